@@ -1,0 +1,147 @@
+"""What can be said, as data: operations (HTTP), events and commands (gateway).
+
+An `Operation` states the whole contract of one HTTP call. The HTTP door takes routing, decoding, authentication, the permission
+check and the rate-limit bucket from it; the SDK takes the URL, the body and the result type; the reference and the OpenAPI file
+take everything. Its documented id is the constant's name in lower case (`CREATE_MESSAGE` is `create_message`), which
+`operations_of` reads from the module that holds it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Flag, auto
+from string import Formatter
+from types import ModuleType, NoneType
+from typing import Any, Generic
+
+from typing_extensions import TypeVar
+
+from hubbub.protocol.errors import ErrorCode
+
+BodyT = TypeVar("BodyT", default=None)
+ResultT = TypeVar("ResultT", default=None)
+PayloadT = TypeVar("PayloadT", default=Any)
+
+
+class Auth(Flag):
+    """Which kinds of caller an operation admits."""
+
+    NONE = 0
+    BOT = auto()
+    USER = auto()
+    """A person's own token, sent without a prefix."""
+    BEARER = auto()
+    """An OAuth2 access token; `scopes` says which one suffices."""
+    ANYONE = auto()
+    """Also nobody: the call works without a token."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """So many calls in so many seconds, counted for each value of a path parameter."""
+
+    calls: int
+    seconds: float
+    per: str | None = None
+    """`channel_id`, `guild_id`, `webhook_id`; None takes the first of these that the path has."""
+    bucket: str | None = None
+    """Operations that name the same bucket share it."""
+    code: ErrorCode | None = None
+    """The error code in the 429 body, where the platform gives one."""
+
+
+DEFAULT_LIMIT = RateLimit(5, 5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Uploads:
+    """That an operation takes multipart bodies: `payload_json` or flat fields, and files."""
+
+    field: str = "files"
+    """`files` admits `files[n]` (and the old `file`); another word admits exactly that part."""
+    most: int = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Operation(Generic[BodyT, ResultT]):
+    """One HTTP call: its method, path, shapes, who may make it, and what may come of it."""
+
+    method: str
+    path: str
+    body: type[BodyT] = NoneType  # type: ignore[assignment]
+    """The JSON body's type; NoneType where there is none."""
+    result: type[ResultT] = NoneType  # type: ignore[assignment]
+    """What a success carries; NoneType answers 204."""
+    query: Any = NoneType
+    """A Struct of query parameters."""
+    status: int = 0
+    """The success status; 0 means 200, or 204 without a result."""
+    auth: Auth = Auth.BOT | Auth.USER
+    scopes: tuple[str, ...] = ()
+    """Any of these admits a bearer token."""
+    needs: int = 0
+    """Permission bits the caller must all hold in the channel (or guild) of the path."""
+    raises: tuple[ErrorCode, ...] = ()
+    emits: tuple["Event[Any]", ...] = ()
+    limit: RateLimit | None = DEFAULT_LIMIT
+    """None: no bucket and no bucket headers."""
+    uploads: Uploads | None = None
+    form: bool = False
+    """Takes application/x-www-form-urlencoded instead of JSON."""
+    optional_body: bool = False
+    """An absent body means an empty object."""
+    media_type: str = "application/json"
+    """What a success is; anything but JSON means the handler returns bytes."""
+    tags: tuple[str, ...] = field(default=())
+
+    @property
+    def success(self) -> int:
+        """The status of a plain success."""
+        return self.status or (204 if self.result is NoneType else 200)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names in the path, in order."""
+        return tuple(name for _, name, _, _ in Formatter().parse(self.path) if name)
+
+    def url(self, **values: object) -> str:
+        """The path with its parameters filled in."""
+        return self.path.format(**values)
+
+
+@dataclass(frozen=True, eq=False)
+class Event(Generic[PayloadT]):
+    """One gateway dispatch: its name, its payload, and the intents that ask for it."""
+
+    name: str
+    payload: type[PayloadT]
+    intents: int = 0
+    """Any of these bits suffices in a guild; 0: sent to everybody concerned."""
+    dm_intents: int | None = None
+    """The bits outside guilds; None: the same as in guilds."""
+    webhook: bool = False
+    """Also leaves as an outgoing webhook event."""
+
+
+@dataclass(frozen=True, eq=False)
+class Command(Generic[PayloadT]):
+    """One thing a client may say on the gateway after it identified."""
+
+    name: str
+    opcode: int
+    payload: type[PayloadT]
+    bots: bool = True
+    """False: only people's and OAuth2 sessions; a bot is closed with 4001."""
+
+
+def operations_of(module: ModuleType) -> Iterator[tuple[str, Operation[Any, Any]]]:
+    """The operations a module declares, with their documented ids."""
+    for name, value in vars(module).items():
+        if isinstance(value, Operation):
+            yield name.lower(), value
+
+
+def events_of(module: ModuleType) -> Iterator[Event[Any]]:
+    """The events a module declares."""
+    for value in vars(module).values():
+        if isinstance(value, Event):
+            yield value

@@ -1,0 +1,1 @@
+"""One module per resource: its models, operations, events and limits."""

@@ -1,0 +1,184 @@
+"""Applications: what a developer registers, and the bot that speaks for it."""
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ApplicationId, GuildId, Snowflake, TeamId, UserId
+from hubbub.protocol.images import ImageData
+from hubbub.protocol.operation import Auth, Operation
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.users import User
+
+APPLICATION_DESCRIPTION_MAX = 400
+APPLICATION_TAGS_MAX = 5
+APPLICATION_TAG_MAX = 20
+URL_MAX = 2048
+NARROW_FLAGS = (1 << 31) - 1
+"""`flags` is a number limited to bits 0 to 30; `flags_new` carries them all."""
+
+Url = Annotated[str, Meta(max_length=URL_MAX)]
+
+
+def flags_on_the_wire(bits: int) -> tuple[int, str]:
+    """An application's flags in both forms: `flags` and `flags_new`."""
+    return bits & NARROW_FLAGS, str(bits)
+
+
+class InstallParams(Struct, kw_only=True):
+    """Scopes and permissions that an installation asks for."""
+
+    scopes: list[str]
+    permissions: Permissions
+
+
+class IntegrationTypeConfiguration(Struct, kw_only=True):
+    """What an installation in one context asks for."""
+
+    oauth2_install_params: InstallParams | UnsetType = UNSET
+
+
+class TeamMember(Struct, kw_only=True):
+    """A developer in a team."""
+
+    user: User
+    team_id: TeamId
+    membership_state: int
+    """1 invited, 2 accepted."""
+    role: str
+    """admin, developer or read_only."""
+    permissions: list[str]
+    """Always `["*"]`; undocumented, yet hikari indexes it."""
+
+
+class Team(Struct, kw_only=True):
+    """Developers who own applications together."""
+
+    id: TeamId
+    icon: str | None
+    name: str
+    owner_user_id: UserId
+    members: list[TeamMember]
+
+
+class FlaggedApplication(Struct, kw_only=True):
+    """An application as READY names it."""
+
+    id: ApplicationId
+    flags: int
+    flags_new: str
+
+
+class PublicApplication(Struct, kw_only=True):
+    """An application as anybody may see it."""
+
+    id: ApplicationId
+    name: str
+    icon: str | None
+    description: str
+    type: int | None
+    """4 for a guild's own role subscriptions, else null."""
+    verify_key: str
+    """The Ed25519 public key, in hexadecimal, that checks what we sign for this application."""
+    flags: int
+    flags_new: str
+    cover_image: str | UnsetType = UNSET
+    primary_sku_id: Snowflake | UnsetType = UNSET
+    bot: User | UnsetType = UNSET
+    slug: str | UnsetType = UNSET
+    guild_id: GuildId | UnsetType = UNSET
+    rpc_origins: list[str] | UnsetType = UNSET
+    bot_public: bool | UnsetType = UNSET
+    bot_require_code_grant: bool | UnsetType = UNSET
+    terms_of_service_url: str | UnsetType = UNSET
+    privacy_policy_url: str | UnsetType = UNSET
+    custom_install_url: str | UnsetType = UNSET
+    install_params: InstallParams | UnsetType = UNSET
+    integration_types_config: dict[str, IntegrationTypeConfiguration] | UnsetType = UNSET
+    """By installation context: "0" in a guild, "1" for a user; the keys present are those supported."""
+    max_participants: int | None | UnsetType = UNSET
+    tags: list[str] | UnsetType = UNSET
+
+
+class Application(PublicApplication, kw_only=True):
+    """An application as its owner and its bot see it."""
+
+    # Both are optional in the documents, but discord.py indexes them when it logs in.
+    bot_public: bool
+    bot_require_code_grant: bool
+    owner: User
+    team: Team | None
+    redirect_uris: list[str]
+    interactions_endpoint_url: str | None
+    role_connections_verification_url: str | None
+    approximate_guild_count: int
+    approximate_user_install_count: int
+    """How many users installed it with `applications.commands`."""
+    approximate_user_authorization_count: int
+    explicit_content_filter: int
+    eligible_oauth2_scopes: list[str]
+    event_webhooks_url: str | None | UnsetType = UNSET
+    event_webhooks_status: int | UnsetType = UNSET
+    """1 off, 2 on, 3 switched off by the platform."""
+    event_webhooks_types: list[str] | UnsetType = UNSET
+
+
+class LocalizedDescription(Struct, kw_only=True):
+    """The description with its translations."""
+
+    default: Annotated[str, Meta(max_length=APPLICATION_DESCRIPTION_MAX)]
+    localizations: dict[str, str] | None | UnsetType = UNSET
+
+
+class UpdateApplication(Struct, kw_only=True):
+    """What an application's owner or bot may change."""
+
+    description: (
+        Annotated[str, Meta(max_length=APPLICATION_DESCRIPTION_MAX)] | LocalizedDescription | None | UnsetType
+    ) = UNSET
+    """Libraries send the plain text; the public description also has a translated form."""
+    icon: ImageData | None | UnsetType = UNSET
+    cover_image: ImageData | None | UnsetType = UNSET
+    flags: int | None | UnsetType = UNSET
+    """Only the three limited intent bits change; the rest is ignored."""
+    interactions_endpoint_url: Url | None | UnsetType = UNSET
+    explicit_content_filter: Literal[0, 1] | None | UnsetType = UNSET
+    max_participants: Annotated[int, Meta(ge=-1)] | None | UnsetType = UNSET
+    tags: (
+        Annotated[list[Annotated[str, Meta(max_length=APPLICATION_TAG_MAX)]], Meta(max_length=APPLICATION_TAGS_MAX)]
+        | None
+        | UnsetType
+    ) = UNSET
+    custom_install_url: Url | None | UnsetType = UNSET
+    install_params: InstallParams | None | UnsetType = UNSET
+    role_connections_verification_url: Url | None | UnsetType = UNSET
+    integration_types_config: dict[str, IntegrationTypeConfiguration | None] | None | UnsetType = UNSET
+    event_webhooks_status: Literal[1, 2] | None | UnsetType = UNSET
+    """3 is the platform's own word and cannot be written."""
+    event_webhooks_url: Url | None | UnsetType = UNSET
+    event_webhooks_types: list[str] | None | UnsetType = UNSET
+
+
+GET_MY_APPLICATION = Operation("GET", "/applications/@me", result=Application, auth=Auth.BOT)
+
+UPDATE_MY_APPLICATION = Operation(
+    "PATCH", "/applications/@me", body=UpdateApplication, result=Application, auth=Auth.BOT
+)
+
+GET_APPLICATION = Operation(
+    "GET",
+    "/applications/{application_id}",
+    result=Application,
+    raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION),
+)
+
+UPDATE_APPLICATION = Operation(
+    "PATCH",
+    "/applications/{application_id}",
+    body=UpdateApplication,
+    result=Application,
+    raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION),
+)
+
+GET_MY_OAUTH2_APPLICATION = Operation("GET", "/oauth2/applications/@me", result=Application, auth=Auth.BOT)

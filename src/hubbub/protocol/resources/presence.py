@@ -1,0 +1,156 @@
+"""Presence: whether a user is there, and what they are doing."""
+
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+from hubbub.protocol.enums import GatewayOpcode
+from hubbub.protocol.ids import ApplicationId, EmojiId, GuildId
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.operation import Command, Event
+from hubbub.protocol.resources.users import PartialUser
+
+ACTIVITY_NAME_MAX = 128
+ACTIVITY_STATE_MAX = 128
+PRESENCE_UPDATES_MAX = 5
+PRESENCE_UPDATES_SECONDS = 20
+"""At most PRESENCE_UPDATES_MAX updates in so many seconds; further ones are dropped."""
+
+
+class ActivityTimestamps(Struct, kw_only=True):
+    """When an activity began and will end, in Unix milliseconds."""
+
+    start: int | UnsetType = UNSET
+    end: int | UnsetType = UNSET
+
+
+class ActivityEmoji(Struct, kw_only=True):
+    """The emoji of a custom status."""
+
+    name: str
+    id: EmojiId | None | UnsetType = UNSET
+    animated: bool | UnsetType = UNSET
+
+
+class ActivityParty(Struct, kw_only=True):
+    """Who plays together."""
+
+    id: str | UnsetType = UNSET
+    size: list[int] | UnsetType = UNSET
+    """How many there are, and how many there may be."""
+
+
+class ActivityAssets(Struct, kw_only=True):
+    """The pictures of an activity and their texts."""
+
+    large_image: str | UnsetType = UNSET
+    large_text: str | UnsetType = UNSET
+    large_url: str | UnsetType = UNSET
+    small_image: str | UnsetType = UNSET
+    small_text: str | UnsetType = UNSET
+    small_url: str | UnsetType = UNSET
+    invite_cover_image: str | UnsetType = UNSET
+
+
+class ActivitySecrets(Struct, kw_only=True):
+    """What lets others join, spectate or find the match."""
+
+    join: str | UnsetType = UNSET
+    spectate: str | UnsetType = UNSET
+    match: str | UnsetType = UNSET
+
+
+class Activity(Struct, kw_only=True):
+    """One thing a user does."""
+
+    name: str
+    type: int
+    """0 playing, 1 streaming, 2 listening, 3 watching, 4 custom, 5 competing."""
+    created_at: int
+    """Unix milliseconds."""
+    id: str | UnsetType = UNSET
+    url: str | None | UnsetType = UNSET
+    timestamps: ActivityTimestamps | UnsetType = UNSET
+    application_id: ApplicationId | UnsetType = UNSET
+    status_display_type: int | None | UnsetType = UNSET
+    """Which line the member list shows: 0 name, 1 state, 2 details."""
+    details: str | None | UnsetType = UNSET
+    details_url: str | None | UnsetType = UNSET
+    state: str | None | UnsetType = UNSET
+    state_url: str | None | UnsetType = UNSET
+    emoji: ActivityEmoji | None | UnsetType = UNSET
+    party: ActivityParty | UnsetType = UNSET
+    assets: ActivityAssets | UnsetType = UNSET
+    secrets: ActivitySecrets | UnsetType = UNSET
+    instance: bool | UnsetType = UNSET
+    flags: int | UnsetType = UNSET
+    buttons: list[str] | UnsetType = UNSET
+    """Labels only; the addresses stay with their owner."""
+
+
+class ClientStatus(Struct, kw_only=True):
+    """The status by kind of client; a kind that is offline is absent. Bots are on the web."""
+
+    desktop: str | UnsetType = UNSET
+    mobile: str | UnsetType = UNSET
+    web: str | UnsetType = UNSET
+    vr: str | UnsetType = UNSET
+
+
+class Presence(Struct, kw_only=True):
+    """A user's presence as the members of one guild see it."""
+
+    user: PartialUser
+    status: str
+    """online, idle, dnd or offline; who is invisible is offline to others."""
+    activities: list[Activity]
+    client_status: ClientStatus
+    guild_id: GuildId | UnsetType = UNSET
+    """Absent inside lists that belong to a guild, and among friends."""
+
+
+class SetActivity(Struct, kw_only=True):
+    """An activity as its owner sends it. Bots may set name, type, state and url; their other keys are dropped."""
+
+    name: str
+    type: int = 0
+    url: str | None | UnsetType = UNSET
+    state: str | None | UnsetType = UNSET
+    state_url: str | None | UnsetType = UNSET
+    details: str | None | UnsetType = UNSET
+    details_url: str | None | UnsetType = UNSET
+    status_display_type: int | None | UnsetType = UNSET
+    timestamps: ActivityTimestamps | None | UnsetType = UNSET
+    application_id: ApplicationId | None | UnsetType = UNSET
+    emoji: ActivityEmoji | None | UnsetType = UNSET
+    party: ActivityParty | None | UnsetType = UNSET
+    assets: ActivityAssets | None | UnsetType = UNSET
+    secrets: ActivitySecrets | None | UnsetType = UNSET
+    instance: bool | UnsetType = UNSET
+    flags: int | UnsetType = UNSET
+    buttons: list[Any] | UnsetType = UNSET
+
+
+class SetPresence(Struct, kw_only=True):
+    """What a session says of its user; libraries differ in which keys they leave out."""
+
+    status: str = "online"
+    activities: list[SetActivity] | None = None
+    since: float | None = None
+    """Since when the client is idle, in Unix milliseconds."""
+    afk: bool = False
+    game: SetActivity | None = None
+    """The old key of a single activity; discord.py still sends it in Identify (gateway.md 4.1)."""
+
+    @property
+    def shown(self) -> list[SetActivity]:
+        """The activities, wherever they were sent."""
+        if self.activities is None:
+            return [self.game] if self.game is not None else []
+        return self.activities
+
+
+# Named apart from the event, which has the same documented name.
+SET_PRESENCE = Command("PRESENCE_UPDATE", GatewayOpcode.PRESENCE_UPDATE, SetPresence)
+
+PRESENCE_UPDATE = Event("PRESENCE_UPDATE", Presence, intents=Intents.GUILD_PRESENCES, dm_intents=Intents.USER_PRESENCE)

@@ -1,0 +1,265 @@
+"""Threads and forum posts: starting, joining and listing them.
+
+The thread itself, and the events of its life, are in `channels`: a thread is a channel.
+"""
+
+from datetime import datetime
+from typing import Annotated, Final
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import AutoArchiveDuration, ChannelType
+from hubbub.protocol.ids import ChannelId, GuildId, TagId, UserId
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.operation import Event, Operation, Uploads
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import channels, messages
+from hubbub.protocol.resources.channels import (
+    APPLIED_TAGS_MAX,
+    ChannelName,
+    Slowmode,
+    Thread,
+    ThreadMember,
+)
+from hubbub.protocol.resources.messages import CreateFirstMessage, Message
+
+THREAD_MEMBERS_MAX: Final = 1000
+ACTIVE_THREADS_MAX: Final = 1000
+"""In one guild."""
+
+
+class CreateThreadFromMessage(Struct, kw_only=True):
+    """A thread to start at a message."""
+
+    name: ChannelName
+    auto_archive_duration: AutoArchiveDuration | None | UnsetType = UNSET
+    """Absent: the channel's default."""
+    rate_limit_per_user: Slowmode | None | UnsetType = UNSET
+
+
+class CreateThread(CreateThreadFromMessage, kw_only=True):
+    """A thread to start in a text channel, or a post in a forum."""
+
+    type: ChannelType | None | UnsetType = UNSET
+    """Text channels; absent: private."""
+    invitable: bool | None | UnsetType = UNSET
+    """Private threads: whether any member may add others."""
+    message: CreateFirstMessage | UnsetType = UNSET
+    """Forums: what the post says; required there."""
+    applied_tags: Annotated[list[TagId], Meta(max_length=APPLIED_TAGS_MAX)] | None | UnsetType = UNSET
+
+
+class CreatedThread(Thread, kw_only=True):
+    """A thread just started; a forum post comes with its first message."""
+
+    message: Message | UnsetType = UNSET
+
+
+class ThreadList(Struct, kw_only=True):
+    """Threads, with the reader's own memberships among them."""
+
+    threads: list[Thread]
+    members: list[ThreadMember]
+    has_more: bool = False
+
+
+class ListArchivedThreads(Struct, kw_only=True):
+    """Which threads to return: those archived before a moment, newest first."""
+
+    before: datetime | UnsetType = UNSET
+    limit: Annotated[int, Meta(ge=2, le=100)] = 50
+
+
+class ListMyArchivedThreads(Struct, kw_only=True):
+    """Which threads to return: those with a smaller id, newest first."""
+
+    before: ChannelId | UnsetType = UNSET
+    limit: Annotated[int, Meta(ge=2, le=100)] = 50
+
+
+class GetThreadMember(Struct, kw_only=True):
+    """Whether to show the guild member as well."""
+
+    with_member: bool = False
+
+
+class ListThreadMembers(Struct, kw_only=True):
+    """Which members to return; they come in pages only with `with_member`."""
+
+    with_member: bool = False
+    after: UserId | UnsetType = UNSET
+    limit: Annotated[int, Meta(ge=1, le=100)] = 100
+
+
+class ThreadListSync(Struct, kw_only=True):
+    """All active threads of channels that the reader has gained access to."""
+
+    guild_id: GuildId
+    threads: list[Thread]
+    members: list[ThreadMember]
+    channel_ids: list[ChannelId] | UnsetType = UNSET
+    """The parents this is complete for; absent: the whole guild."""
+
+
+class ThreadMemberUpdate(ThreadMember, kw_only=True):
+    """The reader's own membership, changed."""
+
+    guild_id: GuildId
+
+
+THREAD_LIST_SYNC = Event("THREAD_LIST_SYNC", ThreadListSync, intents=Intents.GUILDS)
+THREAD_MEMBER_UPDATE = Event("THREAD_MEMBER_UPDATE", ThreadMemberUpdate, intents=Intents.GUILDS)
+
+CREATE_THREAD_FROM_MESSAGE = Operation(
+    "POST",
+    "/channels/{channel_id}/messages/{message_id}/threads",
+    body=CreateThreadFromMessage,
+    result=Thread,
+    status=201,
+    needs=Permissions.VIEW_CHANNEL | Permissions.CREATE_PUBLIC_THREADS | Permissions.READ_MESSAGE_HISTORY,
+    raises=(
+        errors.UNKNOWN_CHANNEL,
+        errors.UNKNOWN_MESSAGE,
+        errors.MISSING_ACCESS,
+        errors.MISSING_PERMISSIONS,
+        errors.CANNOT_EXECUTE_ON_DM,
+        errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE,
+        errors.WRONG_CHANNEL_TYPE,
+        errors.MESSAGE_ALREADY_HAS_THREAD,
+        errors.MAX_ACTIVE_THREADS,
+        errors.MAX_ACTIVE_ANNOUNCEMENT_THREADS,
+        errors.SLOWMODE_RATE_LIMIT,
+        errors.AUTO_MODERATION_BLOCKED_TITLE,
+        errors.INVALID_FORM_BODY,
+    ),
+    emits=(
+        channels.THREAD_CREATE,
+        channels.THREAD_MEMBERS_UPDATE,
+        messages.MESSAGE_UPDATE,
+        messages.MESSAGE_CREATE,
+    ),
+)
+
+# CREATE_PUBLIC_THREADS, CREATE_PRIVATE_THREADS or, in forums, SEND_MESSAGES: a rule of the slice.
+CREATE_THREAD = Operation(
+    "POST",
+    "/channels/{channel_id}/threads",
+    body=CreateThread,
+    result=CreatedThread,
+    status=201,
+    needs=Permissions.VIEW_CHANNEL,
+    raises=(
+        *messages.SEND_REFUSALS,
+        errors.UNKNOWN_TAG,
+        errors.CANNOT_EXECUTE_ON_DM,
+        errors.WRONG_CHANNEL_TYPE,
+        errors.TAG_REQUIRED,
+        errors.MAX_ACTIVE_THREADS,
+        errors.MAX_ACTIVE_ANNOUNCEMENT_THREADS,
+        errors.AUTO_MODERATION_BLOCKED_TITLE,
+    ),
+    emits=(channels.THREAD_CREATE, channels.THREAD_MEMBERS_UPDATE, messages.MESSAGE_CREATE),
+    uploads=Uploads(),
+)
+
+_MEMBER_REFUSALS: Final = (
+    errors.UNKNOWN_CHANNEL,
+    errors.MISSING_ACCESS,
+    errors.MISSING_PERMISSIONS,
+    errors.CANNOT_EXECUTE_ON_DM,
+    errors.WRONG_CHANNEL_TYPE,
+    errors.THREAD_ARCHIVED,
+)
+
+JOIN_THREAD = Operation(
+    "PUT",
+    "/channels/{channel_id}/thread-members/@me",
+    needs=Permissions.VIEW_CHANNEL,
+    raises=(*_MEMBER_REFUSALS, errors.MAX_THREAD_PARTICIPANTS),
+    emits=(channels.THREAD_MEMBERS_UPDATE, channels.THREAD_CREATE),
+)
+
+LEAVE_THREAD = Operation(
+    "DELETE",
+    "/channels/{channel_id}/thread-members/@me",
+    needs=Permissions.VIEW_CHANNEL,
+    raises=_MEMBER_REFUSALS,
+    emits=(channels.THREAD_MEMBERS_UPDATE,),
+)
+
+ADD_THREAD_MEMBER = Operation(
+    "PUT",
+    "/channels/{channel_id}/thread-members/{user_id}",
+    needs=Permissions.VIEW_CHANNEL,
+    raises=(*_MEMBER_REFUSALS, errors.UNKNOWN_MEMBER, errors.UNKNOWN_USER, errors.MAX_THREAD_PARTICIPANTS),
+    emits=(channels.THREAD_MEMBERS_UPDATE, channels.THREAD_CREATE, messages.MESSAGE_CREATE),
+)
+
+DELETE_THREAD_MEMBER = Operation(
+    "DELETE",
+    "/channels/{channel_id}/thread-members/{user_id}",
+    needs=Permissions.VIEW_CHANNEL,
+    raises=(*_MEMBER_REFUSALS, errors.UNKNOWN_MEMBER, errors.UNKNOWN_USER),
+    emits=(channels.THREAD_MEMBERS_UPDATE, messages.MESSAGE_CREATE),
+)
+
+GET_THREAD_MEMBER = Operation(
+    "GET",
+    "/channels/{channel_id}/thread-members/{user_id}",
+    result=ThreadMember,
+    query=GetThreadMember,
+    needs=Permissions.VIEW_CHANNEL,
+    raises=(errors.UNKNOWN_CHANNEL, errors.UNKNOWN_MEMBER, errors.MISSING_ACCESS, errors.WRONG_CHANNEL_TYPE),
+)
+
+LIST_THREAD_MEMBERS = Operation(
+    "GET",
+    "/channels/{channel_id}/thread-members",
+    result=list[ThreadMember],
+    query=ListThreadMembers,
+    needs=Permissions.VIEW_CHANNEL,
+    raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.WRONG_CHANNEL_TYPE),
+)
+
+_LIST_REFUSALS: Final = (
+    errors.UNKNOWN_CHANNEL,
+    errors.MISSING_ACCESS,
+    errors.MISSING_PERMISSIONS,
+    errors.CANNOT_EXECUTE_ON_DM,
+    errors.WRONG_CHANNEL_TYPE,
+)
+
+LIST_PUBLIC_ARCHIVED_THREADS = Operation(
+    "GET",
+    "/channels/{channel_id}/threads/archived/public",
+    result=ThreadList,
+    query=ListArchivedThreads,
+    needs=Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY,
+    raises=_LIST_REFUSALS,
+)
+
+LIST_PRIVATE_ARCHIVED_THREADS = Operation(
+    "GET",
+    "/channels/{channel_id}/threads/archived/private",
+    result=ThreadList,
+    query=ListArchivedThreads,
+    needs=Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY | Permissions.MANAGE_THREADS,
+    raises=_LIST_REFUSALS,
+)
+
+LIST_MY_PRIVATE_ARCHIVED_THREADS = Operation(
+    "GET",
+    "/channels/{channel_id}/users/@me/threads/archived/private",
+    result=ThreadList,
+    query=ListMyArchivedThreads,
+    needs=Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY,
+    raises=_LIST_REFUSALS,
+)
+
+GET_ACTIVE_GUILD_THREADS = Operation(
+    "GET",
+    "/guilds/{guild_id}/threads/active",
+    result=ThreadList,
+    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS),
+)

@@ -1,0 +1,69 @@
+"""JSON for every model: one encoder, one decoder per type, and the timestamp form of the wire."""
+
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import msgspec
+
+from hubbub.protocol.ids import Timestamp, WideInt, parse_wide
+from hubbub.protocol.images import ImageData
+
+T = TypeVar("T")
+
+_UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def decode_hook(kind: type, value: Any) -> Any:
+    """msgspec's hook for our own types."""
+    if issubclass(kind, WideInt):
+        return parse_wide(kind, value)
+    if kind is ImageData:
+        return ImageData.parse(value)
+    raise NotImplementedError(f"no decoding for {kind!r}")
+
+
+def encode_hook(value: Any) -> Any:
+    """msgspec's hook for our own types: a wide integer becomes its decimal string, a picture its data URI."""
+    if isinstance(value, WideInt):
+        return int.__repr__(value)
+    if isinstance(value, ImageData):
+        return value.uri()
+    raise NotImplementedError(f"no encoding for {type(value)!r}")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=encode_hook)
+encode = _encoder.encode
+"""Any model, list or dict to JSON bytes."""
+
+
+@lru_cache(maxsize=4096)
+def decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    """The (cached) strict decoder of a type."""
+    return msgspec.json.Decoder(kind, dec_hook=decode_hook)
+
+
+def decode(data: bytes | str, kind: type[T]) -> T:
+    """JSON to a model; msgspec.ValidationError or DecodeError otherwise."""
+    hashable: Any = kind
+    result: T = decoder(hashable).decode(data)
+    return result
+
+
+def convert(value: Any, kind: type[T], *, strict: bool = True) -> T:
+    """Builtin values (dicts, lists, strings) to a model."""
+    return msgspec.convert(value, kind, strict=strict, dec_hook=decode_hook)
+
+
+def timestamp(ms: int) -> Timestamp:
+    """Unix milliseconds in the wire's form, e.g. 2026-01-02T03:04:05.678000+00:00."""
+    moment = datetime.fromtimestamp(ms // 1000, UTC)
+    return Timestamp(f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}000+00:00")
+
+
+def milliseconds(moment: datetime) -> int:
+    """Unix milliseconds of a decoded timestamp; one without offset is read as UTC."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    # Whole-number arithmetic: a float of seconds loses a millisecond now and then.
+    return (moment - _UNIX_EPOCH) // timedelta(milliseconds=1)

@@ -1,0 +1,1 @@
+"""The client library that games, bots and apps hold in their hands."""

@@ -1,0 +1,1 @@
+"""The platform: core, resource slices, and the doors."""

@@ -1,0 +1,1 @@
+"""What every slice stands on: calls, the store, the bus, the clock, access, limits."""

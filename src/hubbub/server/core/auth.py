@@ -1,0 +1,193 @@
+"""Tokens: how they are made, kept (hashed only) and looked up, with a cache that forgets what is revoked."""
+
+import base64
+import hashlib
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from hubbub.protocol import errors, wire
+from hubbub.protocol.ids import ApplicationId, Snowflake, UserId
+from hubbub.protocol.operation import Event
+from hubbub.server.core.call import Actor
+from hubbub.server.core.clock import Clock
+from hubbub.server.core.dispatches import Audience, Dispatch
+from hubbub.server.core.snowflakes import SnowflakeFactory
+from hubbub.server.core.store import Database, Tx
+
+CACHED_TOKENS: Final = 50_000
+
+Entropy = Callable[[int], bytes]
+"""Where random bytes come from: the system's, or a seeded source in a rehearsal world."""
+
+
+class ActorChanged(msgspec.Struct, kw_only=True):
+    """Internal: what a node may have cached about a user's tokens is no longer true."""
+
+    user_id: UserId
+    revoked: list[int] = []
+    """Ids of tokens that ended; their gateway sessions are closed with 4004."""
+
+
+ACTOR_CHANGED = Event("_ACTOR_CHANGED", ActorChanged)
+"""Travels between nodes only; names with an underscore never reach a client."""
+
+
+def _b64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def token_text(user_id: int, now: int, entropy: Entropy = secrets.token_bytes) -> str:
+    """A new token: base64 of the user's id, then its time, then randomness. Client libraries read the id from the first part."""
+    seconds = (now // 1000).to_bytes(6, "big").lstrip(b"\0")
+    return f"{_b64(str(int(user_id)).encode())}.{_b64(seconds)}.{_b64(entropy(27))}"
+
+
+def hash_token(token: str) -> bytes:
+    """What we keep of a token. It has 216 random bits, so one round of SHA-256 is enough."""
+    return hashlib.sha256(token.encode()).digest()
+
+
+def issue(
+    tx: Tx,
+    *,
+    kind: str,
+    user_id: int,
+    now: int,
+    ids: SnowflakeFactory,
+    application_id: int | None = None,
+    scopes: frozenset[str] = frozenset(),
+    expires_ms: int | None = None,
+    entropy: Entropy = secrets.token_bytes,
+) -> str:
+    """Make and keep a token; its text is returned this once."""
+    token = token_text(user_id, now, entropy)
+    tx.run(
+        "INSERT INTO tokens (hash, id, kind, user_id, application_id, scopes, created_ms, expires_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        hash_token(token),
+        ids.new(Snowflake),
+        kind,
+        user_id,
+        application_id,
+        " ".join(sorted(scopes)),
+        now,
+        expires_ms,
+    )
+    return token
+
+
+def revoke(tx: Tx, user_id: int, *, kind: str | None = None, token_id: int | None = None) -> None:
+    """End a user's tokens: one, all of a kind, or all. Their sessions are closed after the commit."""
+    where, parameters = "user_id = ?", [user_id]
+    if kind is not None:
+        where += " AND kind = ?"
+        parameters.append(kind)  # type: ignore[arg-type]
+    if token_id is not None:
+        where += " AND id = ?"
+        parameters.append(token_id)
+    rows = tx.all(f"SELECT id FROM tokens WHERE {where}", *parameters)
+    tx.run(f"DELETE FROM tokens WHERE {where}", *parameters)
+    changed(tx, user_id, revoked=[row[0] for row in rows])
+
+
+def changed(tx: Tx, user_id: int, *, revoked: list[int] | None = None) -> None:
+    """Tell every node to look this user's tokens up again."""
+    tx.emit(ACTOR_CHANGED, ActorChanged(user_id=UserId(user_id), revoked=revoked or []), Audience.of_users(user_id))
+
+
+def split_header(header: str) -> tuple[str, str]:
+    """The kind of caller an Authorization header speaks of, and the token."""
+    scheme, _, token = header.partition(" ")
+    if not token:
+        return "user", scheme
+    return {"bot": "bot", "bearer": "bearer"}.get(scheme.lower(), ""), token.strip()
+
+
+def find_actor(tx: Tx, token: str, now: int) -> tuple[Actor, int | None] | None:
+    """The caller a token stands for, and when it expires."""
+    row = tx.one(
+        "SELECT t.id, t.kind, t.user_id, t.application_id, t.scopes, t.expires_ms, COALESCE(a.flags, 0) FROM tokens t "
+        "LEFT JOIN applications a ON a.id = t.application_id WHERE t.hash = ?",
+        hash_token(token),
+    )
+    if row is None or (row[5] is not None and row[5] <= now):
+        return None
+    token_id, kind, user_id, application_id, scopes, expires_ms, flags = row
+    actor = Actor(
+        user_id=UserId(user_id),
+        kind=kind,
+        application_id=None if application_id is None else ApplicationId(application_id),
+        application_flags=flags,
+        scopes=frozenset(scopes.split()),
+        token_id=token_id,
+    )
+    return actor, expires_ms
+
+
+class Authenticator:
+    """Looks callers up by token, and remembers them until the token ends or the user changes."""
+
+    def __init__(self, db: Database, clock: Clock) -> None:
+        self._db = db
+        self._clock = clock
+        self._known: OrderedDict[bytes, tuple[Actor, int | None]] = OrderedDict()
+        self._hashes: dict[int, set[bytes]] = {}
+        self._forgotten = 0
+
+    async def actor(self, header: str | None) -> Actor | None:
+        """The caller of a request; None without a header, UNAUTHORIZED for a token that is not good."""
+        if header is None:
+            return None
+        kind, token = split_header(header)
+        actor = await self.by_token(token)
+        if actor is None or actor.kind != kind:
+            raise errors.UNAUTHORIZED()
+        return actor
+
+    async def by_token(self, token: str) -> Actor | None:
+        """The caller a bare token stands for."""
+        if not token or len(token) > 512:
+            return None
+        digest = hash_token(token)
+        now = self._clock.now_ms()
+        known = self._known.get(digest)
+        if known is None:
+            before = self._forgotten
+            found = await self._db.read(lambda tx: find_actor(tx, token, now))
+            if found is None:
+                return None
+            if before == self._forgotten:
+                # Nothing was revoked while we read, so what we read may be remembered.
+                self._remember(digest, found)
+            return found[0]
+        actor, expires_ms = known
+        if expires_ms is not None and expires_ms <= now:
+            self._drop(digest, actor.user_id)
+            return None
+        return actor
+
+    def hear(self, dispatch: Dispatch) -> None:
+        """Forget a user, when another part of the platform says so."""
+        if dispatch.event == ACTOR_CHANGED.name:
+            change = wire.decode(dispatch.body, ActorChanged)
+            self._forgotten += 1
+            for digest in self._hashes.pop(change.user_id, ()):
+                self._known.pop(digest, None)
+
+    def _remember(self, digest: bytes, found: tuple[Actor, int | None]) -> None:
+        self._known[digest] = found
+        self._hashes.setdefault(found[0].user_id, set()).add(digest)
+        if len(self._known) > CACHED_TOKENS:
+            oldest, (actor, _) = self._known.popitem(last=False)
+            self._drop(oldest, actor.user_id)
+
+    def _drop(self, digest: bytes, user_id: int) -> None:
+        self._known.pop(digest, None)
+        hashes = self._hashes.get(user_id)
+        if hashes is not None:
+            hashes.discard(digest)
+            if not hashes:
+                del self._hashes[user_id]

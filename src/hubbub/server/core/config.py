@@ -1,0 +1,357 @@
+"""What an operator may decide, where it came from, and clear words when it is wrong.
+
+Every setting has one key: `port`, or `gateway.heartbeat_interval_ms` inside a group. It stands under `[gateway]` in the
+TOML file, is `HUBBUB_GATEWAY_HEARTBEAT_INTERVAL_MS` in the environment and `--gateway-heartbeat-interval-ms` as a flag. A
+flag wins over the environment, the environment over the file, the file over the command's own defaults.
+"""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta
+
+from hubbub.protocol import wire
+from hubbub.server.core.logs import Secrets
+
+ENVIRONMENT_PREFIX: Final = "HUBBUB_"
+FILE_VARIABLE: Final = "HUBBUB_CONFIG"
+"""Names the TOML file where no flag does."""
+
+Role = Literal["api", "gateway", "voice", "worker"]
+ROLES: Final[tuple[Role, ...]] = ("api", "gateway", "voice", "worker")
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+
+Count = Annotated[int, Meta(ge=0)]
+Bytes = Annotated[int, Meta(ge=1 * KIB)]
+Milliseconds = Annotated[int, Meta(ge=1)]
+
+# A Kubernetes service called "hubbub" puts variables of these forms into every container beside it.
+_SERVICE_LINK = re.compile(r"HUBBUB(_[A-Z0-9_]+)?_(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_(TCP|UDP)(_\w+)?)?)")
+
+
+class ConfigError(Exception):
+    """A setting that cannot be used: which, where it came from, and what is allowed."""
+
+    def __init__(self, key: str, source: str, problem: str) -> None:
+        super().__init__(f"{key} ({source}): {problem}")
+        self.key = key
+        self.source = source
+        self.problem = problem
+
+
+class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The log."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least level of our own records."""
+    library_level: Literal["debug", "info", "warning", "error"] = "warning"
+    """The least level of records from libraries."""
+    format: Literal["json", "text", "auto"] = "auto"
+    """JSON lines, or key=value lines; auto is text on a terminal and JSON elsewhere."""
+    requests: bool = False
+    """One record for each HTTP request."""
+
+
+class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The HTTP door."""
+
+    max_body_bytes: Bytes = 2 * MIB
+    """The largest JSON or form body; above it 413 with code 40005."""
+    max_upload_bytes: Bytes = 100 * MIB
+    """The largest multipart body. Spec, http.md: 10 times the per-file limit."""
+    max_file_bytes: Bytes = 10 * MIB
+    """The largest file of a caller without a raised limit."""
+    max_depth: Annotated[int, Meta(ge=8, le=500)] = 64
+    """How deep JSON may nest."""
+    read_timeout_ms: Milliseconds = 60_000
+    """How long a request may take to arrive."""
+    invalid_requests: Count = 0
+    """401, 403 and 429 that one address may collect before it is blocked; 0 is off, the public value is 10000."""
+    invalid_requests_window_ms: Milliseconds = 600_000
+    global_requests: Count = 50
+    """Requests per second that one bot may make over all routes; 0 is off."""
+    trusted_proxies: Count = 0
+    """How many proxies before us add to X-Forwarded-For; 0 takes the peer's own address."""
+
+
+class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The gateway door."""
+
+    heartbeat_interval_ms: Annotated[int, Meta(ge=100)] = 41_250
+    heartbeat_grace: Annotated[float, Meta(gt=1.0)] = 1.5
+    """Intervals without a heartbeat after which a connection is closed."""
+    hello_timeout_ms: Milliseconds = 60_000
+    """How long a connection may stay without Identify or Resume."""
+    max_frame_bytes: Annotated[int, Meta(ge=1024)] = 15 * KIB
+    """The largest frame a client may send; 4096 is the strict public value."""
+    replay_events: Count = 10_000
+    replay_ms: Count = 300_000
+    """How long a session without a connection can be resumed."""
+    replay_bytes: Bytes = 32 * MIB
+    outgoing_buffer_bytes: Bytes = 10 * MIB
+    """What may wait for a slow client; above it the connection is closed with 4000 and may resume."""
+    session_starts: Annotated[int, Meta(ge=1)] = 1000
+    """Identifies that a bot may make in a day."""
+    max_concurrency: Annotated[int, Meta(ge=1)] = 1
+    """Identifies that a bot may make in five seconds."""
+    commands: Annotated[int, Meta(ge=1)] = 120
+    """Commands that a connection may send in sixty seconds."""
+    drain_ms: Count = 10_000
+    """How long sessions are given to leave after Reconnect when the server stops."""
+
+
+class VoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The voice server."""
+
+    endpoint: str | None = None
+    """host[:port] that clients are told; by default that of `public_url`."""
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535)] = 0
+
+
+class BusConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The bus between processes."""
+
+    prefix: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]+$")] = "hubbub"
+    """The first word of every NATS subject, so that platforms can share a NATS."""
+    max_pending_bytes: Bytes = 64 * MIB
+    """What may wait while NATS cannot be reached."""
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything an operator may decide."""
+
+    data: str | None = None
+    """The folder of the embedded database and files; none keeps everything in memory."""
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535)] = 8080
+    """0 picks a free port."""
+    public_url: str | None = None
+    """The address that clients reach us at; by default http://host:port."""
+    database_url: str | None = None
+    """postgresql://... instead of the embedded database."""
+    nats_url: str | None = None
+    """nats://...; several servers are separated by commas. None: one process, no bus needed."""
+    files_url: str | None = None
+    """A folder, file://..., memory:// or s3://bucket/prefix?...; by default `files` in the data folder."""
+    roles: frozenset[Role] = frozenset(ROLES)
+    worker: Annotated[int, Meta(ge=0, le=31)] = 0
+    """The number of this process among all that share a database: it keeps ids apart."""
+    rate_limits: Literal["off", "real", "report"] = "real"
+    seed: int | None = None
+    """Makes the ids and tokens of a world repeatable."""
+    world: str | None = None
+    """A world file."""
+    now: datetime | None = None
+    """The time that a controlled clock starts at."""
+    ready_file: str | None = None
+    """Written when connections are accepted."""
+    control: bool = False
+    """Whether the control API exists."""
+    private_targets: bool = False
+    """Whether outgoing calls may go to private, loopback and link-local addresses."""
+    registration: bool = True
+    """Whether anybody may register."""
+    log: LogConfig = LogConfig()
+    http: HttpConfig = HttpConfig()
+    gateway: GatewayConfig = GatewayConfig()
+    voice: VoiceConfig = VoiceConfig()
+    bus: BusConfig = BusConfig()
+
+    @property
+    def now_ms(self) -> int | None:
+        """`now` in unix milliseconds."""
+        return None if self.now is None else wire.milliseconds(self.now)
+
+
+def _keys() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in msgspec.structs.fields(Config):
+        if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
+            found |= {f"{field.name}.{inner.name}": inner.type for inner in msgspec.structs.fields(field.type)}
+        else:
+            found[field.name] = field.type
+    return found
+
+
+KEYS: Final[Mapping[str, Any]] = _keys()
+"""Every key and its type."""
+
+_BY_VARIABLE: Final = {ENVIRONMENT_PREFIX + key.upper().replace(".", "_"): key for key in KEYS}
+_BY_FLAG: Final = {key.replace(".", "_"): key for key in KEYS}
+
+_SCHEMES: Final = {
+    "public_url": ("http", "https"),
+    "database_url": ("postgresql", "postgres"),
+    "nats_url": ("nats", "tls", "ws", "wss"),
+}
+_WORDS: Final = dict.fromkeys(("true", "on", "yes", "1"), True) | dict.fromkeys(("false", "off", "no", "0"), False)
+
+
+def load(
+    flags: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    file: str | Path | None = None,
+    defaults: Mapping[str, Any] | None = None,
+) -> Config:
+    """The configuration; ConfigError names the first setting that cannot be used.
+
+    `flags` maps keys (dots or underscores) to values, None meaning not given; `defaults` are those of the command.
+    """
+    environ = environ or {}
+    settings: dict[str, tuple[Any, str]] = {}
+    for key, value in (defaults or {}).items():
+        settings[_key_of(key, "default of the command")] = (value, "default of the command")
+    path = file if file is not None else environ.get(FILE_VARIABLE)
+    if path is not None:
+        settings |= _from_file(Path(path))
+    settings |= _from_environment(environ)
+    for name, value in (flags or {}).items():
+        flag = f"flag --{name.replace('.', '-').replace('_', '-')}"
+        key = _key_of(name, flag)
+        if value is not None:
+            settings[key] = (value, flag)
+    return _build(settings)
+
+
+def _key_of(name: str, source: str) -> str:
+    key = _BY_FLAG.get(name.replace(".", "_").replace("-", "_"))
+    if key is None:
+        raise ConfigError(name, source, _unknown(name, list(KEYS)))
+    return key
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"no such setting; did you mean {close[0]}?" if close else "no such setting"
+
+
+def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
+    try:
+        with path.open("rb") as stream:
+            content = tomllib.load(stream)
+    except OSError as error:
+        raise ConfigError("config", f"file {path}", f"cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError("config", f"file {path}", f"is not TOML: {error}") from None
+    source = f"file {path}"
+    found: dict[str, tuple[Any, str]] = {}
+    for name, value in content.items():
+        inner = value if isinstance(value, dict) else {None: value}
+        for part, one in inner.items():
+            key = name if part is None else f"{name}.{part}"
+            if key not in KEYS:
+                raise ConfigError(key, source, _unknown(key, list(KEYS)))
+            found[key] = (one, source)
+    return found
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
+    found: dict[str, tuple[Any, str]] = {}
+    for name, value in environ.items():
+        if not name.startswith(ENVIRONMENT_PREFIX) or name == FILE_VARIABLE:
+            continue
+        key = _BY_VARIABLE.get(name)
+        if _SERVICE_LINK.fullmatch(name) and (key is None or value.startswith(("tcp://", "udp://"))):
+            continue
+        if key is None:
+            raise ConfigError(name, "environment", _unknown(name, list(_BY_VARIABLE)))
+        found[key] = (value, f"environment {name}")
+    return found
+
+
+def _build(settings: Mapping[str, tuple[Any, str]]) -> Config:
+    values: dict[str, Any] = {}
+    for key, (raw, source) in settings.items():
+        value = _read(key, raw, source)
+        group, _, inner = key.rpartition(".")
+        if group:
+            values.setdefault(group, {})[inner] = value
+        else:
+            values[key] = value
+    groups = {
+        field.name: field.type(**values.pop(field.name))
+        for field in msgspec.structs.fields(Config)
+        if isinstance(values.get(field.name), dict)
+    }
+    return Config(**groups, **values)
+
+
+def _read(key: str, raw: Any, source: str) -> Any:
+    kind = KEYS[key]
+    value = raw
+    # Words from flags and the environment may mean numbers; what TOML already typed must fit as it is.
+    word = isinstance(raw, str) and not source.startswith("file ")
+    if isinstance(raw, str):
+        value = raw.strip()
+        if kind is bool and word:
+            value = _WORDS.get(value.lower(), value)
+        elif key == "roles":
+            value = [word.strip() for word in value.split(",") if word.strip()]
+    elif isinstance(raw, Path):
+        value = str(raw)
+    try:
+        read = msgspec.convert(value, kind, strict=not word)
+    except msgspec.ValidationError:
+        raise ConfigError(key, source, f"{_shown(raw)} is not allowed; allowed: {allowed(key)}") from None
+    if read is not None and _wrong(key, read):
+        raise ConfigError(key, source, f"{_shown(raw)} is not allowed; allowed: {allowed(key)}")
+    return read
+
+
+def _wrong(key: str, value: Any) -> bool:
+    if key == "roles":
+        return not value
+    if key not in _SCHEMES:
+        return False
+    try:
+        parts = [urlsplit(part.strip()) for part in str(value).split(",")]
+        return any(part.scheme not in _SCHEMES[key] or not (part.hostname or key == "database_url") for part in parts)
+    except ValueError:
+        return True
+
+
+def _shown(raw: Any) -> str:
+    # A database address may carry a password.
+    return Secrets().clean(repr(raw))[:200]
+
+
+def allowed(key: str) -> str:
+    """What a key admits, in words."""
+    if key in _SCHEMES:
+        return "an address that starts with " + " or ".join(f"{scheme}://" for scheme in _SCHEMES[key])
+    if key == "roles":
+        return "one or more of " + ", ".join(ROLES)
+    return _words(msgspec.inspect.type_info(KEYS[key]))
+
+
+def _words(kind: msgspec.inspect.Type) -> str:
+    inspect = msgspec.inspect
+    if isinstance(kind, inspect.UnionType):
+        return " or ".join(_words(part) for part in kind.types if not isinstance(part, inspect.NoneType))
+    if isinstance(kind, inspect.LiteralType):
+        return "one of " + ", ".join(str(value) for value in kind.values)
+    if isinstance(kind, inspect.IntType | inspect.FloatType):
+        words = "a whole number" if isinstance(kind, inspect.IntType) else "a number"
+        if kind.ge is not None:
+            words += f" from {kind.ge}"
+        if kind.gt is not None:
+            words += f" above {kind.gt}"
+        return words if kind.le is None else f"{words} to {kind.le}"
+    if isinstance(kind, inspect.BoolType):
+        return "true or false"
+    if isinstance(kind, inspect.DateTimeType):
+        return "a time such as 2026-12-01T00:00:00Z"
+    if isinstance(kind, inspect.StrType) and kind.pattern is not None:
+        return f"text that matches {kind.pattern}"
+    return "text"

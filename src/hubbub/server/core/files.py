@@ -1,0 +1,132 @@
+"""Files: attachments, avatars, emoji. A local folder by default, memory for dev worlds, any S3-compatible store by URL."""
+
+import mimetypes
+import os
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import msgspec
+import obstore
+from obstore.store import LocalStore, MemoryStore, ObjectStore, S3Store
+
+LONGEST_KEY: Final = 1024
+LONGEST_PART: Final = 255
+CHUNK_BYTES: Final = 256 * 1024
+
+# What a file system, an object store or an address would read as something else than a letter of the name.
+_FORBIDDEN: Final = re.compile(r"[\x00-\x1f\x7f\\#?%*\"<>|:~\[\]{}^`]")
+
+
+class InvalidKeyError(ValueError):
+    """A key that could reach outside the store, or that some store could not hold."""
+
+
+class FileInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What a store knows about a file."""
+
+    size: int
+    content_type: str
+    """As it was put; a local folder keeps none, so there it is told from the key's ending."""
+
+
+class Files:
+    """A store of files under keys such as `attachments/1/2/cat.png`."""
+
+    def __init__(self, url: str) -> None:
+        self._store, self._keeps_types = _open(url)
+
+    async def put(self, key: str, data: bytes, content_type: str = "application/octet-stream") -> None:
+        """Write a file, whole or not at all, over any earlier one."""
+        attributes = {"Content-Type": content_type} if self._keeps_types else None
+        await obstore.put_async(self._store, _checked(key), data, attributes=attributes)
+
+    async def get(self, key: str) -> bytes:
+        """The whole file, or FileNotFoundError."""
+        found = await obstore.get_async(self._store, _checked(key))
+        return bytes(await found.bytes_async())
+
+    async def stream(self, key: str, *, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
+        """The file piece by piece, from `start` up to but not including `end`; FileNotFoundError before the first."""
+        span: Any = {"offset": start} if end is None else (start, end)
+        options: Any = {"range": span} if start or end is not None else None
+        found = await obstore.get_async(self._store, _checked(key), options=options)
+        return _pieces(found.stream(min_chunk_size=CHUNK_BYTES))
+
+    async def find_info(self, key: str) -> FileInfo | None:
+        """Size and type of a file, or None where there is none."""
+        key = _checked(key)
+        try:
+            found = await obstore.get_async(self._store, key, options={"head": True})
+        except FileNotFoundError:
+            return None
+        content_type = found.attributes.get("Content-Type") or mimetypes.guess_type(key)[0]
+        return FileInfo(size=found.meta["size"], content_type=content_type or "application/octet-stream")
+
+    async def exists(self, key: str) -> bool:
+        """Whether there is such a file."""
+        return await self.find_info(key) is not None
+
+    async def delete(self, key: str) -> None:
+        """Remove a file; one that is not there is already removed."""
+        try:
+            await obstore.delete_async(self._store, _checked(key))
+        except FileNotFoundError:
+            pass
+
+
+async def _pieces(stream: AsyncIterator[Any]) -> AsyncIterator[bytes]:
+    async for piece in stream:
+        yield bytes(piece)
+
+
+def _checked(key: str) -> str:
+    parts = key.split("/")
+    if (
+        not key
+        or len(key.encode("utf-8", "surrogatepass")) > LONGEST_KEY
+        or _FORBIDDEN.search(key)
+        or any(0xD800 <= ord(letter) < 0xE000 for letter in key)
+        or any(part in ("", ".", "..") or len(part.encode()) > LONGEST_PART for part in parts)
+    ):
+        raise InvalidKeyError(f"not a key of a file: {key[:100]!r}")
+    return key
+
+
+def _open(url: str) -> tuple[ObjectStore, bool]:
+    """The store of a URL, and whether it keeps content types."""
+    parts = urlsplit(url)
+    if parts.scheme == "memory":
+        return MemoryStore(), True
+    if parts.scheme == "s3":
+        return _open_s3(url), True
+    if parts.scheme == "file":
+        return _open_folder(Path(unquote(parts.path))), False
+    if not parts.scheme or os.path.isabs(url) or len(parts.scheme) == 1:
+        return _open_folder(Path(url)), False
+    raise ValueError(f"files cannot be kept at {parts.scheme}://: a folder, file://, memory:// or s3:// can")
+
+
+def _open_folder(folder: Path) -> LocalStore:
+    # Files are written beside their place and renamed into it, so a reader never sees half of one.
+    return LocalStore(folder.resolve(), automatic_cleanup=True, mkdir=True)
+
+
+def _open_s3(url: str) -> S3Store:
+    """`s3://[key:secret@]bucket/prefix?endpoint=https://...&region=...`; without a key the usual AWS variables are read."""
+    parts = urlsplit(url)
+    query = dict(parse_qsl(parts.query))
+    options: dict[str, Any] = {}
+    if parts.username:
+        options["access_key_id"] = unquote(parts.username)
+    if parts.password:
+        options["secret_access_key"] = unquote(parts.password)
+    if endpoint := query.get("endpoint"):
+        options["endpoint"] = endpoint
+        options["virtual_hosted_style_request"] = False
+        if endpoint.startswith("http://"):
+            options["client_options"] = {"allow_http": True}
+    options["region"] = query.get("region", "us-east-1")
+    return S3Store(parts.hostname or "", prefix=parts.path.strip("/") or None, **options)

@@ -1,0 +1,327 @@
+"""Work that outlives the transaction that asked for it: a table of jobs, and the worker that does them when they are due.
+
+A job is written by the transaction it belongs to, so it exists if and only if that committed. A plain handler changes the
+database, and its effects and the job's end are one transaction: it counts exactly once. An async handler speaks with the
+world outside, so it is run at least once: again after a failure, later and later, until it is given up and kept for a person
+to look at.
+"""
+
+import asyncio
+import inspect
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar
+
+from hubbub.protocol import wire
+from hubbub.server.core.clock import Clock, Timer
+from hubbub.server.core.store import Database, StoreUnavailable, Tx, places
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+RUNNING_MAX: Final = 64
+"""So many jobs are in hand at once."""
+LEASE_MS: Final = 120_000
+"""A job taken by a worker that then died is free again after so long."""
+BACKOFF_MS: Final = 1_000
+BACKOFF_MAX_MS: Final = 10 * 60_000
+GIVE_UP_AFTER_MS: Final = 24 * 3_600_000
+STORE_RETRY_MS: Final = 1_000
+"""How soon the worker looks again when the store could not be asked."""
+
+_UNBLOCKED = """(job.key = '' OR NOT EXISTS (
+    SELECT 1 FROM jobs AS earlier WHERE earlier.key = job.key AND earlier.key <> '' AND earlier.state = 'waiting'
+    AND (earlier.due_ms < job.due_ms OR (earlier.due_ms = job.due_ms AND earlier.id < job.id))))"""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One thing to do."""
+
+    id: int
+    kind: str
+    key: str
+    due_ms: int
+    payload: str
+    """JSON, as it was enqueued."""
+    attempts: int
+    """How often it was tried before."""
+    first_tried_ms: int | None
+
+    def decode(self, kind: type[T]) -> T:
+        """The payload as a model."""
+        return wire.decode(self.payload, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class FailedJob:
+    """A job that was given up."""
+
+    id: int
+    kind: str
+    key: str
+    due_ms: int
+    payload: str
+    attempts: int
+    error: str
+
+
+JobHandler = Callable[[Tx, Job], None] | Callable[[Job], Awaitable[None]]
+"""Plain: runs in the transaction that ends the job. Async: runs outside, and the job ends after it returns."""
+
+
+class GiveUp(Exception):
+    """Raised by a handler that knows trying again is useless."""
+
+
+class JobMetrics(Protocol):
+    """Counts what became of jobs."""
+
+    def job(self, kind: str, outcome: str) -> None:
+        """An attempt ended: `done`, `retried` or `failed`."""
+        ...
+
+
+def enqueue(tx: Tx, kind: str, payload: Any, *, due_ms: int = 0, key: str = "") -> int:
+    """Leave a job in this transaction, to run not before `due_ms`; jobs of one non-empty key run in order, one at a time."""
+    tx.woken = True
+    return int(
+        tx.value(
+            "INSERT INTO jobs (kind, key, due_ms, ready_ms, payload) VALUES (?, ?, ?, ?, ?) RETURNING id",
+            kind,
+            key,
+            due_ms,
+            due_ms,
+            wire.encode(payload).decode(),
+        )
+    )
+
+
+def cancel(tx: Tx, kind: str, key: str) -> int:
+    """Delete the waiting jobs of a kind and key, and say how many; one already in an async handler's hands still finishes."""
+    return tx.run("DELETE FROM jobs WHERE kind = ? AND key = ? AND state = 'waiting'", kind, key)
+
+
+def list_failed(tx: Tx, *, kind: str | None = None, limit: int = 100) -> list[FailedJob]:
+    """Jobs that were given up, the oldest first."""
+    columns = "SELECT id, kind, key, due_ms, payload, attempts, error FROM jobs WHERE state = 'failed'"
+    if kind is None:
+        return tx.fetch(FailedJob, f"{columns} ORDER BY id LIMIT ?", limit)
+    return tx.fetch(FailedJob, f"{columns} AND kind = ? ORDER BY id LIMIT ?", kind, limit)
+
+
+def retry_failed(tx: Tx, id: int | None = None) -> int:
+    """Let given-up jobs (or one) start over, and say how many."""
+    tx.woken = True
+    sql = (
+        "UPDATE jobs SET state = 'waiting', attempts = 0, first_tried_ms = NULL, ready_ms = due_ms, error = NULL,"
+        " leased_by = '' WHERE state = 'failed'"
+    )
+    return tx.run(sql) if id is None else tx.run(f"{sql} AND id = ?", id)
+
+
+class Worker:
+    """Does due jobs. Any number of workers may share a database: a job is leased to one of them at a time."""
+
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        handlers: Mapping[str, JobHandler],
+        metrics: JobMetrics | None = None,
+        *,
+        give_up_after_ms: Mapping[str, int] | None = None,
+        running_max: int = RUNNING_MAX,
+        lease_ms: int = LEASE_MS,
+        poll_ms: int | None = None,
+    ) -> None:
+        """With `poll_ms` it looks at least that often, for jobs that another process enqueued without waking this one."""
+        self._db = db
+        self._clock = clock
+        self._handlers = handlers
+        self._kinds = tuple(handlers)
+        self._metrics = metrics
+        self._give_up_after_ms = give_up_after_ms or {}
+        self._running_max = running_max
+        self._lease_ms = lease_ms
+        self._poll_ms = poll_ms
+        self._name = secrets.token_hex(8)
+        self._running: dict[int, asyncio.Task[None]] = {}
+        self._looking: asyncio.Task[None] | None = None
+        self._again = False
+        self._timer: Timer | None = None
+        self._stopped = True
+
+    def start(self) -> None:
+        """Begin: look for due jobs now, and from then on when one falls due or `wake` is called."""
+        self._stopped = False
+        self.wake()
+
+    async def stop(self, *, patience_seconds: float = 5.0) -> None:
+        """Take no more jobs, let those in hand finish for a while, and give the rest back."""
+        self._stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._looking is not None:
+            await asyncio.wait([self._looking])
+        tasks = list(self._running.values())
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=patience_seconds)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late)
+        try:
+            await self._db.write(
+                lambda tx: tx.run("UPDATE jobs SET ready_ms = due_ms, leased_by = '' WHERE leased_by = ?", self._name)
+            )
+        except StoreUnavailable:
+            log.warning("leased jobs could not be given back; they are free again when their lease ends")
+
+    def wake(self) -> None:
+        """Look now: a job was enqueued, or one just ended."""
+        if self._stopped:
+            return
+        if self._looking is not None:
+            self._again = True
+            return
+        self._looking = asyncio.get_running_loop().create_task(self._look())
+
+    async def run_due(self) -> None:
+        """Return once nothing that is due now is left to do (jobs waiting for a retry are not due)."""
+        self.wake()
+        while self._looking is not None or self._running:
+            tasks: list[asyncio.Task[None]] = list(self._running.values())
+            if self._looking is not None:
+                tasks.append(self._looking)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.sleep(0)
+
+    async def _look(self) -> None:
+        next_ms: int | None = None
+        try:
+            with self._clock.working():
+                while not self._stopped:
+                    self._again = False
+                    room = self._running_max - len(self._running)
+                    taken: list[Job] = []
+                    if room > 0 and self._kinds:
+                        now_ms = self._clock.now_ms()
+                        taken, next_ms = await self._db.write(partial(self._take, now_ms=now_ms, room=room))
+                    for job in taken:
+                        self._begin(job)
+                    if not taken and not self._again:
+                        break
+        except StoreUnavailable:
+            next_ms = self._clock.now_ms() + STORE_RETRY_MS
+        except Exception:
+            log.exception("the worker could not look for jobs")
+            next_ms = self._clock.now_ms() + STORE_RETRY_MS
+        finally:
+            self._looking = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._stopped:
+            return
+        if self._poll_ms is not None:
+            poll_ms = self._clock.now_ms() + self._poll_ms
+            next_ms = poll_ms if next_ms is None else min(next_ms, poll_ms)
+        if self._again:
+            self.wake()
+        elif next_ms is not None and len(self._running) < self._running_max:
+            self._timer = self._clock.call_at(next_ms, self.wake)
+
+    def _take(self, tx: Tx, now_ms: int, room: int) -> tuple[list[Job], int | None]:
+        """Lease due jobs; when there are none, say when the next one falls due."""
+        mine = f"job.kind IN ({places(self._kinds)})"
+        found = tx.fetch(
+            Job,
+            "SELECT job.id, job.kind, job.key, job.due_ms, job.payload, job.attempts, job.first_tried_ms FROM jobs AS job"
+            f" WHERE job.state = 'waiting' AND job.ready_ms <= ? AND {mine} AND {_UNBLOCKED}"
+            " ORDER BY job.ready_ms, job.id LIMIT ?",
+            now_ms,
+            *self._kinds,
+            room + len(self._running),
+        )
+        # The clock of a dev world may leap past a lease; what this worker holds it still holds.
+        jobs = [job for job in found if job.id not in self._running][:room]
+        if jobs:
+            tx.run_many(
+                "UPDATE jobs SET ready_ms = ?, leased_by = ?, first_tried_ms = COALESCE(first_tried_ms, ?) WHERE id = ?",
+                [(now_ms + self._lease_ms, self._name, now_ms, job.id) for job in jobs],
+            )
+            return jobs, None
+        later = tx.value(
+            f"SELECT job.ready_ms FROM jobs AS job WHERE job.state = 'waiting' AND job.ready_ms > ? AND {mine}"
+            f" AND {_UNBLOCKED} ORDER BY job.ready_ms, job.id LIMIT 1",
+            now_ms,
+            *self._kinds,
+        )
+        return [], later
+
+    def _begin(self, job: Job) -> None:
+        self._running[job.id] = asyncio.get_running_loop().create_task(self._run(job))
+
+    async def _run(self, job: Job) -> None:
+        try:
+            with self._clock.working():
+                await self._attempt(job)
+        except StoreUnavailable:
+            log.warning("job %d (%s) could not be ended; it runs again when its lease ends", job.id, job.kind)
+        finally:
+            del self._running[job.id]
+            self.wake()
+
+    async def _attempt(self, job: Job) -> None:
+        handler = self._handlers[job.kind]
+        try:
+            if inspect.iscoroutinefunction(handler):
+                # Cut off before the lease ends, so that no second worker begins meanwhile.
+                async with asyncio.timeout(self._lease_ms / 1000 * 0.8):
+                    await handler(job)
+                await self._db.write(lambda tx: self._finish(tx, job))
+            else:
+                await self._db.write(lambda tx: handler(tx, job) if self._finish(tx, job) else None)  # type: ignore[call-arg,arg-type]
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            outcome = await self._db.write(partial(self._put_back, job=job, error=error))
+            log.log(
+                logging.ERROR if outcome == "failed" else logging.INFO,
+                "job %d (%s) %s after attempt %d",
+                job.id,
+                job.kind,
+                outcome,
+                job.attempts + 1,
+                exc_info=error,
+            )
+        else:
+            outcome = "done"
+        if self._metrics is not None:
+            self._metrics.job(job.kind, outcome)
+
+    def _finish(self, tx: Tx, job: Job) -> bool:
+        """End the job, unless it was cancelled or the lease went to another worker."""
+        return tx.run("DELETE FROM jobs WHERE id = ? AND leased_by = ?", job.id, self._name) == 1
+
+    def _put_back(self, tx: Tx, job: Job, error: Exception) -> str:
+        """Have it tried again later, or keep it as failed."""
+        now_ms = self._clock.now_ms()
+        tried_ms = now_ms - (now_ms if job.first_tried_ms is None else job.first_tried_ms)
+        failed = isinstance(error, GiveUp) or tried_ms >= self._give_up_after_ms.get(job.kind, GIVE_UP_AFTER_MS)
+        tx.run(
+            "UPDATE jobs SET state = ?, attempts = attempts + 1, ready_ms = ?, leased_by = '', error = ?"
+            " WHERE id = ? AND leased_by = ?",
+            "failed" if failed else "waiting",
+            now_ms + min(BACKOFF_MS * 2 ** min(job.attempts, 30), BACKOFF_MAX_MS),
+            f"{type(error).__name__}: {error}"[:2000],
+            job.id,
+            self._name,
+        )
+        return "failed" if failed else "retried"

@@ -1,0 +1,260 @@
+"""The log, and the door that no secret passes.
+
+`Secrets.clean` knows what tokens and secrets look like and which exact values are secret. `SecretFilter` applies it to
+everything a record carries. It sits on the handler, not on a logger, so records of libraries go through it as well.
+"""
+
+import base64
+import contextlib
+import json
+import logging
+import re
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, Literal, TextIO
+from urllib.parse import quote, quote_plus
+
+import msgspec
+
+REMOVED: Final = "[removed]"
+
+LONGEST_TEXT: Final = 32 * 1024
+"""Characters of one text in the log; the rest is cut after cleaning."""
+
+SHORTEST_SECRET: Final = 4
+"""Registered values below this are ignored: removing them would only garble the log."""
+
+_SECRET_WORDS: Final = (
+    "token", "secret", "password", "passwd", "passphrase", "authorization", "api_key", "apikey", "api-key",
+    "private_key", "private-key", "code_verifier", "cookie", "credential", "secret_key", "mfa_ticket",
+)  # fmt: skip
+_SECRET_NAME: Final = re.compile("|".join(_SECRET_WORDS), re.IGNORECASE)
+
+# Each begins at a rare literal or at the start of a run of letters, so that no text costs more than linear time.
+_QUOTE = r"\\*[\"']"
+_VALUE = rf"(?:b?({_QUOTE})(?:(?!\2).){{0,8192}}?(?<!\\)\2|b?{_QUOTE}[^\n]*|[^\s,;&)}}\]\"']+)"
+_PATTERNS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
+    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), REMOVED),
+    # Authorization: Bot x / 'authorization': 'x' / (b'Authorization', b'Bearer x') / authorization=x
+    (
+        re.compile(
+            rf"(authorization(?:{_QUOTE})?\s*[:=,]\s*(?:b?{_QUOTE})?)(?:(?:Bot|Bearer|Basic)\s+)?[^\s\"',;)}}\]\\]+",
+            re.IGNORECASE,
+        ),
+        rf"\1{REMOVED}",
+    ),
+    (re.compile(rf"((?:set-)?cookie(?:{_QUOTE})?\s*[:=,]\s*)[^\n]*", re.IGNORECASE), rf"\1{REMOVED}"),
+    (re.compile(r"\b(Bot)\s+(?=[\w-]*\.|[\w-]{20})[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1 {REMOVED}"),
+    (re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1 {REMOVED}"),
+    # A bot token or a JWT: three base64url parts.
+    (re.compile(r"(?<![\w-])[\w-]{12,}\.[\w-]{5,}\.[\w-]{20,}"), REMOVED),
+    (re.compile(r"(/(?:webhooks|interactions)/\d+/)[\w-]{8,}(?:\.[\w.-]+)?"), rf"\1{REMOVED}"),
+    # scheme://user:password@host and scheme://token@host
+    (re.compile(r"(?<=://)([^\s/:@\"']*):([^\s/\"']*)@"), rf"\1:{REMOVED}@"),
+    (re.compile(r"(?<=nats://)([^\s/:@\"']+)@"), f"{REMOVED}@"),
+    # An authorization code in an address or form; the short numbers of error codes stay readable.
+    (re.compile(r"(?<![\w-])(code=)[\w.~%-]{16,}"), rf"\1{REMOVED}"),
+    (
+        re.compile(rf"((?:{'|'.join(_SECRET_WORDS)})(?:{_QUOTE})?\s*[:=]\s*){_VALUE}", re.IGNORECASE),
+        lambda match: f"{match[1]}{match[2] or ''}{REMOVED}{match[2] or ''}",
+    ),
+)
+
+_PLAIN_FIELDS: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+"""What every record has; the rest came with `extra`."""
+
+
+class Secrets:
+    """The values that must never be written, and the shapes that such values have."""
+
+    def __init__(self) -> None:
+        self._values: set[str] = set()
+        self._exact: re.Pattern[str] | None = None
+        self._lock = threading.Lock()
+
+    def add(self, value: str) -> None:
+        """Remove this exact value from now on, also in its URL, JSON and base64 forms."""
+        if len(value) >= SHORTEST_SECRET:
+            with self._lock:
+                self._values.add(value)
+                self._compile()
+
+    def discard(self, value: str) -> None:
+        """Forget a value that is no secret any more."""
+        with self._lock:
+            self._values.discard(value)
+            self._compile()
+
+    def _compile(self) -> None:
+        forms: set[str] = set()
+        for value in self._values:
+            encoded = base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()
+            forms |= {value, json.dumps(value)[1:-1], repr(value)[1:-1], encoded}
+            with contextlib.suppress(UnicodeEncodeError):
+                forms |= {quote(value, safe=""), quote(value), quote_plus(value)}
+        longest_first = sorted(forms, key=len, reverse=True)
+        self._exact = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+
+    def clean(self, text: str) -> str:
+        """The text without secrets."""
+        exact = self._exact
+        if exact is not None:
+            text = exact.sub(REMOVED, text)
+        for pattern, replacement in _PATTERNS:
+            text = pattern.sub(replacement, text)
+        if not text.isascii():
+            # A lone surrogate cannot be written as UTF-8.
+            text = text.encode("utf-8", "backslashreplace").decode()
+        return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "... (cut)"
+
+    def clean_value(self, value: Any, name: str = "", depth: int = 6) -> Any:
+        """A value as the log may show it: numbers as they are, texts cleaned, what is named like a secret removed."""
+        if value is None or isinstance(value, bool | float):
+            return value
+        if name and _SECRET_NAME.search(name):
+            return REMOVED
+        if isinstance(value, int):
+            return int(value)
+        if depth and isinstance(value, Mapping):
+            return {
+                self.clean(str(key)): self.clean_value(inner, str(key), depth - 1) for key, inner in value.items()
+            }
+        if depth and isinstance(value, list | tuple | set | frozenset):
+            return [self.clean_value(inner, "", depth - 1) for inner in value]
+        if isinstance(value, bytes | bytearray):
+            return self.clean(bytes(value).decode("utf-8", "backslashreplace"))
+        return self.clean(value if isinstance(value, str) else str(value))
+
+
+class SecretFilter(logging.Filter):
+    """Rewrites a record so that nothing in it is secret; what cannot be rewritten is withheld. It never raises."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        super().__init__()
+        self.secrets = secrets
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Clean the record in place and let it pass."""
+        try:
+            self._clean(record)
+        except Exception as error:
+            _withhold(record, type(error).__name__)
+        return True
+
+    def _clean(self, record: logging.LogRecord) -> None:
+        try:
+            message = record.getMessage()
+        except Exception:
+            message = f"{record.msg} (its arguments could not be written)"
+        record.msg = self.secrets.clean(message)
+        record.args = None
+        record.message = record.msg
+        # Rendered here, so that no later formatter prints the exception or its cause with its own words.
+        if record.exc_info:
+            record.exc_text = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
+        record.exc_info = None
+        if record.exc_text:
+            record.exc_text = self.secrets.clean(record.exc_text)
+        if record.stack_info:
+            record.stack_info = self.secrets.clean(record.stack_info)
+        for name in [name for name in record.__dict__ if name not in _PLAIN_FIELDS]:
+            try:
+                record.__dict__[name] = self.secrets.clean_value(record.__dict__[name], name)
+            except Exception:
+                record.__dict__[name] = "(could not be written)"
+
+
+def _withhold(record: logging.LogRecord, reason: str) -> None:
+    record.msg = f"a record was withheld because it could not be cleaned of secrets ({reason})"
+    record.message = record.msg
+    record.args = None
+    record.exc_info = record.exc_text = record.stack_info = None
+    for name in [name for name in record.__dict__ if name not in _PLAIN_FIELDS]:
+        del record.__dict__[name]
+
+
+def _extra(record: logging.LogRecord) -> dict[str, Any]:
+    return {name: value for name, value in record.__dict__.items() if name not in _PLAIN_FIELDS}
+
+
+def _time(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object per line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as a line."""
+        line: dict[str, Any] = {
+            "time": _time(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {f"{name}_" if name in line else name: value for name, value in _extra(record).items()}
+        if record.exc_text:
+            line["exception"] = record.exc_text
+        if record.stack_info:
+            line["stack"] = record.stack_info
+        return msgspec.json.encode(line, enc_hook=str).decode("utf-8", "replace")
+
+
+class TextFormatter(logging.Formatter):
+    """One line of key=value pairs for a person at a terminal, with the exception below it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as text."""
+        message = record.getMessage().replace("\n", "\\n")
+        pairs = "".join(f" {name}={_word(value)}" for name, value in _extra(record).items())
+        text = f"{_time(record)} {record.levelname:<7} {record.name} {message}{pairs}"
+        return "\n".join(part for part in (text, record.exc_text, record.stack_info) if part)
+
+
+def _word(value: Any) -> str:
+    text = str(value)
+    return text if text and not re.search(r"[\s=\"]", text) else json.dumps(text, ensure_ascii=False)
+
+
+Format = Literal["json", "text", "auto"]
+
+
+class Logs:
+    """The process's log: one handler on the root logger, with the filter on it."""
+
+    def __init__(
+        self,
+        *,
+        level: str = "info",
+        library_level: str = "warning",
+        format: Format = "auto",
+        stream: TextIO | None = None,
+        secrets: Secrets | None = None,
+    ) -> None:
+        self.secrets = secrets or Secrets()
+        stream = sys.stderr if stream is None else stream
+        self.handler: logging.Handler = logging.StreamHandler(stream)
+        self.handler.addFilter(SecretFilter(self.secrets))
+        text = format == "text" or (format == "auto" and stream.isatty())
+        self.handler.setFormatter(TextFormatter() if text else JsonFormatter())
+        self._levels = {"": library_level.upper(), "hubbub": level.upper()}
+        self._before: dict[str, int] | None = None
+
+    def install(self) -> None:
+        """Begin to write the records of this process."""
+        if self._before is None:
+            self._before = {name: logging.getLogger(name).level for name in self._levels}
+            for name, level in self._levels.items():
+                logging.getLogger(name).setLevel(level)
+            logging.getLogger().addHandler(self.handler)
+
+    def remove(self) -> None:
+        """Stop, and leave the loggers as they were."""
+        if self._before is not None:
+            logging.getLogger().removeHandler(self.handler)
+            for name, level in self._before.items():
+                logging.getLogger(name).setLevel(level)
+            self._before = None

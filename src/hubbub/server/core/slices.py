@@ -1,0 +1,80 @@
+"""How a resource slice offers what it does: handlers of operations and commands, jobs, and its parts of READY and GUILD_CREATE."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, TypeVar
+
+import msgspec
+
+from hubbub.protocol.operation import Command, Operation
+from hubbub.server.core.call import Call
+from hubbub.server.core.realtime import GuildView
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A success with a status of its own (201 new, 204 already there), or with headers."""
+
+    status: int
+    result: Any = None
+    headers: Mapping[str, str] = {}
+
+
+def handles(operation: Operation[Any, Any]) -> Callable[[F], F]:
+    """Mark a function as the handler of an operation: `(call, *path parameters, body?, query?) -> result`."""
+
+    def mark(function: F) -> F:
+        function.__operation__ = operation  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def obeys(command: Command[Any], *, writes: bool = False) -> Callable[[F], F]:
+    """Mark a function as what a gateway command does: `(call, payload) -> None`, answering through `call.replies`."""
+
+    def mark(function: F) -> F:
+        function.__command__ = command  # type: ignore[attr-defined]
+        function.__writes__ = writes  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+ReadyPart = Callable[[Call], dict[str, Any]]
+"""The keys a slice adds to READY for `call.actor`."""
+
+GuildPart = Callable[[Call, GuildView], dict[str, Any]]
+"""The keys a slice adds to GUILD_CREATE for one viewer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slice:
+    """One resource as the App mounts it."""
+
+    name: str
+    modules: tuple[ModuleType, ...]
+    """Where its handlers and commands are."""
+    jobs: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    hears: Mapping[type, Callable[[Call, Any], None]] = field(default_factory=dict)
+    """What to do, in the same transaction, when a lower floor tells a fact of this type (`call.tell`)."""
+    ready: ReadyPart | None = None
+    guild: GuildPart | None = None
+
+    def handlers(self) -> Iterator[tuple[Operation[Any, Any], Callable[..., Any]]]:
+        """Every operation this slice handles, with its function."""
+        for module in self.modules:
+            for value in vars(module).values():
+                operation = getattr(value, "__operation__", None)
+                if operation is not None and value.__module__ == module.__name__:
+                    yield operation, value
+
+    def commands(self) -> Iterator[tuple[Command[Any], Callable[..., Any]]]:
+        """Every gateway command this slice obeys, with its function."""
+        for module in self.modules:
+            for value in vars(module).values():
+                command = getattr(value, "__command__", None)
+                if command is not None and value.__module__ == module.__name__:
+                    yield command, value

@@ -1,0 +1,604 @@
+"""The embedded store: SQLite with one writer thread that commits everything waiting at once, and readers beside it.
+
+A caller's unit of work joins the queue; the writer takes what is there, runs each unit in a savepoint of one transaction,
+and syncs the disk once for all of them. Nobody is answered, and no event leaves, before that sync.
+"""
+
+import asyncio
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Final, NoReturn, TypeVar
+
+from hubbub.server.core import migrations
+from hubbub.server.core.answers import Answer, Answers
+from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx
+
+try:
+    import fcntl
+except ImportError:  # Windows; there SQLite's own locks must do.
+    fcntl = None  # type: ignore[assignment]
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+BATCH_UNITS: Final = 256
+"""A batch commits after so many units,"""
+BATCH_SECONDS: Final = 0.005
+"""or after so long, whichever comes first."""
+WAITING_MAX: Final = 20_000
+"""Past so many waiting units new ones are refused rather than kept waiting for seconds."""
+READ_BATCH_UNITS: Final = 32
+"""So many reads share a snapshot at most."""
+READ_BATCH_SECONDS: Final = 0.001
+"""Answers of such a batch leave at least so often."""
+LONG_READ_SECONDS: Final = 0.003
+"""After so long in one read, another thread takes over what waits behind it."""
+CACHED_STATEMENTS: Final = 512
+
+# Errors that say something of the disk or the file, not of the statement.
+_UNAVAILABLE: Final = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
+
+_SET_SEQUENCE: Final = "UPDATE meta SET value = ? WHERE name = 'commit_seq'"
+_GET_SEQUENCE: Final = "SELECT value FROM meta WHERE name = 'commit_seq'"
+
+
+def _unavailable(error: sqlite3.Error) -> bool:
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and (code & 0xFF) in _UNAVAILABLE
+
+
+class SqliteSnapshot:
+    """Everything up to a commit number."""
+
+    __slots__ = ("_sequence",)
+
+    def __init__(self, sequence: int) -> None:
+        self._sequence = sequence
+
+    def covers(self, stamp: int) -> bool:
+        """Whether what that unit wrote was visible."""
+        return stamp <= self._sequence
+
+
+class SqliteTx(Tx):
+    """A unit of work on one of the store's own connections."""
+
+    def __init__(self, cursor: sqlite3.Cursor, number: int, marked: bool) -> None:
+        self.dispatches = []
+        self.woken = False
+        self.after_commit = []
+        self.stamped = False
+        """Whether anyone asked for the number, so that readers must be able to see it."""
+        self.failure: StoreUnavailable | None = None
+        """What broke the transaction under this unit; it can then no longer succeed."""
+        self.marked = marked
+        """Whether the unit can be undone alone: a savepoint was set, or nothing came before it."""
+        self._cursor = cursor
+        self._execute: Callable[..., sqlite3.Cursor] = cursor.execute
+        self._number = number
+
+    @property
+    def stamp(self) -> int:
+        """This unit's commit number."""
+        self.stamped = True
+        return self._number
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What this unit sees."""
+        return SqliteSnapshot(self._number)
+
+    def all(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """Every row."""
+        try:
+            # A unit that only looks and then refuses costs no savepoint.
+            if not self.marked and not sql.startswith("SELECT"):
+                self._execute("SAVEPOINT unit")
+                self.marked = True
+            return self._execute(sql, parameters).fetchall()
+        except sqlite3.Error as error:
+            self._fail(error)
+
+    def run(self, sql: str, *parameters: Any) -> int:
+        """Execute, and say how many rows it touched."""
+        try:
+            if not self.marked:
+                self._execute("SAVEPOINT unit")
+                self.marked = True
+            cursor = self._execute(sql, parameters)
+            if cursor.description is not None:
+                cursor.fetchall()  # With RETURNING, rows are written as they are fetched.
+            return cursor.rowcount
+        except sqlite3.Error as error:
+            self._fail(error)
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Execute once per row."""
+        try:
+            if not self.marked:
+                self._execute("SAVEPOINT unit")
+                self.marked = True
+            if self.failure is not None:
+                raise self.failure
+            self._cursor.executemany(sql, rows)
+        except sqlite3.Error as error:
+            self._fail(error)
+
+    def end(self) -> None:
+        """Refuse every further statement: the unit is over."""
+        self._execute = _over
+
+    def _fail(self, error: sqlite3.Error) -> NoReturn:
+        if not _unavailable(error):
+            raise error
+        # SQLite may have rolled the whole transaction back; a unit that swallows this must not write outside of one.
+        failure = self.failure = StoreUnavailable(f"the database file cannot be used: {error}")
+
+        def refuse(*_: object) -> NoReturn:
+            raise failure
+
+        self._execute = refuse
+        raise failure from error
+
+
+def _over(*_: object) -> NoReturn:
+    raise RuntimeError("the transaction is over")
+
+
+class SqliteReadTx(SqliteTx):
+    """A unit of work that only looks."""
+
+    def __init__(self, cursor: sqlite3.Cursor, seen: int | None) -> None:
+        super().__init__(cursor, 0, True)
+        self.seen = seen
+
+    @property
+    def stamp(self) -> int:
+        """Reads have none."""
+        raise TypeError("a read has no stamp")
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What this read sees."""
+        if self.seen is None:
+            # The first statement of the transaction fixed what it sees, so asking late asks about the same moment.
+            self.seen = int(self.value(_GET_SEQUENCE))
+        return SqliteSnapshot(self.seen)
+
+
+class _Job:
+    """Something for the writer thread to do between batches, with the connection for itself."""
+
+    __slots__ = ("future", "work")
+
+    def __init__(self, work: Callable[[], Any], future: "asyncio.Future[Any]") -> None:
+        self.work = work
+        self.future = future
+
+
+_Unit = tuple[Callable[[Tx], Any], "asyncio.Future[Any]", bool]
+"""The work, who waits for it, and whether it may write."""
+
+
+class SqliteDatabase(Database):
+    """A database file, or without a path one in memory that ends with the process."""
+
+    def __init__(
+        self, path: str | os.PathLike[str] | None, *, helpers: int = 2, waiting_max: int = WAITING_MAX
+    ) -> None:
+        super().__init__()
+        self._path = None if path is None else Path(path)
+        self._waiting_max = waiting_max
+        self._writes: SimpleQueue[_Unit | _Job | None] = SimpleQueue()
+        self._reads: SimpleQueue[_Unit | None] = SimpleQueue()
+        self._hand: deque[_Unit] = deque()
+        self._reading_since = 0.0
+        self._help: SimpleQueue[bool] = SimpleQueue()
+        self._helpers = helpers
+        self._helping = False
+        self._threads: list[threading.Thread] = []
+        self._open = False
+        self._sequence = 0
+        self._stamped = False
+        self._lock_file: int | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._answers: Answers
+        self._connection: sqlite3.Connection
+        self._cursor: sqlite3.Cursor
+
+    async def start(self) -> None:
+        """Open, and bring the schema up to date."""
+        self._loop = asyncio.get_running_loop()
+        self._answers = Answers(self, self._loop)
+        self._lock()
+        try:
+            opened: asyncio.Future[Any] = self._loop.create_future()
+            self._spawn("hubbub-store-writer", self._write_loop, opened)
+            await opened
+            if self._path is not None:
+                for number in range(1 + self._helpers):
+                    opened = self._loop.create_future()
+                    self._spawn(f"hubbub-store-reader-{number}", self._help_loop if number else self._read_loop, opened)
+                    await opened
+        except BaseException:
+            self._open = True
+            await self.close()
+            raise
+        self._open = True
+
+    async def close(self) -> None:
+        """Finish what was accepted, then let go of every file and thread."""
+        if not self._open:
+            return
+        self._open = False
+        self._writes.put(None)
+        self._reads.put(None)
+        for _ in range(self._helpers):
+            self._help.put(False)
+        for thread in self._threads:
+            await asyncio.to_thread(thread.join)
+        self._threads.clear()
+        self._answers.deliver()
+        if self._lock_file is not None:
+            os.close(self._lock_file)
+            self._lock_file = None
+
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        """Run in the next batch; what it raises undoes it alone and is raised here."""
+        if not self._open or self._writes.qsize() >= self._waiting_max:
+            raise self._refusal()
+        future = self._loop.create_future()
+        self._writes.put((work, future, True))
+        result: T = await future
+        return result
+
+    async def read(self, work: Callable[[Tx], T]) -> T:
+        """Run over a consistent snapshot; it must not write."""
+        queue: SimpleQueue[Any] = self._writes if self._path is None else self._reads
+        if not self._open or queue.qsize() >= self._waiting_max:
+            raise self._refusal()
+        future = self._loop.create_future()
+        queue.put((work, future, False))
+        since = self._reading_since
+        if since and not self._helping and time.monotonic() - since > LONG_READ_SECONDS:
+            self._help.put(True)
+        result: T = await future
+        return result
+
+    async def check(self) -> None:
+        """Raise if the store cannot take a write now."""
+        await self.write(
+            lambda tx: tx.run(
+                "INSERT INTO meta (name, value) VALUES ('checked', '1')"
+                " ON CONFLICT (name) DO UPDATE SET value = CASE meta.value WHEN '1' THEN '0' ELSE '1' END"
+            )
+        )
+
+    async def serialize(self) -> bytes:
+        """The whole database as the bytes of a file, at a moment between two batches."""
+        return await self._between_batches(self._serialize)
+
+    async def restore(self, image: bytes) -> None:
+        """Replace the whole database by one that `serialize` gave."""
+        await self._between_batches(lambda: self._restore(image))
+
+    async def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the database into a new file while it stays in use."""
+        if self._path is None:
+            await self._between_batches(lambda: _copy(self._connection, path))
+        else:
+            await asyncio.to_thread(self._copy_file, path)
+
+    def _refusal(self) -> StoreUnavailable:
+        return StoreUnavailable("the store is overloaded" if self._open else "the store is not open")
+
+    async def _between_batches(self, work: Callable[[], T]) -> T:
+        if not self._open:
+            raise self._refusal()
+        job = _Job(work, self._loop.create_future())
+        self._writes.put(job)
+        result: T = await job.future
+        return result
+
+    def _lock(self) -> None:
+        """Keep a second process out: commit numbers and events are counted in this one."""
+        if self._path is None or fcntl is None:
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock_file = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if self._lock_file is not None:
+                os.close(self._lock_file)
+                self._lock_file = None
+                raise StoreUnavailable(f"another process has {self._path} open") from error
+            raise StoreUnavailable(f"{self._path} cannot be opened: {error}") from error
+
+    def _spawn(self, name: str, target: Callable[..., None], opened: "asyncio.Future[Any]") -> None:
+        thread = threading.Thread(target=target, args=(opened,), name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            ":memory:" if self._path is None else self._path,
+            isolation_level=None,
+            cached_statements=CACHED_STATEMENTS,
+            timeout=10.0,
+        )
+        # References are kept by the operations, which must answer with the platform's errors anyway (decisions/0003).
+        connection.execute("PRAGMA foreign_keys = OFF")
+        # Savepoints keep the pages they may have to restore here.
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA cache_size = -65536")
+        if self._path is not None:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA mmap_size = 1073741824")
+            connection.execute("PRAGMA wal_autocheckpoint = 4000")
+            connection.execute("PRAGMA journal_size_limit = 67108864")
+        return connection
+
+    def _open_writer(self) -> None:
+        self._connection = self._connect()
+        migrations.migrate_sqlite(self._connection)
+        self._cursor = self._connection.cursor()
+        self._sequence = int(self._cursor.execute(_GET_SEQUENCE).fetchone()[0])
+
+    def _write_loop(self, opened: "asyncio.Future[Any]") -> None:
+        try:
+            self._open_writer()
+        except BaseException as error:
+            if isinstance(error, sqlite3.Error) and _unavailable(error):
+                error = StoreUnavailable(f"{self._path} cannot be opened: {error}")
+            if hasattr(self, "_connection"):
+                self._connection.close()
+            self._answers.add([(opened, None, error, None)])
+            return
+        self._answers.add([(opened, None, None, None)])
+        waiting: _Unit | _Job | None
+        while (waiting := self._writes.get()) is not None:
+            if isinstance(waiting, _Job):
+                self._answers.add([self._alone(waiting)])
+            elif not self._batch(waiting):
+                break
+        self._connection.close()
+
+    def _alone(self, job: _Job) -> Answer:
+        try:
+            return (job.future, job.work(), None, None)
+        except BaseException as error:
+            return (job.future, None, error, None)
+
+    def _batch(self, first: _Unit) -> bool:
+        """Run and commit everything that waits; False once the end of the queue was reached."""
+        execute = self._cursor.execute
+        queue = self._writes
+        units: list[_Unit] = []
+        answers: list[Answer] = []
+        waiting: _Unit | _Job | None = first
+        try:
+            execute("BEGIN IMMEDIATE")
+            deadline = time.monotonic() + BATCH_SECONDS
+            self._stamped = False
+            while isinstance(waiting, tuple):
+                units.append(waiting)
+                work, future, writes = waiting
+                answers.append(
+                    self._write_unit(work, future, not answers) if writes else self._read_in_batch(work, future)
+                )
+                if not queue.qsize() or len(answers) >= BATCH_UNITS or time.monotonic() > deadline:
+                    break
+                waiting = queue.get_nowait()
+            if self._stamped:
+                execute(_SET_SEQUENCE, (str(self._sequence),))
+            execute("COMMIT")
+        except BaseException as error:
+            answers = self._lose(units or [first], answers, error)
+        self._answers.add(answers)
+        if isinstance(waiting, _Job):
+            self._answers.add([self._alone(waiting)])
+        return waiting is not None
+
+    def _write_unit(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]", alone: bool) -> Answer:
+        """Run one unit of the batch; it alone is undone when it fails."""
+        self._sequence += 1
+        tx = SqliteTx(self._cursor, self._sequence, alone)
+        try:
+            result = work(tx)
+            if tx.failure is not None:
+                raise tx.failure
+        except BaseException as error:
+            tx.end()
+            if not self._connection.in_transaction:
+                raise  # SQLite gave up the whole transaction, and with it the units before this one.
+            if alone:
+                self._cursor.execute("ROLLBACK")
+                self._cursor.execute("BEGIN IMMEDIATE")
+            elif tx.marked:
+                self._cursor.execute("ROLLBACK TO unit")
+                self._cursor.execute("RELEASE unit")
+            return (future, None, error, None)
+        tx.end()
+        if tx.marked and not alone:
+            self._cursor.execute("RELEASE unit")
+        self._stamped = self._stamped or tx.stamped
+        return (future, result, None, tx)
+
+    def _read_in_batch(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> Answer:
+        """A read of the database in memory: it sees the units before it, whose events leave before its answer."""
+        tx = SqliteReadTx(self._cursor, self._sequence)
+        self._cursor.execute("PRAGMA query_only = ON")
+        try:
+            return (future, work(tx), None, None)
+        except BaseException as error:
+            return (future, None, error, None)
+        finally:
+            tx.end()
+            self._cursor.execute("PRAGMA query_only = OFF")
+
+    def _lose(self, units: list[_Unit], answers: list[Answer], error: BaseException) -> list[Answer]:
+        """Undo a batch whose commit failed and tell each of its callers; one that its own work refused stays refused."""
+        log.error("a batch of %d units was lost", len(units), exc_info=error)
+        try:
+            if self._connection.in_transaction:
+                self._cursor.execute("ROLLBACK")
+        except sqlite3.Error:
+            log.exception("a lost batch could not be rolled back")
+        refused = {id(future): error for future, _, error, _ in answers if error is not None}
+        lost = f"the store could not commit: {error}"
+        return [(future, None, refused.get(id(future)) or StoreUnavailable(lost), None) for _, future, _ in units]
+
+    def _open_reader(self, opened: "asyncio.Future[Any]") -> sqlite3.Connection | None:
+        connection: sqlite3.Connection | None = None
+        try:
+            connection = self._connect()
+            connection.execute("PRAGMA query_only = ON")
+        except BaseException as error:
+            if connection is not None:
+                connection.close()
+            self._answers.add([(opened, None, error, None)])
+            return None
+        self._answers.add([(opened, None, None, None)])
+        return connection
+
+    def _read_loop(self, opened: "asyncio.Future[Any]") -> None:
+        connection = self._open_reader(opened)
+        if connection is None:
+            return
+        cursor = connection.cursor()
+        while self._take(self._reads.get()):
+            self._read_batch(connection, cursor, self._hand)
+            self._reading_since = 0.0
+        connection.close()
+
+    def _take(self, unit: _Unit | None) -> bool:
+        """Take in hand what waits at this moment: one snapshot, not yet begun, is recent enough for all of it."""
+        while unit is not None:
+            self._hand.append(unit)
+            if len(self._hand) >= READ_BATCH_UNITS or not self._reads.qsize():
+                return True
+            try:
+                unit = self._reads.get_nowait()
+            except Empty:  # A helper was quicker.
+                return True
+        if self._hand:
+            self._reads.put(None)
+        return bool(self._hand)
+
+    def _help_loop(self, opened: "asyncio.Future[Any]") -> None:
+        """Stand in while a long read holds up the first reader; more threads at all times only fight for the interpreter."""
+        connection = self._open_reader(opened)
+        if connection is None:
+            return
+        cursor = connection.cursor()
+        while self._help.get():
+            self._helping = True
+            while self._hand or self._reads.qsize():
+                hand: deque[_Unit] = deque()
+                try:
+                    hand.append(self._hand.popleft())
+                except IndexError:
+                    try:
+                        unit = self._reads.get_nowait()
+                    except Empty:
+                        break
+                    if unit is None:
+                        self._reads.put(None)
+                        break
+                    hand.append(unit)
+                self._read_batch(connection, cursor, hand)
+            self._helping = False
+        connection.close()
+
+    def _read_batch(self, connection: sqlite3.Connection, cursor: sqlite3.Cursor, hand: "deque[_Unit]") -> None:
+        """Answer what is in hand from one snapshot."""
+        answers: list[Answer] = []
+        flushed = time.monotonic()
+        seen: int | None = None
+        try:
+            while hand:
+                try:
+                    work, future, _ = hand.popleft()
+                except IndexError:  # A helper was quicker.
+                    break
+                if hand is self._hand:
+                    self._reading_since = time.monotonic()
+                begun = connection.in_transaction
+                tx = SqliteReadTx(cursor, seen if begun else None)
+                try:
+                    if not begun:  # This is the first one, or the disk failed the one before.
+                        cursor.execute("BEGIN")
+                    answers.append((future, work(tx), None, None))
+                except BaseException as error:
+                    answers.append((future, None, error, None))
+                seen = tx.seen
+                tx.end()
+                if time.monotonic() - flushed > READ_BATCH_SECONDS:
+                    self._answers.add(answers)
+                    answers = []
+                    flushed = time.monotonic()
+        finally:
+            try:
+                if connection.in_transaction:
+                    cursor.execute("COMMIT")
+            except sqlite3.Error:
+                log.exception("a read could not be ended")
+            if answers:
+                self._answers.add(answers)
+
+    def _serialize(self) -> bytes:
+        image = bytearray(self._connection.serialize())
+        # Bytes 18 and 19 of the header say "write-ahead log", which an image without its log cannot have.
+        image[18:20] = b"\x01\x01"
+        return bytes(image)
+
+    def _restore(self, image: bytes) -> None:
+        source = sqlite3.connect(":memory:", isolation_level=None)
+        try:
+            source.deserialize(image)
+            migrations.migrate_sqlite(source)
+            # Numbers given out since the image was made are never given again.
+            found = int(source.execute(_GET_SEQUENCE).fetchone()[0])
+            self._sequence = max(self._sequence, found)
+            source.execute(_SET_SEQUENCE, (str(self._sequence),))
+            source.backup(self._connection)
+        finally:
+            source.close()
+
+    def _copy_file(self, path: str | os.PathLike[str]) -> None:
+        source = self._connect()
+        try:
+            _copy(source, path)
+        finally:
+            source.close()
+
+
+def _copy(source: sqlite3.Connection, path: str | os.PathLike[str]) -> None:
+    target = sqlite3.connect(path)
+    try:
+        source.backup(target)
+    finally:
+        target.close()

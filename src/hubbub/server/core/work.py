@@ -1,0 +1,39 @@
+"""For the few operations that cannot be one transaction: those that hash a password, call out, or wait.
+
+Their handler is `async def (work, *path parameters, body?, query?)`. It does each step through `work`: a read, a write, or something
+heavy in a thread. Everything else is a plain function over a `Call`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+from typing import Any, TypeVar
+
+from hubbub.server.core.call import Actor, Call
+from hubbub.server.core.store import Database, Tx
+
+T = TypeVar("T")
+
+
+class Work:
+    """One request whose handler waits between its transactions."""
+
+    def __init__(
+        self, database: Database, make_call: Callable[[Tx], Call], executor: Executor, actor: Actor | None
+    ) -> None:
+        self._database = database
+        self._make_call = make_call
+        self._executor = executor
+        self.actor = actor
+
+    def read(self, step: Callable[[Call], T]) -> Awaitable[T]:
+        """Run a step over a consistent snapshot."""
+        return self._database.read(lambda tx: step(self._make_call(tx)))
+
+    def write(self, step: Callable[[Call], T]) -> Awaitable[T]:
+        """Run a step in a writing transaction."""
+        return self._database.write(lambda tx: step(self._make_call(tx)))
+
+    def heavy(self, function: Callable[..., T], *arguments: Any) -> Awaitable[T]:
+        """Run what takes the processor a while off the event loop and off the store's threads, a few at a time."""
+        return asyncio.get_running_loop().run_in_executor(self._executor, function, *arguments)

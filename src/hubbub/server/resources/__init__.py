@@ -1,0 +1,1 @@
+"""One room per resource: what we do when those words are said."""

@@ -1,0 +1,9 @@
+"""Accounts: how a person registers, logs in and gets a token of their own."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.accounts import routes
+from hubbub.server.resources.accounts.actions import create, set_password
+
+SLICE = Slice(name="accounts", modules=(routes,))
+
+__all__ = ["SLICE", "create", "set_password"]

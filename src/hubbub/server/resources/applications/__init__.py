@@ -1,0 +1,30 @@
+"""Applications and their bots."""
+
+from typing import Any
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.applications import routes
+from hubbub.server.resources.applications.actions import Created, create, reset_bot_token
+from hubbub.server.resources.applications.store import ApplicationRow, find, find_by_bot
+from hubbub.server.resources.applications.views import application, flagged
+
+
+def _ready(call: Call) -> dict[str, Any]:
+    row = find_by_bot(call.tx, call.user_id)
+    return {"application": flagged(row)} if row is not None else {}
+
+
+SLICE = Slice(name="applications", modules=(routes,), ready=_ready)
+
+__all__ = [
+    "SLICE",
+    "ApplicationRow",
+    "Created",
+    "application",
+    "create",
+    "find",
+    "find_by_bot",
+    "flagged",
+    "reset_bot_token",
+]

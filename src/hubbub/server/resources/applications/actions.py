@@ -1,0 +1,128 @@
+"""Making and changing applications."""
+
+import hashlib
+import secrets
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration
+from hubbub.server.core import auth
+from hubbub.server.core.auth import Entropy
+from hubbub.server.core.call import Call
+from hubbub.server.resources import users
+from hubbub.server.resources.applications import store
+from hubbub.server.resources.applications.store import ApplicationRow
+from hubbub.server.resources.users import UserRow
+
+# Spec, Application.integration_types_config: a new application supports both contexts, with these scopes.
+DEFAULT_INTEGRATION_TYPES = {
+    "0": IntegrationTypeConfiguration(
+        oauth2_install_params=InstallParams(scopes=["applications.commands", "bot"], permissions=Permissions(0))
+    ),
+    "1": IntegrationTypeConfiguration(
+        oauth2_install_params=InstallParams(scopes=["applications.commands"], permissions=Permissions(0))
+    ),
+}
+
+
+class Created(msgspec.Struct, frozen=True):
+    """A new application, and the secrets that are shown this once."""
+
+    row: ApplicationRow
+    client_secret: str
+    bot_token: str | None
+
+
+def create(
+    call: Call,
+    name: str,
+    owner_id: UserId,
+    *,
+    application_id: ApplicationId | None = None,
+    bot: bool = True,
+    flags: int = 0,
+    redirect_uris: list[str] | None = None,
+    entropy: Entropy = secrets.token_bytes,
+) -> Created:
+    """A new application, with a bot user of the same id unless told otherwise."""
+    application_id = application_id or call.new_id(ApplicationId)
+    signing_key = Ed25519PrivateKey.from_private_bytes(entropy(32))
+    client_secret = entropy(24).hex()
+    row = ApplicationRow(
+        id=application_id,
+        name=name,
+        description="",
+        icon=None,
+        cover_image=None,
+        owner_id=owner_id,
+        bot_id=UserId(application_id) if bot else None,
+        flags=flags,
+        bot_public=1,
+        bot_require_code_grant=0,
+        verify_key=signing_key.public_key().public_bytes_raw().hex(),
+        redirect_uris=json.encode(redirect_uris or []).decode(),
+        tags="[]",
+        integration_types_config=json.encode(DEFAULT_INTEGRATION_TYPES).decode(),
+        settings="{}",
+    )
+    store.insert(
+        call.tx,
+        row,
+        signing_key=signing_key.private_bytes_raw(),
+        client_secret_hash=hashlib.sha256(client_secret.encode()).digest(),
+    )
+    token = None
+    if row.bot_id is not None:
+        users.insert(call.tx, _bot_user(row.bot_id, name))
+        token = reset_bot_token(call, row, entropy=entropy)
+    return Created(row, client_secret, token)
+
+
+def _bot_user(bot_id: UserId, name: str) -> UserRow:
+    # Bots keep a four-digit discriminator, since their names need not be unique.
+    discriminator = f"{int.from_bytes(hashlib.sha256(str(int(bot_id)).encode()).digest()[:4], 'big') % 9999 + 1:04d}"
+    return UserRow(
+        id=bot_id,
+        username=users.require_username(name, "name"),
+        discriminator=discriminator,
+        global_name=None,
+        avatar=None,
+        banner=None,
+        accent_color=None,
+        bio="",
+        bot=1,
+        system=0,
+        flags=0,
+        public_flags=0,
+        premium_type=0,
+        locale="en-US",
+        email=None,
+        verified=1,
+        mfa_enabled=0,
+    )
+
+
+def reset_bot_token(call: Call, row: ApplicationRow, *, entropy: Entropy = secrets.token_bytes) -> str:
+    """A new bot token; the old one ends, and its sessions with it."""
+    assert row.bot_id is not None
+    auth.revoke(call.tx, row.bot_id, kind="bot")
+    return auth.issue(
+        call.tx,
+        kind="bot",
+        user_id=row.bot_id,
+        application_id=row.id,
+        now=call.now,
+        ids=call.ids,
+        entropy=entropy,
+    )
+
+
+def change(call: Call, row: ApplicationRow) -> None:
+    """Keep an application's new face; what nodes cached of its flags is looked up again."""
+    store.update(call.tx, row)
+    if row.bot_id is not None:
+        auth.changed(call.tx, row.bot_id)

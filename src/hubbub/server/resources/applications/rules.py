@@ -1,0 +1,56 @@
+"""Who may manage an application, and what its flags may become."""
+
+from urllib.parse import urlsplit
+
+from hubbub.protocol import errors
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.server.core.call import Call
+from hubbub.server.resources.applications import store
+from hubbub.server.resources.applications.store import ApplicationRow
+
+FREE_INTENT_USERS = 10_000
+"""Spec, Limits: privileged intents are a free toggle below so many users, and granted by review from there on."""
+
+
+def require_manager(call: Call, application_id: int) -> ApplicationRow:
+    """The application, for its own token or its owner; 20012 for everybody else."""
+    row = store.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    if call.actor.application_id != row.id and not (call.actor.kind == "user" and call.user_id == row.owner_id):
+        raise errors.NOT_AUTHORIZED_ON_APPLICATION()
+    return row
+
+
+def allowed_flags(call: Call, row: ApplicationRow, wanted: int) -> int:
+    """The flags after an edit: only the three limited intent bits change, and are set only below the free limit."""
+    bits = row.flags & ~ApplicationFlags.EDITABLE | wanted & ApplicationFlags.EDITABLE
+    gained = bits & ~row.flags
+    if gained and row.bot_id is not None and store.reachable_users(call.tx, row.bot_id) >= FREE_INTENT_USERS:
+        raise errors.invalid(
+            "flags",
+            "APPLICATION_INTENTS_NEED_REVIEW",
+            f"Privileged intents need a review from {FREE_INTENT_USERS} users on.",
+        )
+    return bits
+
+
+def require_url(path: str, text: str | None) -> str | None:
+    """A URL that a browser could open, or the form error."""
+    if not text:
+        return None
+    try:
+        parts = urlsplit(text)
+        host = parts.hostname
+    except ValueError:
+        host = None
+        parts = None
+    if parts is not None and parts.scheme not in ("http", "https"):
+        raise errors.invalid(
+            path,
+            "URL_TYPE_INVALID_SCHEME",
+            f"Scheme \"{parts.scheme}\" is not supported. Scheme must be one of ('http', 'https').",
+        )
+    if not host:
+        raise errors.invalid(path, "URL_TYPE_INVALID_URL", "Not a well formed URL.")
+    return text

@@ -1,0 +1,71 @@
+"""Rows of applications."""
+
+from typing import NamedTuple
+
+from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.server.core.store import Tx, places
+
+
+class ApplicationRow(NamedTuple):
+    """An application as we keep it, without its secrets."""
+
+    id: ApplicationId
+    name: str
+    description: str
+    icon: str | None
+    cover_image: str | None
+    owner_id: UserId
+    bot_id: UserId | None
+    flags: int
+    bot_public: int
+    bot_require_code_grant: int
+    verify_key: str
+    redirect_uris: str
+    tags: str
+    integration_types_config: str
+    settings: str
+    """JSON of `Settings`: what is only shown and edited."""
+
+
+COLUMNS = ", ".join(ApplicationRow._fields)
+
+
+def find(tx: Tx, application_id: int) -> ApplicationRow | None:
+    """An application, or None."""
+    return tx.find(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE id = ?", application_id)
+
+
+def find_by_bot(tx: Tx, bot_id: int) -> ApplicationRow | None:
+    """The application whose bot this is, or None."""
+    return tx.find(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE bot_id = ?", bot_id)
+
+
+def insert(tx: Tx, row: ApplicationRow, *, signing_key: bytes, client_secret_hash: bytes) -> None:
+    """Keep a new application and its secrets."""
+    tx.run(
+        f"INSERT INTO applications ({COLUMNS}, signing_key, client_secret_hash) VALUES ({places(row)}, ?, ?)",
+        *row,
+        signing_key,
+        client_secret_hash,
+    )
+
+
+def update(tx: Tx, row: ApplicationRow) -> None:
+    """Keep what changed of an application."""
+    assignments = ", ".join(f"{name} = ?" for name in ApplicationRow._fields if name != "id")
+    tx.run(f"UPDATE applications SET {assignments} WHERE id = ?", *row[1:], row.id)
+
+
+def guild_count(tx: Tx, bot_id: int) -> int:
+    """How many guilds a bot is in."""
+    count: int = tx.value("SELECT COUNT(*) FROM members WHERE user_id = ?", bot_id)
+    return count
+
+
+def reachable_users(tx: Tx, bot_id: int) -> int:
+    """How many different users a bot can reach through its guilds."""
+    count: int = tx.value(
+        "SELECT COUNT(DISTINCT m.user_id) FROM members mine JOIN members m ON m.guild_id = mine.guild_id WHERE mine.user_id = ?",
+        bot_id,
+    )
+    return count

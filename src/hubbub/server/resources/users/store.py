@@ -1,0 +1,72 @@
+"""Rows of people and bots."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from hubbub.protocol.ids import UserId
+from hubbub.server.core.store import Tx, places
+
+
+class UserRow(NamedTuple):
+    """A user as we keep them."""
+
+    id: UserId
+    username: str
+    discriminator: str
+    global_name: str | None
+    avatar: str | None
+    banner: str | None
+    accent_color: int | None
+    bio: str
+    bot: int
+    system: int
+    flags: int
+    public_flags: int
+    premium_type: int
+    locale: str
+    email: str | None
+    verified: int
+    mfa_enabled: int
+
+
+COLUMNS = ", ".join(UserRow._fields)
+
+
+def find(tx: Tx, user_id: int) -> UserRow | None:
+    """A user, or None."""
+    return tx.find(UserRow, f"SELECT {COLUMNS} FROM users WHERE id = ?", user_id)
+
+
+def find_many(tx: Tx, user_ids: Iterable[int]) -> dict[int, UserRow]:
+    """The users there are of these, by id, in one query."""
+    wanted = list(dict.fromkeys(user_ids))
+    found: dict[int, UserRow] = {}
+    for start in range(0, len(wanted), 500):
+        some = wanted[start : start + 500]
+        for row in tx.all(f"SELECT {COLUMNS} FROM users WHERE id IN ({places(some)})", *some):
+            found[row[0]] = UserRow(*row)
+    return found
+
+
+def find_person(tx: Tx, username: str) -> UserRow | None:
+    """A person by their unique name."""
+    return tx.find(UserRow, f"SELECT {COLUMNS} FROM users WHERE username = ? AND bot = 0", username)
+
+
+def insert(tx: Tx, row: UserRow) -> None:
+    """Keep a new user."""
+    tx.run(f"INSERT INTO users ({COLUMNS}) VALUES ({places(row)})", *row)
+
+
+def update(tx: Tx, row: UserRow) -> None:
+    """Keep what changed of a user."""
+    tx.run(
+        "UPDATE users SET username = ?, global_name = ?, avatar = ?, banner = ?, accent_color = ?, bio = ? WHERE id = ?",
+        row.username,
+        row.global_name,
+        row.avatar,
+        row.banner,
+        row.accent_color,
+        row.bio,
+        row.id,
+    )

@@ -1,0 +1,49 @@
+"""A user as others see them, and as they see themselves."""
+
+from msgspec import UNSET
+
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.resources import users as wire
+from hubbub.server.core.call import Actor
+from hubbub.server.resources.users.store import UserRow
+
+
+def user(row: UserRow) -> wire.User:
+    """The public side of a user."""
+    return wire.User(
+        id=UserId(row.id),
+        username=row.username,
+        discriminator=row.discriminator,
+        global_name=row.global_name,
+        avatar=row.avatar,
+        public_flags=row.public_flags,
+        flags=row.public_flags,
+        bot=True if row.bot else UNSET,
+        system=True if row.system else UNSET,
+        banner=row.banner,
+        accent_color=row.accent_color,
+    )
+
+
+def my_user(row: UserRow, actor: Actor) -> wire.MyUser:
+    """A user as the token in their hands may see them."""
+    sees_premium = actor.kind == "user" or "identify.premium" in actor.scopes
+    sees_email = actor.kind != "bearer" or "email" in actor.scopes
+    return wire.MyUser(
+        id=UserId(row.id),
+        username=row.username,
+        discriminator=row.discriminator,
+        global_name=row.global_name,
+        avatar=row.avatar,
+        public_flags=row.public_flags,
+        flags=row.flags,
+        bot=bool(row.bot),
+        banner=row.banner,
+        accent_color=row.accent_color,
+        mfa_enabled=bool(row.mfa_enabled),
+        locale=row.locale,
+        # Spec, User.premium_type: 0 unless the token may read it.
+        premium_type=row.premium_type if sees_premium else 0,
+        verified=bool(row.verified or row.bot),
+        email=row.email if sees_email else UNSET,
+    )

@@ -1,0 +1,1 @@
+"""The HTTP door: routes, decodes, authenticates, counts, runs the operation and answers."""

@@ -1,0 +1,409 @@
+"""Requests to models, and everything that is wrong with them at once (http.md 1.7).
+
+The fast way is msgspec alone. Only when it refuses, a slow walk over the type and the value collects every error with
+the platform's constants and the exact path. Types are read strictly: a number is no string and a numeric string is no
+number, except for wide integers (ids, permissions), which come in both forms. Unknown keys are ignored.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+from msgspec import inspect
+
+from hubbub.protocol import errors, wire
+from hubbub.protocol.errors import ApiError, FormErrors
+from hubbub.protocol.ids import MAX_WIDE, Snowflake, WideInt
+from hubbub.protocol.images import ImageData
+
+MAX_DEPTH: Final = 64
+MAX_ERRORS: Final = 100
+"""Errors reported for one request; who sends more mistakes than that has seen enough."""
+
+TRUE: Final = frozenset(("True", "true", "1"))
+FALSE: Final = frozenset(("False", "false", "0"))
+
+_INTEGER: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_DECIMAL: Final = re.compile(r"-?[0-9]{1,19}(\.[0-9]{1,19})?", re.ASCII)
+_WHERE: Final = re.compile(r"^(.*?)(?: - at `\$(.*)`)?$", re.DOTALL)
+_STEP: Final = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]")
+_BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
+_NUL: Final = "\x00"
+
+# What msgspec takes and a store may not: NUL in text, integers over 64 bits, moments outside the years 1 to 9999.
+_SUSPECT: Final = re.compile(rb'\\u0000|[^"0-9.][0-9]{19}|"(?:0000|0001|9999)-')
+
+Steps = tuple[str | int, ...]
+
+
+def decode(data: bytes, kind: Any, *, max_depth: int = MAX_DEPTH) -> Any:
+    """A JSON body to its model; INVALID_JSON or INVALID_FORM_BODY otherwise."""
+    if data.count(b"[") + data.count(b"{") > max_depth and _too_deep(data, max_depth):
+        raise errors.INVALID_JSON()
+    try:
+        if _SUSPECT.search(data) is not None:
+            return read(_without_nul(wire.decoder(Any).decode(data)), kind, careful=True)
+        return wire.decoder(kind).decode(data)
+    except msgspec.ValidationError as error:
+        raise _explain(data, kind, error) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise errors.INVALID_JSON() from None
+
+
+def read(value: Any, kind: Any, *, careful: bool = False) -> Any:
+    """A builtin value (of JSON, or of form fields) to its model; `careful` looks for what msgspec would let pass."""
+    if careful:
+        form = FormErrors()
+        _Walk(form).visit(_info(kind), value, ())
+        form.raise_if_any()
+    try:
+        return wire.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise _refusal(value, kind, error) from None
+
+
+def read_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> Any:
+    """Query parameters or flat form fields to their model (http.md 1.6)."""
+    values: dict[str, Any] = {}
+    careful = False
+    if fields:
+        for name, node, many, comma in _plan(kind):
+            given = fields.get(name)
+            if not given:
+                continue
+            careful = careful or isinstance(node, inspect.DateTimeType)
+            if not many:
+                values[name] = _from_text(node, given[-1])
+            elif comma:
+                values[name] = [_from_text(node, part) for text in given for part in text.split(",") if part]
+            else:
+                values[name] = [_from_text(node, text) for text in given]
+    return read(values, kind, careful=careful)
+
+
+def _explain(data: bytes, kind: Any, error: msgspec.ValidationError) -> ApiError:
+    try:
+        value = wire.decoder(Any).decode(data)
+    except msgspec.ValidationError:
+        # A number that no type can hold; only the first refusal knows where.
+        return _as_told(error)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # The mistake in the shape came before the mistake in the JSON.
+        return errors.INVALID_JSON()
+    return _refusal(value, kind, error)
+
+
+def _refusal(value: Any, kind: Any, error: msgspec.ValidationError) -> ApiError:
+    form = FormErrors()
+    _Walk(form).visit(_info(kind), value, ())
+    return form.error() if form else _as_told(error)
+
+
+def _as_told(error: msgspec.ValidationError) -> ApiError:
+    """msgspec's own words, at the path it gives; a model's __post_init__ speaks this way too."""
+    match = _WHERE.match(str(error))
+    message, where = match.groups() if match else (str(error), None)
+    steps = tuple(name or int(index) for name, index in _STEP.findall(where or ""))
+    if message.endswith("out of range"):
+        return errors.invalid(steps, "NUMBER_TYPE_COERCE", f"{message}.")
+    return errors.invalid(steps, "BASE_TYPE_BAD_VALUE", message)
+
+
+def _too_deep(data: bytes, most: int) -> bool:
+    depth = 0
+    for match in _BRACKETS.finditer(data):
+        group = match.lastindex
+        if group == 1:
+            depth += 1
+            if depth > most:
+                return True
+        elif group == 2:
+            depth -= 1
+    return False
+
+
+def _without_nul(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace(_NUL, "")
+    if isinstance(value, list):
+        return [_without_nul(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_nul(key): _without_nul(item) for key, item in value.items()}
+    return value
+
+
+@lru_cache(maxsize=4096)
+def _info(kind: Any) -> inspect.Type:
+    return inspect.type_info(kind)
+
+
+def _bare(node: inspect.Type) -> tuple[inspect.Type, Mapping[str, Any]]:
+    """The type inside annotations and an optional None, with the extra facts it carries."""
+    extra: dict[str, Any] = {}
+    while True:
+        if isinstance(node, inspect.Metadata):
+            extra |= node.extra or {}
+            node = node.type
+        elif isinstance(node, inspect.UnionType):
+            inner = [part for part in node.types if not isinstance(part, inspect.NoneType)]
+            if len(inner) != 1:
+                return node, extra
+            node = inner[0]
+        else:
+            return node, extra
+
+
+@lru_cache(maxsize=1024)
+def _plan(kind: Any) -> tuple[tuple[str, inspect.Type, bool, bool], ...]:
+    """For each flat parameter: its name, the type of one value, whether it repeats, and whether commas separate it."""
+    info = _info(kind)
+    if not isinstance(info, inspect.StructType):
+        raise TypeError(f"{kind!r} cannot be read from flat fields")
+    plan = []
+    for field in info.fields:
+        node, extra = _bare(field.type)
+        if isinstance(node, _ARRAYS):
+            inner, _ = _bare(node.item_type)
+            plan.append((field.encode_name, inner, True, bool(extra.get("comma"))))
+        else:
+            plan.append((field.encode_name, node, False, False))
+    return tuple(plan)
+
+
+def _from_text(node: inspect.Type, text: str) -> Any:
+    """One parameter's text as the value that JSON would carry; text that does not fit stays text, and is then refused."""
+    if _NUL in text:
+        text = text.replace(_NUL, "")
+    if isinstance(node, inspect.BoolType):
+        return True if text in TRUE else False if text in FALSE else text
+    if isinstance(node, inspect.IntType):
+        return int(text) if _INTEGER.fullmatch(text) else text
+    if isinstance(node, inspect.FloatType):
+        return float(text) if _DECIMAL.fullmatch(text) else text
+    if isinstance(node, inspect.EnumType | inspect.LiteralType):
+        numbers = any(isinstance(value, int) for value in _choices(node))
+        return int(text) if numbers and _INTEGER.fullmatch(text) else text
+    if isinstance(node, inspect.UnionType):
+        return next((value for part in node.types if (value := _from_text(part, text)) != text), text)
+    return text
+
+
+def _choices(node: inspect.EnumType | inspect.LiteralType) -> list[Any]:
+    return list(node.values) if isinstance(node, inspect.LiteralType) else [item.value for item in node.cls]
+
+
+_ARRAYS: Final = (inspect.ListType, inspect.SetType, inspect.FrozenSetType, inspect.VarTupleType)
+_OBJECTS: Final = (inspect.StructType, inspect.DictType, inspect.TypedDictType)
+
+
+class _Walk:
+    """Visits a type and a value together and notes everything that does not fit."""
+
+    def __init__(self, form: FormErrors) -> None:
+        self._form = form
+        self._left = MAX_ERRORS
+
+    def note(self, path: Steps, error: errors.FormError) -> None:
+        if self._left:
+            self._left -= 1
+            self._form.add(path, *error)
+
+    def visit(self, node: inspect.Type, value: Any, path: Steps) -> None:
+        """Check one value."""
+        if isinstance(node, inspect.Metadata):
+            self.visit(node.type, value, path)
+        elif isinstance(node, inspect.AnyType | inspect.RawType):
+            return
+        elif isinstance(node, inspect.UnionType):
+            self._visit_union(node, value, path)
+        elif isinstance(node, inspect.NoneType):
+            if value is not None:
+                self.note(path, errors.choices([None]))
+        elif value is None:
+            self.note(path, errors.not_model() if not path else errors.required())
+        elif isinstance(node, inspect.StructType | inspect.TypedDictType):
+            self._visit_struct(node, value, path)
+        elif isinstance(node, inspect.DictType):
+            self._visit_dict(node, value, path)
+        elif isinstance(node, (*_ARRAYS, inspect.TupleType)):
+            self._visit_array(node, value, path)
+        else:
+            self._visit_scalar(node, value, path)
+
+    def _visit_struct(self, node: inspect.StructType | inspect.TypedDictType, value: Any, path: Steps) -> None:
+        if not isinstance(value, dict):
+            self.note(path, errors.not_model())
+            return
+        if isinstance(node, inspect.StructType) and node.tag_field is not None:
+            given = value.get(node.tag_field, node.tag)
+            if given != node.tag or isinstance(given, bool):
+                self.note((*path, node.tag_field), errors.choices([node.tag]))
+        for field in node.fields:
+            if field.encode_name in value:
+                self.visit(field.type, value[field.encode_name], (*path, field.encode_name))
+            elif field.required:
+                self.note((*path, field.encode_name), errors.required())
+
+    def _visit_dict(self, node: inspect.DictType, value: Any, path: Steps) -> None:
+        if not isinstance(value, dict):
+            self.note(path, errors.not_dict())
+            return
+        self._visit_length(node.min_length, node.max_length, len(value), path, array=True)
+        for key, item in value.items():
+            # A key that looks like a leaf of the tree of errors may not stand in it.
+            at = (*path, "_errors_" if key == "_errors" else key[:64])
+            if not _fits(key, node.key_type):
+                self._visit_scalar_text(node.key_type, key, at)
+            self.visit(node.value_type, item, at)
+
+    def _visit_scalar_text(self, node: inspect.Type, key: str, path: Steps) -> None:
+        """A map's key, which is always text in JSON."""
+        inner, _ = _bare(node)
+        self.visit(inner, _from_text(inner, key), path)
+
+    def _visit_array(self, node: Any, value: Any, path: Steps) -> None:
+        if not isinstance(value, list):
+            self.note(path, errors.not_list())
+            return
+        if isinstance(node, inspect.TupleType):
+            if len(value) != len(node.item_types):
+                self.note(path, errors.bad_length(len(node.item_types), len(node.item_types)))
+                return
+            items: Iterable[tuple[inspect.Type, Any]] = zip(node.item_types, value, strict=True)
+        else:
+            self._visit_length(node.min_length, node.max_length, len(value), path, array=True)
+            items = ((node.item_type, item) for item in value)
+        for index, (kind, item) in enumerate(items):
+            if not self._left:
+                return
+            self.visit(kind, item, (*path, index))
+
+    def _visit_union(self, node: inspect.UnionType, value: Any, path: Steps) -> None:
+        kinds = [part for part in node.types if not isinstance(part, inspect.NoneType)]
+        if value is None:
+            if len(kinds) == len(node.types):
+                self.note(path, errors.required())
+            return
+        tagged = [part for part in kinds if isinstance(part, inspect.StructType) and part.tag_field is not None]
+        if len(tagged) > 1 and isinstance(value, dict):
+            field = str(tagged[0].tag_field)
+            if field not in value:
+                self.note((*path, field), errors.required())
+                return
+            for part in tagged:
+                if value[field] == part.tag and isinstance(value[field], bool) is isinstance(part.tag, bool):
+                    self._visit_struct(part, value, path)
+                    return
+            self.note((*path, field), errors.union_choices([part.tag for part in tagged], field))
+            return
+        # The member that this kind of JSON value can only be meant for; else the first one says what it wanted.
+        meant = [part for part in kinds if _resembles(part, value)] or kinds[:1]
+        if any(_fits(value, part) for part in meant):
+            return
+        self.visit(meant[0], value, path)
+
+    def _visit_length(
+        self, least: int | None, most: int | None, length: int, path: Steps, *, array: bool = False
+    ) -> None:
+        if (least is None or length >= least) and (most is None or length <= most):
+            return
+        if most is not None and (least is not None or array):
+            # http.md 1.7: too many embed fields is "between 0 and 25", so arrays always name both ends.
+            self.note(path, errors.bad_length(least or 0, most))
+        elif most is not None:
+            self.note(path, errors.max_length(most))
+        elif least is not None:
+            self.note(path, errors.min_length(least))
+
+    def _visit_scalar(self, node: inspect.Type, value: Any, path: Steps) -> None:
+        if isinstance(node, inspect.StrType):
+            if not isinstance(value, str):
+                self.note(path, errors.not_string(value))
+                return
+            self._visit_length(node.min_length, node.max_length, len(value), path)
+            if node.pattern is not None and re.search(node.pattern, value) is None:
+                self.note(path, errors.regex())
+        elif isinstance(node, inspect.BoolType):
+            if not isinstance(value, bool):
+                self.note(path, errors.not_boolean())
+        elif isinstance(node, inspect.IntType | inspect.FloatType):
+            self._visit_number(node, value, path)
+        elif isinstance(node, inspect.LiteralType):
+            if not any(value == choice and type(value) is type(choice) for choice in node.values):
+                self.note(path, errors.choices(node.values))
+        elif isinstance(node, inspect.EnumType):
+            choices = _choices(node)
+            if not isinstance(value, str | int) or isinstance(value, bool) or type(value) is not type(choices[0]):
+                self.note(path, errors.bad_enum(value))
+            elif value not in choices:
+                self.note(path, errors.choices(choices))
+        elif isinstance(node, inspect.DateTimeType):
+            if not _fits(value, node):
+                self.note(path, errors.bad_timestamp(value))
+        elif isinstance(node, inspect.CustomType):
+            self._visit_custom(node.cls, value, path)
+        elif isinstance(node, inspect.BytesType):
+            if not isinstance(value, str):
+                self.note(path, errors.not_string(value))
+
+    def _visit_number(self, node: inspect.IntType | inspect.FloatType, value: Any, path: Steps) -> None:
+        kind = "int" if isinstance(node, inspect.IntType) else "float"
+        if isinstance(value, bool) or not isinstance(value, int if kind == "int" else int | float):
+            self.note(path, errors.not_number(value, kind))
+        elif isinstance(value, int) and not -MAX_WIDE <= value <= MAX_WIDE:
+            self.note(path, errors.not_number(value, kind))
+        elif node.le is not None and value > node.le:
+            self.note(path, errors.number_max(node.le, kind))
+        elif node.lt is not None and value >= node.lt:
+            self.note(path, errors.number_max(node.lt - 1 if kind == "int" else node.lt, kind))
+        elif node.ge is not None and value < node.ge:
+            self.note(path, errors.number_min(node.ge, kind))
+        elif node.gt is not None and value <= node.gt:
+            self.note(path, errors.number_min(node.gt + 1 if kind == "int" else node.gt, kind))
+
+    def _visit_custom(self, kind: type, value: Any, path: Steps) -> None:
+        try:
+            wire.decode_hook(kind, value)
+        except ValueError as error:
+            if issubclass(kind, Snowflake):
+                self.note(path, errors.not_snowflake(value))
+            elif issubclass(kind, WideInt):
+                self.note(path, errors.not_number(value))
+            elif issubclass(kind, ImageData):
+                self.note(path, errors.bad_image())
+            else:
+                self.note(path, ("BASE_TYPE_BAD_VALUE", str(error)))
+
+
+def _resembles(node: inspect.Type, value: Any) -> bool:
+    """Whether a JSON value of this kind could be meant for this type at all."""
+    node, _ = _bare(node)
+    if isinstance(value, bool):
+        return isinstance(node, inspect.BoolType)
+    if isinstance(value, str):
+        return isinstance(
+            node, inspect.StrType | inspect.DateTimeType | inspect.CustomType | inspect.EnumType | inspect.LiteralType
+        )
+    if isinstance(value, int | float):
+        return isinstance(
+            node, inspect.IntType | inspect.FloatType | inspect.CustomType | inspect.EnumType | inspect.LiteralType
+        )
+    if isinstance(value, list):
+        return isinstance(node, (*_ARRAYS, inspect.TupleType))
+    return isinstance(node, _OBJECTS)
+
+
+def _fits(value: Any, node: inspect.Type) -> bool:
+    """Whether a value is right for a type, without asking what is wrong."""
+    if isinstance(node, inspect.DateTimeType):
+        try:
+            moment = msgspec.convert(value, datetime)
+            return isinstance(value, str) and (moment.tzinfo is None or bool(moment.astimezone(UTC)))
+        except (msgspec.ValidationError, OverflowError):
+            return False
+    form = FormErrors()
+    _Walk(form).visit(node, value, ())
+    return not form

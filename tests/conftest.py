@@ -1,0 +1,9 @@
+"""What every test may ask for."""
+
+from hypothesis import settings
+
+pytest_plugins = ["tests.fixtures.postgres", "tests.fixtures.databases", "tests.fixtures.nats"]
+
+# A deadline per example would fail on a busy machine; pytest-timeout bounds the whole test.
+settings.register_profile("hubbub", deadline=None)
+settings.load_profile("hubbub")

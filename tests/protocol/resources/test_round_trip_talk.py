@@ -1,0 +1,329 @@
+"""The words of channels, threads, messages and what goes with them survive the wire and keep the public shapes."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+from types import ModuleType, NoneType, UnionType
+from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+import pytest
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from hubbub.protocol import wire
+from hubbub.protocol.enums import ReactionType
+from hubbub.protocol.ids import ChannelId, EmojiId, MessageId, UserId, WideInt
+from hubbub.protocol.images import ImageData
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.operation import events_of, operations_of
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import (
+    attachments,
+    channels,
+    components,
+    direct_messages,
+    embeds,
+    emojis,
+    messages,
+    pins,
+    polls,
+    reactions,
+    scheduled_events,
+    soundboard,
+    stage_instances,
+    stickers,
+    threads,
+    typing,
+)
+
+MODULES: tuple[ModuleType, ...] = (
+    attachments,
+    channels,
+    components,
+    direct_messages,
+    embeds,
+    emojis,
+    messages,
+    pins,
+    polls,
+    reactions,
+    scheduled_events,
+    soundboard,
+    stage_instances,
+    stickers,
+    threads,
+    typing,
+)
+MODELS: tuple[type[Struct], ...] = tuple(
+    value
+    for module in MODULES
+    for value in vars(module).values()
+    if isinstance(value, type) and issubclass(value, Struct) and value.__module__ == module.__name__
+)
+WIDE = (1 << 62) + 1
+
+
+def sample(kind: Any, *, full: bool, depth: int = 0) -> Any:
+    """A value of a type: with every key, or with only those that must be there."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if isinstance(kind, NewType):
+        return sample(kind.__supertype__, full=full, depth=depth)
+    if origin is Annotated:
+        bounds = next(entry for entry in arguments[1:] if isinstance(entry, Meta))
+        value = sample(arguments[0], full=full, depth=depth)
+        if isinstance(value, str):
+            return value.ljust(bounds.min_length or 0, "x")
+        if isinstance(value, (int, float)):
+            return type(value)(bounds.ge if bounds.ge is not None else value)
+        return value
+    if origin in (Union, UnionType):
+        return sample(next(arm for arm in arguments if arm not in (NoneType, UnsetType)), full=full, depth=depth)
+    if origin is Literal:
+        return arguments[0]
+    if origin in (list, Sequence):
+        return [sample(arguments[0], full=full, depth=depth + 1)]
+    if origin is dict:
+        return {"key": sample(arguments[1], full=full, depth=depth + 1)}
+    if kind is Any:
+        return {"deep": [1, None, "x"]}
+    if kind is datetime:
+        return datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    if issubclass(kind, Enum):
+        return next(iter(kind))
+    if issubclass(kind, WideInt):
+        return kind(WIDE)
+    if issubclass(kind, Struct):
+        hints = get_type_hints(kind, include_extras=True)
+        return kind(
+            **{
+                field.name: sample(hints[field.name], full=full, depth=depth + 1)
+                for field in msgspec.structs.fields(kind)
+                if field.required or (full and depth < 3 and ImageData not in get_args(hints[field.name]))
+            }
+        )
+    return {str: "word", int: 7, float: 0.5, bool: True}[kind]
+
+
+@pytest.mark.parametrize("full", [True, False], ids=["every key", "required keys"])
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_each_model_survives_a_round_trip(model: type[Struct], full: bool) -> None:
+    value = sample(model, full=full)
+    assert wire.decode(wire.encode(value), model) == value
+
+
+def _declared() -> Iterator[tuple[str, str]]:
+    for module in MODULES:
+        yield from (("operation", name) for name, _ in operations_of(module))
+        yield from (("event", event.name) for event in events_of(module))
+
+
+def test_each_operation_and_event_is_declared_once() -> None:
+    assert [name for name, count in Counter(_declared()).items() if count > 1] == []
+
+
+def test_no_two_operations_share_a_method_and_path() -> None:
+    routes = Counter((op.method, op.path) for module in MODULES for _, op in operations_of(module))
+    assert [route for route, count in routes.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_events_carry_the_name_of_their_constant(module: ModuleType) -> None:
+    assert all(vars(module)[event.name] is event for event in events_of(module))
+
+
+def test_ids_and_permissions_are_strings_on_the_wire() -> None:
+    overwrite = channels.Overwrite(id=UserId(WIDE), type=1, allow=Permissions(1 << 52), deny=Permissions(0))
+    assert json.loads(wire.encode(overwrite)) == {"id": str(WIDE), "type": 1, "allow": str(1 << 52), "deny": "0"}
+
+
+def test_permissions_are_read_from_strings_and_from_numbers() -> None:
+    body = wire.decode(b'{"allow": "1024", "deny": 2048, "type": 0}', channels.SetChannelPermissionOverwrite)
+    assert (body.allow, body.deny) == (1024, 2048)
+
+
+def test_what_a_message_does_not_have_is_left_out_and_not_null() -> None:
+    keys = json.loads(wire.encode(sample(messages.Message, full=False))).keys()
+    assert not keys & {"poll", "interaction", "thread", "referenced_message", "reactions", "nonce"}
+
+
+def test_an_edit_tells_absent_from_null() -> None:
+    body = wire.decode(b'{"content": null}', messages.UpdateMessage)
+    assert body.content is None
+    assert body.embeds is UNSET
+
+
+def test_a_channel_of_any_kind_decodes_before_its_type_is_known() -> None:
+    thread = sample(channels.Thread, full=True)
+    read = wire.decode(wire.encode(thread), channels.AnyChannel)
+    assert read.thread_metadata == thread.thread_metadata
+    assert read.position == thread.position
+
+
+def test_mentions_in_a_dispatched_message_keep_their_member() -> None:
+    told = wire.decode(wire.encode(sample(messages.DispatchedMessage, full=True)), messages.DispatchedMessage)
+    assert told.mentions[0].member is not UNSET
+
+
+def test_an_attachment_is_named_by_its_place_or_by_its_id() -> None:
+    body = wire.decode(b'{"attachments": [{"id": 0}, {"id": "1234567890123456789"}]}', messages.CreateMessage)
+    assert isinstance(body.attachments, list)
+    assert [entry.id for entry in body.attachments] == [0, 1234567890123456789]
+
+
+def test_unknown_keys_of_a_body_are_ignored() -> None:
+    body = wire.decode(b'{"content": "hi", "embed": {}, "mobile_network_type": "unknown"}', messages.CreateMessage)
+    assert body.content == "hi"
+
+
+@pytest.mark.parametrize(
+    ("model", "body"),
+    [
+        (messages.CreateMessage, {"content": "x" * 2001}),
+        (messages.CreateMessage, {"embeds": [{}] * 11}),
+        (messages.CreateMessage, {"embeds": [{"fields": [{"name": "n", "value": "v"}] * 26}]}),
+        (messages.CreateMessage, {"embeds": [{"title": "x" * 257}]}),
+        (messages.CreateMessage, {"embeds": [{"description": "x" * 4097}]}),
+        (messages.CreateMessage, {"embeds": [{"fields": [{"name": "x" * 257, "value": "v"}]}]}),
+        (messages.CreateMessage, {"embeds": [{"fields": [{"name": "n", "value": "x" * 1025}]}]}),
+        (messages.CreateMessage, {"embeds": [{"footer": {"text": "x" * 2049}}]}),
+        (messages.CreateMessage, {"embeds": [{"author": {"name": "x" * 257}}]}),
+        (messages.CreateMessage, {"embeds": [{"color": 0x1000000}]}),
+        (messages.CreateMessage, {"sticker_ids": ["1", "2", "3", "4"]}),
+        (messages.CreateMessage, {"attachments": [{"id": 0, "description": "x" * 1025}]}),
+        (messages.CreateMessage, {"allowed_mentions": {"users": ["1"] * 101}}),
+        (messages.CreateMessage, {"poll": {"question": {"text": "x" * 301}, "answers": [{"poll_media": {}}]}}),
+        (messages.CreateMessage, {"poll": {"question": {"text": "x"}, "answers": [{"poll_media": {}}] * 11}}),
+        (messages.CreateMessage, {"nonce": 1.5}),
+        (channels.CreateGuildChannel, {"name": ""}),
+        (channels.CreateGuildChannel, {"name": "x" * 101}),
+        (channels.CreateGuildChannel, {"name": "x", "rate_limit_per_user": 21601}),
+        (channels.CreateGuildChannel, {"name": "x", "available_tags": [{"name": "t"}] * 21}),
+        (channels.CreateGuildChannel, {"name": "x", "available_tags": [{"name": "t" * 21}]}),
+        (channels.UpdateChannel, {"auto_archive_duration": 61}),
+        (channels.UpdateChannel, {"applied_tags": ["1"] * 6}),
+        (threads.CreateThread, {"auto_archive_duration": 60}),
+    ],
+    ids=lambda value: json.dumps(value)[:60] if isinstance(value, dict) else value.__name__,
+)
+def test_a_body_beyond_a_limit_is_refused(model: type[Struct], body: dict[str, Any]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        wire.decode(json.dumps(body), model)
+
+
+def test_queries_are_read_from_strings() -> None:
+    listed = wire.convert({"before": str(WIDE), "limit": "7"}, messages.ListMessages, strict=False)
+    reacted = wire.convert({"after": "5", "type": "1"}, reactions.ListReactions, strict=False)
+    pinned = wire.convert({"before": "2026-01-02T03:04:05.678000+00:00"}, pins.ListPins, strict=False)
+    joined = wire.convert({"with_member": "true"}, threads.ListThreadMembers, strict=False)
+    assert (listed.before, listed.limit, listed.after) == (MessageId(WIDE), 7, UNSET)
+    assert (reacted.after, reacted.type) == (UserId(5), ReactionType.BURST)
+    assert isinstance(pinned.before, datetime)
+    assert wire.milliseconds(pinned.before) == 1_767_323_045_678
+    assert joined.with_member is True
+
+
+def test_messages_outside_guilds_ask_for_other_intents() -> None:
+    assert messages.MESSAGE_CREATE.intents == Intents.GUILD_MESSAGES
+    assert messages.MESSAGE_CREATE.dm_intents == Intents.DIRECT_MESSAGES
+    assert pins.CHANNEL_PINS_UPDATE.intents == Intents.GUILDS
+    assert pins.CHANNEL_PINS_UPDATE.dm_intents == Intents.DIRECT_MESSAGES
+    assert typing.TYPING_START.dm_intents == Intents.DIRECT_MESSAGE_TYPING
+
+
+def test_a_unicode_emoji_has_a_null_id() -> None:
+    assert json.loads(wire.encode(emojis.PartialEmoji(id=None, name="🔥"))) == {"id": None, "name": "🔥"}
+    assert wire.decode(b'{"id": "5", "name": null}', emojis.PartialEmoji).id == EmojiId(5)
+
+
+def test_an_operation_fills_its_path() -> None:
+    operation = reactions.DELETE_USER_MESSAGE_REACTION
+    assert operation.parameters == ("channel_id", "message_id", "emoji_name", "user_id")
+    url = operation.url(channel_id=ChannelId(1), message_id=MessageId(2), emoji_name="a:3", user_id=UserId(4))
+    assert url == "/channels/1/messages/2/reactions/a:3/4"
+
+
+# The public description is no part of this repository: its address comes from the environment or lies beside the checkout.
+OPENAPI = Path(
+    os.environ.get("HUBBUB_OPENAPI", Path(__file__).resolve().parents[4] / "shared" / "spec" / "openapi.json")
+)
+SCHEMAS: dict[str, type[Struct]] = {
+    "GuildChannelResponse": channels.Channel,
+    "PrivateChannelResponse": channels.PrivateChannel,
+    "ThreadResponse": channels.Thread,
+    "ThreadMetadataResponse": channels.ThreadMetadata,
+    "ThreadMemberResponse": channels.ThreadMember,
+    "ForumTagResponse": channels.ForumTag,
+    "DefaultReactionEmojiResponse": channels.DefaultReaction,
+    "ChannelPermissionOverwriteResponse": channels.Overwrite,
+    "CreatedThreadResponse": threads.CreatedThread,
+    "ThreadsResponse": threads.ThreadList,
+    "MessageResponse": messages.Message,
+    "BasicMessageResponse": messages.Message,
+    "MinimalContentMessageResponse": messages.MessageContent,
+    "MessageSnapshotResponse": messages.MessageSnapshot,
+    "MessageReferenceResponse": messages.MessageReference,
+    "MessageCallResponse": messages.MessageCall,
+    "MessageActivityResponse": messages.MessageActivity,
+    "BasicApplicationResponseWithBot": messages.MessageApplication,
+    "MessageInteractionResponse": messages.MessageInteraction,
+    "ApplicationCommandInteractionMetadataResponse": messages.InteractionMetadata,
+    "MessageMentionChannelResponse": messages.MentionedChannel,
+    "MessageRoleSubscriptionDataResponse": messages.RoleSubscription,
+    "MessageLobbyMemberResponse": messages.MessageLobbyMember,
+    "MessageAttachmentResponse": attachments.Attachment,
+    "MessageEmbedResponse": embeds.Embed,
+    "MessageEmbedFieldResponse": embeds.EmbedField,
+    "MessageEmbedAuthorResponse": embeds.EmbedAuthor,
+    "MessageEmbedFooterResponse": embeds.EmbedFooter,
+    "MessageEmbedProviderResponse": embeds.EmbedProvider,
+    "MessageEmbedImageResponse": embeds.EmbedMedia,
+    "MessageReactionResponse": reactions.Reaction,
+    "MessageReactionEmojiResponse": emojis.PartialEmoji,
+    "MessageReactionCountDetailsResponse": reactions.ReactionCountDetails,
+    "PinnedMessagesResponse": pins.PinnedMessages,
+    "PinnedMessageResponse": pins.PinnedMessage,
+    "EmojiResponse": emojis.Emoji,
+    "MessageStickerItemResponse": stickers.StickerItem,
+    "PollResponse": polls.Poll,
+    "PollMediaResponse": polls.PollMedia,
+    "PollAnswerResponse": polls.PollAnswer,
+    "PollResultsResponse": polls.PollResults,
+    "PollResultsEntryResponse": polls.PollAnswerCount,
+    "SoundboardSoundResponse": soundboard.SoundboardSound,
+    "StageInstanceResponse": stage_instances.StageInstance,
+    "StageScheduledEventResponse": scheduled_events.ScheduledEvent,
+    "RecurrenceRuleResponse": scheduled_events.RecurrenceRule,
+    "GuildScheduledEventExceptionResponse": scheduled_events.ScheduledEventException,
+}
+
+
+def _nullable(schema: dict[str, Any]) -> bool:
+    kind = schema.get("type")
+    arms = [*schema.get("oneOf", ()), *schema.get("anyOf", ())]
+    return "null" in kind if isinstance(kind, list) else kind == "null" or any(_nullable(arm) for arm in arms)
+
+
+@pytest.fixture(scope="module")
+def public_schemas() -> dict[str, Any]:
+    if not OPENAPI.is_file():
+        pytest.skip("the public OpenAPI description is not beside this checkout (set HUBBUB_OPENAPI)")
+    schemas: dict[str, Any] = json.loads(OPENAPI.read_bytes())["components"]["schemas"]
+    return schemas
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_answers_have_the_keys_that_the_public_description_requires(name: str, public_schemas: Any) -> None:
+    sent = {field.name for field in msgspec.structs.fields(SCHEMAS[name]) if field.default is not UNSET}
+    assert set(public_schemas[name].get("required", ())) <= sent
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_answers_have_null_only_where_the_public_description_has_it(name: str, public_schemas: Any) -> None:
+    hints = get_type_hints(SCHEMAS[name])
+    properties = public_schemas[name]["properties"]
+    ours = {key for key in properties.keys() & hints.keys() if NoneType in get_args(hints[key])}
+    assert [key for key in ours if not _nullable(properties[key])] == []

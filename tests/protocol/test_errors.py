@@ -1,0 +1,137 @@
+"""The error table and the form error tree."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from hubbub.protocol import errors
+from hubbub.protocol.errors import ApiError, ErrorCode, FormError, FormErrors
+
+
+def test_each_code_but_the_generic_one_stands_once_in_the_table() -> None:
+    codes = Counter(kind.code for kind in errors.NAMES.values())
+    assert [code for code, times in codes.items() if times > 1] == [0]
+
+
+def test_generic_errors_are_told_apart_by_status() -> None:
+    statuses = [kind.status for kind in errors.NAMES.values() if kind.code == 0]
+    assert len(statuses) == len(set(statuses))
+
+
+@pytest.mark.parametrize("kind", errors.NAMES.values(), ids=errors.NAMES.keys())
+def test_each_entry_has_a_status_and_a_text(kind: ErrorCode) -> None:
+    assert 200 <= kind.status < 600
+    assert kind.message.strip()
+    assert errors.find(kind.code, kind.status) is kind
+
+
+@pytest.mark.parametrize(
+    ("family", "status"),
+    [(10, 404), (53, 400)],
+)
+def test_families_share_a_status(family: int, status: int) -> None:
+    digits = {10: range(10_000, 11_000), 53: range(530_000, 531_000)}[family]
+    assert {kind.status for code, kind in errors.ALL.items() if code in digits} == {status}
+
+
+def test_calling_an_entry_makes_an_error_of_its_kind() -> None:
+    with pytest.raises(ApiError) as caught:
+        raise errors.UNKNOWN_CHANNEL()
+    assert caught.value.kind is errors.UNKNOWN_CHANNEL
+    assert caught.value.status == 404
+    assert caught.value.body() == {"message": "Unknown Channel", "code": 10003}
+
+
+def test_extra_keys_join_the_body() -> None:
+    body = errors.SLOWMODE_RATE_LIMIT(retry_after=2.5).body()
+    assert body["retry_after"] == 2.5
+    assert body["code"] == 20016
+
+
+def test_a_message_can_be_replaced() -> None:
+    error = errors.RATE_LIMITED(message="The resource is being rate limited.")
+    assert error.body()["message"] == "The resource is being rate limited."
+    assert "The resource" in str(error)
+
+
+def test_an_unknown_code_is_not_found() -> None:
+    assert errors.find(99_999) is None
+    assert errors.find(0) is None
+    assert errors.find(0, 418) is None
+    assert errors.find(0, 401) is errors.UNAUTHORIZED
+
+
+def test_form_errors_mirror_the_request() -> None:
+    form = FormErrors()
+    form.add(("embeds", 0, "fields"), *errors.bad_length(0, 25))
+    form.add("embeds.0.title", *errors.max_length(256))
+    form.add("content", *errors.required())
+    form.add("content", *errors.regex())
+    with pytest.raises(ApiError) as caught:
+        form.raise_if_any()
+    assert caught.value.kind is errors.INVALID_FORM_BODY
+    assert caught.value.body() == {
+        "message": "Invalid Form Body",
+        "code": 50035,
+        "errors": {
+            "embeds": {
+                "0": {
+                    "fields": {
+                        "_errors": [{"code": "BASE_TYPE_BAD_LENGTH", "message": "Must be between 0 and 25 in length."}]
+                    },
+                    "title": {
+                        "_errors": [{"code": "BASE_TYPE_MAX_LENGTH", "message": "Must be 256 or fewer in length."}]
+                    },
+                }
+            },
+            "content": {
+                "_errors": [
+                    {"code": "BASE_TYPE_REQUIRED", "message": "This field is required"},
+                    {"code": "STRING_TYPE_REGEX", "message": "String value did not match validation regex."},
+                ]
+            },
+        },
+    }
+
+
+@pytest.mark.parametrize("path", ["", ()])
+def test_an_error_about_the_whole_body_sits_at_the_root(path: errors.Path) -> None:
+    assert errors.invalid(path, *errors.not_model()).errors == {
+        "_errors": [{"code": "MODEL_TYPE_CONVERT", "message": "Only dictionaries may be used in a ModelType"}]
+    }
+
+
+def test_nothing_is_raised_when_nothing_is_wrong() -> None:
+    form = FormErrors()
+    assert not form
+    form.raise_if_any()
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        (errors.choices(("a", "b")), "Value must be one of ('a', 'b')."),
+        (errors.choices((60, 300)), "Value must be one of (60, 300)."),
+        (errors.min_length(2), "Must be 2 or more in length."),
+        (errors.number_max(100), "int value should be less than or equal to 100."),
+        (errors.number_min(0.5, "float"), "float value should be greater than or equal to 0.5."),
+        (errors.not_snowflake("x"), 'Value "x" is not snowflake.'),
+        (errors.bad_scheme("ftp"), "Scheme \"ftp\" is not supported. Scheme must be one of ('http', 'https')."),
+        (errors.union_choices((1, 2)), 'Value of field "type" must be one of (1, 2).'),
+        (errors.mentions_exclusive("users"), 'parse:["users"] and users: [ids...] are mutually exclusive.'),
+    ],
+)
+def test_form_errors_speak_as_the_platform_does(pair: FormError, message: str) -> None:
+    assert pair[1] == message
+
+
+@pytest.mark.parametrize("about", [errors.not_string, errors.not_snowflake, errors.bad_enum, errors.bad_timestamp])
+def test_a_long_value_is_not_sent_back_whole(about: Callable[[object], FormError]) -> None:
+    assert len(about("x" * 10_000)[1]) < 200
+
+
+def test_a_body_is_plain_json() -> None:
+    body = errors.invalid(("attachments", 3), *errors.attachment_not_found()).body()
+    assert msgspec.json.decode(msgspec.json.encode(body)) == body

@@ -1,0 +1,83 @@
+"""Snowflakes and other wide integers."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hubbub.protocol import wire
+from hubbub.protocol.ids import EPOCH_MS, MAX_WIDE, ChannelId, Snowflake, UserId, WideInt, parse_wide
+
+
+class Typing(msgspec.Struct):
+    channel_id: ChannelId
+    user_ids: list[UserId]
+
+
+@pytest.mark.parametrize("value", ["0", "1", "175928847299117063", 175928847299117063, 0, str(MAX_WIDE), "007"])
+def test_strings_and_numbers_are_read(value: object) -> None:
+    parsed = parse_wide(ChannelId, value)
+    assert type(parsed) is ChannelId
+    assert parsed == int(str(value))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("abc", id="word"),
+        pytest.param("-1", id="negative string"),
+        pytest.param(-1, id="negative number"),
+        pytest.param("+1", id="signed"),
+        pytest.param(" 1", id="space"),
+        pytest.param("1_000", id="underscore"),
+        pytest.param("1.0", id="point"),
+        pytest.param(1.0, id="float"),
+        pytest.param("١٢٣", id="arabic digits"),
+        pytest.param("１２", id="full-width digits"),
+        pytest.param("²", id="superscript"),
+        pytest.param(True, id="true"),
+        pytest.param(False, id="false"),
+        pytest.param(None, id="null"),
+        pytest.param([1], id="list"),
+        pytest.param(MAX_WIDE + 1, id="too large"),
+        pytest.param(str(MAX_WIDE + 1), id="too large as a string"),
+        pytest.param("9" * 5000, id="endless"),
+    ],
+)
+def test_anything_else_is_refused_with_the_platforms_words(value: object) -> None:
+    with pytest.raises(ValueError, match=r"is not snowflake\.$") as caught:
+        parse_wide(Snowflake, value)
+    assert len(str(caught.value)) < 100
+
+
+def test_models_carry_ids_as_strings_and_hold_them_as_distinct_ints() -> None:
+    typing = wire.decode('{"channel_id": "10", "user_ids": [20, "30"]}', Typing)
+    assert type(typing.channel_id) is ChannelId
+    assert [type(user) for user in typing.user_ids] == [UserId, UserId]
+    assert wire.encode(typing) == b'{"channel_id":"10","user_ids":["20","30"]}'
+
+
+def test_a_bad_id_in_a_model_is_a_validation_error_with_its_path() -> None:
+    with pytest.raises(msgspec.ValidationError, match=r"\$\.user_ids\[1\]"):
+        wire.decode('{"channel_id": "10", "user_ids": ["1", "x"]}', Typing)
+
+
+@given(st.integers(0, MAX_WIDE))
+def test_a_wide_integer_survives_the_wire(number: int) -> None:
+    assert wire.decode(wire.encode(WideInt(number)), WideInt) == number
+
+
+@given(st.integers(EPOCH_MS, EPOCH_MS + (1 << 41) - 1))
+def test_an_id_knows_when_it_was_made(ms: int) -> None:
+    assert Snowflake.at(ms).created_ms == ms
+    assert Snowflake(Snowflake.at(ms) | (1 << 22) - 1).created_ms == ms
+
+
+def test_the_documented_example_decodes_to_its_moment() -> None:
+    assert Snowflake(175928847299117063).created_ms == 1462015105796
+
+
+def test_a_bound_before_the_epoch_is_the_smallest_id() -> None:
+    assert ChannelId.at(0) == 0
+    assert type(ChannelId.at(EPOCH_MS + 1)) is ChannelId

@@ -1,0 +1,272 @@
+"""Permission bits and their arithmetic, as tables and as properties."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hubbub.protocol import permissions, wire
+from hubbub.protocol.permissions import (
+    BITS,
+    Overwrite,
+    Permissions,
+    Rank,
+    base_permissions,
+    can_act_on,
+    can_grant,
+    can_overwrite,
+    can_see_thread,
+    channel_permissions,
+    effective,
+    highest,
+    names,
+    outranks,
+    thread_permissions,
+    while_timed_out,
+    without_implied_denials,
+)
+
+P = Permissions
+READ = P.VIEW_CHANNEL | P.READ_MESSAGE_HISTORY
+TALK = READ | P.SEND_MESSAGES
+
+bits = st.integers(min_value=0, max_value=P.ALL).map(lambda value: value & P.ALL)
+plain = bits.map(lambda value: value & ~P.ADMINISTRATOR)
+overwrites = st.tuples(bits, bits)
+
+
+def test_there_are_52_bits_and_all_is_their_union() -> None:
+    assert len(BITS) == 52
+    assert sum(BITS.values()) == P.ALL
+    assert P.ALL & 1 << 47 == 0
+
+
+@pytest.mark.parametrize(
+    ("bit", "number"),
+    [
+        (P.ADMINISTRATOR, 3),
+        (P.VIEW_CHANNEL, 10),
+        (P.USE_APPLICATION_COMMANDS, 31),
+        (P.MODERATE_MEMBERS, 40),
+        (P.CREATE_GUILD_EXPRESSIONS, 43),
+        (P.CREATE_EVENTS, 44),
+        (P.SET_VOICE_CHANNEL_STATUS, 48),
+        (P.USE_EXTERNAL_APPS, 50),
+        (P.PIN_MESSAGES, 51),
+        (P.BYPASS_SLOWMODE, 52),
+    ],
+)
+def test_bits_stand_where_the_wire_has_them(bit: int, number: int) -> None:
+    assert bit == 1 << number
+
+
+def test_names_are_listed_from_the_lowest_bit() -> None:
+    assert names(P.BYPASS_SLOWMODE | P.KICK_MEMBERS | P.VIEW_CHANNEL) == [
+        "KICK_MEMBERS",
+        "VIEW_CHANNEL",
+        "BYPASS_SLOWMODE",
+    ]
+    assert names(0) == []
+
+
+def test_guild_wide_bits_mean_nothing_in_overwrites() -> None:
+    assert not P.CHANNEL & (P.ADMINISTRATOR | P.KICK_MEMBERS | P.MANAGE_GUILD | P.MODERATE_MEMBERS)
+    assert P.SPEAK & P.VOICE
+    assert not P.SPEAK & (P.TEXT | P.STAGE)
+    assert not P.PIN_MESSAGES & (P.VOICE | P.STAGE)
+
+
+def test_nobody_is_elevated_by_default() -> None:
+    assert not P.DEFAULT_EVERYONE & P.ELEVATED
+
+
+def test_permissions_are_strings_on_the_wire() -> None:
+    assert wire.encode(Permissions(P.ALL)) == f'"{P.ALL}"'.encode()
+    assert wire.decode('"1024"', Permissions) == P.VIEW_CHANNEL
+    assert wire.decode("1024", Permissions) == P.VIEW_CHANNEL
+
+
+@pytest.mark.parametrize(
+    ("owner", "everyone", "roles", "expected"),
+    [
+        (False, READ, [], READ),
+        (False, READ, [P.SEND_MESSAGES], TALK),
+        (False, 0, [P.KICK_MEMBERS, P.BAN_MEMBERS], P.KICK_MEMBERS | P.BAN_MEMBERS),
+        (False, P.ADMINISTRATOR, [], P.ALL),
+        (False, READ, [P.ADMINISTRATOR], P.ALL),
+        (True, 0, [], P.ALL),
+    ],
+)
+def test_base_permissions(owner: bool, everyone: int, roles: list[int], expected: int) -> None:
+    assert base_permissions(owner, everyone, roles) == expected
+
+
+@pytest.mark.parametrize(
+    ("base", "everyone", "roles", "member", "expected"),
+    [
+        pytest.param(TALK, None, [], None, TALK, id="nothing is overwritten"),
+        pytest.param(TALK, (0, P.SEND_MESSAGES), [], None, READ, id="everyone is denied"),
+        pytest.param(READ, (P.SEND_MESSAGES, 0), [], None, TALK, id="everyone is allowed"),
+        pytest.param(TALK, (0, P.SEND_MESSAGES), [(P.SEND_MESSAGES, 0)], None, TALK, id="a role allows again"),
+        pytest.param(
+            TALK, None, [(P.SEND_MESSAGES, 0), (0, P.SEND_MESSAGES)], None, TALK, id="one role's yes beats another's no"
+        ),
+        pytest.param(TALK, None, [(P.SEND_MESSAGES, 0)], (0, P.SEND_MESSAGES), READ, id="the member's no is last"),
+        pytest.param(TALK, None, [(0, P.SEND_MESSAGES)], (P.SEND_MESSAGES, 0), TALK, id="the member's yes is last"),
+        pytest.param(TALK, (P.SEND_MESSAGES, P.SEND_MESSAGES), [], None, TALK, id="allow comes after deny"),
+        pytest.param(P.ALL, (0, P.ALL), [(0, P.ALL)], (0, P.ALL), P.ALL, id="administrators pass"),
+        pytest.param(READ, (P.ADMINISTRATOR, 0), [], (P.KICK_MEMBERS, 0), READ, id="no guild bit is won in a channel"),
+        pytest.param(
+            READ | P.KICK_MEMBERS, (0, P.KICK_MEMBERS), [], None, READ | P.KICK_MEMBERS, id="nor lost in a channel"
+        ),
+    ],
+)
+def test_channel_permissions(
+    base: int, everyone: Overwrite | None, roles: list[Overwrite], member: Overwrite | None, expected: int
+) -> None:
+    assert channel_permissions(base, everyone, roles, member) == expected
+
+
+@given(st.none() | overwrites, st.lists(overwrites, max_size=5), st.none() | overwrites)
+def test_an_administrator_has_everything_everywhere(
+    everyone: Overwrite | None, roles: list[Overwrite], member: Overwrite | None
+) -> None:
+    base = base_permissions(False, P.ADMINISTRATOR, [])
+    assert effective(channel_permissions(base, everyone, roles, member), timed_out=True, voice=True) == P.ALL
+
+
+@given(bits, st.lists(bits, max_size=5).flatmap(lambda roles: st.tuples(st.just(roles), st.permutations(roles))))
+def test_the_order_of_roles_never_matters_in_the_guild(everyone: int, orders: tuple[list[int], list[int]]) -> None:
+    assert base_permissions(False, everyone, orders[0]) == base_permissions(False, everyone, orders[1])
+
+
+@given(plain, st.lists(overwrites, max_size=5).flatmap(lambda roles: st.tuples(st.just(roles), st.permutations(roles))))
+def test_the_order_of_roles_never_matters_in_a_channel(
+    base: int, orders: tuple[list[Overwrite], list[Overwrite]]
+) -> None:
+    assert channel_permissions(base, None, orders[0]) == channel_permissions(base, None, orders[1])
+
+
+@given(plain, st.none() | overwrites, st.lists(overwrites, max_size=5), st.none() | overwrites)
+def test_overwrites_make_nobody_an_administrator(
+    base: int, everyone: Overwrite | None, roles: list[Overwrite], member: Overwrite | None
+) -> None:
+    assert not channel_permissions(base, everyone, roles, member) & P.ADMINISTRATOR
+
+
+@given(bits, st.booleans(), st.booleans())
+def test_denials_only_take_away(value: int, timed_out: bool, voice: bool) -> None:
+    left = effective(value, timed_out=timed_out, voice=voice)
+    assert left & ~value == 0
+    assert effective(left, timed_out=timed_out, voice=voice) == left
+
+
+WRITING = P.MENTION_EVERYONE | P.SEND_TTS_MESSAGES | P.ATTACH_FILES | P.EMBED_LINKS
+
+
+@pytest.mark.parametrize(
+    ("value", "voice", "expected"),
+    [
+        pytest.param(P.ALL & ~(P.VIEW_CHANNEL | P.ADMINISTRATOR), False, 0, id="unseen"),
+        pytest.param(READ | WRITING, False, READ, id="mute"),
+        pytest.param(TALK | WRITING, False, TALK | WRITING, id="free"),
+        pytest.param(TALK | P.MANAGE_CHANNELS, True, P.VIEW_CHANNEL, id="not connecting"),
+        pytest.param(TALK | P.MANAGE_CHANNELS | P.CONNECT, True, TALK | P.MANAGE_CHANNELS | P.CONNECT, id="connecting"),
+        pytest.param(TALK | P.MANAGE_CHANNELS, False, TALK | P.MANAGE_CHANNELS, id="text needs no connection"),
+        pytest.param(P.ADMINISTRATOR, True, P.ADMINISTRATOR, id="administrator"),
+    ],
+)
+def test_implied_denials(value: int, voice: bool, expected: int) -> None:
+    assert without_implied_denials(value, voice=voice) == expected
+
+
+def test_a_timeout_leaves_reading() -> None:
+    assert while_timed_out(TALK | P.MANAGE_GUILD) == READ
+    assert while_timed_out(P.SEND_MESSAGES) == 0
+    assert while_timed_out(P.ALL) == P.ALL
+
+
+@pytest.mark.parametrize(
+    ("parent", "can_send"),
+    [
+        (TALK, False),
+        (READ | P.SEND_MESSAGES_IN_THREADS, True),
+        (TALK | P.SEND_MESSAGES_IN_THREADS, True),
+        (READ, False),
+    ],
+)
+def test_posting_in_a_thread_has_its_own_bit(parent: int, can_send: bool) -> None:
+    assert bool(thread_permissions(parent) & P.SEND_MESSAGES) is can_send
+
+
+def test_a_member_mute_in_the_parent_but_not_in_threads_may_attach_files_there() -> None:
+    parent = READ | P.ATTACH_FILES | P.SEND_MESSAGES_IN_THREADS
+    assert not effective(parent) & P.ATTACH_FILES
+    assert effective(thread_permissions(parent)) & P.ATTACH_FILES
+
+
+@pytest.mark.parametrize(
+    ("parent", "private", "joined", "expected"),
+    [
+        (READ, False, False, True),
+        (READ, True, False, False),
+        (READ, True, True, True),
+        (READ | P.MANAGE_THREADS, True, False, True),
+        (P.MANAGE_THREADS, True, True, False),
+        (0, False, True, False),
+    ],
+)
+def test_who_sees_a_thread(parent: int, private: bool, joined: bool, expected: bool) -> None:
+    assert can_see_thread(parent, private=private, joined=joined) is expected
+
+
+@pytest.mark.parametrize(
+    ("actor", "target", "expected"),
+    [
+        ((2, 20), (1, 10), True),
+        ((1, 10), (2, 20), False),
+        ((1, 10), (1, 11), True),
+        ((1, 11), (1, 10), False),
+        ((1, 10), (1, 10), False),
+    ],
+)
+def test_higher_roles_outrank_lower_ones(actor: Rank, target: Rank, expected: bool) -> None:
+    assert outranks(actor, target) is expected
+
+
+def test_the_highest_role_is_the_greatest_position_then_the_lowest_id() -> None:
+    assert highest([(1, 5), (3, 9), (3, 7), (2, 1)]) == (3, 7)
+    assert outranks(highest([(0, 100)]), highest([]))
+    assert not outranks(highest([]), highest([]))
+
+
+@given(st.tuples(st.integers(0, 9), st.integers(0, 9)), st.tuples(st.integers(0, 9), st.integers(0, 9)))
+def test_of_two_different_roles_exactly_one_outranks(one: Rank, other: Rank) -> None:
+    assert outranks(one, other) + outranks(other, one) == (one != other)
+
+
+def test_owners_act_on_everybody_and_nobody_acts_on_them() -> None:
+    assert can_act_on((0, 1), (9, 2), actor_owns=True)
+    assert not can_act_on((9, 1), (0, 2), target_owns=True)
+    assert can_act_on((9, 1), (0, 2))
+    assert not can_act_on((1, 1), (1, 1))
+
+
+def test_only_bits_one_holds_can_be_given_to_a_role() -> None:
+    assert can_grant(TALK, P.SEND_MESSAGES)
+    assert not can_grant(TALK, P.SEND_MESSAGES | P.KICK_MEMBERS)
+    assert can_grant(permissions.base_permissions(False, P.ADMINISTRATOR, []), P.ALL)
+
+
+@pytest.mark.parametrize(
+    ("guild", "channel", "changed", "by_overwrite", "expected"),
+    [
+        pytest.param(TALK, 0, P.SEND_MESSAGES, False, True, id="held in the guild"),
+        pytest.param(0, TALK, P.SEND_MESSAGES, False, True, id="held in the channel"),
+        pytest.param(READ, READ, P.SEND_MESSAGES, False, False, id="held nowhere"),
+        pytest.param(READ, READ, P.SEND_MESSAGES, True, True, id="free by an overwrite"),
+        pytest.param(P.MANAGE_ROLES, P.MANAGE_ROLES, P.MANAGE_ROLES, False, False, id="MANAGE_ROLES is not passed on"),
+        pytest.param(P.ALL, P.ALL, P.MANAGE_ROLES, False, True, id="but by administrators"),
+    ],
+)
+def test_who_may_overwrite_what(guild: int, channel: int, changed: int, by_overwrite: bool, expected: bool) -> None:
+    assert can_overwrite(guild, channel, changed, manages_by_overwrite=by_overwrite) is expected

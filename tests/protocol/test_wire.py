@@ -1,0 +1,89 @@
+"""JSON for models, and the wire's timestamps."""
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from msgspec import UNSET, Struct, UnsetType
+
+from hubbub.protocol import wire
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.ids import ChannelId
+
+
+class ModifyChannel(Struct, kw_only=True):
+    name: str | UnsetType = UNSET
+    topic: str | UnsetType | None = UNSET
+    parent_id: ChannelId | UnsetType | None = UNSET
+    type: ChannelType | UnsetType = UNSET
+
+
+def test_absent_and_null_are_different_things() -> None:
+    assert wire.decode("{}", ModifyChannel).topic is UNSET
+    assert wire.decode('{"topic": null}', ModifyChannel).topic is None
+    assert wire.encode(ModifyChannel(name="general")) == b'{"name":"general"}'
+    assert wire.encode(ModifyChannel(parent_id=None)) == b'{"parent_id":null}'
+
+
+def test_unknown_keys_are_ignored() -> None:
+    assert wire.decode('{"name": "a", "of_the_future": 1}', ModifyChannel).name == "a"
+
+
+def test_an_optional_id_is_read_from_both_forms() -> None:
+    assert wire.decode('{"parent_id": "5"}', ModifyChannel).parent_id == 5
+    assert wire.decode('{"parent_id": 5}', ModifyChannel).parent_id == 5
+    assert type(wire.decode('{"parent_id": 5}', ModifyChannel).parent_id) is ChannelId
+
+
+@pytest.mark.parametrize("body", ['{"name": 5}', '{"name": null}', '{"type": 99}', '{"type": "0"}', "[]", '"x"'])
+def test_wrong_types_are_refused(body: str) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        wire.decode(body, ModifyChannel)
+
+
+@pytest.mark.parametrize("body", ["", "{", '{"name": "a"} x', "nope"])
+def test_what_is_not_json_is_refused(body: str) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        wire.decode(body, ModifyChannel)
+
+
+def test_builtin_values_become_models() -> None:
+    assert wire.convert({"parent_id": "7", "type": 0}, ModifyChannel) == ModifyChannel(
+        parent_id=ChannelId(7), type=ChannelType.GUILD_TEXT
+    )
+
+
+def test_a_decoder_is_made_once() -> None:
+    assert wire.decoder(ModifyChannel) is wire.decoder(ModifyChannel)
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (1767323045678, "2026-01-02T03:04:05.678000+00:00"),
+        (1767323045000, "2026-01-02T03:04:05.000000+00:00"),
+        (1420070400001, "2015-01-01T00:00:00.001000+00:00"),
+        (0, "1970-01-01T00:00:00.000000+00:00"),
+    ],
+)
+def test_timestamps_have_microseconds_and_an_offset(ms: int, text: str) -> None:
+    assert wire.timestamp(ms) == text
+
+
+@given(st.integers(0, 4_102_444_800_000))
+@example(1_086_048_092_031)
+@example(2_196_196_091_457)
+def test_a_timestamp_is_read_back_as_it_was_written(ms: int) -> None:
+    text = wire.timestamp(ms)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00", text)
+    assert wire.milliseconds(datetime.fromisoformat(text)) == ms
+
+
+def test_a_moment_without_offset_is_utc_and_others_are_shifted() -> None:
+    naive = datetime(2026, 1, 2, 3, 4, 5)
+    assert wire.milliseconds(naive) == wire.milliseconds(naive.replace(tzinfo=UTC))
+    east = naive.replace(tzinfo=timezone(timedelta(hours=2)))
+    assert wire.milliseconds(naive) - wire.milliseconds(east) == 2 * 3600 * 1000

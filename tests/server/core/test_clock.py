@@ -1,0 +1,195 @@
+"""Clocks: what they show, and when timers fire."""
+
+import asyncio
+import threading
+
+from hubbub.server.core.clock import ControlledClock, RealClock
+
+NOON = 1_780_000_000_000
+
+
+def test_a_frozen_clock_shows_its_start_until_it_is_moved() -> None:
+    clock = ControlledClock(NOON, running=False)
+    assert clock.now_ms() == NOON
+    clock.advance(1500)
+    assert clock.now_ms() == NOON + 1500
+    clock.set(NOON - 10)
+    assert clock.now_ms() == NOON - 10
+
+
+def test_only_a_move_to_an_earlier_time_counts_as_set_back() -> None:
+    clock = ControlledClock(NOON, running=False)
+    clock.advance(5)
+    clock.set(NOON + 5)
+    assert clock.set_backs == 0
+    clock.set(NOON)
+    assert clock.set_backs == 1
+
+
+def test_advancing_fires_due_timers_in_time_order_and_shows_each_its_own_time() -> None:
+    clock = ControlledClock(NOON, running=False)
+    seen: list[tuple[str, int]] = []
+    clock.call_at(NOON + 30, lambda: seen.append(("late", clock.now_ms())))
+    clock.call_at(NOON + 10, lambda: seen.append(("early", clock.now_ms())))
+    clock.call_at(NOON + 10, lambda: seen.append(("second", clock.now_ms())))
+    clock.call_at(NOON + 99, lambda: seen.append(("never", clock.now_ms())))
+
+    clock.advance(50)
+
+    assert seen == [("early", NOON + 10), ("second", NOON + 10), ("late", NOON + 30)]
+    assert clock.now_ms() == NOON + 50
+
+
+def test_a_timer_made_by_a_callback_fires_within_the_same_advance_when_it_is_due() -> None:
+    clock = ControlledClock(NOON, running=False)
+    ticks: list[int] = []
+
+    def tick() -> None:
+        ticks.append(clock.now_ms() - NOON)
+        clock.call_later(10, tick)
+
+    clock.call_later(10, tick)
+    clock.advance(35)
+    assert ticks == [10, 20, 30]
+    clock.advance(5)
+    assert ticks == [10, 20, 30, 40]
+
+
+def test_a_cancelled_timer_never_fires() -> None:
+    clock = ControlledClock(NOON, running=False)
+    seen: list[int] = []
+    timer = clock.call_later(10, lambda: seen.append(1))
+    timer.cancel()
+    timer.cancel()
+    clock.advance(100)
+    assert seen == []
+    assert not timer.waiting
+
+
+def test_cancelled_timers_do_not_pile_up() -> None:
+    clock = ControlledClock(NOON, running=False)
+    clock.call_later(1, lambda: None)
+    for _ in range(10_000):
+        clock.call_later(1_000_000, lambda: None).cancel()
+    assert len(clock._timers) < 3000
+
+
+def test_a_failing_callback_stops_neither_the_clock_nor_the_other_timers() -> None:
+    clock = ControlledClock(NOON, running=False)
+    seen: list[int] = []
+    clock.call_later(1, lambda: 1 / 0)
+    clock.call_later(2, lambda: seen.append(clock.now_ms()))
+    clock.advance(10)
+    assert seen == [NOON + 2]
+    assert clock.now_ms() == NOON + 10
+
+
+def test_setting_the_clock_back_keeps_timers_for_their_moment() -> None:
+    clock = ControlledClock(NOON, running=False)
+    seen: list[int] = []
+    clock.call_at(NOON + 10, lambda: seen.append(clock.now_ms()))
+    clock.set(NOON - 1000)
+    assert seen == []
+    clock.set(NOON + 10)
+    assert seen == [NOON + 10]
+
+
+async def test_settle_waits_for_the_work_that_timers_began() -> None:
+    clock = ControlledClock(NOON, running=False)
+    done: list[str] = []
+
+    async def expire() -> None:
+        await asyncio.to_thread(done.append, "expired")
+
+    clock.call_later(10, expire)
+    clock.advance(10)
+    assert done == []
+    await clock.settle()
+    assert done == ["expired"]
+
+
+async def test_running_for_a_while_gives_a_sleeping_loop_all_its_turns() -> None:
+    clock = ControlledClock(NOON, running=False)
+    turns: list[int] = []
+
+    async def loop() -> None:
+        while True:
+            await clock.sleep(1000)
+            with clock.working():
+                await asyncio.to_thread(turns.append, clock.now_ms() - NOON)
+
+    task = asyncio.create_task(loop())
+    await asyncio.sleep(0)
+    await clock.run_for(3500)
+    assert turns == [1000, 2000, 3000]
+    assert clock.now_ms() == NOON + 3500
+    task.cancel()
+
+
+async def test_a_sleep_until_a_past_moment_returns_at_once() -> None:
+    await ControlledClock(NOON, running=False).sleep_until(NOON - 1)
+
+
+async def test_a_cancelled_sleep_leaves_no_timer_behind() -> None:
+    clock = ControlledClock(NOON, running=False)
+    task = asyncio.create_task(clock.sleep(1000))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert clock._next_due() is None
+
+
+async def test_a_running_controlled_clock_fires_timers_by_real_time_too() -> None:
+    clock = ControlledClock(NOON)
+    async with asyncio.timeout(5):
+        await clock.sleep(5)
+    assert clock.now_ms() >= NOON + 5
+
+
+async def test_freezing_stops_timers_and_resuming_starts_them_again() -> None:
+    clock = ControlledClock(NOON)
+    fired = asyncio.Event()
+    clock.call_later(1, fired.set)
+    clock.freeze()
+    at = clock.now_ms()
+    await asyncio.sleep(0.02)
+    assert not fired.is_set()
+    assert clock.now_ms() == at
+    clock.resume()
+    async with asyncio.timeout(5):
+        await fired.wait()
+    assert clock.running
+
+
+async def test_the_real_clock_fires_no_earlier_than_asked_and_can_be_cancelled() -> None:
+    clock = RealClock()
+    due_ms = clock.now_ms() + 5
+    cancelled = clock.call_at(due_ms, lambda: 1 / 0)
+    cancelled.cancel()
+    async with asyncio.timeout(5):
+        await clock.sleep_until(due_ms)
+    assert clock.now_ms() >= due_ms
+
+
+def test_any_thread_may_read_the_time_while_it_is_moved() -> None:
+    clock = ControlledClock(NOON)
+    stop = threading.Event()
+    wrong: list[int] = []
+
+    def read() -> None:
+        while not stop.is_set():
+            now_ms = clock.now_ms()
+            if not NOON <= now_ms < NOON + 10_000_000:
+                wrong.append(now_ms)
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(2000):
+        clock.advance(100)
+        clock.freeze()
+        clock.resume()
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

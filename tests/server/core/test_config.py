@@ -1,0 +1,129 @@
+"""Configuration: which source wins, and what is said when something is wrong."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hubbub.server.core import config
+from hubbub.server.core.config import Config, ConfigError, load
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "hubbub.toml"
+
+
+def test_without_any_source_everything_has_its_documented_default() -> None:
+    loaded = load()
+    assert loaded == Config()
+    assert (loaded.host, loaded.port, loaded.rate_limits) == ("127.0.0.1", 8080, "real")
+    assert loaded.roles == {"api", "gateway", "voice", "worker"}
+    assert loaded.gateway.heartbeat_interval_ms == 41_250
+    assert loaded.gateway.max_frame_bytes == 15 * 1024
+    assert (loaded.gateway.replay_events, loaded.gateway.replay_ms) == (10_000, 300_000)
+    assert loaded.gateway.outgoing_buffer_bytes == 10 * 1024 * 1024
+
+
+def test_flags_win_over_the_environment_that_wins_over_the_file_that_wins_over_defaults(file: Path) -> None:
+    file.write_text('host = "file"\nport = 1\n[log]\nlevel = "error"\n[gateway]\nheartbeat_interval_ms = 1000\n')
+    loaded = load(
+        {"port": 3, "seed": None},
+        environ={"HUBBUB_PORT": "2", "HUBBUB_LOG_LEVEL": "debug", "HUBBUB_SEED": "7", "PATH": "/bin"},
+        file=file,
+        defaults={"host": "default", "control": True},
+    )
+    assert (loaded.host, loaded.port, loaded.log.level, loaded.seed) == ("file", 3, "debug", 7)
+    assert loaded.gateway.heartbeat_interval_ms == 1000
+    assert loaded.control is True
+
+
+def test_the_environment_may_name_the_file(file: Path) -> None:
+    file.write_text("port = 99\n")
+    assert load(environ={"HUBBUB_CONFIG": str(file)}).port == 99
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("control", "on", True),
+        ("control", "0", False),
+        ("port", " 0 ", 0),
+        ("roles", "api, gateway", frozenset({"api", "gateway"})),
+        ("now", "2026-12-01T00:00:00Z", datetime(2026, 12, 1, tzinfo=UTC)),
+        ("public_url", "https://chat.example", "https://chat.example"),
+        ("nats_url", "nats://a:4222,nats://b:4222", "nats://a:4222,nats://b:4222"),
+        ("database_url", "postgresql:///hubbub?host=/run/postgresql", "postgresql:///hubbub?host=/run/postgresql"),
+    ],
+)
+def test_words_from_flags_and_environment_become_values(name: str, text: str, value: object) -> None:
+    assert getattr(load({name: text}), name) == value
+    assert getattr(load(environ={f"HUBBUB_{name.upper()}": text}), name) == value
+
+
+def test_every_key_can_be_said_in_every_source(file: Path) -> None:
+    for key in config.KEYS:
+        assert config._BY_VARIABLE["HUBBUB_" + key.upper().replace(".", "_")] == key
+        assert config._key_of(key.replace(".", "-").replace("_", "-"), "flag") == key
+        assert config.allowed(key)
+
+
+def test_the_start_time_is_also_known_in_milliseconds() -> None:
+    assert load({"now": "2026-12-01T00:00:00Z"}).now_ms == 1_796_083_200_000
+    assert load().now_ms is None
+
+
+@pytest.mark.parametrize(
+    ("flags", "environ", "toml", "said"),
+    [
+        ({"port": "high"}, {}, "", "port (flag --port): 'high' is not allowed; allowed: a whole number from 0 to 65535"),
+        ({}, {"HUBBUB_PORT": "99999"}, "", "port (environment HUBBUB_PORT): '99999' is not allowed"),
+        ({"rate_limits": "maybe"}, {}, "", "allowed: one of off, real, report"),
+        ({"roles": "api,cook"}, {}, "", "allowed: one or more of api, gateway, voice, worker"),
+        ({"roles": ""}, {}, "", "roles (flag --roles)"),
+        ({"now": "yesterday"}, {}, "", "allowed: a time such as 2026-12-01T00:00:00Z"),
+        ({"public_url": "chat.example"}, {}, "", "allowed: an address that starts with http:// or https://"),
+        ({"database_url": "mysql://x"}, {}, "", "allowed: an address that starts with postgresql:// or postgres://"),
+        ({}, {"HUBBUB_CONTROL": "perhaps"}, "", "allowed: true or false"),
+        ({}, {}, "port = '80'", "port (file "),
+        ({}, {}, "[gateway]\nheartbeat_interval_ms = 1", "gateway.heartbeat_interval_ms (file "),
+        ({"bus.prefix": "a.b"}, {}, "", "bus.prefix (flag --bus-prefix)"),
+        ({"prot": 1}, {}, "", "prot (flag --prot): no such setting; did you mean port?"),
+        ({}, {"HUBBUB_DATABSE_URL": "x"}, "", "did you mean HUBBUB_DATABASE_URL?"),
+        ({}, {}, "[gateway]\nheartbeat_interval = 5", "did you mean gateway.heartbeat_interval_ms?"),
+        ({}, {}, "zzz = 5", "zzz (file"),
+        ({}, {}, "gateway = 5", "gateway (file"),
+        ({}, {}, "port = ", "is not TOML"),
+    ],
+)
+def test_a_mistake_is_told_with_its_key_its_source_and_what_is_allowed(
+    flags: dict[str, Any], environ: dict[str, str], toml: str, said: str, file: Path
+) -> None:
+    file.write_text(toml)
+    with pytest.raises(ConfigError) as caught:
+        load(flags, environ=environ, file=file)
+    assert said in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(file=tmp_path / "none.toml")
+
+
+def test_an_error_never_shows_a_password() -> None:
+    with pytest.raises(ConfigError) as caught:
+        load({"database_url": "mysql://me:hunter2hunter2@db/x"})
+    assert "hunter2" not in str(caught.value)
+
+
+def test_variables_that_kubernetes_adds_for_a_service_of_our_name_are_not_ours() -> None:
+    environ = {
+        "HUBBUB_SERVICE_HOST": "10.0.0.1",
+        "HUBBUB_SERVICE_PORT": "8080",
+        "HUBBUB_SERVICE_PORT_HTTP": "8080",
+        "HUBBUB_PORT": "tcp://10.0.0.1:8080",
+        "HUBBUB_PORT_8080_TCP": "tcp://10.0.0.1:8080",
+        "HUBBUB_PORT_8080_TCP_ADDR": "10.0.0.1",
+    }
+    assert load(environ=environ) == Config()

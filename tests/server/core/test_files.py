@@ -1,0 +1,113 @@
+"""Files: what is put can be read back, whole or in pieces, and no key leaves the store."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hubbub.server.core.files import FileInfo, Files, InvalidKeyError
+
+
+@pytest.fixture(params=["folder", "file", "memory"])
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
+    urls: dict[str, Callable[[], str]] = {
+        "folder": lambda: str(tmp_path / "new" / "store"),
+        "file": lambda: (tmp_path / "with space").as_uri(),
+        "memory": lambda: "memory://",
+    }
+    return Files(urls[request.param]())
+
+
+async def test_a_file_can_be_read_back(files: Files) -> None:
+    await files.put("attachments/1/2/cät (1).png", b"\x89PNG", "image/png")
+    assert await files.get("attachments/1/2/cät (1).png") == b"\x89PNG"
+    assert await files.exists("attachments/1/2/cät (1).png")
+    assert await files.find_info("attachments/1/2/cät (1).png") == FileInfo(size=4, content_type="image/png")
+
+
+async def test_an_empty_file_is_a_file(files: Files) -> None:
+    await files.put("empty", b"", "text/plain")
+    assert await files.get("empty") == b""
+    assert await files.exists("empty")
+
+
+async def test_a_second_put_replaces_the_first(files: Files) -> None:
+    await files.put("a/b", b"long content")
+    await files.put("a/b", b"short")
+    assert await files.get("a/b") == b"short"
+
+
+async def test_a_large_file_streams_in_pieces_and_in_part(files: Files) -> None:
+    data = bytes(range(256)) * 16_384
+    await files.put("large.bin", data)
+    pieces = [piece async for piece in await files.stream("large.bin")]
+    assert b"".join(pieces) == data
+    part = [piece async for piece in await files.stream("large.bin", start=100, end=300_000)]
+    assert b"".join(part) == data[100:300_000]
+    rest = [piece async for piece in await files.stream("large.bin", start=4_000_000)]
+    assert b"".join(rest) == data[4_000_000:]
+
+
+async def test_a_file_that_is_not_there_is_told_before_anything_is_read(files: Files) -> None:
+    with pytest.raises(FileNotFoundError):
+        await files.get("no/such")
+    with pytest.raises(FileNotFoundError):
+        await files.stream("no/such")
+    assert not await files.exists("no/such")
+    assert await files.find_info("no/such") is None
+
+
+async def test_a_deleted_file_is_gone_and_may_be_deleted_again(files: Files) -> None:
+    await files.put("a/b", b"1")
+    await files.delete("a/b")
+    assert not await files.exists("a/b")
+    await files.delete("a/b")
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["", "/etc/passwd", "../x", "a/../../x", "a/./b", "a//b", "a/", "..", ".", "a\\..\\b", "a\x00b", "a\nb", "a#1",
+     "c:x", "a%2e%2e/b", "x" * 256, "a/" * 600 + "b", "a\ud800"],
+)  # fmt: skip
+async def test_a_key_that_could_leave_the_store_is_refused(files: Files, key: str) -> None:
+    with pytest.raises(InvalidKeyError):
+        await files.put(key, b"")
+    with pytest.raises(InvalidKeyError):
+        await files.get(key)
+    with pytest.raises(InvalidKeyError):
+        await files.stream(key)
+    with pytest.raises(InvalidKeyError):
+        await files.delete(key)
+    with pytest.raises(InvalidKeyError):
+        await files.exists(key)
+
+
+async def test_readers_of_a_local_file_never_see_half_of_a_write(tmp_path: Path) -> None:
+    files = Files(str(tmp_path))
+    versions = [bytes([number]) * 1_000_000 for number in range(8)]
+    await files.put("file", versions[0])
+    seen: set[bytes] = set()
+
+    async def read() -> None:
+        for _ in range(20):
+            data = await files.get("file")
+            assert len(data) == 1_000_000
+            seen.add(data[:1] + data[-1:])
+
+    async def write() -> None:
+        for version in versions:
+            await files.put("file", version)
+
+    await asyncio.gather(read(), write(), read())
+    assert all(pair[0] == pair[1] for pair in seen)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_an_address_of_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(ValueError, match="ftp"):
+        Files("ftp://example.org/x")
+
+
+def test_an_s3_address_is_understood() -> None:
+    Files("s3://key:sec%2Fret@bucket/prefix?endpoint=http://127.0.0.1:9000&region=eu-1")

@@ -1,0 +1,211 @@
+"""The logging door: what is secret never passes it, whoever logs it, however and at whatever level."""
+
+import io
+import json
+import logging
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from hubbub.server.core.logs import REMOVED, Logs, Secrets
+
+USER_ID_PART = "MTE4NzY1NDMyMTA5ODc2NTQzMg"
+BOT_TOKEN = f"{USER_ID_PART}.GxYz12.abcdefghijklmnopqrstuvwxyz-0123456789AB"
+SECRET = "s3cr3t-Value-77"
+
+LEAKS = [
+    f"Authorization: Bot {BOT_TOKEN}",
+    f"authorization={SECRET}",
+    f"headers <CIMultiDict('Authorization': '{SECRET}', 'Host': 'x')>",
+    f"[(b'authorization', b'Bearer {SECRET}')]",
+    f"logged in as Bot {BOT_TOKEN} fine",
+    f"identify with {BOT_TOKEN}",
+    f"Bearer {SECRET}",
+    f"Basic {SECRET}==",
+    f"POST /oauth2/token client_id=1&client_secret={SECRET}&grant_type=x",
+    f'{{"op": 2, "d": {{"token": "{SECRET}", "intents": 1}}}}',
+    f'{{"token":"{SECRET}"}}',
+    f"{{'access_token': '{SECRET}', 'refresh_token': '{SECRET}'}}",
+    rf'"{{\"token\": \"{SECRET}\"}}"',
+    f'{{"token": "{SECRET} with spaces',
+    f"Login(login='a', password='{SECRET}')",
+    f"password: {SECRET}",
+    f'{{"password": "a\\"{SECRET}"}}',
+    f"https://example.org/api/webhooks/123456789012345678/{SECRET}abcdef?wait=true",
+    f"/api/v10/interactions/123456789012345678/{SECRET}abcdef/callback",
+    f"postgresql://hubbub:{SECRET}@db.example/hubbub",
+    f"postgresql://hubbub:x@{SECRET}@db.example/hubbub",
+    f"nats://{SECRET}@nats.example:4222",
+    f"GET /callback?code={SECRET}abcdef&state=1",
+    f"Cookie: a=b; session={SECRET}",
+    f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----",
+    f"host=x user=y password={SECRET} dbname=z",
+]
+
+HARMLESS = [
+    "Bot connected to the gateway",
+    "guild.123 got MESSAGE_CREATE in hubbub.server.resources.messages",
+    "request failed: code=50035 Invalid Form Body",
+    "GET http://127.0.0.1:8080/api/v10/channels/123456789012345678/messages",
+    "tokens are checked, secrets are hashed",
+    "token_type is fine",
+]
+
+
+@pytest.fixture
+def stream() -> io.StringIO:
+    return io.StringIO()
+
+
+@pytest.fixture(params=["json", "text"])
+def logs(stream: io.StringIO, request: pytest.FixtureRequest) -> Iterator[Logs]:
+    logs = Logs(level="debug", library_level="debug", format=request.param, stream=stream)
+    logs.install()
+    yield logs
+    logs.remove()
+
+
+@pytest.mark.parametrize("text", LEAKS)
+def test_a_text_that_holds_a_secret_is_cleaned(text: str) -> None:
+    cleaned = Secrets().clean(text)
+    assert SECRET not in cleaned
+    assert BOT_TOKEN not in cleaned
+    assert USER_ID_PART not in cleaned
+    assert REMOVED in cleaned
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_a_harmless_text_stays_as_it_is(text: str) -> None:
+    assert Secrets().clean(text) == text
+
+
+@pytest.mark.parametrize("level", [logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL])
+@pytest.mark.parametrize("name", ["hubbub.gateway", "aiohttp.access", "asyncio", "nats.aio.client", "psycopg.pool"])
+def test_no_secret_passes_at_any_level_from_any_logger(
+    logs: Logs, stream: io.StringIO, level: int, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logger = logging.getLogger(name)
+    # Some libraries ask for less than we do.
+    monkeypatch.setattr(logger, "level", level)
+    logger.manager._clear_cache()  # type: ignore[attr-defined]
+    for text in LEAKS:
+        logger.log(level, text.replace("%", "%%"))
+        logger.log(level, "as an argument: %s %r", text, {"d": text})
+        logger.log(level, "as extra", extra={"said": text, "deep": {"list": [text], "token": SECRET}})
+    logger.log(level, "named like a secret", extra={"password": SECRET, "client_secret": "x" * 9, "bot_token": 12345})
+    assert "as an argument" in stream.getvalue()
+    assert SECRET not in stream.getvalue()
+    assert BOT_TOKEN not in stream.getvalue()
+    assert "12345\n" not in stream.getvalue()
+
+
+def test_exceptions_their_causes_and_stacks_are_cleaned(logs: Logs, stream: io.StringIO) -> None:
+    try:
+        try:
+            raise ValueError(f"cannot reach postgresql://me:{SECRET}@db")
+        except ValueError as error:
+            raise RuntimeError(f"Authorization: Bot {BOT_TOKEN}") from error
+    except RuntimeError:
+        logging.getLogger("hubbub").exception("failed", stack_info=True)
+    assert "RuntimeError" in stream.getvalue()
+    assert "cannot reach" in stream.getvalue()
+    assert SECRET not in stream.getvalue()
+    assert BOT_TOKEN not in stream.getvalue()
+
+
+def test_registered_values_are_removed_in_every_form(logs: Logs, stream: io.StringIO) -> None:
+    value = 'pass "wörd"/&'
+    logs.secrets.add(value)
+    logger = logging.getLogger("hubbub")
+    logger.info("plain %s quoted %r json %s", value, value, json.dumps(value))
+    logger.info("url /x?y=pass%%20%%22w%%C3%%B6rd%%22%%2F%%26 end")
+    logger.info("bytes", extra={"raw": value.encode()})
+    assert "wörd" not in stream.getvalue()
+    assert "w\\u00f6rd" not in stream.getvalue()
+    assert "w%C3%B6rd" not in stream.getvalue()
+    logs.secrets.discard(value)
+    logger.info("wörd")
+    assert "wörd" in stream.getvalue()
+
+
+def test_a_value_too_short_to_be_a_secret_does_not_garble_the_log() -> None:
+    secrets = Secrets()
+    secrets.add("")
+    secrets.add("a")
+    assert secrets.clean("a banana") == "a banana"
+
+
+def test_a_record_that_cannot_be_written_is_reported_instead_of_raised(logs: Logs, stream: io.StringIO) -> None:
+    class Broken:
+        def __str__(self) -> str:
+            raise RuntimeError(SECRET)
+
+        __repr__ = __str__
+
+    logger = logging.getLogger("hubbub")
+    logger.info("wrong %d", "argument")
+    logger.info("two %s", "args", "given")
+    logger.info("argument %s", Broken())
+    logger.info("extra", extra={"broken": Broken()})
+    logger.info(Broken())
+    loop: dict[str, object] = {}
+    loop["loop"] = loop
+    logger.info("loop", extra={"loop": loop})
+    logger.info("surrogate \ud800", extra={"odd": "\ud800"})
+    assert len(stream.getvalue().splitlines()) == 7
+    assert "withheld" in stream.getvalue()
+    assert SECRET not in stream.getvalue()
+
+
+def test_long_hostile_texts_are_cleaned_in_reasonable_time() -> None:
+    secrets = Secrets()
+    started = time.perf_counter()
+    for text in ("a" * 500_000, "a-" * 250_000, "token:'" * 50_000, "Bot " * 100_000, "://" * 100_000, "a." * 200_000):
+        secrets.clean(text)
+    assert time.perf_counter() - started < 8
+
+
+def test_a_long_text_is_cut_only_after_it_was_cleaned() -> None:
+    text = "x " * (16 * 1024 - 20) + BOT_TOKEN + " y" * 100
+    cleaned = Secrets().clean(text)
+    assert USER_ID_PART not in cleaned
+    assert cleaned.endswith("(cut)")
+
+
+def test_a_json_line_carries_the_fields(stream: io.StringIO) -> None:
+    logs = Logs(format="json", stream=stream)
+    logs.install()
+    try:
+        logging.getLogger("hubbub.http").info("served %s", "GET", extra={"status": 200, "path": "/x y", "level": "odd"})
+    finally:
+        logs.remove()
+    line = json.loads(stream.getvalue())
+    assert line.pop("time").endswith("+00:00")
+    assert line == {
+        "level": "info", "logger": "hubbub.http", "message": "served GET", "status": 200, "path": "/x y", "level_": "odd",
+    }  # fmt: skip
+
+
+def test_a_text_line_is_one_line_with_quoted_values(stream: io.StringIO) -> None:
+    logs = Logs(format="text", stream=stream)
+    logs.install()
+    try:
+        logging.getLogger("hubbub").warning("two\nlines", extra={"path": "/x y", "status": 200})
+    finally:
+        logs.remove()
+    assert stream.getvalue().endswith('WARNING hubbub two\\nlines path="/x y" status=200\n')
+
+
+def test_levels_are_set_for_us_and_for_libraries_and_restored(stream: io.StringIO) -> None:
+    before = (logging.getLogger().level, logging.getLogger("hubbub").level)
+    logs = Logs(level="debug", library_level="error", format="text", stream=stream)
+    logs.install()
+    logging.getLogger("hubbub.x").debug("ours")
+    logging.getLogger("asyncio").warning("theirs")
+    logs.remove()
+    logging.getLogger("hubbub.x").error("after")
+    assert "ours" in stream.getvalue()
+    assert "theirs" not in stream.getvalue()
+    assert "after" not in stream.getvalue()
+    assert (logging.getLogger().level, logging.getLogger("hubbub").level) == before

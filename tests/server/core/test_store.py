@@ -1,0 +1,584 @@
+"""The store's promises, on every store."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.operation import Event
+from hubbub.server.core.dispatches import Audience, Dispatch
+from hubbub.server.core.postgres import PostgresDatabase, PostgresSnapshot, translate
+from hubbub.server.core.sqlite import SqliteDatabase
+from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx
+from tests.fixtures.databases import OpenDatabase
+
+HAPPENED: Event[Any] = Event("HAPPENED", dict)
+EVERYONE = Audience.of_users(1)
+
+
+class Refused(Exception):
+    """What an operation raises."""
+
+
+@pytest.fixture
+async def notes(database: Database) -> Database:
+    """A store with a table to write in."""
+    await database.write(lambda tx: tx.run("CREATE TABLE notes (id BIGINT PRIMARY KEY, word TEXT NOT NULL)"))
+    return database
+
+
+def note(id: int, word: str = "word") -> Callable[[Tx], int]:
+    def work(tx: Tx) -> int:
+        tx.run("INSERT INTO notes (id, word) VALUES (?, ?)", id, word)
+        tx.emit(HAPPENED, {"id": id}, EVERYONE)
+        return id
+
+    return work
+
+
+def refused_note(id: int) -> Callable[[Tx], int]:
+    def work(tx: Tx) -> int:
+        note(id)(tx)
+        raise Refused(id)
+
+    return work
+
+
+def record(db: Database) -> list[Dispatch]:
+    """The events that leave from now on."""
+    events: list[Dispatch] = []
+    db.on_commit = events.extend
+    return events
+
+
+async def ids(db: Database) -> list[int]:
+    return [row[0] for row in await db.read(lambda tx: tx.all("SELECT id FROM notes ORDER BY id"))]
+
+
+async def test_what_a_write_returned_can_be_read(notes: Database) -> None:
+    assert await notes.write(note(1, "hello")) == 1
+
+    assert await notes.read(lambda tx: tx.one("SELECT id, word FROM notes")) == (1, "hello")
+
+
+async def test_a_refused_unit_leaves_nothing_and_says_nothing(notes: Database) -> None:
+    events = record(notes)
+    called: list[str] = []
+
+    def work(tx: Tx) -> None:
+        tx.after_commit.append(lambda: called.append("after"))
+        tx.enqueue("kind", {})
+        refused_note(1)(tx)
+
+    notes.on_wake = lambda: called.append("woken")
+    with pytest.raises(Refused):
+        await notes.write(work)
+
+    assert await ids(notes) == []
+    assert await notes.read(lambda tx: tx.value("SELECT COUNT(*) FROM jobs")) == 0
+    assert (events, called) == ([], [])
+
+
+async def test_a_refused_unit_does_not_touch_its_neighbours(notes: Database) -> None:
+    events = record(notes)
+    work = [refused_note(id) if id % 3 == 0 else note(id) for id in range(30)]
+
+    results = await asyncio.gather(*map(notes.write, work), return_exceptions=True)
+
+    kept = [id for id in range(30) if id % 3]
+    assert await ids(notes) == kept
+    assert [result for result in results if isinstance(result, int)] == kept
+    assert sum(isinstance(result, Refused) for result in results) == 10
+    assert sorted(event.body for event in events) == sorted(b'{"id":%d}' % id for id in kept)
+
+
+async def test_a_broken_constraint_undoes_its_unit_only(notes: Database) -> None:
+    def twice(tx: Tx) -> None:
+        note(2)(tx)
+        note(1)(tx)
+
+    results = await asyncio.gather(
+        notes.write(note(1)), notes.write(twice), notes.write(note(3)), return_exceptions=True
+    )
+
+    assert sum(isinstance(result, sqlite3.IntegrityError | psycopg.IntegrityError) for result in results) == 1
+    assert 3 in await ids(notes)
+    assert await ids(notes) in ([1, 3], [1, 2, 3])
+
+
+async def test_events_leave_in_commit_order_before_the_answer(notes: Database) -> None:
+    await notes.write(lambda tx: tx.run("INSERT INTO notes (id, word) VALUES (0, '0')"))
+    seen: list[int] = []
+    notes.on_commit = lambda dispatches: seen.extend(int(event.body) for event in dispatches)
+
+    def count(tx: Tx) -> int:
+        reached = int(tx.value("SELECT word FROM notes WHERE id = 0")) + 1
+        tx.run("UPDATE notes SET word = ? WHERE id = 0", str(reached))
+        tx.emit(HAPPENED, reached, EVERYONE)
+        return reached
+
+    async def caller() -> None:
+        for _ in range(5):
+            assert await notes.write(count) in seen
+
+    await asyncio.gather(*(caller() for _ in range(8)))
+
+    assert seen == list(range(1, 41))
+
+
+async def test_what_follows_a_commit_happens_in_order_and_survives_a_failure(notes: Database) -> None:
+    order: list[str] = []
+
+    def work(tx: Tx) -> None:
+        tx.after_commit.append(lambda: order.append("after_commit"))
+        tx.after_commit.append(lambda: [][0])
+        tx.enqueue("kind", {})
+        note(1)(tx)
+
+    notes.on_commit = lambda dispatches: order.append(dispatches[0].event)
+    notes.on_wake = lambda: order.append("woken")
+    await notes.write(work)
+
+    assert order == ["after_commit", "HAPPENED", "woken"]
+
+
+async def test_a_unit_that_swallows_a_refusal_of_its_own_still_commits(notes: Database) -> None:
+    def work(tx: Tx) -> None:
+        try:
+            raise Refused
+        except Refused:
+            note(1)(tx)
+
+    await notes.write(work)
+
+    assert await ids(notes) == [1]
+
+
+async def test_a_snapshot_covers_a_stamp_exactly_when_its_row_is_visible(notes: Database) -> None:
+    stamps: dict[int, int] = {}
+    notes.on_commit = lambda dispatches: stamps.update((int(event.body), event.stamp) for event in dispatches)
+    looks: list[tuple[Snapshot, set[int]]] = []
+
+    def write(id: int) -> Callable[[Tx], None]:
+        def work(tx: Tx) -> None:
+            tx.run("INSERT INTO notes (id, word) VALUES (?, '')", id)
+            tx.emit(HAPPENED, id, EVERYONE)
+            if id % 7 == 0:
+                raise Refused
+
+        return work
+
+    def look(tx: Tx) -> tuple[Snapshot, set[int]]:
+        return tx.snapshot, {row[0] for row in tx.all("SELECT id FROM notes")}
+
+    async def writer(start: int) -> None:
+        for id in range(start, start + 20):
+            await asyncio.gather(notes.write(write(id)), return_exceptions=True)
+            if id % 5 == 0:
+                await notes.write(lambda tx: tx.run("UPDATE notes SET word = 'silent' WHERE id = ?", start))
+
+    async def reader() -> None:
+        for _ in range(30):
+            looks.append(await notes.read(look))
+
+    await asyncio.gather(*(writer(start * 100 + 1) for start in range(6)), *(reader() for _ in range(4)))
+    looks.append(await notes.read(look))
+
+    assert len(stamps) == len(looks[-1][1]) > 60
+    for snapshot, visible in looks:
+        for id, stamp in stamps.items():
+            assert snapshot.covers(stamp) == (id in visible)
+
+
+async def test_a_read_sees_one_moment(notes: Database) -> None:
+    if isinstance(notes, SqliteDatabase) and notes._path is None:
+        pytest.skip("reads of the database in memory run between its writes")
+    first, written = threading.Event(), threading.Event()
+
+    def work(tx: Tx) -> tuple[Any, Any, bool]:
+        before = tx.value("SELECT COUNT(*) FROM notes")
+        first.set()
+        assert written.wait(10)
+        return before, tx.value("SELECT COUNT(*) FROM notes"), tx.snapshot.covers(stamps[0])
+
+    events = record(notes)
+    reading = asyncio.create_task(notes.read(work))
+    await asyncio.to_thread(first.wait, 10)
+    await notes.write(note(1))
+    stamps = [events[0].stamp]
+    # Whoever asks now, while the long read lasts, sees the new row.
+    assert await asyncio.gather(ids(notes), ids(notes)) == [[1], [1]]
+    written.set()
+
+    assert await reading == (0, 0, False)
+
+
+async def test_a_read_may_not_write(notes: Database) -> None:
+    with pytest.raises((sqlite3.Error, psycopg.Error)):
+        await notes.read(note(1))
+
+    await notes.write(note(2))
+    assert await ids(notes) == [2]
+
+
+async def test_an_acknowledged_write_is_seen_by_every_later_read(notes: Database) -> None:
+    async def caller(start: int) -> None:
+        for id in range(start, start + 15):
+            await notes.write(note(id))
+            assert await notes.read(lambda tx, id=id: tx.value("SELECT id FROM notes WHERE id = ?", id)) == id  # type: ignore[misc]
+
+    await asyncio.gather(*(caller(start * 100) for start in range(8)))
+
+
+async def test_values_come_back_alike_from_every_store(database: Database) -> None:
+    def work(tx: Tx) -> Any:
+        blob = "BLOB" if isinstance(database, SqliteDatabase) else "BYTEA"
+        tx.run(f"CREATE TABLE things (id BIGINT, flag SMALLINT, name TEXT, body {blob}, ratio DOUBLE PRECISION)")
+        tx.run_many(
+            "INSERT INTO things VALUES (?, ?, ?, ?, ?)",
+            [(UserId(1 << 62), True, "100% sure? 'yes'", b"\x00\xff", 0.5), (2, False, None, None, None)],
+        )
+        tx.run_many("INSERT INTO things VALUES (?, ?, ?, ?, ?)", [])
+        touched = tx.run("UPDATE things SET flag = flag WHERE name LIKE '100%' AND name LIKE ?", "%?%")
+        returned = tx.all("UPDATE things SET ratio = 1 WHERE id = ? RETURNING id, ratio", 2)
+        rows = tx.all("SELECT * FROM things ORDER BY id DESC")
+        return touched, returned, rows, tx.value("SELECT SUM(flag) + SUM(id) FROM things WHERE id < ?", 5)
+
+    touched, returned, rows, total = await database.write(work)
+
+    assert touched == 1
+    assert returned == [(2, 1.0)]
+    assert rows == [(1 << 62, 1, "100% sure? 'yes'", b"\x00\xff", 0.5), (2, 0, None, None, 1.0)]
+    assert type(rows[0][3]) is bytes
+    assert (total, type(total)) == (2, int)
+    assert [type(value) for value in await database.read(lambda tx: tx.one("SELECT 1 < 2, COUNT(*) FROM things") or ())] == [int, int]
+
+
+async def test_a_unit_that_returns_nothing_to_fetch_or_finds_nothing_says_none(notes: Database) -> None:
+    assert await notes.read(lambda tx: (tx.one("SELECT 1 FROM notes"), tx.value("SELECT 1 FROM notes"))) == (None, None)
+
+
+async def test_the_store_refuses_more_than_it_can_hold(open_database: OpenDatabase) -> None:
+    db = open_database()
+    db._waiting_max = 3  # type: ignore[attr-defined]
+    await db.start()
+    held, release = threading.Event(), threading.Event()
+
+    def hold(tx: Tx) -> None:
+        held.set()
+        release.wait(10)
+
+    holding = [asyncio.create_task(db.write(hold)) for _ in range(1 if isinstance(db, SqliteDatabase) else 4)]
+    await asyncio.to_thread(held.wait, 10)
+    results = asyncio.gather(*(db.write(lambda tx: 1) for _ in range(20)), return_exceptions=True)
+    await asyncio.sleep(0)
+    release.set()
+
+    refused = [result for result in await results if isinstance(result, StoreUnavailable)]
+    assert refused and "overloaded" in str(refused[0])
+    await asyncio.gather(*holding)
+    assert await db.write(lambda tx: 1) == 1
+    await db.close()
+
+
+async def test_closing_finishes_what_was_accepted_and_refuses_the_rest(notes: Database) -> None:
+    accepted = [asyncio.create_task(notes.write(note(id))) for id in range(50)]
+    await asyncio.sleep(0)
+    await notes.close()
+
+    assert [await task for task in accepted] == list(range(50))
+    for call in (notes.write, notes.read):
+        with pytest.raises(StoreUnavailable):
+            await call(lambda tx: 1)
+
+
+async def test_a_caller_that_leaves_does_not_disturb_the_others(notes: Database) -> None:
+    tasks = [asyncio.create_task(notes.write(note(id))) for id in range(10)]
+    await asyncio.sleep(0)
+    tasks[4].cancel()
+
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert [result for id, result in enumerate(results) if id != 4] == [0, 1, 2, 3, 5, 6, 7, 8, 9]
+    await notes.check()
+
+
+async def test_work_that_raises_stop_iteration_is_an_error_and_not_silence(notes: Database) -> None:
+    with pytest.raises(RuntimeError):
+        await notes.write(lambda tx: next(iter([])))
+    assert await notes.write(lambda tx: 1) == 1
+
+
+async def test_stamps_grow_across_a_restart(open_database: OpenDatabase) -> None:
+    db = open_database()
+    if isinstance(db, SqliteDatabase) and db._path is None:
+        pytest.skip("a database in memory does not restart")
+    await db.start()
+    before = [await db.write(lambda tx: tx.stamp) for _ in range(3)]
+    await db.write(lambda tx: tx.value("SELECT 1"))
+    await db.close()
+    again = open_database()
+    await again.start()
+    after = await again.write(lambda tx: tx.stamp)
+    snapshot = await again.read(lambda tx: tx.snapshot)
+    await again.close()
+
+    assert before == sorted(set(before)) and after > before[-1]
+    assert snapshot.covers(after) and not snapshot.covers(after + 1)
+
+
+class TestSqlite:
+    @pytest.fixture
+    async def notes(self, tmp_path: Path) -> Any:
+        db = SqliteDatabase(tmp_path / "hubbub.db")
+        await db.start()
+        await db.write(lambda tx: tx.run("CREATE TABLE notes (id BIGINT PRIMARY KEY, word TEXT NOT NULL)"))
+        yield db
+        await db.close()
+
+    async def test_a_full_disk_fails_whole_units_and_the_store_recovers(self, notes: SqliteDatabase) -> None:
+        events = record(notes)
+        await notes.write(note(0))
+        pages = await notes.write(lambda tx: tx.value("PRAGMA page_count"))
+        await notes._between_batches(lambda: notes._connection.execute(f"PRAGMA max_page_count = {pages + 10}").fetchall())
+
+        results = await asyncio.gather(
+            *(notes.write(note(id, "x" * 3000)) for id in range(1, 60)), return_exceptions=True
+        )
+        kept = [result for result in results if isinstance(result, int)]
+        lost = [result for result in results if not isinstance(result, int)]
+        assert lost and all(isinstance(result, StoreUnavailable) for result in lost)
+        assert await ids(notes) == [0, *kept]
+        assert [int(event.body[6:-1]) for event in events] == [0, *kept]
+
+        await notes._between_batches(lambda: notes._connection.execute("PRAGMA max_page_count = 1000000").fetchall())
+        await notes.check()
+        await asyncio.gather(*(notes.write(note(id, "x" * 3000)) for id in range(100, 160)))
+        assert len(await ids(notes)) == 1 + len(kept) + 60
+
+    async def test_a_unit_that_swallows_a_full_disk_cannot_write_on(self, notes: SqliteDatabase) -> None:
+        pages = await notes.write(lambda tx: tx.value("PRAGMA page_count"))
+        await notes._between_batches(lambda: notes._connection.execute(f"PRAGMA max_page_count = {pages}").fetchall())
+
+        def work(tx: Tx) -> None:
+            for id in range(100):
+                try:
+                    note(id, "x" * 3000)(tx)
+                except StoreUnavailable:
+                    continue
+
+        with pytest.raises(StoreUnavailable):
+            await notes.write(work)
+        assert await ids(notes) == []
+
+    async def test_a_failing_commit_fails_every_unit_of_its_batch(self, notes: SqliteDatabase) -> None:
+        events = record(notes)
+        # A deferred foreign key is looked at by COMMIT, which then fails as a whole.
+        await notes._between_batches(lambda: notes._connection.execute("PRAGMA foreign_keys = ON"))
+        await notes.write(
+            lambda tx: tx.run("CREATE TABLE child (id BIGINT REFERENCES notes (id) DEFERRABLE INITIALLY DEFERRED)")
+        )
+
+        results = await asyncio.gather(
+            notes.write(note(1)),
+            notes.write(lambda tx: tx.run("INSERT INTO child VALUES (99)")),
+            notes.write(refused_note(3)),
+            return_exceptions=True,
+        )
+
+        assert [type(result) for result in results] == [StoreUnavailable, StoreUnavailable, Refused]
+        assert (await ids(notes), events) == ([], [])
+        assert await notes.write(note(1)) == 1
+
+    async def test_a_second_process_is_kept_out(self, notes: SqliteDatabase) -> None:
+        assert notes._path is not None
+        with pytest.raises(StoreUnavailable, match="another process"):
+            await SqliteDatabase(notes._path).start()
+
+    async def test_a_file_that_is_no_database_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "other").write_bytes(b"not a database" * 100)
+        with pytest.raises(StoreUnavailable, match="not a database"):
+            await SqliteDatabase(tmp_path / "other").start()
+
+    async def test_a_transaction_kept_after_its_end_refuses_to_work(self, notes: SqliteDatabase) -> None:
+        kept: list[Tx] = []
+        await notes.write(kept.append)
+        with pytest.raises(RuntimeError, match="over"):
+            kept[0].run("DELETE FROM notes")
+
+    async def test_a_backup_is_a_database_of_its_own(self, notes: SqliteDatabase, tmp_path: Path) -> None:
+        await notes.write(note(1))
+        await notes.backup(tmp_path / "copy.db")
+        await notes.write(note(2))
+        copy = SqliteDatabase(tmp_path / "copy.db")
+        await copy.start()
+        assert await ids(copy) == [1]
+        await copy.close()
+
+    @pytest.mark.parametrize("source_path", [None, "source.db"])
+    @pytest.mark.parametrize("target_path", [None, "target.db"])
+    async def test_a_snapshot_restores_into_any_database(
+        self, tmp_path: Path, source_path: str | None, target_path: str | None
+    ) -> None:
+        source = SqliteDatabase(source_path and tmp_path / source_path)
+        target = SqliteDatabase(target_path and tmp_path / target_path)
+        await source.start()
+        await target.start()
+        await source.write(lambda tx: tx.run("CREATE TABLE notes (id BIGINT PRIMARY KEY, word TEXT NOT NULL)"))
+        await source.write(note(1))
+        image = await source.serialize()
+        await source.write(note(2))
+        for _ in range(5):
+            stamp = await target.write(lambda tx: tx.stamp)
+
+        await target.restore(image)
+        await source.restore(image)
+
+        assert await ids(source) == await ids(target) == [1]
+        later = await target.write(lambda tx: (note(7)(tx), tx.stamp)[1])
+        assert later > stamp
+        assert (await target.read(lambda tx: tx.snapshot)).covers(later)
+        assert await ids(target) == [1, 7]
+        assert await target.serialize() != image
+        await source.close()
+        await target.close()
+
+
+class TestPostgres:
+    @pytest.fixture
+    async def notes(self, postgres_database: str) -> Any:
+        db = PostgresDatabase(postgres_database, threads=4)
+        await db.start()
+        await db.write(lambda tx: tx.run("CREATE TABLE notes (id BIGINT PRIMARY KEY, word TEXT NOT NULL)"))
+        yield db
+        await db.close()
+
+    async def test_two_units_that_collide_both_succeed(self, notes: PostgresDatabase) -> None:
+        events = record(notes)
+        await notes.write(lambda tx: tx.run("INSERT INTO notes (id, word) VALUES (1, '0')"))
+        barrier = threading.Barrier(2)
+        runs: list[int] = []
+
+        def work(number: int) -> Callable[[Tx], None]:
+            def increment(tx: Tx) -> None:
+                reached = int(tx.value("SELECT word FROM notes WHERE id = 1"))
+                if len(runs) < 2:
+                    runs.append(number)
+                    barrier.wait(10)
+                else:
+                    runs.append(number)
+                tx.run("UPDATE notes SET word = ? WHERE id = 1", str(reached + 1))
+                tx.emit(HAPPENED, reached + 1, EVERYONE)
+
+            return increment
+
+        await asyncio.gather(notes.write(work(1)), notes.write(work(2)))
+
+        assert await notes.read(lambda tx: tx.value("SELECT word FROM notes")) == "2"
+        assert len(runs) >= 3
+        assert [event.body for event in events] == [b"1", b"2"]
+
+    async def test_a_limit_that_is_counted_before_inserting_holds(self, notes: PostgresDatabase) -> None:
+        def pin(id: int) -> Callable[[Tx], None]:
+            def work(tx: Tx) -> None:
+                if tx.value("SELECT COUNT(*) FROM notes WHERE word = 'pin'") >= 5:
+                    raise Refused
+                tx.run("INSERT INTO notes VALUES (?, 'pin')", id)
+
+            return work
+
+        results = await asyncio.gather(*(notes.write(pin(id)) for id in range(16)), return_exceptions=True)
+
+        assert results.count(None) == 5
+        assert sum(isinstance(result, Refused) for result in results) == 11
+
+    async def test_a_unit_that_swallows_a_failed_statement_is_not_acknowledged(self, notes: PostgresDatabase) -> None:
+        await notes.write(note(1))
+
+        def work(tx: Tx) -> None:
+            try:
+                note(1)(tx)
+            except psycopg.IntegrityError:
+                return
+
+        with pytest.raises(psycopg.errors.InFailedSqlTransaction):
+            await notes.write(work)
+
+    async def test_stale_connections_are_replaced_without_the_caller_noticing(
+        self, notes: PostgresDatabase, postgres_database: str
+    ) -> None:
+        _cut_all(postgres_database)
+        assert await notes.write(note(1)) == 1
+        _cut_all(postgres_database)
+        assert await ids(notes) == [1]
+
+    async def test_a_unit_whose_connection_is_cut_leaves_nothing(self, notes: PostgresDatabase) -> None:
+        events = record(notes)
+
+        def work(tx: Tx) -> None:
+            note(1)(tx)
+            tx.all("SELECT pg_terminate_backend(pg_backend_pid())")
+
+        with pytest.raises(StoreUnavailable):
+            await notes.write(work)
+
+        assert (await ids(notes), events) == ([], [])
+        await notes.check()
+
+    async def test_a_database_that_is_not_there_is_unavailable(self) -> None:
+        with pytest.raises(StoreUnavailable):
+            await PostgresDatabase("postgresql://postgres@127.0.0.1:1/none").start()
+
+    async def test_a_commit_whose_answer_was_lost_is_asked_after(
+        self, notes: PostgresDatabase, postgres_database: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        events = record(notes)
+        commit = psycopg.Connection.commit
+        cut: list[int] = []
+
+        def commit_and_lose(connection: psycopg.Connection[Any]) -> None:
+            commit(connection)
+            if not cut:
+                cut.append(1)
+                _cut_all(postgres_database)
+                connection.execute("SELECT 1")
+
+        monkeypatch.setattr(psycopg.Connection, "commit", commit_and_lose)
+
+        assert await notes.write(note(1)) == 1
+        assert cut and await ids(notes) == [1]
+        assert len(events) == 1
+
+
+def _cut_all(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+@pytest.mark.parametrize(
+    ("sql", "translated"),
+    [
+        ("SELECT ?", "SELECT %s"),
+        ("SELECT '?' || ?", "SELECT '?' || %s"),
+        ("a LIKE '50%' AND b = ?", "a LIKE '50%%' AND b = %s"),
+        ("SELECT 'it''s ?', \"odd?\", ? -- why?\n, ?", "SELECT 'it''s ?', \"odd?\", %s -- why?\n, %s"),
+        ("SELECT 7 % ?", "SELECT 7 %% %s"),
+    ],
+)
+def test_placeholders_are_translated_outside_of_literals(sql: str, translated: str) -> None:
+    assert translate(sql) == translated.encode()
+
+
+def test_a_postgres_snapshot_covers_what_had_ended() -> None:
+    snapshot = PostgresSnapshot("10:20:12,15")
+    assert [stamp for stamp in range(9, 22) if snapshot.covers(stamp)] == [9, 10, 11, 13, 14, 16, 17, 18, 19]
+    assert PostgresSnapshot("7:7:").covers(6) and not PostgresSnapshot("7:7:").covers(7)
