@@ -59,6 +59,8 @@ class Uploads:
     field: str = "files"
     """`files` admits `files[n]` (and the old `file`); another word admits exactly that part."""
     most: int = 10
+    keep: bool = True
+    """Whether the door puts the files into the file store; False where their content is only read."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,7 +77,12 @@ def test_the_start_time_is_also_known_in_milliseconds() -> None:
 @pytest.mark.parametrize(
     ("flags", "environ", "toml", "said"),
     [
-        ({"port": "high"}, {}, "", "port (flag --port): 'high' is not allowed; allowed: a whole number from 0 to 65535"),
+        (
+            {"port": "high"},
+            {},
+            "",
+            "port (flag --port): 'high' is not allowed; allowed: a whole number from 0 to 65535",
+        ),
         ({}, {"HUBBUB_PORT": "99999"}, "", "port (environment HUBBUB_PORT): '99999' is not allowed"),
         ({"rate_limits": "maybe"}, {}, "", "allowed: one of off, real, report"),
         ({"roles": "api,cook"}, {}, "", "allowed: one or more of api, gateway, voice, worker"),

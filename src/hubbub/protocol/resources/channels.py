@@ -262,8 +262,9 @@ class DefaultReactionRequest(Struct, kw_only=True):
     emoji_name: EmojiName | None | UnsetType = UNSET
 
 
-Overwrites = Annotated[list[OverwriteRequest], Meta(max_length=OVERWRITES_MAX)]
-ForumTags = Annotated[list[ForumTagRequest], Meta(max_length=FORUM_TAGS_MAX)]
+# Their numbers are not declared: the refusals have codes of their own, 30060 and 30048.
+Overwrites = list[OverwriteRequest]
+ForumTags = list[ForumTagRequest]
 
 
 class CreateGuildChannel(Struct, kw_only=True):

@@ -6,16 +6,16 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import AfkTimeout, DefaultMessageNotifications, ExplicitContentFilter, VerificationLevel
-from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, Timestamp, UserId
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, Snowflake, Timestamp, UserId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Auth, Event, Operation
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import members
-from hubbub.protocol.resources.channels import Channel, Thread
+from hubbub.protocol.resources.channels import GUILD_CHANNELS_MAX, Channel, CreateGuildChannel, Thread
 from hubbub.protocol.resources.emojis import Emoji
 from hubbub.protocol.resources.presence import Presence
-from hubbub.protocol.resources.roles import Role
+from hubbub.protocol.resources.roles import ROLES_MAX, Role, UpdateRole
 from hubbub.protocol.resources.scheduled_events import ScheduledEvent
 from hubbub.protocol.resources.soundboard import SoundboardSound
 from hubbub.protocol.resources.stage_instances import StageInstance
@@ -168,6 +168,20 @@ class ListMyGuilds(Struct, kw_only=True):
     with_counts: bool = False
 
 
+class InitialRole(UpdateRole, kw_only=True):
+    """A role that comes with a new guild."""
+
+    id: Snowflake | UnsetType = UNSET
+    """Any number, by which overwrites of the same request name it."""
+
+
+class InitialChannel(CreateGuildChannel, kw_only=True):
+    """A channel that comes with a new guild: text, voice or category."""
+
+    id: Snowflake | UnsetType = UNSET
+    """Any number, by which other fields of the same request name it."""
+
+
 class CreateGuild(Struct, kw_only=True):
     """A new guild."""
 
@@ -180,6 +194,13 @@ class CreateGuild(Struct, kw_only=True):
     explicit_content_filter: ExplicitContentFilter | None | UnsetType = UNSET
     afk_timeout: AfkTimeout | None | UnsetType = UNSET
     system_channel_flags: int | None | UnsetType = UNSET
+    roles: Annotated[list[InitialRole], Meta(max_length=ROLES_MAX)] | None | UnsetType = UNSET
+    """The first one is @everyone."""
+    channels: Annotated[list[InitialChannel], Meta(max_length=GUILD_CHANNELS_MAX)] | None | UnsetType = UNSET
+    """Absent: a text and a voice channel, each in a category."""
+    afk_channel_id: Snowflake | None | UnsetType = UNSET
+    """One of `channels`, by the id given there."""
+    system_channel_id: Snowflake | None | UnsetType = UNSET
 
 
 class UpdateGuild(Struct, kw_only=True):
@@ -248,6 +269,9 @@ UPDATE_GUILD = Operation(
         errors.UNKNOWN_CHANNEL,
         errors.UNKNOWN_MEMBER,
         errors.OWNERSHIP_CANNOT_GO_TO_BOT,
+        errors.WRONG_CHANNEL_TYPE,
+        errors.COMMUNITY_CHANNELS_MUST_BE_TEXT,
+        errors.MORE_BOOSTS_NEEDED,
     ),
     emits=(GUILD_UPDATE,),
 )
@@ -255,7 +279,7 @@ UPDATE_GUILD = Operation(
 DELETE_GUILD = Operation(
     "DELETE",
     "/guilds/{guild_id}",
-    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS),
+    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
     emits=(GUILD_DELETE,),
 )
 

@@ -132,7 +132,13 @@ CREATE_GUILD_ROLE = Operation(
     body=CreateRole,
     result=Role,
     needs=Permissions.MANAGE_ROLES,
-    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.MAX_ROLES),
+    raises=(
+        errors.UNKNOWN_GUILD,
+        errors.MISSING_ACCESS,
+        errors.MISSING_PERMISSIONS,
+        errors.MAX_ROLES,
+        errors.MORE_BOOSTS_NEEDED,
+    ),
     emits=(GUILD_ROLE_CREATE,),
     limit=ROLE_CREATE_LIMIT,
     optional_body=True,
@@ -144,7 +150,13 @@ BULK_UPDATE_GUILD_ROLES = Operation(
     body=list[MoveRole],
     result=list[Role],
     needs=Permissions.MANAGE_ROLES,
-    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_ROLE, errors.MISSING_PERMISSIONS),
+    raises=(
+        errors.UNKNOWN_GUILD,
+        errors.MISSING_ACCESS,
+        errors.UNKNOWN_ROLE,
+        errors.MISSING_PERMISSIONS,
+        errors.INVALID_ROLE,
+    ),
     emits=(GUILD_ROLE_UPDATE,),
 )
 
@@ -152,14 +164,14 @@ GUILD_ROLE_MEMBER_COUNTS = Operation(
     "GET",
     "/guilds/{guild_id}/roles/member-counts",
     result=dict[RoleId, int],
-    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS),
+    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.NOT_FOUND),
 )
 
 GET_GUILD_ROLE = Operation(
     "GET",
     "/guilds/{guild_id}/roles/{role_id}",
     result=Role,
-    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_ROLE),
+    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_ROLE, errors.NOT_FOUND),
 )
 
 UPDATE_GUILD_ROLE = Operation(
@@ -168,7 +180,13 @@ UPDATE_GUILD_ROLE = Operation(
     body=UpdateRole,
     result=Role,
     needs=Permissions.MANAGE_ROLES,
-    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_ROLE, errors.MISSING_PERMISSIONS),
+    raises=(
+        errors.UNKNOWN_GUILD,
+        errors.MISSING_ACCESS,
+        errors.UNKNOWN_ROLE,
+        errors.MISSING_PERMISSIONS,
+        errors.MORE_BOOSTS_NEEDED,
+    ),
     emits=(GUILD_ROLE_UPDATE,),
 )
 

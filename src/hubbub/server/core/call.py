@@ -31,6 +31,8 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
     """The application's flags when the token was looked up: they decide privileged intents."""
     scopes: frozenset[str] = frozenset()
     token_id: int = 0
+    obfuscates_channels: bool = False
+    """The application's toggle "Private Channel Obfuscation": its bot opts in early (gateway.md 9)."""
 
     @property
     def is_bot(self) -> bool:
@@ -64,6 +66,7 @@ class Call:
         "config",
         "files",
         "ids",
+        "intents",
         "ip",
         "listeners",
         "now",
@@ -88,6 +91,7 @@ class Call:
         api_version: int = 10,
         ip: str = "",
         session_id: str = "",
+        intents: int = 0,
         listeners: Listeners | None = None,
     ) -> None:
         self.tx = tx
@@ -105,6 +109,8 @@ class Call:
         self.ip = ip
         self.session_id = session_id
         """The gateway session that speaks, when one does."""
+        self.intents = intents
+        """That session's intents; people's sessions have all bits."""
         self.listeners: Listeners = listeners or {}
         self.access: dict[Any, Any] = {}
         """What `core.access` has already loaded for this call."""

@@ -168,6 +168,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     bus: BusConfig = BusConfig()
 
     @property
+    def cdn_url(self) -> str:
+        """Where files are served from."""
+        return f"{(self.public_url or f'http://{self.host}:{self.port}').rstrip('/')}/cdn"
+
+    @property
     def now_ms(self) -> int | None:
         """`now` in unix milliseconds."""
         return None if self.now is None else wire.milliseconds(self.now)

@@ -22,6 +22,7 @@ from hubbub.server.core import access
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.rate_limits import Rule, rule
 from hubbub.server.core.slices import Slice
+from hubbub.server.core.work import Work
 
 Converter = Callable[[str], Any]
 """Reads one path parameter; ValueError where it cannot."""
@@ -47,6 +48,8 @@ class Endpoint:
     """The handler's parameters as positions in (path parameters, body, query)."""
     writes: bool
     """Whether it needs a writing transaction."""
+    waits: bool
+    """Whether the handler is a coroutine function over a `Work` instead of a function over a `Call`."""
     rule: Rule | None
     anonymous: bool
     """Whether it works without a token."""
@@ -75,8 +78,8 @@ class Endpoint:
             return None
         raise refusal()
 
-    def arguments(self, values: Sequence[str], body: Any = None, query: Any = None) -> list[Any]:
-        """What the handler takes after the call; raises INVALID_FORM_BODY naming every bad path parameter."""
+    def read_path(self, values: Sequence[str]) -> list[Any]:
+        """The path parameters by their types; raises INVALID_FORM_BODY naming every bad one."""
         read: list[Any] = []
         form: errors.FormErrors | None = None
         for position, converter in enumerate(self.converters):
@@ -87,9 +90,12 @@ class Endpoint:
                 form.add((self.operation.parameters[position],), "NUMBER_TYPE_COERCE", str(error))
         if form is not None:
             raise form.error()
-        read.append(body)
-        read.append(query)
-        return [read[position] for position in self.order]
+        return read
+
+    def arguments(self, path: Sequence[Any], body: Any = None, query: Any = None) -> list[Any]:
+        """What the handler takes after the call, in its order."""
+        offered = (*path, body, query)
+        return [offered[position] for position in self.order]
 
 
 def run(call: Call, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
@@ -97,6 +103,14 @@ def run(call: Call, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
     if endpoint.guard is not None:
         endpoint.guard(call, arguments[endpoint.guarded], endpoint.operation.needs)
     return endpoint.function(call, *arguments)
+
+
+async def run_waiting(work: Work, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
+    """The same for a handler that waits between its transactions."""
+    guard = endpoint.guard
+    if guard is not None:
+        await work.read(lambda call: guard(call, arguments[endpoint.guarded], endpoint.operation.needs))
+    return await endpoint.function(work, *arguments)
 
 
 def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, name: str, tag: str = "") -> Endpoint:
@@ -139,6 +153,7 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
         snowflakes=tuple(isinstance(kind, type) and issubclass(kind, WideInt) for kind in kinds),
         order=tuple(places[parameter] for parameter in takes),
         writes=operation.method not in READING if writes is None else writes,
+        waits=inspect.iscoroutinefunction(function),
         rule=rule(operation, name),
         anonymous=operation.auth is Auth.NONE or Auth.ANYONE in operation.auth,
         ignores_tokens=operation.auth is Auth.NONE,
@@ -222,7 +237,7 @@ class Table:
         self.endpoints.append(endpoint)
 
     def find(self, method: str, segments: Sequence[str]) -> tuple[Endpoint, list[str]]:
-        """The endpoint and its path parameters; raises NOT_FOUND, or METHOD_NOT_ALLOWED with `allow` as its note."""
+        """The endpoint and its path parameters; raises NOT_FOUND, or MethodNotAllowed."""
         values: list[str] = []
         allowed: set[str] = set()
         found = _walk(self._root, method, segments, 0, values, allowed)

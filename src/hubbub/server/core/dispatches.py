@@ -21,6 +21,8 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A private thread's members: only they, and holders of MANAGE_THREADS, hear it."""
     users: frozenset[int] = frozenset()
     """Outside a guild: exactly these. In a guild, when not empty: only these of its members."""
+    blind_to: int | None = None
+    """Only those who do not hold VIEW_CHANNEL here: somebody who moves on leaves, for those who cannot see where to."""
     excluded: int | None = None
     """Never this user (a presence is not told to its owner)."""
     always: int | None = None

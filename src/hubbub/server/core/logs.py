@@ -119,9 +119,7 @@ class Secrets:
         if isinstance(value, int):
             return int(value)
         if depth and isinstance(value, Mapping):
-            return {
-                self.clean(str(key)): self.clean_value(inner, str(key), depth - 1) for key, inner in value.items()
-            }
+            return {self.clean(str(key)): self.clean_value(inner, str(key), depth - 1) for key, inner in value.items()}
         if depth and isinstance(value, list | tuple | set | frozenset):
             return [self.clean_value(inner, "", depth - 1) for inner in value]
         if isinstance(value, bytes | bytearray):

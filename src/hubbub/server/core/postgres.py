@@ -33,12 +33,11 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 THREADS: Final = 8
-ATTEMPTS: Final = 12
-"""How often a colliding unit is run before its caller hears that the store is contended."""
+FREE_ATTEMPTS: Final = 2
+"""A colliding unit is run so often beside the others,"""
+ALONE_ATTEMPTS: Final = 8
+"""and then so often as the only one of this process, before its caller hears that the store is contended."""
 BACKOFF_SECONDS: Final = 0.001
-BACKOFF_MAX_SECONDS: Final = 0.1
-POLITE_ATTEMPTS: Final = 2
-"""After so many collisions a unit waits its turn among the colliding ones of this process."""
 POOL_TIMEOUT_SECONDS: Final = 5.0
 WAITING_MAX: Final = 10_000
 PREPARE_THRESHOLD: Final = 3
@@ -180,6 +179,8 @@ class PostgresDatabase(Database):
         self._units: SimpleQueue[_Unit | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._contended = threading.Lock()
+        self._gate = threading.Event()
+        self._gate.set()
         self._open = False
         self._loop: asyncio.AbstractEventLoop
         self._answers: Answers
@@ -241,7 +242,7 @@ class PostgresDatabase(Database):
         self._pool = ConnectionPool(
             self._url,
             min_size=min(2, self._thread_count),
-            max_size=self._thread_count + 1,  # One to ask what became of a commit.
+            max_size=self._thread_count,
             timeout=POOL_TIMEOUT_SECONDS,
             configure=_configure,
             # The end of a unit has already rolled back or committed; asking again would cost a round trip.
@@ -290,35 +291,45 @@ class PostgresDatabase(Database):
 
     def _write(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> None:
         """Run a unit until it commits, fails by itself, or collided too often, and answer."""
-        reconnected = False
-        for attempt in range(ATTEMPTS):
-            turn = attempt >= POLITE_ATTEMPTS
-            if turn:
-                self._contended.acquire()
+        for attempt in range(FREE_ATTEMPTS):
+            self._gate.wait()
+            if self._try(work, future):
+                return
+            time.sleep(random.uniform(0, BACKOFF_SECONDS * 2**attempt))
+        # The unlucky one would lose to newcomers again and again: this process lets it go first, alone.
+        with self._contended:
+            self._gate.clear()
+            try:
+                for attempt in range(ALONE_ATTEMPTS):
+                    if self._try(work, future):
+                        return
+                    time.sleep(random.uniform(0, BACKOFF_SECONDS * 2**attempt))
+            finally:
+                self._gate.set()
+        raise StoreUnavailable("the store is contended: every attempt collided with another writer")
+
+    def _try(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> bool:
+        """Run a unit once and answer, on a fresh connection if its own had gone stale; False if it collided."""
+        for last in (False, True):
             try:
                 with self._pool.connection() as connection:
                     result, tx = self._attempt(connection, work)
                     # Still with the connection in hand: the next transaction on these rows is told after this one.
                     self._answers.add([(future, result, None, tx)])
-                    return
+                    return True
             except (SerializationFailure, DeadlockDetected):
-                pass
+                return False
             except _LostInCommit as lost:
                 self._answers.add([self._ask_server(future, lost)])
-                return
+                return True
             except _Stale as error:
-                # Nothing was committed, so a connection that had gone stale is no reason to bother the caller.
-                if reconnected:
-                    raise StoreUnavailable(str(error)) from error
-                reconnected = True
+                # Nothing was committed, so this is no reason to bother the caller.
+                if last:
+                    raise StoreUnavailable(f"the database cannot be used: {error}") from error
                 self._pool.check()
             except (psycopg.OperationalError, ReadOnlySqlTransaction) as error:
                 raise StoreUnavailable(f"the database cannot be used: {error}") from error
-            finally:
-                if turn:
-                    self._contended.release()
-            time.sleep(random.uniform(0, min(BACKOFF_SECONDS * 2**attempt, BACKOFF_MAX_SECONDS)))
-        raise StoreUnavailable(f"the store is contended: {ATTEMPTS} attempts collided with other writers")
+        return False
 
     def _attempt(self, connection: Connection, work: Callable[[Tx], Any]) -> tuple[Any, PostgresTx]:
         try:
@@ -347,11 +358,11 @@ class PostgresDatabase(Database):
         """Find out what became of a commit whose answer was lost; without its number nobody can know."""
         if lost.tx.number is not None:
             try:
-                with self._pool.connection() as connection:
+                # A connection of its own: those of the pool may be as dead as the one that was lost.
+                with psycopg.connect(self._url, autocommit=True, connect_timeout=5) as connection:
                     for _ in range(20):
                         row = connection.execute("SELECT pg_xact_status(%s::text::xid8)", (str(lost.tx.number),))
                         status = (row.fetchone() or (None,))[0]
-                        connection.rollback()
                         if status == "committed":
                             return (future, lost.result, None, lost.tx)
                         if status != "in progress":

@@ -5,6 +5,9 @@ from typing import Any
 
 import msgspec
 
+HERE = ""
+"""The node that a session of this process is on."""
+
 
 class Presence(msgspec.Struct, frozen=True, kw_only=True):
     """A user's presence as others see it."""
@@ -16,13 +19,26 @@ class Presence(msgspec.Struct, frozen=True, kw_only=True):
     client_status: dict[str, str]
 
 
+class SessionPresence(msgspec.Struct, frozen=True, kw_only=True):
+    """What one session says of its user."""
+
+    user_id: int
+    session_id: str
+    device: str
+    """desktop, mobile, web or vr."""
+    status: str
+    activities: list[Any]
+    node: str = HERE
+    """Where the session is connected."""
+
+
 class Presences:
     """The presences of all connected users. Only what is not offline is kept."""
 
     def __init__(self) -> None:
         self._by_user: dict[int, Presence] = {}
-        self._by_session: dict[int, dict[str, tuple[int, str, str, list[Any]]]] = {}
-        self._order = 0
+        self._by_session: dict[int, dict[str, SessionPresence]] = {}
+        """In the order of their last updates."""
         self.on_change: Callable[[int, Presence | None], None] = lambda user_id, presence: None
         """Called when what others see of a user changed."""
 
@@ -36,10 +52,20 @@ class Presences:
     def __len__(self) -> int:
         return len(self._by_user)
 
-    def put(self, user_id: int, session_id: str, device: str, status: str, activities: list[Any]) -> bool:
+    def sessions(self, node: str = HERE) -> list[SessionPresence]:
+        """What the sessions of a node say."""
+        return [said for sessions in self._by_session.values() for said in sessions.values() if said.node == node]
+
+    def put(
+        self, user_id: int, session_id: str, device: str, status: str, activities: list[Any], node: str = HERE
+    ) -> bool:
         """A session's own presence; answers whether what others see changed."""
-        self._order += 1
-        self._by_session.setdefault(user_id, {})[session_id] = (self._order, device, status, activities)
+        sessions = self._by_session.setdefault(user_id, {})
+        # The latest update stands last.
+        sessions.pop(session_id, None)
+        sessions[session_id] = SessionPresence(
+            user_id=user_id, session_id=session_id, device=device, status=status, activities=activities, node=node
+        )
         return self._join(user_id)
 
     def drop(self, user_id: int, session_id: str) -> bool:
@@ -51,19 +77,24 @@ class Presences:
             del self._by_session[user_id]
         return self._join(user_id)
 
+    def drop_node(self, node: str) -> list[int]:
+        """A node is gone, and its sessions with it; answers the users of whom others now see something else."""
+        return [said.user_id for said in self.sessions(node) if self.drop(said.user_id, said.session_id)]
+
     def _join(self, user_id: int) -> bool:
         before = self._by_user.get(user_id)
-        shown = sorted(s for s in self._by_session.get(user_id, {}).values() if s[2] not in ("invisible", "offline"))
+        said = self._by_session.get(user_id, {}).values()
+        shown = [one for one in said if one.status not in ("invisible", "offline")]
         if not shown:
             self._by_user.pop(user_id, None)
         else:
-            # Several sessions of one user: the latest update wins (decisions: presence).
-            _, _, status, activities = shown[-1]
+            # Several sessions of one user: the latest update wins (gateway.md 8).
+            latest = shown[-1]
             self._by_user[user_id] = Presence(
                 user_id=user_id,
-                status=status,
-                activities=activities,
-                client_status={device: state for _, device, state, _ in shown},
+                status=latest.status,
+                activities=latest.activities,
+                client_status={one.device: one.status for one in shown},
             )
         after = self._by_user.get(user_id)
         if after == before:

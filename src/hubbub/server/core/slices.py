@@ -22,11 +22,14 @@ class Answer(msgspec.Struct, frozen=True):
     headers: Mapping[str, str] = {}
 
 
-def handles(operation: Operation[Any, Any]) -> Callable[[F], F]:
-    """Mark a function as the handler of an operation: `(call, *path parameters, body?, query?) -> result`."""
+def handles(operation: Operation[Any, Any], *, writes: bool | None = None) -> Callable[[F], F]:
+    """Mark a function as the handler of an operation: `(call, *path parameters, body?, query?) -> result`.
+
+    A GET reads and everything else writes, unless `writes` says otherwise."""
 
     def mark(function: F) -> F:
         function.__operation__ = operation  # type: ignore[attr-defined]
+        function.__writes__ = writes  # type: ignore[attr-defined]
         return function
 
     return mark
@@ -62,6 +65,8 @@ class Slice:
     """What to do, in the same transaction, when a lower floor tells a fact of this type (`call.tell`)."""
     ready: ReadyPart | None = None
     guild: GuildPart | None = None
+    session_ended: Callable[[Call, str], None] | None = None
+    """Called in a write when a gateway session can no longer be resumed, with its id: a voice state ends with it."""
 
     def handlers(self) -> Iterator[tuple[Operation[Any, Any], Callable[..., Any]]]:
         """Every operation this slice handles, with its function."""

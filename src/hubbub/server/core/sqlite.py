@@ -213,10 +213,11 @@ class SqliteDatabase(Database):
         self._writes: SimpleQueue[_Unit | _Job | None] = SimpleQueue()
         self._reads: SimpleQueue[_Unit | None] = SimpleQueue()
         self._hand: deque[_Unit] = deque()
-        self._reading_since = 0.0
+        self._read_begun = 0.0
+        self._unanswered = 0
+        self._watch: asyncio.TimerHandle | None = None
         self._help: SimpleQueue[bool] = SimpleQueue()
         self._helpers = helpers
-        self._helping = False
         self._threads: list[threading.Thread] = []
         self._open = False
         self._sequence = 0
@@ -259,6 +260,8 @@ class SqliteDatabase(Database):
         for thread in self._threads:
             await asyncio.to_thread(thread.join)
         self._threads.clear()
+        if self._watch is not None:
+            self._watch.cancel()
         self._answers.deliver()
         if self._lock_file is not None:
             os.close(self._lock_file)
@@ -280,10 +283,13 @@ class SqliteDatabase(Database):
             raise self._refusal()
         future = self._loop.create_future()
         queue.put((work, future, False))
-        since = self._reading_since
-        if since and not self._helping and time.monotonic() - since > LONG_READ_SECONDS:
-            self._help.put(True)
-        result: T = await future
+        self._unanswered += 1
+        if self._unanswered > 1 and self._watch is None:
+            self._watch = self._loop.call_later(LONG_READ_SECONDS, self._watch_reads)
+        try:
+            result: T = await future
+        finally:
+            self._unanswered -= 1
         return result
 
     async def check(self) -> None:
@@ -491,8 +497,16 @@ class SqliteDatabase(Database):
         cursor = connection.cursor()
         while self._take(self._reads.get()):
             self._read_batch(connection, cursor, self._hand)
-            self._reading_since = 0.0
         connection.close()
+
+    def _watch_reads(self) -> None:
+        """Send a helper when reads wait and none has begun for a while."""
+        self._watch = None
+        if self._unanswered > 1:
+            waiting = bool(self._hand) or self._reads.qsize() > 0
+            if waiting and not self._help.qsize() and time.monotonic() - self._read_begun > LONG_READ_SECONDS:
+                self._help.put(True)
+            self._watch = self._loop.call_later(LONG_READ_SECONDS, self._watch_reads)
 
     def _take(self, unit: _Unit | None) -> bool:
         """Take in hand what waits at this moment: one snapshot, not yet begun, is recent enough for all of it."""
@@ -515,7 +529,6 @@ class SqliteDatabase(Database):
             return
         cursor = connection.cursor()
         while self._help.get():
-            self._helping = True
             while self._hand or self._reads.qsize():
                 hand: deque[_Unit] = deque()
                 try:
@@ -530,7 +543,6 @@ class SqliteDatabase(Database):
                         break
                     hand.append(unit)
                 self._read_batch(connection, cursor, hand)
-            self._helping = False
         connection.close()
 
     def _read_batch(self, connection: sqlite3.Connection, cursor: sqlite3.Cursor, hand: "deque[_Unit]") -> None:
@@ -544,8 +556,7 @@ class SqliteDatabase(Database):
                     work, future, _ = hand.popleft()
                 except IndexError:  # A helper was quicker.
                     break
-                if hand is self._hand:
-                    self._reading_since = time.monotonic()
+                self._read_begun = time.monotonic()
                 begun = connection.in_transaction
                 tx = SqliteReadTx(cursor, seen if begun else None)
                 try:

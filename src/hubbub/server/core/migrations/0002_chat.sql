@@ -171,6 +171,7 @@ CREATE TABLE channels (
     default_thread_rate_limit_per_user INTEGER,
     default_sort_order INTEGER,
     default_forum_layout INTEGER,
+    default_tag_setting TEXT,
     default_reaction_emoji TEXT,
     available_tags TEXT,
     flags BIGINT NOT NULL DEFAULT 0,
@@ -186,7 +187,8 @@ CREATE TABLE channels (
     message_count INTEGER NOT NULL DEFAULT 0,
     total_message_sent INTEGER NOT NULL DEFAULT 0,
     member_count INTEGER NOT NULL DEFAULT 0,
-    applied_tags TEXT
+    applied_tags TEXT,
+    created_ms BIGINT
 );
 CREATE INDEX channels_guild ON channels (guild_id, type) WHERE guild_id IS NOT NULL;
 CREATE INDEX channels_parent ON channels (parent_id) WHERE parent_id IS NOT NULL;
@@ -264,6 +266,7 @@ CREATE TABLE message_nonces (
     created_ms BIGINT NOT NULL,
     PRIMARY KEY (author_id, channel_id, nonce)
 ) {without_rowid};
+CREATE INDEX message_nonces_created ON message_nonces (created_ms);
 
 -- When a person last spoke or opened a thread in a slow channel.
 CREATE TABLE slowmodes (

@@ -84,6 +84,11 @@ def read_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> Any:
     return read(values, kind, careful=careful)
 
 
+def is_flat(kind: Any) -> bool:
+    """Whether a type can be read from flat fields at all."""
+    return isinstance(_info(kind), inspect.StructType)
+
+
 def _explain(data: bytes, kind: Any, error: msgspec.ValidationError) -> ApiError:
     try:
         value = wire.decoder(Any).decode(data)
@@ -351,9 +356,8 @@ class _Walk:
 
     def _visit_number(self, node: inspect.IntType | inspect.FloatType, value: Any, path: Steps) -> None:
         kind = "int" if isinstance(node, inspect.IntType) else "float"
-        if isinstance(value, bool) or not isinstance(value, int if kind == "int" else int | float):
-            self.note(path, errors.not_number(value, kind))
-        elif isinstance(value, int) and not -MAX_WIDE <= value <= MAX_WIDE:
+        number = isinstance(value, int if kind == "int" else int | float) and not isinstance(value, bool)
+        if not number or not (isinstance(value, float) or -MAX_WIDE <= value <= MAX_WIDE):
             self.note(path, errors.not_number(value, kind))
         elif node.le is not None and value > node.le:
             self.note(path, errors.number_max(node.le, kind))

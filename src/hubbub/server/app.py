@@ -1,0 +1,271 @@
+"""The one place that knows everyone: it builds the core, lists the slices, opens the doors, and shuts all down in order.
+
+Nothing here is global. Two Apps live in one process without knowing of each other.
+"""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from hubbub.server.core.auth import Authenticator
+from hubbub.server.core.bus import Bus, open_bus
+from hubbub.server.core.call import Actor, Call
+from hubbub.server.core.clock import Clock, ControlledClock, RealClock
+from hubbub.server.core.config import Config
+from hubbub.server.core.dispatch import Table
+from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.core.files import Files
+from hubbub.server.core.jobs import Job, Worker
+from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.postgres import PostgresDatabase
+from hubbub.server.core.presences import Presences
+from hubbub.server.core.rate_limits import RateLimits
+from hubbub.server.core.realtime import GuildState, MemberState
+from hubbub.server.core.slices import Slice
+from hubbub.server.core.snowflakes import SnowflakeFactory
+from hubbub.server.core.sqlite import SqliteDatabase
+from hubbub.server.core.store import Database, Tx
+from hubbub.server.resources import (
+    accounts,
+    applications,
+    users,
+)
+from hubbub.server.transports.gateway import Gateway
+from hubbub.server.transports.http import HttpDoor
+
+log = logging.getLogger(__name__)
+
+SLICES: tuple[Slice, ...] = (
+    users.SLICE,
+    applications.SLICE,
+    accounts.SLICE,
+)
+
+HEAVY_THREADS = 2
+"""Passwords are hashed this many at a time, so that logins cannot take the whole machine."""
+
+
+class App:
+    """A running platform: store, bus, clock, files, doors."""
+
+    def __init__(self, config: Config, *, clock: Clock | None = None, slices: tuple[Slice, ...] = SLICES) -> None:
+        self.config = config
+        self.clock = clock or _clock(config)
+        self.slices = slices
+        self.metrics = Metrics()
+        self.ids = SnowflakeFactory(self.clock, worker=config.worker)
+        self.presences = Presences()
+        self.database = _database(config)
+        self.bus: Bus[Dispatch] = open_bus(
+            config.nats_url,
+            Dispatch,
+            metrics=self.metrics,
+            prefix=config.bus.prefix,
+            max_pending_bytes=config.bus.max_pending_bytes,
+        )
+        self.files = Files(_files_url(config))
+        self.auth = Authenticator(self.database, self.clock)
+        self.listeners = _listeners(slices)
+        self.rate_limits = RateLimits(
+            self.clock.now_ms,
+            config.rate_limits,
+            global_calls=config.http.global_requests,
+            invalid_calls=config.http.invalid_requests,
+        )
+        self.table = Table(slices)
+        self.gateway: Gateway | None = None
+        self.worker: Worker | None = None
+        self._heavy = ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix="hubbub-heavy")
+        self._runner: web.AppRunner | None = None
+        self._draining = False
+
+    # Life
+
+    async def start(self, sock: socket.socket | None = None) -> None:
+        """Open everything, and accept connections on the configured address (or on the socket given)."""
+        sock = sock or _listen(self.config)
+        if self.config.public_url is None:
+            host, port = sock.getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            self.config = msgspec.structs.replace(self.config, public_url=f"http://{shown}:{port}")
+        self.database.on_commit = self.publish
+        await self.database.start()
+        await self.bus.start()
+        self.bus.subscribe("nodes", self.auth.hear)
+        routes: list[web.RouteDef] = [
+            web.get("/healthz", self._healthz),
+            web.get("/readyz", self._readyz),
+            web.get("/metrics", self._metrics),
+        ]
+        if "gateway" in self.config.roles:
+            self.gateway = Gateway(
+                db=self.database,
+                bus=self.bus,
+                clock=self.clock,
+                config=self.config,
+                metrics=self.metrics,
+                ids=self.ids,
+                presences=self.presences,
+                source=Source(),
+                slices=self.slices,
+                authenticate=self.auth.by_token,
+                listeners=self.listeners,
+            )
+            await self.gateway.start()
+            routes += [web.get("/gateway", self.gateway.handle), web.get("/gateway/", self.gateway.handle)]
+        if "worker" in self.config.roles:
+            self.worker = Worker(self.database, self.clock, self._jobs(), metrics=self.metrics)
+            self.database.on_wake = self.worker.wake
+            self.worker.start()
+        door = HttpDoor(
+            table=self.table if "api" in self.config.roles else Table(()),
+            db=self.database,
+            clock=self.clock,
+            ids=self.ids,
+            config=self.config,
+            presences=self.presences,
+            authenticator=self.auth,
+            rate_limits=self.rate_limits,
+            files=self.files,
+            metrics=self.metrics,
+            executor=self._heavy,
+            listeners=self.listeners,
+            routes=routes,
+        )
+        self._runner = web.AppRunner(door.application(), access_log=None, handle_signals=False)
+        await self._runner.setup()
+        await web.SockSite(self._runner, sock, backlog=1024).start()
+
+    async def stop(self) -> None:
+        """Drain: sessions are told to reconnect elsewhere, requests finish, then everything closes."""
+        self._draining = True
+        if self.gateway is not None:
+            await self.gateway.drain()
+        if self._runner is not None:
+            await self._runner.cleanup()
+        if self.gateway is not None:
+            await self.gateway.close()
+        if self.worker is not None:
+            await self.worker.stop()
+        await self.bus.close()
+        await self.database.close()
+        self._heavy.shutdown(wait=False, cancel_futures=True)
+
+    # What the doors use
+
+    def make_call(self, tx: Tx, actor: Actor | None = None, **more: Any) -> Call:
+        """A call inside a transaction."""
+        return Call(
+            tx,
+            actor=actor,
+            now=self.clock.now_ms(),
+            ids=self.ids,
+            config=self.config,
+            presences=self.presences,
+            listeners=self.listeners,
+            **more,
+        )
+
+    def publish(self, dispatches: Iterable[Dispatch]) -> None:
+        """Send what a commit said to every node that is interested."""
+        for dispatch in dispatches:
+            for subject in dispatch.subjects:
+                self.bus.publish(subject, dispatch)
+
+    def _jobs(self) -> dict[str, Callable[..., Any]]:
+        handlers: dict[str, Callable[..., Any]] = {}
+        for part in self.slices:
+            for kind, function in part.jobs.items():
+                handlers[kind] = function if asyncio.iscoroutinefunction(function) else self._in_call(function)
+        return handlers
+
+    def _in_call(self, function: Callable[[Call, Job], None]) -> Callable[[Tx, Job], None]:
+        def run(tx: Tx, job: Job) -> None:
+            function(self.make_call(tx), job)
+
+        return run
+
+    # For operators
+
+    async def _healthz(self, _: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def _readyz(self, _: web.Request) -> web.Response:
+        problems = []
+        if self._draining:
+            problems.append("draining")
+        if not self.bus.healthy:
+            problems.append("bus")
+        try:
+            await self.database.check()
+        except Exception:
+            log.warning("the store is not ready", exc_info=True)
+            problems.append("store")
+        return web.Response(text=f"not ready: {', '.join(problems)}\n" if problems else "ready\n", status=503 if problems else 200)
+
+    async def _metrics(self, _: web.Request) -> web.Response:
+        return web.Response(body=self.metrics.render(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
+
+
+class Source:
+    """What the gateway reads the world with."""
+
+    def guild_state(self, tx: Tx, guild_id: int) -> GuildState | None:
+        """The guild, or None when it is gone."""
+        raise NotImplementedError
+
+    def member_states(self, tx: Tx, guild_id: int, members: Iterable[int]) -> dict[int, MemberState]:
+        """The named users' membership."""
+        raise NotImplementedError
+
+    def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
+        """The guilds a user is in."""
+        raise NotImplementedError
+
+
+def _clock(config: Config) -> Clock:
+    if config.control:
+        real = RealClock().now_ms()
+        return ControlledClock(config.now_ms if config.now_ms is not None else real)
+    return RealClock()
+
+
+def _database(config: Config) -> Database:
+    if config.database_url is not None:
+        return PostgresDatabase(config.database_url)
+    if config.data is None:
+        return SqliteDatabase(None)
+    folder = Path(config.data)
+    folder.mkdir(parents=True, exist_ok=True)
+    return SqliteDatabase(folder / "hubbub.sqlite3")
+
+
+def _files_url(config: Config) -> str:
+    if config.files_url is not None:
+        return config.files_url
+    return "memory://" if config.data is None else str(Path(config.data) / "files")
+
+
+def _listeners(slices: tuple[Slice, ...]) -> dict[type, list[Callable[[Call, Any], None]]]:
+    found: dict[type, list[Callable[[Call, Any], None]]] = {}
+    for part in slices:
+        for fact, listener in part.hears.items():
+            found.setdefault(fact, []).append(listener)
+    return found
+
+
+def _listen(config: Config) -> socket.socket:
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind((config.host, config.port))
+    sock.setblocking(False)
+    return sock
+

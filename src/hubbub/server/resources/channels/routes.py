@@ -1,0 +1,191 @@
+"""Channels over HTTP. To edit or delete a channel may be to edit or delete a thread: those two are on the threads' floor."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import ChannelType, OverwriteType
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, TagId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import channels as wire
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.resources import users
+from hubbub.server.resources.channels import actions, rules, store, views
+from hubbub.server.resources.channels.store import ChannelRow, GuildTraits, OverwriteRow
+
+
+@handles(wire.GET_CHANNEL)
+def get_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
+    """A channel of any kind, with the caller's own membership if it is a thread they joined."""
+    row = _get(call, channel_id)
+    if row.type in views.THREADS:
+        mine = store.thread_member(call.tx, row.id, call.user_id)
+        return views.thread(row, member=UNSET if mine is None else views.thread_member(mine))
+    if row.guild_id is None:
+        others = [user_id for user_id in store.recipients_of(call.tx, row.id) if user_id != call.user_id]
+        found = users.find_many(call.tx, others)
+        return views.private(row, [users.user(found[user_id]) for user_id in others if user_id in found])
+    return views.channel(row, store.overwrites_of(call.tx, row.id))
+
+
+@handles(wire.LIST_GUILD_CHANNELS)
+def list_guild_channels(call: Call, guild_id: GuildId) -> list[wire.Channel]:
+    """A guild's channels without threads; from 16 November 2026 only those the caller can see."""
+    standing = access.guild(call, guild_id)
+    rows = store.list_of_guild(call.tx, guild_id)
+    if changes.CHANNEL_OBFUSCATION.active(call.now):
+        visible = access.visible_channels(call.tx, standing)
+        rows = [row for row in rows if row.id in visible]
+    overwrites = store.overwrites_of_guild(call.tx, guild_id)
+    return [views.channel(row, overwrites.get(row.id, [])) for row in rows]
+
+
+@handles(wire.CREATE_GUILD_CHANNEL)
+def create_guild_channel(call: Call, guild_id: GuildId, body: wire.CreateGuildChannel) -> wire.Channel:
+    """Make a channel."""
+    standing = access.guild(call, guild_id)
+    guild = _guild(call, guild_id)
+    form = FormErrors()
+    kind = int(body.type or ChannelType.GUILD_TEXT)
+    rules.require_kind(kind, guild, form)
+    if body.parent_id:
+        rules.require_parent(call, ChannelRow(0, kind, guild_id), body.parent_id, form, "parent_id")
+    overwrites: list[OverwriteRow] | None = None
+    if isinstance(body.permission_overwrites, list):
+        overwrites = rules.overwrites_from(call, guild_id, 0, body.permission_overwrites, form)
+        rules.require_new_overwrites(call, standing, body.parent_id or None, overwrites)
+    return actions.create(call, guild_id, body, guild=guild, overwrites=overwrites, form=form)
+
+
+def update_guild_channel(call: Call, here: ChannelAccess, body: wire.UpdateChannel) -> wire.Channel:
+    """Change a guild channel (called by the handler of PATCH /channels/{channel_id})."""
+    here = access.require_channel(call, here.channel.id, Permissions.MANAGE_CHANNELS)
+    if body.permission_overwrites is not UNSET:
+        access.require_channel(call, here.channel.id, Permissions.MANAGE_ROLES)
+    row = _get(call, here.channel.id)
+    guild = _guild(call, here.guild_id)
+    old = store.overwrites_of(call.tx, row.id)
+    form = FormErrors()
+    after = row
+    if isinstance(body.type, ChannelType) and body.type != row.type:
+        rules.require_type_change(row, body.type, guild)
+        after = after._replace(type=int(body.type))
+    if body.parent_id is not UNSET and (body.parent_id or None) != row.parent_id:
+        if row.parent_id is not None:
+            access.require_channel(call, row.parent_id, Permissions.MANAGE_CHANNELS)
+        if body.parent_id:
+            rules.require_parent(call, row, body.parent_id, form, "parent_id")
+        after = after._replace(parent_id=body.parent_id or None)
+    if isinstance(body.position, int):
+        after = after._replace(position=body.position)
+    new: list[OverwriteRow] | None = None
+    if body.permission_overwrites is not UNSET:
+        new = rules.overwrites_from(call, here.guild_id, row.id, body.permission_overwrites or [], form)
+        rules.require_overwrites(here, old, new)
+    after = rules.settled(after, body, guild, form, lambda: call.new_id(TagId))
+    form.raise_if_any()
+    if (after.name, after.topic) != (row.name, row.topic):
+        rules.require_rename(call, row)
+    return actions.change(call, row, after, old, new)
+
+
+def delete_guild_channel(call: Call, here: ChannelAccess) -> wire.Channel:
+    """Delete a guild channel (called by the handler of DELETE /channels/{channel_id})."""
+    access.require_channel(call, here.channel.id, Permissions.MANAGE_CHANNELS)
+    row = _get(call, here.channel.id)
+    if rules.required_by_community(_guild(call, here.guild_id), row.id):
+        raise errors.CANNOT_DELETE_COMMUNITY_CHANNEL()
+    return actions.delete(call, row, store.overwrites_of(call.tx, row.id))
+
+
+@handles(wire.BULK_UPDATE_GUILD_CHANNELS)
+def bulk_update_guild_channels(call: Call, guild_id: GuildId, body: list[wire.ChannelPosition]) -> None:
+    """Put channels in another order, and one of them elsewhere."""
+    rows = {row.id: row for row in store.list_of_guild(call.tx, guild_id)}
+    overwrites = store.overwrites_of_guild(call.tx, guild_id)
+    form = FormErrors()
+    planned: list[tuple[ChannelRow, ChannelRow, list[OverwriteRow]]] = []
+    moved = 0
+    for index, entry in enumerate(body):
+        row = rows.get(entry.id)
+        if row is None:
+            raise errors.UNKNOWN_CHANNEL()
+        after = row
+        if isinstance(entry.position, int):
+            after = after._replace(position=entry.position)
+        if entry.parent_id is not UNSET and (entry.parent_id or None) != row.parent_id:
+            moved += 1
+            access.require_channel(call, row.id, Permissions.MANAGE_CHANNELS)
+            if row.parent_id is not None:
+                access.require_channel(call, row.parent_id, Permissions.MANAGE_CHANNELS)
+            if entry.parent_id:
+                rules.require_parent(call, row, entry.parent_id, form, (index, "parent_id"))
+            after = after._replace(parent_id=entry.parent_id or None)
+        new = overwrites.get(row.id, [])
+        if entry.lock_permissions is True and after.parent_id is not None:
+            access.require_channel(call, row.id, Permissions.MANAGE_CHANNELS | Permissions.MANAGE_ROLES)
+            new = [each._replace(channel_id=row.id) for each in overwrites.get(after.parent_id, [])]
+        planned.append((row, after, new))
+    if moved > 1:
+        raise errors.PARENT_CHANGED_MORE_THAN_ONCE()
+    form.raise_if_any()
+    for row, after, new in planned:
+        actions.change(call, row, after, overwrites.get(row.id, []), new)
+
+
+@handles(wire.SET_CHANNEL_PERMISSION_OVERWRITE)
+def set_channel_permission_overwrite(
+    call: Call, channel_id: ChannelId, overwrite_id: Snowflake, body: wire.SetChannelPermissionOverwrite
+) -> None:
+    """Set what a role or member may do in a channel."""
+    here, row = _overwritable(call, channel_id)
+    roles_found, users_found = store.known_targets(call.tx, here.guild_id, [overwrite_id])
+    kind = rules.overwrite_type(body.type, bool(roles_found))
+    if overwrite_id not in (roles_found if kind == OverwriteType.ROLE else users_found):
+        raise errors.UNKNOWN_PERMISSION_OVERWRITE()
+    allow, deny = (body.allow or 0) & Permissions.ALL, (body.deny or 0) & Permissions.ALL
+    one = OverwriteRow(row.id, overwrite_id, kind, allow, deny)
+    old = store.overwrites_of(call.tx, row.id)
+    kept = [each for each in old if each.target_id != overwrite_id]
+    rules.require_overwrites(here, old, [*kept, one])
+    if len(kept) >= wire.OVERWRITES_MAX:
+        raise errors.MAX_CHANNEL_OVERWRITES()
+    actions.put_overwrite(call, row, old, one)
+
+
+@handles(wire.DELETE_CHANNEL_PERMISSION_OVERWRITE)
+def delete_channel_permission_overwrite(call: Call, channel_id: ChannelId, overwrite_id: Snowflake) -> None:
+    """Let a role or member be in a channel what they are in the guild."""
+    here, row = _overwritable(call, channel_id)
+    old = store.overwrites_of(call.tx, row.id)
+    kept = [each for each in old if each.target_id != overwrite_id]
+    if len(kept) == len(old):
+        raise errors.UNKNOWN_PERMISSION_OVERWRITE()
+    rules.require_overwrites(here, old, kept)
+    actions.drop_overwrite(call, row, old, overwrite_id)
+
+
+def _overwritable(call: Call, channel_id: ChannelId) -> tuple[ChannelAccess, ChannelRow]:
+    here = access.channel(call, channel_id)
+    if here.guild is None:
+        raise errors.CANNOT_EXECUTE_ON_DM()
+    if here.channel.is_thread:
+        raise errors.WRONG_CHANNEL_TYPE()
+    return here, _get(call, channel_id)
+
+
+def _get(call: Call, channel_id: int) -> ChannelRow:
+    row = store.find(call.tx, channel_id)
+    if row is None:
+        raise errors.UNKNOWN_CHANNEL()
+    return row
+
+
+def _guild(call: Call, guild_id: int) -> GuildTraits:
+    guild = store.guild_traits(call.tx, guild_id)
+    if guild is None:
+        raise errors.UNKNOWN_GUILD()
+    return guild

@@ -1,0 +1,322 @@
+"""Rows of channels of every kind, and of their permission overwrites."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from hubbub.server.core.store import Tx, places
+
+
+class ChannelRow(NamedTuple):
+    """A channel as we keep it: a guild's, a thread, or a private one."""
+
+    id: int
+    type: int
+    guild_id: int | None = None
+    name: str | None = None
+    topic: str | None = None
+    position: int = 0
+    parent_id: int | None = None
+    nsfw: int = 0
+    rate_limit_per_user: int = 0
+    bitrate: int | None = None
+    user_limit: int | None = None
+    rtc_region: str | None = None
+    video_quality_mode: int | None = None
+    default_auto_archive_duration: int | None = None
+    default_thread_rate_limit_per_user: int | None = None
+    default_sort_order: int | None = None
+    default_forum_layout: int | None = None
+    default_tag_setting: str | None = None
+    default_reaction_emoji: str | None = None
+    """JSON of a DefaultReaction."""
+    available_tags: str | None = None
+    """JSON of a list of ForumTags."""
+    flags: int = 0
+    icon: str | None = None
+    owner_id: int | None = None
+    application_id: int | None = None
+    last_pin_ms: int | None = None
+    archived: int = 0
+    archive_changed_ms: int | None = None
+    auto_archive_duration: int | None = None
+    locked: int = 0
+    invitable: int | None = None
+    message_count: int = 0
+    total_message_sent: int = 0
+    member_count: int = 0
+    applied_tags: str | None = None
+    """JSON of a list of tag ids; None outside forums."""
+    created_ms: int | None = None
+    """Threads: a thread that starts at a message has the message's id, so its own time is kept."""
+    last_message_id: int | None = None
+    """Read from the messages (in forums from the posts), never written."""
+
+
+class OverwriteRow(NamedTuple):
+    """What a role or a member may do in one channel."""
+
+    channel_id: int
+    target_id: int
+    type: int
+    allow: int
+    deny: int
+
+
+_STORED: Final = tuple(field for field in ChannelRow._fields if field != "last_message_id")
+COLUMNS: Final = (
+    ", ".join(f"c.{field}" for field in _STORED)
+    + ", CASE WHEN c.type IN (15, 16) THEN (SELECT MAX(t.id) FROM channels t WHERE t.parent_id = c.id)"
+    + " ELSE (SELECT MAX(m.id) FROM messages m WHERE m.channel_id = c.id) END"
+)
+"""What to SELECT `FROM channels c` for a ChannelRow."""
+
+_OVERWRITE: Final = "o.channel_id, o.target_id, o.type, o.allow, o.deny"
+
+
+def find(tx: Tx, channel_id: int) -> ChannelRow | None:
+    """A channel, or None."""
+    return tx.find(ChannelRow, f"SELECT {COLUMNS} FROM channels c WHERE c.id = ?", channel_id)
+
+
+def find_many(tx: Tx, channel_ids: Iterable[int]) -> dict[int, ChannelRow]:
+    """The channels there are of these, by id."""
+    wanted = list(dict.fromkeys(channel_ids))
+    found: dict[int, ChannelRow] = {}
+    for start in range(0, len(wanted), 500):
+        some = wanted[start : start + 500]
+        for row in tx.all(f"SELECT {COLUMNS} FROM channels c WHERE c.id IN ({places(some)})", *some):
+            found[row[0]] = ChannelRow(*row)
+    return found
+
+
+def list_of_guild(tx: Tx, guild_id: int) -> list[ChannelRow]:
+    """Every channel of a guild but its threads, as they are sorted: by position, then by id."""
+    return tx.fetch(
+        ChannelRow,
+        f"SELECT {COLUMNS} FROM channels c WHERE c.guild_id = ? AND c.type NOT IN (10, 11, 12) ORDER BY c.position, c.id",
+        guild_id,
+    )
+
+
+def list_children(tx: Tx, category_id: int) -> list[ChannelRow]:
+    """The channels in a category."""
+    return tx.fetch(
+        ChannelRow, f"SELECT {COLUMNS} FROM channels c WHERE c.parent_id = ? ORDER BY c.position, c.id", category_id
+    )
+
+
+def count_of_guild(tx: Tx, guild_id: int) -> int:
+    """How many channels a guild has, threads aside."""
+    return int(tx.value("SELECT COUNT(*) FROM channels WHERE guild_id = ? AND type NOT IN (10, 11, 12)", guild_id) or 0)
+
+
+def count_children(tx: Tx, category_id: int) -> int:
+    """How many channels a category has."""
+    return int(tx.value("SELECT COUNT(*) FROM channels WHERE parent_id = ?", category_id) or 0)
+
+
+def next_position(tx: Tx, guild_id: int, *, category: bool) -> int:
+    """Where a new category, or another new channel, goes: after the others of a guild."""
+    same = "type = 4" if category else "type NOT IN (4, 10, 11, 12)"
+    last = tx.value(f"SELECT MAX(position) FROM channels WHERE guild_id = ? AND {same}", guild_id)
+    return 0 if last is None else int(last) + 1
+
+
+def insert(tx: Tx, row: ChannelRow) -> None:
+    """Keep a new channel."""
+    tx.run(f"INSERT INTO channels ({', '.join(_STORED)}) VALUES ({places(_STORED)})", *row[: len(_STORED)])
+
+
+def update(tx: Tx, before: ChannelRow, after: ChannelRow) -> None:
+    """Keep what differs between two states of one channel."""
+    changed = [field for field in _STORED if getattr(before, field) != getattr(after, field)]
+    if changed:
+        tx.run(
+            f"UPDATE channels SET {', '.join(f'{field} = ?' for field in changed)} WHERE id = ?",
+            *(getattr(after, field) for field in changed),
+            after.id,
+        )
+
+
+def set_last_pin(tx: Tx, channel_id: int, ms: int | None) -> None:
+    """Keep when a message was last pinned in a channel."""
+    tx.run("UPDATE channels SET last_pin_ms = ? WHERE id = ?", ms, channel_id)
+
+
+def delete(tx: Tx, channel_id: int) -> None:
+    """Forget a channel and its overwrites."""
+    tx.run("DELETE FROM overwrites WHERE channel_id = ?", channel_id)
+    tx.run("DELETE FROM channels WHERE id = ?", channel_id)
+
+
+def ids_of_guild(tx: Tx, guild_id: int) -> list[int]:
+    """Every channel and thread of a guild."""
+    return [channel_id for (channel_id,) in tx.all("SELECT id FROM channels WHERE guild_id = ?", guild_id)]
+
+
+def delete_of_guild(tx: Tx, guild_id: int) -> None:
+    """Forget every channel of a guild, its threads too."""
+    tx.run("DELETE FROM overwrites WHERE channel_id IN (SELECT id FROM channels WHERE guild_id = ?)", guild_id)
+    tx.run("DELETE FROM channels WHERE guild_id = ?", guild_id)
+
+
+def overwrites_of(tx: Tx, channel_id: int) -> list[OverwriteRow]:
+    """A channel's overwrites, by target."""
+    return tx.fetch(
+        OverwriteRow,
+        f"SELECT {_OVERWRITE} FROM overwrites o WHERE o.channel_id = ? ORDER BY o.target_id",
+        channel_id,
+    )
+
+
+def overwrites_of_guild(tx: Tx, guild_id: int) -> dict[int, list[OverwriteRow]]:
+    """Every overwrite in a guild, by channel, in one query."""
+    return _by_channel(
+        tx.fetch(
+            OverwriteRow,
+            f"SELECT {_OVERWRITE} FROM channels c JOIN overwrites o ON o.channel_id = c.id WHERE c.guild_id = ?"
+            " ORDER BY o.target_id",
+            guild_id,
+        )
+    )
+
+
+def overwrites_of_many(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[OverwriteRow]]:
+    """The overwrites of some channels, by channel, in one query."""
+    if not channel_ids:
+        return {}
+    return _by_channel(
+        tx.fetch(
+            OverwriteRow,
+            f"SELECT {_OVERWRITE} FROM overwrites o WHERE o.channel_id IN ({places(channel_ids)}) ORDER BY o.target_id",
+            *channel_ids,
+        )
+    )
+
+
+def _by_channel(rows: Iterable[OverwriteRow]) -> dict[int, list[OverwriteRow]]:
+    found: dict[int, list[OverwriteRow]] = {}
+    for row in rows:
+        found.setdefault(row.channel_id, []).append(row)
+    return found
+
+
+def replace_overwrites(tx: Tx, channel_id: int, rows: Sequence[OverwriteRow]) -> None:
+    """Give a channel exactly these overwrites."""
+    tx.run("DELETE FROM overwrites WHERE channel_id = ?", channel_id)
+    if rows:
+        tx.run_many(
+            "INSERT INTO overwrites (channel_id, target_id, type, allow, deny) VALUES (?, ?, ?, ?, ?)",
+            [(channel_id, *row[1:]) for row in rows],
+        )
+
+
+def delete_overwrites(tx: Tx, channel_ids: Sequence[int], target_id: int) -> None:
+    """Forget what these channels say of a role or member."""
+    tx.run(
+        f"DELETE FROM overwrites WHERE target_id = ? AND channel_id IN ({places(channel_ids)})", target_id, *channel_ids
+    )
+
+
+def channels_with_overwrite(tx: Tx, guild_id: int, target_id: int) -> list[int]:
+    """The channels of a guild that say something of a role or member."""
+    rows = tx.all(
+        "SELECT c.id FROM overwrites o JOIN channels c ON c.id = o.channel_id WHERE o.target_id = ? AND c.guild_id = ?",
+        target_id,
+        guild_id,
+    )
+    return [channel_id for (channel_id,) in rows]
+
+
+def known_targets(tx: Tx, guild_id: int, ids: Sequence[int]) -> tuple[set[int], set[int]]:
+    """Which of these are roles of the guild, and which are users (they may have left it)."""
+    if not ids:
+        return set(), set()
+    among = places(ids)
+    roles = tx.all(f"SELECT id FROM roles WHERE guild_id = ? AND id IN ({among})", guild_id, *ids)
+    users = tx.all(f"SELECT id FROM users WHERE id IN ({among})", *ids)
+    return {row[0] for row in roles}, {row[0] for row in users}
+
+
+class GuildTraits(NamedTuple):
+    """What a guild's channels depend on."""
+
+    features: str
+    premium_tier: int
+    rules_channel_id: int | None
+    public_updates_channel_id: int | None
+
+
+def guild_traits(tx: Tx, guild_id: int) -> GuildTraits | None:
+    """What a guild's channels depend on, or None when it is gone."""
+    return tx.find(
+        GuildTraits,
+        "SELECT features, premium_tier, rules_channel_id, public_updates_channel_id FROM guilds WHERE id = ?",
+        guild_id,
+    )
+
+
+_GUILD_PLACES: Final = (
+    "afk_channel_id",
+    "system_channel_id",
+    "rules_channel_id",
+    "public_updates_channel_id",
+    "safety_alerts_channel_id",
+    "widget_channel_id",
+)
+
+
+def forget_in_guild(tx: Tx, guild_id: int, channel_id: int) -> bool:
+    """Take a channel out of the places a guild has for channels, and say whether it had one."""
+    emptied = ", ".join(f"{place} = CASE WHEN {place} = ? THEN NULL ELSE {place} END" for place in _GUILD_PLACES)
+    named = " OR ".join(f"{place} = ?" for place in _GUILD_PLACES)
+    ids = [channel_id] * len(_GUILD_PLACES)
+    return tx.run(f"UPDATE guilds SET {emptied} WHERE id = ? AND ({named})", *ids, guild_id, *ids) > 0
+
+
+def recipients_of(tx: Tx, channel_id: int) -> list[int]:
+    """Who is in a private channel, in the order of their ids."""
+    return [
+        user_id
+        for (user_id,) in tx.all("SELECT user_id FROM recipients WHERE channel_id = ? ORDER BY user_id", channel_id)
+    ]
+
+
+def hide_for(tx: Tx, channel_id: int, user_id: int) -> None:
+    """Close a private channel for one of the people in it."""
+    tx.run("UPDATE recipients SET hidden = 1 WHERE channel_id = ? AND user_id = ?", channel_id, user_id)
+
+
+class ThreadMemberRow(NamedTuple):
+    """A user's membership in a thread."""
+
+    thread_id: int
+    user_id: int
+    joined_ms: int
+    flags: int
+
+
+def thread_member(tx: Tx, thread_id: int, user_id: int) -> ThreadMemberRow | None:
+    """A user's membership in a thread, or None."""
+    return tx.find(
+        ThreadMemberRow,
+        "SELECT thread_id, user_id, joined_ms, flags FROM thread_members WHERE thread_id = ? AND user_id = ?",
+        thread_id,
+        user_id,
+    )
+
+
+def renamed_at(tx: Tx, channel_id: int) -> Mapping[str, int]:
+    """When the name or topic last changed, and when before that, by slot."""
+    return dict(tx.all("SELECT kind, last_ms FROM slowmodes WHERE channel_id = ? AND user_id = 0", channel_id))
+
+
+def keep_renamed(tx: Tx, channel_id: int, slot: str, ms: int) -> None:
+    """Keep when the name or topic changed."""
+    tx.run(
+        "INSERT INTO slowmodes (channel_id, user_id, kind, last_ms) VALUES (?, 0, ?, ?)"
+        " ON CONFLICT (channel_id, user_id, kind) DO UPDATE SET last_ms = excluded.last_ms",
+        channel_id,
+        slot,
+        ms,
+    )

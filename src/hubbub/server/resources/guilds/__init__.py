@@ -1,0 +1,45 @@
+"""Guilds: the places where people meet."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.guilds import routes
+from hubbub.server.resources.guilds.actions import announce, change, create, delete
+from hubbub.server.resources.guilds.facts import GuildDeleted, MemberLeft
+from hubbub.server.resources.guilds.founding import Founding, usual
+from hubbub.server.resources.guilds.rules import guilds_max
+from hubbub.server.resources.guilds.store import (
+    GuildRow,
+    NewChannel,
+    NewOverwrite,
+    count_of_user,
+    find,
+    find_many,
+    ids_of_user,
+    is_member,
+    member_ids,
+)
+from hubbub.server.resources.guilds.views import guild
+
+SLICE = Slice(name="guilds", modules=(routes,))
+
+__all__ = [
+    "SLICE",
+    "Founding",
+    "GuildDeleted",
+    "GuildRow",
+    "MemberLeft",
+    "NewChannel",
+    "NewOverwrite",
+    "announce",
+    "change",
+    "count_of_user",
+    "create",
+    "delete",
+    "find",
+    "find_many",
+    "guild",
+    "guilds_max",
+    "ids_of_user",
+    "is_member",
+    "member_ids",
+    "usual",
+]

@@ -1,0 +1,90 @@
+"""Making, changing and deleting guilds: write, audit, publish."""
+
+from typing import Any
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.ids import GuildId, UserId
+from hubbub.protocol.resources import guilds as wire
+from hubbub.server.core import audit
+from hubbub.server.core.call import Call
+from hubbub.server.core.dispatches import Audience
+from hubbub.server.resources import roles
+from hubbub.server.resources.guilds import founding, store, views
+from hubbub.server.resources.guilds.facts import GuildDeleted, MemberLeft
+from hubbub.server.resources.guilds.store import GuildRow
+
+_TOLD_AT_ONCE = 1000
+"""So many members are named in one event of the bus."""
+
+_UNAUDITED = frozenset({"id", "roles", "emojis", "stickers", "nsfw"})
+"""What other slices write down, and what follows from something else."""
+
+
+def create(
+    call: Call,
+    *,
+    owner_id: int,
+    name: str,
+    guild_id: GuildId | None = None,
+    begin: founding.Founding | None = None,
+    features: list[str] | None = None,
+    **settings: Any,
+) -> GuildRow:
+    """Found a guild: @everyone, other roles and channels (the usual ones unless said otherwise), and its owner as a member.
+
+    `settings` are columns of the guild. It needs no actor, so that a world can be built before anybody is there."""
+    guild_id = guild_id or call.new_id(GuildId)
+    begin = begin or founding.usual(call)
+    row = GuildRow(
+        id=guild_id,
+        name=name,
+        owner_id=owner_id,
+        features=json.encode(sorted(features or ())).decode(),
+        system_channel_id=begin.system_channel_id,
+        afk_channel_id=begin.afk_channel_id,
+        member_count=1,
+    )._replace(**settings)
+    store.insert(call.tx, row)
+    everyone = roles.RoleRow(guild_id, guild_id, "@everyone", begin.everyone, position=0)
+    roles.insert_many(call.tx, [everyone, *(role._replace(guild_id=guild_id) for role in begin.roles)])
+    store.insert_channels(call.tx, guild_id, begin.channels, begin.overwrites)
+    store.insert_owner(call.tx, guild_id, owner_id, call.now)
+    # The gateway builds each session's own GUILD_CREATE from the guild's state.
+    call.tx.emit(wire.GUILD_CREATE, {"id": guild_id}, Audience.of_users(owner_id))
+    return row
+
+
+def change(call: Call, before: GuildRow, after: GuildRow) -> wire.Guild:
+    """Keep what changed of a guild; nothing is said when nothing did."""
+    role_rows = roles.list_of_guild(call.tx, before.id)
+    guild = views.guild(after, role_rows)
+    if after != before:
+        store.update(call.tx, before, after)
+        old = views.guild(before, role_rows)
+        keys = [key for key in guild.__struct_fields__ if key not in _UNAUDITED]
+        changes = audit.differences(old, guild, keys)
+        audit.record(call, before.id, AuditLogAction.GUILD_UPDATE, target_id=before.id, changes=changes)
+        announce(call, guild)
+    return guild
+
+
+def announce(call: Call, guild: wire.Guild) -> None:
+    """Tell the members that a guild is different now."""
+    call.tx.emit(wire.GUILD_UPDATE, guild, Audience.guild(guild.id), refresh="guild")
+
+
+def delete(call: Call, row: GuildRow) -> None:
+    """End a guild, for everybody."""
+    members = store.member_ids(call.tx, row.id)
+    call.tell(GuildDeleted(GuildId(row.id)))
+    roles.delete_of_guild(call.tx, row.id)
+    store.delete(call.tx, row.id)
+    gone = json.encode(wire.UnavailableGuild(id=GuildId(row.id)))
+    for start in range(0, len(members), _TOLD_AT_ONCE):
+        call.tx.emit(wire.GUILD_DELETE, gone, Audience.of_users(*members[start : start + _TOLD_AT_ONCE]))
+
+
+def leave(call: Call, guild_id: GuildId, user_id: UserId) -> None:
+    """Let a member go; the members slice, which hears it, does what every parting needs."""
+    call.tell(MemberLeft(guild_id, user_id))

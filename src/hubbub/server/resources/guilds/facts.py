@@ -1,0 +1,18 @@
+"""What the guilds slice tells upper floors, inside the transaction."""
+
+import msgspec
+
+from hubbub.protocol.ids import GuildId, UserId
+
+
+class GuildDeleted(msgspec.Struct, frozen=True):
+    """A guild is going: what belongs to it goes too. Its rows are still there while this is told."""
+
+    guild_id: GuildId
+
+
+class MemberLeft(msgspec.Struct, frozen=True):
+    """A member asked to go, and may: they are still there while this is told."""
+
+    guild_id: GuildId
+    user_id: UserId

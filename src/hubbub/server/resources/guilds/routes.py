@@ -1,0 +1,186 @@
+"""Guilds over HTTP."""
+
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import AfkTimeout, GuildFeature
+from hubbub.protocol.flags import SystemChannelFlags
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.images import ImageData
+from hubbub.protocol.resources import guilds as wire
+from hubbub.server.core import access
+from hubbub.server.core.access import GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.resources import roles
+from hubbub.server.resources.guilds import actions, founding, rules, store, views
+from hubbub.server.resources.guilds.store import GuildRow
+
+_DEFAULTS = {
+    "verification_level": 0,
+    "default_message_notifications": 0,
+    "explicit_content_filter": 0,
+    "afk_timeout": int(AfkTimeout.FIVE_MINUTES),
+    "system_channel_flags": 0,
+    "premium_progress_bar_enabled": 0,
+}
+"""What null goes back to."""
+
+_CHANNELS = (
+    "afk_channel_id",
+    "system_channel_id",
+    "rules_channel_id",
+    "public_updates_channel_id",
+    "safety_alerts_channel_id",
+)
+_PICTURES = ("icon", "splash", "discovery_splash", "banner")
+
+
+@handles(wire.CREATE_GUILD)
+def create_guild(call: Call, body: wire.CreateGuild) -> wire.Guild:
+    """Found a guild."""
+    rules.require_creation(call)
+    name = rules.clean_name(body.name)
+    guild_id = call.new_id(GuildId)
+    begin = founding.asked(call, guild_id, body)
+    settings = _numbers(body)
+    if body.icon:
+        rules.require_picture("icon", body.icon, ())
+        settings["icon"] = body.icon.hash
+    if call.actor.is_bot:
+        settings["application_id"] = call.actor.application_id
+    row = actions.create(call, owner_id=call.user_id, name=name, guild_id=guild_id, begin=begin, **settings)
+    return views.guild(row, roles.list_of_guild(call.tx, row.id))
+
+
+@handles(wire.GET_GUILD)
+def get_guild(call: Call, guild_id: GuildId, query: wire.GetGuild) -> wire.Guild:
+    """A guild one is in."""
+    access.guild(call, guild_id)
+    row = _get(call, guild_id)
+    present = _present(call, [guild_id])[guild_id] if query.with_counts else None
+    return views.guild(row, roles.list_of_guild(call.tx, guild_id), present)
+
+
+@handles(wire.GET_GUILD_PREVIEW)
+def get_guild_preview(call: Call, guild_id: GuildId) -> wire.GuildPreview:
+    """A guild one is in, or one that anybody may find."""
+    row = _get(call, guild_id)
+    if GuildFeature.DISCOVERABLE not in row.feature_names and not store.is_member(call.tx, guild_id, call.user_id):
+        raise errors.UNKNOWN_GUILD()
+    return views.preview(row, _present(call, [guild_id])[guild_id])
+
+
+@handles(wire.UPDATE_GUILD)
+def update_guild(call: Call, guild_id: GuildId, body: wire.UpdateGuild) -> wire.Guild:
+    """Change a guild."""
+    standing = access.guild(call, guild_id)
+    before = _get(call, guild_id)
+    after = _with_owner(call, standing, before, body)
+    after = _with_channels(call, after, body)
+    if body.features is not UNSET:
+        features = rules.features(standing, before.feature_names, body.features or ())
+        after = after._replace(features=json.encode(features).decode())
+    after = _with_pictures(after, body)
+    if body.name is not UNSET:
+        after = after._replace(name=rules.clean_name(body.name))
+    if body.description is not UNSET:
+        after = after._replace(description=body.description or None)
+    if body.preferred_locale is not UNSET:
+        after = after._replace(preferred_locale=rules.require_locale(body.preferred_locale or "en-US"))
+    after = after._replace(**_numbers(body))
+    rules.require_community(after)
+    return actions.change(call, before, after)
+
+
+@handles(wire.DELETE_GUILD)
+def delete_guild(call: Call, guild_id: GuildId) -> None:
+    """End a guild; only its owner may."""
+    rules.require_owner(access.guild(call, guild_id))
+    actions.delete(call, _get(call, guild_id))
+
+
+@handles(wire.LIST_MY_GUILDS)
+def list_my_guilds(call: Call, query: wire.ListMyGuilds) -> list[wire.MyGuild]:
+    """The guilds one is in."""
+    rows = store.list_of_user(
+        call.tx,
+        call.user_id,
+        before=None if query.before is UNSET else query.before,
+        after=None if query.after is UNSET else query.after,
+        limit=query.limit,
+    )
+    permissions = roles.permissions_of(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
+    present = _present(call, [row.id for row in rows]) if query.with_counts else {}
+    return [views.my_guild(row, call.user_id, permissions[row.id], present.get(row.id)) for row in rows]
+
+
+@handles(wire.LEAVE_GUILD)
+def leave_guild(call: Call, guild_id: GuildId) -> None:
+    """Leave a guild; its owner cannot."""
+    row = store.find(call.tx, guild_id)
+    if row is None or not store.is_member(call.tx, guild_id, call.user_id):
+        raise errors.UNKNOWN_GUILD()
+    if row.owner_id == call.user_id:
+        raise errors.INVALID_GUILD()
+    actions.leave(call, guild_id, call.user_id)
+
+
+def _get(call: Call, guild_id: GuildId) -> GuildRow:
+    row = store.find(call.tx, guild_id)
+    if row is None:
+        raise errors.UNKNOWN_GUILD()
+    return row
+
+
+def _present(call: Call, guild_ids: list[int] | list[GuildId]) -> dict[int, int]:
+    """How many members of each guild are online."""
+    return store.count_present(call.tx, guild_ids, [presence.user_id for presence in call.presences])
+
+
+def _numbers(body: wire.CreateGuild | wire.UpdateGuild) -> dict[str, Any]:
+    """The settings of a body that are plain numbers, as columns."""
+    found: dict[str, Any] = {}
+    for field, default in _DEFAULTS.items():
+        value = getattr(body, field, UNSET)
+        if value is not UNSET:
+            found[field] = default if value is None else int(value)
+    if "system_channel_flags" in found:
+        found["system_channel_flags"] &= SystemChannelFlags.ALL
+    return found
+
+
+def _with_owner(call: Call, standing: GuildAccess, row: GuildRow, body: wire.UpdateGuild) -> GuildRow:
+    if body.owner_id is UNSET or body.owner_id == row.owner_id:
+        return row
+    rules.require_heir(call, standing, body.owner_id)
+    return row._replace(owner_id=body.owner_id)
+
+
+def _with_channels(call: Call, row: GuildRow, body: wire.UpdateGuild) -> GuildRow:
+    for field in _CHANNELS:
+        channel_id = getattr(body, field)
+        if channel_id is UNSET:
+            continue
+        if channel_id is not None:
+            rules.require_channel(call, row.id, field, channel_id)
+        row = row._replace(**{field: channel_id})
+    return row
+
+
+def _with_pictures(row: GuildRow, body: wire.UpdateGuild) -> GuildRow:
+    if body.home_header:
+        # No feature that gives a guild a home exists here (decisions/0010).
+        raise errors.MORE_BOOSTS_NEEDED()
+    for field in _PICTURES:
+        image: ImageData | UnsetType | None = getattr(body, field)
+        if image is UNSET:
+            continue
+        if image is not None:
+            rules.require_picture(field, image, row.feature_names)
+        picture: dict[str, Any] = {field: None if image is None else image.hash}
+        row = row._replace(**picture)
+    return row

@@ -1,0 +1,181 @@
+"""Rows of guilds, and what is written with a new one."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from hubbub.protocol import wire
+from hubbub.server.core.store import Tx, places
+
+
+class GuildRow(NamedTuple):
+    """A guild as we keep it."""
+
+    id: int
+    name: str
+    owner_id: int
+    application_id: int | None = None
+    icon: str | None = None
+    splash: str | None = None
+    discovery_splash: str | None = None
+    banner: str | None = None
+    description: str | None = None
+    afk_channel_id: int | None = None
+    afk_timeout: int = 300
+    verification_level: int = 0
+    default_message_notifications: int = 0
+    explicit_content_filter: int = 0
+    mfa_level: int = 0
+    nsfw_level: int = 0
+    system_channel_id: int | None = None
+    system_channel_flags: int = 0
+    rules_channel_id: int | None = None
+    public_updates_channel_id: int | None = None
+    safety_alerts_channel_id: int | None = None
+    preferred_locale: str = "en-US"
+    premium_tier: int = 0
+    premium_subscription_count: int = 0
+    premium_progress_bar_enabled: int = 0
+    vanity_url_code: str | None = None
+    features: str = "[]"
+    """A JSON list of names."""
+    widget_enabled: int = 0
+    widget_channel_id: int | None = None
+    incidents: str | None = None
+    """`IncidentsData` as JSON."""
+    member_count: int = 0
+
+    @property
+    def feature_names(self) -> list[str]:
+        """What the guild is allowed, or does, beyond the ordinary."""
+        return wire.decode(self.features, list[str])
+
+
+class NewChannel(NamedTuple):
+    """A channel that comes with a new guild; everything else about it is set through the channels slice."""
+
+    id: int
+    name: str
+    type: int = 0
+    position: int = 0
+    parent_id: int | None = None
+    topic: str | None = None
+    nsfw: int = 0
+    rate_limit_per_user: int = 0
+    bitrate: int | None = None
+    user_limit: int | None = None
+
+
+class NewOverwrite(NamedTuple):
+    """An overwrite of a channel that comes with a new guild."""
+
+    channel_id: int
+    target_id: int
+    type: int
+    allow: int
+    deny: int
+
+
+COLUMNS = ", ".join(GuildRow._fields)
+_PREFIXED = ", ".join(f"g.{field}" for field in GuildRow._fields)
+_OWNED = ("members", "member_roles", "bans", "invites", "voice_states", "voice_channels", "audit_log", "channels")
+"""Tables whose rows belong to one guild."""
+
+
+def find(tx: Tx, guild_id: int) -> GuildRow | None:
+    """A guild, or None."""
+    return tx.find(GuildRow, f"SELECT {COLUMNS} FROM guilds WHERE id = ?", guild_id)
+
+
+def find_many(tx: Tx, guild_ids: Iterable[int]) -> dict[int, GuildRow]:
+    """The guilds there are of these, by id, in one query."""
+    wanted = list(dict.fromkeys(guild_ids))
+    if not wanted:
+        return {}
+    rows = tx.fetch(GuildRow, f"SELECT {COLUMNS} FROM guilds WHERE id IN ({places(wanted)})", *wanted)
+    return {row.id: row for row in rows}
+
+
+def is_member(tx: Tx, guild_id: int, user_id: int) -> bool:
+    """Whether a user is in a guild."""
+    return tx.value("SELECT 1 FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
+
+
+def ids_of_user(tx: Tx, user_id: int) -> list[int]:
+    """The guilds a user is in, in ascending order."""
+    rows = tx.all("SELECT guild_id FROM members WHERE user_id = ? ORDER BY guild_id", user_id)
+    return [guild_id for (guild_id,) in rows]
+
+
+def count_of_user(tx: Tx, user_id: int) -> int:
+    """How many guilds a user is in."""
+    return int(tx.value("SELECT COUNT(*) FROM members WHERE user_id = ?", user_id))
+
+
+def list_of_user(tx: Tx, user_id: int, *, before: int | None, after: int | None, limit: int) -> list[GuildRow]:
+    """A page of the guilds a user is in, in ascending order; `before` wins over `after`."""
+    start = f"SELECT {_PREFIXED} FROM members m JOIN guilds g ON g.id = m.guild_id WHERE m.user_id = ?"
+    if before is not None:
+        rows = tx.fetch(GuildRow, f"{start} AND g.id < ? ORDER BY g.id DESC LIMIT ?", user_id, before, limit)
+        return rows[::-1]
+    return tx.fetch(GuildRow, f"{start} AND g.id > ? ORDER BY g.id LIMIT ?", user_id, after or 0, limit)
+
+
+def member_ids(tx: Tx, guild_id: int) -> list[int]:
+    """Everybody in a guild."""
+    return [user_id for (user_id,) in tx.all("SELECT user_id FROM members WHERE guild_id = ?", guild_id)]
+
+
+def count_present(tx: Tx, guild_ids: Sequence[int], user_ids: Iterable[int]) -> dict[int, int]:
+    """How many of these users are in each of these guilds."""
+    found = dict.fromkeys(guild_ids, 0)
+    users = list(user_ids)
+    for start in range(0, len(users) if found else 0, 500):
+        some = users[start : start + 500]
+        for guild_id, count in tx.all(
+            f"SELECT guild_id, COUNT(*) FROM members WHERE guild_id IN ({places(guild_ids)}) "
+            f"AND user_id IN ({places(some)}) GROUP BY guild_id",
+            *guild_ids,
+            *some,
+        ):
+            found[guild_id] += count
+    return found
+
+
+def insert(tx: Tx, row: GuildRow) -> None:
+    """Keep a new guild."""
+    tx.run(f"INSERT INTO guilds ({COLUMNS}) VALUES ({places(row)})", *row)
+
+
+def insert_owner(tx: Tx, guild_id: int, user_id: int, joined_ms: int) -> None:
+    """Let the first member in; the others come through the members slice."""
+    tx.run("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)", guild_id, user_id, joined_ms)
+
+
+def insert_channels(tx: Tx, guild_id: int, channels: Sequence[NewChannel], overwrites: Sequence[NewOverwrite]) -> None:
+    """Keep the channels that a guild begins with."""
+    columns = ", ".join(("guild_id", *NewChannel._fields))
+    tx.run_many(
+        f"INSERT INTO channels ({columns}) VALUES (?, {places(NewChannel._fields)})",
+        [(guild_id, *channel) for channel in channels],
+    )
+    tx.run_many("INSERT INTO overwrites (channel_id, target_id, type, allow, deny) VALUES (?, ?, ?, ?, ?)", overwrites)
+
+
+def update(tx: Tx, before: GuildRow, after: GuildRow) -> None:
+    """Keep what differs between two states of one guild."""
+    changed = [field for field in GuildRow._fields if getattr(before, field) != getattr(after, field)]
+    if changed:
+        tx.run(
+            f"UPDATE guilds SET {', '.join(f'{field} = ?' for field in changed)} WHERE id = ?",
+            *(getattr(after, field) for field in changed),
+            after.id,
+        )
+
+
+def delete(tx: Tx, guild_id: int) -> None:
+    """Remove a guild and whatever of it other slices have not removed yet; messages go with their channels' slices."""
+    tx.run("DELETE FROM invite_targets WHERE code IN (SELECT code FROM invites WHERE guild_id = ?)", guild_id)
+    tx.run("DELETE FROM overwrites WHERE channel_id IN (SELECT id FROM channels WHERE guild_id = ?)", guild_id)
+    for table in _OWNED:
+        tx.run(f"DELETE FROM {table} WHERE guild_id = ?", guild_id)
+    tx.run("DELETE FROM guilds WHERE id = ?", guild_id)

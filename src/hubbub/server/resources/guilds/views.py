@@ -1,0 +1,93 @@
+"""A guild as its members, its strangers and its member's own list see it."""
+
+from collections.abc import Iterable
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import NsfwLevel
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import guilds as wire
+from hubbub.server.resources import roles
+from hubbub.server.resources.guilds.store import GuildRow
+
+
+def guild(row: GuildRow, role_rows: Iterable[roles.RoleRow], presences: int | None = None) -> wire.Guild:
+    """A guild as its members see it; with the number of those present, also both counts."""
+    return wire.Guild(
+        id=GuildId(row.id),
+        name=row.name,
+        owner_id=UserId(row.owner_id),
+        roles=[roles.role(role) for role in role_rows],
+        emojis=[],
+        stickers=[],
+        features=row.feature_names,
+        icon=row.icon,
+        description=row.description,
+        splash=row.splash,
+        discovery_splash=row.discovery_splash,
+        banner=row.banner,
+        application_id=None if row.application_id is None else ApplicationId(row.application_id),
+        afk_channel_id=_channel(row.afk_channel_id),
+        afk_timeout=row.afk_timeout,
+        system_channel_id=_channel(row.system_channel_id),
+        system_channel_flags=row.system_channel_flags,
+        widget_enabled=bool(row.widget_enabled),
+        widget_channel_id=_channel(row.widget_channel_id),
+        verification_level=row.verification_level,
+        default_message_notifications=row.default_message_notifications,
+        mfa_level=row.mfa_level,
+        explicit_content_filter=row.explicit_content_filter,
+        vanity_url_code=row.vanity_url_code,
+        premium_tier=row.premium_tier,
+        premium_subscription_count=row.premium_subscription_count,
+        preferred_locale=row.preferred_locale,
+        rules_channel_id=_channel(row.rules_channel_id),
+        safety_alerts_channel_id=_channel(row.safety_alerts_channel_id),
+        public_updates_channel_id=_channel(row.public_updates_channel_id),
+        premium_progress_bar_enabled=bool(row.premium_progress_bar_enabled),
+        nsfw=row.nsfw_level in (NsfwLevel.EXPLICIT, NsfwLevel.AGE_RESTRICTED),
+        nsfw_level=row.nsfw_level,
+        incidents_data=None if row.incidents is None else json.decode(row.incidents, wire.IncidentsData),
+        approximate_member_count=UNSET if presences is None else row.member_count,
+        approximate_presence_count=UNSET if presences is None else presences,
+    )
+
+
+def preview(row: GuildRow, presences: int) -> wire.GuildPreview:
+    """A guild as strangers see it."""
+    return wire.GuildPreview(
+        id=GuildId(row.id),
+        name=row.name,
+        icon=row.icon,
+        description=row.description,
+        home_header=None,
+        splash=row.splash,
+        discovery_splash=row.discovery_splash,
+        features=row.feature_names,
+        approximate_member_count=row.member_count,
+        approximate_presence_count=presences,
+        emojis=[],
+        stickers=[],
+    )
+
+
+def my_guild(row: GuildRow, user_id: int, permissions: int, presences: int | None) -> wire.MyGuild:
+    """A guild in the list of a member's own."""
+    counts: int | UnsetType = UNSET if presences is None else row.member_count
+    return wire.MyGuild(
+        id=GuildId(row.id),
+        name=row.name,
+        icon=row.icon,
+        banner=row.banner,
+        owner=row.owner_id == user_id,
+        permissions=Permissions(permissions),
+        features=row.feature_names,
+        approximate_member_count=counts,
+        approximate_presence_count=UNSET if presences is None else presences,
+    )
+
+
+def _channel(channel_id: int | None) -> ChannelId | None:
+    return None if channel_id is None else ChannelId(channel_id)

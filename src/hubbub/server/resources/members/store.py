@@ -1,0 +1,312 @@
+"""Rows of members and the roles they wear. Loading is by the batch: rows, roles and users in three queries for any number."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from hubbub.protocol.ids import GuildId, RoleId, Snowflake, UserId
+from hubbub.protocol.permissions import Rank, highest
+from hubbub.server.core.store import Tx, places
+from hubbub.server.resources import users
+from hubbub.server.resources.users import UserRow
+
+BATCH = 500
+"""How many ids go into one IN list."""
+
+
+class MemberRow(NamedTuple):
+    """A user in a guild, as we keep them."""
+
+    guild_id: GuildId
+    user_id: UserId
+    nick: str | None
+    avatar: str | None
+    banner: str | None
+    bio: str
+    joined_ms: int
+    premium_since_ms: int | None
+    deaf: int
+    mute: int
+    pending: int
+    flags: int
+    timed_out_until_ms: int
+    """0 without a timeout; in the past, it is over."""
+    temporary: int
+    """Came by a temporary invite: leaves with their last session unless they got a role."""
+
+
+class Membership(NamedTuple):
+    """A member with all that their wire model needs."""
+
+    row: MemberRow
+    roles: tuple[RoleId, ...]
+    """Lowest id first, without @everyone."""
+    user: UserRow
+
+
+COLUMNS = ", ".join(MemberRow._fields)
+
+
+def _batches(ids: Iterable[int]) -> Iterator[list[int]]:
+    wanted = list(dict.fromkeys(ids))
+    for start in range(0, len(wanted), BATCH):
+        yield wanted[start : start + BATCH]
+
+
+def find_row(tx: Tx, guild_id: int, user_id: int) -> MemberRow | None:
+    """A member's row, or None."""
+    return tx.find(MemberRow, f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
+
+
+def find_rows(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, MemberRow]:
+    """Which of these users are members, by user id."""
+    found: dict[int, MemberRow] = {}
+    for some in _batches(user_ids):
+        rows = tx.all(
+            f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id IN ({places(some)})", guild_id, *some
+        )
+        found |= {row[1]: MemberRow(*row) for row in rows}
+    return found
+
+
+def find_roles(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, tuple[RoleId, ...]]:
+    """The roles of members, by user id; who has none is left out."""
+    found: dict[int, tuple[RoleId, ...]] = {}
+    for some in _batches(user_ids):
+        rows = tx.all(
+            f"SELECT user_id, role_id FROM member_roles WHERE guild_id = ? AND user_id IN ({places(some)}) "
+            "ORDER BY user_id, role_id",
+            guild_id,
+            *some,
+        )
+        for user_id, group in groupby(rows, key=lambda row: row[0]):
+            found[user_id] = tuple(RoleId(role) for _, role in group)
+    return found
+
+
+def _join(tx: Tx, guild_id: int, rows: Sequence[MemberRow]) -> list[Membership]:
+    """Rows with their roles and users, in the same order."""
+    ids = [row.user_id for row in rows]
+    roles = find_roles(tx, guild_id, ids)
+    people = users.find_many(tx, ids)
+    return [Membership(row, roles.get(row.user_id, ()), people[row.user_id]) for row in rows if row.user_id in people]
+
+
+def find(tx: Tx, guild_id: int, user_id: int) -> Membership | None:
+    """A member, or None."""
+    return find_many(tx, guild_id, (user_id,)).get(user_id)
+
+
+def find_many(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Membership]:
+    """Which of these users are members, by user id, in three queries."""
+    rows = list(find_rows(tx, guild_id, user_ids).values())
+    return {found.row.user_id: found for found in _join(tx, guild_id, rows)}
+
+
+def page(tx: Tx, guild_id: int, *, after: int = 0, limit: int) -> list[Membership]:
+    """Members by ascending user id."""
+    rows = tx.fetch(
+        MemberRow,
+        f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id > ? ORDER BY user_id LIMIT ?",
+        guild_id,
+        after,
+        limit,
+    )
+    return _join(tx, guild_id, rows)
+
+
+def everywhere(tx: Tx, user_id: int) -> Iterator[Membership]:
+    """A user's membership of every guild they are in."""
+    person = users.find(tx, user_id)
+    if person is None:
+        return
+    rows = tx.fetch(MemberRow, f"SELECT {COLUMNS} FROM members WHERE user_id = ? ORDER BY guild_id", user_id)
+    for start in range(0, len(rows), BATCH):
+        some = rows[start : start + BATCH]
+        worn: dict[int, list[RoleId]] = {}
+        for guild_id, role_id in tx.all(
+            f"SELECT guild_id, role_id FROM member_roles WHERE user_id = ? AND guild_id IN ({places(some)}) ORDER BY role_id",
+            user_id,
+            *(row.guild_id for row in some),
+        ):
+            worn.setdefault(guild_id, []).append(RoleId(role_id))
+        for row in some:
+            yield Membership(row, tuple(worn.get(row.guild_id, ())), person)
+
+
+def search(tx: Tx, guild_id: int, beginning: str, limit: int) -> list[Membership]:
+    """Members whose username, global name or nick begins so, in any case, by ascending id.
+
+    The guild's own range of the members' key is walked, and ends with the limit; nothing outside the guild is touched."""
+    if beginning.isascii():
+        like = _like(beginning.lower())
+        rows = tx.all(
+            "SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id WHERE m.guild_id = ? AND ("
+            "LOWER(u.username) LIKE ? ESCAPE '!' OR LOWER(m.nick) LIKE ? ESCAPE '!' OR LOWER(u.global_name) LIKE ? ESCAPE '!'"
+            ") ORDER BY m.user_id LIMIT ?",
+            guild_id,
+            like,
+            like,
+            like,
+            limit,
+        )
+        ids = [row[0] for row in rows]
+    else:
+        # SQLite's LOWER knows ASCII only and PostgreSQL's depends on its locale: other letters are compared here.
+        folded = beginning.casefold()
+        rows = tx.all(
+            "SELECT m.user_id, u.username, m.nick, u.global_name FROM members m JOIN users u ON u.id = m.user_id "
+            "WHERE m.guild_id = ? ORDER BY m.user_id",
+            guild_id,
+        )
+        ids = [row[0] for row in rows if any(name and name.casefold().startswith(folded) for name in row[1:])][:limit]
+    found = find_many(tx, guild_id, ids)
+    return [found[user_id] for user_id in ids if user_id in found]
+
+
+def _like(text: str) -> str:
+    for sign in "!%_":
+        text = text.replace(sign, "!" + sign)
+    return text + "%"
+
+
+def noticed(tx: Tx, guild_id: int) -> list[tuple[int, bool]]:
+    """Every member's id, and whether a role, a nick or a voice channel makes them stand out."""
+    rows = tx.all(
+        "SELECT m.user_id, CASE WHEN m.nick IS NOT NULL "
+        "OR EXISTS (SELECT 1 FROM member_roles r WHERE r.guild_id = m.guild_id AND r.user_id = m.user_id) "
+        "OR EXISTS (SELECT 1 FROM voice_states v WHERE v.guild_id = m.guild_id AND v.user_id = m.user_id) "
+        "THEN 1 ELSE 0 END FROM members m WHERE m.guild_id = ? ORDER BY m.user_id",
+        guild_id,
+    )
+    return [(row[0], bool(row[1])) for row in rows]
+
+
+def in_voice(tx: Tx, guild_id: int) -> list[int]:
+    """Who is connected to voice in a guild."""
+    return [row[0] for row in tx.all("SELECT user_id FROM voice_states WHERE guild_id = ? ORDER BY user_id", guild_id)]
+
+
+def voice_channel_id(tx: Tx, guild_id: int, user_id: int) -> int | None:
+    """The voice channel a member is connected to, or None."""
+    found: int | None = tx.value(
+        "SELECT channel_id FROM voice_states WHERE guild_id = ? AND user_id = ?", guild_id, user_id
+    )
+    return found
+
+
+def ranks(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Rank]:
+    """How high members stand, by user id; who is not a member is left out."""
+    found: dict[int, Rank] = {}
+    for some in _batches(user_ids):
+        rows = tx.all(
+            "SELECT m.user_id, r.position, r.id FROM members m "
+            "LEFT JOIN member_roles mr ON mr.guild_id = m.guild_id AND mr.user_id = m.user_id "
+            f"LEFT JOIN roles r ON r.id = mr.role_id WHERE m.guild_id = ? AND m.user_id IN ({places(some)}) "
+            "ORDER BY m.user_id",
+            guild_id,
+            *some,
+        )
+        for user_id, group in groupby(rows, key=lambda row: row[0]):
+            worn = [(position, role) for _, position, role in group if role is not None]
+            found[user_id] = highest([*worn, (0, guild_id)])
+    return found
+
+
+def is_banned(tx: Tx, guild_id: int, user_id: int) -> bool:
+    """Whether a user may not come into the guild."""
+    return tx.value("SELECT 1 FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
+
+
+def guild_count(tx: Tx, user_id: int) -> int:
+    """How many guilds a user is in."""
+    count: int = tx.value("SELECT COUNT(*) FROM members WHERE user_id = ?", user_id)
+    return count
+
+
+def member_count(tx: Tx, guild_id: int) -> int:
+    """How many members a guild has."""
+    count: int | None = tx.value("SELECT member_count FROM guilds WHERE id = ?", guild_id)
+    return count or 0
+
+
+def has_feature(tx: Tx, guild_id: int, feature: str) -> bool:
+    """Whether a guild has a feature."""
+    features: str | None = tx.value("SELECT features FROM guilds WHERE id = ?", guild_id)
+    return features is not None and f'"{feature}"' in features
+
+
+def inactive(tx: Tx, guild_id: int, since_ms: int, included: Sequence[int]) -> list[int]:
+    """People who neither joined nor spoke in the guild since then, and wear no role but the included ones; never the owner."""
+    role = f" AND mr.role_id NOT IN ({places(included)})" if included else ""
+    rows = tx.all(
+        "SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id JOIN guilds g ON g.id = m.guild_id "
+        "WHERE m.guild_id = ? AND m.joined_ms < ? AND u.bot = 0 AND m.user_id <> g.owner_id "
+        f"AND NOT EXISTS (SELECT 1 FROM member_roles mr WHERE mr.guild_id = m.guild_id AND mr.user_id = m.user_id{role}) "
+        "AND NOT EXISTS (SELECT 1 FROM messages s JOIN channels c ON c.id = s.channel_id "
+        "WHERE s.author_id = m.user_id AND s.id >= ? AND c.guild_id = m.guild_id) ORDER BY m.user_id",
+        guild_id,
+        since_ms,
+        *included,
+        int(Snowflake.at(since_ms)),
+    )
+    return [row[0] for row in rows]
+
+
+def insert(tx: Tx, row: MemberRow, role_ids: Iterable[int] = ()) -> bool:
+    """Keep a new member and count them; False when they are in already."""
+    if not tx.run(f"INSERT INTO members ({COLUMNS}) VALUES ({places(row)}) ON CONFLICT DO NOTHING", *row):
+        return False
+    tx.run("UPDATE guilds SET member_count = member_count + 1 WHERE id = ?", row.guild_id)
+    add_roles(tx, row.guild_id, row.user_id, role_ids)
+    return True
+
+
+def update(tx: Tx, row: MemberRow) -> None:
+    """Keep what changed of a member."""
+    tx.run(
+        "UPDATE members SET nick = ?, avatar = ?, banner = ?, bio = ?, deaf = ?, mute = ?, pending = ?, flags = ?, "
+        "timed_out_until_ms = ?, temporary = ? WHERE guild_id = ? AND user_id = ?",
+        row.nick,
+        row.avatar,
+        row.banner,
+        row.bio,
+        row.deaf,
+        row.mute,
+        row.pending,
+        row.flags,
+        row.timed_out_until_ms,
+        row.temporary,
+        row.guild_id,
+        row.user_id,
+    )
+
+
+def add_roles(tx: Tx, guild_id: int, user_id: int, role_ids: Iterable[int]) -> None:
+    """Give roles to a member."""
+    rows = [(guild_id, user_id, role) for role in role_ids]
+    if rows:
+        tx.run_many(
+            "INSERT INTO member_roles (guild_id, user_id, role_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows
+        )
+
+
+def remove_roles(tx: Tx, guild_id: int, user_id: int, role_ids: Sequence[int]) -> None:
+    """Take roles from a member."""
+    if role_ids:
+        tx.run(
+            f"DELETE FROM member_roles WHERE guild_id = ? AND user_id = ? AND role_id IN ({places(role_ids)})",
+            guild_id,
+            user_id,
+            *role_ids,
+        )
+
+
+def delete(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> None:
+    """Let members and their roles go, and count them off."""
+    gone = 0
+    for some in _batches(user_ids):
+        where = f"WHERE guild_id = ? AND user_id IN ({places(some)})"
+        tx.run(f"DELETE FROM member_roles {where}", guild_id, *some)
+        gone += tx.run(f"DELETE FROM members {where}", guild_id, *some)
+    tx.run("UPDATE guilds SET member_count = member_count - ? WHERE id = ?", gone, guild_id)

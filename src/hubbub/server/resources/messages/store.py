@@ -1,0 +1,412 @@
+"""Rows of messages, and the small tables beside them: nonces, slowmode, reactions as a message shows them.
+
+A message is found by its channel and its id, and a channel's history is one range of that key, so that nothing here costs more
+when there are more messages.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake, UserId
+from hubbub.protocol.resources.embeds import Embed
+from hubbub.protocol.resources.messages import MessageReference, SharedClientTheme
+from hubbub.protocol.resources.polls import Poll
+from hubbub.server.core.store import Tx, places
+from hubbub.server.resources import members, users
+from hubbub.server.resources.attachments import StoredAttachment
+
+BATCH: Final = 500
+"""How many ids go into one IN list."""
+
+
+class MessageRow(NamedTuple):
+    """A message as we keep it. What most messages lack is None; JSON is decoded only where it is shown."""
+
+    channel_id: int
+    id: int
+    author_id: int
+    type: int
+    flags: int
+    content: str
+    tts: int = 0
+    edited_ms: int | None = None
+    pinned_ms: int | None = None
+    mention_everyone: int = 0
+    mentions: str | None = None
+    """JSON of the mentioned users' ids."""
+    mention_roles: str | None = None
+    """JSON of the mentioned roles' ids."""
+    attachments: str | None = None
+    """JSON of StoredAttachments."""
+    embeds: str | None = None
+    """JSON of Embeds; what `attachment://` names is put in when shown."""
+    components: str | None = None
+    """JSON, as sent, each with an id."""
+    reference: str | None = None
+    """JSON of a MessageReference."""
+    snapshots: str | None = None
+    """JSON of StoredSnapshots."""
+    webhook_id: int | None = None
+    application_id: int | None = None
+    reacted: int = 0
+    """Whether there are reactions to look for."""
+    extra: str | None = None
+    """JSON of an Extra."""
+
+    @property
+    def created_ms(self) -> int:
+        """When it was sent."""
+        return Snowflake(self.id).created_ms
+
+
+class StoredSnapshot(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A forwarded message as it was. Stored as JSON: add fields with a default, never rename."""
+
+    channel_id: ChannelId
+    """Where it was, for the addresses of its attachments."""
+    message_id: MessageId
+    author_id: UserId
+    """Never shown; decides which apps may read it."""
+    type: int = 0
+    flags: int = 0
+    content: str = ""
+    edited_ms: int | None = None
+    mentions: list[UserId] = []
+    mention_roles: list[RoleId] = []
+    attachments: list[StoredAttachment] = []
+    embeds: list[Embed] = []
+    components: list[dict[str, object]] = []
+
+
+class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What few messages have. Stored as JSON: add fields with a default, never rename."""
+
+    position: int | None = None
+    """Roughly where in its thread it stands."""
+    poll: Poll | None = None
+    shared_client_theme: SharedClientTheme | None = None
+
+
+class Author(NamedTuple):
+    """Who is about to speak, and what their guild asks of them."""
+
+    user: users.UserRow
+    member: members.MemberRow | None
+    verification_level: int
+    premium_tier: int
+
+
+class ReactionRow(NamedTuple):
+    """One emoji on one message, counted."""
+
+    message_id: int
+    emoji_id: int | None
+    emoji_name: str
+    animated: int
+    normal: int
+    burst: int
+    mine: int
+    mine_burst: int
+
+
+COLUMNS: Final = ", ".join(MessageRow._fields)
+_PLACES: Final = places(MessageRow._fields)
+_INSERT: Final = f"INSERT INTO messages ({COLUMNS}) VALUES ({_PLACES})"
+# Most messages are words and nothing else: the rest keeps its default.
+_INSERT_PLAIN: Final = "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, ?, ?, ?)"
+_SELECT: Final = f"SELECT {COLUMNS} FROM messages WHERE channel_id = ?"
+
+_USER: Final = len(users.UserRow._fields)
+_MEMBER: Final = _USER + len(members.MemberRow._fields)
+_AUTHOR: Final = (
+    f"SELECT {', '.join(f'u.{name}' for name in users.UserRow._fields)}, "
+    f"{', '.join(f'm.{name}' for name in members.MemberRow._fields)}, g.verification_level, g.premium_tier "
+    "FROM users u LEFT JOIN members m ON m.guild_id = ? AND m.user_id = u.id LEFT JOIN guilds g ON g.id = ? WHERE u.id = ?"
+)
+
+
+def find_author(tx: Tx, guild_id: int | None, user_id: int) -> Author | None:
+    """A user with their membership, in one query."""
+    row = tx.one(_AUTHOR, guild_id, guild_id, user_id)
+    if row is None:
+        return None
+    return Author(
+        users.UserRow(*row[:_USER]),
+        None if row[_USER] is None else members.MemberRow(*row[_USER:_MEMBER]),
+        row[_MEMBER] or 0,
+        row[_MEMBER + 1] or 0,
+    )
+
+
+def find(tx: Tx, channel_id: int, message_id: int) -> MessageRow | None:
+    """A message, or None."""
+    row = tx.one(f"{_SELECT} AND id = ?", channel_id, message_id)
+    return None if row is None else MessageRow._make(row)
+
+
+def get(tx: Tx, channel_id: int, message_id: int) -> MessageRow:
+    """A message of a channel; raises UNKNOWN_MESSAGE."""
+    row = find(tx, channel_id, message_id)
+    if row is None:
+        raise errors.UNKNOWN_MESSAGE()
+    return row
+
+
+def find_many(tx: Tx, channel_id: int, message_ids: Iterable[int]) -> dict[int, MessageRow]:
+    """The messages there are of these in a channel, by id."""
+    wanted = list(dict.fromkeys(message_ids))
+    found: dict[int, MessageRow] = {}
+    for start in range(0, len(wanted), BATCH):
+        some = wanted[start : start + BATCH]
+        for row in tx.all(f"{_SELECT} AND id IN ({places(some)})", channel_id, *some):
+            found[row[1]] = MessageRow._make(row)
+    return found
+
+
+def newest(tx: Tx, channel_id: int, limit: int, before: int | None = None) -> list[MessageRow]:
+    """A channel's last messages (before an id), newest first."""
+    if before is None:
+        rows = tx.all(f"{_SELECT} ORDER BY id DESC LIMIT ?", channel_id, limit)
+    else:
+        rows = tx.all(f"{_SELECT} AND id < ? ORDER BY id DESC LIMIT ?", channel_id, before, limit)
+    return [MessageRow._make(row) for row in rows]
+
+
+def following(tx: Tx, channel_id: int, after: int, limit: int) -> list[MessageRow]:
+    """The messages that come right after an id, newest first."""
+    rows = tx.all(f"{_SELECT} AND id > ? ORDER BY id LIMIT ?", channel_id, after, limit)
+    rows.reverse()
+    return [MessageRow._make(row) for row in rows]
+
+
+def insert(tx: Tx, row: MessageRow) -> None:
+    """Keep a new message."""
+    tx.run(_INSERT, *row)
+
+
+def insert_plain(tx: Tx, row: MessageRow) -> None:
+    """Keep a new message that is nothing but words."""
+    tx.run(_INSERT_PLAIN, *row[:6])
+
+
+def update(tx: Tx, row: MessageRow) -> None:
+    """Keep what an edit may change."""
+    tx.run(
+        "UPDATE messages SET flags = ?, content = ?, edited_ms = ?, mention_everyone = ?, mentions = ?, mention_roles = ?, "
+        "attachments = ?, embeds = ?, components = ? WHERE channel_id = ? AND id = ?",
+        row.flags,
+        row.content,
+        row.edited_ms,
+        row.mention_everyone,
+        row.mentions,
+        row.mention_roles,
+        row.attachments,
+        row.embeds,
+        row.components,
+        row.channel_id,
+        row.id,
+    )
+
+
+def set_pinned(tx: Tx, channel_id: int, message_id: int, pinned_ms: int | None) -> None:
+    """Pin (with the moment) or unpin."""
+    tx.run("UPDATE messages SET pinned_ms = ? WHERE channel_id = ? AND id = ?", pinned_ms, channel_id, message_id)
+
+
+def set_reacted(tx: Tx, channel_id: int, message_id: int, reacted: bool) -> None:
+    """Say whether a message has reactions to look for."""
+    tx.run(
+        "UPDATE messages SET reacted = ? WHERE channel_id = ? AND id = ? AND reacted <> ?",
+        int(reacted),
+        channel_id,
+        message_id,
+        int(reacted),
+    )
+
+
+def delete(tx: Tx, channel_id: int, rows: Sequence[MessageRow]) -> None:
+    """Let messages go, with their reactions."""
+    for start in range(0, len(rows), BATCH):
+        ids = [row.id for row in rows[start : start + BATCH]]
+        tx.run(f"DELETE FROM messages WHERE channel_id = ? AND id IN ({places(ids)})", channel_id, *ids)
+        reacted = [row.id for row in rows[start : start + BATCH] if row.reacted]
+        if reacted:
+            tx.run(f"DELETE FROM reactions WHERE message_id IN ({places(reacted)})", *reacted)
+
+
+def list_of_author(tx: Tx, guild_id: int, author_id: int, since_id: int, limit: int) -> list[MessageRow]:
+    """What somebody said in a guild from an id on, oldest first."""
+    columns = ", ".join(f"m.{name}" for name in MessageRow._fields)
+    rows = tx.all(
+        f"SELECT {columns} FROM messages m JOIN channels c ON c.id = m.channel_id "
+        "WHERE m.author_id = ? AND m.id >= ? AND c.guild_id = ? ORDER BY m.id LIMIT ?",
+        author_id,
+        since_id,
+        guild_id,
+        limit,
+    )
+    return [MessageRow._make(row) for row in rows]
+
+
+def forwards_since(tx: Tx, author_id: int, since_id: int) -> list[tuple[int, str]]:
+    """The ids and snapshots of what somebody forwarded from an id on, oldest first."""
+    return [
+        (row[0], row[1])
+        for row in tx.all(
+            "SELECT id, snapshots FROM messages WHERE author_id = ? AND id >= ? AND snapshots IS NOT NULL ORDER BY id",
+            author_id,
+            since_id,
+        )
+    ]
+
+
+def delete_of_channel(tx: Tx, channel_id: int, limit: int) -> int:
+    """Let some messages of a channel that is gone go too, and say how many."""
+    rows = newest(tx, channel_id, limit)
+    delete(tx, channel_id, rows)
+    return len(rows)
+
+
+def thread_position(tx: Tx, thread_id: int) -> int:
+    """How many messages a thread has seen."""
+    return int(tx.value("SELECT total_message_sent FROM channels WHERE id = ?", thread_id) or 0)
+
+
+def recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
+    """Who takes part in a private channel, and whether each is a bot."""
+    return [
+        (row[0], row[1])
+        for row in tx.all(
+            "SELECT r.user_id, u.bot FROM recipients r JOIN users u ON u.id = r.user_id WHERE r.channel_id = ?", channel_id
+        )
+    ]
+
+
+def share_a_guild(tx: Tx, one: int, other: int) -> bool:
+    """Whether two users are in some guild together."""
+    return (
+        tx.value(
+            "SELECT 1 FROM members a JOIN members b ON b.guild_id = a.guild_id AND b.user_id = ? WHERE a.user_id = ? LIMIT 1",
+            one,
+            other,
+        )
+        is not None
+    )
+
+
+def thread_member_ids(tx: Tx, thread_id: int) -> list[int]:
+    """Who is in a thread."""
+    return [row[0] for row in tx.all("SELECT user_id FROM thread_members WHERE thread_id = ?", thread_id)]
+
+
+def known_users(tx: Tx, user_ids: Sequence[int]) -> set[int]:
+    """Which of these users exist."""
+    return {row[0] for row in tx.all(f"SELECT id FROM users WHERE id IN ({places(user_ids)})", *user_ids)}
+
+
+def mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], everyone: bool) -> set[int]:
+    """Which of these roles of the guild may be mentioned; all of them by one who may mention everyone."""
+    rows = tx.all(
+        f"SELECT id, mentionable FROM roles WHERE guild_id = ? AND id IN ({places(role_ids)})", guild_id, *role_ids
+    )
+    return {row[0] for row in rows if everyone or row[1]}
+
+
+def take_nonce(tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now: int, window_ms: int) -> int | None:
+    """Remember a nonce; the message that used it within the window, if one did."""
+    tx.run("DELETE FROM message_nonces WHERE created_ms <= ?", now - window_ms)
+    if tx.run(
+        "INSERT INTO message_nonces (author_id, channel_id, nonce, message_id, created_ms) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (author_id, channel_id, nonce) DO NOTHING",
+        author_id,
+        channel_id,
+        nonce,
+        message_id,
+        now,
+    ):
+        return None
+    key = (author_id, channel_id, nonce)
+    row = tx.one(
+        "SELECT message_id, created_ms FROM message_nonces WHERE author_id = ? AND channel_id = ? AND nonce = ?", *key
+    )
+    # A clock that was set back leaves nonces of a time to come.
+    if row is not None and row[1] <= now:
+        return int(row[0])
+    replace_nonce(tx, author_id, channel_id, nonce, message_id, now)
+    return None
+
+
+def replace_nonce(tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now: int) -> None:
+    """Let a nonce stand for another message."""
+    tx.run(
+        "UPDATE message_nonces SET message_id = ?, created_ms = ? WHERE author_id = ? AND channel_id = ? AND nonce = ?",
+        message_id,
+        now,
+        author_id,
+        channel_id,
+        nonce,
+    )
+
+
+def last_spoke(tx: Tx, channel_id: int, user_id: int) -> int | None:
+    """When somebody last spoke in a slow channel."""
+    found: int | None = tx.value(
+        "SELECT last_ms FROM slowmodes WHERE channel_id = ? AND user_id = ? AND kind = 'message'", channel_id, user_id
+    )
+    return found
+
+
+def spoke(tx: Tx, channel_id: int, user_id: int, now: int) -> None:
+    """Remember that somebody spoke in a slow channel."""
+    tx.run(
+        "INSERT INTO slowmodes (channel_id, user_id, kind, last_ms) VALUES (?, ?, 'message', ?) "
+        "ON CONFLICT (channel_id, user_id, kind) DO UPDATE SET last_ms = excluded.last_ms",
+        channel_id,
+        user_id,
+        now,
+    )
+
+
+def reactions(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[ReactionRow]]:
+    """The reactions of some messages, counted by emoji, in the order they came first."""
+    found: dict[int, list[ReactionRow]] = {}
+    for start in range(0, len(message_ids), BATCH):
+        some = message_ids[start : start + BATCH]
+        rows = tx.all(
+            "SELECT message_id, MAX(emoji_id), MAX(emoji_name), MAX(animated), SUM(1 - burst), SUM(burst), "
+            "MAX(CASE WHEN user_id = ? AND burst = 0 THEN 1 ELSE 0 END), MAX(CASE WHEN user_id = ? AND burst = 1 THEN 1 ELSE 0 END) "
+            f"FROM reactions WHERE message_id IN ({places(some)}) GROUP BY message_id, emoji ORDER BY MIN(created_ms), emoji",
+            viewer_id,
+            viewer_id,
+            *some,
+        )
+        for row in rows:
+            found.setdefault(row[0], []).append(ReactionRow._make(row))
+    return found
+
+
+def find_deletion(
+    tx: Tx, guild_id: int, actor_id: int, author_id: int, channel_id: int, since_id: int, reason: str | None
+) -> tuple[int, int] | None:
+    """The audit log entry of a moderator's latest deletions of one author's messages in one channel, and its count."""
+    for entry_id, options, why in tx.all(
+        "SELECT id, options, reason FROM audit_log WHERE guild_id = ? AND id >= ? AND action_type = 72 AND user_id = ? "
+        "AND target_id = ? ORDER BY id DESC",
+        guild_id,
+        since_id,
+        actor_id,
+        author_id,
+    ):
+        kept: dict[str, str] = msgspec.json.decode(options)
+        if kept.get("channel_id") == str(int(channel_id)) and why == reason:
+            return entry_id, int(kept["count"])
+    return None
+
+
+def count_deletion(tx: Tx, guild_id: int, entry_id: int, channel_id: int, count: int) -> None:
+    """Add to an audit log entry of deletions."""
+    options = msgspec.json.encode({"channel_id": str(int(channel_id)), "count": str(count)}).decode()
+    tx.run("UPDATE audit_log SET options = ? WHERE guild_id = ? AND id = ?", options, guild_id, entry_id)

@@ -1,0 +1,35 @@
+"""Roles: named sets of permissions that members wear."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.roles import routes
+from hubbub.server.resources.roles.actions import change, create, delete
+from hubbub.server.resources.roles.facts import RoleDeleted
+from hubbub.server.resources.roles.store import (
+    RoleRow,
+    delete_of_guild,
+    find,
+    find_many,
+    insert_many,
+    list_of_guild,
+    permissions_of,
+)
+from hubbub.server.resources.roles.views import partial_role, role
+
+SLICE = Slice(name="roles", modules=(routes,))
+
+__all__ = [
+    "SLICE",
+    "RoleDeleted",
+    "RoleRow",
+    "change",
+    "create",
+    "delete",
+    "delete_of_guild",
+    "find",
+    "find_many",
+    "insert_many",
+    "list_of_guild",
+    "partial_role",
+    "permissions_of",
+    "role",
+]

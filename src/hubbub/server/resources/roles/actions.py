@@ -1,0 +1,88 @@
+"""Making, changing and deleting roles: write, audit, publish."""
+
+from collections.abc import Sequence
+
+from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.ids import GuildId, RoleId
+from hubbub.protocol.resources import roles as wire
+from hubbub.server.core import audit
+from hubbub.server.core.call import Call
+from hubbub.server.core.dispatches import Audience
+from hubbub.server.resources.roles import store, views
+from hubbub.server.resources.roles.facts import RoleDeleted
+from hubbub.server.resources.roles.store import RoleRow
+
+_AUDITED = ("name", "permissions", "color", "colors", "hoist", "mentionable", "icon", "unicode_emoji", "position")
+
+
+def create(call: Call, row: RoleRow) -> wire.Role:
+    """Add a role to a guild."""
+    store.insert(call.tx, row)
+    role = views.role(row)
+    audit.record(
+        call,
+        row.guild_id,
+        AuditLogAction.ROLE_CREATE,
+        target_id=row.id,
+        changes=audit.differences(None, role, _AUDITED[:-1]),
+    )
+    call.tx.emit(
+        wire.GUILD_ROLE_CREATE,
+        wire.GuildRole(guild_id=GuildId(row.guild_id), role=role),
+        Audience.guild(row.guild_id),
+        refresh="guild",
+    )
+    return role
+
+
+def change(call: Call, before: RoleRow, after: RoleRow) -> wire.Role:
+    """Keep what changed of a role; nothing is said when nothing did."""
+    role = views.role(after)
+    if after != before:
+        store.update(call.tx, after)
+        _changed(call, before, role)
+    return role
+
+
+def reorder(call: Call, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> None:
+    """Keep the new places of roles, and tell of each that has one."""
+    old = {row.id: row for row in before}
+    moved = [row for row in after if row.position != old[row.id].position]
+    store.set_positions(call.tx, moved)
+    for row in moved:
+        _changed(call, old[row.id], views.role(row))
+
+
+def delete(call: Call, row: RoleRow) -> None:
+    """Remove a role from its guild and its members; they are not told one by one (http.md 4.4)."""
+    store.delete(call.tx, row)
+    audit.record(
+        call,
+        row.guild_id,
+        AuditLogAction.ROLE_DELETE,
+        target_id=row.id,
+        changes=audit.differences(views.role(row), None, _AUDITED[:-1]),
+    )
+    call.tx.emit(
+        wire.GUILD_ROLE_DELETE,
+        wire.GuildRoleDeleted(guild_id=GuildId(row.guild_id), role_id=RoleId(row.id)),
+        Audience.guild(row.guild_id),
+        refresh="guild",
+    )
+    call.tell(RoleDeleted(GuildId(row.guild_id), RoleId(row.id)))
+
+
+def _changed(call: Call, before: RoleRow, role: wire.Role) -> None:
+    audit.record(
+        call,
+        before.guild_id,
+        AuditLogAction.ROLE_UPDATE,
+        target_id=before.id,
+        changes=audit.differences(views.role(before), role, _AUDITED),
+    )
+    call.tx.emit(
+        wire.GUILD_ROLE_UPDATE,
+        wire.GuildRole(guild_id=GuildId(before.guild_id), role=role),
+        Audience.guild(before.guild_id),
+        refresh="guild",
+    )

@@ -1,0 +1,141 @@
+"""Rows of roles, and who wears them."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from hubbub.protocol import wire
+from hubbub.protocol.ids import RoleId
+from hubbub.protocol.permissions import Rank, base_permissions
+from hubbub.server.core.store import Tx, places
+
+
+class RoleRow(NamedTuple):
+    """A role as we keep it."""
+
+    id: int
+    guild_id: int
+    name: str
+    permissions: int
+    position: int = 1
+    color: int = 0
+    secondary_color: int | None = None
+    tertiary_color: int | None = None
+    hoist: int = 0
+    icon: str | None = None
+    unicode_emoji: str | None = None
+    managed: int = 0
+    mentionable: int = 0
+    flags: int = 0
+    tags: str | None = None
+    """`RoleTags` as JSON."""
+
+    @property
+    def rank(self) -> Rank:
+        """How high it stands."""
+        return self.position, self.id
+
+    @property
+    def is_everyone(self) -> bool:
+        """Whether it is the role that all members have."""
+        return self.id == self.guild_id
+
+
+COLUMNS = ", ".join(RoleRow._fields)
+
+
+def find(tx: Tx, guild_id: int, role_id: int) -> RoleRow | None:
+    """A role of a guild, or None."""
+    return tx.find(RoleRow, f"SELECT {COLUMNS} FROM roles WHERE id = ? AND guild_id = ?", role_id, guild_id)
+
+
+def find_many(tx: Tx, guild_id: int, role_ids: Iterable[int]) -> dict[int, RoleRow]:
+    """The roles there are of these in a guild, by id, in one query."""
+    wanted = list(dict.fromkeys(role_ids))
+    if not wanted:
+        return {}
+    rows = tx.fetch(
+        RoleRow, f"SELECT {COLUMNS} FROM roles WHERE id IN ({places(wanted)}) AND guild_id = ?", *wanted, guild_id
+    )
+    return {row.id: row for row in rows}
+
+
+def list_of_guild(tx: Tx, guild_id: int) -> list[RoleRow]:
+    """A guild's roles, the lowest (@everyone) first."""
+    rows = tx.fetch(RoleRow, f"SELECT {COLUMNS} FROM roles WHERE guild_id = ?", guild_id)
+    # Among equal positions the lower id stands higher (http.md 2.3).
+    return sorted(rows, key=lambda row: (row.position, -row.id))
+
+
+def count(tx: Tx, guild_id: int) -> int:
+    """How many roles a guild has, @everyone apart."""
+    return int(tx.value("SELECT COUNT(*) FROM roles WHERE guild_id = ? AND id <> ?", guild_id, guild_id))
+
+
+def insert(tx: Tx, row: RoleRow) -> None:
+    """Keep a new role."""
+    tx.run(f"INSERT INTO roles ({COLUMNS}) VALUES ({places(row)})", *row)
+
+
+def insert_many(tx: Tx, rows: Sequence[RoleRow]) -> None:
+    """Keep new roles."""
+    tx.run_many(f"INSERT INTO roles ({COLUMNS}) VALUES ({places(RoleRow._fields)})", rows)
+
+
+def update(tx: Tx, row: RoleRow) -> None:
+    """Keep what changed of a role."""
+    fields = RoleRow._fields[2:]
+    settings = ", ".join(f"{field} = ?" for field in fields)
+    tx.run(f"UPDATE roles SET {settings} WHERE id = ?", *row[2:], row.id)
+
+
+def set_positions(tx: Tx, rows: Sequence[RoleRow]) -> None:
+    """Keep the new places of some roles."""
+    tx.run_many("UPDATE roles SET position = ? WHERE id = ?", [(row.position, row.id) for row in rows])
+
+
+def delete(tx: Tx, row: RoleRow) -> None:
+    """Remove a role, and take it off its members."""
+    tx.run("DELETE FROM member_roles WHERE role_id = ?", row.id)
+    tx.run("DELETE FROM roles WHERE id = ?", row.id)
+
+
+def delete_of_guild(tx: Tx, guild_id: int) -> None:
+    """Remove all roles of a guild."""
+    tx.run("DELETE FROM member_roles WHERE guild_id = ?", guild_id)
+    tx.run("DELETE FROM roles WHERE guild_id = ?", guild_id)
+
+
+def member_counts(tx: Tx, guild_id: int) -> dict[RoleId, int]:
+    """How many members wear each role of a guild, @everyone apart."""
+    rows = tx.all(
+        "SELECT r.id, COUNT(mr.user_id) FROM roles r LEFT JOIN member_roles mr ON mr.role_id = r.id "
+        "WHERE r.guild_id = ? AND r.id <> ? GROUP BY r.id ORDER BY r.id",
+        guild_id,
+        guild_id,
+    )
+    return {RoleId(role_id): members for role_id, members in rows}
+
+
+def guild_features(tx: Tx, guild_id: int) -> frozenset[str]:
+    """What a guild is allowed beyond the ordinary."""
+    text = tx.value("SELECT features FROM guilds WHERE id = ?", guild_id)
+    return frozenset(wire.decode(text or "[]", list[str]))
+
+
+def permissions_of(tx: Tx, user_id: int, guilds: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """A member's bits in each of these guilds (pairs of guild and owner id)."""
+    owners = dict(guilds)
+    if not owners:
+        return {}
+    ids = list(owners)
+    bits: dict[int, list[int]] = {guild_id: [] for guild_id in ids}
+    for guild_id, permissions in tx.all(
+        "SELECT mr.guild_id, r.permissions FROM member_roles mr JOIN roles r ON r.id = mr.role_id "
+        f"WHERE mr.guild_id IN ({places(ids)}) AND mr.user_id = ? "
+        f"UNION ALL SELECT id, permissions FROM roles WHERE id IN ({places(ids)})",
+        *ids,
+        user_id,
+        *ids,
+    ):
+        bits[guild_id].append(permissions)
+    return {guild_id: base_permissions(owners[guild_id] == user_id, 0, bits[guild_id]) for guild_id in ids}

@@ -1,0 +1,60 @@
+"""Voice states: who is connected to which voice channel."""
+
+from typing import Any
+
+from hubbub.protocol.intents import Intents
+from hubbub.server.core.call import Call
+from hubbub.server.core.realtime import GuildView
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources import members
+from hubbub.server.resources.members import MemberRemoved, VoiceModerated, VoiceMoveRequested
+from hubbub.server.resources.voice_states import actions, commands, routes, store, views
+from hubbub.server.resources.voice_states.commands import session_ended
+
+
+def _guild(call: Call, view: GuildView) -> dict[str, Any]:
+    if not view.intents & Intents.GUILD_VOICE_STATES:
+        return {"voice_states": []}
+    rows = [row for row in store.list_of_guild(call.tx, view.guild.id) if row.channel_id in view.visible]
+    people = members.find_views(call.tx, view.guild.id, [row.user_id for row in rows])
+    states = []
+    for row in rows:
+        if (member := people.get(row.user_id)) is not None:
+            states.append(views.voice_state(row, (member.deaf, member.mute), member, with_guild=False))
+    return {"voice_states": states}
+
+
+def _member_removed(call: Call, fact: MemberRemoved) -> None:
+    if (row := store.find(call.tx, fact.guild_id, fact.user_id)) is not None:
+        actions.leave(call, row)
+
+
+def _moved(call: Call, fact: VoiceMoveRequested) -> None:
+    row = store.find(call.tx, fact.guild_id, fact.user_id)
+    if row is None:
+        return
+    if fact.channel_id is None:
+        actions.leave(call, row)
+    else:
+        actions.put(call, row._replace(channel_id=fact.channel_id, joined_ms=call.now))
+
+
+def _moderated(call: Call, fact: VoiceModerated) -> None:
+    if (row := store.find(call.tx, fact.guild_id, fact.user_id)) is not None:
+        actions.refresh(call, row)
+
+
+def reset(call: Call) -> None:
+    """A platform of one process starts with nobody connected."""
+    store.clear(call.tx)
+
+
+SLICE = Slice(
+    name="voice_states",
+    modules=(routes, commands),
+    hears={MemberRemoved: _member_removed, VoiceMoveRequested: _moved, VoiceModerated: _moderated},
+    guild=_guild,
+    session_ended=session_ended,
+)
+
+__all__ = ["SLICE", "reset", "session_ended"]

@@ -1,0 +1,36 @@
+"""A voice state as others see it."""
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import ChannelId, GuildId, UserId
+from hubbub.protocol.resources import voice_states as wire
+from hubbub.protocol.resources.members import Member
+from hubbub.server.resources.voice_states.store import VoiceStateRow
+
+
+def voice_state(
+    row: VoiceStateRow,
+    moderation: tuple[bool, bool],
+    member: Member | UnsetType = UNSET,
+    *,
+    left: bool = False,
+    with_guild: bool = True,
+) -> wire.VoiceState:
+    """One voice state; `left` shows it without its channel."""
+    deaf, mute = moderation
+    return wire.VoiceState(
+        guild_id=GuildId(row.guild_id) if with_guild else UNSET,
+        channel_id=None if left else ChannelId(row.channel_id),
+        user_id=UserId(row.user_id),
+        session_id=row.session_id,
+        deaf=deaf,
+        mute=mute,
+        self_deaf=bool(row.self_deaf),
+        self_mute=bool(row.self_mute),
+        self_video=bool(row.self_video),
+        self_stream=bool(row.self_stream),
+        suppress=bool(row.suppress),
+        request_to_speak_timestamp=None if row.request_to_speak_ms is None else json.timestamp(row.request_to_speak_ms),
+        member=member,
+    )

@@ -1,0 +1,116 @@
+"""One open socket: frames out without waiting, and an orderly end."""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+from aiohttp.web import WebSocketResponse
+
+from hubbub.protocol import wire
+from hubbub.protocol.enums import CloseCode, GatewayOpcode
+from hubbub.server.transports.gateway.compression import Compression, whole
+from hubbub.server.transports.gateway.limits import Window
+from hubbub.server.transports.gateway.packets import Packet
+
+if TYPE_CHECKING:
+    from hubbub.server.transports.gateway.session import Session
+
+log = logging.getLogger(__name__)
+
+CLOSE_S: Final = 5.0
+"""How long a client may take to answer our close frame; a slow one is cut after that."""
+ROOM_BYTES: Final = 256 * 1024
+"""Bulk (start-up, replay, member chunks) goes on once no more than this waits."""
+ROOM_S: Final = 0.01
+
+
+class Closing(Exception):
+    """Ends the connection with a close code."""
+
+    def __init__(self, code: CloseCode, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+class Connection:
+    """A socket, how it is compressed, and the session it carries."""
+
+    __slots__ = (
+        "_buffer_most",
+        "_socket",
+        "_transport",
+        "beat_at",
+        "closing",
+        "code",
+        "compression",
+        "frames",
+        "opened_at",
+        "resume_url",
+        "session",
+        "starting",
+        "version",
+    )
+
+    def __init__(
+        self,
+        socket: WebSocketResponse,
+        transport: asyncio.WriteTransport,
+        *,
+        compression: Compression,
+        version: int,
+        resume_url: str,
+        now: float,
+        frames: Window,
+        buffer_most: int,
+    ) -> None:
+        self._socket = socket
+        self._transport = transport
+        self._buffer_most = buffer_most
+        self.compression = compression
+        self.version = version
+        self.resume_url = resume_url
+        self.opened_at = self.beat_at = now
+        """By the event loop's time."""
+        self.frames = frames
+        self.session: Session | None = None
+        self.starting = False
+        """Whether Identify or Resume is being answered."""
+        self.closing: asyncio.Task[None] | None = None
+        self.code: int | None = None
+        """The code we closed with."""
+
+    def deliver(self, packet: Packet, seq: int) -> bool:
+        """Write a dispatch; False when too much is waiting already and the connection must go."""
+        face = packet.faces[self.compression] or packet.face(self.compression)
+        self._transport.write(face.frame(b"%d" % seq))
+        return self._transport.get_write_buffer_size() <= self._buffer_most
+
+    def say(self, opcode: GatewayOpcode, data: object = None, *, opening: bool = False) -> None:
+        """Write anything but a dispatch. Libraries index all four keys (gateway.md 1)."""
+        if self.closing is None:
+            payload = b'{"t":null,"s":null,"op":%d,"d":%b}' % (opcode, wire.encode(data))
+            self._transport.write(whole(self.compression, payload, opening=opening))
+
+    async def room(self) -> bool:
+        """Wait until little is waiting for the client; False when the connection has gone meanwhile."""
+        while self.closing is None and not self._transport.is_closing():
+            if self._transport.get_write_buffer_size() <= ROOM_BYTES:
+                return True
+            await asyncio.sleep(ROOM_S)
+        return False
+
+    def close(self, code: CloseCode, reason: str) -> None:
+        """Say goodbye and cut the connection when the client does not answer; returns at once."""
+        if self.closing is None:
+            self.code = code
+            self.closing = asyncio.get_running_loop().create_task(self._close(code, reason))
+
+    async def _close(self, code: CloseCode, reason: str) -> None:
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                await self._socket.close(code=code, message=reason.encode())
+        except TimeoutError:
+            pass
+        finally:
+            self._transport.abort()

@@ -1,0 +1,292 @@
+"""The gateway's door: sockets come in, are greeted, and become sessions."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+from aiohttp import WSMsgType, web
+
+from hubbub.protocol import wire
+from hubbub.protocol.enums import CloseCode, GatewayOpcode
+from hubbub.protocol.resources.gateway import COMMANDS_SECONDS, Hello, Identify, Resume
+from hubbub.server.core.bus import Bus
+from hubbub.server.core.call import Actor
+from hubbub.server.core.clock import Clock
+from hubbub.server.core.config import Config
+from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.presences import Presences
+from hubbub.server.core.realtime import Source
+from hubbub.server.core.slices import Slice
+from hubbub.server.core.snowflakes import SnowflakeFactory
+from hubbub.server.core.store import Database, StoreUnavailable
+from hubbub.server.transports.gateway import identify as identifying
+from hubbub.server.transports.gateway.commands import Commands
+from hubbub.server.transports.gateway.compression import Compression, has_zstd
+from hubbub.server.transports.gateway.connection import Closing, Connection
+from hubbub.server.transports.gateway.limits import SessionStarts, Window
+from hubbub.server.transports.gateway.presence import device_of
+from hubbub.server.transports.gateway.sessions import Sessions
+from hubbub.server.transports.gateway.world import World
+
+log = logging.getLogger(__name__)
+
+VERSIONS: Final = frozenset({"6", "7", "8", "9", "10"})
+DEFAULT_VERSION: Final = "10"
+COMPRESSIONS: Final = {
+    "": Compression.NONE,
+    "zlib-stream": Compression.ZLIB_STREAM,
+    "zstd-stream": Compression.ZSTD_STREAM,
+}
+UNREAD_MOST: Final = 1024 * 1024
+"""A frame above this is not even read; aiohttp closes with 1009."""
+SWEEP_S: Final = 2.0
+DRAIN_S: Final = 1.0
+"""Between Reconnect and the end of a connection whose client did not leave."""
+
+
+class Envelope(msgspec.Struct):
+    """A client's frame; other keys are ignored."""
+
+    op: int
+    d: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class Gateway:
+    """All gateway connections of this node."""
+
+    def __init__(
+        self,
+        *,
+        db: Database,
+        bus: Bus[Dispatch],
+        clock: Clock,
+        config: Config,
+        metrics: Metrics,
+        ids: SnowflakeFactory,
+        presences: Presences,
+        source: Source,
+        slices: Sequence[Slice],
+        authenticate: Callable[[str], Awaitable[Actor | None]],
+    ) -> None:
+        self._config = config
+        self._metrics = metrics
+        self._authenticate = authenticate
+        """Takes a bare token."""
+        self._world = World(
+            db=db, clock=clock, config=config, ids=ids, presences=presences, source=source, slices=slices
+        )
+        self.sessions = Sessions(self._world, bus, metrics, presences)
+        self.starts = SessionStarts(config, clock)
+        self._commands = Commands(self._world, self.sessions)
+        self._connections: set[Connection] = set()
+        self._draining = False
+        self._sweeper: asyncio.Task[None] | None = None
+        self._limited = config.rate_limits == "real"
+        metrics.watch(metrics.gateway_connections, lambda: len(self._connections))
+
+    async def start(self) -> None:
+        """Begin to listen to the bus; before the first connection."""
+        self.sessions.start()
+        self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
+
+    async def drain(self) -> None:
+        """Ask every client to go elsewhere, and show the door to those who stay; new ones are sent on at once."""
+        self._draining = True
+        for connection in list(self._connections):
+            connection.say(GatewayOpcode.RECONNECT)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + min(DRAIN_S, self._config.gateway.drain_ms / 1000)
+        while self._connections and loop.time() < until:
+            await asyncio.sleep(0.02)
+        for connection in list(self._connections):
+            connection.close(CloseCode.UNKNOWN_ERROR, "Reconnect")
+
+    async def close(self) -> None:
+        """End every connection and session."""
+        self._draining = True
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        connections = list(self._connections)
+        for connection in connections:
+            connection.close(CloseCode.UNKNOWN_ERROR, "Reconnect")
+        await asyncio.gather(*(c.closing for c in connections if c.closing is not None), return_exceptions=True)
+        await self.sessions.close()
+
+    async def handle(self, request: web.Request) -> web.WebSocketResponse:
+        """One socket, from its first frame to its last."""
+        # No permessage-deflate: dispatches are written past aiohttp, as prebuilt frames.
+        socket = web.WebSocketResponse(compress=False, max_msg_size=UNREAD_MOST)
+        await socket.prepare(request)
+        transport = request.transport
+        if not isinstance(transport, asyncio.WriteTransport):
+            return socket
+        connection = self._connection(request, socket, transport)
+        self._connections.add(connection)
+        code: int | None = None
+        try:
+            self._greet(connection, request)
+            while connection.closing is None:
+                message = await socket.receive()
+                if message.type is WSMsgType.TEXT or message.type is WSMsgType.BINARY:
+                    await self._take(connection, message.data)
+                else:
+                    if message.type is WSMsgType.CLOSE:
+                        code = message.data
+                    break
+        except Closing as closing:
+            connection.close(closing.code, closing.reason)
+        except Exception:
+            log.exception("a gateway connection failed")
+            connection.close(CloseCode.UNKNOWN_ERROR, "Unknown error")
+        finally:
+            self._connections.discard(connection)
+            self.sessions.detach(connection, code)
+        if connection.closing is not None:
+            self._metrics.gateway_closes(str(connection.code)).inc()
+            await connection.closing
+        return socket
+
+    # Coming in
+
+    def _connection(
+        self, request: web.Request, socket: web.WebSocketResponse, transport: asyncio.WriteTransport
+    ) -> Connection:
+        version = request.query.get("v", DEFAULT_VERSION)
+        return Connection(
+            socket,
+            transport,
+            compression=COMPRESSIONS.get(request.query.get("compress", ""), Compression.NONE),
+            version=int(version) if version in VERSIONS else 0,
+            resume_url=self._url(request),
+            now=asyncio.get_running_loop().time(),
+            frames=Window(self._config.gateway.commands, COMMANDS_SECONDS),
+            buffer_most=self._config.gateway.outgoing_buffer_bytes,
+        )
+
+    def _greet(self, connection: Connection, request: web.Request) -> None:
+        if not connection.version:
+            raise Closing(CloseCode.INVALID_API_VERSION, "Invalid API version")
+        encoding, compress = request.query.get("encoding", "json"), request.query.get("compress", "")
+        if encoding != "json":
+            raise Closing(CloseCode.DECODE_ERROR, f"Encoding {encoding[:20]} is not supported; use json")
+        if compress not in COMPRESSIONS or (connection.compression is Compression.ZSTD_STREAM and not has_zstd()):
+            raise Closing(CloseCode.DECODE_ERROR, f"Compression {compress[:20]} is not supported")
+        if self._draining:
+            connection.say(GatewayOpcode.RECONNECT, opening=True)
+            raise Closing(CloseCode.UNKNOWN_ERROR, "Reconnect")
+        interval = self._config.gateway.heartbeat_interval_ms
+        connection.say(GatewayOpcode.HELLO, Hello(heartbeat_interval=interval), opening=True)
+
+    def _url(self, request: web.Request) -> str:
+        """Where to resume: this same node, as the operator names it or as the client found it."""
+        public = self._config.public_url
+        if public is not None:
+            return "ws" + public.removeprefix("http").rstrip("/") + "/gateway"
+        return f"{'wss' if request.secure else 'ws'}://{request.host}/gateway"
+
+    # What clients say
+
+    async def _take(self, connection: Connection, data: str | bytes) -> None:
+        if len(data) > self._config.gateway.max_frame_bytes:
+            raise Closing(CloseCode.DECODE_ERROR, "Payload too large")
+        now = asyncio.get_running_loop().time()
+        if self._limited and not connection.frames.take(now):
+            raise Closing(CloseCode.RATE_LIMITED, "Rate limited")
+        envelope = _decode(data, Envelope)
+        opcode, session = envelope.op, connection.session
+        if opcode == GatewayOpcode.HEARTBEAT:
+            self._beat(connection, _decode(envelope.d, int | None), now)
+        elif opcode == GatewayOpcode.IDENTIFY:
+            self._once(connection)
+            await self._identify(connection, _decode(envelope.d, Identify))
+        elif opcode == GatewayOpcode.RESUME:
+            self._once(connection)
+            await self._resume(connection, _decode(envelope.d, Resume))
+        elif session is None:
+            raise Closing(CloseCode.NOT_AUTHENTICATED, "Not authenticated")
+        elif opcode == GatewayOpcode.QOS_HEARTBEAT and not session.actor.is_bot:
+            self._beat(connection, _decode(envelope.d, dict[str, Any]).get("seq"), now)
+        else:
+            await self._commands.obey(connection, session, opcode, envelope.d, now)
+
+    def _beat(self, connection: Connection, seq: object, now: float) -> None:
+        connection.beat_at = now
+        if connection.session is not None and isinstance(seq, int):
+            connection.session.acknowledged = max(connection.session.acknowledged, seq)
+        connection.say(GatewayOpcode.HEARTBEAT_ACK)
+
+    def _once(self, connection: Connection) -> None:
+        if connection.session is not None:
+            raise Closing(CloseCode.ALREADY_AUTHENTICATED, "Already authenticated")
+
+    async def _actor(self, token: str) -> Actor:
+        bare, kind = identifying.bare_token(token)
+        actor = await self._authenticate(bare)
+        if actor is None or not identifying.may_connect(actor, kind):
+            raise Closing(CloseCode.AUTHENTICATION_FAILED, "Authentication failed")
+        return actor
+
+    async def _identify(self, connection: Connection, identify: Identify) -> None:
+        try:
+            actor = await self._actor(identify.token)
+            asked = identifying.check(identify, actor)
+        except Closing as closing:
+            self._metrics.gateway_identifies(str(int(closing.code))).inc()
+            raise
+        now = asyncio.get_running_loop().time()
+        if actor.is_bot and not self.starts.take(int(actor.user_id), asked.shard[0], now):
+            # The connection stays usable (gateway.md 4.1).
+            self._metrics.gateway_identifies("limited").inc()
+            log.info("a bot started too many sessions", extra={"user_id": int(actor.user_id)})
+            connection.say(GatewayOpcode.INVALID_SESSION, False)
+            return
+        if connection.compression is Compression.NONE and identify.compress not in (False, None, 0, "", "false"):
+            connection.compression = Compression.PAYLOAD
+        device = device_of(actor, identify.properties)
+        await self.sessions.begin(connection, actor, asked, identify, device)
+        self._metrics.gateway_identifies("ok").inc()
+
+    async def _resume(self, connection: Connection, resume: Resume) -> None:
+        actor = await self._actor(resume.token)
+        session = self.sessions.find(resume.session_id)
+        if session is None or session.user_id != actor.user_id or session.actor.token_id != actor.token_id:
+            self._metrics.gateway_resumes("unknown").inc()
+            connection.say(GatewayOpcode.INVALID_SESSION, False)
+            return
+        resumed = await self.sessions.resume(connection, session, resume.seq or 0)
+        self._metrics.gateway_resumes("ok" if resumed else "overrun").inc()
+
+    # Time
+
+    async def _sweep(self) -> None:
+        """Close connections that fell silent or never identified, and let sessions tidy up."""
+        loop = asyncio.get_running_loop()
+        settings = self._config.gateway
+        silence = settings.heartbeat_interval_ms / 1000 * settings.heartbeat_grace
+        pause = min(SWEEP_S, silence / 10)
+        while True:
+            await asyncio.sleep(pause)
+            try:
+                now = loop.time()
+                for connection in list(self._connections):
+                    if now - connection.beat_at > silence:
+                        connection.close(CloseCode.UNKNOWN_ERROR, "No heartbeat")
+                    elif connection.session is None and now - connection.opened_at > settings.hello_timeout_ms / 1000:
+                        connection.close(CloseCode.SESSION_TIMED_OUT, "Session timed out")
+                self.sessions.tidy(now)
+            except Exception:
+                log.exception("the gateway's sweep failed")
+
+
+def _decode(data: str | bytes | msgspec.Raw, kind: Any) -> Any:
+    try:
+        return wire.decoder(kind).decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise Closing(CloseCode.DECODE_ERROR, "Error while decoding payload") from error
+
+
+__all__ = ["Gateway", "StoreUnavailable"]

@@ -1,0 +1,106 @@
+"""Identify: what a client asks for, checked in the order of the close codes (gateway.md 4.1)."""
+
+from typing import Final
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol.enums import CloseCode
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.intents import Capabilities, Intents
+from hubbub.protocol.resources.gateway import (
+    GUILDS_PER_SHARD_MAX,
+    LARGE_THRESHOLD_MAX,
+    LARGE_THRESHOLD_MIN,
+    Identify,
+)
+from hubbub.server.core import auth
+from hubbub.server.core.call import Actor
+from hubbub.server.transports.gateway.connection import Closing
+
+GRANTS: Final = (
+    (Intents.GUILD_PRESENCES, ApplicationFlags.GATEWAY_PRESENCE | ApplicationFlags.GATEWAY_PRESENCE_LIMITED),
+    (Intents.GUILD_MEMBERS, ApplicationFlags.GATEWAY_GUILD_MEMBERS | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED),
+    (
+        Intents.MESSAGE_CONTENT,
+        ApplicationFlags.GATEWAY_MESSAGE_CONTENT | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED,
+    ),
+)
+"""Privileged intents and the application flags that allow them."""
+
+CONNECT_SCOPES: Final = ("gateway.connect", "voice")
+"""An OAuth2 session needs `identify` and one of these."""
+
+
+def bare_token(text: str) -> tuple[str, str | None]:
+    """A token without its prefix, and the kind of caller that the prefix speaks of."""
+    if " " not in text:
+        return text, None
+    kind, token = auth.split_header(text)
+    return token, kind
+
+
+def may_connect(actor: Actor, kind: str | None) -> bool:
+    """Whether this caller may have a session."""
+    if kind is not None and kind != actor.kind:
+        return False
+    if actor.kind == "bearer":
+        return "identify" in actor.scopes and any(scope in actor.scopes for scope in CONNECT_SCOPES)
+    return True
+
+
+class Asked(msgspec.Struct, kw_only=True):
+    """What a session will be."""
+
+    intents: int
+    shard: tuple[int, int]
+    large_threshold: int
+    obfuscates: bool
+
+
+def check(identify: Identify, actor: Actor) -> Asked:
+    """What the client may have; Closing says why not."""
+    return Asked(
+        shard=_shard(identify),
+        intents=_intents(identify, actor),
+        large_threshold=min(
+            max(identify.large_threshold or LARGE_THRESHOLD_MIN, LARGE_THRESHOLD_MIN), LARGE_THRESHOLD_MAX
+        ),
+        # People are never shown what they may not see; bots from a date on, or when they or their application ask for it.
+        obfuscates=not actor.is_bot
+        or actor.obfuscates_channels
+        or bool((identify.capabilities or 0) & Capabilities.CHANNEL_OBFUSCATION),
+    )
+
+
+def check_size(guilds: int, actor: Actor) -> None:
+    """A bot's session with too many guilds must be sharded."""
+    if actor.is_bot and guilds > GUILDS_PER_SHARD_MAX:
+        raise Closing(CloseCode.SHARDING_REQUIRED, "Sharding required")
+
+
+def _shard(identify: Identify) -> tuple[int, int]:
+    shard = identify.shard
+    if shard is None:
+        return 0, 1
+    if len(shard) != 2 or shard[1] < 1 or not 0 <= shard[0] < shard[1]:
+        raise Closing(CloseCode.INVALID_SHARD, "Invalid shard")
+    return shard[0], shard[1]
+
+
+def _intents(identify: Identify, actor: Actor) -> int:
+    asked = identify.intents
+    if actor.kind == "user":
+        return Intents.ALL
+    if asked is UNSET or not isinstance(asked, int):
+        if actor.is_bot:
+            raise Closing(CloseCode.INVALID_INTENTS, "Invalid intent(s)")
+        return 0
+    if not actor.is_bot:
+        return asked & Intents.ALL
+    if asked & ~Intents.BOT_MASK:
+        raise Closing(CloseCode.INVALID_INTENTS, "Invalid intent(s)")
+    for intent, flags in GRANTS:
+        if asked & intent and not actor.application_flags & flags:
+            raise Closing(CloseCode.DISALLOWED_INTENTS, "Disallowed intent(s)")
+    return asked

@@ -1,0 +1,87 @@
+"""A user's line: events for the user rather than for a guild, and the guilds they come to and leave."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from hubbub.protocol import wire
+from hubbub.protocol.resources.guilds import GUILD_CREATE, GUILD_DELETE
+from hubbub.server.core.auth import ACTOR_CHANGED, ActorChanged
+from hubbub.server.core.bus import Subscription
+from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.transports.gateway.packets import Packet
+from hubbub.server.transports.gateway.session import Session
+
+
+class _GuildId(msgspec.Struct):
+    id: str
+
+
+class Floor(Protocol):
+    """What a line asks of the gateway."""
+
+    def enter(self, session: Session, guild_id: int) -> None:
+        """The user joined a guild."""
+
+    def leave(self, session: Session, guild_id: int) -> None:
+        """The user left a guild."""
+
+    def revoke(self, session: Session) -> None:
+        """The session's token is no longer good."""
+
+
+class Line:
+    """The sessions of one user on this node."""
+
+    __slots__ = ("_floor", "_packet", "sessions", "subscription")
+
+    def __init__(self, floor: Floor, packet: Callable[[str, bytes], Packet]) -> None:
+        self._floor = floor
+        self._packet = packet
+        self.sessions: list[Session] = []
+        self.subscription: Subscription | None = None
+
+    def hear(self, dispatch: Dispatch) -> None:
+        """An event for the user, from the bus."""
+        if dispatch.event == ACTOR_CHANGED.name:
+            revoked = set(wire.decode(dispatch.body, ActorChanged).revoked)
+            for session in list(self.sessions):
+                if session.actor.token_id in revoked:
+                    self._floor.revoke(session)
+        elif not dispatch.event.startswith("_"):
+            made: dict[bool, Packet] = {}
+            for session in list(self.sessions):
+                if session.early is not None:
+                    session.early.append(dispatch)
+                else:
+                    self.tell(session, dispatch, made)
+
+    def tell(self, session: Session, dispatch: Dispatch, made: dict[bool, Packet]) -> None:
+        """One session's share; `made` keeps packets for the others."""
+        audience = dispatch.audience
+        if not session.missed(dispatch) or (audience.session_id and audience.session_id != session.id):
+            return
+        if audience.guild_id is None and dispatch.event == GUILD_CREATE.name:
+            self._floor.enter(session, int(wire.decode(dispatch.body, _GuildId).id))
+            return
+        if audience.guild_id is None and dispatch.event == GUILD_DELETE.name:
+            guild_id = int(wire.decode(dispatch.body, _GuildId).id)
+            if not session.in_shard(guild_id):
+                return
+            self._floor.leave(session, guild_id)
+        elif audience.guild_id is None and not audience.session_id and session.shard[0] != 0:
+            # What belongs to no guild goes to shard 0 only (gateway.md 4.2).
+            return
+        if dispatch.intents and not session.intents & dispatch.intents:
+            return
+        redacted = (
+            dispatch.redacted is not None
+            and not session.sees_content
+            and session.user_id not in dispatch.unredacted_for
+        )
+        packet = made.get(redacted)
+        if packet is None:
+            body = dispatch.redacted if redacted and dispatch.redacted is not None else dispatch.body
+            packet = made[redacted] = self._packet(dispatch.event, body)
+        session.send(packet)

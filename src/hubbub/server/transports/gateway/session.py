@@ -1,0 +1,98 @@
+"""A session: one totally ordered stream of events for one client, over any number of connections."""
+
+import secrets
+from typing import TYPE_CHECKING
+
+from hubbub.protocol.enums import CloseCode
+from hubbub.protocol.intents import Intents
+from hubbub.server.core.call import Actor
+from hubbub.server.core.clock import Timer
+from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.core.store import Snapshot
+from hubbub.server.transports.gateway.connection import Connection
+from hubbub.server.transports.gateway.limits import Window
+from hubbub.server.transports.gateway.packets import Packet
+from hubbub.server.transports.gateway.replay import Replay
+
+if TYPE_CHECKING:
+    from hubbub.server.transports.gateway.seats import Seat
+
+
+class Session:
+    """Who listens, to what, and how far they are."""
+
+    __slots__ = (
+        "acknowledged",
+        "actor",
+        "connection",
+        "early",
+        "ended",
+        "expiry",
+        "id",
+        "intents",
+        "large_threshold",
+        "obfuscates",
+        "presences",
+        "replay",
+        "resuming",
+        "seats",
+        "sees_content",
+        "shard",
+        "snapshot",
+        "user_id",
+        "version",
+    )
+
+    def __init__(
+        self,
+        actor: Actor,
+        *,
+        intents: int,
+        shard: tuple[int, int],
+        large_threshold: int,
+        obfuscates: bool,
+        version: int,
+        replay: Replay,
+        presences: Window,
+    ) -> None:
+        self.id = secrets.token_hex(16)
+        self.actor = actor
+        self.user_id = int(actor.user_id)
+        self.intents = intents
+        self.shard = shard
+        self.large_threshold = large_threshold
+        self.obfuscates = obfuscates
+        """Whether channels it may not see are hidden from it even before changes.CHANNEL_OBFUSCATION."""
+        self.sees_content = not actor.is_bot or bool(intents & Intents.MESSAGE_CONTENT)
+        self.version = version
+        self.replay = replay
+        self.presences = presences
+        self.connection: Connection | None = None
+        self.resuming: Connection | None = None
+        """The connection that is being told what it missed."""
+        self.seats: dict[int, Seat] = {}
+        """Its place in each of its guilds."""
+        self.early: list[Dispatch] | None = []
+        """Events for the user that came before READY was made; None afterwards."""
+        self.snapshot: Snapshot | None = None
+        """The moment READY was read; forgotten when no event from before it can be on its way any more."""
+        self.acknowledged = 0
+        self.expiry: Timer | None = None
+        self.ended = False
+
+    def send(self, packet: Packet) -> None:
+        """Number an event, keep it for a resume, and write it if somebody is there."""
+        seq = self.replay.append(packet)
+        connection = self.connection
+        if connection is not None and not connection.deliver(packet, seq):
+            # Slow consumer (gateway.md 11): the session stays and may be resumed.
+            self.connection = None
+            connection.close(CloseCode.UNKNOWN_ERROR, "Too slow")
+
+    def in_shard(self, guild_id: int) -> bool:
+        """Whether a guild's events belong to this session's shard (gateway.md 4.2)."""
+        return (guild_id >> 22) % self.shard[1] == self.shard[0]
+
+    def missed(self, dispatch: Dispatch) -> bool:
+        """Whether an event happened after READY was read."""
+        return self.snapshot is None or not dispatch.stamp or not self.snapshot.covers(dispatch.stamp)

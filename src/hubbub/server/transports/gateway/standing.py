@@ -1,0 +1,65 @@
+"""What members may see and do in a guild, computed once for all who hold the same roles."""
+
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.permissions import Permissions, while_timed_out
+from hubbub.server.core import realtime
+from hubbub.server.core.realtime import GuildState, MemberState
+
+VIEW = Permissions.VIEW_CHANNEL
+
+
+class Standing:
+    """The permissions of everybody with the same roles, and with no channel overwrites of their own."""
+
+    __slots__ = ("_bits", "_guild", "_member", "_timed_out", "base", "visible")
+
+    def __init__(self, guild: GuildState, member: MemberState, timed_out: bool) -> None:
+        self._guild = guild
+        self._member = member
+        self._timed_out = timed_out
+        base = realtime.base(guild, member)
+        self.base = while_timed_out(base) if timed_out else base
+        """Permissions in the guild."""
+        self._bits: dict[int, int] = {}
+        self.visible = self._visible(base)
+        """The channels that can be seen; a category counts when a channel in it does (gateway.md 9)."""
+
+    def _visible(self, base: int) -> frozenset[int]:
+        channels = self._guild.channels.values()
+        seen = {c.id for c in channels if realtime.in_channel(self._guild, self._member, c, base) & VIEW}
+        parents = {c.parent_id for c in channels if c.id in seen and c.parent_id is not None}
+        seen |= {c.id for c in channels if c.type == ChannelType.GUILD_CATEGORY and c.id in parents}
+        return frozenset(seen)
+
+    def permissions(self, channel_id: int) -> int:
+        """Permissions in a channel; none in one that is not there."""
+        bits = self._bits.get(channel_id)
+        if bits is None:
+            channel = self._guild.channels.get(channel_id)
+            bits = 0 if channel is None else realtime.in_channel(self._guild, self._member, channel)
+            if self._timed_out:
+                bits = while_timed_out(bits)
+            self._bits[channel_id] = bits
+        return bits
+
+
+class Standings:
+    """The standing of each member of one guild state."""
+
+    __slots__ = ("_guild", "_known", "_named")
+
+    def __init__(self, guild: GuildState) -> None:
+        self._guild = guild
+        # Members whom some channel names have permissions of their own; so does the owner.
+        self._named = {guild.owner_id}.union(*(channel.overwrites for channel in guild.channels.values()))
+        self._known: dict[tuple[int, tuple[int, ...], bool], Standing] = {}
+
+    def of(self, member: MemberState, now_ms: int) -> Standing:
+        """A member's standing at this moment."""
+        timed_out = member.timed_out_until_ms > now_ms
+        key = (member.user_id if member.user_id in self._named else 0, member.roles, timed_out)
+        standing = self._known.get(key)
+        if standing is None:
+            standing = self._known[key] = Standing(self._guild, member, timed_out)
+        return standing
+

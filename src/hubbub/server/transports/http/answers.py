@@ -1,0 +1,77 @@
+"""Results and refusals as status, headers and bytes."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple
+
+from aiohttp import web
+
+from hubbub.protocol import errors, wire
+from hubbub.protocol.operation import Operation
+from hubbub.server.core.dispatch import MethodNotAllowed
+from hubbub.server.core.slices import Answer
+from hubbub.server.transports.http import limits
+
+# http.md 1.4: exactly this, discord.py compares the whole value.
+JSON: Final = "application/json"
+
+# http.md 1.4: discord.py takes a 429 without Via for a ban at the edge.
+VIA: Final = "1.1 hubbub"
+
+BODILESS: Final = frozenset((204, 304))
+
+EXPOSED: Final = (
+    "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Reset-After, X-RateLimit-Bucket, "
+    "X-RateLimit-Global, X-RateLimit-Scope, Retry-After, Date, X-Request-Id"
+)
+ASKABLE: Final = "Authorization, Content-Type, X-Audit-Log-Reason, X-Discord-Locale, Accept-Language"
+
+
+class Encoded(NamedTuple):
+    """An answer whose bytes are ready."""
+
+    status: int
+    body: bytes | None
+    content_type: str = JSON
+    headers: Mapping[str, str] | None = None
+
+
+def encode(operation: Operation[Any, Any], result: Any) -> Encoded:
+    """What a handler returned; this runs in the store's thread, so the loop only writes bytes."""
+    status, headers = operation.success, None
+    if isinstance(result, Answer):
+        status, headers, result = result.status, result.headers or None, result.result
+    if status in BODILESS:
+        return Encoded(status, None, "", headers)
+    if operation.media_type != JSON:
+        return Encoded(status, result, operation.media_type, headers)
+    return Encoded(status, result if isinstance(result, bytes) else wire.encode(result), JSON, headers)
+
+
+def encode_error(error: errors.ApiError, headers: dict[str, str]) -> Encoded:
+    """A refusal; what it has to say in headers joins them."""
+    if isinstance(error, MethodNotAllowed):
+        headers["Allow"] = ", ".join(error.allowed)
+    elif error.extra:
+        limits.put_refusal_headers(headers, error)
+    return Encoded(error.status, wire.encode(error.body()))
+
+
+def respond(encoded: Encoded, headers: dict[str, str]) -> web.Response:
+    """The answer as aiohttp sends it."""
+    if encoded.headers:
+        headers.update(encoded.headers)
+    if encoded.body is not None:
+        headers.setdefault("Content-Type", encoded.content_type)
+    return web.Response(status=encoded.status, body=encoded.body, headers=headers)
+
+
+def plain_error(status: int, headers: Mapping[str, str] | None = None) -> web.Response:
+    """The platform's body for a status that has no code of its own: `{"message": "404: Not Found", "code": 0}`."""
+    kind = errors.find(0, status)
+    try:
+        message = kind.message if kind else f"{status}: {HTTPStatus(status).phrase}"
+    except ValueError:
+        message = f"{status}: Error"
+    body = wire.encode({"message": message, "code": 0})
+    return web.Response(status=status, body=body, headers={**(headers or {}), "Content-Type": JSON, "Via": VIA})

@@ -1,0 +1,479 @@
+"""The HTTP door: what happens between a request and its operation, and between the result and the answer.
+
+route -> authenticate -> count -> read and decode -> keep files -> run in a transaction -> answer
+
+It knows the operation table and no resource by name. Whatever goes wrong on the way becomes the platform's error body.
+"""
+
+import asyncio
+import itertools
+import logging
+import re
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from types import NoneType
+from typing import Any, Final
+from urllib.parse import parse_qsl, unquote
+
+from aiohttp import http_exceptions, web
+
+from hubbub.protocol import errors
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.ids import AttachmentId
+from hubbub.server.core.auth import Authenticator
+from hubbub.server.core.call import Actor, Call, Listeners, Upload
+from hubbub.server.core.clock import Clock
+from hubbub.server.core.config import Config
+from hubbub.server.core.dispatch import Endpoint, Table, run, run_waiting
+from hubbub.server.core.files import Files
+from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.presences import Presences
+from hubbub.server.core.rate_limits import RateLimits, Verdict
+from hubbub.server.core.snowflakes import SnowflakeFactory
+from hubbub.server.core.store import Database, StoreUnavailable, Tx
+from hubbub.server.core.work import Work
+from hubbub.server.transports.http import answers, forms, limits, multipart, openapi
+from hubbub.server.transports.http.answers import Encoded
+
+log = logging.getLogger(__name__)
+requests_log = logging.getLogger("hubbub.http")
+
+DEFAULT_VERSION: Final = 10
+VERSIONS: Final = frozenset((6, 7, 8, 9, 10))
+"""9 and 10 are current, 6 to 8 deprecated but answered, all alike; any other is refused with 50041 (http.md 1.1)."""
+
+REASON_MAX: Final = 512
+"""An audit log reason is cut here (http.md 1.4: our choice)."""
+
+MAX_PARAMETERS: Final = 1000
+UPLOADS_AT_ONCE: Final = 4
+"""So many times the largest upload may be in memory, over all requests."""
+
+_VERSION: Final = re.compile(r"v([0-9]{1,9})", re.ASCII)
+_HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9 ,_-]{1,1024}", re.ASCII)
+
+FORM: Final = "application/x-www-form-urlencoded"
+MULTIPART: Final = "multipart/form-data"
+
+
+class HttpDoor:
+    """Serves every operation of the table under /api, /api/v9 and /api/v10."""
+
+    def __init__(
+        self,
+        *,
+        table: Table,
+        db: Database,
+        clock: Clock,
+        ids: SnowflakeFactory,
+        config: Config,
+        presences: Presences,
+        authenticator: Authenticator,
+        rate_limits: RateLimits,
+        files: Files,
+        metrics: Metrics,
+        executor: Executor,
+        listeners: Listeners | None = None,
+        routes: Iterable[web.AbstractRouteDef] = (),
+    ) -> None:
+        self._table = table
+        self._db = db
+        self._clock = clock
+        self._ids = ids
+        self._config = config
+        self._presences = presences
+        self._authenticator = authenticator
+        self._rate_limits = rate_limits
+        self._files = files
+        self._metrics = metrics
+        self._executor = executor
+        self._listeners = listeners
+        self._routes = list(routes)
+        http = config.http
+        self._upload_limits = multipart.Limits(
+            total_bytes=http.max_upload_bytes, file_bytes=http.max_file_bytes, field_bytes=http.max_body_bytes
+        )
+        self._budget = limits.Budget(UPLOADS_AT_ONCE * http.max_upload_bytes)
+        self._read_timeout_s = http.read_timeout_ms / 1000
+        # Unique among processes, cheap for each request.
+        self._request_prefix = secrets.token_hex(6)
+        self._request_numbers = itertools.count(1)
+        self._openapi: bytes | None = None
+
+    def application(self) -> web.Application:
+        """The door's operations and the routes it was given beside them, as one aiohttp application."""
+        # The door bounds every body itself.
+        app = web.Application(client_max_size=0)
+        app.router.add_route("*", "/api", self.handle)
+        app.router.add_route("*", "/api/{tail:.*}", self.handle)
+        app.add_routes(self._routes)
+        app.router.add_route("*", "/{tail:.*}", self._nothing_here)
+        return app
+
+    def runner(self, **options: Any) -> web.AppRunner:
+        """What serves the application, so that even a request that is not HTTP gets the platform's body."""
+        return _Runner(self.application(), **options)
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer one request under /api."""
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        request_id = f"{self._request_prefix}{next(self._request_numbers):08x}"
+        headers = {"Via": answers.VIA, "Server": "hubbub", "X-Request-Id": request_id}
+        if "Origin" in request.headers:
+            headers["Access-Control-Allow-Origin"] = "*"
+            headers["Access-Control-Expose-Headers"] = answers.EXPOSED
+        exchange = Exchange(request, self._address(request), headers)
+        try:
+            encoded = await self._answer(exchange)
+        except ApiError as error:
+            encoded = answers.encode_error(error, headers)
+            if isinstance(error, limits.RateLimited):
+                self._metrics.rate_limited(error.scope).inc()
+                self._rate_limits.note_status(exchange.ip, 429, shared=error.scope == "shared")
+            else:
+                self._rate_limits.note_status(exchange.ip, encoded.status)
+        except StoreUnavailable as error:
+            log.warning("the store is unavailable: %s", error, extra={"request_id": request_id})
+            encoded = answers.encode_error(errors.UNAVAILABLE(), headers)
+            headers["Retry-After"] = "1"
+        except (http_exceptions.HttpProcessingError, web.RequestPayloadError):
+            # The body broke off, or is not encoded as it says.
+            encoded = answers.encode_error(errors.BAD_REQUEST(), headers)
+        except Exception:
+            # The route and not the path: a path may hold a token.
+            log.exception("%s failed", exchange.route, extra={"request_id": request_id})
+            encoded = answers.encode_error(errors.INTERNAL(), headers)
+        seconds = loop.time() - started
+        method = exchange.method
+        self._metrics.http_requests(method, exchange.route, str(encoded.status)).inc()
+        self._metrics.http_seconds(method, exchange.route).observe(seconds)
+        if self._config.log.requests:
+            requests_log.info(
+                "%s %s %d",
+                method,
+                exchange.route,
+                encoded.status,
+                extra={
+                    "request_id": request_id,
+                    "milliseconds": round(seconds * 1000, 1),
+                    "user_id": None if exchange.actor is None else exchange.actor.user_id,
+                },
+            )
+        return answers.respond(encoded, headers)
+
+    async def _answer(self, exchange: "Exchange") -> Encoded:
+        request = exchange.request
+        blocked_ms = self._rate_limits.blocked_ms(exchange.ip)
+        if blocked_ms:
+            # This stands for a ban at the edge, which clients know by the missing Via.
+            del exchange.headers["Via"]
+            raise limits.RateLimited(errors.RATE_LIMITED, {"retry_after": blocked_ms / 1000, "global": True}, "global")
+        if request.method == "OPTIONS":
+            return _preflight(request)
+        segments, version = _split(request.rel_url.raw_path)
+        if request.method in READABLE and segments == ["openapi.json"]:
+            exchange.route = "/openapi.json"
+            return Encoded(200, self.openapi())
+        endpoint, values = self._table.find(exchange.method, segments)
+        exchange.route = endpoint.operation.path
+        actor = await self._admit(exchange, endpoint)
+        exchange.actor = actor
+        self._count(exchange, endpoint, actor, values)
+        query = None
+        if endpoint.operation.query is not NoneType:
+            query = forms.read_fields(_query(request.rel_url.raw_query_string), endpoint.operation.query)
+        path = endpoint.read_path(values)
+        reserved = 0
+        try:
+            body, raw, reserved = await self._read(request, endpoint)
+            arguments = endpoint.arguments(path, body, query)
+            uploads = [self._upload(file, endpoint) for file in raw]
+            make_call = self._caller(exchange, actor, version, uploads)
+            return await self._run_keeping(endpoint, arguments, make_call, uploads, actor)
+        finally:
+            if reserved:
+                self._budget.give_back(reserved)
+
+    async def _admit(self, exchange: "Exchange", endpoint: Endpoint) -> Actor | None:
+        if endpoint.ignores_tokens:
+            return None
+        header = exchange.request.headers.get("Authorization")
+        try:
+            if header is not None and not header.isascii():
+                raise errors.UNAUTHORIZED()
+            return endpoint.admit(await self._authenticator.actor(header))
+        except ApiError:
+            # Whoever guesses tokens is counted too.
+            self._require(self._rate_limits.check_global(exchange.ip))
+            raise
+
+    def _count(self, exchange: "Exchange", endpoint: Endpoint, actor: Actor | None, values: Sequence[str]) -> None:
+        """Count the call against the global limit and its bucket; a call refused by the one does not use up the other."""
+        caller: str | int
+        if actor is None:
+            caller = exchange.ip
+        elif actor.kind == "bearer":
+            caller = f"{actor.user_id}:{actor.application_id}"
+        else:
+            caller = actor.user_id
+        if not endpoint.ignores_tokens:
+            # http.md 1.14: webhook and interaction calls, which have their token in the path, do not count here.
+            self._require(self._rate_limits.check_global(caller))
+        rule = endpoint.rule
+        if rule is not None:
+            verdict = self._rate_limits.check(rule, "" if endpoint.ignores_tokens and rule.major else caller, values)
+            if verdict is not None:
+                limits.put_headers(exchange.headers, verdict)
+                self._require(verdict)
+
+    def _require(self, verdict: Verdict | None) -> None:
+        if verdict is not None and not verdict.allowed:
+            raise limits.refusal(verdict)
+
+    async def _read(self, request: web.Request, endpoint: Endpoint) -> tuple[Any, list[multipart.RawUpload], int]:
+        """The decoded body, the files, and how much of the upload budget they hold."""
+        operation = endpoint.operation
+        kind = operation.body
+        if kind is NoneType and operation.uploads is None:
+            return None, [], 0
+        most, depth = self._config.http.max_body_bytes, self._config.http.max_depth
+        content_type = request.headers.get("Content-Type", "")
+        media_type = content_type if content_type == answers.JSON else content_type.partition(";")[0].strip().lower()
+        if media_type == answers.JSON and not operation.form:
+            data = await limits.read_body(request, most, self._read_timeout_s)
+            if not data and operation.optional_body:
+                data = b"{}"
+            return (None if kind is NoneType else forms.decode(data, kind, max_depth=depth)), [], 0
+        if media_type == FORM and forms.is_flat(kind):
+            data = await limits.read_body(request, most, self._read_timeout_s)
+            return forms.read_fields(_query(data.decode("utf-8", "replace")), kind), [], 0
+        if media_type == MULTIPART and not operation.form:
+            return await self._read_multipart(request, endpoint, content_type)
+        data = await limits.read_body(request, most, self._read_timeout_s)
+        if data:
+            raise errors.INVALID_FORM_BODY(message=_expected(operation.form))
+        return (None if kind is NoneType else forms.decode(b"{}", kind)), [], 0
+
+    async def _read_multipart(
+        self, request: web.Request, endpoint: Endpoint, content_type: str
+    ) -> tuple[Any, list[multipart.RawUpload], int]:
+        operation = endpoint.operation
+        length = request.content_length
+        if length is not None and length > self._upload_limits.total_bytes:
+            raise errors.REQUEST_ENTITY_TOO_LARGE()
+        reserved = self._upload_limits.total_bytes if length is None else length
+        self._budget.take(reserved)
+        try:
+            form = await multipart.read(
+                limits.chunks(request, self._read_timeout_s), content_type, operation.uploads, self._upload_limits
+            )
+            if operation.body is NoneType:
+                body = None
+            elif form.payload is None and form.fields and forms.is_flat(operation.body):
+                body = forms.read_fields(form.fields, operation.body)
+            else:
+                depth = self._config.http.max_depth
+                body = forms.decode(b"{}" if form.payload is None else form.payload, operation.body, max_depth=depth)
+        except BaseException:
+            self._budget.give_back(reserved)
+            raise
+        return body, form.files, reserved
+
+    def _upload(self, file: multipart.RawUpload, endpoint: Endpoint) -> Upload:
+        attachment_id = self._ids.new(AttachmentId)
+        keep = endpoint.operation.uploads is not None and endpoint.operation.uploads.keep
+        return Upload(
+            field=file.field,
+            index=file.index,
+            filename=file.filename,
+            content_type=file.content_type,
+            size=len(file.data),
+            attachment_id=attachment_id,
+            key=f"attachments/{attachment_id}" if keep else "",
+            data=file.data,
+        )
+
+    def _caller(
+        self, exchange: "Exchange", actor: Actor | None, version: int, uploads: Sequence[Upload]
+    ) -> Callable[[Tx], Call]:
+        now = self._clock.now_ms()
+        reason = exchange.request.headers.get("X-Audit-Log-Reason")
+        if reason is not None:
+            reason = _clean(reason)[:REASON_MAX].strip() or None
+
+        def make_call(tx: Tx) -> Call:
+            return Call(
+                tx,
+                actor=actor,
+                now=now,
+                ids=self._ids,
+                config=self._config,
+                presences=self._presences,
+                reason=reason,
+                files=uploads,
+                api_version=version,
+                ip=exchange.ip,
+                listeners=self._listeners,
+            )
+
+        return make_call
+
+    async def _run_keeping(
+        self,
+        endpoint: Endpoint,
+        arguments: list[Any],
+        make_call: Callable[[Tx], Call],
+        uploads: Sequence[Upload],
+        actor: Actor | None,
+    ) -> Encoded:
+        """Put the files into their store, run the operation, and take the files back if it fails."""
+        kept = [upload for upload in uploads if upload.key]
+        if not kept:
+            return await self._run(endpoint, arguments, make_call, actor)
+        try:
+            await asyncio.gather(*(self._files.put(upload.key, upload.data, upload.content_type) for upload in kept))
+            return await self._run(endpoint, arguments, make_call, actor)
+        except Exception:
+            # Not for a cancellation: then the write may well have happened.
+            await asyncio.gather(*(self._files.delete(upload.key) for upload in kept), return_exceptions=True)
+            raise
+
+    async def _run(
+        self, endpoint: Endpoint, arguments: list[Any], make_call: Callable[[Tx], Call], actor: Actor | None
+    ) -> Encoded:
+        operation = endpoint.operation
+        if endpoint.waits:
+            work = Work(self._db, make_call, self._executor, actor)
+            return answers.encode(operation, await run_waiting(work, endpoint, arguments))
+
+        def unit(tx: Tx) -> Encoded:
+            return answers.encode(operation, run(make_call(tx), endpoint, arguments))
+
+        return await (self._db.write(unit) if endpoint.writes else self._db.read(unit))
+
+    def openapi(self) -> bytes:
+        """The OpenAPI document, made on first demand."""
+        if self._openapi is None:
+            self._openapi = openapi.document(self._table)
+        return self._openapi
+
+    def _address(self, request: web.Request) -> str:
+        """Who calls: the peer, or what the proxies that the operator trusts say of it."""
+        peer = request.remote or ""
+        proxies = self._config.http.trusted_proxies
+        if not proxies:
+            return peer
+        forwarded = ",".join(request.headers.getall("X-Forwarded-For", [])).split(",")
+        # The last proxy added the last address: so many from the right were written by those we trust.
+        return forwarded[-min(proxies, len(forwarded))].strip()[:64] or peer
+
+    async def _nothing_here(self, request: web.Request) -> web.StreamResponse:
+        return answers.plain_error(404)
+
+
+class _Protocol(web.RequestHandler):
+    """aiohttp's connection, with our words for what never became a request."""
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        if request.writer.output_size > 0:
+            raise ConnectionError("the answer is already under way")
+        if status >= 500:
+            log.error("a request outside the API failed", exc_info=exc)
+        response = answers.plain_error(status)
+        response.force_close()
+        return response
+
+
+class _Server(web.Server):
+    def __call__(self) -> web.RequestHandler:
+        return _Protocol(self, loop=self._loop, **self._kwargs)
+
+
+class _Runner(web.AppRunner):
+    # aiohttp offers no public way to choose the connection class of an application.
+    async def _make_server(self) -> web.Server:
+        made = await super()._make_server()
+        return _Server(made.request_handler, request_factory=made.request_factory, loop=made._loop, **made._kwargs)
+
+
+READABLE: Final = frozenset(("GET", "HEAD"))
+
+
+class Exchange:
+    """One request on its way through the door, for what is said about it at the end."""
+
+    __slots__ = ("actor", "headers", "ip", "method", "request", "route")
+
+    def __init__(self, request: web.Request, ip: str, headers: dict[str, str]) -> None:
+        self.request = request
+        self.ip = ip
+        self.headers = headers
+        # aiohttp leaves the body out of an answer to HEAD.
+        self.method = "GET" if request.method == "HEAD" else request.method
+        self.route = "unknown"
+        self.actor: Actor | None = None
+
+
+def _split(raw_path: str) -> tuple[list[str], int]:
+    """The decoded segments after /api and its version, and the version."""
+    segments = raw_path.split("/")[2:]
+    if "%" in raw_path or not raw_path.isascii():
+        segments = [_clean(segment) for segment in segments]
+    if segments:
+        match = _VERSION.fullmatch(segments[0])
+        if match:
+            version = int(match[1])
+            if version not in VERSIONS:
+                raise errors.INVALID_API_VERSION()
+            return segments[1:], version
+    return segments, DEFAULT_VERSION
+
+
+def _clean(text: str) -> str:
+    """Percent-decoded text that every store can keep: what is no UTF-8 is replaced, NUL is left out."""
+    text = unquote(text, errors="replace")
+    if not text.isascii():
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text.replace("\x00", "")
+
+
+def _query(text: str) -> dict[str, list[str]]:
+    fields: dict[str, list[str]] = {}
+    if text:
+        if not text.isascii():
+            text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        try:
+            for name, value in parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=MAX_PARAMETERS):
+                fields.setdefault(name, []).append(value)
+        except ValueError:
+            raise errors.invalid((), *errors.max_length(MAX_PARAMETERS)) from None
+    return fields
+
+
+def _expected(form: bool) -> str:
+    kinds = [FORM] if form else [answers.JSON, FORM, MULTIPART]
+    return f'Expected "Content-Type" header to be one of {{{", ".join(map(repr, kinds))}}}.'
+
+
+def _preflight(request: web.Request) -> Encoded:
+    asked = request.headers.get("Access-Control-Request-Headers", "")
+    return Encoded(
+        204,
+        None,
+        "",
+        {
+            "Access-Control-Allow-Origin": "*",
+            "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
+            "Access-Control-Allow-Headers": asked if _HEADER_NAMES.fullmatch(asked) else answers.ASKABLE,
+            "Access-Control-Max-Age": "86400",
+            "Vary": "Access-Control-Request-Headers",
+        },
+    )

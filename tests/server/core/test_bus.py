@@ -1,0 +1,440 @@
+"""The bus: the same promises in one process and over NATS, and what NATS adds when connections break."""
+
+import asyncio
+import random
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+import pytest
+
+from hubbub.protocol.ids import GuildId, UserId
+from hubbub.server.core.bus import (
+    Bus,
+    BusError,
+    LocalBus,
+    NoResponderError,
+    RequestFailedError,
+    RequestTimeoutError,
+    open_bus,
+)
+from hubbub.server.core.bus_nats import NatsBus
+from hubbub.server.core.dispatches import Audience, Dispatch
+from tests.fixtures.nats import NatsServer
+
+
+class Note(msgspec.Struct, frozen=True):
+    """What the tests send."""
+
+    number: int
+    body: bytes = b""
+
+
+def own_prefix(request: pytest.FixtureRequest) -> str:
+    """Tests share a NATS and must not hear each other."""
+    return f"test-{zlib.crc32(request.node.nodeid.encode())}"
+
+
+MakeNats = Callable[..., Awaitable[NatsBus[Note]]]
+
+
+@pytest.fixture
+async def make_nats(nats_url: str, request: pytest.FixtureRequest) -> AsyncIterator[MakeNats]:
+    made: list[NatsBus[Note]] = []
+
+    async def make(url: str = nats_url, prefix: str = own_prefix(request), **options: Any) -> NatsBus[Note]:
+        bus = NatsBus(url, Note, prefix=prefix, reconnect_wait_ms=20, **options)
+        made.append(bus)
+        await bus.start()
+        return bus
+
+    yield make
+    for bus in made:
+        await bus.close()
+
+
+@pytest.fixture(params=["local", "nats"])
+async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus[Note]]:
+    url = request.getfixturevalue("nats_url") if request.param == "nats" else None
+    bus: Bus[Note] = LocalBus() if url is None else NatsBus(url, Note, prefix=own_prefix(request))
+    await bus.start()
+    yield bus
+    await bus.close()
+
+
+async def test_a_subscriber_hears_its_subject_in_order_and_nothing_else(bus: Bus[Note]) -> None:
+    heard: list[int] = []
+    bus.subscribe("guild.1", lambda note: heard.append(note.number))
+    await bus.flush()
+    for number in range(200):
+        bus.publish("guild.1", Note(number))
+        bus.publish("guild.11", Note(-1))
+        bus.publish("user.1", Note(-1))
+    await bus.flush()
+    assert heard == list(range(200))
+
+
+async def test_messages_on_different_subjects_arrive_in_the_order_they_were_published(bus: Bus[Note]) -> None:
+    heard: list[int] = []
+    for subject in range(7):
+        bus.subscribe(f"guild.{subject}", lambda note: heard.append(note.number))
+    await bus.flush()
+    for number in range(700):
+        bus.publish(f"guild.{number * number % 7}", Note(number))
+    await bus.flush()
+    assert heard == list(range(700))
+
+
+async def test_every_callback_of_a_subject_hears_until_it_is_cancelled(bus: Bus[Note]) -> None:
+    first: list[int] = []
+    second: list[int] = []
+    one = bus.subscribe("presence", lambda note: first.append(note.number))
+    bus.subscribe("presence", lambda note: second.append(note.number))
+    bus.publish("presence", Note(1))
+    await bus.flush()
+    one.cancel()
+    one.cancel()
+    bus.publish("presence", Note(2))
+    await bus.flush()
+    assert (first, second) == ([1], [1, 2])
+
+
+async def test_a_subject_can_be_given_up_and_taken_again(bus: Bus[Note]) -> None:
+    heard: list[int] = []
+    for number in range(5):
+        subscription = bus.subscribe("user.5", lambda note: heard.append(note.number))
+        await bus.flush()
+        bus.publish("user.5", Note(number))
+        await bus.flush()
+        subscription.cancel()
+        await bus.flush()
+        bus.publish("user.5", Note(100))
+    bus.subscribe("user.5", lambda note: heard.append(note.number)).cancel()
+    bus.subscribe("user.5", lambda note: heard.append(note.number))
+    await bus.flush()
+    bus.publish("user.5", Note(5))
+    await bus.flush()
+    assert heard == [0, 1, 2, 3, 4, 5]
+
+
+async def test_a_subscriber_cancelled_during_a_delivery_hears_it_no_more(bus: Bus[Note]) -> None:
+    heard: list[int] = []
+    bus.subscribe("node.a", lambda note: later.cancel())
+    later = bus.subscribe("node.a", lambda note: heard.append(note.number))
+    bus.publish("node.a", Note(1))
+    await bus.flush()
+    assert heard == []
+
+
+async def test_a_failing_subscriber_does_not_keep_the_message_from_others(bus: Bus[Note]) -> None:
+    heard: list[int] = []
+
+    def fail(note: Note) -> None:
+        raise ValueError("no")
+
+    bus.subscribe("node.a", fail)
+    bus.subscribe("node.a", lambda note: heard.append(note.number))
+    bus.publish("node.a", Note(1))
+    await bus.flush()
+    assert heard == [1]
+
+
+async def test_what_a_callback_publishes_comes_after_what_it_heard_for_everyone(bus: Bus[Note]) -> None:
+    first: list[int] = []
+    second: list[int] = []
+
+    def answer(note: Note) -> None:
+        first.append(note.number)
+        if note.number < 3:
+            bus.publish("node.a", Note(note.number + 1))
+
+    bus.subscribe("node.a", answer)
+    bus.subscribe("node.a", lambda note: second.append(note.number))
+    bus.publish("node.a", Note(1))
+    for _ in range(3):
+        await bus.flush()
+    assert first == second == [1, 2, 3]
+
+
+async def test_bytes_arrive_as_bytes_and_large_messages_whole(bus: Bus[Note]) -> None:
+    heard: list[Note] = []
+    bus.subscribe("guild.1", heard.append)
+    sent = [Note(1, b"\x00\xff{}"), Note(2, bytes(range(256)) * 12_000), Note(3)]
+    for note in sent:
+        bus.publish("guild.1", note)
+    await bus.flush()
+    assert heard == sent
+
+
+async def test_a_real_dispatch_crosses_the_bus_as_it_is(nats_url: str, request: pytest.FixtureRequest) -> None:
+    bus = NatsBus(nats_url, Dispatch, prefix=own_prefix(request))
+    await bus.start()
+    heard: list[Dispatch] = []
+    audience = Audience(guild_id=GuildId(1 << 60), users=frozenset({UserId(5)}))
+    sent = Dispatch(event="MESSAGE_CREATE", body=b'{"id":"1"}', audience=audience, unredacted_for=frozenset({7}))
+    for subject in ("user.5", "user.6"):
+        bus.subscribe(subject, heard.append)
+        bus.publish(subject, sent)
+    await bus.flush()
+    await bus.close()
+    assert heard == [sent, sent]
+
+
+async def test_a_question_is_answered(bus: Bus[Note]) -> None:
+    async def double(data: bytes) -> bytes:
+        return data * 2
+
+    answering = bus.reply("node.b", double)
+    await bus.flush()
+    assert await bus.request("node.b", b"ab", 5000) == b"abab"
+    assert await bus.request("node.b", b"", 5000) == b""
+    answering.cancel()
+    await bus.flush()
+    with pytest.raises(NoResponderError):
+        await bus.request("node.b", b"", 5000)
+
+
+async def test_a_question_may_fail_or_take_too_long(bus: Bus[Note]) -> None:
+    never = asyncio.Event()
+
+    async def fail(data: bytes) -> bytes:
+        raise ValueError("no")
+
+    async def wait(data: bytes) -> bytes:
+        if data == b"slow":
+            await never.wait()
+        return b"quick"
+
+    bus.reply("node.fails", fail)
+    bus.reply("node.waits", wait)
+    await bus.flush()
+    with pytest.raises(RequestFailedError):
+        await bus.request("node.fails", b"", 5000)
+    with pytest.raises(RequestTimeoutError):
+        await bus.request("node.waits", b"slow", 20)
+    slow = asyncio.create_task(bus.request("node.waits", b"slow", 5000))
+    assert await bus.request("node.waits", b"", 5000) == b"quick"
+    never.set()
+    assert await slow == b"quick"
+    with pytest.raises(ValueError, match="already"):
+        bus.reply("node.waits", wait)
+
+
+@pytest.mark.parametrize("subject", ["", "guild.*", "guild.>", ".a", "a.", "a..b", "a b", "a\r\nPUB x 0"])
+async def test_only_exact_dotted_words_are_subjects(bus: Bus[Note], subject: str) -> None:
+    with pytest.raises(ValueError, match="not a subject"):
+        bus.subscribe(subject, lambda note: None)
+    with pytest.raises(ValueError, match="not a subject"):
+        await bus.request(subject, b"", 10)
+
+
+async def test_a_bus_is_healthy_until_it_is_closed(bus: Bus[Note]) -> None:
+    assert bus.healthy
+    await bus.close()
+    await bus.close()
+    assert not bus.healthy
+
+
+async def test_the_local_bus_hands_over_the_very_object_at_once() -> None:
+    bus: Bus[Note] = open_bus(None, Note)
+    heard: list[Note] = []
+    bus.subscribe("guild.1", heard.append)
+    note = Note(1)
+    bus.publish("guild.1", note)
+    assert heard[0] is note
+
+
+# Over NATS.
+
+
+async def settled(*buses: NatsBus[Note]) -> None:
+    """What was published has left, then what NATS had to deliver has arrived."""
+    for _ in range(2):
+        for bus in buses:
+            await bus.flush()
+
+
+async def test_all_processes_hear_all_messages_in_the_same_order(make_nats: MakeNats) -> None:
+    buses = [await make_nats() for _ in range(3)]
+    heard: list[list[int]] = [[], [], []]
+    for bus, into in zip(buses, heard, strict=True):
+        bus.subscribe("guild.1", lambda note, into=into: into.append(note.number))  # type: ignore[misc]
+    await settled(*buses)
+    for number in range(300):
+        buses[number % 3].publish("guild.1", Note(number))
+        if number % 50 == 0:
+            await asyncio.sleep(0)
+    await settled(*buses)
+    assert sorted(heard[0]) == list(range(300))
+    assert heard[0] == heard[1] == heard[2]
+    for start in range(3):
+        mine = [number for number in heard[0] if number % 3 == start]
+        assert mine == sorted(mine)
+
+
+async def test_many_callbacks_of_a_subject_are_one_subscription_at_nats(make_nats: MakeNats) -> None:
+    bus = await make_nats()
+    at_rest = len(bus._client._subs)
+    subscriptions = [bus.subscribe("guild.1", lambda note: None) for _ in range(10)]
+    await bus.flush()
+    assert len(bus._client._subs) == at_rest + 1
+    for subscription in subscriptions:
+        subscription.cancel()
+    await bus.flush()
+    assert len(bus._client._subs) == at_rest
+
+
+async def test_platforms_that_share_a_nats_do_not_hear_each_other(make_nats: MakeNats) -> None:
+    one, other = await make_nats(prefix="one"), await make_nats(prefix="other")
+    heard: list[int] = []
+    other.subscribe("guild.1", lambda note: heard.append(note.number))
+    await settled(one, other)
+    one.publish("guild.1", Note(1))
+    await settled(one, other)
+    assert heard == []
+
+
+async def test_a_nats_that_cannot_be_reached_is_told_without_the_password() -> None:
+    bus = NatsBus("nats://me:hunter2hunter2@127.0.0.1:1", Note, connect_timeout_ms=100)
+    with pytest.raises(BusError, match=r"cannot reach NATS at nats://me") as caught:
+        await bus.start()
+    assert "hunter2" not in str(caught.value)
+    assert not bus.healthy
+    await bus.close()
+
+
+async def test_a_restart_of_nats_loses_nothing_of_the_own_messages_and_is_told_as_a_gap(
+    nats_server: Callable[[], NatsServer], make_nats: MakeNats
+) -> None:
+    server = nats_server()
+    bus = await make_nats(server.url)
+    heard: list[int] = []
+    gap = asyncio.Event()
+    bus.subscribe("guild.1", lambda note: heard.append(note.number))
+    bus.on_gap(gap.set)
+    bus.publish("guild.1", Note(1))
+    await bus.flush()
+
+    server.stop()
+    while bus.healthy:
+        await asyncio.sleep(0.005)
+    bus.publish("guild.1", Note(2))
+    bus.subscribe("guild.2", lambda note: heard.append(note.number))
+    bus.publish("guild.2", Note(3))
+    assert not gap.is_set()
+    server.start()
+
+    async with asyncio.timeout(20):
+        await gap.wait()
+        await bus.flush()
+    assert heard == [1, 2, 3]
+    assert bus.healthy
+
+
+class Cutter:
+    """A proxy before NATS that cuts the connection whenever so many bytes went through it, answers to them not included."""
+
+    def __init__(self, url: str, cuts: list[int] | None = None) -> None:
+        self._port = urlsplit(url).port
+        self._cuts = cuts or []
+        self._own_port = 0
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> str:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._own_port)
+        self._own_port = self._server.sockets[0].getsockname()[1]
+        return f"nats://127.0.0.1:{self._own_port}"
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        upstream_reader, upstream_writer = await asyncio.open_connection("127.0.0.1", self._port)
+        answers = asyncio.create_task(self._copy(upstream_reader, writer))
+        left = self._cuts.pop(0) if self._cuts else None
+        with suppress(OSError, asyncio.CancelledError):
+            while data := await reader.read(64 * 1024):
+                if left is not None and len(data) >= left:
+                    # NATS gets these bytes, the publisher never learns that it did.
+                    answers.cancel()
+                    upstream_writer.write(data[:left])
+                    await upstream_writer.drain()
+                    break
+                left = left and left - len(data)
+                upstream_writer.write(data)
+                await upstream_writer.drain()
+        answers.cancel()
+        upstream_writer.close()
+        writer.transport.abort()
+
+    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await reader.read(64 * 1024):
+                writer.write(data)
+                await writer.drain()
+
+    async def stop(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def test_what_does_not_fit_the_outbox_is_counted_and_told_to_every_process(
+    make_nats: MakeNats, nats_url: str
+) -> None:
+    cutter = Cutter(nats_url)
+    bus = await make_nats(await cutter.start(), max_pending_bytes=1000)
+    other = await make_nats()
+    told = asyncio.Event()
+    heard: list[int] = []
+    other.on_gap(told.set)
+    other.subscribe("guild.1", lambda note: heard.append(note.number))
+    await other.flush()
+    await cutter.stop()
+    while bus.healthy:
+        await asyncio.sleep(0.005)
+    for number in range(50):
+        bus.publish("guild.1", Note(number, b"x" * 100))
+    assert bus.metrics.bus_dropped._value.get() > 40
+    assert not told.is_set()
+
+    await cutter.start()
+    async with asyncio.timeout(20):
+        await told.wait()
+        await bus.flush()
+    assert bus.healthy
+    assert heard == list(range(len(heard)))
+    assert 1 <= len(heard) < 10
+    await bus.close()
+    await cutter.stop()
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_cut_connections_under_load_neither_lose_nor_double_nor_reorder(
+    make_nats: MakeNats, nats_url: str, seed: int
+) -> None:
+    chance = random.Random(seed)
+    cutter = Cutter(nats_url, [chance.randrange(1000, 100_000) for _ in range(12)])
+    publisher = await make_nats(await cutter.start())
+    listener = await make_nats()
+    heard: list[int] = []
+    for subject in range(3):
+        listener.subscribe(f"guild.{subject}", lambda note: heard.append(note.number))
+    await listener.flush()
+    for number in range(3000):
+        publisher.publish(f"guild.{number % 3}", Note(number, b"x" * chance.randrange(500)))
+        if chance.random() < 0.02:
+            await asyncio.sleep(0.001)
+    async with asyncio.timeout(30):
+        await publisher.flush()
+        await listener.flush()
+    assert publisher._client.stats["reconnects"] >= 5
+    assert heard == list(range(3000))
+    await publisher.close()
+    await cutter.stop()

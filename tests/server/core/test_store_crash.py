@@ -1,0 +1,95 @@
+"""kill -9 in the middle of writing: what was acknowledged is there, and nothing is there by half."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from hubbub.server.core.postgres import PostgresDatabase
+from hubbub.server.core.sqlite import SqliteDatabase
+from hubbub.server.core.store import Database, Tx
+
+ACKNOWLEDGED_BEFORE_KILL = 400
+CALLERS = 16
+
+pytestmark = pytest.mark.crash
+
+
+def open_database(target: str) -> Database:
+    return PostgresDatabase(target) if target.startswith("postgresql:") else SqliteDatabase(Path(target))
+
+
+def write_pair(tx: Tx, number: int) -> None:
+    """Two rows that belong together, a job, and an event's number."""
+    tx.run("INSERT INTO meta (name, value) VALUES (?, ?)", f"left-{number}", str(tx.stamp))
+    tx.enqueue("pair", number)
+    tx.run("INSERT INTO meta (name, value) VALUES (?, ?)", f"right-{number}", str(tx.stamp))
+
+
+async def write_until_killed(target: str) -> None:
+    """The victim: writes from many callers, and tells each acknowledged number."""
+    db = open_database(target)
+    await db.start()
+
+    async def caller(first: int) -> None:
+        number = first
+        while True:
+            await db.write(partial(write_pair, number=number))
+            os.write(1, b"%d\n" % number)
+            number += CALLERS
+
+    await asyncio.gather(*(caller(first) for first in range(CALLERS)))
+
+
+def kill_under_load(target: str) -> set[int]:
+    """Run the victim, kill it once it has acknowledged enough, and return what it acknowledged."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    victim = subprocess.Popen([sys.executable, __file__, target], stdout=subprocess.PIPE, env=environment)
+    assert victim.stdout is not None
+    told = b""
+    while told.count(b"\n") < ACKNOWLEDGED_BEFORE_KILL:
+        part = os.read(victim.stdout.fileno(), 65536)
+        assert part, "the victim ended by itself"
+        told += part
+    victim.send_signal(signal.SIGKILL)
+    told += victim.stdout.read()
+    assert victim.wait() == -signal.SIGKILL
+    victim.stdout.close()
+    return {int(line) for line in told.split(b"\n")[:-1]}
+
+
+async def check_after(target: str, acknowledged: set[int]) -> None:
+    db = open_database(target)
+    await db.start()
+    rows = await db.read(lambda tx: tx.all("SELECT name, value FROM meta WHERE name LIKE '%-%'"))
+    job_numbers = await db.read(lambda tx: {int(row[0]) for row in tx.all("SELECT payload FROM jobs")})
+    stamp = await db.write(lambda tx: tx.stamp)
+    await db.close()
+    left = {int(name[5:]): value for name, value in rows if name.startswith("left-")}
+    right = {int(name[6:]): value for name, value in rows if name.startswith("right-")}
+
+    assert len(acknowledged) >= ACKNOWLEDGED_BEFORE_KILL
+    assert acknowledged <= set(left)
+    assert left == right
+    assert job_numbers == set(left)
+    assert stamp > max(map(int, left.values()))
+
+
+async def test_sqlite_keeps_every_acknowledged_write(tmp_path: Path) -> None:
+    target = str(tmp_path / "hubbub.db")
+    acknowledged = kill_under_load(target)
+    await check_after(target, acknowledged)
+
+
+async def test_postgres_keeps_every_acknowledged_write(postgres_database: str) -> None:
+    acknowledged = kill_under_load(postgres_database)
+    await check_after(postgres_database, acknowledged)
+
+
+if __name__ == "__main__":
+    asyncio.run(write_until_killed(sys.argv[1]))

@@ -1,0 +1,152 @@
+"""A door over real parts: a store in memory, real tokens, a clock that stands still, and sockets."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from hubbub.protocol.ids import UserId
+from hubbub.server.core import auth
+from hubbub.server.core.auth import Authenticator
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import Config, HttpConfig
+from hubbub.server.core.dispatch import Table
+from hubbub.server.core.files import Files
+from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.presences import Presences
+from hubbub.server.core.rate_limits import RateLimits
+from hubbub.server.core.slices import Slice
+from hubbub.server.core.snowflakes import SnowflakeFactory
+from hubbub.server.core.sqlite import SqliteDatabase
+from hubbub.server.transports.http.door import HttpDoor
+from tests.server.transports.http import toys
+
+NOW_MS = 1_780_000_000_000
+
+
+class Answered:
+    """An answer, read whole."""
+
+    def __init__(self, status: int, headers: Any, content: bytes) -> None:
+        self.status = status
+        self.headers = headers
+        self.content = content
+
+    @property
+    def json(self) -> Any:
+        return aiohttp.helpers.json.loads(self.content)
+
+
+class Doorway:
+    """A running door, with a caller of every kind."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.clock = ControlledClock(NOW_MS, running=False)
+        self.ids = SnowflakeFactory(self.clock)
+        self.config = Config(http=HttpConfig(**settings))
+        self.db = SqliteDatabase(None)
+        self.files = Files("memory://")
+        self.metrics = Metrics()
+        self.executor = ThreadPoolExecutor(1)
+        self.rate_limits = RateLimits(
+            self.clock.now_ms, global_calls=0, invalid_calls=self.config.http.invalid_requests
+        )
+        self.door = HttpDoor(
+            table=Table([Slice(name="toys", modules=(toys,))]),
+            db=self.db,
+            clock=self.clock,
+            ids=self.ids,
+            config=self.config,
+            presences=Presences(),
+            authenticator=Authenticator(self.db, self.clock),
+            rate_limits=self.rate_limits,
+            files=self.files,
+            metrics=self.metrics,
+            executor=self.executor,
+            routes=[web.get("/healthz", self._healthy)],
+        )
+        self.tokens: dict[str, str] = {}
+        self.base = ""
+
+    async def _healthy(self, request: web.Request) -> web.Response:
+        return web.Response(text="ok")
+
+    async def start(self) -> None:
+        await self.db.start()
+        callers = {
+            "bot": ("bot", frozenset[str]()),
+            "user": ("user", frozenset[str]()),
+            "bearer": ("bearer", frozenset(("email",))),
+            "poor": ("bearer", frozenset(("guilds",))),
+        }
+        for number, (name, (kind, scopes)) in enumerate(callers.items(), 1):
+            text = await self.db.write(
+                lambda tx, kind=kind, scopes=scopes, number=number: auth.issue(
+                    tx, kind=kind, user_id=UserId(number), now=NOW_MS, ids=self.ids, scopes=scopes
+                )
+            )
+            self.tokens[name] = {"bot": "Bot ", "user": "", "bearer": "Bearer "}[kind] + text
+        self.runner = self.door.runner(access_log=None)
+        await self.runner.setup()
+        site = web.TCPSite(self.runner, "127.0.0.1", 0)
+        await site.start()
+        self.port = self.runner.addresses[0][1]
+        self.base = f"http://127.0.0.1:{self.port}"
+        self.session = aiohttp.ClientSession()
+
+    async def close(self) -> None:
+        await self.session.close()
+        await self.runner.cleanup()
+        await self.db.close()
+        self.executor.shutdown()
+
+    async def ask(
+        self, method: str, path: str, *, caller: str | None = "bot", headers: dict[str, str] | None = None, **more: Any
+    ) -> Answered:
+        """One request; paths are taken under /api/v10 unless they say otherwise."""
+        url = aiohttp.client.URL(self.base + (path if path.startswith("/api") else f"/api/v10{path}"), encoded=True)
+        sent = dict(headers or {})
+        if caller:
+            sent.setdefault("Authorization", self.tokens[caller])
+        async with self.session.request(method, url, headers=sent, **more) as response:
+            return Answered(response.status, response.headers, await response.read())
+
+    async def post_json(self, path: str, body: bytes, **more: Any) -> Answered:
+        """A body exactly as given."""
+        headers = {"Content-Type": "application/json", **more.pop("headers", {})}
+        return await self.ask("POST", path, data=body, headers=headers, **more)
+
+    async def raw(self, data: bytes) -> bytes:
+        """Bytes on a socket, and all that comes back."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        writer.write(data)
+        answer = await reader.read()
+        writer.close()
+        return answer
+
+
+@pytest.fixture
+async def doorway() -> AsyncIterator[Doorway]:
+    made = Doorway()
+    await made.start()
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def make_doorway() -> AsyncIterator[Callable[..., Any]]:
+    made: list[Doorway] = []
+
+    async def make(**settings: Any) -> Doorway:
+        doorway = Doorway(**settings)
+        made.append(doorway)
+        await doorway.start()
+        return doorway
+
+    yield make
+    for doorway in made:
+        await doorway.close()

@@ -1,0 +1,287 @@
+"""A small slice with one operation of every kind, for the tests of the door."""
+
+from datetime import datetime
+from enum import IntEnum
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ChannelId, GuildId, MessageId, RoleId, Snowflake, UserId, WebhookId
+from hubbub.protocol.operation import Auth, Operation, RateLimit, Uploads
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Answer, handles
+from hubbub.server.core.work import Work
+
+BIG = RateLimit(1000, 1.0)
+
+
+class Color(IntEnum):
+    """A few numbers."""
+
+    RED = 1
+    BLUE = 2
+
+
+class Field(Struct, kw_only=True):
+    """The innermost part of a toy."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=8)]
+    value: Annotated[str, Meta(max_length=8)] = ""
+
+
+class Embed(Struct, kw_only=True):
+    """A part of a toy."""
+
+    title: Annotated[str, Meta(max_length=8)] | UnsetType = UNSET
+    fields: Annotated[list[Field], Meta(max_length=2)] = []
+    timestamp: datetime | None = None
+
+
+class Button(Struct, tag_field="type", tag=2, kw_only=True):
+    """One kind of component."""
+
+    label: str
+
+
+class Row(Struct, tag_field="type", tag=1, kw_only=True):
+    """Another, which holds more of them."""
+
+    components: "list[Row | Button]"
+
+
+class Toy(Struct, kw_only=True):
+    """A body with every kind of field."""
+
+    content: Annotated[str, Meta(max_length=10)]
+    tts: bool = False
+    color: Color | None = None
+    ratio: Annotated[float, Meta(ge=0, le=1)] | UnsetType = UNSET
+    position: Annotated[int, Meta(ge=0, le=100)] | UnsetType = UNSET
+    size: int = 0
+    channel_id: ChannelId | None = None
+    allow: Permissions | UnsetType = UNSET
+    roles: list[RoleId] = []
+    embeds: list[Embed] = []
+    components: list[Row | Button] = []
+    labels: dict[str, int] = {}
+    code: Annotated[str, Meta(pattern="^[a-z]+$")] | UnsetType = UNSET
+    anything: Any = None
+    until: datetime | None = None
+
+
+class Search(Struct, kw_only=True):
+    """Query parameters of every kind."""
+
+    limit: Annotated[int, Meta(ge=1, le=100)] = 50
+    before: MessageId | UnsetType = UNSET
+    exact: bool = False
+    color: Color | UnsetType = UNSET
+    author: list[UserId] = []
+    roles: Annotated[list[RoleId], Meta(extra={"comma": True})] = []
+    since: datetime | UnsetType = UNSET
+    text: str = ""
+
+
+class Grant(Struct, kw_only=True):
+    """A form body."""
+
+    grant_type: str
+    code: str | UnsetType = UNSET
+
+
+class Echo(Struct, kw_only=True):
+    """What came in."""
+
+    seen: Any = None
+    reason: str | None = None
+    files: list[dict[str, Any]] = []
+    user_id: UserId | None = None
+    version: int = 10
+
+
+EMPTY = Operation("GET", "/empty", result=Echo, auth=Auth.ANYONE, limit=None)
+MAKE_TOY = Operation("POST", "/channels/{channel_id}/toys", body=Toy, result=Echo, limit=BIG, uploads=Uploads(most=2))
+MAKE_MANY = Operation("PUT", "/toys", body=list[Toy], result=Echo, limit=BIG)
+SEARCH_TOYS = Operation("GET", "/channels/{channel_id}/toys", query=Search, result=Echo, limit=BIG)
+GET_ME = Operation("GET", "/users/@me", result=Echo, limit=BIG)
+GET_USER = Operation("GET", "/users/{user_id}", result=Echo, limit=BIG)
+DELETE_USER = Operation("DELETE", "/users/{user_id}", limit=BIG)
+LIMITED = Operation("GET", "/guilds/{guild_id}/limited", result=Echo, limit=RateLimit(2, 5.0))
+CODED = Operation(
+    "GET", "/guilds/{guild_id}/coded", result=Echo, limit=RateLimit(0, 5.0, code=errors.CHANNEL_WRITE_RATE_LIMIT)
+)
+GUARDED = Operation("PATCH", "/guilds/{guild_id}/guarded", needs=Permissions.MANAGE_GUILD, limit=BIG)
+TAKE_CODE = Operation("POST", "/token", body=Grant, result=Echo, form=True, auth=Auth.NONE, limit=None)
+EXECUTE = Operation(
+    "POST", "/webhooks/{webhook_id}/{webhook_token}", result=Echo, auth=Auth.NONE, limit=RateLimit(2, 5.0)
+)
+BOTS_ONLY = Operation("GET", "/bots", result=Echo, auth=Auth.BOT, limit=BIG)
+USERS_ONLY = Operation("GET", "/people", result=Echo, auth=Auth.USER, limit=BIG)
+SCOPED = Operation("GET", "/scoped", result=Echo, auth=Auth.BOT | Auth.BEARER, scopes=("identify", "email"), limit=BIG)
+REACT = Operation("PUT", "/messages/{message_id}/reactions/{emoji}", result=Echo, limit=BIG)
+BREAK = Operation("GET", "/break", result=Echo, limit=BIG)
+STATUS = Operation("POST", "/created", result=Echo, limit=BIG)
+GONE = Operation("POST", "/gone", limit=BIG)
+PICTURE = Operation("GET", "/picture.png", result=bytes, media_type="image/png", auth=Auth.ANYONE, limit=None)
+WAITING = Operation("POST", "/waiting", result=Echo, limit=BIG)
+OPTIONAL = Operation("POST", "/optional", body=Search, optional_body=True, result=Echo, limit=BIG)
+FAIL_UPLOAD = Operation("POST", "/upload-and-fail", body=Toy, uploads=Uploads(), limit=BIG)
+READ_UPLOAD = Operation(
+    "POST", "/read-upload", uploads=Uploads(field="table", most=1, keep=False), result=Echo, limit=BIG
+)
+SLOW = Operation("GET", "/slow", result=Echo, limit=BIG)
+WRITING_GET = Operation("GET", "/writing", result=Echo, limit=BIG)
+
+
+def _echo(call: Call, seen: Any = None) -> Echo:
+    return Echo(
+        seen=seen,
+        reason=call.reason,
+        files=[
+            {
+                "field": file.field,
+                "index": file.index,
+                "filename": file.filename,
+                "type": file.content_type,
+                "size": file.size,
+                "key": file.key,
+            }
+            for file in call.files
+        ],
+        user_id=None if call.find_actor is None else call.find_actor.user_id,
+        version=call.api_version,
+    )
+
+
+@handles(EMPTY)
+def empty(call: Call) -> Echo:
+    return Echo()
+
+
+@handles(MAKE_TOY)
+def make_toy(call: Call, channel_id: ChannelId, body: Toy) -> Echo:
+    return _echo(call, body)
+
+
+@handles(MAKE_MANY)
+def make_many(call: Call, body: list[Toy]) -> Echo:
+    return _echo(call, len(body))
+
+
+@handles(SEARCH_TOYS)
+def search_toys(call: Call, query: Search, channel_id: ChannelId) -> Echo:
+    return _echo(call, query)
+
+
+@handles(GET_ME)
+def get_me(call: Call) -> Echo:
+    return _echo(call, "me")
+
+
+@handles(GET_USER)
+def get_user(call: Call, user_id: UserId) -> Echo:
+    return _echo(call, user_id)
+
+
+@handles(DELETE_USER)
+def delete_user(call: Call, user_id: UserId) -> None:
+    return None
+
+
+@handles(LIMITED)
+def limited(call: Call, guild_id: GuildId) -> Echo:
+    return _echo(call)
+
+
+@handles(CODED)
+def coded(call: Call, guild_id: GuildId) -> Echo:
+    return _echo(call)
+
+
+@handles(GUARDED)
+def guarded(call: Call, guild_id: GuildId) -> None:
+    return None
+
+
+@handles(TAKE_CODE)
+def take_code(call: Call, body: Grant) -> Echo:
+    return _echo(call, body)
+
+
+@handles(EXECUTE)
+def execute(call: Call, webhook_id: WebhookId, webhook_token: str) -> Echo:
+    return _echo(call, webhook_token)
+
+
+@handles(BOTS_ONLY)
+def bots_only(call: Call) -> Echo:
+    return _echo(call)
+
+
+@handles(USERS_ONLY)
+def users_only(call: Call) -> Echo:
+    return _echo(call)
+
+
+@handles(SCOPED)
+def scoped(call: Call) -> Echo:
+    return _echo(call)
+
+
+@handles(REACT)
+def react(call: Call, message_id: Snowflake, emoji: str) -> Echo:
+    return _echo(call, emoji)
+
+
+@handles(BREAK)
+def break_down(call: Call) -> Echo:
+    raise KeyError("a mistake of ours")
+
+
+@handles(STATUS)
+def created(call: Call) -> Answer:
+    return Answer(201, _echo(call), {"X-Toy": "yes"})
+
+
+@handles(GONE)
+def gone(call: Call) -> None:
+    return None
+
+
+@handles(PICTURE)
+def picture(call: Call) -> bytes:
+    return b"\x89PNG"
+
+
+@handles(WAITING)
+async def waiting(work: Work) -> Echo:
+    heavy = await work.heavy(sum, [1, 2, 3])
+    return await work.read(lambda call: _echo(call, heavy))
+
+
+@handles(OPTIONAL)
+def optional(call: Call, body: Search) -> Echo:
+    return _echo(call, body.limit)
+
+
+@handles(FAIL_UPLOAD)
+def fail_upload(call: Call, body: Toy) -> None:
+    raise errors.INVALID_FILE()
+
+
+@handles(READ_UPLOAD)
+def read_upload(call: Call) -> Echo:
+    return _echo(call, [file.data.decode() for file in call.files])
+
+
+@handles(SLOW)
+def slow(call: Call) -> Echo:
+    raise errors.SLOWMODE_RATE_LIMIT(retry_after=1.2)
+
+
+@handles(WRITING_GET, writes=True)
+def writing_get(call: Call) -> Echo:
+    call.tx.run("CREATE TABLE IF NOT EXISTS toys (id BIGINT)")
+    return _echo(call, call.tx.run("INSERT INTO toys (id) VALUES (1)"))
