@@ -163,8 +163,8 @@ class Session:
         self._task = asyncio.create_task(self._read())
         self.ready = await self.next("READY")
         if self.intents & Intents.GUILDS or not self.actor.bot:
-            for guild in self.ready["guilds"]:
-                created = await self.next("GUILD_CREATE", lambda d, guild=guild: d["id"] == guild["id"])
+            for _ in self.ready["guilds"]:
+                created = await self.next("GUILD_CREATE")
                 self.guilds[created["id"]] = created
         self._position = len(self.seen)
 

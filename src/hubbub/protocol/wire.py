@@ -57,8 +57,8 @@ def convert(value: Any, kind: type[T], *, strict: bool = True) -> T:
 
 def timestamp(ms: int) -> Timestamp:
     """Unix milliseconds in the wire's form, e.g. 2026-01-02T03:04:05.678000+00:00."""
-    moment = datetime.fromtimestamp(ms // 1000, UTC)
-    return Timestamp(f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}000+00:00")
+    # isoformat is many times faster than strftime, and every message needs one.
+    return Timestamp(f"{datetime.fromtimestamp(ms // 1000, UTC).isoformat()[:19]}.{ms % 1000:03d}000+00:00")
 
 
 def milliseconds(moment: datetime) -> int:

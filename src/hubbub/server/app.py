@@ -35,7 +35,24 @@ from hubbub.server.core.store import Database, Tx
 from hubbub.server.resources import (
     accounts,
     applications,
+    attachments,
+    audit_log,
+    bans,
+    channels,
+    direct_messages,
+    gateway_info,
+    guild_state,
+    guilds,
+    invites,
+    members,
+    messages,
+    pins,
+    reactions,
+    roles,
+    threads,
+    typing,
     users,
+    voice_states,
 )
 from hubbub.server.transports.gateway import Gateway
 from hubbub.server.transports.http import HttpDoor
@@ -46,6 +63,22 @@ SLICES: tuple[Slice, ...] = (
     users.SLICE,
     applications.SLICE,
     accounts.SLICE,
+    gateway_info.SLICE,
+    guilds.SLICE,
+    roles.SLICE,
+    members.SLICE,
+    bans.SLICE,
+    channels.SLICE,
+    audit_log.SLICE,
+    invites.SLICE,
+    voice_states.SLICE,
+    messages.SLICE,
+    attachments.SLICE,
+    threads.SLICE,
+    reactions.SLICE,
+    pins.SLICE,
+    typing.SLICE,
+    direct_messages.SLICE,
 )
 
 HEAVY_THREADS = 2
@@ -99,6 +132,9 @@ class App:
         await self.database.start()
         await self.bus.start()
         self.bus.subscribe("nodes", self.auth.hear)
+        if self.config.nats_url is None:
+            # Alone, so nobody is connected yet: what a killed process left behind is over.
+            await self.database.write(lambda tx: voice_states.reset(self.make_call(tx)))
         routes: list[web.RouteDef] = [
             web.get("/healthz", self._healthz),
             web.get("/readyz", self._readyz),
@@ -219,15 +255,15 @@ class Source:
 
     def guild_state(self, tx: Tx, guild_id: int) -> GuildState | None:
         """The guild, or None when it is gone."""
-        raise NotImplementedError
+        return guild_state.state(tx, guild_id)
 
-    def member_states(self, tx: Tx, guild_id: int, members: Iterable[int]) -> dict[int, MemberState]:
+    def member_states(self, tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, MemberState]:
         """The named users' membership."""
-        raise NotImplementedError
+        return guild_state.member_states(tx, guild_id, users)
 
     def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
         """The guilds a user is in."""
-        raise NotImplementedError
+        return guild_state.guild_ids(tx, user_id)
 
 
 def _clock(config: Config) -> Clock:

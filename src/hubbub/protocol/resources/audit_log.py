@@ -20,6 +20,11 @@ REASON_MAX = 512
 """Longer reasons are cut (http.md 1.4)."""
 
 
+def oldest_entry(now_ms: int) -> AuditLogEntryId:
+    """The smallest id that the log still tells at a moment."""
+    return AuditLogEntryId.at(now_ms - AUDIT_LOG_DAYS * 24 * 3_600_000)
+
+
 class AuditLogChange(Struct, kw_only=True):
     """One changed field; an absent value stands for null."""
 

@@ -375,10 +375,8 @@ CHANNEL_DELETE = Event("CHANNEL_DELETE", AnyChannel, intents=Intents.GUILDS, dm_
 THREAD_CREATE = Event("THREAD_CREATE", ThreadCreated, intents=Intents.GUILDS)
 THREAD_UPDATE = Event("THREAD_UPDATE", Thread, intents=Intents.GUILDS)
 THREAD_DELETE = Event("THREAD_DELETE", ThreadDeleted, intents=Intents.GUILDS)
-# gateway.md 5: GUILDS for the reader's own joining and leaving, GUILD_MEMBERS for that of others.
-THREAD_MEMBERS_UPDATE = Event(
-    "THREAD_MEMBERS_UPDATE", ThreadMembersUpdate, intents=Intents.GUILDS | Intents.GUILD_MEMBERS
-)
+# gateway.md 5: GUILD_MEMBERS for the joining and leaving of others; the reader's own is told without it.
+THREAD_MEMBERS_UPDATE = Event("THREAD_MEMBERS_UPDATE", ThreadMembersUpdate, intents=Intents.GUILD_MEMBERS)
 
 GET_CHANNEL = Operation(
     "GET",

@@ -13,6 +13,7 @@ from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.protocol.resources.users import User
 
 GROUP_RECIPIENTS_MAX: Final = 10
+"""In one group, whoever asks included."""
 GROUPS_MAX: Final = 10
 """Active groups of one application or user."""
 
@@ -54,7 +55,6 @@ CREATE_DM = Operation(
     result=PrivateChannel,
     raises=(
         errors.UNKNOWN_USER,
-        errors.CANNOT_MESSAGE_USER,
         errors.INVALID_RECIPIENTS,
         errors.INVALID_OAUTH2_ACCESS_TOKEN,
         errors.MISSING_OAUTH2_SCOPE,
@@ -101,5 +101,5 @@ DELETE_GROUP_DM_USER = Operation(
         errors.MISSING_PERMISSIONS,
         errors.WRONG_CHANNEL_TYPE,
     ),
-    emits=(CHANNEL_RECIPIENT_REMOVE, channels.CHANNEL_DELETE, messages.MESSAGE_CREATE),
+    emits=(CHANNEL_RECIPIENT_REMOVE, channels.CHANNEL_DELETE, channels.CHANNEL_UPDATE, messages.MESSAGE_CREATE),
 )

@@ -18,6 +18,9 @@ PINS_MAX: Final = 250
 OLD_ROUTE_PINS_MAX: Final = 50
 """How many the old route shows."""
 
+# What people said, or an app said for them: 0 default, 19 reply, 20 and 23 command responses.
+PINNABLE_TYPES: Final = frozenset({0, 19, 20, 23})
+
 
 class PinnedMessage(Struct, kw_only=True):
     """A message and when it was pinned."""
@@ -57,16 +60,15 @@ _LIST_REFUSALS: Final = (
     errors.UNKNOWN_CHANNEL,
     errors.MISSING_ACCESS,
     errors.MISSING_PERMISSIONS,
-    errors.CANNOT_SEND_IN_CHANNEL,
 )
 _WRITE_REFUSALS: Final = (
     errors.UNKNOWN_CHANNEL,
     errors.UNKNOWN_MESSAGE,
     errors.MISSING_ACCESS,
     errors.MISSING_PERMISSIONS,
-    errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE,
-    errors.PIN_IN_OTHER_CHANNEL,
+    errors.TWO_FACTOR_REQUIRED,
     errors.THREAD_ARCHIVED,
+    errors.THREAD_LOCKED,
 )
 # PIN_MESSAGES, or before 2026-02-23 MANAGE_MESSAGES (dated-changes.md, permission_splits), is a rule of the slice.
 _CREATE_NEEDS: Final = Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY
@@ -86,7 +88,7 @@ CREATE_PIN = Operation(
     "PUT",
     "/channels/{channel_id}/messages/pins/{message_id}",
     needs=_CREATE_NEEDS,
-    raises=(*_WRITE_REFUSALS, errors.MAX_PINS),
+    raises=(*_WRITE_REFUSALS, errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE, errors.MAX_PINS),
     emits=_CREATE_EMITS,
 )
 
@@ -110,7 +112,7 @@ DEPRECATED_CREATE_PIN = Operation(
     "PUT",
     "/channels/{channel_id}/pins/{message_id}",
     needs=_CREATE_NEEDS,
-    raises=(*_WRITE_REFUSALS, errors.MAX_PINS),
+    raises=(*_WRITE_REFUSALS, errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE, errors.MAX_PINS),
     emits=_CREATE_EMITS,
 )
 

@@ -149,11 +149,12 @@ DELETE_MY_MESSAGE_REACTION = Operation(
     limit=REACTION_LIMIT,
 )
 
+# MANAGE_MESSAGES, for these three, is a rule of the slice: in a conversation the refusal is 50003 instead of 50013.
 DELETE_USER_MESSAGE_REACTION = Operation(
     "DELETE",
     "/channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/{user_id}",
-    needs=Permissions.VIEW_CHANNEL | Permissions.MANAGE_MESSAGES,
-    raises=(*_REFUSALS, errors.CANNOT_EXECUTE_ON_DM),
+    needs=Permissions.VIEW_CHANNEL,
+    raises=(*_REFUSALS, errors.CANNOT_EXECUTE_ON_DM, errors.TWO_FACTOR_REQUIRED),
     emits=(MESSAGE_REACTION_REMOVE,),
     limit=REACTION_LIMIT,
 )
@@ -161,8 +162,8 @@ DELETE_USER_MESSAGE_REACTION = Operation(
 DELETE_ALL_MESSAGE_REACTIONS = Operation(
     "DELETE",
     "/channels/{channel_id}/messages/{message_id}/reactions",
-    needs=Permissions.VIEW_CHANNEL | Permissions.MANAGE_MESSAGES,
-    raises=(*_REFUSALS, errors.CANNOT_EXECUTE_ON_DM),
+    needs=Permissions.VIEW_CHANNEL,
+    raises=(*_REFUSALS, errors.CANNOT_EXECUTE_ON_DM, errors.TWO_FACTOR_REQUIRED),
     emits=(MESSAGE_REACTION_REMOVE_ALL,),
     limit=REACTION_LIMIT,
 )
@@ -170,8 +171,8 @@ DELETE_ALL_MESSAGE_REACTIONS = Operation(
 DELETE_ALL_MESSAGE_REACTIONS_BY_EMOJI = Operation(
     "DELETE",
     "/channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}",
-    needs=Permissions.VIEW_CHANNEL | Permissions.MANAGE_MESSAGES,
-    raises=(*_REFUSALS, errors.CANNOT_EXECUTE_ON_DM),
+    needs=Permissions.VIEW_CHANNEL,
+    raises=(*_REFUSALS, errors.CANNOT_EXECUTE_ON_DM, errors.TWO_FACTOR_REQUIRED),
     emits=(MESSAGE_REACTION_REMOVE_EMOJI,),
     limit=REACTION_LIMIT,
 )

@@ -33,7 +33,7 @@ TYPING_START = Event(
     dm_intents=Intents.DIRECT_MESSAGE_TYPING,
 )
 
-# Threads take SEND_MESSAGES_IN_THREADS instead of SEND_MESSAGES: a rule of the slice.
+# Whoever may not send a message here may not type one: the rule, and its refusals, are those of messages.
 TRIGGER_TYPING_INDICATOR = Operation(
     "POST",
     "/channels/{channel_id}/typing",
@@ -43,6 +43,11 @@ TRIGGER_TYPING_INDICATOR = Operation(
         errors.MISSING_ACCESS,
         errors.MISSING_PERMISSIONS,
         errors.CANNOT_SEND_IN_CHANNEL,
+        errors.CANNOT_SEND_IN_FORUM,
+        errors.THREAD_LOCKED,
+        errors.VERIFICATION_LEVEL_TOO_HIGH,
+        errors.CANNOT_MESSAGE_USER,
+        errors.NO_MUTUAL_GUILDS,
     ),
     emits=(TYPING_START,),
 )

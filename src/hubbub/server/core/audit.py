@@ -37,7 +37,8 @@ def record(
         reason=call.reason or UNSET,
     )
     call.tx.run(
-        "INSERT INTO audit_log (guild_id, id, user_id, target_id, action_type, changes, options, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO audit_log (guild_id, id, user_id, target_id, action_type, changes, options, reason) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         guild_id,
         entry.id,
         entry.user_id,
@@ -46,6 +47,14 @@ def record(
         None if entry.changes is UNSET else wire.encode(entry.changes).decode(),
         None if entry.options is UNSET else wire.encode(entry.options).decode(),
         call.reason,
+    )
+    # Spec, http.md 3.5: the log is kept for 45 days. Each entry takes two that are older with it, so that it shrinks as it grows.
+    call.tx.run(
+        "DELETE FROM audit_log WHERE guild_id = ? AND id IN "
+        "(SELECT id FROM audit_log WHERE guild_id = ? AND id < ? ORDER BY id LIMIT 2)",
+        guild_id,
+        guild_id,
+        audit_log.oldest_entry(call.now),
     )
     call.tx.emit(
         audit_log.GUILD_AUDIT_LOG_ENTRY_CREATE, entry, Audience.guild(guild_id, permission=Permissions.VIEW_AUDIT_LOG)

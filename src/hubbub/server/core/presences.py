@@ -52,6 +52,10 @@ class Presences:
     def __len__(self) -> int:
         return len(self._by_user)
 
+    def connected(self, user_id: int, *, besides: str = "") -> bool:
+        """Whether a user has any session, seen or not, besides this one."""
+        return any(session_id != besides for session_id in self._by_session.get(user_id, ()))
+
     def sessions(self, node: str = HERE) -> list[SessionPresence]:
         """What the sessions of a node say."""
         return [said for sessions in self._by_session.values() for said in sessions.values() if said.node == node]

@@ -65,8 +65,8 @@ class Slice:
     """What to do, in the same transaction, when a lower floor tells a fact of this type (`call.tell`)."""
     ready: ReadyPart | None = None
     guild: GuildPart | None = None
-    session_ended: Callable[[Call, str], None] | None = None
-    """Called in a write when a gateway session can no longer be resumed, with its id: a voice state ends with it."""
+    session_ended: Callable[[Call, int, str], None] | None = None
+    """Called in a write, with user and session id, when a gateway session is gone for good: a voice state ends with it."""
 
     def handlers(self) -> Iterator[tuple[Operation[Any, Any], Callable[..., Any]]]:
         """Every operation this slice handles, with its function."""

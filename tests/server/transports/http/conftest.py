@@ -1,6 +1,7 @@
 """A door over real parts: a store in memory, real tokens, a clock that stands still, and sockets."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
+from yarl import URL
 
 from hubbub.protocol.ids import UserId
 from hubbub.server.core import auth
@@ -38,7 +40,7 @@ class Answered:
 
     @property
     def json(self) -> Any:
-        return aiohttp.helpers.json.loads(self.content)
+        return json.loads(self.content)
 
 
 class Doorway:
@@ -108,7 +110,7 @@ class Doorway:
         self, method: str, path: str, *, caller: str | None = "bot", headers: dict[str, str] | None = None, **more: Any
     ) -> Answered:
         """One request; paths are taken under /api/v10 unless they say otherwise."""
-        url = aiohttp.client.URL(self.base + (path if path.startswith("/api") else f"/api/v10{path}"), encoded=True)
+        url = URL(self.base + (path if path.startswith("/api") else f"/api/v10{path}"), encoded=True)
         sent = dict(headers or {})
         if caller:
             sent.setdefault("Authorization", self.tokens[caller])
@@ -120,11 +122,11 @@ class Doorway:
         headers = {"Content-Type": "application/json", **more.pop("headers", {})}
         return await self.ask("POST", path, data=body, headers=headers, **more)
 
-    async def raw(self, data: bytes) -> bytes:
-        """Bytes on a socket, and all that comes back."""
+    async def raw(self, data: bytes, *, until: bytes | None = None) -> bytes:
+        """Bytes on a socket, and all that comes back (up to a mark)."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         writer.write(data)
-        answer = await reader.read()
+        answer = await (reader.read() if until is None else reader.readuntil(until))
         writer.close()
         return answer
 

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hubbub.protocol import errors
+from hubbub.protocol.ids import AttachmentId
 from hubbub.server.core.rate_limits import Mode
 from tests.server.transports.http.conftest import NOW_MS, Answered, Doorway
 
@@ -79,7 +80,7 @@ async def test_me_is_never_read_as_an_id(doorway: Doorway) -> None:
     assert (await doorway.ask("GET", "/users/%40me")).json["seen"] == "me"
 
 
-@pytest.mark.parametrize("bad", ["x", "-1", "1.5", "99999999999999999999", "%00", "%F0%9F%94%A5", "١", "1%202"])
+@pytest.mark.parametrize("bad", ["x", "-1", "1.5", "99999999999999999999", "%F0%9F%94%A5", "%D9%A1", "1%202"])
 async def test_a_bad_snowflake_in_the_path_is_named(doorway: Doorway, bad: str) -> None:
     error = inner(await doorway.ask("GET", f"/users/{bad}"), "user_id")
     assert error["code"] == "NUMBER_TYPE_COERCE"
@@ -253,7 +254,8 @@ async def test_a_body_that_never_ends_is_let_go(make_doorway: Callable[..., Awai
     token = doorway.tokens["bot"]
     answer = await doorway.raw(
         f"POST /api/v10{TOYS} HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\nContent-Type: application/json\r\n"
-        "Content-Length: 100\r\nConnection: close\r\n\r\n{".encode()
+        "Content-Length: 100\r\nConnection: close\r\n\r\n{".encode(),
+        until=b"}",
     )
     assert answer.startswith(b"HTTP/1.1 400")
     assert b'"code":0' in answer
@@ -510,9 +512,9 @@ async def test_flat_fields_may_come_beside_files(doorway: Doorway) -> None:
 
 
 async def test_files_of_a_failed_operation_are_taken_back(doorway: Doorway) -> None:
-    before = doorway.ids.new(errors_id := __import__("hubbub.protocol.ids", fromlist=["AttachmentId"]).AttachmentId)
+    before = doorway.ids.new(AttachmentId)
     answer = await doorway.ask("POST", "/upload-and-fail", data=upload(("files[0]", "a.png", b"x")))
-    after = doorway.ids.new(errors_id)
+    after = doorway.ids.new(AttachmentId)
     assert (answer.status, answer.json["code"]) == (400, 50046)
     for number in range(before, after + 1):
         assert not await doorway.files.exists(f"attachments/{number}")
@@ -557,7 +559,7 @@ def well_formed(answer: Answered) -> bool:
     """Not a mistake of ours, and in the platform's form."""
     if answer.status >= 500:
         return False
-    if answer.status >= 400:
+    if answer.status >= 400 and answer.content:
         body = answer.json
         return isinstance(body["message"], str) and (answer.status == 429 or isinstance(body["code"], int))
     return True

@@ -3,7 +3,8 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.accounts import routes
 from hubbub.server.resources.accounts.actions import create, set_password
+from hubbub.server.resources.accounts.passwords import hash_lightly, hash_password
 
 SLICE = Slice(name="accounts", modules=(routes,))
 
-__all__ = ["SLICE", "create", "set_password"]
+__all__ = ["SLICE", "create", "hash_lightly", "hash_password", "set_password"]

@@ -1,6 +1,21 @@
 """Channels of guilds, and the rows and views that threads and private channels share with them."""
 
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources import guilds, roles
+from hubbub.server.resources.channels import routes
+from hubbub.server.resources.channels.actions import (
+    change_group,
+    close,
+    create,
+    delete,
+    forget_guild,
+    forget_role,
+    private_for,
+)
 from hubbub.server.resources.channels.facts import ChannelsDeleted
+from hubbub.server.resources.channels.routes import delete_guild_channel, update_guild_channel
+from hubbub.server.resources.channels.rules import require_rename
+from hubbub.server.resources.channels.store import COLUMNS as CHANNEL_COLUMNS
 from hubbub.server.resources.channels.store import (
     ChannelRow,
     OverwriteRow,
@@ -15,24 +30,40 @@ from hubbub.server.resources.channels.store import (
     update,
 )
 from hubbub.server.resources.channels.views import (
+    FORUMS,
     any_channel,
     channel,
     created_thread,
     hidden,
     partial,
     private,
+    tags,
     thread,
     thread_member,
 )
 
+SLICE = Slice(
+    name="channels",
+    modules=(routes,),
+    hears={roles.RoleDeleted: forget_role, guilds.GuildDeleted: forget_guild},
+)
+
 __all__ = [
+    "CHANNEL_COLUMNS",
+    "FORUMS",
+    "SLICE",
     "ChannelRow",
     "ChannelsDeleted",
     "OverwriteRow",
     "ThreadMemberRow",
     "any_channel",
+    "change_group",
     "channel",
+    "close",
+    "create",
     "created_thread",
+    "delete",
+    "delete_guild_channel",
     "find",
     "find_many",
     "hidden",
@@ -42,8 +73,12 @@ __all__ = [
     "overwrites_of_guild",
     "partial",
     "private",
+    "private_for",
+    "require_rename",
     "set_last_pin",
+    "tags",
     "thread",
     "thread_member",
     "update",
+    "update_guild_channel",
 ]

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from msgspec import UNSET
+
 from hubbub.protocol import errors
 from hubbub.protocol.enums import AuditLogAction, ChannelType
 from hubbub.protocol.errors import FormErrors
@@ -12,7 +14,7 @@ from hubbub.protocol.resources import channels as wire
 from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
-from hubbub.server.resources import roles, users
+from hubbub.server.resources import guilds, roles, users
 from hubbub.server.resources.channels import rules, store, views
 from hubbub.server.resources.channels.facts import ChannelsDeleted
 from hubbub.server.resources.channels.store import ChannelRow, GuildTraits, OverwriteRow
@@ -172,10 +174,13 @@ def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> w
     orphans = store.list_children(call.tx, row.id) if row.type == ChannelType.GUILD_CATEGORY else []
     call.tell(ChannelsDeleted(guild_id=guild_id, channel_ids=(row.id,)))
     store.delete(call.tx, row.id)
-    store.forget_in_guild(call.tx, guild_id, row.id)
+    had_place = store.forget_in_guild(call.tx, guild_id, row.id)
     changes = audit.differences(shown, None, (*AUDITED, "permission_overwrites"))
     audit.record(call, guild_id, AuditLogAction.CHANNEL_DELETE, target_id=row.id, changes=changes)
     publish(call, wire.CHANNEL_DELETE, row, shown)
+    guild = guilds.find(call.tx, guild_id) if had_place else None
+    if guild is not None:
+        guilds.announce(call, guilds.guild(guild, roles.list_of_guild(call.tx, guild_id)))
     theirs = store.overwrites_of_many(call.tx, [orphan.id for orphan in orphans])
     for orphan in orphans:
         freed = orphan._replace(parent_id=None)
@@ -184,13 +189,35 @@ def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> w
     return shown
 
 
-def close(call: Call, row: ChannelRow) -> wire.AnyChannel:
-    """Close a direct message channel for the caller; it opens again with the next message."""
-    others = [user_id for user_id in store.recipients_of(call.tx, row.id) if user_id != call.user_id]
+def private_for(call: Call, row: ChannelRow, user_id: int) -> wire.PrivateChannel:
+    """A private channel as one of the people in it sees it: with the others."""
+    others = [each for each in store.recipients_of(call.tx, row.id) if each != user_id]
+    found = users.find_many(call.tx, others)
+    return views.private(row, [users.user(found[each]) for each in others if each in found])
+
+
+def close(call: Call, row: ChannelRow) -> wire.PrivateChannel:
+    """Close a private channel for the caller; it opens again with the next message."""
     store.hide_for(call.tx, row.id, call.user_id)
-    shown = views.private(row, [users.user(each) for each in users.find_many(call.tx, others).values()])
+    shown = private_for(call, row, call.user_id)
     call.tx.emit(wire.CHANNEL_DELETE, shown, Audience.of_users(call.user_id))
     return shown
+
+
+def change_group(call: Call, before: ChannelRow, body: wire.UpdateChannel) -> ChannelRow:
+    """Give a group another name or picture; each in it is told, with the others."""
+    if before.type != ChannelType.GROUP_DM:
+        raise errors.CANNOT_EXECUTE_ON_DM()
+    after = before
+    if body.name is not UNSET:
+        after = after._replace(name=(body.name or "").strip() or None)
+    if body.icon is not UNSET:
+        after = after._replace(icon=body.icon.hash if body.icon else None)
+    if after != before:
+        store.update(call.tx, before, after)
+        for user_id in store.recipients_of(call.tx, after.id):
+            call.tx.emit(wire.CHANNEL_UPDATE, private_for(call, after, user_id), Audience.of_users(user_id))
+    return after
 
 
 def forget_role(call: Call, fact: roles.RoleDeleted) -> None:
@@ -205,9 +232,9 @@ def forget_role(call: Call, fact: roles.RoleDeleted) -> None:
         publish(call, wire.CHANNEL_UPDATE, row, views.channel(row, left.get(row.id, [])))
 
 
-def forget_guild(call: Call, guild_id: int) -> None:
-    """A guild is gone, and its channels and threads with it."""
-    channel_ids = store.ids_of_guild(call.tx, guild_id)
+def forget_guild(call: Call, fact: guilds.GuildDeleted) -> None:
+    """A guild is going, and its channels and threads with it."""
+    channel_ids = store.ids_of_guild(call.tx, fact.guild_id)
     if channel_ids:
-        call.tell(ChannelsDeleted(guild_id=guild_id, channel_ids=tuple(channel_ids)))
-    store.delete_of_guild(call.tx, guild_id)
+        call.tell(ChannelsDeleted(guild_id=fact.guild_id, channel_ids=tuple(channel_ids)))
+    store.delete_of_guild(call.tx, fact.guild_id)

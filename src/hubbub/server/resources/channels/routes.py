@@ -12,7 +12,6 @@ from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.resources import users
 from hubbub.server.resources.channels import actions, rules, store, views
 from hubbub.server.resources.channels.store import ChannelRow, GuildTraits, OverwriteRow
 
@@ -25,9 +24,7 @@ def get_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
         mine = store.thread_member(call.tx, row.id, call.user_id)
         return views.thread(row, member=UNSET if mine is None else views.thread_member(mine))
     if row.guild_id is None:
-        others = [user_id for user_id in store.recipients_of(call.tx, row.id) if user_id != call.user_id]
-        found = users.find_many(call.tx, others)
-        return views.private(row, [users.user(found[user_id]) for user_id in others if user_id in found])
+        return actions.private_for(call, row, call.user_id)
     return views.channel(row, store.overwrites_of(call.tx, row.id))
 
 
@@ -113,6 +110,8 @@ def bulk_update_guild_channels(call: Call, guild_id: GuildId, body: list[wire.Ch
         row = rows.get(entry.id)
         if row is None:
             raise errors.UNKNOWN_CHANNEL()
+        if any(before.id == row.id for before, _, _ in planned):
+            form.add((index, "id"), *errors.duplicate())
         after = row
         if isinstance(entry.position, int):
             after = after._replace(position=entry.position)

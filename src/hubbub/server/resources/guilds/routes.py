@@ -61,7 +61,7 @@ def get_guild(call: Call, guild_id: GuildId, query: wire.GetGuild) -> wire.Guild
     """A guild one is in."""
     access.guild(call, guild_id)
     row = _get(call, guild_id)
-    present = _present(call, [guild_id])[guild_id] if query.with_counts else None
+    present = _present(call, [row])[guild_id] if query.with_counts else None
     return views.guild(row, roles.list_of_guild(call.tx, guild_id), present)
 
 
@@ -71,7 +71,7 @@ def get_guild_preview(call: Call, guild_id: GuildId) -> wire.GuildPreview:
     row = _get(call, guild_id)
     if GuildFeature.DISCOVERABLE not in row.feature_names and not store.is_member(call.tx, guild_id, call.user_id):
         raise errors.UNKNOWN_GUILD()
-    return views.preview(row, _present(call, [guild_id])[guild_id])
+    return views.preview(row, _present(call, [row])[guild_id])
 
 
 @handles(wire.UPDATE_GUILD)
@@ -114,7 +114,7 @@ def list_my_guilds(call: Call, query: wire.ListMyGuilds) -> list[wire.MyGuild]:
         limit=query.limit,
     )
     permissions = roles.permissions_of(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
-    present = _present(call, [row.id for row in rows]) if query.with_counts else {}
+    present = _present(call, rows) if query.with_counts else {}
     return [views.my_guild(row, call.user_id, permissions[row.id], present.get(row.id)) for row in rows]
 
 
@@ -136,9 +136,9 @@ def _get(call: Call, guild_id: GuildId) -> GuildRow:
     return row
 
 
-def _present(call: Call, guild_ids: list[int] | list[GuildId]) -> dict[int, int]:
+def _present(call: Call, rows: list[GuildRow]) -> dict[int, int]:
     """How many members of each guild are online."""
-    return store.count_present(call.tx, guild_ids, [presence.user_id for presence in call.presences])
+    return store.count_present(call.tx, rows, {presence.user_id for presence in call.presences})
 
 
 def _numbers(body: wire.CreateGuild | wire.UpdateGuild) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Rows of guilds, and what is written with a new one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from hubbub.protocol import wire
@@ -125,16 +125,22 @@ def member_ids(tx: Tx, guild_id: int) -> list[int]:
     return [user_id for (user_id,) in tx.all("SELECT user_id FROM members WHERE guild_id = ?", guild_id)]
 
 
-def count_present(tx: Tx, guild_ids: Sequence[int], user_ids: Iterable[int]) -> dict[int, int]:
-    """How many of these users are in each of these guilds."""
-    found = dict.fromkeys(guild_ids, 0)
-    users = list(user_ids)
-    for start in range(0, len(users) if found else 0, 500):
+def count_present(tx: Tx, guilds: Sequence[GuildRow], present: Collection[int]) -> dict[int, int]:
+    """How many of these users are in each of these guilds; the smaller side is gone through."""
+    found = {guild.id: 0 for guild in guilds}
+    wanted = list(found)
+    if sum(guild.member_count for guild in guilds) < len(present):
+        sql = f"SELECT guild_id, user_id FROM members WHERE guild_id IN ({places(wanted)})"
+        for guild_id, user_id in tx.all(sql, *wanted) if wanted else ():
+            found[guild_id] += user_id in present
+        return found
+    users = list(present)
+    for start in range(0, len(users) if wanted else 0, 500):
         some = users[start : start + 500]
         for guild_id, count in tx.all(
-            f"SELECT guild_id, COUNT(*) FROM members WHERE guild_id IN ({places(guild_ids)}) "
+            f"SELECT guild_id, COUNT(*) FROM members WHERE guild_id IN ({places(wanted)}) "
             f"AND user_id IN ({places(some)}) GROUP BY guild_id",
-            *guild_ids,
+            *wanted,
             *some,
         ):
             found[guild_id] += count

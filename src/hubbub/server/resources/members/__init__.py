@@ -1,9 +1,16 @@
 """Members: users in a guild, with their nick, roles and standing there."""
 
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.guilds import MemberLeft
+from hubbub.server.resources.members import actions, commands, routes, views
+from hubbub.server.resources.members.actions import add, give_roles, remove, remove_many
 from hubbub.server.resources.members.facts import MemberAdded, MemberRemoved, VoiceModerated, VoiceMoveRequested
+from hubbub.server.resources.members.rules import require_can_join
 from hubbub.server.resources.members.store import (
     MemberRow,
     Membership,
+    add_roles,
     find,
     find_many,
     find_roles,
@@ -20,14 +27,31 @@ from hubbub.server.resources.members.views import (
     partial_member,
     presence_in_guild,
 )
+from hubbub.server.resources.users import UserChanged
+
+
+def _left(call: Call, fact: MemberLeft) -> None:
+    remove(call, fact.guild_id, fact.user_id)
+
+
+SLICE = Slice(
+    name="members",
+    modules=(routes, commands),
+    hears={UserChanged: actions.user_changed, MemberLeft: _left},
+    guild=views.snapshot,
+    session_ended=actions.session_ended,
+)
 
 __all__ = [
+    "SLICE",
     "MemberAdded",
     "MemberRemoved",
     "MemberRow",
     "Membership",
     "VoiceModerated",
     "VoiceMoveRequested",
+    "add",
+    "add_roles",
     "find",
     "find_many",
     "find_partial_views",
@@ -35,10 +59,14 @@ __all__ = [
     "find_row",
     "find_rows",
     "find_views",
+    "give_roles",
     "guild_member",
     "is_banned",
     "member",
     "partial_member",
     "presence_in_guild",
     "ranks",
+    "remove",
+    "remove_many",
+    "require_can_join",
 ]

@@ -115,6 +115,14 @@ def page(tx: Tx, guild_id: int, *, after: int = 0, limit: int) -> list[Membershi
     return _join(tx, guild_id, rows)
 
 
+def everybody(tx: Tx, guild_id: int) -> Iterator[Membership]:
+    """All members by ascending user id, read page by page."""
+    after = 0
+    while some := page(tx, guild_id, after=after, limit=1000):
+        yield from some
+        after = some[-1].row.user_id
+
+
 def everywhere(tx: Tx, user_id: int) -> Iterator[Membership]:
     """A user's membership of every guild they are in."""
     person = users.find(tx, user_id)
@@ -218,22 +226,14 @@ def is_banned(tx: Tx, guild_id: int, user_id: int) -> bool:
     return tx.value("SELECT 1 FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
 
 
-def guild_count(tx: Tx, user_id: int) -> int:
-    """How many guilds a user is in."""
-    count: int = tx.value("SELECT COUNT(*) FROM members WHERE user_id = ?", user_id)
-    return count
-
-
-def member_count(tx: Tx, guild_id: int) -> int:
-    """How many members a guild has."""
-    count: int | None = tx.value("SELECT member_count FROM guilds WHERE id = ?", guild_id)
-    return count or 0
-
-
-def has_feature(tx: Tx, guild_id: int, feature: str) -> bool:
-    """Whether a guild has a feature."""
-    features: str | None = tx.value("SELECT features FROM guilds WHERE id = ?", guild_id)
-    return features is not None and f'"{feature}"' in features
+def temporary_guilds(tx: Tx, user_id: int) -> list[int]:
+    """The guilds that a user came to for a while and where nobody gave them a role since."""
+    rows = tx.all(
+        "SELECT m.guild_id FROM members m WHERE m.user_id = ? AND m.temporary = 1 AND NOT EXISTS "
+        "(SELECT 1 FROM member_roles r WHERE r.guild_id = m.guild_id AND r.user_id = m.user_id) ORDER BY m.guild_id",
+        user_id,
+    )
+    return [row[0] for row in rows]
 
 
 def inactive(tx: Tx, guild_id: int, since_ms: int, included: Sequence[int]) -> list[int]:

@@ -17,7 +17,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.presences import Presence
 from hubbub.server.core.realtime import GuildView
 from hubbub.server.core.store import Tx
-from hubbub.server.resources import users
+from hubbub.server.resources import guilds, users
 from hubbub.server.resources.members import store
 from hubbub.server.resources.members.store import MemberRow, Membership
 
@@ -97,26 +97,31 @@ def find_partial_views(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[i
 
 
 def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
-    """What GUILD_CREATE tells one viewer of the guild's people (gateway.md 4.4)."""
-    found = [found for found in _told(call, view) if found.row.user_id != view.member.user_id]
+    """What GUILD_CREATE tells one viewer of the guild's people (gateway.md 4.4).
+
+    The size is read again: the gateway's own copy of the guild does not follow everyone who comes and goes."""
+    guild = guilds.find(call.tx, view.guild.id)
+    size = guild.member_count if guild is not None else view.guild.member_count
+    found = [found for found in _told(call, view, size) if found.row.user_id != view.member.user_id]
     own = store.find(call.tx, view.guild.id, view.member.user_id)
     people = [member(each) for each in ([own] if own is not None else []) + found]
     presences: list[presence.Presence] = []
     if view.intents & Intents.GUILD_PRESENCES:
         presences = presences_of(call, (each.user.id for each in people))
     return {
-        "large": view.guild.member_count > view.large_threshold,
+        "member_count": size,
+        "large": size > view.large_threshold,
         "members": people,
         "presences": presences,
     }
 
 
-def _told(call: Call, view: GuildView) -> list[Membership]:
+def _told(call: Call, view: GuildView, size: int) -> list[Membership]:
     """Whom GUILD_CREATE tells of; the viewer is told in any case."""
-    guild_id, size = view.guild.id, view.guild.member_count
+    guild_id = view.guild.id
     watches = bool(view.intents & Intents.GUILD_PRESENCES)
     if size <= view.large_threshold and (watches or view.intents & Intents.GUILD_MEMBERS):
-        return store.page(call.tx, guild_id, limit=view.large_threshold)
+        return store.page(call.tx, guild_id, limit=wire.MEMBERS_PAGE_MAX)
     if not watches or size > LARGE_GUILD:
         ids = store.in_voice(call.tx, guild_id)
     else:

@@ -12,7 +12,7 @@ import msgspec
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake, UserId
 from hubbub.protocol.resources.embeds import Embed
-from hubbub.protocol.resources.messages import MessageReference, SharedClientTheme
+from hubbub.protocol.resources.messages import SharedClientTheme
 from hubbub.protocol.resources.polls import Poll
 from hubbub.server.core.store import Tx, places
 from hubbub.server.resources import members, users
@@ -116,7 +116,9 @@ COLUMNS: Final = ", ".join(MessageRow._fields)
 _PLACES: Final = places(MessageRow._fields)
 _INSERT: Final = f"INSERT INTO messages ({COLUMNS}) VALUES ({_PLACES})"
 # Most messages are words and nothing else: the rest keeps its default.
-_INSERT_PLAIN: Final = "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, ?, ?, ?)"
+_INSERT_PLAIN: Final = (
+    "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, ?, ?, ?)"
+)
 _SELECT: Final = f"SELECT {COLUMNS} FROM messages WHERE channel_id = ?"
 
 _USER: Final = len(users.UserRow._fields)
@@ -280,7 +282,8 @@ def recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
     return [
         (row[0], row[1])
         for row in tx.all(
-            "SELECT r.user_id, u.bot FROM recipients r JOIN users u ON u.id = r.user_id WHERE r.channel_id = ?", channel_id
+            "SELECT r.user_id, u.bot FROM recipients r JOIN users u ON u.id = r.user_id WHERE r.channel_id = ?",
+            channel_id,
         )
     ]
 
@@ -315,7 +318,9 @@ def mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], everyone: 
     return {row[0] for row in rows if everyone or row[1]}
 
 
-def take_nonce(tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now: int, window_ms: int) -> int | None:
+def take_nonce(
+    tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now: int, window_ms: int
+) -> int | None:
     """Remember a nonce; the message that used it within the window, if one did."""
     tx.run("DELETE FROM message_nonces WHERE created_ms <= ?", now - window_ms)
     if tx.run(
@@ -377,7 +382,8 @@ def reactions(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, l
         some = message_ids[start : start + BATCH]
         rows = tx.all(
             "SELECT message_id, MAX(emoji_id), MAX(emoji_name), MAX(animated), SUM(1 - burst), SUM(burst), "
-            "MAX(CASE WHEN user_id = ? AND burst = 0 THEN 1 ELSE 0 END), MAX(CASE WHEN user_id = ? AND burst = 1 THEN 1 ELSE 0 END) "
+            "MAX(CASE WHEN user_id = ? AND burst = 0 THEN 1 ELSE 0 END), "
+            "MAX(CASE WHEN user_id = ? AND burst = 1 THEN 1 ELSE 0 END) "
             f"FROM reactions WHERE message_id IN ({places(some)}) GROUP BY message_id, emoji ORDER BY MIN(created_ms), emoji",
             viewer_id,
             viewer_id,

@@ -1,5 +1,8 @@
 """Users: people and bots."""
 
+from typing import Any
+
+from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.users import routes
 from hubbub.server.resources.users.facts import UserChanged
@@ -7,7 +10,14 @@ from hubbub.server.resources.users.rules import clean_name, require_username
 from hubbub.server.resources.users.store import UserRow, find, find_many, find_person, insert
 from hubbub.server.resources.users.views import my_user, user
 
-SLICE = Slice(name="users", modules=(routes,))
+
+
+def _ready(call: Call) -> dict[str, Any]:
+    row = find(call.tx, call.user_id)
+    return {"user": my_user(row, call.actor)} if row is not None else {}
+
+
+SLICE = Slice(name="users", modules=(routes,), ready=_ready)
 
 __all__ = [
     "SLICE",

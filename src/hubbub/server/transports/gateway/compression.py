@@ -51,7 +51,7 @@ ZSTD_OPENING: Final = b"\x28\xb5\x2f\xfd\x00" + bytes(((_WINDOW_LOG - 10) << 3,)
 # zstd sequences may name one of the last three match distances instead of a new one, and blocks made without history
 # believe that these are 1, 4 and 8, as at the start of a frame. Two tiny blocks make that true again: they produce 17
 # spaces by matches at distance 8, then 4, then 1. Spaces between JSON tokens mean nothing.
-_ZSTD_DISTANCES: Final = bytes.fromhex("44 00 00 41 20 01 54 08 03 00 0b" "3c 00 00 00 02 54 00 02 00 1c")
+_ZSTD_DISTANCES: Final = bytes.fromhex("44 00 00 41 20 01 54 08 03 00 0b3c 00 00 00 02 54 00 02 00 1c")
 
 
 def _stored(data: bytes) -> bytes:

@@ -12,7 +12,7 @@ from hubbub.protocol import wire
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.resources.gateway import COMMANDS_SECONDS, Hello, Identify, Resume
 from hubbub.server.core.bus import Bus
-from hubbub.server.core.call import Actor
+from hubbub.server.core.call import Actor, Listeners
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.dispatches import Dispatch
@@ -21,7 +21,7 @@ from hubbub.server.core.presences import Presences
 from hubbub.server.core.realtime import Source
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
-from hubbub.server.core.store import Database, StoreUnavailable
+from hubbub.server.core.store import Database
 from hubbub.server.transports.gateway import identify as identifying
 from hubbub.server.transports.gateway.commands import Commands
 from hubbub.server.transports.gateway.compression import Compression, has_zstd
@@ -70,18 +70,27 @@ class Gateway:
         source: Source,
         slices: Sequence[Slice],
         authenticate: Callable[[str], Awaitable[Actor | None]],
+        listeners: Listeners | None = None,
     ) -> None:
         self._config = config
         self._metrics = metrics
         self._authenticate = authenticate
         """Takes a bare token."""
         self._world = World(
-            db=db, clock=clock, config=config, ids=ids, presences=presences, source=source, slices=slices
+            db=db,
+            clock=clock,
+            config=config,
+            ids=ids,
+            presences=presences,
+            source=source,
+            slices=slices,
+            listeners=listeners,
         )
         self.sessions = Sessions(self._world, bus, metrics, presences)
         self.starts = SessionStarts(config, clock)
-        self._commands = Commands(self._world, self.sessions)
+        self._commands = Commands(self._world, self.sessions, metrics)
         self._connections: set[Connection] = set()
+        self._left = asyncio.Event()
         self._draining = False
         self._sweeper: asyncio.Task[None] | None = None
         self._limited = config.rate_limits == "real"
@@ -97,12 +106,13 @@ class Gateway:
         self._draining = True
         for connection in list(self._connections):
             connection.say(GatewayOpcode.RECONNECT)
-        loop = asyncio.get_running_loop()
-        until = loop.time() + min(DRAIN_S, self._config.gateway.drain_ms / 1000)
-        while self._connections and loop.time() < until:
-            await asyncio.sleep(0.02)
-        for connection in list(self._connections):
-            connection.close(CloseCode.UNKNOWN_ERROR, "Reconnect")
+        try:
+            async with asyncio.timeout(min(DRAIN_S, self._config.gateway.drain_ms / 1000)):
+                while self._connections:
+                    self._left.clear()
+                    await self._left.wait()
+        except TimeoutError:
+            await self._close_all()
 
     async def close(self) -> None:
         """End every connection and session."""
@@ -110,11 +120,14 @@ class Gateway:
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None
+        await self._close_all()
+        await self.sessions.close()
+
+    async def _close_all(self) -> None:
         connections = list(self._connections)
         for connection in connections:
             connection.close(CloseCode.UNKNOWN_ERROR, "Reconnect")
         await asyncio.gather(*(c.closing for c in connections if c.closing is not None), return_exceptions=True)
-        await self.sessions.close()
 
     async def handle(self, request: web.Request) -> web.WebSocketResponse:
         """One socket, from its first frame to its last."""
@@ -144,6 +157,7 @@ class Gateway:
             connection.close(CloseCode.UNKNOWN_ERROR, "Unknown error")
         finally:
             self._connections.discard(connection)
+            self._left.set()
             self.sessions.detach(connection, code)
         if connection.closing is not None:
             self._metrics.gateway_closes(str(connection.code)).inc()
@@ -287,6 +301,3 @@ def _decode(data: str | bytes | msgspec.Raw, kind: Any) -> Any:
         return wire.decoder(kind).decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise Closing(CloseCode.DECODE_ERROR, "Error while decoding payload") from error
-
-
-__all__ = ["Gateway", "StoreUnavailable"]

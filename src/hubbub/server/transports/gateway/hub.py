@@ -80,9 +80,13 @@ class Hub:
 
     # Coming and going
 
-    def admit(self, seat: Seat) -> "asyncio.Future[None]":
-        """Let a session in: GUILD_CREATE and all events after it; done when that is sent."""
+    def expect(self, seat: Seat) -> None:
+        """Keep events for a session that is about to come in."""
         self._arriving.append(seat)
+
+    def admit(self, seat: Seat) -> "asyncio.Future[None]":
+        """Let an expected session in: GUILD_CREATE and all events after it; done when that is sent."""
+        seat.admitted = True
         if self._loading is None:
             self._loading = asyncio.get_running_loop().create_task(self._load())
         return seat.opened
@@ -90,11 +94,11 @@ class Hub:
     async def _load(self) -> None:
         """Read what arriving sessions need, many at once, and queue their entry."""
         try:
-            while waiting := [seat for seat in self._arriving if seat.arrival is None and not seat.gone][:ARRIVALS_MOST]:
+            while waiting := [seat for seat in self._arriving if seat.admitted and not seat.read][:ARRIVALS_MOST]:
                 sessions = [(seat.session, seat.joins) for seat in waiting]
                 arrivals = await self._insist(partial(self._world.arrivals, self.guild_id, sessions))
                 for seat, arrival in zip(waiting, arrivals, strict=True):
-                    seat.arrival = arrival
+                    seat.arrival, seat.read = arrival, True
                     if arrival is None:
                         # Not a member any more; a GUILD_DELETE for the user says so.
                         self.leave(seat)
@@ -317,9 +321,7 @@ class Hub:
         self._deliveries(dispatch.event).inc(count)
         self._delivered_bytes.inc(count * packet.size)
 
-    def _recipients(
-        self, channel_id: int | None, permission: int, intents: int
-    ) -> tuple[list[Session], list[Session]]:
+    def _recipients(self, channel_id: int | None, permission: int, intents: int) -> tuple[list[Session], list[Session]]:
         key = (channel_id, permission, intents)
         found = self._lists.get(key)
         if found is None:

@@ -42,7 +42,8 @@ class SessionStarts:
     def __init__(self, config: Config, clock: Clock) -> None:
         self._total = config.gateway.session_starts
         self._concurrency = config.gateway.max_concurrency
-        self._limited = config.rate_limits == "real"
+        self.limited = config.rate_limits == "real"
+        """Whether anybody is refused."""
         self._clock = clock
         self._days: dict[int, tuple[int, int]] = {}
         """Bot to the day's beginning and the starts since."""
@@ -51,7 +52,7 @@ class SessionStarts:
 
     def take(self, user_id: int, shard: int, now: float) -> bool:
         """Count a start; False when it has to wait. Only starts that succeed are counted."""
-        if not self._limited:
+        if not self.limited:
             return True
         began, used = self._day(user_id)
         if used >= self._total:

@@ -45,6 +45,7 @@ HELLO: Final = "_PRESENCE_HELLO"
 ALIVE: Final = "_PRESENCE_ALIVE"
 BYE: Final = "_PRESENCE_BYE"
 
+STATUSES: Final = frozenset(Status)
 ACTIVITIES_MOST: Final = 10
 STREAMS: Final = ("twitch.tv", "www.twitch.tv", "youtube.com", "www.youtube.com", "m.youtube.com", "youtu.be")
 
@@ -61,7 +62,9 @@ class _Word(msgspec.Struct, kw_only=True, omit_defaults=True):
 class PresenceFeed:
     """Takes presences from sessions and spreads them."""
 
-    def __init__(self, bus: Bus[Dispatch], world: World, presences: Presences, local: Callable[[Dispatch], None]) -> None:
+    def __init__(
+        self, bus: Bus[Dispatch], world: World, presences: Presences, local: Callable[[Dispatch], None]
+    ) -> None:
         self._bus = bus
         self._world = world
         self._presences = presences
@@ -90,7 +93,7 @@ class PresenceFeed:
 
     def put(self, actor: Actor, session_id: str, device: str, wish: SetPresence) -> None:
         """A session's new presence; one with an unknown status is ignored (gateway.md 8)."""
-        if wish.status not in Status:
+        if wish.status not in STATUSES:
             return
         user_id = int(actor.user_id)
         activities = shown_activities(wish.shown, bot=actor.is_bot, now_ms=self._world.clock.now_ms())
@@ -146,9 +149,7 @@ class PresenceFeed:
         self._heard[word.node] = asyncio.get_running_loop().time()
         if dispatch.event == SAID:
             for one in word.said:
-                self._presences.put(
-                    one.user_id, one.session_id, one.device, one.status, one.activities, node=word.node
-                )
+                self._presences.put(one.user_id, one.session_id, one.device, one.status, one.activities, node=word.node)
         elif dispatch.event == ENDED:
             self._presences.drop(word.user_id, word.session_id)
 

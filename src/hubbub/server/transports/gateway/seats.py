@@ -1,6 +1,7 @@
 """Places of sessions in a guild."""
 
 import asyncio
+from typing import Final
 
 from hubbub.server.core.dispatches import Dispatch
 from hubbub.server.core.realtime import MemberState
@@ -9,16 +10,49 @@ from hubbub.server.transports.gateway.session import Session
 from hubbub.server.transports.gateway.standing import Standing
 from hubbub.server.transports.gateway.world import Arrival
 
+MOMENTS: Final = (
+    "APPLICATION_COMMAND_",
+    "AUTO_MODERATION_",
+    "GUILD_AUDIT_LOG_",
+    "GUILD_BAN_",
+    "GUILD_INTEGRATIONS_",
+    "GUILD_JOIN_REQUEST_",
+    "INTEGRATION_",
+    "INTERACTION_",
+    "INVITE_",
+    "MESSAGE_",
+    "TYPING_",
+    "VOICE_CHANNEL_EFFECT_",
+    "WEBHOOKS_",
+)
+"""How events begin that tell what happened, of which GUILD_CREATE holds nothing: they are owed from READY on."""
+
 
 class Seat:
     """A session's place in a guild."""
 
-    __slots__ = ("arrival", "backlog", "gone", "joins", "opened", "opened_at", "session", "snapshot", "standing", "visible")
+    __slots__ = (
+        "admitted",
+        "arrival",
+        "backlog",
+        "gone",
+        "joins",
+        "opened",
+        "opened_at",
+        "read",
+        "session",
+        "snapshot",
+        "standing",
+        "visible",
+    )
 
     def __init__(self, session: Session, *, joins: bool) -> None:
         self.session = session
         self.joins = joins
         """Whether the user just joined the guild, rather than the session just began."""
+        self.admitted = False
+        """Whether the bus certainly brings the guild's events, so that GUILD_CREATE may be read."""
+        self.read = False
         self.arrival: Arrival | None = None
         self.backlog: list[Dispatch] | None = []
         """Events that came while GUILD_CREATE was being made; None afterwards."""
@@ -33,8 +67,10 @@ class Seat:
         self.gone = False
 
     def missed(self, dispatch: Dispatch) -> bool:
-        """Whether an event happened after GUILD_CREATE was read."""
-        return self.snapshot is None or not dispatch.stamp or not self.snapshot.covers(dispatch.stamp)
+        """Whether the session has yet to be told of an event: GUILD_CREATE does not have it."""
+        if self.snapshot is None or not dispatch.stamp or not self.snapshot.covers(dispatch.stamp):
+            return True
+        return dispatch.event.startswith(MOMENTS) and self.session.missed(dispatch)
 
 
 class SeatedMember:

@@ -24,7 +24,9 @@ class Session:
     __slots__ = (
         "acknowledged",
         "actor",
+        "began_at",
         "connection",
+        "device",
         "early",
         "ended",
         "expiry",
@@ -52,8 +54,10 @@ class Session:
         large_threshold: int,
         obfuscates: bool,
         version: int,
+        device: str,
         replay: Replay,
         presences: Window,
+        now: float,
     ) -> None:
         self.id = secrets.token_hex(16)
         self.actor = actor
@@ -65,6 +69,9 @@ class Session:
         """Whether channels it may not see are hidden from it even before changes.CHANNEL_OBFUSCATION."""
         self.sees_content = not actor.is_bot or bool(intents & Intents.MESSAGE_CONTENT)
         self.version = version
+        self.device = device
+        self.began_at = now
+        """By the event loop's time."""
         self.replay = replay
         self.presences = presences
         self.connection: Connection | None = None

@@ -62,4 +62,3 @@ class Standings:
         if standing is None:
             standing = self._known[key] = Standing(self._guild, member, timed_out)
         return standing
-

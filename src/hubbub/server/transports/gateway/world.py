@@ -12,7 +12,7 @@ from hubbub.protocol import changes, wire
 from hubbub.protocol.ids import ChannelId, GuildId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.resources.gateway import Ready
-from hubbub.server.core.call import Actor, Call
+from hubbub.server.core.call import Call, Listeners
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.presences import Presences
@@ -79,6 +79,7 @@ class World:
         presences: Presences,
         source: Source,
         slices: Sequence[Slice],
+        listeners: Listeners | None,
     ) -> None:
         self.clock = clock
         self.config = config
@@ -87,18 +88,22 @@ class World:
         self.db = db
         self._ids = ids
         self._presences = presences
+        self._listeners = listeners
         self._threads = [part.guild for part in slices if part.name == THREADS and part.guild is not None]
 
-    def call(self, tx: Tx, actor: Actor, version: int = 10) -> Call:
+    def call(self, tx: Tx, session: Session) -> Call:
         """A call on behalf of a session."""
         return Call(
             tx,
-            actor=actor,
+            actor=session.actor,
             now=self.clock.now_ms(),
             ids=self._ids,
             config=self.config,
             presences=self._presences,
-            api_version=version,
+            api_version=session.version,
+            session_id=session.id,
+            intents=session.intents,
+            listeners=self._listeners,
         )
 
     def obfuscates(self, session: Session) -> bool:
@@ -115,7 +120,7 @@ class World:
         """READY, the session's guilds in its shard, and the moment of both; `make` gives the keys that the door knows."""
 
         def work(tx: Tx) -> tuple[bytes, list[int], Snapshot]:
-            call = self.call(tx, session.actor, session.version)
+            call = self.call(tx, session)
             guilds = [guild for guild in self.source.guild_ids(tx, session.user_id) if session.in_shard(guild)]
             parts = _READY | make(guilds)
             for part in self.slices:
@@ -145,7 +150,7 @@ class World:
                 standing = standings.of(member, self.clock.now_ms())
                 body = None
                 if wants_guilds(session):
-                    call = self.call(tx, session.actor, session.version)
+                    call = self.call(tx, session)
                     body = builder.body(call, session, member, standing, joins=joins, hides=self.obfuscates(session))
                 found.append(
                     Arrival(state=state, snapshot=snapshot, member=member, visible=standing.visible, body=body)
@@ -180,7 +185,7 @@ class World:
     def _thread_list(
         self, tx: Tx, state: GuildState, session: Session, member: MemberState, standing: Standing, gained: list[int]
     ) -> bytes:
-        call = self.call(tx, session.actor, session.version)
+        call = self.call(tx, session)
         view = view_of(state, session, member, standing, visible=frozenset(gained))
         threads: list[Any] = []
         for part in self._threads:

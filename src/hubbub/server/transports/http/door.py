@@ -10,13 +10,14 @@ import itertools
 import logging
 import re
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from types import NoneType
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
 from aiohttp import http_exceptions, web
+from yarl import URL
 
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
@@ -49,6 +50,9 @@ REASON_MAX: Final = 512
 MAX_PARAMETERS: Final = 1000
 UPLOADS_AT_ONCE: Final = 4
 """So many times the largest upload may be in memory, over all requests."""
+
+LINGERING_S: Final = 3.0
+"""How long the rest of a refused body is read and thrown away, so that its sender gets to see the answer."""
 
 _VERSION: Final = re.compile(r"v([0-9]{1,9})", re.ASCII)
 _HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9 ,_-]{1,1024}", re.ASCII)
@@ -105,14 +109,14 @@ class HttpDoor:
         """The door's operations and the routes it was given beside them, as one aiohttp application."""
         # The door bounds every body itself.
         app = web.Application(client_max_size=0)
-        app.router.add_route("*", "/api", self.handle)
-        app.router.add_route("*", "/api/{tail:.*}", self.handle)
+        app.router.register_resource(_Subtree("/api", self.handle))
         app.add_routes(self._routes)
-        app.router.add_route("*", "/{tail:.*}", self._nothing_here)
+        app.router.register_resource(_Subtree("/", self._nothing_here))
         return app
 
     def runner(self, **options: Any) -> web.AppRunner:
         """What serves the application, so that even a request that is not HTTP gets the platform's body."""
+        options.setdefault("lingering_time", LINGERING_S)
         return _Runner(self.application(), **options)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -371,6 +375,43 @@ class HttpDoor:
 
     async def _nothing_here(self, request: web.Request) -> web.StreamResponse:
         return answers.plain_error(404)
+
+
+class _Subtree(web.AbstractResource):
+    """Everything below a path, for one handler; aiohttp's own routing would match a pattern for each request."""
+
+    def __init__(self, prefix: str, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> None:
+        super().__init__()
+        self._prefix = prefix
+        self._route = web.ResourceRoute("*", handler, self)
+
+    @property
+    def canonical(self) -> str:
+        return self._prefix
+
+    async def resolve(self, request: web.Request) -> tuple[web.UrlMappingMatchInfo, set[str]]:
+        return web.UrlMappingMatchInfo({}, self._route), set()
+
+    def url_for(self, **_: str) -> URL:
+        return URL(self._prefix)
+
+    def add_prefix(self, prefix: str) -> None:
+        self._prefix = prefix + self._prefix
+
+    def get_info(self) -> Any:
+        return {"path": self._prefix}
+
+    def raw_match(self, path: str) -> bool:
+        return path == self._prefix
+
+    def freeze(self) -> None:
+        """Nothing of it changes."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Iterator[web.AbstractRoute]:
+        return iter((self._route,))
 
 
 class _Protocol(web.RequestHandler):

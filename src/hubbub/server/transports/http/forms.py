@@ -44,13 +44,23 @@ def decode(data: bytes, kind: Any, *, max_depth: int = MAX_DEPTH) -> Any:
     if data.count(b"[") + data.count(b"{") > max_depth and _too_deep(data, max_depth):
         raise errors.INVALID_JSON()
     try:
-        if _SUSPECT.search(data) is not None:
-            return read(_without_nul(wire.decoder(Any).decode(data)), kind, careful=True)
-        return wire.decoder(kind).decode(data)
+        if _SUSPECT.search(data) is None:
+            return wire.decoder(kind).decode(data)
+        return _decode_carefully(data, kind)
     except msgspec.ValidationError as error:
         raise _explain(data, kind, error) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise errors.INVALID_JSON() from None
+
+
+def _decode_carefully(data: bytes, kind: Any) -> Any:
+    try:
+        value = wire.decoder(Any).decode(data)
+    except msgspec.ValidationError:
+        # A number that nothing can hold. The type knows where it stands, unless it stands in a key that nobody reads.
+        wire.decoder(kind).decode(data)
+        raise errors.INVALID_JSON() from None
+    return read(_without_nul(value), kind, careful=True)
 
 
 def read(value: Any, kind: Any, *, careful: bool = False) -> Any:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncIterator
 from typing import Any, Final
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -258,12 +258,14 @@ def _parameters(value: str) -> dict[str, str]:
         if text.startswith('"'):
             text = _ESCAPED.sub(r"\1", text[1:-1])
         if key.endswith("*"):
-            charset, quote, rest = text.partition("'")
+            charset, first, rest = text.partition("'")
             _, second, encoded = rest.partition("'")
-            if quote and second and charset.lower() in ("utf-8", "us-ascii", "iso-8859-1"):
+            if first and second and charset.lower() in ("utf-8", "us-ascii", "iso-8859-1"):
                 text = unquote(encoded, encoding=charset, errors="replace")
         elif key == "filename":
-            text = text.replace("%22", '"').replace("%0D", "").replace("%0A", "")
+            # Browsers escape three characters; aiohttp's clients percent-encode the whole name or nothing of it.
+            whole = unquote(text, errors="replace")
+            text = whole if quote(whole, safe="") == text else text.replace("%22", '"')
         found.setdefault(key, text)
     return found
 

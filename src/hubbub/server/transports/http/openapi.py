@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from types import NoneType
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, Union, get_args, get_type_hints
 
 import msgspec
 
@@ -108,7 +108,9 @@ class _Schemas:
         kinds: list[Any] = []
         for endpoint in endpoints:
             operation = endpoint.operation
-            kinds += [operation.body, operation.result, operation.query]
+            kinds += [operation.body, operation.result]
+            if operation.query is not NoneType:
+                kinds += [_present(field.type) for field in msgspec.structs.fields(operation.query)]
         self._kinds = [kind for kind in dict.fromkeys(kinds) if kind not in (NoneType, None, Any, bytes)]
         found, self.components = msgspec.json.schema_components(self._kinds, schema_hook=_hook, ref_template=REFERENCE)
         self._schemas = dict(zip(self._kinds, found, strict=True))
@@ -121,13 +123,6 @@ class _Schemas:
         """The schema of a type, a reference where it has a name."""
         schema: dict[str, Any] = self._schemas.get(kind, {})
         return schema
-
-    def properties(self, kind: Any) -> tuple[dict[str, Any], list[str]]:
-        """The fields of a Struct and which are required."""
-        schema = self.of(kind)
-        if "$ref" in schema:
-            schema = self.components[schema["$ref"].rpartition("/")[2]]
-        return schema.get("properties", {}), schema.get("required", [])
 
 
 def _hook(kind: type) -> dict[str, Any]:
@@ -200,15 +195,23 @@ def _path_schema(kind: Any) -> dict[str, Any]:
 def _query_parameters(operation: Operation[Any, Any], schemas: _Schemas) -> list[dict[str, Any]]:
     if operation.query is NoneType:
         return []
-    properties, required = schemas.properties(operation.query)
-    commas = _comma_lists(operation.query)
     parameters = []
-    for name, schema in properties.items():
-        parameter: dict[str, Any] = {"name": name, "in": "query", "required": name in required, "schema": schema}
-        if name in commas:
+    commas = _comma_lists(operation.query)
+    for field in msgspec.structs.fields(operation.query):
+        schema = dict(schemas.of(_present(field.type)))
+        if field.default is not msgspec.NODEFAULT and field.default is not msgspec.UNSET:
+            schema["default"] = field.default
+        parameter = {"name": field.encode_name, "in": "query", "required": field.required, "schema": schema}
+        if field.encode_name in commas:
             parameter |= {"style": "form", "explode": False}
         parameters.append(parameter)
     return parameters
+
+
+def _present(kind: Any) -> Any:
+    """The type of a field that is there."""
+    parts = [part for part in get_args(kind) if part is not msgspec.UnsetType]
+    return Union[tuple(parts)] if msgspec.UnsetType in get_args(kind) else kind  # noqa: UP007
 
 
 def _comma_lists(query: Any) -> set[str]:

@@ -1,0 +1,58 @@
+"""The ready document: where a platform is, and who is in the world it began with."""
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from hubbub.protocol import wire
+from hubbub.server.core.config import Config
+from hubbub.server.worlds import Built
+from hubbub.server.worlds.building import BuiltApplication, BuiltGuild, BuiltUser
+
+
+class Ready(msgspec.Struct, kw_only=True):
+    """What `--ready-file` holds and a fork answers. Other programs rely on it: keys are added, never changed."""
+
+    api: str
+    gateway: str
+    web: str
+    cdn: str
+    control: str | None
+    control_token: str | None
+    users: dict[str, BuiltUser]
+    applications: dict[str, BuiltApplication]
+    guilds: dict[str, BuiltGuild]
+
+
+def ready(config: Config, built: Built, control_token: str | None = None) -> Ready:
+    """The document of a platform that has started."""
+    url = (config.public_url or f"http://{config.host}:{config.port}").rstrip("/")
+    return Ready(
+        api=f"{url}/api/v10",
+        gateway=f"ws{url.removeprefix('http')}/gateway",
+        web=url,
+        cdn=config.cdn_url,
+        control=f"{url}/control" if control_token is not None else None,
+        control_token=control_token,
+        users=built.users,
+        applications=built.applications,
+        guilds=built.guilds,
+    )
+
+
+def write(path: str, document: Ready) -> None:
+    """Write the document so that whoever waits for the file finds it whole. It holds tokens, so only its owner may read it."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, partial = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(msgspec.json.format(wire.encode(document), indent=2) + b"\n")
+        os.replace(partial, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(partial)
+        raise

@@ -1,0 +1,132 @@
+"""What a file is, told from its first bytes: never from what the sender says of it."""
+
+import re
+from typing import Final, NamedTuple
+
+from hubbub.protocol.images import sniff_image
+
+_TEXT_BYTES: Final = 4096
+_JPEG_SEGMENTS_MAX: Final = 512
+
+_SIGNATURES: Final = (
+    (b"OggS", "audio/ogg"),
+    (b"ID3", "audio/mpeg"),
+    (b"\xff\xfb", "audio/mpeg"),
+    (b"\xff\xf3", "audio/mpeg"),
+    (b"\xff\xf2", "audio/mpeg"),
+    (b"fLaC", "audio/flac"),
+    (b"\x1a\x45\xdf\xa3", "video/webm"),
+    (b"%PDF-", "application/pdf"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"\x1f\x8b", "application/gzip"),
+)
+_BRANDS: Final = {
+    b"avif": "image/avif",
+    b"avis": "image/avif",
+    b"qt  ": "video/quicktime",
+    b"M4A ": "audio/mp4",
+    b"M4B ": "audio/mp4",
+}
+_TEXTS: Final = {
+    "json": "application/json; charset=utf-8",
+    "csv": "text/csv; charset=utf-8",
+    "md": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "xml": "text/xml; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+_BINARY: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+class Media(NamedTuple):
+    """What a file is."""
+
+    content_type: str | None
+    width: int | None = None
+    height: int | None = None
+    animated: bool = False
+
+
+def look(data: bytes, filename: str = "") -> Media:
+    """The kind of a file, and the size of a picture; the name only tells kinds of text apart."""
+    content_type = sniff_image(data)
+    if content_type is not None:
+        width, height = _SIZES[content_type](data) or (None, None)
+        return Media(content_type, width, height, _moves(content_type, data))
+    return Media(_sniff(data, filename))
+
+
+def _sniff(data: bytes, filename: str) -> str | None:
+    for signature, kind in _SIGNATURES:
+        if data.startswith(signature):
+            return kind
+    if data[:4] == b"RIFF" and data[8:12] == b"WAVE":
+        return "audio/wav"
+    if data[4:8] == b"ftyp":
+        return _BRANDS.get(data[8:12], "video/mp4")
+    head = data[:_TEXT_BYTES]
+    if head and not _BINARY.search(head):
+        try:
+            head.decode()
+        except UnicodeDecodeError as error:
+            # The cut may have parted a character.
+            if len(data) <= _TEXT_BYTES or error.start < len(head) - 3:
+                return None
+        return _TEXTS.get(filename.rpartition(".")[2].lower(), "text/plain; charset=utf-8")
+    return None
+
+
+def _png(data: bytes) -> tuple[int, int] | None:
+    if data[12:16] != b"IHDR" or len(data) < 24:
+        return None
+    return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+
+
+def _gif(data: bytes) -> tuple[int, int] | None:
+    if len(data) < 10:
+        return None
+    return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
+
+
+def _jpeg(data: bytes) -> tuple[int, int] | None:
+    """Walk the segments up to the frame header, which has the size."""
+    at = 2
+    for _ in range(_JPEG_SEGMENTS_MAX):
+        while at < len(data) and data[at] == 0xFF:
+            at += 1
+        if at + 8 > len(data):
+            return None
+        marker = data[at]
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            return int.from_bytes(data[at + 6 : at + 8], "big"), int.from_bytes(data[at + 4 : at + 6], "big")
+        if 0xD0 <= marker <= 0xD8:
+            at += 1
+        else:
+            at += 1 + int.from_bytes(data[at + 1 : at + 3], "big")
+        if at >= len(data) or data[at] != 0xFF:
+            return None
+    return None
+
+
+def _webp(data: bytes) -> tuple[int, int] | None:
+    chunk = data[12:16]
+    if chunk == b"VP8X" and len(data) >= 30:
+        return int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1
+    if chunk == b"VP8L" and len(data) >= 25:
+        bits = int.from_bytes(data[21:25], "little")
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    if chunk == b"VP8 " and data[23:26] == b"\x9d\x01\x2a" and len(data) >= 30:
+        return int.from_bytes(data[26:28], "little") & 0x3FFF, int.from_bytes(data[28:30], "little") & 0x3FFF
+    return None
+
+
+_SIZES: Final = {"image/png": _png, "image/gif": _gif, "image/jpeg": _jpeg, "image/webp": _webp}
+
+
+def _moves(content_type: str, data: bytes) -> bool:
+    """Whether a picture has more than one frame, as far as its beginning tells."""
+    if content_type == "image/gif":
+        return b"NETSCAPE2.0" in data[:4096] or data.count(b"\x21\xf9\x04", 0, 1 << 16) > 1
+    if content_type == "image/png":
+        return b"acTL" in data[:256]
+    return content_type == "image/webp" and data[12:16] == b"VP8X" and len(data) > 20 and bool(data[20] & 2)

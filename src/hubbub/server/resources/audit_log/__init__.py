@@ -1,0 +1,8 @@
+"""The audit log: who did what in a guild, and why."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.audit_log import routes
+
+SLICE = Slice(name="audit_log", modules=(routes,))
+
+__all__ = ["SLICE"]

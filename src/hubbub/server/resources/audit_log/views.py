@@ -1,0 +1,32 @@
+"""Entries of the audit log, with the users they name."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import UNSET
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import AuditLogEntryId, Snowflake, UserId
+from hubbub.protocol.resources import audit_log as wire
+from hubbub.server.resources import users
+from hubbub.server.resources.audit_log.store import EntryRow
+
+
+def audit_log(rows: Sequence[EntryRow], people: Iterable[users.UserRow]) -> wire.AuditLog:
+    """A page of the log."""
+    return wire.AuditLog(
+        audit_log_entries=[entry(row) for row in rows],
+        users=[users.user(person) for person in people],
+    )
+
+
+def entry(row: EntryRow) -> wire.AuditLogEntry:
+    """One deed."""
+    return wire.AuditLogEntry(
+        id=AuditLogEntryId(row.id),
+        target_id=None if row.target_id is None else Snowflake(row.target_id),
+        user_id=None if row.user_id is None else UserId(row.user_id),
+        action_type=row.action_type,
+        changes=UNSET if row.changes is None else json.decode(row.changes, list[wire.AuditLogChange]),
+        options=UNSET if row.options is None else json.decode(row.options, dict[str, str]),
+        reason=UNSET if row.reason is None else row.reason,
+    )

@@ -1,0 +1,9 @@
+"""Bans: users who may not come back to a guild."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.bans import routes
+from hubbub.server.resources.bans.facts import MemberBanned
+
+SLICE = Slice(name="bans", modules=(routes,))
+
+__all__ = ["SLICE", "MemberBanned"]

@@ -1,0 +1,53 @@
+"""Rows of bans."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from hubbub.protocol.ids import GuildId, UserId
+from hubbub.server.core.store import Tx, places
+
+
+class BanRow(NamedTuple):
+    """A user who may not come back to a guild."""
+
+    guild_id: GuildId
+    user_id: UserId
+    reason: str | None
+    created_ms: int
+
+
+COLUMNS = ", ".join(BanRow._fields)
+
+
+def find(tx: Tx, guild_id: int, user_id: int) -> BanRow | None:
+    """A ban, or None."""
+    return tx.find(BanRow, f"SELECT {COLUMNS} FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
+
+
+def find_ids(tx: Tx, guild_id: int, user_ids: Sequence[int]) -> set[int]:
+    """Which of these users (at most some hundred) are banned."""
+    if not user_ids:
+        return set()
+    rows = tx.all(
+        f"SELECT user_id FROM bans WHERE guild_id = ? AND user_id IN ({places(user_ids)})", guild_id, *user_ids
+    )
+    return {row[0] for row in rows}
+
+
+def page(tx: Tx, guild_id: int, *, before: int | None, after: int | None, limit: int) -> list[BanRow]:
+    """Bans by ascending user id; `before` wins over `after` (http.md 1.10)."""
+    start = f"SELECT {COLUMNS} FROM bans WHERE guild_id = ?"
+    if before is not None:
+        rows = tx.fetch(BanRow, f"{start} AND user_id < ? ORDER BY user_id DESC LIMIT ?", guild_id, before, limit)
+        return rows[::-1]
+    return tx.fetch(BanRow, f"{start} AND user_id > ? ORDER BY user_id LIMIT ?", guild_id, after or 0, limit)
+
+
+def insert_many(tx: Tx, rows: Iterable[BanRow]) -> None:
+    """Keep new bans."""
+    tx.run_many(f"INSERT INTO bans ({COLUMNS}) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", list(rows))
+
+
+def delete(tx: Tx, guild_id: int, user_id: int) -> bool:
+    """Lift a ban; False when there was none."""
+    return bool(tx.run("DELETE FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id))

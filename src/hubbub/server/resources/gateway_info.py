@@ -1,0 +1,47 @@
+"""Where the gateway is, and how a bot should spread over it."""
+
+import sys
+from urllib.parse import urlsplit
+
+from hubbub.protocol.resources import gateway as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.config import Config
+from hubbub.server.core.slices import Slice, handles
+from hubbub.server.resources import guilds
+
+GUILDS_PER_SHARD = 1000
+"""Spec, gateway.md 4.1: the recommended number of shards is one per so many guilds."""
+
+
+def gateway_url(config: Config) -> str:
+    """The address of the socket, without a query: clients add their own."""
+    parts = urlsplit(config.public_url or f"http://{config.host}:{config.port}")
+    scheme = "wss" if parts.scheme == "https" else "ws"
+    return f"{scheme}://{parts.netloc}{parts.path.rstrip('/')}/gateway"
+
+
+@handles(wire.GET_GATEWAY)
+def get_gateway(call: Call) -> wire.GatewayUrl:
+    """The address, for anybody."""
+    return wire.GatewayUrl(url=gateway_url(call.config))
+
+
+@handles(wire.GET_BOT_GATEWAY)
+def get_bot_gateway(call: Call) -> wire.BotGateway:
+    """The address, the recommended shards, and how many sessions may begin."""
+    served = guilds.count_of_user(call.tx, call.user_id)
+    limits = call.config.gateway
+    return wire.BotGateway(
+        url=gateway_url(call.config),
+        shards=max(1, -(-served // GUILDS_PER_SHARD)),
+        # Each gateway node counts the starts it sees; what is told here is the allowance (decisions/0014).
+        session_start_limit=wire.SessionStartLimit(
+            total=limits.session_starts,
+            remaining=limits.session_starts,
+            reset_after=0,
+            max_concurrency=limits.max_concurrency,
+        ),
+    )
+
+
+SLICE = Slice(name="gateway_info", modules=(sys.modules[__name__],))

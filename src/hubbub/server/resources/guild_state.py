@@ -1,0 +1,64 @@
+"""What the gateway holds of a guild: read here, above guilds, roles, members and channels, because it is made of all of them."""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol import wire
+from hubbub.server.core.realtime import ChannelState, GuildState, MemberState
+from hubbub.server.core.store import Tx
+from hubbub.server.resources import channels, guilds, members, roles
+
+
+def state(tx: Tx, guild_id: int) -> GuildState | None:
+    """A guild as the gateway filters and tells it, or None when it is gone."""
+    row = guilds.find(tx, guild_id)
+    if row is None:
+        return None
+    role_rows = roles.list_of_guild(tx, guild_id)
+    overwrites = channels.overwrites_of_guild(tx, guild_id)
+    shown = msgspec.structs.asdict(guilds.guild(row, role_rows))
+    return GuildState(
+        id=guild_id,
+        owner_id=row.owner_id,
+        roles={role.id: role.permissions for role in role_rows},
+        channels={
+            channel.id: _channel(channel, overwrites.get(channel.id, []))
+            for channel in channels.list_of_guild(tx, guild_id)
+        },
+        member_count=row.member_count,
+        common={key: value for key, value in shown.items() if value is not UNSET},
+        snapshot=tx.snapshot,
+    )
+
+
+def _channel(row: channels.ChannelRow, overwrites: list[channels.OverwriteRow]) -> ChannelState:
+    return ChannelState(
+        id=row.id,
+        type=row.type,
+        parent_id=row.parent_id,
+        overwrites={each.target_id: (each.allow, each.deny) for each in overwrites},
+        full=wire.encode(channels.channel(row, overwrites)),
+        hidden=wire.encode(channels.hidden(row)),
+    )
+
+
+def member_states(tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, MemberState]:
+    """The named users' membership; those who are not members are left out."""
+    rows = members.find_rows(tx, guild_id, users)
+    worn = members.find_roles(tx, guild_id, rows)
+    return {
+        user_id: MemberState(
+            user_id=user_id,
+            roles=worn.get(user_id, ()),
+            timed_out_until_ms=row.timed_out_until_ms,
+            joined_at=wire.timestamp(row.joined_ms),
+        )
+        for user_id, row in rows.items()
+    }
+
+
+def guild_ids(tx: Tx, user_id: int) -> list[int]:
+    """The guilds a user is in."""
+    return guilds.ids_of_user(tx, user_id)

@@ -1,0 +1,1 @@
+"""Invites over HTTP."""

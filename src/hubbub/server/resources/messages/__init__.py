@@ -1,0 +1,43 @@
+"""Messages: what people say, and what the platform says of their deeds."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.bans import MemberBanned
+from hubbub.server.resources.channels import ChannelsDeleted
+from hubbub.server.resources.messages import actions, jobs, routes, views
+from hubbub.server.resources.messages.actions import (
+    audience,
+    create,
+    delete_of_user_since,
+    set_flags,
+    set_pinned,
+    system,
+)
+from hubbub.server.resources.messages.facts import MessageCreated, MessagesDeleted
+from hubbub.server.resources.messages.rules import require_send
+from hubbub.server.resources.messages.store import MessageRow, find, find_many, get, set_reacted
+
+SLICE = Slice(
+    name="messages",
+    modules=(routes,),
+    jobs={jobs.FORGET_CHANNEL: jobs.forget_channel},
+    hears={MemberBanned: actions.member_banned, ChannelsDeleted: jobs.channels_deleted},
+)
+
+__all__ = [
+    "SLICE",
+    "MessageCreated",
+    "MessageRow",
+    "MessagesDeleted",
+    "audience",
+    "create",
+    "delete_of_user_since",
+    "find",
+    "find_many",
+    "get",
+    "require_send",
+    "set_flags",
+    "set_pinned",
+    "set_reacted",
+    "system",
+    "views",
+]

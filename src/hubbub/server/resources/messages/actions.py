@@ -1,0 +1,548 @@
+"""Saying, changing and removing: write, tell, publish. The only file here that emits."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import AuditLogAction, MessageReferenceType, MessageType
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import ChannelId, GuildId, MessageId, RoleId, Snowflake, UserId
+from hubbub.protocol.operation import Event
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import messages as wire
+from hubbub.protocol.resources.members import PartialMember
+from hubbub.server.core import access as core_access
+from hubbub.server.core import audit
+from hubbub.server.core.access import ChannelAccess, ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.core.dispatches import Audience
+from hubbub.server.resources import members, users
+from hubbub.server.resources.bans import MemberBanned
+from hubbub.server.resources.messages import drafts, mentions, rules, store, views
+from hubbub.server.resources.messages.drafts import Draft
+from hubbub.server.resources.messages.facts import MessageCreated, MessagesDeleted
+from hubbub.server.resources.messages.mentions import NOBODY, Mentions
+from hubbub.server.resources.messages.store import Author, Extra, MessageRow, StoredSnapshot
+
+NONCE_WINDOW_MS: Final = round(wire.NONCE_WINDOW.total_seconds() * 1000)
+DELETIONS_COUNTED_MS: Final = 5 * 60_000
+"""Deletions of one author's messages in one channel within this are one audit log entry (http.md 3.4)."""
+BULK_EVENT_MAX: Final = 100
+"""How many ids one MESSAGE_DELETE_BULK carries."""
+
+
+# Saying
+
+
+def send(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMessage) -> wire.Message:
+    """Say something where the caller may speak; a repeated nonce gives the earlier message back."""
+    nonce = _nonce(body)
+    message_id = call.new_id(MessageId)
+    if nonce is not None and _enforced(call, body):
+        earlier = _said_before(call, access, str(nonce), message_id)
+        if earlier is not None:
+            earlier.nonce = nonce
+            return earlier
+    slowed = rules.is_slowed(call, access)
+    if slowed:
+        rules.require_patience(call, access)
+    shown = create(call, access, body, message_id=message_id, author=author, nonce=nonce)
+    if slowed:
+        store.spoke(call.tx, access.channel.id, call.user_id, call.now)
+    return shown
+
+
+def create(
+    call: Call,
+    access: ChannelAccess,
+    body: wire.CreateFirstMessage,
+    *,
+    kind: int = 0,
+    message_id: MessageId | None = None,
+    author: Author | None = None,
+    nonce: int | str | None = None,
+) -> wire.Message:
+    """Keep and publish what the caller says; whether they may speak here at all was asked before (`rules.require_send`)."""
+    channel = access.channel
+    if author is None:
+        author = rules.require_author(call, channel)
+    reference = body.message_reference if isinstance(body, wire.CreateMessage) else None
+    if (
+        body.embeds
+        or body.components
+        or body.attachments
+        or body.poll
+        or body.flags
+        or body.sticker_ids
+        or body.shared_client_theme
+        or call.files
+    ):
+        draft = drafts.read(call, access, author, body)
+        content, flags = draft.content, draft.flags
+    else:
+        # Words and nothing else, as nearly all messages are.
+        draft = None
+        content, flags = drafts.clean(body.content or None), 0
+        if body.allowed_mentions:
+            form = errors.FormErrors()
+            mentions.check(body.allowed_mentions, form)
+            form.raise_if_any()
+    refers = _refer(call, access, reference) if reference else None
+    if refers is None or refers.snapshot is None:
+        if draft is None:
+            if not content:
+                raise errors.EMPTY_MESSAGE()
+        elif draft.empty:
+            raise errors.EMPTY_MESSAGE()
+    replied_id = None if refers is None or refers.replied is None else refers.replied.author_id
+    if "@" in content or replied_id is not None or flags & MessageFlags.IS_COMPONENTS_V2:
+        texts = (content,) if draft is None else draft.texts()
+        named = mentions.read(call, access, texts, body.allowed_mentions, replied_id)
+    else:
+        named = NOBODY
+    tts = bool(
+        isinstance(body, wire.CreateMessage) and body.tts and access.can(Permissions.SEND_TTS_MESSAGES)
+    )
+    row = MessageRow(
+        channel.id,
+        message_id or call.new_id(MessageId),
+        author.user.id,
+        refers.kind if refers else kind,
+        flags,
+        content,
+    )
+    plain = draft is None and refers is None and named is NOBODY and not tts and not channel.is_thread
+    if not plain:
+        row = _fill(call, channel, row, draft, refers, named, tts)
+    around = views.Around(call)
+    around.users[author.user.id] = users.user(author.user)
+    if refers is not None and refers.replied is not None:
+        around.referenced[refers.replied.channel_id, refers.replied.id] = refers.replied
+    return _keep(call, access, row, around, named, author, plain=plain, nonce=nonce)
+
+
+def system(
+    call: Call,
+    channel: ChannelRef,
+    kind: int,
+    author_id: int,
+    *,
+    content: str = "",
+    mentions: Sequence[int] = (),
+    reference: wire.MessageReference | None = None,
+) -> wire.Message:
+    """Keep and publish what the platform says of somebody's deed."""
+    author = rules.require_author(call, channel, author_id)
+    named = Mentions(users=tuple(UserId(each) for each in mentions))
+    row = MessageRow(
+        channel_id=channel.id,
+        id=call.new_id(MessageId),
+        author_id=author_id,
+        type=int(kind),
+        flags=0,
+        content=content,
+        mentions=_text(list(named.users)),
+        reference=_text(reference),
+    )
+    around = views.Around(call)
+    around.users[author.user.id] = users.user(author.user)
+    return _keep(call, channel, row, around, named, author)
+
+
+def _keep(
+    call: Call,
+    where: ChannelAccess | ChannelRef,
+    row: MessageRow,
+    around: views.Around,
+    named: Mentions,
+    author: Author,
+    *,
+    plain: bool = False,
+    nonce: int | str | None = None,
+) -> wire.Message:
+    """Write a new message, tell the others, publish it, show it."""
+    if isinstance(where, ChannelRef):
+        channel, standing = where, None
+    else:
+        channel, standing = where.channel, where.guild
+    if plain:
+        store.insert_plain(call.tx, row)
+    else:
+        store.insert(call.tx, row)
+        around.load((row,))
+    call.tell(MessageCreated(channel=channel, row=row, mentions=named.users, mention_roles=named.roles))
+    member: PartialMember | UnsetType = UNSET
+    known: dict[int, PartialMember] | None = None
+    if channel.guild_id is not None:
+        if author.member is not None:
+            if standing is not None and standing.user_id == author.user.id:
+                roles = core_access.role_ids(standing)
+            else:
+                roles = list(members.find_roles(call.tx, channel.guild_id, (author.user.id,)).get(author.user.id, ()))
+            member = members.partial_member(author.member, tuple(roles))
+        if named.users:
+            known = views.partial_members(call, channel.guild_id, named.users)
+    payload = views.dispatched(around, channel, row, member, known)
+    shown = views.show(wire.Message, around, row)
+    if nonce is not None:
+        payload.nonce = shown.nonce = nonce
+    _emit(call, wire.MESSAGE_CREATE, channel, payload, frozenset((row.author_id, *named.users)), plain=plain)
+    return shown
+
+
+def _fill(
+    call: Call,
+    channel: ChannelRef,
+    row: MessageRow,
+    draft: Draft | None,
+    refers: "Refers | None",
+    named: Mentions,
+    tts: bool,
+) -> MessageRow:
+    """The row with all that makes it more than words."""
+    extra = Extra()
+    if channel.is_thread:
+        extra.position = store.thread_position(call.tx, channel.id)
+    if draft is not None:
+        extra.poll, extra.shared_client_theme = draft.poll, draft.theme
+        row = row._replace(
+            attachments=_text(draft.files), embeds=_text(draft.embeds), components=_text(draft.components)
+        )
+    if refers is not None:
+        row = row._replace(reference=_text(refers.reference))
+        if refers.snapshot is not None:
+            row = row._replace(snapshots=_text([refers.snapshot]), flags=row.flags | MessageFlags.HAS_SNAPSHOT)
+    return row._replace(
+        tts=int(tts),
+        mention_everyone=int(named.everyone),
+        mentions=_text(list(named.users)),
+        mention_roles=_text(list(named.roles)),
+        extra=None if extra == Extra() else _text(extra),
+    )
+
+
+def _text(value: Any) -> str | None:
+    """JSON of something, or None of nothing."""
+    return json.encode(value).decode() if value else None
+
+
+# What a new message refers to
+
+
+class Refers(msgspec.Struct):
+    """The message that a new one answers or carries."""
+
+    kind: int
+    reference: wire.MessageReference
+    replied: MessageRow | None = None
+    snapshot: StoredSnapshot | None = None
+
+
+def _refer(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> Refers | None:
+    if body.type == MessageReferenceType.FORWARD and changes.MESSAGE_FORWARDING.active(call.now):
+        return _forward(call, access, body)
+    rules.require_repliable(access, body)
+    row = store.find(call.tx, access.channel.id, body.message_id)
+    if row is None:
+        if body.fail_if_not_exists is False:
+            return None
+        raise errors.invalid("message_reference", *errors.reply_unknown_message())
+    if row.type not in rules.SAID:
+        raise errors.invalid("message_reference", *errors.reply_system_message())
+    return Refers(MessageType.REPLY, _reference(access.channel, row.id), replied=row)
+
+
+def _reference(channel: ChannelRef, message_id: int, kind: int = 0) -> wire.MessageReference:
+    return wire.MessageReference(
+        type=kind,
+        channel_id=ChannelId(channel.id),
+        message_id=MessageId(message_id),
+        guild_id=UNSET if channel.guild_id is None else GuildId(channel.guild_id),
+    )
+
+
+def _forward(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> Refers:
+    """A copy of a message that the caller can see."""
+    source = core_access.channel(call, body.channel_id or access.channel.id).channel
+    row = store.get(call.tx, source.id, body.message_id)
+    rules.require_forwardable(call, source, row)
+    rules.require_forwards_left(call)
+    carried = views.snapshots(row)
+    # A forward of a forward carries what the first one carried: a snapshot never holds another.
+    snapshot = carried[0] if carried else _snapshot(row)
+    return Refers(MessageType.DEFAULT, _reference(source, row.id, MessageReferenceType.FORWARD), snapshot=snapshot)
+
+
+def _snapshot(row: MessageRow) -> StoredSnapshot:
+    return StoredSnapshot(
+        channel_id=ChannelId(row.channel_id),
+        message_id=MessageId(row.id),
+        author_id=UserId(row.author_id),
+        type=row.type,
+        flags=row.flags,
+        content=row.content,
+        edited_ms=row.edited_ms,
+        mentions=views.mentions(row),
+        mention_roles=[] if row.mention_roles is None else json.decode(row.mention_roles, list[RoleId]),
+        attachments=views.attachments(row),
+        embeds=views.embeds(row),
+        components=views.components(row),
+    )
+
+
+# Nonces
+
+
+def _nonce(body: wire.CreateMessage) -> int | str | None:
+    nonce = body.nonce
+    if nonce is UNSET or nonce is None or nonce == "":
+        return None
+    if len(str(nonce)) > wire.NONCE_MAX:
+        raise errors.invalid("nonce", *errors.nonce_length(wire.NONCE_MAX))
+    return nonce
+
+
+def _enforced(call: Call, body: wire.CreateMessage) -> bool:
+    if body.enforce_nonce is UNSET or body.enforce_nonce is None:
+        return call.api_version >= changes.ENFORCE_NONCE_DEFAULT_VERSION
+    return body.enforce_nonce and changes.ENFORCE_NONCE.active(call.now)
+
+
+def _said_before(call: Call, access: ChannelAccess, nonce: str, message_id: int) -> wire.Message | None:
+    """The message that used this nonce within the window; otherwise the nonce is now the new message's."""
+    key = (call.user_id, access.channel.id, nonce)
+    earlier = store.take_nonce(call.tx, *key, message_id, call.now, NONCE_WINDOW_MS)
+    if earlier is None:
+        return None
+    row = store.find(call.tx, access.channel.id, earlier)
+    if row is None:
+        # It was deleted since: the repeat counts as new.
+        store.replace_nonce(call.tx, *key, message_id, call.now)
+        return None
+    return views.message(call, row, guild_id=access.channel.guild_id)
+
+
+# Changing
+
+
+def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage) -> wire.Message:
+    """Change what a message of the caller's own says."""
+    draft = drafts.edit(call, access, author, row, body)
+    if draft.empty and row.snapshots is None:
+        raise errors.EMPTY_MESSAGE()
+    after = row._replace(
+        content=draft.content,
+        flags=draft.flags,
+        attachments=_text(draft.files),
+        embeds=_text(draft.embeds),
+        components=_text(draft.components),
+    )
+    if body.content is not UNSET or body.components is not UNSET or body.allowed_mentions is not UNSET:
+        named = mentions.read(call, access, draft.texts(), body.allowed_mentions, _still_replied(call, row, body))
+        after = after._replace(
+            mentions=_text(list(named.users)),
+            mention_roles=_text(list(named.roles)),
+            mention_everyone=int(named.everyone),
+        )
+    if after == row:
+        return views.message(call, row, guild_id=access.channel.guild_id)
+    if after != row._replace(flags=after.flags):
+        # http.md 3.4: a change of flags alone is no edit that readers are told of.
+        after = after._replace(edited_ms=call.now)
+    return change(call, access.channel, after)
+
+
+def _still_replied(call: Call, row: MessageRow, body: wire.UpdateMessage) -> int | None:
+    """Whom a reply keeps notifying through an edit: the author it answers, if it did and the edit does not say otherwise."""
+    if row.type != MessageType.REPLY or row.reference is None:
+        return None
+    reference = json.decode(row.reference, wire.MessageReference)
+    replied = store.find(call.tx, reference.channel_id, reference.message_id or 0)
+    if replied is None:
+        return None
+    if not body.allowed_mentions and replied.author_id not in views.mentions(row):
+        return None
+    return replied.author_id
+
+
+def suppress(call: Call, access: ChannelAccess, row: MessageRow, flags: int) -> wire.Message:
+    """Hide or show the embeds of somebody's message."""
+    wanted = row.flags & ~MessageFlags.SUPPRESS_EMBEDS | flags & MessageFlags.SUPPRESS_EMBEDS
+    if wanted == row.flags:
+        return views.message(call, row, guild_id=access.channel.guild_id)
+    return change(call, access.channel, row._replace(flags=wanted))
+
+
+def crosspost(call: Call, access: ChannelAccess, row: MessageRow) -> wire.Message:
+    """Mark a message as published."""
+    return change(call, access.channel, row._replace(flags=row.flags | MessageFlags.CROSSPOSTED))
+
+
+def set_flags(call: Call, channel: ChannelRef, message_id: int, on: int = 0, off: int = 0) -> wire.Message:
+    """Set and clear flags of a message."""
+    row = store.get(call.tx, channel.id, message_id)
+    return change(call, channel, row._replace(flags=row.flags & ~off | on))
+
+
+def set_pinned(call: Call, row: MessageRow, pinned_ms: int | None) -> wire.Message:
+    """Pin a message (with the moment) or unpin it."""
+    store.set_pinned(call.tx, row.channel_id, row.id, pinned_ms)
+    channel = _channel_of(call, row)
+    return _changed(call, channel, row._replace(pinned_ms=pinned_ms))
+
+
+def change(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
+    """Keep a changed message, and publish it."""
+    store.update(call.tx, row)
+    return _changed(call, channel, row)
+
+
+def _changed(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
+    around = views.Around(call)
+    around.load((row,))
+    mentioned = views.mentions(row)
+    known: dict[int, PartialMember] = {}
+    if channel.guild_id is not None:
+        known = views.partial_members(call, channel.guild_id, [row.author_id, *mentioned])
+    payload = views.dispatched(around, channel, row, known.get(row.author_id, UNSET), known)
+    # gateway.md 6: an update never speaks aloud.
+    payload.tts = False
+    _emit(call, wire.MESSAGE_UPDATE, channel, payload, frozenset((row.author_id, *mentioned)))
+    return views.message(call, row, guild_id=channel.guild_id)
+
+
+def _channel_of(call: Call, row: MessageRow) -> ChannelRef:
+    known: ChannelAccess | None = call.access.get(("channel", row.channel_id))
+    channel = core_access.find_channel(call.tx, row.channel_id) if known is None else known.channel
+    if channel is None:
+        raise errors.UNKNOWN_CHANNEL()
+    return channel
+
+
+# Removing
+
+
+def delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
+    """Remove a message; the audit log hears of a person who removes another's (http.md 3.4)."""
+    channel = access.channel
+    _remove(call, channel, (row,))
+    if channel.guild_id is not None and row.author_id != call.user_id and not call.actor.is_bot:
+        _log_deletion(call, channel.guild_id, channel, row.author_id)
+    gone = wire.MessageDeleted(
+        id=MessageId(row.id),
+        channel_id=ChannelId(channel.id),
+        guild_id=UNSET if channel.guild_id is None else channel.guild_id,
+    )
+    call.tx.emit(wire.MESSAGE_DELETE, gone, audience(call, channel))
+
+
+def _log_deletion(call: Call, guild_id: int, channel: ChannelRef, author_id: int) -> None:
+    since = Snowflake.at(call.now - DELETIONS_COUNTED_MS)
+    entry = store.find_deletion(call.tx, guild_id, call.user_id, author_id, channel.id, since, call.reason)
+    if entry is not None:
+        store.count_deletion(call.tx, guild_id, entry[0], channel.id, entry[1] + 1)
+        return
+    audit.record(
+        call,
+        guild_id,
+        AuditLogAction.MESSAGE_DELETE,
+        target_id=author_id,
+        options={"channel_id": int(channel.id), "count": 1},
+    )
+
+
+def bulk_delete(call: Call, access: ChannelAccess, message_ids: Iterable[int]) -> None:
+    """Remove many messages of a channel together; those that are not there, or cannot go, are left out."""
+    channel = access.channel
+    found = store.find_many(call.tx, channel.id, message_ids)
+    rows = [found[each] for each in sorted(found) if found[each].type not in wire.UNDELETABLE_TYPES]
+    if not rows:
+        return
+    _delete_together(call, channel, rows)
+    audit.record(
+        call,
+        access.guild_id,
+        AuditLogAction.MESSAGE_BULK_DELETE,
+        target_id=channel.id,
+        options={"count": len(rows)},
+    )
+
+
+def delete_of_user_since(call: Call, guild_id: int, user_id: int, since_ms: int) -> None:
+    """Remove what somebody said in a guild since a moment."""
+    since = Snowflake.at(since_ms)
+    while rows := store.list_of_author(call.tx, guild_id, user_id, since, store.BATCH):
+        by_channel: dict[int, list[MessageRow]] = {}
+        for row in rows:
+            by_channel.setdefault(row.channel_id, []).append(row)
+        for group in by_channel.values():
+            _delete_together(call, _channel_of(call, group[0]), group)
+        if len(rows) < store.BATCH:
+            return
+
+
+def member_banned(call: Call, fact: MemberBanned) -> None:
+    """A ban takes the latest messages with it, as far back as it says."""
+    if fact.delete_message_seconds > 0:
+        since_ms = call.now - fact.delete_message_seconds * 1000
+        delete_of_user_since(call, fact.guild_id, fact.user_id, since_ms)
+
+
+def _delete_together(call: Call, channel: ChannelRef, rows: Sequence[MessageRow]) -> None:
+    _remove(call, channel, tuple(rows))
+    to = audience(call, channel)
+    for start in range(0, len(rows), BULK_EVENT_MAX):
+        gone = wire.MessagesDeleted(
+            ids=[MessageId(row.id) for row in rows[start : start + BULK_EVENT_MAX]],
+            channel_id=ChannelId(channel.id),
+            guild_id=UNSET if channel.guild_id is None else channel.guild_id,
+        )
+        call.tx.emit(wire.MESSAGE_DELETE_BULK, gone, to)
+
+
+def _remove(call: Call, channel: ChannelRef, rows: tuple[MessageRow, ...]) -> None:
+    store.delete(call.tx, channel.id, rows)
+    call.tell(MessagesDeleted(channel=channel, rows=rows))
+
+
+# Publishing
+
+
+def audience(call: Call, channel: ChannelRef) -> Audience:
+    """Who hears what happens to a channel's messages."""
+    if channel.guild_id is None:
+        return Audience.of_users(*(user_id for user_id, _ in store.recipients(call.tx, channel.id)))
+    if channel.is_private_thread:
+        return Audience(
+            guild_id=channel.guild_id,
+            channel_id=channel.ruling_id,
+            members=frozenset(store.thread_member_ids(call.tx, channel.id)),
+        )
+    return Audience(guild_id=channel.guild_id, channel_id=channel.ruling_id)
+
+
+def _emit(
+    call: Call,
+    event: Event[Any],
+    channel: ChannelRef,
+    payload: wire.DispatchedMessage,
+    readers: frozenset[int],
+    *,
+    plain: bool = False,
+) -> None:
+    """Publish a message with its bare twin for sessions that may not read the content; in private everybody reads it."""
+    bare: Any = None
+    body: Any = payload
+    if channel.guild_id is not None:
+        if plain:
+            # Only the words differ, and they come right after the type: cut them out of the bytes instead of encoding twice.
+            body = json.encode(payload)
+            words = b'"content":' + json.encode(payload.content)
+            bare = msgspec.Raw(body.replace(words, b'"content":""', 1))
+        else:
+            bare = views.redacted(payload)
+    call.tx.emit(event, body, audience(call, channel), redacted=bare, unredacted_for=readers)

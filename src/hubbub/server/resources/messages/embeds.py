@@ -1,0 +1,156 @@
+"""Embeds as they are sent, read into embeds as they are shown."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.resources.embeds import (
+    EMBED_TEXT_MAX,
+    Embed,
+    EmbedAuthor,
+    EmbedAuthorRequest,
+    EmbedField,
+    EmbedFieldRequest,
+    EmbedFooter,
+    EmbedFooterRequest,
+    EmbedMedia,
+    EmbedMediaRequest,
+    EmbedRequest,
+)
+from hubbub.server.resources.attachments import StoredAttachment, clean_filename
+
+ATTACHMENT: Final = "attachment://"
+# http.md 1.11: only these may be named by attachment:// in embeds.
+_PICTURES: Final = ("jpg", "jpeg", "png", "webp", "gif")
+
+Steps = tuple[str | int, ...]
+
+
+def read(requests: Sequence[EmbedRequest], form: errors.FormErrors) -> list[Embed]:
+    """The embeds that were asked for; what is wrong with them is noted in the form."""
+    found = [_embed(request, form, ("embeds", index)) for index, request in enumerate(requests)]
+    if sum(_length(embed) for embed in found) > EMBED_TEXT_MAX:
+        form.add(("embeds",), *errors.embed_size(EMBED_TEXT_MAX))
+    return found
+
+
+def claim(embeds: Iterable[Embed], files: Sequence[StoredAttachment]) -> None:
+    """Mark the files that embeds show: the message itself then does not list them."""
+    by_name = {file.filename: file for file in files}
+    for embed in embeds:
+        for media in (embed.image, embed.thumbnail):
+            if media and media.url:
+                media.url = _claimed(media.url, by_name)
+        for line in (embed.author, embed.footer):
+            if line and line.icon_url:
+                line.icon_url = _claimed(line.icon_url, by_name)
+
+
+def _claimed(url: str, by_name: dict[str, StoredAttachment]) -> str:
+    if not url.startswith(ATTACHMENT):
+        return url
+    name = clean_filename(url.removeprefix(ATTACHMENT))
+    file = by_name.get(name)
+    if file is not None and name.rpartition(".")[2].lower() in _PICTURES:
+        file.embedded = True
+    return ATTACHMENT + name
+
+
+def _embed(request: EmbedRequest, form: errors.FormErrors, path: Steps) -> Embed:
+    embed = Embed(
+        title=_text(request.title),
+        description=_text(request.description),
+        url=_url(request.url, form, (*path, "url")),
+        timestamp=json.timestamp(json.milliseconds(request.timestamp)) if request.timestamp else UNSET,
+        color=UNSET if request.color is None else request.color,
+        footer=_footer(request.footer, form, (*path, "footer")),
+        image=_media(request.image, form, (*path, "image")),
+        thumbnail=_media(request.thumbnail, form, (*path, "thumbnail")),
+        author=_author(request.author, form, (*path, "author")),
+    )
+    if request.fields:
+        embed.fields = [_field(field, form, (*path, "fields", index)) for index, field in enumerate(request.fields)]
+    shown = embed.title or embed.description or embed.fields or embed.author or embed.footer
+    if not (shown or embed.image or embed.thumbnail):
+        form.add((*path, "description"), *errors.required())
+    return embed
+
+
+def _field(request: EmbedFieldRequest, form: errors.FormErrors, path: Steps) -> EmbedField:
+    name, value = request.name.strip(), request.value.strip()
+    if not name:
+        form.add((*path, "name"), *errors.required())
+    if not value:
+        form.add((*path, "value"), *errors.required())
+    return EmbedField(name=name, value=value, inline=bool(request.inline))
+
+
+def _author(
+    request: EmbedAuthorRequest | None | UnsetType, form: errors.FormErrors, path: Steps
+) -> EmbedAuthor | UnsetType:
+    if not request or not (name := _text(request.name)):
+        return UNSET
+    return EmbedAuthor(
+        name=name,
+        url=_url(request.url, form, (*path, "url")),
+        icon_url=_url(request.icon_url, form, (*path, "icon_url"), media=True),
+    )
+
+
+def _footer(
+    request: EmbedFooterRequest | None | UnsetType, form: errors.FormErrors, path: Steps
+) -> EmbedFooter | UnsetType:
+    if not request or not (text := _text(request.text)):
+        return UNSET
+    return EmbedFooter(text=text, icon_url=_url(request.icon_url, form, (*path, "icon_url"), media=True))
+
+
+def _media(
+    request: EmbedMediaRequest | None | UnsetType, form: errors.FormErrors, path: Steps
+) -> EmbedMedia | UnsetType:
+    if not request or not (url := _url(request.url, form, (*path, "url"), media=True)):
+        return UNSET
+    return EmbedMedia(url=url, description=_text(request.description))
+
+
+def _text(value: str | None | UnsetType) -> str | UnsetType:
+    return (value.strip() or UNSET) if value else UNSET
+
+
+def _url(
+    value: str | None | UnsetType, form: errors.FormErrors, path: Steps, *, media: bool = False
+) -> str | UnsetType:
+    url = _text(value)
+    if not url:
+        return UNSET
+    allowed = ("http", "https", "attachment") if media else ("http", "https")
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        form.add(path, *errors.bad_url())
+        return UNSET
+    if not parts.scheme or not parts.netloc:
+        form.add(path, *errors.bad_url())
+    elif parts.scheme not in allowed:
+        form.add(path, *errors.bad_scheme(parts.scheme, allowed))
+    return url
+
+
+def _length(embed: Embed) -> int:
+    return sum(len(text) for text in _texts(embed))
+
+
+def _texts(embed: Embed) -> Iterator[str]:
+    yield embed.title or ""
+    yield embed.description or ""
+    if embed.footer:
+        yield embed.footer.text
+    if embed.author:
+        yield embed.author.name
+    for field in embed.fields or ():
+        yield field.name
+        yield field.value

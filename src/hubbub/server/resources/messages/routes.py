@@ -1,0 +1,93 @@
+"""Messages over HTTP."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ChannelId, MessageId
+from hubbub.protocol.resources import messages as wire
+from hubbub.server.core import access as core_access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.resources.messages import actions, rules, store, views
+
+
+@handles(wire.LIST_MESSAGES)
+def list_messages(call: Call, channel_id: ChannelId, query: wire.ListMessages) -> list[wire.Message]:
+    """A part of a channel's history, newest first."""
+    access = core_access.channel(call, channel_id)
+    if not rules.require_history(call, access):
+        return []
+    limit = query.limit
+    if query.around is not UNSET:
+        after = store.following(call.tx, channel_id, query.around - 1, limit // 2 + 1)
+        rows = after + store.newest(call.tx, channel_id, limit - limit // 2 - 1, query.around)
+        rows = rows[:limit]
+    elif query.before is not UNSET:
+        rows = store.newest(call.tx, channel_id, limit, query.before)
+    elif query.after is not UNSET:
+        rows = store.following(call.tx, channel_id, query.after, limit)
+    else:
+        rows = store.newest(call.tx, channel_id, limit)
+    return views.messages(call, rows, guild_id=access.channel.guild_id)
+
+
+@handles(wire.GET_MESSAGE)
+def get_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> wire.Message:
+    """One message."""
+    access = core_access.channel(call, channel_id)
+    rules.require_history(call, access)
+    row = store.get(call.tx, channel_id, message_id)
+    return views.message(call, row, guild_id=access.channel.guild_id)
+
+
+@handles(wire.CREATE_MESSAGE)
+def create_message(call: Call, channel_id: ChannelId, body: wire.CreateMessage) -> wire.Message:
+    """Say something."""
+    access = core_access.channel(call, channel_id)
+    author = rules.require_send(call, access)
+    return actions.send(call, access, author, body)
+
+
+@handles(wire.UPDATE_MESSAGE)
+def update_message(call: Call, channel_id: ChannelId, message_id: MessageId, body: wire.UpdateMessage) -> wire.Message:
+    """Change one's own message, or hide another's embeds."""
+    access = core_access.channel(call, channel_id)
+    row = store.get(call.tx, channel_id, message_id)
+    if not rules.require_edit(call, access, row, body):
+        return actions.suppress(call, access, row, body.flags or 0)
+    author = rules.require_author(call, access.channel)
+    return actions.edit(call, access, author, row, body)
+
+
+@handles(wire.DELETE_MESSAGE)
+def delete_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
+    """Remove a message."""
+    access = core_access.channel(call, channel_id)
+    row = store.get(call.tx, channel_id, message_id)
+    rules.require_delete(call, access, row)
+    actions.delete(call, access, row)
+
+
+@handles(wire.BULK_DELETE_MESSAGES)
+def bulk_delete_messages(call: Call, channel_id: ChannelId, body: wire.BulkDeleteMessages) -> None:
+    """Remove many messages at once."""
+    access = core_access.channel(call, channel_id)
+    if access.guild is None:
+        raise errors.CANNOT_EXECUTE_ON_DM()
+    rules.require_open(access)
+    wanted = dict.fromkeys(body.messages)
+    if not wire.BULK_DELETE_MIN <= len(wanted) <= wire.BULK_DELETE_MAX:
+        raise errors.BAD_BULK_DELETE_COUNT()
+    oldest_ms = call.now - wire.BULK_DELETE_AGE.total_seconds() * 1000
+    if any(each.created_ms < oldest_ms for each in wanted):
+        raise errors.BULK_DELETE_TOO_OLD()
+    actions.bulk_delete(call, access, wanted)
+
+
+@handles(wire.CROSSPOST_MESSAGE)
+def crosspost_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> wire.Message:
+    """Publish a message to the channels that follow."""
+    access = core_access.channel(call, channel_id)
+    row = store.get(call.tx, channel_id, message_id)
+    rules.require_crosspost(call, access, row)
+    return actions.crosspost(call, access, row)

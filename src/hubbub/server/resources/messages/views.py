@@ -1,0 +1,413 @@
+"""A message as it goes over the wire: for the one who asks, and for everybody as an event. Loading is by the batch.
+
+What a bot without the message content intent may not read is taken out here (http.md 3.4) and nowhere else.
+"""
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import MessageType
+from hubbub.protocol.flags import ApplicationFlags, MessageFlags
+from hubbub.protocol.ids import ApplicationId, ChannelId, EmojiId, GuildId, MessageId, RoleId, UserId, WebhookId
+from hubbub.protocol.resources import messages as wire
+from hubbub.protocol.resources.channels import Thread
+from hubbub.protocol.resources.embeds import Embed, EmbedMedia
+from hubbub.protocol.resources.emojis import PartialEmoji
+from hubbub.protocol.resources.members import PartialMember
+from hubbub.protocol.resources.reactions import Reaction, ReactionCountDetails
+from hubbub.protocol.resources.users import User
+from hubbub.server.core.access import ChannelRef
+from hubbub.server.core.call import Actor, Call
+from hubbub.server.resources import channels, members, users
+from hubbub.server.resources.attachments import Signer, StoredAttachment
+from hubbub.server.resources.messages import store
+from hubbub.server.resources.messages.store import Extra, MessageRow, StoredSnapshot
+
+M = TypeVar("M", bound=wire.Message)
+
+READS_CONTENT: Final = ApplicationFlags.GATEWAY_MESSAGE_CONTENT | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
+
+# Types whose reference is looked up and shown: a reply, and the first message of a thread started from another.
+_SHOWS_REFERENCED: Final = frozenset({MessageType.REPLY, MessageType.THREAD_STARTER_MESSAGE})
+
+_users: Final = json.decoder(list[UserId])
+_roles: Final = json.decoder(list[RoleId])
+_attachments: Final = json.decoder(list[StoredAttachment])
+_embeds: Final = json.decoder(list[Embed])
+_components: Final = msgspec.json.Decoder(list[dict[str, Any]])
+_reference: Final = json.decoder(wire.MessageReference)
+_snapshots: Final = json.decoder(list[StoredSnapshot])
+_extra: Final = json.decoder(Extra)
+
+
+class Around:
+    """All that some messages need to be shown and that is not in their rows, loaded in a fixed number of queries."""
+
+    __slots__ = ("call", "reactions", "referenced", "signer", "threads", "users")
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.users: dict[int, User] = {}
+        self.reactions: dict[int, list[Reaction]] = {}
+        self.referenced: dict[tuple[int, int], MessageRow] = {}
+        self.threads: dict[int, Thread] = {}
+        self.signer: Signer | None = None
+
+    def load(self, rows: Sequence[MessageRow], viewer_id: int = 0) -> None:
+        """Load for these messages; `viewer_id` says whose reactions are `me`."""
+        people: set[int] = set()
+        wanted: dict[int, list[int]] = {}
+        reacted: list[int] = []
+        threads: list[int] = []
+        for row in rows:
+            people.add(row.author_id)
+            if row.mentions is not None:
+                people.update(mentions(row))
+            if row.reacted:
+                reacted.append(row.id)
+            if row.flags & MessageFlags.HAS_THREAD:
+                threads.append(row.id)
+            if row.reference is not None and row.type in _SHOWS_REFERENCED:
+                reference = _reference.decode(row.reference)
+                if reference.message_id is not UNSET:
+                    wanted.setdefault(reference.channel_id, []).append(reference.message_id)
+            if row.snapshots is not None:
+                for snapshot in _snapshots.decode(row.snapshots):
+                    people.update(snapshot.mentions)
+        tx = self.call.tx
+        for channel_id, ids in wanted.items():
+            missing = [each for each in ids if (channel_id, each) not in self.referenced]
+            for found in store.find_many(tx, channel_id, missing).values() if missing else ():
+                self.referenced[channel_id, found.id] = found
+        for found in self.referenced.values():
+            people.add(found.author_id)
+            if found.mentions is not None:
+                people.update(mentions(found))
+        self.load_users(people)
+        if reacted:
+            for message_id, counted in store.reactions(tx, reacted, viewer_id).items():
+                self.reactions[message_id] = [_reaction(each) for each in counted]
+        if threads:
+            for thread_id, thread in channels.find_many(tx, threads).items():
+                self.threads[thread_id] = channels.thread(thread)
+
+    def load_users(self, user_ids: Iterable[int]) -> None:
+        """Load users that are not known yet."""
+        missing = [each for each in user_ids if each not in self.users]
+        if missing:
+            for user_id, row in users.find_many(self.call.tx, missing).items():
+                self.users[user_id] = users.user(row)
+
+    def user(self, user_id: int) -> User:
+        """A user, or the stand-in for one who is gone."""
+        found = self.users.get(user_id)
+        return User(id=UserId(user_id), username="Deleted User") if found is None else found
+
+    def sign(self) -> Signer:
+        """What makes addresses of files."""
+        if self.signer is None:
+            self.signer = Signer(self.call)
+        return self.signer
+
+
+def messages(call: Call, rows: Sequence[MessageRow], *, guild_id: GuildId | None) -> list[wire.Message]:
+    """Messages of one guild (or of one private channel) as the caller may read them, in the order given."""
+    around = Around(call)
+    around.load(rows, call.user_id)
+    return [_for_caller(around, row, guild_id) for row in rows]
+
+
+def message(call: Call, row: MessageRow, *, guild_id: GuildId | None) -> wire.Message:
+    """One message as the caller may read it."""
+    return messages(call, (row,), guild_id=guild_id)[0]
+
+
+def mentions(row: MessageRow) -> list[UserId]:
+    """The users a message notifies."""
+    found: list[UserId] = [] if row.mentions is None else _users.decode(row.mentions)
+    return found
+
+
+def attachments(row: MessageRow) -> list[StoredAttachment]:
+    """The files of a message, those inside embeds included."""
+    found: list[StoredAttachment] = [] if row.attachments is None else _attachments.decode(row.attachments)
+    return found
+
+
+def embeds(row: MessageRow) -> list[Embed]:
+    """The embeds of a message, shown or not."""
+    found: list[Embed] = [] if row.embeds is None else _embeds.decode(row.embeds)
+    return found
+
+
+def components(row: MessageRow) -> list[dict[str, Any]]:
+    """The components of a message, as sent."""
+    return [] if row.components is None else _components.decode(row.components)
+
+
+def snapshots(row: MessageRow) -> list[StoredSnapshot]:
+    """What a forward carries."""
+    found: list[StoredSnapshot] = [] if row.snapshots is None else _snapshots.decode(row.snapshots)
+    return found
+
+
+def forwarded_bytes(kept: str) -> int:
+    """How many bytes of attachments a stored forward carries."""
+    found: list[StoredSnapshot] = _snapshots.decode(kept)
+    return sum(file.size for snapshot in found for file in snapshot.attachments)
+
+
+def extra(row: MessageRow) -> Extra:
+    """What few messages have."""
+    found: Extra = Extra() if row.extra is None else _extra.decode(row.extra)
+    return found
+
+
+def readable(actor: Actor, row: MessageRow, guild_id: int | None) -> bool:
+    """Whether a caller may read a message: people may, and bots with the intent, in private, of their own, or mentioned."""
+    if actor.kind != "bot" or guild_id is None or actor.application_flags & READS_CONTENT:
+        return True
+    if row.author_id == actor.user_id or (
+        row.application_id is not None and row.application_id == actor.application_id
+    ):
+        return True
+    return row.mentions is not None and actor.user_id in mentions(row)
+
+
+def strip(shown: wire.MessageContent) -> None:
+    """Take out what only those who may read the content see (gateway.md 5.2)."""
+    shown.content = ""
+    shown.embeds = []
+    shown.attachments = []
+    shown.components = []
+    if isinstance(shown, wire.Message):
+        shown.poll = UNSET
+
+
+def dispatched(
+    around: Around,
+    channel: ChannelRef,
+    row: MessageRow,
+    member: PartialMember | UnsetType = UNSET,
+    known: dict[int, PartialMember] | None = None,
+) -> wire.DispatchedMessage:
+    """A message as the gateway tells everybody of it; `member` is the author's membership, `known` that of the mentioned."""
+    shown = show(wire.DispatchedMessage, around, row)
+    shown.channel_type = channel.type
+    if channel.guild_id is not None:
+        shown.guild_id = channel.guild_id
+        shown.member = member
+        if shown.mentions and known:
+            shown.mentions = [_mentioned(user, known) for user in shown.mentions]
+    return shown
+
+
+def redacted(shown: wire.DispatchedMessage) -> wire.DispatchedMessage | None:
+    """The event for sessions without the message content intent; None where it is the same."""
+    inner = shown.referenced_message
+    if not (
+        shown.content
+        or shown.embeds
+        or shown.attachments
+        or shown.components
+        or shown.poll
+        or inner
+        or shown.message_snapshots
+    ):
+        return None
+    bare = copy.copy(shown)
+    strip(bare)
+    if inner:
+        # One body serves all such sessions, so what it carries inside is bare for all of them (decisions/0013).
+        bare.referenced_message = copy.copy(inner)
+        strip(bare.referenced_message)
+    if shown.message_snapshots:
+        bare.message_snapshots = [
+            wire.MessageSnapshot(message=copy.copy(each.message)) for each in shown.message_snapshots
+        ]
+        for each in bare.message_snapshots:
+            strip(each.message)
+    return bare
+
+
+def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> dict[int, PartialMember]:
+    """The memberships of some users, without the users."""
+    if not user_ids:
+        return {}
+    roles = members.find_roles(call.tx, guild_id, user_ids)
+    rows = members.find_rows(call.tx, guild_id, user_ids)
+    return {user_id: members.partial_member(row, roles.get(user_id, ())) for user_id, row in rows.items()}
+
+
+def _for_caller(around: Around, row: MessageRow, guild_id: GuildId | None) -> wire.Message:
+    actor = around.call.actor
+    shown = show(wire.Message, around, row)
+    if actor.kind != "bot" or guild_id is None or actor.application_flags & READS_CONTENT:
+        return shown
+    if not readable(actor, row, guild_id):
+        strip(shown)
+    if shown.referenced_message:
+        inner = around.referenced.get((shown.referenced_message.channel_id, shown.referenced_message.id))
+        if inner is not None and not readable(actor, inner, guild_id):
+            strip(shown.referenced_message)
+    if shown.message_snapshots:
+        for each, kept in zip(shown.message_snapshots, snapshots(row), strict=True):
+            if kept.author_id != actor.user_id and actor.user_id not in kept.mentions:
+                strip(each.message)
+    return shown
+
+
+def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = True) -> M:
+    """A message with all it says; `references`: also the message it answers."""
+    shown = kind(
+        type=row.type,
+        content=row.content,
+        embeds=[],
+        attachments=[],
+        components=[],
+        timestamp=json.timestamp((row.id >> 22) + 1_420_070_400_000),
+        edited_timestamp=None if row.edited_ms is None else json.timestamp(row.edited_ms),
+        flags=row.flags,
+        mentions=[],
+        mention_roles=[],
+        id=MessageId(row.id),
+        channel_id=ChannelId(row.channel_id),
+        author=around.user(row.author_id),
+        tts=bool(row.tts),
+        mention_everyone=bool(row.mention_everyone),
+        pinned=row.pinned_ms is not None,
+    )
+    if row.attachments is not None:
+        files = attachments(row)
+        shown.attachments = around.sign().attachments(row.channel_id, files)
+    else:
+        files = []
+    if row.embeds is not None and not row.flags & MessageFlags.SUPPRESS_EMBEDS:
+        shown.embeds = _with_files(around, row.channel_id, embeds(row), files)
+    if row.components is not None:
+        shown.components = _resolved(around, row.channel_id, components(row), files)
+    if row.mentions is not None:
+        shown.mentions = [around.user(each) for each in mentions(row)]
+    if row.mention_roles is not None:
+        shown.mention_roles = _roles.decode(row.mention_roles)
+    if row.reacted and row.id in around.reactions:
+        shown.reactions = around.reactions[row.id]
+    if row.webhook_id is not None:
+        shown.webhook_id = WebhookId(row.webhook_id)
+    if row.application_id is not None:
+        shown.application_id = ApplicationId(row.application_id)
+    if row.flags & MessageFlags.HAS_THREAD and row.id in around.threads:
+        shown.thread = around.threads[row.id]
+    if row.reference is not None:
+        reference = shown.message_reference = _reference.decode(row.reference)
+        if references and row.type in _SHOWS_REFERENCED:
+            inner = around.referenced.get((reference.channel_id, reference.message_id or 0))
+            shown.referenced_message = None if inner is None else show(wire.Message, around, inner, references=False)
+    if row.snapshots is not None:
+        shown.message_snapshots = [_snapshot(around, each) for each in snapshots(row)]
+    if row.extra is not None:
+        kept = extra(row)
+        if kept.position is not None:
+            shown.position = kept.position
+        if kept.poll is not None:
+            shown.poll = kept.poll
+        if kept.shared_client_theme is not None:
+            shown.shared_client_theme = kept.shared_client_theme
+    return shown
+
+
+def _snapshot(around: Around, kept: StoredSnapshot) -> wire.MessageSnapshot:
+    suppressed = kept.flags & MessageFlags.SUPPRESS_EMBEDS
+    return wire.MessageSnapshot(
+        message=wire.MessageContent(
+            type=kept.type,
+            content=kept.content,
+            embeds=[] if suppressed else _with_files(around, kept.channel_id, kept.embeds, kept.attachments),
+            attachments=around.sign().attachments(kept.channel_id, kept.attachments) if kept.attachments else [],
+            components=_resolved(around, kept.channel_id, kept.components, kept.attachments),
+            timestamp=json.timestamp(kept.message_id.created_ms),
+            edited_timestamp=None if kept.edited_ms is None else json.timestamp(kept.edited_ms),
+            flags=kept.flags,
+            mentions=[around.user(each) for each in kept.mentions],
+            mention_roles=kept.mention_roles,
+        )
+    )
+
+
+def _with_files(around: Around, channel_id: int, found: list[Embed], files: list[StoredAttachment]) -> list[Embed]:
+    """Put the addresses of uploaded files where embeds name them."""
+    by_name = {f"attachment://{each.filename}": each for each in files if each.embedded}
+    if not by_name:
+        return found
+    signer = around.sign()
+    for embed in found:
+        for media in (embed.image, embed.thumbnail):
+            if media and media.url and (file := by_name.get(media.url)):
+                _fill(media, file, signer.url(channel_id, file))
+        for line in (embed.author, embed.footer):
+            if line and line.icon_url and (file := by_name.get(line.icon_url)):
+                line.icon_url = line.proxy_icon_url = signer.url(channel_id, file)
+    return found
+
+
+def _fill(media: EmbedMedia, file: StoredAttachment, url: str) -> None:
+    media.url = media.proxy_url = url
+    if file.width is not None and file.height is not None:
+        media.width, media.height = file.width, file.height
+    if file.content_type is not None:
+        media.content_type = file.content_type
+
+
+def _resolved(
+    around: Around, channel_id: int, found: list[dict[str, Any]], files: list[StoredAttachment]
+) -> list[dict[str, Any]]:
+    """Put the addresses of uploaded files where components name them."""
+    if found and files:
+        by_name = {f"attachment://{each.filename}": each for each in files}
+        signer = around.sign()
+        for component in found:
+            _resolve(component, by_name, signer, channel_id)
+    return found
+
+
+def _resolve(node: Any, by_name: dict[str, StoredAttachment], signer: Signer, channel_id: int) -> None:
+    if isinstance(node, list):
+        for each in node:
+            _resolve(each, by_name, signer, channel_id)
+    elif isinstance(node, dict):
+        url = node.get("url")
+        if isinstance(url, str) and (file := by_name.get(url)):
+            node["url"] = node["proxy_url"] = signer.url(channel_id, file)
+            node["attachment_id"] = str(int(file.id))
+            node["content_type"] = file.content_type
+            node["width"], node["height"] = file.width, file.height
+        for each in node.values():
+            if isinstance(each, dict | list):
+                _resolve(each, by_name, signer, channel_id)
+
+
+def _reaction(row: store.ReactionRow) -> Reaction:
+    return Reaction(
+        emoji=PartialEmoji(
+            id=None if row.emoji_id is None else EmojiId(row.emoji_id),
+            name=row.emoji_name,
+            animated=True if row.animated else UNSET,
+        ),
+        count=row.normal + row.burst,
+        count_details=ReactionCountDetails(normal=row.normal, burst=row.burst),
+        me=bool(row.mine),
+        me_burst=bool(row.mine_burst),
+        burst_colors=[],
+    )
+
+
+def _mentioned(user: User, known: dict[int, PartialMember]) -> wire.MentionedUser:
+    shown = wire.MentionedUser(**{name: getattr(user, name) for name in user.__struct_fields__})
+    if user.id in known:
+        shown.member = known[user.id]
+    return shown

@@ -1,0 +1,94 @@
+"""Reactions over HTTP."""
+
+from hubbub.protocol.enums import ReactionType
+from hubbub.protocol.ids import ChannelId, MessageId, UserId
+from hubbub.protocol.resources import reactions as wire
+from hubbub.protocol.resources.users import User
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.resources import messages, users
+from hubbub.server.resources.messages import MessageRow
+from hubbub.server.resources.reactions import actions, emoji, rules, store
+from hubbub.server.resources.reactions.store import ReactionRow
+
+
+@handles(wire.LIST_MESSAGE_REACTIONS_BY_EMOJI)
+def list_message_reactions_by_emoji(
+    call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str, query: wire.ListReactions
+) -> list[User]:
+    """Who reacted with an emoji, in the order of their ids."""
+    messages.get(call.tx, channel_id, message_id)
+    named = emoji.read(emoji_name)
+    rules.find_standing(call.tx, message_id, named)
+    ids = store.list_users(call.tx, message_id, named.key, int(query.type), query.after or 0, query.limit)
+    found = users.find_many(call.tx, ids)
+    return [users.user(found[user_id]) for user_id in ids if user_id in found]
+
+
+@handles(wire.ADD_MY_MESSAGE_REACTION)
+def add_my_message_reaction(call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str) -> None:
+    """React to a message."""
+    here, message = _open(call, channel_id, message_id)
+    named = emoji.read(emoji_name)
+    rules.require_active(here)
+    standing = store.find_one(call.tx, message_id, named.key)
+    if standing is None:
+        rules.require_first(call.tx, here, message_id, named)
+        standing = ReactionRow(message_id, named.key, 0, 0, named.id, named.name, 0, 0)
+    row = standing._replace(user_id=call.user_id, burst=int(ReactionType.NORMAL), created_ms=call.now)
+    actions.add(call, here.channel, message, row)
+
+
+@handles(wire.DELETE_MY_MESSAGE_REACTION)
+def delete_my_message_reaction(call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str) -> None:
+    """Take one's own reaction back."""
+    here, message = _open(call, channel_id, message_id)
+    standing = rules.find_standing(call.tx, message_id, emoji.read(emoji_name))
+    if standing is not None:
+        actions.remove(call, here.channel, message, standing, call.user_id)
+
+
+@handles(wire.DELETE_USER_MESSAGE_REACTION)
+def delete_user_message_reaction(
+    call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str, user_id: UserId
+) -> None:
+    """Take somebody's reaction away."""
+    here, message = _moderated(call, channel_id, message_id)
+    standing = rules.find_standing(call.tx, message_id, emoji.read(emoji_name))
+    if standing is not None:
+        actions.remove(call, here.channel, message, standing, user_id)
+
+
+@handles(wire.DELETE_ALL_MESSAGE_REACTIONS)
+def delete_all_message_reactions(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
+    """Take all reactions of a message away."""
+    here, message = _moderated(call, channel_id, message_id)
+    actions.clear(call, here.channel, message)
+
+
+@handles(wire.DELETE_ALL_MESSAGE_REACTIONS_BY_EMOJI)
+def delete_all_message_reactions_by_emoji(
+    call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str
+) -> None:
+    """Take all reactions of one emoji away."""
+    here, message = _moderated(call, channel_id, message_id)
+    standing = rules.find_standing(call.tx, message_id, emoji.read(emoji_name))
+    if standing is not None:
+        actions.clear_emoji(call, here.channel, message, standing)
+
+
+def _open(call: Call, channel_id: ChannelId, message_id: MessageId) -> tuple[ChannelAccess, MessageRow]:
+    here = access.channel(call, channel_id)
+    message = messages.get(call.tx, channel_id, message_id)
+    rules.require_open(here)
+    return here, message
+
+
+def _moderated(call: Call, channel_id: ChannelId, message_id: MessageId) -> tuple[ChannelAccess, MessageRow]:
+    here = access.channel(call, channel_id)
+    message = messages.get(call.tx, channel_id, message_id)
+    rules.require_moderator(call, here)
+    rules.require_open(here)
+    return here, message

@@ -1,0 +1,49 @@
+"""Who may react, and with what."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import reactions as wire
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
+from hubbub.server.resources.reactions import store
+from hubbub.server.resources.reactions.emoji import EmojiKey
+from hubbub.server.resources.reactions.store import ReactionRow
+
+
+def require_open(here: ChannelAccess) -> None:
+    """http.md 3.3: reactions come and go only while a thread is not archived."""
+    if here.channel.archived:
+        raise errors.THREAD_ARCHIVED()
+
+
+def require_active(here: ChannelAccess) -> None:
+    """Who is timed out or pending only reads, so they do not even join in a reaction that is there (decisions/0016)."""
+    if here.guild is not None and here.guild.restricted and not here.guild.permissions & Permissions.ADMINISTRATOR:
+        raise errors.MISSING_PERMISSIONS()
+
+
+def require_first(tx: Tx, here: ChannelAccess, message_id: int, emoji: EmojiKey) -> None:
+    """http.md 3.4: the first to use an emoji needs ADD_REACTIONS, and a message has at most twenty of them."""
+    here.require(Permissions.ADD_REACTIONS)
+    if emoji.id is not None:
+        # A custom emoji is known only where it stands already (decisions/0016).
+        raise errors.UNKNOWN_EMOJI()
+    if store.count_emojis(tx, message_id) >= wire.REACTIONS_MAX:
+        raise errors.MAX_REACTIONS()
+
+
+def require_moderator(call: Call, here: ChannelAccess) -> None:
+    """Others' reactions are a moderator's business, and a conversation has no moderators."""
+    if here.guild is None:
+        raise errors.CANNOT_EXECUTE_ON_DM()
+    access.require_channel(call, here.channel.id, Permissions.MANAGE_MESSAGES)
+
+
+def find_standing(tx: Tx, message_id: int, emoji: EmojiKey) -> ReactionRow | None:
+    """How an emoji looks on a message, None where it is not; a custom one that is not there is unknown."""
+    found = store.find_one(tx, message_id, emoji.key)
+    if found is None and emoji.id is not None:
+        raise errors.UNKNOWN_EMOJI()
+    return found

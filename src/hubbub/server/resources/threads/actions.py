@@ -1,0 +1,225 @@
+"""The life of a thread: write, audit, publish."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import AuditLogAction, ChannelType
+from hubbub.protocol.flags import ChannelFlags
+from hubbub.protocol.ids import ChannelId, GuildId, TagId, UserId
+from hubbub.protocol.resources import channels as channel_wire
+from hubbub.protocol.resources import threads as wire
+from hubbub.server.core import audit, jobs
+from hubbub.server.core.call import Call
+from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.store import Tx
+from hubbub.server.resources import channels, members
+from hubbub.server.resources.channels import ChannelRow, ThreadMemberRow
+from hubbub.server.resources.threads import store
+
+ARCHIVE_JOB: Final = "threads.archive"
+MINUTE_MS: Final = 60_000
+
+
+class Logged(msgspec.Struct, frozen=True, kw_only=True):
+    """What the audit log shows of a thread."""
+
+    name: str | None
+    type: int
+    archived: bool
+    auto_archive_duration: int | None
+    locked: bool
+    invitable: bool | None
+    rate_limit_per_user: int
+    flags: int
+    applied_tags: list[TagId]
+
+
+class Due(msgspec.Struct, frozen=True):
+    """Which thread to look at."""
+
+    thread_id: int
+
+
+def audience(tx: Tx, row: ChannelRow, *, also: Iterable[int] = (), **more: Any) -> Audience:
+    """Those who see a thread: who sees its parent, of a private one only its members and moderators."""
+    seen_by: frozenset[int] | None = None
+    if row.type == ChannelType.PRIVATE_THREAD:
+        seen_by = frozenset((*store.member_ids(tx, row.id), *also))
+    return Audience.viewers(row.guild_id or 0, row.parent_id or 0, members=seen_by, **more)
+
+
+def create(call: Call, row: ChannelRow) -> ChannelRow:
+    """Open a thread, with its creator in it."""
+    channels.insert(call.tx, row)
+    mine = ThreadMemberRow(row.id, call.user_id, call.now, 0)
+    store.insert_member(call.tx, mine)
+    row = row._replace(member_count=1)
+    arm(call.tx, row)
+    audit.record(
+        call,
+        row.guild_id or 0,
+        AuditLogAction.THREAD_CREATE,
+        target_id=row.id,
+        changes=audit.differences(None, _logged(row)),
+    )
+    call.tx.emit(
+        channel_wire.THREAD_CREATE,
+        channels.created_thread(row, new=True),
+        audience(call.tx, row, excluded=call.user_id),
+    )
+    _tell_one(call, row, mine, new=True)
+    return row
+
+
+def _tell_one(call: Call, row: ChannelRow, mine: ThreadMemberRow, *, new: bool) -> None:
+    """THREAD_CREATE for somebody who has just come to be in a thread: with their membership."""
+    shown = channels.created_thread(row, member=channels.thread_member(mine), new=new)
+    only = Audience.guild(row.guild_id or 0, users=frozenset({mine.user_id}))
+    call.tx.emit(channel_wire.THREAD_CREATE, shown, only)
+
+
+def announce_member(call: Call, row: ChannelRow, mine: ThreadMemberRow) -> None:
+    """Say that somebody came to a thread: to themselves with the GUILDS intent, to others with GUILD_MEMBERS."""
+    found = members.find(call.tx, row.guild_id or 0, mine.user_id)
+    presence = call.presences.find(mine.user_id)
+    added = channel_wire.AddedThreadMember(
+        id=ChannelId(row.id),
+        user_id=UserId(mine.user_id),
+        join_timestamp=json.timestamp(mine.joined_ms),
+        flags=mine.flags,
+        presence=None if presence is None else members.presence_in_guild(presence),
+    )
+    if found is not None:
+        added.member = members.member(found)
+    _publish_members(call, row, mine.user_id, added_members=[added])
+
+
+def _publish_members(call: Call, row: ChannelRow, user_id: int, **who: Any) -> None:
+    payload = channel_wire.ThreadMembersUpdate(
+        id=ChannelId(row.id),
+        guild_id=GuildId(row.guild_id or 0),
+        member_count=min(row.member_count, channel_wire.MEMBER_COUNT_CEILING),
+        **who,
+    )
+    to = audience(call.tx, row, also=(user_id,), always=user_id)
+    call.tx.emit(channel_wire.THREAD_MEMBERS_UPDATE, payload, to)
+
+
+def join(call: Call, row: ChannelRow, user_id: int) -> bool:
+    """Let a user into a thread; False when they are in already."""
+    mine = ThreadMemberRow(row.id, user_id, call.now, 0)
+    if not store.insert_member(call.tx, mine):
+        return False
+    row = row._replace(member_count=row.member_count + 1)
+    announce_member(call, row, mine)
+    _tell_one(call, row, mine, new=False)
+    return True
+
+
+def leave(call: Call, row: ChannelRow, user_id: int) -> bool:
+    """Let a user go from a thread; False when they are not in."""
+    if not store.delete_member(call.tx, row.id, user_id):
+        return False
+    row = row._replace(member_count=max(0, row.member_count - 1))
+    _publish_members(call, row, user_id, removed_member_ids=[UserId(user_id)])
+    return True
+
+
+def change(call: Call, before: ChannelRow, after: ChannelRow, *, logged: bool = True) -> ChannelRow:
+    """Keep a thread's new state and tell of it; archiving stamps the moment and unpins."""
+    if after.archived != before.archived:
+        after = after._replace(archive_changed_ms=call.now)
+        if after.archived:
+            # http.md 3.3: archiving a pinned post clears the PINNED flag.
+            after = after._replace(flags=after.flags & ~ChannelFlags.PINNED)
+    if after == before:
+        return after
+    channels.update(call.tx, before, after)
+    if logged:
+        changes = audit.differences(_logged(before), _logged(after))
+        audit.record(call, after.guild_id or 0, AuditLogAction.THREAD_UPDATE, target_id=after.id, changes=changes)
+    call.tx.emit(channel_wire.THREAD_UPDATE, channels.thread(after), audience(call.tx, after))
+    if before.archived and not after.archived:
+        _remind(call, after)
+    arm(call.tx, after)
+    return after
+
+
+def _remind(call: Call, row: ChannelRow) -> None:
+    """http.md 3.3: after it was unarchived, each member is told of their own membership."""
+    for mine in store.list_members(call.tx, row.id):
+        shown = wire.ThreadMemberUpdate(
+            id=ChannelId(row.id),
+            user_id=UserId(mine.user_id),
+            join_timestamp=json.timestamp(mine.joined_ms),
+            flags=mine.flags,
+            guild_id=GuildId(row.guild_id or 0),
+        )
+        only = Audience.viewers(row.guild_id or 0, row.parent_id or 0, users=frozenset({mine.user_id}))
+        call.tx.emit(wire.THREAD_MEMBER_UPDATE, shown, only)
+
+
+def delete(call: Call, row: ChannelRow) -> None:
+    """Delete a thread and all that was said in it."""
+    to = audience(call.tx, row)
+    audit.record(
+        call,
+        row.guild_id or 0,
+        AuditLogAction.THREAD_DELETE,
+        target_id=row.id,
+        changes=audit.differences(_logged(row), None),
+    )
+    forget(call, row.guild_id, [row.id])
+    gone = channel_wire.ThreadDeleted(
+        id=ChannelId(row.id),
+        guild_id=GuildId(row.guild_id or 0),
+        parent_id=ChannelId(row.parent_id or 0),
+        type=row.type,
+    )
+    call.tx.emit(channel_wire.THREAD_DELETE, gone, to)
+
+
+def forget(call: Call, guild_id: int | None, thread_ids: Sequence[int]) -> None:
+    """Remove threads and all that hangs on them, without a word."""
+    call.tell(channels.ChannelsDeleted(guild_id=guild_id, channel_ids=tuple(thread_ids)))
+    store.delete_rows(call.tx, thread_ids)
+
+
+def _logged(row: ChannelRow) -> Logged:
+    return Logged(
+        name=row.name,
+        type=row.type,
+        archived=bool(row.archived),
+        auto_archive_duration=row.auto_archive_duration,
+        locked=bool(row.locked),
+        invitable=None if row.invitable is None else bool(row.invitable),
+        rate_limit_per_user=row.rate_limit_per_user,
+        flags=row.flags,
+        applied_tags=[] if row.applied_tags is None else json.decode(row.applied_tags, list[TagId]),
+    )
+
+
+def archives_at(row: ChannelRow) -> int | None:
+    """When a thread archives itself if nobody speaks: so long after the last word; a pinned post never (http.md 3.3)."""
+    if row.archived or row.flags & ChannelFlags.PINNED:
+        return None
+    active_ms = max(row.created_ms or 0, row.archive_changed_ms or 0)
+    if row.last_message_id is not None:
+        active_ms = max(active_ms, ChannelId(row.last_message_id).created_ms)
+    return active_ms + (row.auto_archive_duration or 1440) * MINUTE_MS
+
+
+def arm(tx: Tx, row: ChannelRow) -> None:
+    """Have somebody look, at the right moment, whether a thread has fallen silent. A message does not move the moment: who
+    looks too early looks again later."""
+    jobs.cancel(tx, ARCHIVE_JOB, _key(row.id))
+    due_ms = archives_at(row)
+    if due_ms is not None:
+        tx.enqueue(ARCHIVE_JOB, Due(row.id), due_ms=due_ms, key=_key(row.id))
+
+
+def _key(thread_id: int) -> str:
+    return f"thread-{int(thread_id)}"

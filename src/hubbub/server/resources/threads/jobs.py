@@ -1,0 +1,20 @@
+"""Threads that fall silent archive themselves."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import Job
+from hubbub.server.resources import channels
+from hubbub.server.resources.threads import actions
+
+
+def archive(call: Call, job: Job) -> None:
+    """Archive a thread if nobody has spoken for long enough; otherwise look again when that could be."""
+    row = channels.find(call.tx, job.decode(actions.Due).thread_id)
+    if row is None:
+        return
+    due_ms = actions.archives_at(row)
+    if due_ms is None:
+        return
+    if due_ms > call.now:
+        actions.arm(call.tx, row)
+        return
+    actions.change(call, row, row._replace(archived=1), logged=False)

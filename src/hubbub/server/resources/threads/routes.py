@@ -1,0 +1,264 @@
+"""Threads over HTTP."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ChannelType, MessageType
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import ChannelId, GuildId, MessageId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import threads as wire
+from hubbub.protocol.resources.channels import Thread, ThreadMember
+from hubbub.protocol.resources.messages import Message, MessageReference
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.resources import channels, members, messages, users
+from hubbub.server.resources.channels import FORUMS, ChannelRow
+from hubbub.server.resources.threads import actions, rules, store, views
+
+_SPEAKING = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
+_HOLDING = _SPEAKING | FORUMS
+_USUAL_DURATION = 1440
+
+
+@handles(wire.CREATE_THREAD_FROM_MESSAGE)
+def create_thread_from_message(
+    call: Call, channel_id: ChannelId, message_id: MessageId, body: wire.CreateThreadFromMessage
+) -> Thread:
+    """Start a thread at a message, whose id it takes."""
+    here, parent = rules.require_parent(call, channel_id, _SPEAKING)
+    source = messages.get(call.tx, channel_id, message_id)
+    if source.type not in rules.SPOKEN:
+        raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
+    if channels.find(call.tx, message_id) is not None:
+        raise errors.MESSAGE_ALREADY_HAS_THREAD()
+    announcement = parent.type == ChannelType.GUILD_ANNOUNCEMENT
+    kind = ChannelType.ANNOUNCEMENT_THREAD if announcement else ChannelType.PUBLIC_THREAD
+    rules.require_room(call, here.guild_id, kind)
+    rules.require_patience(call, here)
+    row = actions.create(call, _new(call, parent, body, kind, message_id))
+    messages.set_flag(call, channel_id, message_id, MessageFlags.HAS_THREAD)
+    at_message = MessageReference(channel_id=channel_id, message_id=message_id, guild_id=here.guild_id)
+    thread = access.channel(call, row.id).channel
+    messages.system(call, thread, MessageType.THREAD_STARTER_MESSAGE, call.user_id, reference=at_message)
+    if message_id != parent.last_message_id:
+        _tell_parent(call, here, row)
+    return _shown(call, row)
+
+
+@handles(wire.CREATE_THREAD)
+def create_thread(call: Call, channel_id: ChannelId, body: wire.CreateThread) -> wire.CreatedThread:
+    """Start a thread at no message, or a post in a forum."""
+    here, parent = rules.require_parent(call, channel_id, _HOLDING)
+    if parent.type in FORUMS:
+        return _create_post(call, here, parent, body)
+    kind = rules.kind_without_message(parent, body.type or None)
+    rules.require_creation(here, kind)
+    rules.require_room(call, here.guild_id, kind)
+    rules.require_patience(call, here)
+    row = _new(call, parent, body, kind, call.new_id(ChannelId))
+    if kind == ChannelType.PRIVATE_THREAD:
+        row = row._replace(invitable=int(body.invitable is not False))
+    row = actions.create(call, row)
+    if kind != ChannelType.PRIVATE_THREAD:
+        _tell_parent(call, here, row)
+    return views.created(row, store.find_member(call.tx, row.id, call.user_id))
+
+
+def _create_post(call: Call, here: ChannelAccess, forum: ChannelRow, body: wire.CreateThread) -> wire.CreatedThread:
+    here.require(Permissions.SEND_MESSAGES)
+    if body.message is UNSET:
+        raise errors.invalid("message", *errors.required())
+    moderates = here.can(Permissions.MANAGE_THREADS)
+    tags = rules.require_tags(forum, body.applied_tags or [], [], moderates=moderates)
+    rules.require_room(call, here.guild_id, ChannelType.PUBLIC_THREAD)
+    rules.require_patience(call, here)
+    row = _new(call, forum, body, ChannelType.PUBLIC_THREAD, call.new_id(ChannelId))
+    row = actions.create(call, row._replace(applied_tags=json.encode(tags).decode()))
+    thread = access.channel(call, row.id)
+    # A post is begun with SEND_MESSAGES of the forum (http.md 3.3), whatever holds for answers.
+    thread.allowed |= here.allowed & Permissions.SEND_MESSAGES
+    said: Message = messages.create(call, thread, body.message, message_id=MessageId(row.id))
+    row = row._replace(last_message_id=row.id)
+    shown = views.created(row, store.find_member(call.tx, row.id, call.user_id))
+    shown.message = said
+    return shown
+
+
+def _new(call: Call, parent: ChannelRow, body: wire.CreateThreadFromMessage, kind: int, thread_id: int) -> ChannelRow:
+    duration = body.auto_archive_duration or parent.default_auto_archive_duration or _USUAL_DURATION
+    slowmode = parent.default_thread_rate_limit_per_user or 0
+    if isinstance(body.rate_limit_per_user, int):
+        slowmode = body.rate_limit_per_user
+    name = body.name.strip()
+    if not name:
+        raise errors.invalid("name", *errors.bad_length(1, 100))
+    return ChannelRow(
+        id=thread_id,
+        type=int(kind),
+        guild_id=parent.guild_id,
+        name=name,
+        parent_id=parent.id,
+        nsfw=parent.nsfw,
+        rate_limit_per_user=slowmode,
+        owner_id=call.user_id,
+        archive_changed_ms=call.now,
+        auto_archive_duration=int(duration),
+        created_ms=call.now,
+    )
+
+
+def _tell_parent(call: Call, here: ChannelAccess, row: ChannelRow) -> None:
+    """The channel says that a thread was started, where no message of it shows that."""
+    there = MessageReference(channel_id=ChannelId(row.id), guild_id=here.guild_id)
+    kind = MessageType.THREAD_CREATED
+    messages.system(call, here.channel, kind, call.user_id, content=row.name or "", reference=there)
+
+
+def _shown(call: Call, row: ChannelRow) -> Thread:
+    fresh = channels.find(call.tx, row.id) or row
+    return views.thread(fresh, store.find_member(call.tx, row.id, call.user_id))
+
+
+@handles(wire.JOIN_THREAD)
+def join_thread(call: Call, channel_id: ChannelId) -> None:
+    """Come to a thread."""
+    here = rules.require_thread(call, channel_id)
+    rules.require_open(here)
+    _add(call, here, call.user_id)
+
+
+@handles(wire.LEAVE_THREAD)
+def leave_thread(call: Call, channel_id: ChannelId) -> None:
+    """Go from a thread."""
+    here = rules.require_thread(call, channel_id)
+    rules.require_open(here)
+    actions.leave(call, _get(call, channel_id), call.user_id)
+
+
+@handles(wire.ADD_THREAD_MEMBER)
+def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> None:
+    """Bring another member to a thread."""
+    here = rules.require_thread(call, channel_id)
+    if user_id == call.user_id:
+        join_thread(call, channel_id)
+        return
+    rules.require_adding(here, _get(call, channel_id))
+    standing = access.find_member(call.tx, call.now, here.guild_id, user_id)
+    if standing is None:
+        if users.find(call.tx, user_id) is None:
+            raise errors.UNKNOWN_USER()
+        raise errors.UNKNOWN_MEMBER()
+    if not access.permissions_in(call.tx, standing, here.channel.ruling_id) & Permissions.VIEW_CHANNEL:
+        raise errors.MISSING_ACCESS()
+    rules.require_open(here)
+    if _add(call, here, user_id):
+        messages.system(call, here.channel, MessageType.RECIPIENT_ADD, call.user_id, mentions=(user_id,))
+
+
+def _add(call: Call, here: ChannelAccess, user_id: int) -> bool:
+    row = _get(call, here.channel.id)
+    if store.find_member(call.tx, row.id, user_id) is not None:
+        return False
+    if row.member_count >= wire.THREAD_MEMBERS_MAX:
+        raise errors.MAX_THREAD_PARTICIPANTS()
+    return actions.join(call, row, user_id)
+
+
+@handles(wire.DELETE_THREAD_MEMBER)
+def delete_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> None:
+    """Send another member away from a thread."""
+    here = rules.require_thread(call, channel_id)
+    if user_id == call.user_id:
+        leave_thread(call, channel_id)
+        return
+    row = _get(call, channel_id)
+    rules.require_removing(call, here, row)
+    rules.require_open(here)
+    if not actions.leave(call, row, user_id):
+        raise errors.UNKNOWN_MEMBER()
+    messages.system(call, here.channel, MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user_id,))
+
+
+@handles(wire.GET_THREAD_MEMBER)
+def get_thread_member(call: Call, channel_id: ChannelId, user_id: UserId, query: wire.GetThreadMember) -> ThreadMember:
+    """Somebody's membership in a thread."""
+    here = rules.require_thread(call, channel_id)
+    found = store.find_member(call.tx, channel_id, user_id)
+    if found is None:
+        raise errors.UNKNOWN_MEMBER()
+    shown = channels.thread_member(found)
+    member = members.find(call.tx, here.guild_id, user_id) if query.with_member else None
+    if member is not None:
+        shown.member = members.member(member)
+    return shown
+
+
+@handles(wire.LIST_THREAD_MEMBERS)
+def list_thread_members(call: Call, channel_id: ChannelId, query: wire.ListThreadMembers) -> list[ThreadMember]:
+    """Who is in a thread; with the guild members it goes by pages, else all at once."""
+    here = rules.require_thread(call, channel_id)
+    rules.require_members_intent(call)
+    if not query.with_member:
+        return [channels.thread_member(row) for row in store.list_members(call.tx, channel_id)]
+    rows = store.list_members(call.tx, channel_id, after=query.after or 0, limit=query.limit)
+    found = members.find_many(call.tx, here.guild_id, [row.user_id for row in rows])
+    return [
+        channels.thread_member(row, members.member(found[row.user_id]) if row.user_id in found else UNSET)
+        for row in rows
+    ]
+
+
+@handles(wire.LIST_PUBLIC_ARCHIVED_THREADS)
+def list_public_archived_threads(call: Call, channel_id: ChannelId, query: wire.ListArchivedThreads) -> wire.ThreadList:
+    """Archived public threads of a channel."""
+    rules.require_parent(call, channel_id, _HOLDING)
+    return _archived(call, channel_id, (ChannelType.ANNOUNCEMENT_THREAD, ChannelType.PUBLIC_THREAD), query)
+
+
+@handles(wire.LIST_PRIVATE_ARCHIVED_THREADS)
+def list_private_archived_threads(
+    call: Call, channel_id: ChannelId, query: wire.ListArchivedThreads
+) -> wire.ThreadList:
+    """Archived private threads of a channel, for moderators."""
+    rules.require_parent(call, channel_id, _HOLDING)
+    return _archived(call, channel_id, (ChannelType.PRIVATE_THREAD,), query)
+
+
+def _archived(
+    call: Call, channel_id: int, kinds: tuple[ChannelType, ...], query: wire.ListArchivedThreads
+) -> wire.ThreadList:
+    before_ms = None if query.before is UNSET else json.milliseconds(query.before)
+    rows = store.list_archived(
+        call.tx, channel_id, [int(kind) for kind in kinds], before_ms=before_ms, limit=query.limit + 1
+    )
+    return views.listed(call.tx, rows[: query.limit], call.user_id, more=len(rows) > query.limit)
+
+
+@handles(wire.LIST_MY_PRIVATE_ARCHIVED_THREADS)
+def list_my_private_archived_threads(
+    call: Call, channel_id: ChannelId, query: wire.ListMyArchivedThreads
+) -> wire.ThreadList:
+    """Archived private threads that the caller is in."""
+    rules.require_parent(call, channel_id, _HOLDING)
+    rows = store.list_joined_private_archived(
+        call.tx, channel_id, call.user_id, before=query.before or None, limit=query.limit + 1
+    )
+    return views.listed(call.tx, rows[: query.limit], call.user_id, more=len(rows) > query.limit)
+
+
+@handles(wire.GET_ACTIVE_GUILD_THREADS)
+def get_active_guild_threads(call: Call, guild_id: GuildId) -> wire.ThreadList:
+    """The active threads of a guild that the caller sees, newest first."""
+    standing = access.guild(call, guild_id)
+    return views.listed(call.tx, views.visible_active(call.tx, standing), call.user_id)
+
+
+def _get(call: Call, channel_id: int) -> ChannelRow:
+    row = channels.find(call.tx, channel_id)
+    if row is None:
+        raise errors.UNKNOWN_CHANNEL()
+    return row

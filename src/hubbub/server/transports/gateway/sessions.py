@@ -1,0 +1,346 @@
+"""All sessions of this node: how they begin, go on after a cut, and end."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from itertools import islice
+from typing import Any, Final
+
+from hubbub.protocol import wire
+from hubbub.protocol.enums import CloseCode, GatewayOpcode
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.resources.applications import FlaggedApplication, flags_on_the_wire
+from hubbub.protocol.resources.gateway import READY, RESUMED, Identify, Resumed
+from hubbub.protocol.resources.presence import PRESENCE_UPDATES_MAX, PRESENCE_UPDATES_SECONDS, SetPresence
+from hubbub.server.core.bus import Bus, Subscription
+from hubbub.server.core.call import Actor
+from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.presences import Presences
+from hubbub.server.core.store import Tx
+from hubbub.server.transports.gateway.compression import Deflater
+from hubbub.server.transports.gateway.connection import Closing, Connection
+from hubbub.server.transports.gateway.hub import FRESH_S, Hub
+from hubbub.server.transports.gateway.identify import Asked, check_size
+from hubbub.server.transports.gateway.limits import Window
+from hubbub.server.transports.gateway.line import Line
+from hubbub.server.transports.gateway.packets import Packet
+from hubbub.server.transports.gateway.presence import PresenceFeed
+from hubbub.server.transports.gateway.replay import Replay
+from hubbub.server.transports.gateway.seats import Seat
+from hubbub.server.transports.gateway.session import Session
+from hubbub.server.transports.gateway.world import World
+
+log = logging.getLogger(__name__)
+
+GUILDS_AT_ONCE: Final = 16
+"""Guilds that are read at the same time while a session starts."""
+REPLAY_AT_ONCE: Final = 200
+"""Events that are replayed before the client's buffer is looked at."""
+LEAVING_CODES: Final = frozenset({1000, 1001})
+"""A client that closes with one of these ends its session (gateway.md 3)."""
+
+
+class Sessions:
+    """The sessions, the guilds they are in, and the lines of their users."""
+
+    def __init__(self, world: World, bus: Bus[Dispatch], metrics: Metrics, presences: Presences) -> None:
+        self._world = world
+        self._bus = bus
+        self._metrics = metrics
+        self._sessions: dict[str, Session] = {}
+        self._hubs: dict[int, tuple[Hub, Subscription]] = {}
+        self._lines: dict[int, Line] = {}
+        self._deflater = Deflater()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._gap: Subscription | None = None
+        self._resumable_ms = world.config.gateway.replay_ms
+        self._enders = [part.session_ended for part in world.slices if part.session_ended is not None]
+        self.feed = PresenceFeed(bus, world, presences, self._deliver_here)
+        metrics.watch(metrics.gateway_sessions, lambda: len(self._sessions))
+
+    def start(self) -> None:
+        """Begin to listen to the other nodes."""
+        self._loop = asyncio.get_running_loop()
+        self._gap = self._bus.on_gap(self._lost_events)
+        self.feed.start()
+
+    async def close(self) -> None:
+        """End every session."""
+        sessions = list(self._sessions.values())
+        for session in sessions:
+            self._end(session)
+        await self._tell_ended(sessions)
+        self.feed.close()
+        if self._gap is not None:
+            self._gap.cancel()
+        for task in list(self._tasks):
+            task.cancel()
+
+    def find(self, session_id: str) -> Session | None:
+        """A session that is connected or can be resumed."""
+        return self._sessions.get(session_id)
+
+    def packet(self, event: str, body: bytes) -> Packet:
+        """An event, ready for any number of sessions."""
+        return Packet(event, body, self._deflater, self._loop.time())
+
+    def member_count(self, guild_id: int) -> int:
+        """How many members a guild that sessions are in had when it was last read."""
+        entry = self._hubs.get(guild_id)
+        return entry[0].state.member_count if entry is not None and entry[0].state is not None else 0
+
+    # Begin
+
+    async def begin(self, connection: Connection, actor: Actor, asked: Asked, identify: Identify, device: str) -> None:
+        """READY, then the guilds one after another in the background."""
+        settings = self._world.config.gateway
+        session = Session(
+            actor,
+            intents=asked.intents,
+            shard=asked.shard,
+            large_threshold=asked.large_threshold,
+            obfuscates=asked.obfuscates,
+            version=connection.version,
+            device=device,
+            replay=Replay(settings.replay_events, settings.replay_bytes),
+            presences=Window(PRESENCE_UPDATES_MAX, PRESENCE_UPDATES_SECONDS),
+            now=self._loop.time(),
+        )
+        line = self._join_line(session)
+        try:
+            # First listen, then read: what happens in between is heard, and told unless the read has it already.
+            await self._bus.flush()
+            body, guilds, session.snapshot = await self._world.ready(
+                session, lambda guilds: _ready(session, guilds, connection.resume_url, identify.shard)
+            )
+            check_size(len(guilds), actor)
+            # What happens in a guild once the client has seen READY is owed to it, even before GUILD_CREATE.
+            seats = [self._seat(session, guild, joins=False) for guild in guilds]
+            await self._bus.flush()
+        except BaseException:
+            self._end(session)
+            raise
+        self._sessions[session.id] = session
+        connection.session = session
+        if connection.closing is None:
+            session.connection = connection
+        session.send(self.packet(READY.name, body))
+        early, session.early = session.early or [], None
+        for dispatch in early:
+            line.tell(session, dispatch, {})
+        self.feed.put(actor, session.id, device, identify.presence or SetPresence())
+        self._spawn(self._stream(session, seats))
+
+    async def _stream(self, session: Session, seats: list[tuple[Hub, Seat]]) -> None:
+        waiting = iter(seats)
+        while not session.ended and (some := list(islice(waiting, GUILDS_AT_ONCE))):
+            await asyncio.gather(*(hub.admit(seat) for hub, seat in some if not seat.gone))
+            if session.connection is not None:
+                await session.connection.room()
+
+    def _seat(self, session: Session, guild_id: int, *, joins: bool) -> tuple[Hub, Seat]:
+        entry = self._hubs.get(guild_id)
+        if entry is None:
+            hub = Hub(guild_id, self._world, self.packet, self._metrics, self._empty, self._flooded)
+            entry = self._hubs[guild_id] = (hub, self._bus.subscribe(f"guild.{guild_id}", hub.hear))
+        seat = session.seats[guild_id] = Seat(session, joins=joins)
+        entry[0].expect(seat)
+        return entry[0], seat
+
+    def _join_line(self, session: Session) -> Line:
+        line = self._lines.get(session.user_id)
+        if line is None:
+            line = self._lines[session.user_id] = Line(self, self.packet)
+            line.subscription = self._bus.subscribe(f"user.{session.user_id}", line.hear)
+        line.sessions.append(session)
+        return line
+
+    # Guilds come and go
+
+    def enter(self, session: Session, guild_id: int) -> None:
+        """The user joined a guild."""
+        if session.ended or guild_id in session.seats or not session.in_shard(guild_id):
+            return
+        hub, seat = self._seat(session, guild_id, joins=True)
+
+        async def admit() -> None:
+            await self._bus.flush()
+            if not seat.gone:
+                await hub.admit(seat)
+
+        self._spawn(admit())
+        if self._lines[session.user_id].sessions[0] is session:
+            self.feed.tell_guild(session.user_id, guild_id)
+
+    def leave(self, session: Session, guild_id: int) -> None:
+        """The user left a guild."""
+        seat = session.seats.pop(guild_id, None)
+        if seat is not None and guild_id in self._hubs:
+            self._hubs[guild_id][0].leave(seat)
+
+    def _empty(self, hub: Hub) -> None:
+        entry = self._hubs.get(hub.guild_id)
+        if entry is not None and entry[0] is hub:
+            del self._hubs[hub.guild_id]
+            entry[1].cancel()
+            hub.close()
+
+    def _flooded(self, hub: Hub) -> None:
+        log.error("a guild's events waited too long; its sessions start anew", extra={"guild_id": hub.guild_id})
+        for session in list(hub.seats):
+            self._invalidate(session)
+
+    def _deliver_here(self, dispatch: Dispatch) -> None:
+        entry = self._hubs.get(dispatch.audience.guild_id or 0)
+        if entry is not None:
+            entry[0].hear(dispatch)
+
+    def _lost_events(self) -> None:
+        """The bus may have lost events, and a session that missed some must not go on as if it had not."""
+        for session in list(self._sessions.values()):
+            self._invalidate(session)
+
+    # Go on
+
+    async def resume(self, connection: Connection, session: Session, seq: int) -> bool:
+        """Tell a client on a new connection what it missed; False when that is no longer possible."""
+        if not 0 <= seq <= session.replay.last:
+            raise Closing(CloseCode.INVALID_SEQ, "Invalid seq")
+        for old in (session.connection, session.resuming):
+            if old is not None:
+                old.session = None
+                old.close(CloseCode.UNKNOWN_ERROR, "Resumed elsewhere")
+        session.connection, session.resuming = None, connection
+        connection.session = session
+        if session.expiry is not None:
+            session.expiry.cancel()
+            session.expiry = None
+        # Live events go to the buffer meanwhile, and so are part of what is told.
+        while packets := session.replay.since(seq, REPLAY_AT_ONCE):
+            for packet in packets:
+                seq += 1
+                connection.deliver(packet, seq)
+            if not await connection.room() or session.resuming is not connection:
+                return True
+        if packets is None:
+            self._invalidate(session)
+            return False
+        session.resuming, session.connection = None, connection
+        session.send(self.packet(RESUMED.name, wire.encode(Resumed())))
+        return True
+
+    # End
+
+    def detach(self, connection: Connection, code: int | None) -> None:
+        """A connection is gone; its session waits for a resume, unless the client said goodbye."""
+        session = connection.session
+        if session is None or session.ended:
+            return
+        if session.resuming is connection:
+            session.resuming = None
+        if session.connection is connection:
+            session.connection = None
+        if code in LEAVING_CODES:
+            self._end(session)
+            self._spawn(self._tell_ended([session]))
+        elif session.connection is None and session.resuming is None and session.expiry is None:
+            session.expiry = self._world.clock.call_later(self._resumable_ms, lambda: self._expire(session))
+
+    async def _expire(self, session: Session) -> None:
+        self._end(session)
+        await self._tell_ended([session])
+
+    def revoke(self, session: Session) -> None:
+        """The session's token is no longer good."""
+        connection = session.connection or session.resuming
+        self._end(session)
+        self._spawn(self._tell_ended([session]))
+        if connection is not None:
+            connection.close(CloseCode.AUTHENTICATION_FAILED, "Authentication failed")
+
+    def _invalidate(self, session: Session) -> None:
+        """The session cannot go on; its client identifies again, on the same connection if it likes."""
+        connection = session.connection or session.resuming
+        self._end(session)
+        self._spawn(self._tell_ended([session]))
+        if connection is not None:
+            connection.session = None
+            connection.say(GatewayOpcode.INVALID_SESSION, False)
+
+    def _end(self, session: Session) -> None:
+        if session.ended:
+            return
+        session.ended = True
+        session.connection = session.resuming = None
+        if session.expiry is not None:
+            session.expiry.cancel()
+            session.expiry = None
+        known = self._sessions.pop(session.id, None)
+        for guild_id in list(session.seats):
+            self.leave(session, guild_id)
+        line = self._lines.get(session.user_id)
+        if line is not None and session in line.sessions:
+            line.sessions.remove(session)
+            if not line.sessions:
+                del self._lines[session.user_id]
+                if line.subscription is not None:
+                    line.subscription.cancel()
+        if known is not None:
+            self.feed.drop(session.user_id, session.id)
+
+    async def _tell_ended(self, sessions: list[Session]) -> None:
+        """Let slices clean up what lived as long as the session did."""
+        if not self._enders or not sessions:
+            return
+
+        def work(tx: Tx) -> None:
+            for session in sessions:
+                call = self._world.call(tx, session)
+                for ended in self._enders:
+                    ended(call, session.user_id, session.id)
+
+        try:
+            await self._world.db.write(work)
+        except Exception:
+            log.exception("what a session left behind could not be cleaned up")
+
+    def tidy(self, now: float) -> None:
+        """Forget what only mattered for a while."""
+        oldest = now - self._resumable_ms / 1000
+        for session in self._sessions.values():
+            if session.connection is not None:
+                session.replay.forget(session.acknowledged, oldest, now)
+            if session.snapshot is not None and now - session.began_at >= FRESH_S:
+                session.snapshot = None
+        for hub, _ in self._hubs.values():
+            hub.tidy(now)
+        self.feed.sweep(now)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a gateway task failed", exc_info=error)
+
+
+def _ready(session: Session, guilds: list[int], url: str, shard: list[int] | None) -> dict[str, Any]:
+    """The keys of READY that no slice knows."""
+    ready: dict[str, Any] = {
+        "v": session.version,
+        "guilds": [{"id": GuildId(guild), "unavailable": True} for guild in guilds],
+        "session_id": session.id,
+        "resume_gateway_url": url,
+    }
+    if shard is not None:
+        # discord.py's sharded client indexes it (gateway.md 4.2).
+        ready["shard"] = shard
+    actor = session.actor
+    if actor.application_id is not None:
+        flags, flags_new = flags_on_the_wire(actor.application_flags)
+        ready["application"] = FlaggedApplication(id=actor.application_id, flags=flags, flags_new=flags_new)
+    return ready

@@ -1,0 +1,349 @@
+"""A world file made real, through the same actions as everything else, in one transaction.
+
+Ids, tokens and keys follow from the seed and the thing's own name (decisions/0015), so that the same file and seed give the same
+ones, and a channel added to the file changes none of the others.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol import wire
+from hubbub.protocol.enums import OverwriteType
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, RoleId, Snowflake, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.channels import CreateGuildChannel
+from hubbub.protocol.resources.roles import RoleTags
+from hubbub.server.core import auth
+from hubbub.server.core.auth import Entropy
+from hubbub.server.core.call import Call
+from hubbub.server.core.sqlite import SqliteDatabase
+from hubbub.server.core.store import Tx
+from hubbub.server.resources import accounts, applications, channels, guilds, members, roles
+from hubbub.server.worlds import files
+from hubbub.server.worlds.files import WorldError
+
+if TYPE_CHECKING:
+    from hubbub.server.app import App
+
+FOUNDED_MS: Final = 1_704_067_200_000
+"""2024-01-01T00:00:00Z. Worlds are as old as this, whatever the clock says: ids and tokens hold a time, and stay the same."""
+
+DAY_MS: Final = 86_400_000
+
+S = TypeVar("S", bound=Snowflake)
+
+_ORDER: Final[tuple[type[Snowflake], ...]] = (UserId, ApplicationId, GuildId, RoleId, ChannelId)
+"""What was made first, by a day each."""
+
+
+class BuiltUser(msgspec.Struct, kw_only=True):
+    """A person, and how to be them."""
+
+    id: UserId
+    token: str
+    password: str
+
+
+class BuiltBot(msgspec.Struct, kw_only=True):
+    """A bot."""
+
+    id: UserId
+    token: str
+
+
+class BuiltApplication(msgspec.Struct, kw_only=True):
+    """An application and its secrets."""
+
+    id: ApplicationId
+    client_secret: str
+    public_key: str
+    bot: BuiltBot | None
+
+
+class BuiltGuild(msgspec.Struct, kw_only=True):
+    """A guild and what is in it, by name."""
+
+    id: GuildId
+    channels: dict[str, ChannelId] = {}
+    roles: dict[str, RoleId] = {}
+
+
+class Built(msgspec.Struct, kw_only=True):
+    """What a world has become, as the ready file shows it."""
+
+    users: dict[str, BuiltUser] = {}
+    applications: dict[str, BuiltApplication] = {}
+    guilds: dict[str, BuiltGuild] = {}
+
+    def joined(self, other: "Built") -> "Built":
+        """Both together."""
+        return Built(
+            users=self.users | other.users,
+            applications=self.applications | other.applications,
+            guilds=self.guilds | other.guilds,
+        )
+
+
+class Seed:
+    """Where a world's ids and secrets come from."""
+
+    def __init__(self, number: int) -> None:
+        self._key = hashlib.sha256(f"hubbub world {number}".encode()).digest()
+
+    def _bytes(self, purpose: str, count: int) -> bytes:
+        found = b""
+        while len(found) < count:
+            found += hmac.digest(self._key, f"{len(found)} {purpose}".encode(), "sha256")
+        return found[:count]
+
+    def new_id(self, kind: type[S], *names: str) -> S:
+        """The id of a thing of this name."""
+        number = int.from_bytes(self._bytes(f"id {kind.__name__} {names!r}", 16), "big")
+        moment, low = divmod(number, 1 << 22)
+        ms = FOUNDED_MS - DAY_MS * (len(_ORDER) - _ORDER.index(kind)) + moment % DAY_MS
+        return kind(int(Snowflake.at(ms)) | low)
+
+    def entropy(self, *names: str) -> Entropy:
+        """Random bytes for the secrets of a thing of this name: each call gives further ones."""
+        calls = iter(range(1_000_000))
+        return lambda count: self._bytes(f"secret {next(calls)} {names!r}", count)
+
+
+async def load(app: "App", world: files.World, seed: int) -> Built:
+    """Build a world in a running platform, all of it or, with a WorldError, nothing."""
+    return await app.database.write(lambda tx: build(app.make_call(tx), world, seed))
+
+
+async def begin(app: "App", world: files.World, seed: int) -> Built:
+    """The world that a platform begins with: built where the store is empty of worlds, found again where it was built before."""
+    mark = hashlib.sha256(wire.encode([seed, world])).hexdigest()
+
+    def step(tx: Tx) -> Built | None:
+        found = tx.value("SELECT value FROM meta WHERE name = 'world'")
+        if found == mark:
+            return None
+        if found is not None:
+            raise WorldError((), "the store began with another world file or seed; take that one, or an empty --data folder")
+        built = build(app.make_call(tx), world, seed)
+        tx.run("INSERT INTO meta (name, value) VALUES ('world', ?)", mark)
+        return built
+
+    built = await app.database.write(step)
+    if built is not None:
+        return built
+    # Secrets are kept hashed only. Building the same world once more, for nobody, tells what they were.
+    scratch = SqliteDatabase(None)
+    await scratch.start()
+    try:
+        return await scratch.write(lambda tx: build(app.make_call(tx), world, seed))
+    finally:
+        await scratch.close()
+
+
+def build(call: Call, world: files.World, seed: int) -> Built:
+    """Build a world inside a call's transaction."""
+    call.now = FOUNDED_MS
+    return _Builder(call, world, Seed(seed)).build()
+
+
+class _Builder:
+    def __init__(self, call: Call, world: files.World, seed: Seed) -> None:
+        self._call = call
+        self._world = world
+        self._seed = seed
+        self._built = Built()
+
+    def build(self) -> Built:
+        for name, user in self._world.users.items():
+            self._guarded(("users", name), self._user, name, user)
+        for name, application in self._world.applications.items():
+            self._guarded(("applications", name), self._application, name, application)
+        for name, guild in self._world.guilds.items():
+            self._guarded(("guilds", name), self._guild, name, guild)
+        return self._built
+
+    def _guarded(self, path: tuple[str, ...], step: Callable[..., None], *arguments: object) -> None:
+        try:
+            step(*arguments)
+        except ApiError as error:
+            raise WorldError(path, _words(error)) from error
+
+    def _user(self, name: str, user: files.User) -> None:
+        call, entropy = self._call, self._seed.entropy("user", name)
+        row = accounts.create(
+            call,
+            name,
+            user_id=self._seed.new_id(UserId, name),
+            email=user.email,
+            global_name=user.global_name,
+        )
+        token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now, ids=call.ids, entropy=entropy)
+        password = user.password if user.password is not None else f"{name}-{entropy(6).hex()}"
+        accounts.set_password(call, row.id, accounts.hash_lightly(password, salt=entropy(16)))
+        self._built.users[name] = BuiltUser(id=row.id, token=token, password=password)
+
+    def _application(self, name: str, application: files.Application) -> None:
+        path = ("applications", name)
+        owner = self._built.users[application.owner or next(iter(self._built.users))]
+        flags = files.bits(application.intents, files.PRIVILEGED, path, "intent")
+        flags |= files.bits(application.flags, files.APPLICATION_FLAGS, path, "flag")
+        made = applications.create(
+            self._call,
+            name,
+            owner.id,
+            application_id=self._seed.new_id(ApplicationId, name),
+            bot=application.bot,
+            flags=flags,
+            redirect_uris=application.redirect_uris,
+            entropy=self._seed.entropy("application", name),
+        )
+        bot = None
+        if made.row.bot_id is not None and made.bot_token is not None:
+            bot = BuiltBot(id=made.row.bot_id, token=made.bot_token)
+        self._built.applications[name] = BuiltApplication(
+            id=made.row.id, client_secret=made.client_secret, public_key=made.row.verify_key, bot=bot
+        )
+
+    def _guild(self, name: str, guild: files.Guild) -> None:
+        path = ("guilds", name)
+        guild_id = self._seed.new_id(GuildId, name)
+        if guilds.find(self._call.tx, guild_id) is not None:
+            raise WorldError(path, "a guild of this name and seed is there already")
+        built = BuiltGuild(
+            id=guild_id,
+            channels={each: self._seed.new_id(ChannelId, name, each) for each in guild.channels},
+            roles={each: self._seed.new_id(RoleId, name, each) for each in guild.roles},
+        )
+        bot_roles = {
+            bot: self._seed.new_id(RoleId, name, "bot", bot)
+            for bot in guild.bots
+            if guild.bots[bot].permissions is not None
+        }
+        everyone: int = Permissions.DEFAULT_EVERYONE
+        if guild.everyone is not None:
+            everyone = files.permissions(guild.everyone, (*path, "everyone"))
+        guilds.create(
+            self._call,
+            owner_id=self._built.users[guild.owner].id,
+            name=name,
+            guild_id=guild_id,
+            begin=guilds.Founding(
+                everyone,
+                self._roles(guild, built, bot_roles),
+                [],
+                [],
+                system_channel_id=built.channels.get(guild.system_channel or ""),
+            ),
+            features=guild.features,
+            description=guild.description,
+        )
+        # Children take the overwrites of their category, so that it must be there before them.
+        for each, channel in sorted(guild.channels.items(), key=lambda item: item[1].type != "category"):
+            self._guarded((*path, "channels", each), self._channel, guild, built, each, channel)
+        for each, member in guild.members.items():
+            role_ids = [built.roles[role] for role in member.roles]
+            self._guarded((*path, "members", each), self._member, guild, built, each, member.nick, role_ids)
+        for each, bot in guild.bots.items():
+            role_ids = [built.roles[role] for role in bot.roles] + ([bot_roles[each]] if each in bot_roles else [])
+            self._guarded((*path, "bots", each), self._member, guild, built, each, bot.nick, role_ids)
+        self._built.guilds[name] = built
+
+    def _roles(self, guild: files.Guild, built: BuiltGuild, bot_roles: dict[str, RoleId]) -> list[roles.RoleRow]:
+        rows = [
+            roles.RoleRow(
+                id=bot_roles[bot],
+                guild_id=built.id,
+                name=bot,
+                permissions=files.permissions(guild.bots[bot].permissions or (), ()),
+                managed=1,
+                tags=wire.encode(RoleTags(bot_id=self._person_id(bot))).decode(),
+            )
+            for bot in bot_roles
+        ]
+        # The file lists the highest first.
+        for name, role in reversed(guild.roles.items()):
+            rows.append(
+                roles.RoleRow(
+                    id=built.roles[name],
+                    guild_id=built.id,
+                    name=name,
+                    permissions=files.permissions(role.permissions, ()),
+                    color=role.color,
+                    hoist=int(role.hoist),
+                    mentionable=int(role.mentionable),
+                )
+            )
+        return [row._replace(position=position) for position, row in enumerate(rows, 1)]
+
+    def _channel(self, guild: files.Guild, built: BuiltGuild, name: str, channel: files.Channel) -> None:
+        overwrites = None
+        if channel.overwrites is not UNSET:
+            overwrites = [
+                self._overwrite(guild, built, built.channels[name], target, overwrite)
+                for target, overwrite in channel.overwrites.items()
+            ]
+        channels.create(
+            self._call,
+            built.id,
+            CreateGuildChannel(
+                name=name,
+                type=channel.kind,
+                topic=channel.topic if channel.topic is not None else UNSET,
+                parent_id=built.channels[channel.parent] if channel.parent is not None else UNSET,
+                nsfw=channel.nsfw or UNSET,
+                rate_limit_per_user=channel.rate_limit_per_user or UNSET,
+                user_limit=channel.user_limit if channel.user_limit is not None else UNSET,
+                bitrate=channel.bitrate if channel.bitrate is not None else UNSET,
+            ),
+            channel_id=built.channels[name],
+            overwrites=overwrites,
+            quiet=True,
+        )
+
+    def _overwrite(
+        self, guild: files.Guild, built: BuiltGuild, channel_id: int, target: str, overwrite: files.Overwrite
+    ) -> channels.OverwriteRow:
+        allow, deny = files.permissions(overwrite.allow, ()), files.permissions(overwrite.deny, ())
+        if target == files.EVERYONE or target in guild.roles:
+            role_id: int = built.id if target == files.EVERYONE else built.roles[target]
+            return channels.OverwriteRow(channel_id, role_id, OverwriteType.ROLE, allow, deny)
+        return channels.OverwriteRow(channel_id, self._person_id(target), OverwriteType.MEMBER, allow, deny)
+
+    def _member(
+        self, guild: files.Guild, built: BuiltGuild, name: str, nick: str | None, role_ids: list[RoleId]
+    ) -> None:
+        user_id = self._person_id(name)
+        if name == guild.owner:
+            members.add_roles(self._call.tx, built.id, user_id, role_ids)
+        else:
+            members.add(self._call, built.id, user_id, roles=role_ids, nick=nick)
+
+    def _person_id(self, name: str) -> UserId:
+        user = self._built.users.get(name)
+        if user is not None:
+            return user.id
+        bot = self._built.applications[name].bot
+        if bot is None:
+            raise WorldError(("applications", name), "has no bot that could be in a guild")
+        return bot.id
+
+
+def _words(error: ApiError) -> str:
+    """What an action refused, in one line."""
+    found: list[str] = []
+
+    def walk(node: dict[str, object], path: str) -> None:
+        for key, inner in node.items():
+            if key == "_errors" and isinstance(inner, list):
+                found.extend(f"{path}: {leaf['message']}" if path else leaf["message"] for leaf in inner)
+            elif isinstance(inner, dict):
+                walk(inner, f"{path}.{key}" if path else key)
+
+    walk(error.errors or {}, "")
+    return "; ".join(found) or error.kind.message

@@ -1,0 +1,334 @@
+"""World files: what they may say, and clear words with the path of the key when they say something else."""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from importlib import resources
+from operator import or_
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.permissions import BITS
+
+EVERYONE: Final = "@everyone"
+
+CHANNEL_TYPES: Final[Mapping[str, ChannelType]] = {
+    "text": ChannelType.GUILD_TEXT,
+    "voice": ChannelType.GUILD_VOICE,
+    "category": ChannelType.GUILD_CATEGORY,
+    "announcement": ChannelType.GUILD_ANNOUNCEMENT,
+    "stage": ChannelType.GUILD_STAGE_VOICE,
+    "forum": ChannelType.GUILD_FORUM,
+    "media": ChannelType.GUILD_MEDIA,
+}
+
+PRIVILEGED: Final[Mapping[str, int]] = {
+    "GUILD_PRESENCES": ApplicationFlags.GATEWAY_PRESENCE_LIMITED,
+    "GUILD_MEMBERS": ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED,
+    "MESSAGE_CONTENT": ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED,
+}
+"""The intents that an application must be given, and the flag that gives each."""
+
+APPLICATION_FLAGS: Final[Mapping[str, int]] = {
+    name: value
+    for name, value in vars(ApplicationFlags).items()
+    if name.isupper() and isinstance(value, int) and value.bit_count() == 1
+}
+INTENTS: Final = frozenset(name for name in vars(Intents) if name.isupper())
+
+NOT_YET: Final = "this version cannot build {} yet; take the section out"
+
+Name = Annotated[str, Meta(min_length=1, max_length=100)]
+Color = Annotated[int, Meta(ge=0, le=0xFFFFFF)]
+
+
+class WorldError(Exception):
+    """A world that cannot be built: where in the file, and why."""
+
+    def __init__(self, path: tuple[str, ...], problem: str) -> None:
+        super().__init__(f"{'.'.join(path) or 'world'}: {problem}")
+        self.path = path
+        self.problem = problem
+
+
+class User(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A person; the table's name is the username."""
+
+    password: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
+    """By default one that follows from the seed."""
+    global_name: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
+    email: str | None = None
+
+
+class Application(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """An application, and its bot of the same name."""
+
+    owner: str | None = None
+    """A user; by default the first of the file."""
+    bot: bool = True
+    intents: list[str] = []
+    """The privileged intents it may ask for."""
+    flags: list[str] = []
+    redirect_uris: list[str] = []
+    scopes: list[str] | UnsetType = UNSET
+    parent: str | UnsetType = UNSET
+
+
+class Role(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A role; those of a guild are listed from the highest to the lowest."""
+
+    permissions: list[str] = []
+    color: Color = 0
+    hoist: bool = False
+    mentionable: bool = False
+
+
+class Overwrite(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What a role or a member may do in one channel; the table's name is the role's, the user's or the application's."""
+
+    allow: list[str] = []
+    deny: list[str] = []
+
+
+class Channel(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A channel of a guild."""
+
+    type: Literal["text", "voice", "category", "announcement", "stage", "forum", "media"] = "text"
+    topic: Annotated[str, Meta(max_length=4096)] | None = None
+    parent: str | None = None
+    """The name of a category."""
+    nsfw: bool = False
+    rate_limit_per_user: Annotated[int, Meta(ge=0, le=21_600)] = 0
+    user_limit: Annotated[int, Meta(ge=0, le=10_000)] | None = None
+    bitrate: Annotated[int, Meta(ge=8000)] | None = None
+    overwrites: dict[str, Any] | UnsetType = UNSET
+    """Absent: those of the category."""
+
+    @property
+    def kind(self) -> ChannelType:
+        """Its type on the wire."""
+        return CHANNEL_TYPES[self.type]
+
+
+class Member(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A person in a guild."""
+
+    roles: list[str] = []
+    nick: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
+
+
+class Bot(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """An application's bot in a guild."""
+
+    roles: list[str] = []
+    nick: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
+    permissions: list[str] | None = None
+    """What was asked for it when it was added: it then has a role of its own with these."""
+
+
+class Guild(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A guild, its roles, channels and members."""
+
+    owner: str
+    description: Annotated[str, Meta(max_length=300)] | None = None
+    features: list[str] = []
+    everyone: list[str] | None = None
+    """The permissions of @everyone; by default those of any new guild."""
+    system_channel: str | None = None
+    roles: dict[str, Any] = {}
+    channels: dict[str, Any] = {}
+    members: dict[str, Any] = {}
+    bots: dict[str, Any] = {}
+
+
+class World(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Everything a file may say. Inner tables have been read into their own types by `read`."""
+
+    users: dict[str, Any] = {}
+    applications: dict[str, Any] = {}
+    guilds: dict[str, Any] = {}
+    friendships: Any = UNSET
+    lobbies: Any = UNSET
+    skus: Any = UNSET
+
+
+def demo() -> World:
+    """The demo world."""
+    return read_text(resources.files("hubbub.server.worlds").joinpath("demo.toml").read_text("utf-8"))
+
+
+def read_file(path: str | Path) -> World:
+    """The world of a file."""
+    try:
+        text = Path(path).read_text("utf-8")
+    except OSError as error:
+        raise WorldError((), f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise WorldError((), f"{path} is not UTF-8 text") from None
+    return read_text(text)
+
+
+def read_text(text: str) -> World:
+    """The world of a TOML text."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise WorldError((), f"is not TOML: {error}") from None
+    return read(content)
+
+
+def read(content: Mapping[str, Any]) -> World:
+    """The world that this mapping describes, with every name in it resolved once."""
+    world = _convert(content, World, ())
+    for section in ("friendships", "lobbies", "skus"):
+        if getattr(world, section) is not UNSET:
+            raise WorldError((section,), NOT_YET.format(section))
+    world.users = _table(world.users, User, ("users",))
+    world.applications = _table(world.applications, Application, ("applications",))
+    for name in world.applications:
+        if name in world.users:
+            raise WorldError(
+                ("applications", name), "a user has this name too; names of people and bots must differ here"
+            )
+    for name, application in world.applications.items():
+        _check_application(world, application, ("applications", name))
+    world.guilds = _table(world.guilds, Guild, ("guilds",))
+    for name, guild in world.guilds.items():
+        _check_guild(world, guild, ("guilds", name))
+    return world
+
+
+def bits(names: Iterable[str], known: Mapping[str, int], path: tuple[str, ...], what: str) -> int:
+    """The flags of these names together."""
+    return reduce(or_, (known[_known(name, known, path, what)] for name in names), 0)
+
+
+def permissions(names: Iterable[str], path: tuple[str, ...]) -> int:
+    """Permission bits by name."""
+    return bits(names, BITS, path, "permission")
+
+
+def _check_application(world: World, application: Application, path: tuple[str, ...]) -> None:
+    if application.scopes is not UNSET:
+        raise WorldError((*path, "scopes"), NOT_YET.format("approved scopes"))
+    if application.parent is not UNSET:
+        raise WorldError((*path, "parent"), NOT_YET.format("families of applications"))
+    if application.owner is not None:
+        _known(application.owner, world.users, (*path, "owner"), "user")
+    elif not world.users:
+        raise WorldError((*path, "owner"), "an application needs an owner, and the world has no users")
+    for intent in application.intents:
+        if intent in INTENTS and intent not in PRIVILEGED:
+            raise WorldError((*path, "intents"), f"{intent} is not privileged: every bot may ask for it")
+    bits(application.intents, PRIVILEGED, (*path, "intents"), "privileged intent")
+    bits(application.flags, APPLICATION_FLAGS, (*path, "flags"), "application flag")
+
+
+def _check_guild(world: World, guild: Guild, path: tuple[str, ...]) -> None:
+    _known(guild.owner, world.users, (*path, "owner"), "user")
+    if guild.everyone is not None:
+        permissions(guild.everyone, (*path, "everyone"))
+    guild.roles = _table(guild.roles, Role, (*path, "roles"))
+    if EVERYONE in guild.roles:
+        raise WorldError(
+            (*path, "roles", EVERYONE), f"every guild has it; `everyone = [...]` in {path[-1]} sets its permissions"
+        )
+    for name, role in guild.roles.items():
+        permissions(role.permissions, (*path, "roles", name, "permissions"))
+    guild.members = _table(guild.members, Member, (*path, "members"))
+    for name, member in guild.members.items():
+        _known(name, world.users, (*path, "members", name), "user")
+        if name == guild.owner and member.nick is not None:
+            raise WorldError(
+                (*path, "members", name, "nick"), "the owner comes with the guild; only roles can be given here"
+            )
+        for role_name in member.roles:
+            _known(role_name, guild.roles, (*path, "members", name, "roles"), "role")
+    guild.bots = _table(guild.bots, Bot, (*path, "bots"))
+    for name, bot in guild.bots.items():
+        bots = [known for known, application in world.applications.items() if application.bot]
+        _known(name, bots, (*path, "bots", name), "application with a bot")
+        permissions(bot.permissions or (), (*path, "bots", name, "permissions"))
+        for role_name in bot.roles:
+            _known(role_name, guild.roles, (*path, "bots", name, "roles"), "role")
+    guild.channels = _table(guild.channels, Channel, (*path, "channels"))
+    if guild.system_channel is not None:
+        _known(guild.system_channel, guild.channels, (*path, "system_channel"), "channel")
+    for name, channel in guild.channels.items():
+        _check_channel(world, guild, channel, (*path, "channels", name))
+
+
+def _check_channel(world: World, guild: Guild, channel: Channel, path: tuple[str, ...]) -> None:
+    if channel.parent is not None:
+        if channel.type == "category":
+            raise WorldError((*path, "parent"), "a category cannot be in another")
+        parent = guild.channels[_known(channel.parent, guild.channels, (*path, "parent"), "channel")]
+        if parent.type != "category":
+            raise WorldError((*path, "parent"), f'"{channel.parent}" is not a category but a {parent.type} channel')
+    if channel.overwrites is UNSET:
+        return
+    channel.overwrites = _table(channel.overwrites, Overwrite, (*path, "overwrites"))
+    for target, overwrite in channel.overwrites.items():
+        at = (*path, "overwrites", target)
+        people = [*world.users, *world.applications]
+        if target in guild.roles and target in people:
+            raise WorldError(at, f'"{target}" is both a role and a user; one of them needs another name')
+        _known(target, [EVERYONE, *guild.roles, *people], at, "role or user")
+        permissions(overwrite.allow, (*at, "allow"))
+        permissions(overwrite.deny, (*at, "deny"))
+
+
+K = TypeVar("K", bound=msgspec.Struct)
+
+
+def _table(value: Mapping[str, Any], kind: type[K], path: tuple[str, ...]) -> dict[str, K]:
+    """A table of named things."""
+    found: dict[str, K] = {}
+    for name, inner in value.items():
+        if not 1 <= len(name) <= 100:
+            raise WorldError((*path, name[:100]), "a name has 1 to 100 characters")
+        found[name] = _convert(inner, kind, (*path, name))
+    return found
+
+
+_AT: Final = re.compile(r" - at `(?:key in )?\$([^`]*)`$")
+_UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `(.*)`")
+
+
+def _convert(value: Any, kind: type[K], path: tuple[str, ...]) -> K:
+    if isinstance(value, kind):
+        return value
+    try:
+        return msgspec.convert(value, kind, strict=True)
+    except msgspec.ValidationError as error:
+        text = str(error)
+        at = _AT.search(text)
+        inner = tuple(re.findall(r"[^.\[\]]+", at[1])) if at else ()
+        problem = _AT.sub("", text)
+        unknown = _UNKNOWN_FIELD.search(problem)
+        if unknown is not None:
+            known = [field.name for field in msgspec.structs.fields(kind)]
+            raise WorldError((*path, *inner, unknown[1]), _suggest("no such key", unknown[1], known)) from None
+        raise WorldError((*path, *inner), problem[0].lower() + problem[1:].replace("`", "")) from None
+
+
+def _known(name: str, known: Iterable[str], path: tuple[str, ...], what: str) -> str:
+    if name not in known:
+        article = "an" if what[0] in "aeiou" else "a"
+        raise WorldError(path, _suggest(f'"{name}" is not {article} {what}', name, list(known)))
+    return name
+
+
+def _suggest(problem: str, name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    if close:
+        return f"{problem}; did you mean {close[0]}?"
+    return f"{problem}; there are: {', '.join(known)}" if 0 < len(known) <= 12 else problem

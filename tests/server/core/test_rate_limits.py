@@ -1,0 +1,177 @@
+"""Buckets, the global limit, the guard, and the report."""
+
+import pytest
+
+from hubbub.protocol import errors
+from hubbub.protocol.operation import Operation, RateLimit
+from hubbub.server.core.rate_limits import Mode, RateLimits, Rule, Verdict, Windows, rule
+
+NOW_MS = 1_780_000_000_000
+
+
+class Now:
+    """A clock to push."""
+
+    def __init__(self) -> None:
+        self.ms = NOW_MS
+
+    def __call__(self) -> int:
+        return self.ms
+
+
+def made(path: str = "/channels/{channel_id}/messages", limit: RateLimit | None = None, method: str = "POST") -> Rule:
+    found = rule(Operation(method, path, limit=limit or RateLimit(2, 5.0)), "made")
+    assert found is not None
+    return found
+
+
+def checked(limits: RateLimits, rule: Rule, caller: str | int = 1, values: tuple[str, ...] = ("7",)) -> Verdict:
+    verdict = limits.check(rule, caller, values)
+    assert verdict is not None
+    return verdict
+
+
+def test_a_window_opens_with_the_first_call_and_refills_whole() -> None:
+    now = Now()
+    limits, bucket = RateLimits(now), made()
+    first = checked(limits, bucket)
+    assert (first.allowed, first.limit, first.remaining, first.reset_after_ms) == (True, 2, 1, 5000)
+    now.ms += 4000
+    assert checked(limits, bucket).remaining == 0
+    refused = checked(limits, bucket)
+    assert (refused.allowed, refused.remaining, refused.reset_after_ms) == (False, 0, 1000)
+    now.ms += 1000
+    assert checked(limits, bucket).remaining == 1
+
+
+def test_callers_and_major_parameters_have_buckets_of_their_own() -> None:
+    limits, bucket = RateLimits(Now()), made()
+    for _ in range(2):
+        assert checked(limits, bucket).allowed
+    assert not checked(limits, bucket).allowed
+    assert checked(limits, bucket, caller=2).allowed
+    assert checked(limits, bucket, values=("8",)).allowed
+
+
+def test_operations_that_name_a_bucket_share_it() -> None:
+    limit = RateLimit(1, 1.0, bucket="reactions")
+    put, delete = made(limit=limit, method="PUT"), made("/channels/{channel_id}/other", limit=limit, method="DELETE")
+    assert put.bucket == delete.bucket
+    assert put.bucket != made().bucket
+    limits = RateLimits(Now())
+    assert checked(limits, put).allowed
+    assert not checked(limits, delete).allowed
+
+
+@pytest.mark.parametrize(
+    ("path", "per", "major"),
+    [
+        ("/channels/{channel_id}/messages/{message_id}", None, (0,)),
+        ("/guilds/{guild_id}/members/{user_id}", None, (0,)),
+        ("/guilds/{guild_id}/members/{user_id}", "user_id", (1,)),
+        ("/webhooks/{webhook_id}/{webhook_token}", None, (0, 1)),
+        ("/users/{user_id}", None, ()),
+        ("/channels/{channel_id}/x/{guild_id}", None, (0,)),
+    ],
+)
+def test_which_parameters_are_major(path: str, per: str | None, major: tuple[int, ...]) -> None:
+    assert made(path, RateLimit(1, 1.0, per=per)).major == major
+
+
+def test_a_limit_per_something_the_path_lacks_is_a_mistake_at_startup() -> None:
+    with pytest.raises(ValueError, match="guild_id"):
+        made("/users/{user_id}", RateLimit(1, 1.0, per="guild_id"))
+
+
+def test_no_limit_means_no_rule() -> None:
+    assert rule(Operation("GET", "/gateway", limit=None), "get_gateway") is None
+
+
+def test_a_refusal_carries_the_code_of_its_limit() -> None:
+    limits = RateLimits(Now())
+    verdict = checked(limits, made(limit=RateLimit(0, 1.0, code=errors.CHANNEL_WRITE_RATE_LIMIT)))
+    assert (verdict.code, verdict.message) == (20028, errors.CHANNEL_WRITE_RATE_LIMIT.message)
+
+
+def test_the_global_limit_is_per_caller_and_second() -> None:
+    now = Now()
+    limits = RateLimits(now, global_calls=50)
+    assert all(limits.check_global(1) is None for _ in range(50))
+    refused = limits.check_global(1)
+    assert refused is not None
+    assert (refused.allowed, refused.scope, refused.bucket, refused.reset_after_ms) == (False, "global", "", 1000)
+    assert limits.check_global(2) is None
+    now.ms += 1000
+    assert limits.check_global(1) is None
+
+
+def test_off_counts_nothing() -> None:
+    limits = RateLimits(Now(), Mode.OFF, global_calls=1, invalid_calls=1)
+    assert limits.check(made(), 1, ("7",)) is None
+    assert all(limits.check_global(1) is None for _ in range(5))
+    limits.note_status("::1", 401)
+    assert limits.blocked_ms("::1") == 0
+    assert limits.report() == []
+
+
+def test_report_refuses_nothing_and_remembers_what_it_would_have() -> None:
+    now = Now()
+    limits, bucket = RateLimits(now, "report", global_calls=1), made()
+    for _ in range(5):
+        assert checked(limits, bucket).allowed
+        assert limits.check_global(1) is None
+        now.ms += 1
+    by_name = {entry.name: entry for entry in limits.report()}
+    assert (by_name["made"].times, by_name["made"].caller, by_name["made"].major) == (3, "1", ["7"])
+    assert (by_name["made"].first_ms, by_name["made"].last_ms) == (NOW_MS + 2, NOW_MS + 4)
+    assert (by_name["global"].times, by_name["global"].scope, by_name["global"].refused) == (4, "global", False)
+    limits.clear()
+    assert limits.report() == []
+
+
+def test_the_guard_blocks_an_address_until_its_window_ends() -> None:
+    now = Now()
+    limits = RateLimits(now, invalid_calls=3)
+    for status in (200, 404, 401, 403):
+        limits.note_status("1.2.3.4", status)
+    limits.note_status("1.2.3.4", 429, shared=True)
+    assert limits.blocked_ms("1.2.3.4") == 0
+    limits.note_status("1.2.3.4", 429)
+    assert limits.blocked_ms("1.2.3.4") == 600_000
+    assert limits.blocked_ms("5.6.7.8") == 0
+    now.ms += 600_000
+    assert limits.blocked_ms("1.2.3.4") == 0
+
+
+def test_the_guard_is_off_unless_asked_for() -> None:
+    limits = RateLimits(Now())
+    for _ in range(20_000):
+        limits.note_status("1.2.3.4", 401)
+    assert limits.blocked_ms("1.2.3.4") == 0
+
+
+def test_memory_is_bounded() -> None:
+    windows = Windows(most=5000)
+    for number in range(50_000):
+        windows.count((number,), 60_000, NOW_MS)
+    assert len(windows) <= 5000
+    windows = Windows(most=5000)
+    for number in range(50_000):
+        windows.count((number,), 10, NOW_MS + number)
+    assert len(windows) <= 2048
+
+
+def test_a_clock_that_was_set_back_opens_the_windows() -> None:
+    now = Now()
+    limits, bucket = RateLimits(now), made()
+    for _ in range(3):
+        checked(limits, bucket)
+    now.ms -= 3_600_000
+    assert checked(limits, bucket).remaining == 1
+
+
+def test_the_report_is_bounded() -> None:
+    limits, bucket = RateLimits(Now(), "report"), made(limit=RateLimit(0, 1.0))
+    for caller in range(3000):
+        checked(limits, bucket, caller)
+    assert len(limits.report()) == 1000

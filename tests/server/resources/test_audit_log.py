@@ -1,0 +1,115 @@
+"""The audit log: its pages, its filters, and how long it remembers."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.permissions import Permissions
+from tests.world import Guild, World
+
+DAY_MS = 24 * 3_600_000
+
+
+async def listed(guild: Guild, query: str = "") -> list[dict[str, Any]]:
+    """The entries a query finds."""
+    entries: list[dict[str, Any]] = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs{query}")).ok()[
+        "audit_log_entries"
+    ]
+    return entries
+
+
+async def test_entries_come_newest_first_with_the_users_they_name(world: World) -> None:
+    guild = await world.guild()
+    roles = [await guild.role(name) for name in ("a", "b", "c")]
+
+    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs")).ok()
+
+    assert [entry["target_id"] for entry in log["audit_log_entries"]] == [str(role) for role in reversed(roles)]
+    assert [user["id"] for user in log["users"]] == [str(guild.owner.id)]
+    assert log["audit_log_entries"][0]["action_type"] == 30
+    assert "guild_id" not in log["audit_log_entries"][0]
+    empty = ("threads", "integrations", "webhooks", "guild_scheduled_events", "application_commands")
+    assert all(log[key] == [] for key in (*empty, "auto_moderation_rules"))
+
+
+async def test_pages_go_back_from_before_and_forward_from_after(world: World) -> None:
+    guild = await world.guild()
+    for name in "abcd":
+        await guild.role(name)
+    newest_first = [entry["id"] for entry in await listed(guild)]
+    first, second, third, fourth = reversed(newest_first)
+
+    async def ids(query: str) -> list[str]:
+        return [entry["id"] for entry in await listed(guild, query)]
+
+    assert await ids("?limit=1") == [fourth]
+    assert await ids(f"?before={third}") == [second, first]
+    assert await ids(f"?before={fourth}&limit=1") == [third]
+    assert await ids(f"?after={second}") == [third, fourth]
+    assert await ids(f"?after={first}&limit=1") == [second]
+    assert await ids("?after=0") == [first, second, third, fourth]
+    assert await ids(f"?before={second}&after={first}") == [first]
+
+
+async def test_entries_are_filtered_by_actor_kind_and_target(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild, permissions=Permissions.MANAGE_ROLES)
+    role = await guild.role("one")
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json={"name": "two"})).ok()
+    made = (await bot.post(f"/guilds/{guild.id}/roles", json={})).ok()
+
+    assert [e["target_id"] for e in await listed(guild, f"?user_id={bot.id}")] == [made["id"]]
+    assert [e["action_type"] for e in await listed(guild, f"?target_id={role}")] == [31, 30]
+    assert [e["target_id"] for e in await listed(guild, "?action_type=31")] == [str(role)]
+    assert await listed(guild, f"?action_type=31&user_id={bot.id}") == []
+    assert await listed(guild, "?action_type=9999") == []
+
+
+async def test_an_entry_is_told_to_those_who_may_read_the_log(world: World) -> None:
+    guild = await world.guild()
+    reader = await world.bot(guild, permissions=Permissions.VIEW_AUDIT_LOG)
+    other = await world.bot(guild)
+    reading, unaware = await reader.connect(), await other.connect()
+
+    headers = {"X-Audit-Log-Reason": "caf%C3%A9"}
+    (await guild.owner.patch(f"/guilds/{guild.id}", json={"name": "Renamed"}, headers=headers)).ok()
+
+    entry = await reading.next("GUILD_AUDIT_LOG_ENTRY_CREATE")
+    assert entry["guild_id"] == str(guild.id)
+    assert (entry["action_type"], entry["reason"]) == (1, "café")
+    assert entry["changes"] == [{"key": "name", "old_value": "Guild", "new_value": "Renamed"}]
+    del entry["guild_id"]
+    assert (await listed(guild))[0] == entry
+    await unaware.none_of("GUILD_AUDIT_LOG_ENTRY_CREATE")
+
+
+async def test_the_log_needs_its_permission(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+
+    (await bob.get(f"/guilds/{guild.id}/audit-logs")).refused(403, 50013)
+    (await (await world.user()).get(f"/guilds/{guild.id}/audit-logs")).refused(403, 50001)
+    (await bob.get("/guilds/1/audit-logs")).refused(404, 10004)
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=101", "before=x", "user_id=x", "action_type=x"])
+async def test_a_bad_query_is_named(world: World, query: str) -> None:
+    guild = await world.guild()
+
+    assert (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?{query}")).errors(query.partition("=")[0])
+
+
+async def test_the_log_remembers_45_days(world: World) -> None:
+    guild = await world.guild()
+    await guild.role("old")
+    world.clock.set(world.clock.now_ms() + 45 * DAY_MS)
+    assert len(await listed(guild)) == 1
+
+    world.clock.set(world.clock.now_ms() + 1000)
+    assert await listed(guild) == []
+    assert await listed(guild, "?after=0") == []
+
+    await guild.role("new")
+    assert len(await listed(guild)) == 1
+    kept = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM audit_log WHERE guild_id = ?", guild.id))
+    assert kept == 1

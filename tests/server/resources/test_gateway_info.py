@@ -1,0 +1,54 @@
+"""Where the gateway is."""
+
+import pytest
+
+from hubbub.server.core.config import Config
+from hubbub.server.resources.gateway_info import gateway_url
+from tests.world import World
+
+
+async def test_anybody_may_ask_where_the_gateway_is(world: World) -> None:
+    alice = await world.user()
+
+    assert (await world.request("GET", "/gateway")).ok() == {"url": world.gateway}
+    assert (await alice.get("/gateway")).ok() == {"url": world.gateway}
+
+
+async def test_a_bot_is_told_how_to_spread_and_how_often_it_may_start(world: World) -> None:
+    bot = await world.bot(await world.guild())
+
+    told = (await bot.get("/gateway/bot")).ok()
+
+    assert told["url"] == world.gateway
+    assert told["shards"] == 1
+    assert told["session_start_limit"] == {"total": 1000, "remaining": 1000, "reset_after": 0, "max_concurrency": 100}
+
+
+@pytest.mark.parametrize(("guilds", "shards"), [(0, 1), (1000, 1), (1001, 2), (2500, 3)])
+async def test_a_shard_for_every_thousand_guilds_is_recommended(world: World, guilds: int, shards: int) -> None:
+    bot = await world.bot()
+    rows = [(number, bot.id) for number in range(1, guilds + 1)]
+    await world.write(
+        lambda call: call.tx.run_many("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, 1)", rows)
+    )
+
+    assert (await bot.get("/gateway/bot")).ok()["shards"] == shards
+
+
+async def test_people_and_strangers_are_refused_what_is_for_bots(world: World) -> None:
+    alice = await world.user()
+
+    (await alice.get("/gateway/bot")).refused(403, 20002)
+    (await world.request("GET", "/gateway/bot")).refused(401, 0)
+
+
+@pytest.mark.parametrize(
+    ("public_url", "url"),
+    [
+        (None, "ws://127.0.0.1:8080/gateway"),
+        ("https://chat.example", "wss://chat.example/gateway"),
+        ("http://localhost:9000/", "ws://localhost:9000/gateway"),
+    ],
+)
+def test_the_address_follows_the_public_one(public_url: str | None, url: str) -> None:
+    assert gateway_url(Config(public_url=public_url)) == url

@@ -1,0 +1,488 @@
+"""Guilds: founding, changing, leaving and ending them."""
+
+import base64
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core import auth
+from hubbub.server.resources import guild_state, guilds
+from tests.world import Guild, World
+
+PNG = "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 16).decode()
+GIF = "data:image/gif;base64," + base64.b64encode(b"GIF89a" + b"\0" * 16).decode()
+
+
+async def set_features(world: World, guild: Guild, *features: str) -> None:
+    """Give a guild features that nobody can write over HTTP."""
+    text = json.dumps(features)
+    await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", text, guild.id))
+
+
+async def last_entry(guild: Guild, action: int) -> Any:
+    """The newest audit log entry of a kind."""
+    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
+    return log["audit_log_entries"][0]
+
+
+# Founding
+
+
+async def test_a_person_founds_a_guild_with_the_usual_channels(world: World) -> None:
+    alice = await world.user("alice")
+
+    answer = await alice.post("/guilds", json={"name": "  Town Square "})
+
+    assert answer.status == 201
+    guild = answer.ok()
+    assert guild["name"] == "Town Square"
+    assert guild["owner_id"] == str(alice.id)
+    assert [(role["id"], role["name"], role["position"]) for role in guild["roles"]] == [(guild["id"], "@everyone", 0)]
+    assert guild["roles"][0]["permissions"] == str(Permissions.DEFAULT_EVERYONE)
+    channels = {(c["name"], c["type"]): c for c in (await alice.get(f"/guilds/{guild['id']}/channels")).ok()}
+    assert set(channels) == {("Text Channels", 4), ("Voice Channels", 4), ("general", 0), ("General", 2)}
+    assert channels["general", 0]["parent_id"] == channels["Text Channels", 4]["id"]
+    assert channels["General", 2]["parent_id"] == channels["Voice Channels", 4]["id"]
+    assert guild["system_channel_id"] == channels["general", 0]["id"]
+
+
+async def test_the_founder_hears_of_the_new_guild(world: World) -> None:
+    alice = await world.user("alice")
+    session = await alice.connect()
+
+    guild = (await alice.post("/guilds", json={"name": "Town Square"})).ok()
+
+    created = await session.next("GUILD_CREATE")
+    assert created["id"] == guild["id"]
+    assert "unavailable" not in created
+    assert created["member_count"] == 1
+    assert {channel["name"] for channel in created["channels"]} >= {"general", "General"}
+
+
+async def test_a_guild_begins_with_the_roles_and_channels_that_were_asked_for(world: World) -> None:
+    alice = await world.user("alice")
+    body = {
+        "name": "Planned",
+        "roles": [{"id": 0, "permissions": "1024"}, {"id": 7, "name": "mods", "permissions": "8", "color": 5}],
+        "channels": [
+            {"id": 1, "name": "stuff", "type": 4},
+            {
+                "id": 2,
+                "name": "staff",
+                "parent_id": 1,
+                "topic": "hush",
+                "permission_overwrites": [
+                    {"id": 0, "type": 0, "deny": "1024"},
+                    {"id": 7, "type": 0, "allow": "1024"},
+                ],
+            },
+            {"id": 3, "name": "away", "type": 2},
+        ],
+        "system_channel_id": 2,
+        "afk_channel_id": 3,
+        "verification_level": 2,
+        "afk_timeout": 60,
+        "icon": PNG,
+    }
+
+    guild = (await alice.post("/guilds", json=body)).ok()
+
+    everyone, mods = guild["roles"]
+    assert (everyone["permissions"], mods["name"], mods["permissions"], mods["color"]) == ("1024", "mods", "8", 5)
+    channels = {c["name"]: c for c in (await alice.get(f"/guilds/{guild['id']}/channels")).ok()}
+    assert channels["staff"]["parent_id"] == channels["stuff"]["id"]
+    assert channels["staff"]["topic"] == "hush"
+    assert {(o["id"], o["allow"], o["deny"]) for o in channels["staff"]["permission_overwrites"]} == {
+        (guild["id"], "0", "1024"),
+        (mods["id"], "1024", "0"),
+    }
+    assert guild["system_channel_id"] == channels["staff"]["id"]
+    assert guild["afk_channel_id"] == channels["away"]["id"]
+    assert (guild["verification_level"], guild["afk_timeout"]) == (2, 60)
+    assert guild["icon"]
+
+
+async def test_a_new_guild_is_refused_with_the_path_of_what_is_wrong(world: World) -> None:
+    alice = await world.user("alice")
+
+    assert (await alice.post("/guilds", json={})).errors("name") == ["BASE_TYPE_REQUIRED"]
+    assert (await alice.post("/guilds", json={"name": "x"})).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await alice.post("/guilds", json={"name": " x "})).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
+    forum = {"name": "xx", "channels": [{"name": "f", "type": 15}]}
+    assert (await alice.post("/guilds", json=forum)).errors("channels.0.type") == ["BASE_TYPE_CHOICES"]
+    stray = {"name": "xx", "channels": [{"name": "f", "permission_overwrites": [{"id": 5, "type": 0}]}]}
+    assert (await alice.post("/guilds", json=stray)).errors("channels.0.permission_overwrites.0.id")
+
+
+async def test_bots_found_no_guilds_from_july_2025(world: World) -> None:
+    bot = await world.bot()
+
+    (await bot.post("/guilds", json={"name": "Bot town"})).refused(403, 20001)
+
+
+async def test_bots_founded_guilds_before_while_in_fewer_than_ten(world: World) -> None:
+    world.clock.set(changes.GUILD_CREATE_FOR_APPS.at_ms - 1)
+    bot = await world.bot()
+
+    for _ in range(10):
+        made = (await bot.post("/guilds", json={"name": "Bot town"})).ok()
+        assert made["application_id"] == str(bot.application_id)
+    (await bot.post("/guilds", json={"name": "Bot town"})).refused(400, 30001)
+
+    world.clock.set(changes.GUILD_CREATE_FOR_APPS.at_ms)
+    (await bot.post("/guilds", json={"name": "Bot town"})).refused(403, 20001)
+
+
+async def test_a_person_is_in_a_hundred_guilds_at_most(world: World) -> None:
+    alice = await world.user("alice")
+
+    def join(call: Any) -> None:
+        for _ in range(100):
+            guilds.create(call, owner_id=alice.id, name="One more")
+
+    await world.write(join)
+
+    (await alice.post("/guilds", json={"name": "Too many"})).refused(400, 30001)
+
+
+# Reading
+
+
+async def test_members_read_their_guild_and_strangers_do_not(world: World) -> None:
+    guild = await world.guild()
+    stranger = await world.user()
+
+    assert (await guild.owner.get(f"/guilds/{guild.id}")).ok()["id"] == str(guild.id)
+    (await stranger.get(f"/guilds/{guild.id}")).refused(403, 50001)
+    (await stranger.get("/guilds/1")).refused(404, 10004)
+    assert (await stranger.get("/guilds/nonsense")).status == 400
+
+
+async def test_counts_come_when_they_are_asked_for(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    await bob.connect()
+    for _ in range(2):
+        # More people online than there are members.
+        await (await world.user()).connect()
+
+    plain = (await guild.owner.get(f"/guilds/{guild.id}")).ok()
+    counted = (await guild.owner.get(f"/guilds/{guild.id}?with_counts=true")).ok()
+
+    assert "approximate_member_count" not in plain
+    assert counted["approximate_member_count"] == 2
+    assert counted["approximate_presence_count"] == 1
+    assert (await bob.get("/users/@me/guilds?with_counts=1")).ok()[0]["approximate_presence_count"] == 1
+
+
+async def test_a_preview_is_for_members_and_for_all_when_the_guild_can_be_discovered(world: World) -> None:
+    guild = await world.guild()
+    stranger = await world.user()
+
+    assert (await guild.owner.get(f"/guilds/{guild.id}/preview")).ok()["approximate_member_count"] == 1
+    (await stranger.get(f"/guilds/{guild.id}/preview")).refused(404, 10004)
+    await set_features(world, guild, "DISCOVERABLE")
+    assert (await stranger.get(f"/guilds/{guild.id}/preview")).ok()["name"] == "Guild"
+    (await stranger.get("/guilds/1/preview")).refused(404, 10004)
+
+
+async def test_ones_own_guilds_come_in_pages_by_ascending_id(world: World) -> None:
+    alice = await world.user("alice")
+    ids = [str((await world.guild(alice)).id) for _ in range(3)]
+
+    async def listed(query: str = "") -> list[str]:
+        return [guild["id"] for guild in (await alice.get(f"/users/@me/guilds{query}")).ok()]
+
+    assert await listed() == ids
+    assert await listed("?limit=2") == ids[:2]
+    assert await listed(f"?after={ids[0]}") == ids[1:]
+    assert await listed(f"?before={ids[2]}&limit=1") == ids[1:2]
+    assert await listed(f"?before={ids[1]}&after={ids[0]}") == ids[:1]
+    assert (await alice.get("/users/@me/guilds?limit=201")).errors("limit") == ["NUMBER_TYPE_MAX"]
+    assert (await alice.get("/users/@me/guilds?limit=0")).errors("limit") == ["NUMBER_TYPE_MIN"]
+
+
+async def test_ones_own_guilds_tell_ones_permissions(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": "1024"})).ok()
+
+    mine = (await guild.owner.get("/users/@me/guilds?with_counts=true")).ok()[0]
+    his = (await bob.get("/users/@me/guilds")).ok()[0]
+
+    assert (mine["owner"], mine["permissions"]) == (True, str(Permissions.ALL))
+    assert (mine["approximate_member_count"], mine["approximate_presence_count"]) == (2, 0)
+    assert (his["owner"], his["permissions"], his["banner"]) == (False, "1024", None)
+    assert "approximate_member_count" not in his
+
+
+async def test_an_application_with_the_scope_lists_a_persons_guilds(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot()
+
+    async def listed(*scopes: str) -> Any:
+        def issue(call: Any) -> str:
+            return auth.issue(
+                call.tx,
+                kind="bearer",
+                user_id=guild.owner.id,
+                now=call.now,
+                ids=call.ids,
+                application_id=bot.application_id,
+                scopes=frozenset(scopes),
+            )
+
+        token = await world.write(issue)
+        return await world.request("GET", "/users/@me/guilds", headers={"Authorization": f"Bearer {token}"})
+
+    assert [each["id"] for each in (await listed("guilds")).ok()] == [str(guild.id)]
+    (await listed("identify")).refused(403, 50026)
+
+
+# Changing
+
+
+async def test_a_change_is_told_and_written_down(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    session = await bot.connect()
+
+    body = {"name": "Renamed", "description": "A place", "verification_level": 3, "preferred_locale": "de"}
+    changed = (await guild.owner.patch(f"/guilds/{guild.id}", json=body, headers={"X-Audit-Log-Reason": "spring"})).ok()
+
+    told = await session.next("GUILD_UPDATE")
+    assert told == changed == (await guild.owner.get(f"/guilds/{guild.id}")).ok()
+    assert {key: told[key] for key in body} == body
+    entry = await last_entry(guild, 1)
+    assert (entry["target_id"], entry["user_id"], entry["reason"]) == (str(guild.id), str(guild.owner.id), "spring")
+    assert {change["key"]: change.get("new_value") for change in entry["changes"]} == body
+    assert {"key": "name", "old_value": "Guild", "new_value": "Renamed"} in entry["changes"]
+    assert {"key": "description", "new_value": "A place"} in entry["changes"]
+
+
+async def test_a_change_of_nothing_says_nothing(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    session = await bot.connect()
+
+    (await guild.owner.patch(f"/guilds/{guild.id}", json={"name": "Guild"})).ok()
+
+    await session.none_of("GUILD_UPDATE")
+    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=1")).ok()
+    assert log["audit_log_entries"] == []
+
+
+async def test_changing_needs_manage_guild(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+
+    (await bob.patch(f"/guilds/{guild.id}", json={"name": "Mine"})).refused(403, 50013)
+    (await (await world.user()).patch(f"/guilds/{guild.id}", json={"name": "Mine"})).refused(403, 50001)
+    (await bob.patch("/guilds/1", json={"name": "Mine"})).refused(404, 10004)
+
+
+async def test_null_goes_back_to_the_default(world: World) -> None:
+    guild = await world.guild()
+    path = f"/guilds/{guild.id}"
+    full = {
+        "description": "A place",
+        "verification_level": 1,
+        "default_message_notifications": 1,
+        "explicit_content_filter": 2,
+        "afk_timeout": 3600,
+        "preferred_locale": "fr",
+        "system_channel_flags": 3,
+        "premium_progress_bar_enabled": True,
+        "icon": PNG,
+    }
+    changed = (await guild.owner.patch(path, json=full)).ok()
+    assert {key: changed[key] for key in full if key != "icon"} == {k: v for k, v in full.items() if k != "icon"}
+    assert len(changed["icon"]) == 32
+
+    cleared = (await guild.owner.patch(path, json=dict.fromkeys((*full, "system_channel_id")))).ok()
+
+    assert cleared["description"] is None
+    assert cleared["icon"] is None
+    assert cleared["system_channel_id"] is None
+    assert (cleared["verification_level"], cleared["explicit_content_filter"], cleared["afk_timeout"]) == (0, 0, 300)
+    assert (cleared["preferred_locale"], cleared["system_channel_flags"]) == ("en-US", 0)
+    assert cleared["premium_progress_bar_enabled"] is False
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"name": "x"}, "name"),
+        ({"name": "x" * 101}, "name"),
+        ({"name": "  x  "}, "name"),
+        ({"description": "x" * 301}, "description"),
+        ({"afk_timeout": 61}, "afk_timeout"),
+        ({"verification_level": 5}, "verification_level"),
+        ({"default_message_notifications": 2}, "default_message_notifications"),
+        ({"explicit_content_filter": 3}, "explicit_content_filter"),
+        ({"preferred_locale": "tlh"}, "preferred_locale"),
+        ({"icon": "nonsense"}, "icon"),
+        ({"owner_id": "nonsense"}, "owner_id"),
+    ],
+)
+async def test_a_bad_value_is_named(world: World, body: dict[str, Any], path: str) -> None:
+    guild = await world.guild()
+
+    assert (await guild.owner.patch(f"/guilds/{guild.id}", json=body)).errors(path)
+
+
+async def test_channels_of_a_guild_are_its_own_and_of_the_right_kind(world: World) -> None:
+    guild = await world.guild()
+    other = await world.guild(guild.owner)
+    path = f"/guilds/{guild.id}"
+    voice = guild.channels["General"]
+
+    changed = (
+        await guild.owner.patch(path, json={"afk_channel_id": str(voice), "rules_channel_id": str(guild.general)})
+    ).ok()
+
+    assert (changed["afk_channel_id"], changed["rules_channel_id"]) == (str(voice), str(guild.general))
+    (await guild.owner.patch(path, json={"afk_channel_id": str(other.general)})).refused(404, 10003)
+    (await guild.owner.patch(path, json={"system_channel_id": "1"})).refused(404, 10003)
+    (await guild.owner.patch(path, json={"afk_channel_id": str(guild.general)})).refused(400, 50024)
+    (await guild.owner.patch(path, json={"system_channel_id": str(voice)})).refused(400, 50024)
+    (await guild.owner.patch(path, json={"rules_channel_id": str(voice)})).refused(400, 50086)
+
+
+async def test_features_are_written_by_those_who_may(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    await guild.allow(bob, Permissions.MANAGE_GUILD)
+    await set_features(world, guild, "ROLE_ICONS")
+    path = f"/guilds/{guild.id}"
+
+    changed = (await bob.patch(path, json={"features": ["INVITES_DISABLED", "VERIFIED", "NONSENSE"]})).ok()
+    assert changed["features"] == ["INVITES_DISABLED", "ROLE_ICONS"]
+    (await bob.patch(path, json={"features": ["INVITES_DISABLED", "DISCOVERABLE"]})).refused(403, 50013)
+    assert (await guild.owner.patch(path, json={"features": ["DISCOVERABLE"]})).ok()["features"] == [
+        "DISCOVERABLE",
+        "ROLE_ICONS",
+    ]
+    # Who may not take it away may keep it.
+    kept = (await bob.patch(path, json={"features": ["DISCOVERABLE", "RAID_ALERTS_DISABLED"]})).ok()
+    assert kept["features"] == ["DISCOVERABLE", "RAID_ALERTS_DISABLED", "ROLE_ICONS"]
+    (await bob.patch(path, json={"features": []})).refused(403, 50013)
+
+
+async def test_a_community_needs_its_two_channels(world: World) -> None:
+    guild = await world.guild()
+    path = f"/guilds/{guild.id}"
+    channels = {"rules_channel_id": str(guild.general), "public_updates_channel_id": str(guild.general)}
+
+    refused = await guild.owner.patch(path, json={"features": ["COMMUNITY"]})
+    assert refused.errors("rules_channel_id") == refused.errors("public_updates_channel_id") == ["BASE_TYPE_REQUIRED"]
+    assert (await guild.owner.patch(path, json={"features": ["COMMUNITY"], **channels})).ok()["features"] == [
+        "COMMUNITY"
+    ]
+    assert (await guild.owner.patch(path, json={"rules_channel_id": None})).errors("rules_channel_id")
+
+
+async def test_pictures_that_need_a_feature_are_refused_without_it(world: World) -> None:
+    guild = await world.guild()
+    path = f"/guilds/{guild.id}"
+    for body in ({"icon": GIF}, {"splash": PNG}, {"banner": PNG}, {"discovery_splash": PNG}, {"home_header": PNG}):
+        (await guild.owner.patch(path, json=body)).refused(403, 50101)
+
+    await set_features(world, guild, "ANIMATED_ICON", "INVITE_SPLASH", "BANNER", "DISCOVERABLE")
+
+    body = {"icon": GIF, "splash": PNG, "banner": PNG, "discovery_splash": PNG}
+    changed = (await guild.owner.patch(path, json=body)).ok()
+    assert changed["icon"].startswith("a_")
+    assert all(changed[field] for field in body)
+    (await guild.owner.patch(path, json={"banner": GIF})).refused(403, 50101)
+
+
+async def test_only_the_owner_hands_a_guild_over_and_to_a_person_in_it(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    bot = await world.bot(guild, permissions=Permissions.ADMINISTRATOR)
+    stranger = await world.user()
+    path = f"/guilds/{guild.id}"
+    session = await bot.connect()
+
+    (await bot.patch(path, json={"owner_id": str(bob.id)})).refused(403, 50013)
+    (await guild.owner.patch(path, json={"owner_id": str(stranger.id)})).refused(404, 10007)
+    (await guild.owner.patch(path, json={"owner_id": str(bot.id)})).refused(400, 50132)
+    (await guild.owner.patch(path, json={"owner_id": str(bob.id)})).ok()
+
+    assert (await session.next("GUILD_UPDATE"))["owner_id"] == str(bob.id)
+    (await guild.owner.delete(path)).refused(403, 50013)
+    (await bob.delete(path)).ok()
+
+
+# Leaving and ending
+
+
+async def test_a_member_leaves_and_the_owner_cannot(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    bot = await world.bot(guild)
+    watching, leaving = await bot.connect(), await bob.connect()
+
+    assert (await bob.delete(f"/users/@me/guilds/{guild.id}")).status == 204
+
+    assert await leaving.next("GUILD_DELETE") == {"id": str(guild.id)}
+    gone = await watching.next("GUILD_MEMBER_REMOVE")
+    assert (gone["guild_id"], gone["user"]["id"]) == (str(guild.id), str(bob.id))
+    (await bob.get(f"/guilds/{guild.id}")).refused(403, 50001)
+    (await bob.delete(f"/users/@me/guilds/{guild.id}")).refused(404, 10004)
+    (await guild.owner.delete(f"/users/@me/guilds/{guild.id}")).refused(400, 50055)
+    assert (await guild.owner.get(f"/guilds/{guild.id}?with_counts=true")).ok()["approximate_member_count"] == 2
+
+
+async def test_the_owner_ends_a_guild_for_everybody(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    bot = await world.bot(guild, permissions=Permissions.ADMINISTRATOR)
+    sessions = [await actor.connect() for actor in (guild.owner, bob, bot)]
+    path = f"/guilds/{guild.id}"
+
+    (await bob.delete(path)).refused(403, 50013)
+    assert (await guild.owner.delete(path)).status == 204
+
+    for session in sessions:
+        assert await session.next("GUILD_DELETE") == {"id": str(guild.id)}
+    (await guild.owner.get(path)).refused(404, 10004)
+    assert (await bob.get("/users/@me/guilds")).ok() == []
+    (await guild.owner.get(f"/channels/{guild.general}")).refused(404, 10003)
+
+    def left(call: Any) -> list[int]:
+        tables = ("roles", "members", "member_roles", "channels", "audit_log", "bans", "invites", "voice_states")
+        return [call.tx.value(f"SELECT COUNT(*) FROM {table} WHERE guild_id = ?", guild.id) for table in tables]
+
+    assert await world.write(left) == [0] * 8
+
+
+# What the gateway reads
+
+
+async def test_the_gateways_state_holds_roles_channels_and_members(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    role = await guild.role("mods", Permissions.KICK_MEMBERS)
+    await guild.give(bob, role)
+    await guild.overwrite(guild.general, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+
+    state = await world.app.database.read(lambda tx: guild_state.state(tx, guild.id))
+    members = await world.app.database.read(lambda tx: guild_state.member_states(tx, guild.id, [bob.id, 1]))
+
+    assert state is not None
+    assert state.roles == {guild.id: Permissions.DEFAULT_EVERYONE, role: Permissions.KICK_MEMBERS}
+    assert (state.owner_id, state.member_count) == (guild.owner.id, 2)
+    assert state.channels[guild.general].overwrites == {guild.id: (0, Permissions.VIEW_CHANNEL)}
+    assert b"___hidden___" in state.channels[guild.general].hidden
+    assert b'"general"' in state.channels[guild.general].full
+    assert members.keys() == {bob.id}
+    assert members[bob.id].roles == (role,)
+    assert datetime.fromisoformat(members[bob.id].joined_at) == datetime.fromtimestamp(world.clock.now_ms() / 1000, UTC)
+    assert await world.app.database.read(lambda tx: guild_state.state(tx, 1)) is None
+    assert await world.app.database.read(lambda tx: guild_state.guild_ids(tx, bob.id)) == [guild.id]

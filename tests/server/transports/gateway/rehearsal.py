@@ -1,0 +1,523 @@
+"""A small platform behind a real gateway: guilds in a real store, a real bus and clock, clients over real sockets."""
+
+import asyncio
+import json
+import types
+import zlib
+from collections.abc import Iterable
+from typing import Any
+
+import aiohttp
+import msgspec
+from aiohttp import web
+from backports import zstd
+
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.operation import Event
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.channels import CHANNEL_CREATE, CHANNEL_DELETE, CHANNEL_UPDATE
+from hubbub.protocol.resources.gateway import REQUEST_GUILD_MEMBERS, RequestGuildMembers
+from hubbub.protocol.resources.guilds import GUILD_CREATE, GUILD_DELETE
+from hubbub.protocol.resources.members import GUILD_MEMBER_UPDATE, GUILD_MEMBERS_CHUNK
+from hubbub.protocol.resources.messages import MESSAGE_CREATE
+from hubbub.protocol.resources.roles import GUILD_ROLE_UPDATE
+from hubbub.protocol.resources.voice_states import SET_VOICE_STATE, VOICE_SERVER_UPDATE, SetVoiceState
+from hubbub.server.core.bus import LocalBus
+from hubbub.server.core.call import Actor, Call
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import Config, GatewayConfig
+from hubbub.server.core.dispatches import Audience, Dispatch
+from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.presences import Presences
+from hubbub.server.core.realtime import ChannelState, GuildState, GuildView, MemberState
+from hubbub.server.core.slices import Slice, obeys
+from hubbub.server.core.snowflakes import SnowflakeFactory
+from hubbub.server.core.sqlite import SqliteDatabase
+from hubbub.server.core.store import Tx
+from hubbub.server.transports.gateway import Gateway
+
+START_MS = 1_760_000_000_000
+"""2025-10-09: after the limit on member requests, before channel obfuscation."""
+
+PRIVILEGED = (
+    ApplicationFlags.GATEWAY_PRESENCE_LIMITED
+    | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
+    | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
+)
+BOT_INTENTS = Intents.BOT_MASK & ~Intents.GUILD_PRESENCES
+"""Everything but presences, which tests of other things do not want to hear."""
+VIEW = Permissions.VIEW_CHANNEL
+SEEING = VIEW | Permissions.SEND_MESSAGES
+GUILD = 1000 << 22
+
+
+class Channel(msgspec.Struct):
+    """A channel as the rehearsal keeps it."""
+
+    id: int
+    name: str = "general"
+    type: int = ChannelType.GUILD_TEXT
+    position: int = 0
+    parent_id: int | None = None
+    overwrites: dict[int, tuple[int, int]] = {}
+
+    def full(self) -> dict[str, Any]:
+        """What those see who may."""
+        return {
+            "id": str(self.id),
+            "name": self.name,
+            "type": self.type,
+            "position": self.position,
+            "parent_id": self.parent_id and str(self.parent_id),
+        }
+
+    def hidden(self) -> dict[str, Any]:
+        """What others see."""
+        return self.full() | {"name": "___hidden___", "flags": 1 << 17}
+
+
+class GuildRow(msgspec.Struct):
+    """A guild as the rehearsal keeps it."""
+
+    id: int
+    owner_id: int = 1
+    name: str = "Town Square"
+    roles: dict[int, int] = {}
+    channels: dict[int, Channel] = {}
+    threads: dict[int, int] = {}
+    """Thread to parent."""
+
+
+class Source:
+    """Reads guilds from the rehearsal's tables."""
+
+    def guild_state(self, tx: Tx, guild_id: int) -> GuildState | None:
+        body = tx.value("SELECT body FROM rehearsal_guilds WHERE id = ?", guild_id)
+        if body is None:
+            return None
+        row = msgspec.json.decode(body, type=GuildRow)
+        count = tx.value("SELECT count(*) FROM rehearsal_members WHERE guild_id = ?", guild_id)
+        return GuildState(
+            id=row.id,
+            owner_id=row.owner_id,
+            roles=row.roles,
+            channels={
+                c.id: ChannelState(
+                    id=c.id,
+                    type=c.type,
+                    parent_id=c.parent_id,
+                    overwrites=c.overwrites,
+                    full=json.dumps(c.full()).encode(),
+                    hidden=json.dumps(c.hidden()).encode(),
+                )
+                for c in row.channels.values()
+            },
+            member_count=count,
+            common={
+                "id": str(row.id),
+                "name": row.name,
+                "threads_of": {str(t): str(p) for t, p in row.threads.items()},
+            },
+        )
+
+    def member_states(self, tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, MemberState]:
+        found = {}
+        for user in users:
+            roles = tx.value("SELECT roles FROM rehearsal_members WHERE guild_id = ? AND user_id = ?", guild_id, user)
+            if roles is not None:
+                found[user] = MemberState(user_id=user, roles=tuple(json.loads(roles)), joined_at="2020-01-01")
+        return found
+
+    def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
+        return [
+            row[0]
+            for row in tx.all("SELECT guild_id FROM rehearsal_members WHERE user_id = ? ORDER BY guild_id", user_id)
+        ]
+
+
+def _threads_part(call: Call, view: GuildView) -> dict[str, Any]:
+    threads = []
+    for thread, parent in view.guild.common["threads_of"].items():
+        if int(parent) in view.visible:
+            threads.append({"id": thread, "parent_id": parent, "member": {"flags": 0}})
+    return {"threads": threads}
+
+
+def _ready_part(call: Call) -> dict[str, Any]:
+    return {"user": {"id": str(int(call.user_id)), "username": "someone"}}
+
+
+@obeys(REQUEST_GUILD_MEMBERS)
+def request_guild_members(call: Call, body: RequestGuildMembers) -> None:
+    """Answers with as many chunks as `limit` says, at least one."""
+    for index in range(max(1, body.limit or 1)):
+        call.replies.append((GUILD_MEMBERS_CHUNK, {"chunk_index": index, "nonce": body.nonce}))
+
+
+@obeys(SET_VOICE_STATE, writes=True)
+def set_voice_state(call: Call, body: SetVoiceState) -> None:
+    """Answers with a voice server."""
+    call.replies.append((VOICE_SERVER_UPDATE, {"token": call.session_id}))
+
+
+ENDED: list[tuple[int, str]] = []
+
+
+def _session_ended(call: Call, user_id: int, session_id: str) -> None:
+    ENDED.append((user_id, session_id))
+
+
+def _slices() -> tuple[Slice, ...]:
+    commands = types.ModuleType(__name__)
+    vars(commands).update(request_guild_members=request_guild_members, set_voice_state=set_voice_state)
+    return (
+        Slice(name="users", modules=(), ready=_ready_part),
+        Slice(name="threads", modules=(), guild=_threads_part),
+        Slice(name="commands", modules=(commands,), session_ended=_session_ended),
+    )
+
+
+class Closed(Exception):
+    """The server closed the connection."""
+
+    def __init__(self, code: int | None) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Client:
+    """A gateway client that keeps what it heard."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse, compress: str) -> None:
+        self.socket = socket
+        self.compress = compress
+        self._zlib = zlib.decompressobj()
+        self._zstd = zstd.ZstdDecompressor()
+        self.seq: int | None = None
+        self.session_id = ""
+        self.token = ""
+        self.heard: list[dict[str, Any]] = []
+        """Dispatches, in order."""
+        self.resume_url = ""
+
+    def decode(self, message: aiohttp.WSMessage) -> dict[str, Any]:
+        """One frame's payload."""
+        data = message.data
+        if self.compress == "zlib-stream":
+            assert message.type is aiohttp.WSMsgType.BINARY
+            assert data.endswith(b"\x00\x00\xff\xff")
+            data = self._zlib.decompress(data)
+        elif self.compress == "zstd-stream":
+            assert message.type is aiohttp.WSMsgType.BINARY
+            data = self._zstd.decompress(data)
+        elif message.type is aiohttp.WSMsgType.BINARY:
+            data = zlib.decompress(data)
+        payload: dict[str, Any] = json.loads(data)
+        assert payload.keys() == {"op", "d", "s", "t"}
+        return payload
+
+    async def receive(self) -> dict[str, Any]:
+        """The next payload."""
+        message = await asyncio.wait_for(self.socket.receive(), 5)
+        if message.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
+            raise Closed(self.socket.close_code)
+        payload = self.decode(message)
+        if payload["op"] == 0:
+            self.seq = payload["s"]
+            self.heard.append(payload)
+        return payload
+
+    async def send(self, opcode: int, data: Any = None) -> None:
+        """One frame."""
+        await self.socket.send_str(json.dumps({"op": opcode, "d": data}))
+
+    async def until(self, event: str) -> dict[str, Any]:
+        """The payload of the next such event."""
+        while True:
+            payload = await self.receive()
+            if payload["op"] == 9:
+                raise AssertionError(f"invalid session while waiting for {event}")
+            if payload["t"] == event:
+                return payload["d"]  # type: ignore[no-any-return]
+
+    async def opcode(self, opcode: int) -> dict[str, Any]:
+        """The next payload with this opcode."""
+        while True:
+            payload = await self.receive()
+            if payload["op"] == opcode:
+                return payload
+
+    async def closed(self) -> int | None:
+        """The code that the server closes with."""
+        while True:
+            try:
+                await self.receive()
+            except Closed as closed:
+                return closed.code
+
+    async def identify(self, token: str, **more: Any) -> dict[str, Any]:
+        """Begin a session; READY's payload."""
+        await self.say_identify(token, **more)
+        ready = await self.until("READY")
+        self.session_id, self.resume_url = ready["session_id"], ready["resume_gateway_url"]
+        return ready
+
+    async def say_identify(self, token: str, **more: Any) -> None:
+        """Ask to begin a session."""
+        self.token = token
+        body: dict[str, Any] = {"token": token, "intents": BOT_INTENTS, "properties": {"os": "linux"}} | more
+        await self.send(2, {key: value for key, value in body.items() if value is not ...})
+
+    async def resume(self, session_id: str, token: str, seq: int) -> None:
+        """Go on with a session."""
+        await self.send(6, {"token": token, "session_id": session_id, "seq": seq})
+
+    async def events(self) -> list[str]:
+        """The names of all events that have come since the last time."""
+        await self.fence()
+        names = [payload["t"] for payload in self.heard]
+        self.heard.clear()
+        return names
+
+    async def fence(self) -> None:
+        """Hear everything that was sent before now."""
+        await self.send(1, None)
+        await self.opcode(11)
+
+    def cut(self) -> None:
+        """Break the connection without a word."""
+        transport = self.socket._response.connection.transport  # type: ignore[union-attr]
+        transport.abort()  # type: ignore[union-attr]
+
+    async def leave(self, code: int = 1000) -> None:
+        """Say goodbye."""
+        await self.socket.close(code=code)
+
+
+class Platform:
+    """The gateway and what it stands on."""
+
+    def __init__(self, **settings: Any) -> None:
+        rate_limits = settings.pop("rate_limits", "real")
+        counts_starts = "max_concurrency" in settings or "session_starts" in settings
+        self.config = Config(gateway=GatewayConfig(**settings), rate_limits=rate_limits)
+        self.clock = ControlledClock(START_MS)
+        self.metrics = Metrics()
+        self.db = SqliteDatabase(None)
+        self.bus: LocalBus[Dispatch] = LocalBus(self.metrics)
+        self.presences = Presences()
+        self.ids = SnowflakeFactory(self.clock)
+        self.tokens: dict[str, Actor] = {}
+        self.gateway = self.make_gateway(self.presences)
+        if not counts_starts:
+            # Most tests begin several sessions of one bot at once.
+            self.gateway.starts.limited = False
+        self.url = ""
+        self.clients: list[Client] = []
+
+    def make_gateway(self, presences: Presences) -> Gateway:
+        """A node of the platform."""
+        return Gateway(
+            db=self.db,
+            bus=self.bus,
+            clock=self.clock,
+            config=self.config,
+            metrics=Metrics(),
+            ids=self.ids,
+            presences=presences,
+            source=Source(),
+            slices=_slices(),
+            authenticate=self._authenticate,
+        )
+
+    async def _authenticate(self, token: str) -> Actor | None:
+        return self.tokens.get(token)
+
+    async def __aenter__(self) -> "Platform":
+        await self.db.start()
+        self.db.on_commit = self._publish
+        await self.bus.start()
+        await self.db.write(self._tables)
+        await self.gateway.start()
+        app = web.Application()
+        app.router.add_get("/gateway", self.gateway.handle)
+        self._runner = web.AppRunner(app)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        await site.start()
+        port = self._runner.addresses[0][1]
+        self.url = f"ws://127.0.0.1:{port}/gateway"
+        self._http = aiohttp.ClientSession()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._http.close()
+        await self.gateway.close()
+        await self._runner.cleanup()
+        await self.bus.close()
+        await self.db.close()
+
+    @staticmethod
+    def _tables(tx: Tx) -> None:
+        tx.run("CREATE TABLE rehearsal_guilds (id BIGINT PRIMARY KEY, body TEXT NOT NULL)")
+        tx.run(
+            "CREATE TABLE rehearsal_members (guild_id BIGINT, user_id BIGINT, roles TEXT, PRIMARY KEY (guild_id, user_id))"
+        )
+
+    def _publish(self, dispatches: list[Dispatch]) -> None:
+        for dispatch in dispatches:
+            for subject in dispatch.subjects:
+                self.bus.publish(subject, dispatch)
+
+    # People
+
+    def bot(self, user_id: int, *, flags: int = PRIVILEGED, **more: Any) -> str:
+        """A bot's token."""
+        token = f"bot-{user_id}-{len(self.tokens)}"
+        self.tokens[token] = Actor(
+            user_id=UserId(user_id),
+            kind="bot",
+            application_id=ApplicationId(user_id),
+            application_flags=flags,
+            token_id=len(self.tokens) + 1,
+            **more,
+        )
+        return token
+
+    def person(self, user_id: int, kind: str = "user", scopes: frozenset[str] = frozenset()) -> str:
+        """A person's token."""
+        token = f"user-{user_id}-{len(self.tokens)}"
+        self.tokens[token] = Actor(user_id=UserId(user_id), kind=kind, scopes=scopes, token_id=len(self.tokens) + 1)
+        return token
+
+    async def connect(self, stream: str = "", query: str = "", hello: bool = True) -> Client:
+        """An open socket that was greeted."""
+        url = f"{self.url}?v=10&encoding=json{'&compress=' + stream if stream else ''}"
+        socket = await self._http.ws_connect(query or url, max_msg_size=0, autoclose=True)
+        client = Client(socket, stream)
+        self.clients.append(client)
+        if hello:
+            payload = await client.receive()
+            assert payload["op"] == 10
+        return client
+
+    async def session(self, token: str, stream: str = "", guilds: int = 1, **more: Any) -> Client:
+        """A session that has all its guilds and is told nothing more for now."""
+        client = await self.connect(stream)
+        await client.identify(token, **more)
+        for _ in range(guilds):
+            await client.until("GUILD_CREATE")
+        await self.settle()
+        await client.fence()
+        client.heard.clear()
+        return client
+
+    # The world
+
+    async def guild(self, row: GuildRow, members: dict[int, list[int]]) -> None:
+        """A guild with members and their roles."""
+
+        def work(tx: Tx) -> None:
+            tx.run("INSERT INTO rehearsal_guilds VALUES (?, ?)", row.id, msgspec.json.encode(row).decode())
+            for user, roles in members.items():
+                tx.run("INSERT INTO rehearsal_members VALUES (?, ?, ?)", row.id, user, json.dumps(roles))
+
+        await self.db.write(work)
+
+    def put(self, tx: Tx, row: GuildRow) -> None:
+        """Write a guild's new form."""
+        tx.run("UPDATE rehearsal_guilds SET body = ? WHERE id = ?", msgspec.json.encode(row).decode(), row.id)
+
+    async def emit(self, event: Event[Any], payload: Any, audience: Audience, **more: Any) -> None:
+        """Something happens that changes nothing the gateway holds."""
+        await self.db.write(lambda tx: tx.emit(event, payload, audience, **more))
+
+    async def message(self, channel_id: int, content: str, guild_id: int = GUILD, **more: Any) -> None:
+        """A message in a channel."""
+        await self.emit(MESSAGE_CREATE, {"content": content}, Audience.viewers(guild_id, channel_id), **more)
+
+    async def put_channel(self, row: GuildRow, channel: Channel, event: Event[Any] = CHANNEL_UPDATE) -> None:
+        """Create, edit or delete a channel."""
+
+        def work(tx: Tx) -> None:
+            if event is CHANNEL_DELETE:
+                del row.channels[channel.id]
+            else:
+                row.channels[channel.id] = channel
+            self.put(tx, row)
+            tx.emit(event, channel.full(), Audience.guild(row.id), refresh="channels", subject_id=channel.id)
+
+        await self.db.write(work)
+
+    async def create_channel(self, row: GuildRow, channel: Channel) -> None:
+        """A new channel."""
+        await self.put_channel(row, channel, CHANNEL_CREATE)
+
+    async def delete_channel(self, row: GuildRow, channel: Channel) -> None:
+        """A channel less."""
+        await self.put_channel(row, channel, CHANNEL_DELETE)
+
+    async def put_role(self, row: GuildRow, role_id: int, bits: int) -> None:
+        """Edit a role's permissions."""
+
+        def work(tx: Tx) -> None:
+            row.roles[role_id] = bits
+            self.put(tx, row)
+            tx.emit(GUILD_ROLE_UPDATE, {"role": str(role_id)}, Audience.guild(row.id), refresh="guild")
+
+        await self.db.write(work)
+
+    async def put_member(self, guild_id: int, user_id: int, roles: list[int]) -> None:
+        """Give a member other roles."""
+
+        def work(tx: Tx) -> None:
+            tx.run(
+                "UPDATE rehearsal_members SET roles = ? WHERE guild_id = ? AND user_id = ?",
+                json.dumps(roles),
+                guild_id,
+                user_id,
+            )
+            audience = Audience.guild(guild_id, always=user_id)
+            tx.emit(GUILD_MEMBER_UPDATE, {"user": str(user_id)}, audience, refresh="member", subject_id=user_id)
+
+        await self.db.write(work)
+
+    async def join(self, guild_id: int, user_id: int) -> None:
+        """Somebody joins a guild."""
+
+        def work(tx: Tx) -> None:
+            tx.run("INSERT INTO rehearsal_members VALUES (?, ?, '[]')", guild_id, user_id)
+            tx.emit(GUILD_CREATE, {"id": str(guild_id)}, Audience.of_users(user_id))
+
+        await self.db.write(work)
+
+    async def kick(self, guild_id: int, user_id: int) -> None:
+        """Somebody leaves a guild."""
+
+        def work(tx: Tx) -> None:
+            tx.run("DELETE FROM rehearsal_members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
+            tx.emit(GUILD_DELETE, {"id": str(guild_id)}, Audience.of_users(user_id))
+
+        await self.db.write(work)
+
+    async def settle(self) -> None:
+        """Let everything under way come to its end."""
+        for _ in range(6):
+            await self.db.read(lambda tx: None)
+            await self.clock.settle()
+
+
+def town(**more: Any) -> GuildRow:
+    """A guild with an open and a closed channel."""
+    return GuildRow(
+        id=GUILD,
+        roles={GUILD: SEEING, 77: 0},
+        channels={
+            10: Channel(10, "general"),
+            20: Channel(20, "staff", position=1, overwrites={GUILD: (0, VIEW), 77: (VIEW, 0)}),
+        },
+        **more,
+    )

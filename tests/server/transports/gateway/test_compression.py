@@ -1,0 +1,99 @@
+"""Streams that clients can decode, made of pieces that all of them share."""
+
+import json
+import random
+import zlib
+
+import pytest
+import zstandard
+from backports import zstd
+
+from hubbub.server.transports.gateway.compression import Compression, Deflater, whole
+from hubbub.server.transports.gateway.packets import Packet
+from tests.server.transports.gateway.rehearsal import Platform, town
+
+HELLO = b'{"t":null,"s":null,"op":10,"d":{"heartbeat_interval":41250}}'
+
+
+def payload(frame: bytes) -> bytes:
+    """What a frame carries."""
+    length = frame[1]
+    start = 2 if length < 126 else 4 if length == 126 else 10
+    size = length if length < 126 else int.from_bytes(frame[2:start], "big")
+    assert len(frame) == start + size
+    return frame[start:]
+
+
+def bodies(seed: int, count: int) -> list[bytes]:
+    """Payloads of all sizes, with much repetition in and between them."""
+    source = random.Random(seed)
+    words = ["".join(source.choices("abcdefgh ", k=source.randint(1, 12))) for _ in range(300)]
+    sizes = [0, 1, 5, 20, 100, 700, 4000] + [60_000] * (seed == 0)
+    return [
+        json.dumps({"x": " ".join(source.choices(words, k=source.choice(sizes))), "n": source.random()}).encode()
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_message_of_a_stream_decodes_to_what_was_said(seed: int) -> None:
+    deflater = Deflater()
+    inflate = zlib.decompressobj()
+    streams = [zstandard.ZstdDecompressor().decompressobj(), zstd.ZstdDecompressor()]
+    assert inflate.decompress(payload(whole(Compression.ZLIB_STREAM, HELLO, opening=True))) == HELLO
+    for stream in streams:
+        assert stream.decompress(payload(whole(Compression.ZSTD_STREAM, HELLO, opening=True))) == HELLO
+    for seq, body in enumerate(bodies(seed, 300), start=97):
+        packet = Packet("MESSAGE_CREATE", body, deflater)
+        said = {"t": "MESSAGE_CREATE", "s": seq, "op": 0, "d": json.loads(body)}
+        digits = b"%d" % seq
+        deflated = payload(packet.face(Compression.ZLIB_STREAM).frame(digits))
+        assert deflated.endswith(b"\x00\x00\xff\xff")
+        assert json.loads(inflate.decompress(deflated)) == said
+        for stream in streams:
+            assert json.loads(stream.decompress(payload(packet.face(Compression.ZSTD_STREAM).frame(digits)))) == said
+        assert json.loads(payload(packet.face(Compression.NONE).frame(digits))) == said
+        alone = packet.face(Compression.PAYLOAD).frame(digits)
+        text = zlib.decompress(payload(alone)) if alone[0] == 0x82 else payload(alone)
+        assert json.loads(text) == said
+        for kind, inside in ((Compression.ZLIB_STREAM, inflate), (Compression.ZSTD_STREAM, streams[0])):
+            assert inside.decompress(payload(whole(kind, HELLO))) == HELLO
+        streams[1].decompress(payload(whole(Compression.ZSTD_STREAM, HELLO)))
+
+
+def test_streams_that_start_at_different_times_share_the_same_bytes() -> None:
+    deflater = Deflater()
+    packets = [Packet("X", body, deflater) for body in bodies(5, 50)]
+    for kind, make in ((Compression.ZLIB_STREAM, zlib.decompressobj), (Compression.ZSTD_STREAM, zstd.ZstdDecompressor)):
+        for start in (0, 10, 49):
+            stream = make()
+            stream.decompress(payload(whole(kind, HELLO, opening=True)))
+            for seq, packet in enumerate(packets[start:], start=1):
+                assert json.loads(stream.decompress(payload(packet.face(kind).frame(b"%d" % seq))))["s"] == seq
+
+
+def test_large_bodies_become_smaller() -> None:
+    packet = Packet("X", json.dumps({"x": "hello world " * 500}).encode(), Deflater())
+    for kind in (Compression.PAYLOAD, Compression.ZLIB_STREAM, Compression.ZSTD_STREAM):
+        assert len(packet.face(kind).frame(b"1")) < packet.size / 10
+
+
+@pytest.mark.parametrize("compress", ["", "zlib-stream", "zstd-stream"])
+async def test_sessions_of_every_kind_hear_the_same(platform: Platform, compress: str) -> None:
+    await platform.guild(town(), {5: []})
+    # discord.py asks for payload compression beside zlib-stream; it then has no effect.
+    client = await platform.session(platform.bot(5), compress, compress=True)
+    for size in (1, 200, 5000, 100_000):
+        await platform.message(10, "word " * size)
+    await client.fence()
+    assert [len(p["d"]["content"]) // 5 for p in client.heard] == [1, 200, 5000, 100_000]
+
+
+async def test_payload_compression_leaves_small_messages_as_text(platform: Platform) -> None:
+    await platform.guild(town(), {5: []})
+    client = await platform.session(platform.bot(5), compress=True)
+    await platform.message(10, "small")
+    await platform.message(10, "large " * 500)
+    small, large = await client.socket.receive(), await client.socket.receive()
+    assert (small.type.name, large.type.name) == ("TEXT", "BINARY")
+    assert json.loads(zlib.decompress(large.data))["d"]["content"].startswith("large")

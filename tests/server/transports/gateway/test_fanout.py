@@ -1,0 +1,248 @@
+"""Who hears what: intents, permissions, redaction, joins and leaves, and the order of it all."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.operation import Event
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.messages import MESSAGE_CREATE
+from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.store import Tx
+from tests.server.transports.gateway.rehearsal import GUILD, VIEW, Channel, Client, GuildRow, Platform, town
+
+BAN = Event("GUILD_BAN_ADD", Any, intents=Intents.GUILD_MODERATION)
+ENTITLEMENT = Event("ENTITLEMENT_CREATE", Any)
+DM = Event("MESSAGE_CREATE", Any, intents=Intents.GUILD_MESSAGES, dm_intents=Intents.DIRECT_MESSAGES)
+
+
+async def contents(client: Client) -> list[str]:
+    """What was said since the last time."""
+    await client.fence()
+    said = [p["d"]["content"] for p in client.heard if p["t"] == "MESSAGE_CREATE"]
+    client.heard.clear()
+    return said
+
+
+async def test_channel_events_reach_those_who_see_the_channel(platform: Platform) -> None:
+    await platform.guild(town(), {5: [], 6: [77], 1: []})
+    outsider, insider = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
+    owner = await platform.session(platform.person(1))
+    await platform.message(10, "to all")
+    await platform.message(20, "to staff")
+    assert await contents(outsider) == ["to all"]
+    assert await contents(insider) == ["to all", "to staff"]
+    assert await contents(owner) == ["to all", "to staff"]
+
+
+async def test_events_need_their_intent_but_people_have_all(platform: Platform) -> None:
+    await platform.guild(town(), {5: [], 6: [], 7: []})
+    deaf = await platform.session(platform.bot(5), intents=Intents.GUILDS)
+    hearing = await platform.session(platform.bot(6), intents=Intents.GUILDS | Intents.GUILD_MESSAGES)
+    person = await platform.session(platform.person(7), intents=0)
+    await platform.message(10, "hello")
+    assert await contents(deaf) == []
+    assert await contents(hearing) == ["hello"]
+    assert await contents(person) == ["hello"]
+
+
+async def test_some_events_need_a_permission_in_the_guild(platform: Platform) -> None:
+    row = town()
+    row.roles[77] = Permissions.BAN_MEMBERS
+    await platform.guild(row, {5: [], 6: [77]})
+    plain, moderator = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
+    may = Permissions.BAN_MEMBERS | Permissions.VIEW_AUDIT_LOG
+    await platform.emit(BAN, {}, Audience.guild(GUILD, permission=may))
+    assert await plain.events() == []
+    assert await moderator.events() == ["GUILD_BAN_ADD"]
+
+
+async def test_a_permission_may_be_asked_for_in_a_channel(platform: Platform) -> None:
+    row = town()
+    row.channels[10].overwrites = {77: (Permissions.MANAGE_CHANNELS, 0)}
+    await platform.guild(row, {5: [], 6: [77]})
+    plain, manager = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
+    await platform.emit(BAN, {}, Audience.viewers(GUILD, 10, permission=Permissions.MANAGE_CHANNELS))
+    assert (await plain.events(), await manager.events()) == ([], ["GUILD_BAN_ADD"])
+
+
+async def test_message_content_is_redacted_without_the_intent(platform: Platform) -> None:
+    await platform.guild(town(), {5: [], 6: [], 7: [], 8: []})
+    without = Intents.BOT_MASK & ~Intents.MESSAGE_CONTENT
+    sees = await platform.session(platform.bot(5))
+    stripped = await platform.session(platform.bot(6), intents=without)
+    mentioned = await platform.session(platform.bot(7), intents=without)
+    person = await platform.session(platform.person(8))
+    await platform.message(10, "secret", redacted={"content": ""}, unredacted_for=frozenset({7}))
+    said = [await contents(client) for client in (sees, stripped, mentioned, person)]
+    assert said == [["secret"], [""], ["secret"], ["secret"]]
+
+
+async def test_private_threads_reach_their_members_and_thread_managers(platform: Platform) -> None:
+    row = town()
+    row.roles[77] = Permissions.MANAGE_THREADS
+    await platform.guild(row, {5: [], 6: [], 7: [77]})
+    clients = [await platform.session(platform.bot(user)) for user in (5, 6, 7)]
+    audience = Audience.viewers(GUILD, 10, members=frozenset({6}))
+    await platform.emit(MESSAGE_CREATE, {"content": "psst"}, audience)
+    assert [await contents(client) for client in clients] == [[], ["psst"], ["psst"]]
+
+
+async def test_an_audience_can_name_exclude_and_insist(platform: Platform) -> None:
+    await platform.guild(town(), {5: [], 6: [], 7: []})
+    clients = [await platform.session(platform.bot(user)) for user in (5, 6)]
+    clients.append(await platform.session(platform.bot(7), intents=Intents.GUILDS))
+    await platform.emit(MESSAGE_CREATE, {"content": "a"}, Audience.guild(GUILD, users=frozenset({6})))
+    await platform.emit(MESSAGE_CREATE, {"content": "b"}, Audience.guild(GUILD, excluded=6))
+    await platform.emit(MESSAGE_CREATE, {"content": "c"}, Audience.guild(GUILD, always=7))
+    assert [await contents(client) for client in clients] == [["b", "c"], ["a", "c"], ["c"]]
+
+
+async def test_direct_events_go_to_named_users_by_their_own_intents(platform: Platform) -> None:
+    one = await platform.session(platform.bot(5), guilds=0, intents=Intents.DIRECT_MESSAGES)
+    two = await platform.session(platform.bot(6), guilds=0, intents=Intents.GUILD_MESSAGES)
+    await platform.emit(DM, {"content": "direct"}, Audience.of_users(5, 6))
+    await platform.emit(ENTITLEMENT, {}, Audience.of_users(5, 6))
+    assert await one.events() == ["MESSAGE_CREATE", "ENTITLEMENT_CREATE"]
+    assert await two.events() == ["ENTITLEMENT_CREATE"]
+
+
+async def test_an_event_can_be_for_one_session(platform: Platform) -> None:
+    token = platform.bot(5)
+    one, two = await platform.session(token, guilds=0), await platform.session(token, guilds=0)
+    audience = Audience.of_users(5, guild_id=GUILD, session_id=two.session_id)
+    await platform.emit(ENTITLEMENT, {}, audience)
+    assert (await one.events(), await two.events()) == ([], ["ENTITLEMENT_CREATE"])
+
+
+async def test_joining_gives_the_guild_without_the_unavailable_key(platform: Platform) -> None:
+    await platform.guild(town(), {1: []})
+    client = await platform.session(platform.bot(5), guilds=0)
+    await platform.join(GUILD, 5)
+    await platform.message(10, "welcome")
+    created = await client.until("GUILD_CREATE")
+    assert "unavailable" not in created
+    assert created["member_count"] == 2
+    assert (await client.until("MESSAGE_CREATE"))["content"] == "welcome"
+
+
+async def test_leaving_is_told_and_nothing_is_heard_after_it(platform: Platform) -> None:
+    await platform.guild(town(), {5: []})
+    client = await platform.session(platform.bot(5))
+    await platform.message(10, "before")
+    await platform.kick(GUILD, 5)
+    await platform.message(10, "after")
+    await client.fence()
+    assert [(p["t"], p["d"].get("content")) for p in client.heard] == [
+        ("MESSAGE_CREATE", "before"),
+        ("GUILD_DELETE", None),
+    ]
+    await platform.join(GUILD, 5)
+    await client.until("GUILD_CREATE")
+    await platform.message(10, "again")
+    assert (await client.until("MESSAGE_CREATE"))["content"] == "again"
+
+
+async def test_a_role_grant_opens_a_channel_from_the_next_event_on(platform: Platform) -> None:
+    await platform.guild(town(), {5: []})
+    client = await platform.session(platform.bot(5))
+    await platform.message(20, "hidden")
+    await platform.put_member(GUILD, 5, [77])
+    await platform.message(20, "seen")
+    await platform.put_member(GUILD, 5, [])
+    await platform.message(20, "hidden again")
+    await platform.settle()
+    assert await contents(client) == ["seen"]
+
+
+async def test_events_behind_a_refresh_keep_their_order(platform: Platform) -> None:
+    row = town()
+    await platform.guild(row, {5: []})
+    client = await platform.session(platform.bot(5))
+    expected = []
+    for number in range(30):
+        if number % 3 == 0:
+            await platform.put_role(row, 77, number)
+            expected.append("GUILD_ROLE_UPDATE")
+        await platform.message(10, str(number))
+        expected.append(str(number))
+    await platform.settle()
+    await client.fence()
+    assert [p["d"].get("content", p["t"]) for p in client.heard] == expected
+
+
+async def test_a_session_that_starts_under_load_hears_each_event_exactly_once(platform: Platform) -> None:
+    """GUILD_CREATE plus the events since is the state: the guild's name counts up, each change is told or included."""
+    row = town(name="0")
+    await platform.guild(row, {5: []})
+    update = Event("GUILD_UPDATE", Any, intents=Intents.GUILDS)
+    stop = False
+
+    async def rename() -> None:
+        number = 0
+        while not stop:
+            number += 1
+
+            def work(tx: Tx, number: int = number) -> None:
+                row.name = str(number)
+                platform.put(tx, row)
+                tx.emit(update, {"name": row.name}, Audience.guild(GUILD), refresh="guild")
+
+            await platform.db.write(work)
+            if number % 5 == 0:
+                await asyncio.sleep(0)
+
+    renaming = asyncio.ensure_future(rename())
+    clients = []
+    for user in range(8):
+        token = platform.bot(5)
+        client = await platform.connect()
+        await client.identify(token, shard=None)
+        clients.append((user, client))
+    for _, client in clients:
+        await client.until("GUILD_CREATE")
+        for _ in range(5):
+            await client.until("GUILD_UPDATE")
+    stop = True
+    await renaming
+    await platform.settle()
+    for _, client in clients:
+        await client.fence()
+        created = next(p["d"]["name"] for p in client.heard if p["t"] == "GUILD_CREATE")
+        names = [int(p["d"]["name"]) for p in client.heard if p["t"] == "GUILD_UPDATE"]
+        assert names == list(range(int(created) + 1, int(row.name) + 1))
+
+
+async def test_guild_events_of_a_new_hub_wait_for_guild_create(platform: Platform) -> None:
+    await platform.guild(town(), {5: []})
+    client = await platform.connect()
+    await client.say_identify(platform.bot(5))
+    for number in range(20):
+        await platform.message(10, str(number))
+    await platform.settle()
+    await client.fence()
+    names = [p["t"] for p in client.heard]
+    assert names[:2] == ["READY", "GUILD_CREATE"]
+    heard = [int(p["d"]["content"]) for p in client.heard[2:]]
+    assert heard == list(range(20 - len(heard), 20))
+
+
+@pytest.mark.parametrize("count", [60])
+async def test_many_sessions_arrive_together(platform: Platform, count: int) -> None:
+    await platform.guild(town(), {user: [] for user in range(100, 100 + count)})
+    clients = await asyncio.gather(*(platform.session(platform.bot(user)) for user in range(100, 100 + count)))
+    await platform.message(10, "hello")
+    for client in clients:
+        assert await contents(client) == ["hello"]
+
+
+async def test_channels_of_two_guilds_do_not_mix(platform: Platform) -> None:
+    other = 2000 << 22
+    await platform.guild(town(), {5: []})
+    await platform.guild(GuildRow(id=other, roles={other: VIEW}, channels={30: Channel(30)}), {6: []})
+    one, two = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
+    await platform.message(10, "here")
+    await platform.message(30, "there", guild_id=other)
+    assert (await contents(one), await contents(two)) == (["here"], ["there"])

@@ -1,0 +1,244 @@
+"""A session goes on after its connection broke: nothing missed, nothing twice."""
+
+import asyncio
+import random
+
+import pytest
+
+from hubbub.protocol.enums import CloseCode
+from hubbub.server.core.presences import Presences
+from hubbub.server.transports.gateway.compression import Deflater
+from hubbub.server.transports.gateway.packets import Packet
+from hubbub.server.transports.gateway.replay import Replay
+from tests.server.transports.gateway import rehearsal
+from tests.server.transports.gateway.rehearsal import Client, Closed, Platform, town
+
+
+def packets(count: int, size: int = 10, at: float = 0.0) -> list[Packet]:
+    return [Packet("X", b"x" * size, Deflater(), at) for _ in range(count)]
+
+
+def test_a_replay_is_bounded_by_count() -> None:
+    replay, sent = Replay(3, 10**6), packets(5)
+    for packet in sent:
+        replay.append(packet)
+    assert replay.since(2, 10) == sent[2:]
+    assert replay.since(3, 1) == [sent[3]]
+    assert replay.since(5, 10) == []
+    assert replay.since(1, 10) is None
+    assert replay.since(6, 10) is None
+
+
+def test_a_replay_is_bounded_by_bytes() -> None:
+    replay, sent = Replay(100, 500), packets(10, size=100)
+    for packet in sent:
+        replay.append(packet)
+    assert replay.held <= 500
+    assert replay.since(10 - len(replay), 10) == sent[-len(replay) :]
+
+
+def test_a_replay_forgets_what_is_old_and_sooner_what_was_acknowledged() -> None:
+    replay, sent = Replay(100, 10**6), [*packets(2, at=0.0), *packets(2, at=200.0), *packets(1, at=290.0)]
+    for packet in sent:
+        replay.append(packet)
+    replay.forget(acknowledged=3, made_before=0.0, now=300.0)
+    assert replay.since(3, 10) == sent[3:]
+    replay.forget(acknowledged=3, made_before=250.0, now=550.0)
+    assert replay.since(4, 10) == sent[4:]
+    assert replay.held == sent[4].size
+
+
+async def test_resuming_replays_exactly_what_was_missed(platform: Platform) -> None:
+    await platform.guild(town(), {5: []})
+    client = await platform.session(platform.bot(5))
+    await platform.message(10, "one")
+    await client.until("MESSAGE_CREATE")
+    seen = client.seq or 0
+    client.cut()
+    for content in ("two", "three"):
+        await platform.message(10, content)
+    again = await platform.connect(query=f"{client.resume_url}?v=10&encoding=json&compress=zlib-stream", hello=False)
+    again.compress = "zlib-stream"
+    assert (await again.receive())["op"] == 10
+    await again.resume(client.session_id, client.token, seen)
+    assert await again.until("RESUMED") == {"_trace": []}
+    assert [(p["s"], p["d"].get("content")) for p in again.heard] == [
+        (seen + 1, "two"),
+        (seen + 2, "three"),
+        (seen + 3, None),
+    ]
+    await platform.message(10, "four")
+    assert (await again.until("MESSAGE_CREATE"))["content"] == "four"
+    assert again.seq == seen + 4
+
+
+async def test_a_session_can_be_resumed_from_its_very_beginning(platform: Platform) -> None:
+    await platform.guild(town(), {5: []})
+    client = await platform.session(platform.bot(5))
+    client.cut()
+    again = await platform.connect()
+    await again.resume(client.session_id, client.token, 0)
+    await again.until("RESUMED")
+    assert [p["t"] for p in again.heard] == ["READY", "GUILD_CREATE", "RESUMED"]
+
+
+async def test_resuming_takes_over_from_a_connection_that_is_still_open(platform: Platform) -> None:
+    client = await platform.session(platform.bot(5), guilds=0)
+    again = await platform.connect()
+    await again.resume(client.session_id, client.token, client.seq or 0)
+    await again.until("RESUMED")
+    assert await client.closed() == CloseCode.UNKNOWN_ERROR
+    await again.fence()
+
+
+async def test_sessions_that_cannot_be_resumed(platform: Platform) -> None:
+    client = await platform.session(platform.bot(5), guilds=0)
+    other = await platform.connect()
+    await other.resume("0" * 32, client.token, 1)
+    assert (await other.opcode(9))["d"] is False
+    stranger = await platform.connect()
+    await stranger.resume(client.session_id, platform.bot(6), 1)
+    assert (await stranger.opcode(9))["d"] is False
+    await stranger.identify(stranger.token or platform.bot(6))
+    wrong = await platform.connect()
+    await wrong.resume(client.session_id, "nobody", 1)
+    assert await wrong.closed() == CloseCode.AUTHENTICATION_FAILED
+    ahead = await platform.connect()
+    await ahead.resume(client.session_id, client.token, 99)
+    assert await ahead.closed() == CloseCode.INVALID_SEQ
+
+
+async def test_a_buffer_that_overran_is_an_invalid_session() -> None:
+    async with Platform(replay_events=5) as platform:
+        await platform.guild(town(), {5: []})
+        client = await platform.session(platform.bot(5))
+        client.cut()
+        for number in range(10):
+            await platform.message(10, str(number))
+        again = await platform.connect()
+        await again.resume(client.session_id, client.token, client.seq or 0)
+        assert (await again.opcode(9))["d"] is False
+        await again.identify(client.token)
+
+
+@pytest.mark.parametrize("code", [1000, 1001])
+async def test_a_client_that_says_goodbye_ends_its_session(platform: Platform, code: int) -> None:
+    client = await platform.session(platform.bot(5), guilds=0)
+    rehearsal.ENDED.clear()
+    await client.leave(code)
+    await platform.settle()
+    assert platform.presences.find(5) is None
+    assert [(5, client.session_id)] == rehearsal.ENDED
+    again = await platform.connect()
+    await again.resume(client.session_id, client.token, client.seq or 0)
+    assert (await again.opcode(9))["d"] is False
+
+
+async def test_a_dropped_session_lives_until_its_window_closes(platform: Platform) -> None:
+    client = await platform.session(platform.bot(5), guilds=0)
+    rehearsal.ENDED.clear()
+    await client.leave(4900)
+    await platform.settle()
+    await platform.clock.run_for(299_000)
+    assert platform.presences.find(5) is not None
+    assert rehearsal.ENDED == []
+    await platform.clock.run_for(2_000)
+    assert platform.presences.find(5) is None
+    assert [(5, client.session_id)] == rehearsal.ENDED
+    again = await platform.connect()
+    await again.resume(client.session_id, client.token, client.seq or 0)
+    assert (await again.opcode(9))["d"] is False
+
+
+async def test_a_bus_that_lost_events_makes_sessions_start_anew(platform: Platform) -> None:
+    client = await platform.session(platform.bot(5), guilds=0)
+    platform.bus._tell_of_gap()
+    assert (await client.opcode(9))["d"] is False
+    await client.identify(client.token)
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_cuts_at_random_moments_lose_and_repeat_nothing(seed: int) -> None:
+    chance = random.Random(seed)
+    compress = chance.choice(["", "zlib-stream", "zstd-stream"])
+    total = 150
+    async with Platform(rate_limits="off") as platform:
+        await platform.guild(town(), {5: []})
+        client = await platform.session(platform.bot(5), compress)
+        heard: list[int] = []
+        numbers: list[int] = []
+
+        async def talk() -> None:
+            for number in range(total):
+                await platform.message(10, f"{number} " + "x" * chance.randint(0, 3000))
+
+        talking = asyncio.ensure_future(talk())
+        token, session_id, seq = client.token, client.session_id, client.seq or 0
+        while len(heard) < total:
+            try:
+                for _ in range(chance.randint(1, 40)):
+                    payload = await client.receive()
+                    if payload["op"] == 0:
+                        seq = payload["s"]
+                        numbers.append(seq)
+                        if payload["t"] == "MESSAGE_CREATE":
+                            heard.append(int(payload["d"]["content"].split()[0]))
+                    if len(heard) == total:
+                        break
+            except Closed:
+                pass
+            if len(heard) < total:
+                client.cut()
+                client = await platform.connect(compress)
+                await client.resume(session_id, token, seq)
+        await talking
+        assert heard == list(range(total))
+        assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+async def test_a_client_that_does_not_read_is_cut_and_may_resume() -> None:
+    async with Platform(outgoing_buffer_bytes=200_000) as platform:
+        await platform.guild(town(), {5: [], 6: []})
+        slow, quick = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
+        transport = slow.socket._response.connection.transport  # type: ignore[union-attr]
+        transport.pause_reading()  # type: ignore[union-attr]
+        count = 0
+        session = platform.gateway.sessions.find(slow.session_id)
+        assert session is not None
+        while session.connection is not None:
+            await platform.message(10, "x" * 50_000)
+            await quick.until("MESSAGE_CREATE")
+            count += 1
+            assert count < 1000
+        transport.resume_reading()  # type: ignore[union-attr]
+        assert await _drained(slow) in (CloseCode.UNKNOWN_ERROR, 1006)
+        await platform.message(10, "last")
+        again = await platform.connect()
+        await again.resume(slow.session_id, slow.token, slow.seq or 0)
+        await again.until("RESUMED")
+        messages = [p for p in slow.heard + again.heard if p["t"] == "MESSAGE_CREATE"]
+        assert len(messages) == count + 1
+        assert messages[-1]["d"]["content"] == "last"
+
+
+async def _drained(client: Client) -> int | None:
+    return await client.closed()
+
+
+async def test_two_nodes_know_each_others_presences(platform: Platform) -> None:
+    client = await platform.session(platform.bot(5), guilds=0)
+    elsewhere = Presences()
+    other = platform.make_gateway(elsewhere)
+    await other.start()
+    try:
+        assert elsewhere.find(5) is not None
+        await client.send(3, {"status": "dnd", "activities": [], "since": None, "afk": False})
+        await client.fence()
+        shown = elsewhere.find(5)
+        assert shown is not None
+        assert shown.status == "dnd"
+        await client.leave()
+        await platform.settle()
+        assert elsewhere.find(5) is None
+    finally:
+        await other.close()

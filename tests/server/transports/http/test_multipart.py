@@ -1,0 +1,125 @@
+"""The multipart reader, fed in pieces of every size."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.operation import Uploads
+from hubbub.server.transports.http import multipart
+from hubbub.server.transports.http.multipart import Form, Limits
+
+TYPE = 'multipart/form-data; boundary="b0"'
+LIMITS = Limits(total_bytes=100_000, file_bytes=50_000, field_bytes=10_000)
+
+
+def part(name: str, data: bytes, *, filename: str | None = None, more: str = "") -> bytes:
+    disposition = f'Content-Disposition: form-data; name="{name}"'
+    if filename is not None:
+        disposition += f'; filename="{filename}"'
+    return f"--b0\r\n{disposition}\r\n{more}\r\n".encode() + data + b"\r\n"
+
+
+async def read(body: bytes, *, step: int = 7, uploads: Uploads | None = None, limits: Limits = LIMITS) -> Form:
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(0, len(body), step):
+            yield body[start : start + step]
+
+    return await multipart.read(pieces(), TYPE, uploads or Uploads(), limits)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 5, 8, 13, 1000])
+async def test_parts_are_the_same_however_they_arrive(step: int) -> None:
+    body = (
+        b"a preamble\r\n"
+        + part("payload_json", b'{"a": 1}', more="Content-Type: application/json\r\n")
+        + part("content", "grüße".encode())
+        + part("files[3]", b"\r\n--b\r\n\r\n--b1", filename="a.png", more="content-type: image/png\r\n")
+        + part("files%5B4%5D", b"", filename="")
+        + b"--b0--\r\nan epilogue"
+    )
+    form = await read(body, step=step)
+    assert form.payload == b'{"a": 1}'
+    assert form.fields == {"content": ["grüße"]}
+    first, second = form.files
+    assert (first.index, first.filename, first.content_type) == (3, "a.png", "image/png")
+    assert first.data == b"\r\n--b\r\n\r\n--b1"
+    assert (second.index, second.filename, second.data) == (4, "unknown", b"")
+    assert second.content_type == "application/octet-stream"
+
+
+@given(st.lists(st.binary(max_size=60), max_size=5), st.integers(1, 40))
+async def test_any_content_survives(contents: list[bytes], step: int) -> None:
+    contents = [data.replace(b"--b0", b"") for data in contents]
+    body = b"".join(part(f"files[{n}]", data, filename="f") for n, data in enumerate(contents)) + b"--b0--"
+    assert [file.data for file in (await read(body, step=step)).files] == contents
+
+
+@given(st.binary(max_size=300), st.integers(1, 50))
+async def test_any_bytes_are_read_or_refused(body: bytes, step: int) -> None:
+    refused: ApiError | None = None
+    try:
+        await read(body, step=step)
+    except ApiError as error:
+        refused = error
+    assert refused is None or refused.kind.code == 50035
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"", 50035),
+        (b"--b0", 50035),
+        (b"--b0\r\nno colon\r\n\r\nx\r\n--b0--", 50035),
+        (b"--b0\r\n\r\nx\r\n--b0--", 50035),
+        (b"--b0\r\nContent-Disposition: attachment\r\n\r\nx\r\n--b0--", 50035),
+        (b"--b0 junk\r\n\r\n", 50035),
+        (part("content", b"x"), 50035),
+        (b"--b0\r\nX: " + b"a" * 9000, 50035),
+        (part("content", b"x" * 10_001) + b"--b0--", 40005),
+        (part("files[0]", b"x" * 50_001, filename="f") + b"--b0--", 50045),
+        (b"x" * 100_001, 40005),
+        (part("x", b"") * 201 + b"--b0--", 40005),
+        (part("files[1]", b"", filename="a") + part("files[01]", b"", filename="b") + b"--b0--", 50035),
+        (b"".join(part(f"files[{n}]", b"", filename="a") for n in range(11)) + b"--b0--", 30015),
+    ],
+)
+async def test_what_breaks_a_rule_is_refused(body: bytes, code: int) -> None:
+    with pytest.raises(ApiError) as caught:
+        await read(body, step=4096)
+    assert caught.value.kind.code == code
+
+
+async def test_a_file_nobody_asked_for_is_left_out() -> None:
+    body = part("files[0]", b"x", filename="f") + part("table", b"1", filename="t.csv") + b"--b0--"
+    form = await read(body, uploads=Uploads(field="table", most=1))
+    assert [(file.field, file.data) for file in form.files] == [("table", b"1")]
+
+
+@pytest.mark.parametrize(
+    ("disposition", "name"),
+    [
+        ('filename="a b.png"', "a b.png"),
+        ('filename="a%20b.png"', "a b.png"),
+        ('filename="100% sure.png"', "100% sure.png"),
+        ("filename=\"x\"; filename*=UTF-8''gr%C3%BC%C3%9Fe.png", "grüße.png"),
+        ('filename="say \\"hi\\".png"', 'say "hi".png'),
+        ('filename="say %22hi%22.png"', 'say "hi".png'),
+        ('filename="../../etc/passwd"', "passwd"),
+        ('filename="C:\\\\temp\\\\a.png"', "a.png"),
+        ('filename="a\x01\x7fb.png"', "ab.png"),
+        ('filename=".."', "unknown"),
+        ("filename=plain.png", "plain.png"),
+    ],
+)
+async def test_file_names_are_read_and_made_safe(disposition: str, name: str) -> None:
+    body = f'--b0\r\nContent-Disposition: form-data; name="file"; {disposition}\r\n\r\nx\r\n--b0--'.encode()
+    assert (await read(body)).files[0].filename == name
+
+
+def test_a_long_file_name_keeps_its_ending() -> None:
+    name = multipart.clean_filename("a" * 400 + ".png")
+    assert len(name) <= multipart.MAX_FILENAME
+    assert name.endswith(".png")
