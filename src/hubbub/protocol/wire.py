@@ -57,8 +57,13 @@ def convert(value: Any, kind: type[T], *, strict: bool = True) -> T:
 
 def timestamp(ms: int) -> Timestamp:
     """Unix milliseconds in the wire's form, e.g. 2026-01-02T03:04:05.678000+00:00."""
-    # isoformat is many times faster than strftime, and every message needs one.
-    return Timestamp(f"{datetime.fromtimestamp(ms // 1000, UTC).isoformat()[:19]}.{ms % 1000:03d}000+00:00")
+    return Timestamp(f"{_second(ms // 1000)}.{ms % 1000:03d}000+00:00")
+
+
+@lru_cache(maxsize=4096)
+def _second(seconds: int) -> str:
+    # Every message and member shows a time, and those of one page or channel are near each other.
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
 def milliseconds(moment: datetime) -> int:

@@ -21,10 +21,10 @@ from hubbub.server.core.clock import Clock, ControlledClock, RealClock
 from hubbub.server.core.config import Config
 from hubbub.server.core.dispatch import Table
 from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.core.faults import Faults
 from hubbub.server.core.files import Files
 from hubbub.server.core.jobs import Job, Worker
 from hubbub.server.core.metrics import Metrics
-from hubbub.server.core.postgres import PostgresDatabase
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.realtime import GuildState, MemberState
@@ -32,6 +32,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database, Tx
+from hubbub.server.core.trace import Trace
 from hubbub.server.resources import (
     accounts,
     applications,
@@ -81,6 +82,11 @@ SLICES: tuple[Slice, ...] = (
     direct_messages.SLICE,
 )
 
+DATABASE_FILE = "hubbub.sqlite3"
+"""The embedded database in the data folder,"""
+FILES_FOLDER = "files"
+"""and the files beside it."""
+
 HEAVY_THREADS = 2
 """Passwords are hashed this many at a time, so that logins cannot take the whole machine."""
 
@@ -111,8 +117,13 @@ class App:
             config.rate_limits,
             global_calls=config.http.global_requests,
             invalid_calls=config.http.invalid_requests,
+            invalid_window_ms=config.http.invalid_requests_window_ms,
         )
         self.table = Table(slices)
+        self.faults = Faults()
+        self.trace = Trace()
+        self.routes: list[web.RouteDef] = []
+        """What is served beside the doors (the control API); filled before `start`."""
         self.gateway: Gateway | None = None
         self.worker: Worker | None = None
         self._heavy = ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix="hubbub-heavy")
@@ -139,6 +150,7 @@ class App:
             web.get("/healthz", self._healthz),
             web.get("/readyz", self._readyz),
             web.get("/metrics", self._metrics),
+            *self.routes,
         ]
         if "gateway" in self.config.roles:
             self.gateway = Gateway(
@@ -175,7 +187,7 @@ class App:
             listeners=self.listeners,
             routes=routes,
         )
-        self._runner = web.AppRunner(door.application(), access_log=None, handle_signals=False)
+        self._runner = door.runner(access_log=None, handle_signals=False)
         await self._runner.setup()
         await web.SockSite(self._runner, sock, backlog=1024).start()
 
@@ -275,18 +287,21 @@ def _clock(config: Config) -> Clock:
 
 def _database(config: Config) -> Database:
     if config.database_url is not None:
+        # Here and not above: the embedded default starts without the PostgreSQL library.
+        from hubbub.server.core.postgres import PostgresDatabase
+
         return PostgresDatabase(config.database_url)
     if config.data is None:
         return SqliteDatabase(None)
     folder = Path(config.data)
     folder.mkdir(parents=True, exist_ok=True)
-    return SqliteDatabase(folder / "hubbub.sqlite3")
+    return SqliteDatabase(folder / DATABASE_FILE)
 
 
 def _files_url(config: Config) -> str:
     if config.files_url is not None:
         return config.files_url
-    return "memory://" if config.data is None else str(Path(config.data) / "files")
+    return "memory://" if config.data is None else str(Path(config.data) / FILES_FOLDER)
 
 
 def _listeners(slices: tuple[Slice, ...]) -> dict[type, list[Callable[[Call, Any], None]]]:

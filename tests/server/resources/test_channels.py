@@ -9,9 +9,10 @@ from hubbub.protocol import changes, errors, wire
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels as protocol
+from hubbub.server.core.config import Config
 from hubbub.server.resources import channels
 from hubbub.server.resources.channels import rules
-from tests.world import Actor, Guild, World
+from tests.world import Actor, Guild, World, small_config
 
 TEXT, VOICE, CATEGORY, ANNOUNCEMENT, STAGE, FORUM, MEDIA = 0, 2, 4, 5, 13, 15, 16
 HIDDEN = {"allow": "0", "deny": str(Permissions.VIEW_CHANNEL)}
@@ -52,7 +53,9 @@ async def test_a_new_channel_is_told_to_all_and_written_down(world: World) -> No
     session = await (await world.bot(guild)).connect()
 
     answer = await guild.owner.post(
-        f"/guilds/{guild.id}/channels", json={"name": "Hello  World", "topic": "words"}, headers={"X-Audit-Log-Reason": "why"}
+        f"/guilds/{guild.id}/channels",
+        json={"name": "Hello  World", "topic": "words"},
+        headers={"X-Audit-Log-Reason": "why"},
     )
 
     assert answer.status == 201
@@ -111,7 +114,9 @@ async def test_announcement_channels_need_a_guild_with_news(world: World) -> Non
         ({"name": "x", "type": 15, "default_reaction_emoji": {}}, "default_reaction_emoji", None),
     ],
 )
-async def test_a_bad_channel_is_refused_at_its_field(world: World, body: Any, path: str | None, constant: str | None) -> None:
+async def test_a_bad_channel_is_refused_at_its_field(
+    world: World, body: Any, path: str | None, constant: str | None
+) -> None:
     guild = await world.guild()
     answer = await guild.owner.post(f"/guilds/{guild.id}/channels", json=body)
     answer.refused(400, 50035)
@@ -241,7 +246,9 @@ async def test_hidden_channels_are_left_out_from_the_date_on(world: World, befor
 async def test_a_category_shows_when_one_of_its_channels_does(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    category = await guild.channel("Rooms", type=CATEGORY, permission_overwrites=[{"id": str(guild.id), "type": 0, **HIDDEN}])
+    category = await guild.channel(
+        "Rooms", type=CATEGORY, permission_overwrites=[{"id": str(guild.id), "type": 0, **HIDDEN}]
+    )
     shown = await guild.channel("shown", parent_id=str(category), permission_overwrites=[])
     listed = {int(channel["id"]) for channel in (await bot.get(f"/guilds/{guild.id}/channels")).ok()}
     assert {category, shown} <= listed
@@ -249,7 +256,17 @@ async def test_a_category_shows_when_one_of_its_channels_does(world: World) -> N
 
 async def test_the_obfuscated_form_tells_nothing_but_the_place() -> None:
     row = channels.ChannelRow(
-        5, 0, 9, "secret", topic="words", position=3, parent_id=4, nsfw=1, rate_limit_per_user=5, flags=1 << 21, last_message_id=8
+        5,
+        0,
+        9,
+        "secret",
+        topic="words",
+        position=3,
+        parent_id=4,
+        nsfw=1,
+        rate_limit_per_user=5,
+        flags=1 << 21,
+        last_message_id=8,
     )
     shown = json.loads(wire.encode(channels.hidden(row)))
     assert shown == {
@@ -280,7 +297,12 @@ async def test_an_edit_is_told_and_written_down_and_nothing_is_said_of_none(worl
     edited = (
         await guild.owner.patch(path, json={"name": "Big Hall", "topic": "t", "nsfw": True, "rate_limit_per_user": 5})
     ).ok()
-    assert (edited["name"], edited["topic"], edited["nsfw"], edited["rate_limit_per_user"]) == ("big-hall", "t", True, 5)
+    assert (edited["name"], edited["topic"], edited["nsfw"], edited["rate_limit_per_user"]) == (
+        "big-hall",
+        "t",
+        True,
+        5,
+    )
     assert await session.next("CHANNEL_UPDATE") == edited
     entry = await last_entry(guild, 11)
     assert {"key": "name", "old_value": "general", "new_value": "big-hall"} in entry["changes"]
@@ -334,21 +356,28 @@ async def test_a_spoiler_channel_is_never_age_restricted(world: World) -> None:
     assert (await guild.owner.patch(path, json={"flags": 1 << 21 | 1 << 17})).ok()["flags"] == 0
 
 
-async def test_a_name_changes_twice_in_ten_minutes(world: World) -> None:
-    guild = await world.guild()
-    other = await guild.channel("other")
-    world.app.config.rate_limits = "real"
-    path = f"/channels/{guild.general}"
-    (await guild.owner.patch(path, json={"name": "a"})).ok()
-    await world.clock.advance(60_000)
-    (await guild.owner.patch(path, json={"topic": "b"})).ok()
-    refusal = await guild.owner.patch(path, json={"name": "c"})
-    assert refusal.refused(429, 20028)["retry_after"] == 540
-    (await guild.owner.patch(path, json={"name": "a", "nsfw": True})).ok()
-    (await guild.owner.patch(f"/channels/{other}", json={"name": "c"})).ok()
-    await world.clock.advance(540_000)
-    (await guild.owner.patch(path, json={"name": "c"})).ok()
-    (await guild.owner.patch(path, json={"name": "d"})).refused(429, 20028)
+class TestWhereLimitsCount:
+    """With the rate limits of a real platform."""
+
+    @pytest.fixture
+    def store_config(self) -> Config:
+        """A configuration whose limits count."""
+        return small_config(rate_limits="real")
+
+    async def test_a_name_changes_twice_in_ten_minutes(self, world: World) -> None:
+        guild = await world.guild()
+        other = await guild.channel("other")
+        path = f"/channels/{guild.general}"
+        (await guild.owner.patch(path, json={"name": "a"})).ok()
+        world.clock.advance(60_000)
+        (await guild.owner.patch(path, json={"topic": "b"})).ok()
+        refusal = await guild.owner.patch(path, json={"name": "c"})
+        assert refusal.refused(429, 20028)["retry_after"] == 540
+        (await guild.owner.patch(path, json={"name": "a", "nsfw": True})).ok()
+        (await guild.owner.patch(f"/channels/{other}", json={"name": "c"})).ok()
+        world.clock.advance(540_000)
+        (await guild.owner.patch(path, json={"name": "c"})).ok()
+        (await guild.owner.patch(path, json={"name": "d"})).refused(429, 20028)
 
 
 async def test_moving_into_a_category_asks_for_its_permission_too(world: World) -> None:

@@ -212,7 +212,19 @@ def require_guild(call: Call, guild_id: int, bits: int = 0) -> GuildAccess:
 
 def find_channel(tx: Tx, channel_id: int) -> ChannelRef | None:
     """A channel, whoever may see it."""
-    return tx.find(ChannelRef, f"SELECT {_REF} FROM channels WHERE id = ?", channel_id)
+    row = tx.one(f"SELECT {_REF} FROM channels WHERE id = ?", channel_id)
+    if row is None:
+        return None
+    # A store gives plain numbers; payloads take their ids from here, so they must be what they say they are.
+    found, guild_id, kind, parent_id, owner_id, *rest = row
+    return ChannelRef(
+        ChannelId(found),
+        None if guild_id is None else GuildId(guild_id),
+        kind,
+        None if parent_id is None else ChannelId(parent_id),
+        None if owner_id is None else UserId(owner_id),
+        *rest,
+    )
 
 
 def channel(call: Call, channel_id: int) -> ChannelAccess:

@@ -177,6 +177,12 @@ class Authenticator:
             for digest in self._hashes.pop(change.user_id, ()):
                 self._known.pop(digest, None)
 
+    def forget_all(self) -> None:
+        """Look every token up again: the store was replaced."""
+        self._forgotten += 1
+        self._known.clear()
+        self._hashes.clear()
+
     def _remember(self, digest: bytes, found: tuple[Actor, int | None]) -> None:
         self._known[digest] = found
         self._hashes.setdefault(found[0].user_id, set()).add(digest)

@@ -157,6 +157,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Written when connections are accepted."""
     control: bool = False
     """Whether the control API exists."""
+    control_token: Annotated[str, Meta(min_length=16)] | None = None
+    """What the control API asks for; by default a fresh one at each start."""
     private_targets: bool = False
     """Whether outgoing calls may go to private, loopback and link-local addresses."""
     registration: bool = True

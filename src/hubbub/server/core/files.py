@@ -3,7 +3,7 @@
 import mimetypes
 import os
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -75,6 +75,23 @@ class Files:
             await obstore.delete_async(self._store, _checked(key))
         except FileNotFoundError:
             pass
+
+    async def export(self) -> dict[str, tuple[bytes, str]]:
+        """Every file, with its type, by key: for the snapshot of a world that is in memory anyway."""
+        found: dict[str, tuple[bytes, str]] = {}
+        async for some in obstore.list(self._store):
+            for meta in some:
+                result = await obstore.get_async(self._store, meta["path"])
+                content_type = result.attributes.get("Content-Type") or "application/octet-stream"
+                found[meta["path"]] = (bytes(await result.bytes_async()), content_type)
+        return found
+
+    async def replace(self, files: Mapping[str, tuple[bytes, str]]) -> None:
+        """Hold exactly the files that `export` gave."""
+        for key in (await self.export()).keys() - files.keys():
+            await self.delete(key)
+        for key, (data, content_type) in files.items():
+            await self.put(key, data, content_type)
 
 
 async def _pieces(stream: AsyncIterator[Any]) -> AsyncIterator[bytes]:

@@ -73,6 +73,10 @@ class Metrics:
         self.jobs_waiting = self._gauge("jobs_waiting", "Outbox jobs that wait")
         self.job_seconds = self._histograms("job_seconds", "Time of an outbox job", "job")
 
+    def job(self, kind: str, outcome: str) -> None:
+        """An attempt at a job ended: `done`, `retried` or `failed`."""
+        self.jobs(kind, outcome).inc()
+
     def render(self) -> bytes:
         """The current values in Prometheus' text format."""
         return generate_latest(self.registry)

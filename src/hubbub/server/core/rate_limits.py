@@ -18,7 +18,6 @@ MAJOR_PARAMETERS: Final = ("channel_id", "guild_id", "webhook_id")
 
 GLOBAL_CALLS: Final = 50
 GLOBAL_WINDOW_MS: Final = 1000
-INVALID_CALLS: Final = 10_000
 INVALID_WINDOW_MS: Final = 600_000
 INVALID_STATUSES: Final = frozenset((401, 403, 429))
 
@@ -173,6 +172,7 @@ class RateLimits:
         *,
         global_calls: int = GLOBAL_CALLS,
         invalid_calls: int = 0,
+        invalid_window_ms: int = INVALID_WINDOW_MS,
         max_buckets: int = MAX_BUCKETS,
     ) -> None:
         self._now_ms = now_ms
@@ -180,7 +180,8 @@ class RateLimits:
         self.global_calls = global_calls
         """Calls a second for each caller; 0: no global limit."""
         self.invalid_calls = invalid_calls
-        """Refused requests in ten minutes before an address is blocked; 0: never."""
+        """Refused requests in a window before an address is blocked; 0: never. The public platform has 10,000."""
+        self.invalid_window_ms = invalid_window_ms
         self._buckets = Windows(max_buckets)
         self._global = Windows(max_buckets)
         self._invalid = Windows(max_buckets)
@@ -230,14 +231,14 @@ class RateLimits:
     def note_status(self, ip: str, status: int, *, shared: bool = False) -> None:
         """Count a refused request for the guard; a 429 of shared scope is not the caller's doing."""
         if self.invalid_calls and status in INVALID_STATUSES and not shared and self.mode is not Mode.OFF:
-            self._invalid.count((ip,), INVALID_WINDOW_MS, self._now_ms())
+            self._invalid.count((ip,), self.invalid_window_ms, self._now_ms())
 
     def blocked_ms(self, ip: str) -> int:
         """How long an address remains blocked for too many invalid requests; 0 when it is not."""
         if not self.invalid_calls or self.mode is Mode.OFF:
             return 0
         now = self._now_ms()
-        used, end = self._invalid.peek((ip,), INVALID_WINDOW_MS, now)
+        used, end = self._invalid.peek((ip,), self.invalid_window_ms, now)
         if used < self.invalid_calls:
             return 0
         refused = self.mode is Mode.REAL

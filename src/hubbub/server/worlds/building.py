@@ -129,7 +129,9 @@ async def begin(app: "App", world: files.World, seed: int) -> Built:
         if found == mark:
             return None
         if found is not None:
-            raise WorldError((), "the store began with another world file or seed; take that one, or an empty --data folder")
+            raise WorldError(
+                (), "the store began with another world file or seed; take that one, or an empty --data folder"
+            )
         built = build(app.make_call(tx), world, seed)
         tx.run("INSERT INTO meta (name, value) VALUES ('world', ?)", mark)
         return built
@@ -172,7 +174,7 @@ class _Builder:
         try:
             step(*arguments)
         except ApiError as error:
-            raise WorldError(path, _words(error)) from error
+            raise WorldError(path, words(error)) from error
 
     def _user(self, name: str, user: files.User) -> None:
         call, entropy = self._call, self._seed.entropy("user", name)
@@ -334,7 +336,7 @@ class _Builder:
         return bot.id
 
 
-def _words(error: ApiError) -> str:
+def words(error: ApiError) -> str:
     """What an action refused, in one line."""
     found: list[str] = []
 

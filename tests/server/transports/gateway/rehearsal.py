@@ -154,7 +154,7 @@ def _ready_part(call: Call) -> dict[str, Any]:
 def request_guild_members(call: Call, body: RequestGuildMembers) -> None:
     """Answers with as many chunks as `limit` says, at least one."""
     for index in range(max(1, body.limit or 1)):
-        call.replies.append((GUILD_MEMBERS_CHUNK, {"chunk_index": index, "nonce": body.nonce}))
+        call.replies.append((GUILD_MEMBERS_CHUNK, {"chunk_index": index, "nonce": body.nonce or None}))
 
 
 @obeys(SET_VOICE_STATE, writes=True)

@@ -15,7 +15,7 @@ from hubbub.protocol.ids import UserId
 from hubbub.server.core import auth
 from hubbub.server.core.auth import Authenticator
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.config import Config, HttpConfig
+from hubbub.server.core.config import Config, HttpConfig, LogConfig
 from hubbub.server.core.dispatch import Table
 from hubbub.server.core.files import Files
 from hubbub.server.core.metrics import Metrics
@@ -46,16 +46,18 @@ class Answered:
 class Doorway:
     """A running door, with a caller of every kind."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, *, log: LogConfig | None = None, **settings: Any) -> None:
         self.clock = ControlledClock(NOW_MS, running=False)
         self.ids = SnowflakeFactory(self.clock)
-        self.config = Config(http=HttpConfig(**settings))
+        self.config = Config(http=HttpConfig(**settings), log=log or LogConfig())
         self.db = SqliteDatabase(None)
         self.files = Files("memory://")
         self.metrics = Metrics()
         self.executor = ThreadPoolExecutor(1)
         self.rate_limits = RateLimits(
-            self.clock.now_ms, global_calls=0, invalid_calls=self.config.http.invalid_requests
+            self.clock.now_ms,
+            global_calls=0,
+            invalid_calls=self.config.http.invalid_requests,
         )
         self.door = HttpDoor(
             table=Table([Slice(name="toys", modules=(toys,))]),

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import AttachmentId
+from hubbub.server.core.config import LogConfig
 from hubbub.server.core.rate_limits import Mode
+from hubbub.server.transports.http.door import UPLOADS_AT_ONCE
 from tests.server.transports.http.conftest import NOW_MS, Answered, Doorway
 
 TOYS = "/channels/1/toys"
@@ -356,6 +358,23 @@ async def test_requests_are_counted_by_route_and_never_by_path(doorway: Doorway)
     assert "such" not in text
 
 
+async def test_requests_are_logged_by_route_where_asked_for(
+    make_doorway: Callable[..., Awaitable[Doorway]], caplog: pytest.LogCaptureFixture
+) -> None:
+    doorway = await make_doorway(log=LogConfig(requests=True))
+    with caplog.at_level(logging.INFO, logger="hubbub.http"):
+        answer = await doorway.ask("POST", "/webhooks/1/secret", caller=None)
+    [record] = [record for record in caplog.records if record.name == "hubbub.http"]
+    assert record.getMessage() == "POST /webhooks/{webhook_id}/{webhook_token} 200"
+    assert record.request_id == answer.headers["X-Request-Id"]  # type: ignore[attr-defined]
+
+
+async def test_nobody_is_left_inside(doorway: Doorway) -> None:
+    for path in ("/users/@me", "/users/x", "/break"):
+        await doorway.ask("GET", path)
+    assert "hubbub_http_requests_active 0.0" in doorway.metrics.render().decode()
+
+
 # Query
 
 
@@ -542,6 +561,19 @@ async def test_too_large_too_many_and_twice_the_same(make_doorway: Callable[...,
     assert (await doorway.ask("PUT", "/toys", data=upload(("files[0]", "a", b"x")))).json["code"] == 50035
 
 
+async def test_too_many_uploads_at_once_are_asked_to_come_back(doorway: Doorway) -> None:
+    limits = doorway.config.http
+    doorway.door._budget.take(UPLOADS_AT_ONCE * limits.max_upload_bytes)
+    body = upload(("files[0]", "a.png", b"x"))
+    answer = await doorway.ask("POST", TOYS, data=body)
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
+    doorway.door._budget.give_back(UPLOADS_AT_ONCE * limits.max_upload_bytes)
+    for _ in range(3):
+        assert (await doorway.ask("POST", TOYS, data=upload(("files[0]", "a.png", b"x")))).status == 200
+        assert (await doorway.ask("POST", TOYS, data=upload(payload=b"{"))).status == 400
+    doorway.door._budget.take(UPLOADS_AT_ONCE * limits.max_upload_bytes)
+
+
 # Whatever comes
 
 JSON = st.recursive(
@@ -563,11 +595,6 @@ def well_formed(answer: Answered) -> bool:
         body = answer.json
         return isinstance(body["message"], str) and (answer.status == 429 or isinstance(body["code"], int))
     return True
-
-
-async def sweep(doorway: Doorway, requests: list[Callable[[], Awaitable[Answered]]]) -> None:
-    for answer in await asyncio.gather(*(make() for make in requests)):
-        assert well_formed(answer), answer.content
 
 
 @pytest.mark.parametrize("kind", ["json", "bytes", "path", "multipart"])

@@ -1,5 +1,7 @@
 """Applications over HTTP."""
 
+from typing import Any
+
 from msgspec import UNSET
 
 from hubbub.protocol import errors

@@ -10,9 +10,8 @@ from msgspec import UNSET
 from hubbub.protocol.flags import AttachmentFlags
 from hubbub.protocol.ids import AttachmentId
 from hubbub.protocol.resources import attachments as wire
-from hubbub.server.core import cdn_urls
+from hubbub.server.core import cdn_urls, media
 from hubbub.server.core.call import Call, Upload
-from hubbub.server.resources.attachments import media
 
 SPOILER_PREFIX: Final = "SPOILER_"
 _UNSAFE: Final = re.compile(r"[^\w.\-]+")

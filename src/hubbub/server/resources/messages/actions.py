@@ -38,8 +38,10 @@ BULK_EVENT_MAX: Final = 100
 # Saying
 
 
-def send(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMessage) -> wire.Message:
-    """Say something where the caller may speak; a repeated nonce gives the earlier message back."""
+def send(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMessage) -> wire.Message | msgspec.Raw:
+    """Say something where the caller may speak; a repeated nonce gives the earlier message back.
+
+    What was encoded for the event is given as it is, so that the answer costs no second encoding."""
     nonce = _nonce(body)
     message_id = call.new_id(MessageId)
     if nonce is not None and _enforced(call, body):
@@ -50,10 +52,10 @@ def send(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMes
     slowed = rules.is_slowed(call, access)
     if slowed:
         rules.require_patience(call, access)
-    shown = create(call, access, body, message_id=message_id, author=author, nonce=nonce)
+    shown, encoded = _create(call, access, body, author, kind=0, message_id=message_id, nonce=nonce)
     if slowed:
         store.spoke(call.tx, access.channel.id, call.user_id, call.now)
-    return shown
+    return shown if encoded is None else msgspec.Raw(encoded)
 
 
 def create(
@@ -64,12 +66,26 @@ def create(
     kind: int = 0,
     message_id: MessageId | None = None,
     author: Author | None = None,
-    nonce: int | str | None = None,
 ) -> wire.Message:
     """Keep and publish what the caller says; whether they may speak here at all was asked before (`rules.require_send`)."""
-    channel = access.channel
     if author is None:
-        author = rules.require_author(call, channel)
+        author = rules.require_author(call, access.channel)
+    if message_id is None:
+        message_id = call.new_id(MessageId)
+    return _create(call, access, body, author, kind=kind, message_id=message_id)[0]
+
+
+def _create(
+    call: Call,
+    access: ChannelAccess,
+    body: wire.CreateFirstMessage,
+    author: Author,
+    *,
+    kind: int,
+    message_id: MessageId,
+    nonce: int | str | None = None,
+) -> "Kept":
+    channel = access.channel
     reference = body.message_reference if isinstance(body, wire.CreateMessage) else None
     if (
         body.embeds
@@ -104,9 +120,7 @@ def create(
         named = mentions.read(call, access, texts, body.allowed_mentions, replied_id)
     else:
         named = NOBODY
-    tts = bool(
-        isinstance(body, wire.CreateMessage) and body.tts and access.can(Permissions.SEND_TTS_MESSAGES)
-    )
+    tts = bool(isinstance(body, wire.CreateMessage) and body.tts and access.can(Permissions.SEND_TTS_MESSAGES))
     row = MessageRow(
         channel.id,
         message_id or call.new_id(MessageId),
@@ -150,7 +164,11 @@ def system(
     )
     around = views.Around(call)
     around.users[author.user.id] = users.user(author.user)
-    return _keep(call, channel, row, around, named, author)
+    return _keep(call, channel, row, around, named, author)[0]
+
+
+Kept = tuple[wire.Message, bytes | None]
+"""A new message, and its JSON where the event was made of it."""
 
 
 def _keep(
@@ -163,7 +181,7 @@ def _keep(
     *,
     plain: bool = False,
     nonce: int | str | None = None,
-) -> wire.Message:
+) -> Kept:
     """Write a new message, tell the others, publish it, show it."""
     if isinstance(where, ChannelRef):
         channel, standing = where, None
@@ -186,12 +204,23 @@ def _keep(
             member = members.partial_member(author.member, tuple(roles))
         if named.users:
             known = views.partial_members(call, channel.guild_id, named.users)
-    payload = views.dispatched(around, channel, row, member, known)
+    readers = frozenset((row.author_id, *named.users))
     shown = views.show(wire.Message, around, row)
     if nonce is not None:
-        payload.nonce = shown.nonce = nonce
-    _emit(call, wire.MESSAGE_CREATE, channel, payload, frozenset((row.author_id, *named.users)), plain=plain)
-    return shown
+        shown.nonce = nonce
+    if plain and channel.guild_id is not None:
+        encoded = json.encode(shown)
+        body = views.encoded_dispatch(encoded, channel, member)
+        # Only the words differ for who may not read them, and they come right after the type.
+        words = b'"content":' + json.encode(row.content)
+        bare = msgspec.Raw(body.replace(words, b'"content":""', 1))
+        call.tx.emit(wire.MESSAGE_CREATE, body, audience(call, channel), redacted=bare, unredacted_for=readers)
+        return shown, encoded
+    payload = views.dispatched(around, channel, row, member, known)
+    if nonce is not None:
+        payload.nonce = nonce
+    _emit(call, wire.MESSAGE_CREATE, channel, payload, readers)
+    return shown, None
 
 
 def _fill(
@@ -526,23 +555,8 @@ def audience(call: Call, channel: ChannelRef) -> Audience:
 
 
 def _emit(
-    call: Call,
-    event: Event[Any],
-    channel: ChannelRef,
-    payload: wire.DispatchedMessage,
-    readers: frozenset[int],
-    *,
-    plain: bool = False,
+    call: Call, event: Event[Any], channel: ChannelRef, payload: wire.DispatchedMessage, readers: frozenset[int]
 ) -> None:
     """Publish a message with its bare twin for sessions that may not read the content; in private everybody reads it."""
-    bare: Any = None
-    body: Any = payload
-    if channel.guild_id is not None:
-        if plain:
-            # Only the words differ, and they come right after the type: cut them out of the bytes instead of encoding twice.
-            body = json.encode(payload)
-            words = b'"content":' + json.encode(payload.content)
-            bare = msgspec.Raw(body.replace(words, b'"content":""', 1))
-        else:
-            bare = views.redacted(payload)
-    call.tx.emit(event, body, audience(call, channel), redacted=bare, unredacted_for=readers)
+    bare = None if channel.guild_id is None else views.redacted(payload)
+    call.tx.emit(event, payload, audience(call, channel), redacted=bare, unredacted_for=readers)

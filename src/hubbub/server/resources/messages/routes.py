@@ -1,6 +1,6 @@
 """Messages over HTTP."""
 
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, MessageId
@@ -41,7 +41,7 @@ def get_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> wir
 
 
 @handles(wire.CREATE_MESSAGE)
-def create_message(call: Call, channel_id: ChannelId, body: wire.CreateMessage) -> wire.Message:
+def create_message(call: Call, channel_id: ChannelId, body: wire.CreateMessage) -> wire.Message | Raw:
     """Say something."""
     access = core_access.channel(call, channel_id)
     author = rules.require_send(call, access)

@@ -322,7 +322,9 @@ def take_nonce(
     tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now: int, window_ms: int
 ) -> int | None:
     """Remember a nonce; the message that used it within the window, if one did."""
-    tx.run("DELETE FROM message_nonces WHERE created_ms <= ?", now - window_ms)
+    if now & 15 == 0:
+        # Old ones are swept out now and then; that they are over is asked below.
+        tx.run("DELETE FROM message_nonces WHERE created_ms <= ?", now - window_ms)
     if tx.run(
         "INSERT INTO message_nonces (author_id, channel_id, nonce, message_id, created_ms) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (author_id, channel_id, nonce) DO NOTHING",
@@ -338,7 +340,7 @@ def take_nonce(
         "SELECT message_id, created_ms FROM message_nonces WHERE author_id = ? AND channel_id = ? AND nonce = ?", *key
     )
     # A clock that was set back leaves nonces of a time to come.
-    if row is not None and row[1] <= now:
+    if row is not None and now - window_ms < row[1] <= now:
         return int(row[0])
     replace_nonce(tx, author_id, channel_id, nonce, message_id, now)
     return None

@@ -13,7 +13,17 @@ from msgspec import UNSET, UnsetType
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import ApplicationFlags, MessageFlags
-from hubbub.protocol.ids import ApplicationId, ChannelId, EmojiId, GuildId, MessageId, RoleId, UserId, WebhookId
+from hubbub.protocol.ids import (
+    EPOCH_MS,
+    ApplicationId,
+    ChannelId,
+    EmojiId,
+    GuildId,
+    MessageId,
+    RoleId,
+    UserId,
+    WebhookId,
+)
 from hubbub.protocol.resources import messages as wire
 from hubbub.protocol.resources.channels import Thread
 from hubbub.protocol.resources.embeds import Embed, EmbedMedia
@@ -34,6 +44,10 @@ READS_CONTENT: Final = ApplicationFlags.GATEWAY_MESSAGE_CONTENT | ApplicationFla
 
 # Types whose reference is looked up and shown: a reply, and the first message of a thread started from another.
 _SHOWS_REFERENCED: Final = frozenset({MessageType.REPLY, MessageType.THREAD_STARTER_MESSAGE})
+
+# What a row ends with when the message is words and nothing else.
+_PLAIN: Final = list(MessageRow(0, 0, 0, 0, 0, "")[10:])
+_PLAIN_ROW: Final = tuple(_PLAIN)
 
 _users: Final = json.decoder(list[UserId])
 _roles: Final = json.decoder(list[RoleId])
@@ -66,6 +80,8 @@ class Around:
         threads: list[int] = []
         for row in rows:
             people.add(row.author_id)
+            if row[10:] == _PLAIN_ROW and not row.flags:
+                continue
             if row.mentions is not None:
                 people.update(mentions(row))
             if row.reacted:
@@ -119,7 +135,10 @@ def messages(call: Call, rows: Sequence[MessageRow], *, guild_id: GuildId | None
     """Messages of one guild (or of one private channel) as the caller may read them, in the order given."""
     around = Around(call)
     around.load(rows, call.user_id)
-    return [_for_caller(around, row, guild_id) for row in rows]
+    actor = call.actor
+    if actor.kind != "bot" or guild_id is None or actor.application_flags & READS_CONTENT:
+        return [show(wire.Message, around, row) for row in rows]
+    return [_stripped(around, row, guild_id) for row in rows]
 
 
 def message(call: Call, row: MessageRow, *, guild_id: GuildId | None) -> wire.Message:
@@ -207,6 +226,12 @@ def dispatched(
     return shown
 
 
+def encoded_dispatch(encoded: bytes, channel: ChannelRef, member: PartialMember | UnsetType) -> bytes:
+    """The same event as `dispatched` for a guild message that mentions nobody, made of the message's own JSON."""
+    shown = b"" if member is UNSET else b',"member":' + json.encode(member)
+    return b'%b,"guild_id":"%d"%b,"channel_type":%d}' % (encoded[:-1], channel.guild_id or 0, shown, channel.type)
+
+
 def redacted(shown: wire.DispatchedMessage) -> wire.DispatchedMessage | None:
     """The event for sessions without the message content intent; None where it is the same."""
     inner = shown.referenced_message
@@ -244,11 +269,10 @@ def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> d
     return {user_id: members.partial_member(row, roles.get(user_id, ())) for user_id, row in rows.items()}
 
 
-def _for_caller(around: Around, row: MessageRow, guild_id: GuildId | None) -> wire.Message:
+def _stripped(around: Around, row: MessageRow, guild_id: GuildId) -> wire.Message:
+    """A message for a bot that reads content only where it is concerned: each part by its own author and mentions."""
     actor = around.call.actor
     shown = show(wire.Message, around, row)
-    if actor.kind != "bot" or guild_id is None or actor.application_flags & READS_CONTENT:
-        return shown
     if not readable(actor, row, guild_id):
         strip(shown)
     if shown.referenced_message:
@@ -264,24 +288,28 @@ def _for_caller(around: Around, row: MessageRow, guild_id: GuildId | None) -> wi
 
 def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = True) -> M:
     """A message with all it says; `references`: also the message it answers."""
+    channel_id, message_id, author_id, type_, flags, content, tts, edited_ms, pinned_ms, mention_everyone, *rest = row
+    author = around.users.get(author_id)
     shown = kind(
-        type=row.type,
-        content=row.content,
+        type=type_,
+        content=content,
         embeds=[],
         attachments=[],
         components=[],
-        timestamp=json.timestamp((row.id >> 22) + 1_420_070_400_000),
-        edited_timestamp=None if row.edited_ms is None else json.timestamp(row.edited_ms),
-        flags=row.flags,
+        timestamp=json.timestamp((message_id >> 22) + EPOCH_MS),
+        edited_timestamp=None if edited_ms is None else json.timestamp(edited_ms),
+        flags=flags,
         mentions=[],
         mention_roles=[],
-        id=MessageId(row.id),
-        channel_id=ChannelId(row.channel_id),
-        author=around.user(row.author_id),
-        tts=bool(row.tts),
-        mention_everyone=bool(row.mention_everyone),
-        pinned=row.pinned_ms is not None,
+        id=MessageId(message_id),
+        channel_id=ChannelId(channel_id),
+        author=around.user(author_id) if author is None else author,
+        tts=bool(tts),
+        mention_everyone=bool(mention_everyone),
+        pinned=pinned_ms is not None,
     )
+    if not flags and rest == _PLAIN:
+        return shown
     if row.attachments is not None:
         files = attachments(row)
         shown.attachments = around.sign().attachments(row.channel_id, files)

@@ -40,7 +40,7 @@ class Logged(msgspec.Struct, frozen=True, kw_only=True):
 class Due(msgspec.Struct, frozen=True):
     """Which thread to look at."""
 
-    thread_id: int
+    thread_id: ChannelId
 
 
 def audience(tx: Tx, row: ChannelRow, *, also: Iterable[int] = (), **more: Any) -> Audience:
@@ -218,7 +218,7 @@ def arm(tx: Tx, row: ChannelRow) -> None:
     jobs.cancel(tx, ARCHIVE_JOB, _key(row.id))
     due_ms = archives_at(row)
     if due_ms is not None:
-        tx.enqueue(ARCHIVE_JOB, Due(row.id), due_ms=due_ms, key=_key(row.id))
+        tx.enqueue(ARCHIVE_JOB, Due(ChannelId(row.id)), due_ms=due_ms, key=_key(row.id))
 
 
 def _key(thread_id: int) -> str:

@@ -16,7 +16,7 @@ from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.resources import channels, messages
+from hubbub.server.resources import channels, direct_messages, messages
 from hubbub.server.resources.channels import FORUMS, ChannelRow
 from hubbub.server.resources.threads import actions, rules, store, views
 
@@ -37,7 +37,7 @@ def delete_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
     """Delete a channel or a thread, or close a private channel."""
     here = access.channel(call, channel_id)
     if here.guild is None:
-        return channels.close(call, _get(call, channel_id))
+        return direct_messages.close(call, channel_id)
     if here.channel.is_thread:
         access.require_channel(call, channel_id, Permissions.MANAGE_THREADS)
         row = _get(call, channel_id)

@@ -10,7 +10,7 @@ from hubbub.protocol.ids import ChannelId, GuildId, MessageId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import threads as wire
 from hubbub.protocol.resources.channels import Thread, ThreadMember
-from hubbub.protocol.resources.messages import Message, MessageReference
+from hubbub.protocol.resources.messages import MessageReference
 from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
@@ -40,7 +40,7 @@ def create_thread_from_message(
     rules.require_room(call, here.guild_id, kind)
     rules.require_patience(call, here)
     row = actions.create(call, _new(call, parent, body, kind, message_id))
-    messages.set_flag(call, channel_id, message_id, MessageFlags.HAS_THREAD)
+    messages.set_flags(call, here.channel, message_id, on=MessageFlags.HAS_THREAD)
     at_message = MessageReference(channel_id=channel_id, message_id=message_id, guild_id=here.guild_id)
     thread = access.channel(call, row.id).channel
     messages.system(call, thread, MessageType.THREAD_STARTER_MESSAGE, call.user_id, reference=at_message)
@@ -81,7 +81,8 @@ def _create_post(call: Call, here: ChannelAccess, forum: ChannelRow, body: wire.
     thread = access.channel(call, row.id)
     # A post is begun with SEND_MESSAGES of the forum (http.md 3.3), whatever holds for answers.
     thread.allowed |= here.allowed & Permissions.SEND_MESSAGES
-    said: Message = messages.create(call, thread, body.message, message_id=MessageId(row.id))
+    author = messages.require_send(call, thread)
+    said = messages.create(call, thread, body.message, message_id=MessageId(row.id), author=author)
     row = row._replace(last_message_id=row.id)
     shown = views.created(row, store.find_member(call.tx, row.id, call.user_id))
     shown.message = said

@@ -10,14 +10,13 @@ import itertools
 import logging
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from types import NoneType
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
 from aiohttp import http_exceptions, web
-from yarl import URL
 
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
@@ -36,6 +35,7 @@ from hubbub.server.core.store import Database, StoreUnavailable, Tx
 from hubbub.server.core.work import Work
 from hubbub.server.transports.http import answers, forms, limits, multipart, openapi
 from hubbub.server.transports.http.answers import Encoded
+from hubbub.server.transports.http.serving import Runner, Subtree
 
 log = logging.getLogger(__name__)
 requests_log = logging.getLogger("hubbub.http")
@@ -104,20 +104,22 @@ class HttpDoor:
         self._request_prefix = secrets.token_hex(6)
         self._request_numbers = itertools.count(1)
         self._openapi: bytes | None = None
+        self._active = 0
+        metrics.watch(metrics.http_active, lambda: self._active)
 
     def application(self) -> web.Application:
         """The door's operations and the routes it was given beside them, as one aiohttp application."""
         # The door bounds every body itself.
         app = web.Application(client_max_size=0)
-        app.router.register_resource(_Subtree("/api", self.handle))
+        app.router.register_resource(Subtree("/api", self.handle))
         app.add_routes(self._routes)
-        app.router.register_resource(_Subtree("/", self._nothing_here))
+        app.router.register_resource(Subtree("/", self._nothing_here))
         return app
 
     def runner(self, **options: Any) -> web.AppRunner:
         """What serves the application, so that even a request that is not HTTP gets the platform's body."""
         options.setdefault("lingering_time", LINGERING_S)
-        return _Runner(self.application(), **options)
+        return Runner(self.application(), **options)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one request under /api."""
@@ -129,6 +131,7 @@ class HttpDoor:
             headers["Access-Control-Allow-Origin"] = "*"
             headers["Access-Control-Expose-Headers"] = answers.EXPOSED
         exchange = Exchange(request, self._address(request), headers)
+        self._active += 1
         try:
             encoded = await self._answer(exchange)
         except ApiError as error:
@@ -149,6 +152,8 @@ class HttpDoor:
             # The route and not the path: a path may hold a token.
             log.exception("%s failed", exchange.route, extra={"request_id": request_id})
             encoded = answers.encode_error(errors.INTERNAL(), headers)
+        finally:
+            self._active -= 1
         seconds = loop.time() - started
         method = exchange.method
         self._metrics.http_requests(method, exchange.route, str(encoded.status)).inc()
@@ -375,74 +380,6 @@ class HttpDoor:
 
     async def _nothing_here(self, request: web.Request) -> web.StreamResponse:
         return answers.plain_error(404)
-
-
-class _Subtree(web.AbstractResource):
-    """Everything below a path, for one handler; aiohttp's own routing would match a pattern for each request."""
-
-    def __init__(self, prefix: str, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> None:
-        super().__init__()
-        self._prefix = prefix
-        self._route = web.ResourceRoute("*", handler, self)
-
-    @property
-    def canonical(self) -> str:
-        return self._prefix
-
-    async def resolve(self, request: web.Request) -> tuple[web.UrlMappingMatchInfo, set[str]]:
-        return web.UrlMappingMatchInfo({}, self._route), set()
-
-    def url_for(self, **_: str) -> URL:
-        return URL(self._prefix)
-
-    def add_prefix(self, prefix: str) -> None:
-        self._prefix = prefix + self._prefix
-
-    def get_info(self) -> Any:
-        return {"path": self._prefix}
-
-    def raw_match(self, path: str) -> bool:
-        return path == self._prefix
-
-    def freeze(self) -> None:
-        """Nothing of it changes."""
-
-    def __len__(self) -> int:
-        return 1
-
-    def __iter__(self) -> Iterator[web.AbstractRoute]:
-        return iter((self._route,))
-
-
-class _Protocol(web.RequestHandler):
-    """aiohttp's connection, with our words for what never became a request."""
-
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        if request.writer.output_size > 0:
-            raise ConnectionError("the answer is already under way")
-        if status >= 500:
-            log.error("a request outside the API failed", exc_info=exc)
-        response = answers.plain_error(status)
-        response.force_close()
-        return response
-
-
-class _Server(web.Server):
-    def __call__(self) -> web.RequestHandler:
-        return _Protocol(self, loop=self._loop, **self._kwargs)
-
-
-class _Runner(web.AppRunner):
-    # aiohttp offers no public way to choose the connection class of an application.
-    async def _make_server(self) -> web.Server:
-        made = await super()._make_server()
-        return _Server(made.request_handler, request_factory=made.request_factory, loop=made._loop, **made._kwargs)
 
 
 READABLE: Final = frozenset(("GET", "HEAD"))

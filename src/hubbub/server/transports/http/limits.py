@@ -22,7 +22,7 @@ class Budget:
     def take(self, length: int) -> None:
         """Reserve; UNAVAILABLE when too many uploads are under way."""
         if length > self._left:
-            raise errors.UNAVAILABLE()
+            raise errors.UNAVAILABLE(retry_after=1)
         self._left -= length
 
     def give_back(self, length: int) -> None:

@@ -130,3 +130,30 @@ def _moves(content_type: str, data: bytes) -> bool:
     if content_type == "image/png":
         return b"acTL" in data[:256]
     return content_type == "image/webp" and data[12:16] == b"VP8X" and len(data) > 20 and bool(data[20] & 2)
+
+
+_SHOWN: Final = frozenset(
+    {
+        "image/png",
+        "image/jpeg",
+        "image/gif",
+        "image/webp",
+        "image/avif",
+        "audio/ogg",
+        "audio/mpeg",
+        "audio/flac",
+        "audio/wav",
+        "audio/mp4",
+        "video/mp4",
+        "video/webm",
+        "video/quicktime",
+    }
+)
+HEAD_BYTES: Final = 64
+"""As much of a file as `safe_type` looks at."""
+
+
+def safe_type(head: bytes) -> str | None:
+    """The type of a picture, sound or film that a browser may show from our address; None for anything else."""
+    content_type = sniff_image(head) or _sniff(head, "")
+    return content_type if content_type in _SHOWN else None

@@ -1,0 +1,179 @@
+"""`hubbub admin`: an operator's deeds on the store itself, with the server running (PostgreSQL) or stopped (embedded)."""
+
+import argparse
+import asyncio
+import getpass
+import sys
+from collections.abc import Callable
+from typing import TypeVar
+
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.ids import ApplicationId, GuildId, UserId
+from hubbub.protocol.resources.accounts import PASSWORD_MAX, PASSWORD_MIN
+from hubbub.server.app import App
+from hubbub.server.cli import complain
+from hubbub.server.core import auth
+from hubbub.server.core.call import Call
+from hubbub.server.core.config import Config
+from hubbub.server.core.snowflakes import SnowflakeFactory
+from hubbub.server.core.store import StoreUnavailable
+from hubbub.server.resources import accounts, applications, guilds, members, users
+from hubbub.server.worlds import files
+from hubbub.server.worlds.building import words
+from hubbub.server.worlds.files import WorldError
+
+T = TypeVar("T")
+
+PROCESS = 31
+"""Servers have process number 0, so that ids made here beside a running one differ from its own."""
+
+
+class Refusal(Exception):
+    """What was asked cannot be done, in words for the operator."""
+
+
+def create_user(config: Config, arguments: argparse.Namespace) -> int:
+    """Make a person and sign them in."""
+
+    def deed(call: Call) -> list[str]:
+        row = accounts.create(call, arguments.username, email=arguments.email, global_name=arguments.global_name)
+        if password_hash is not None:
+            accounts.set_password(call, row.id, password_hash)
+        token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now, ids=call.ids)
+        return [f"id: {row.id}", f"username: {row.username}", f"token: {token}"]
+
+    try:
+        password_hash = accounts.hash_password(_read_password()) if arguments.password_stdin else None
+    except Refusal as refusal:
+        return complain(refusal)
+    return _do(config, deed)
+
+
+def set_password(config: Config, arguments: argparse.Namespace) -> int:
+    """Give a person a new password; their tokens end."""
+
+    def deed(call: Call) -> list[str]:
+        row = _person(call, arguments.username)
+        accounts.set_password(call, row.id, password_hash)
+        auth.revoke(call.tx, row.id, kind="user")
+        return [f"{row.username} has a new password; earlier tokens have ended"]
+
+    try:
+        password_hash = accounts.hash_password(_read_password())
+    except Refusal as refusal:
+        return complain(refusal)
+    return _do(config, deed)
+
+
+def create_application(config: Config, arguments: argparse.Namespace) -> int:
+    """Make an application."""
+
+    def deed(call: Call) -> list[str]:
+        made = applications.create(
+            call,
+            arguments.name,
+            _person(call, arguments.owner).id,
+            bot=not arguments.no_bot,
+            flags=files.bits(arguments.intent, files.PRIVILEGED, ("--intent",), "privileged intent"),
+            redirect_uris=arguments.redirect_uri,
+        )
+        lines = [
+            f"id: {made.row.id}",
+            f"client secret: {made.client_secret}",
+            f"public key: {made.row.verify_key}",
+        ]
+        if made.bot_token is not None:
+            lines.append(f"bot token: {made.bot_token}")
+        return lines
+
+    return _do(config, deed)
+
+
+def reset_bot_token(config: Config, arguments: argparse.Namespace) -> int:
+    """End a bot's token and make another."""
+
+    def deed(call: Call) -> list[str]:
+        row = _application(call, arguments.application_id)
+        return [f"bot token: {applications.reset_bot_token(call, row)}"]
+
+    return _do(config, deed)
+
+
+def add_bot(config: Config, arguments: argparse.Namespace) -> int:
+    """Let a bot into a guild."""
+
+    def deed(call: Call) -> list[str]:
+        row = _application(call, arguments.application_id)
+        assert row.bot_id is not None
+        guild = guilds.find(call.tx, _number(arguments.guild_id))
+        if guild is None:
+            raise Refusal(f"there is no guild {arguments.guild_id}")
+        permissions = None
+        if arguments.permission:
+            permissions = files.permissions(arguments.permission, ("--permission",))
+        if members.add(call, GuildId(guild.id), row.bot_id, permissions=permissions) is None:
+            raise Refusal(f"{row.name} is in {guild.name} already")
+        return [f"{row.name} is in {guild.name}"]
+
+    return _do(config, deed)
+
+
+def _person(call: Call, username: str) -> users.UserRow:
+    row = users.find_person(call.tx, username.lower())
+    if row is None:
+        raise Refusal(f"nobody is called {username}")
+    return row
+
+
+def _application(call: Call, text: str) -> applications.ApplicationRow:
+    row = applications.find(call.tx, ApplicationId(_number(text)))
+    if row is None:
+        raise Refusal(f"there is no application {text}")
+    if row.bot_id is None:
+        raise Refusal(f"the application {row.name} has no bot")
+    return row
+
+
+def _number(text: str) -> UserId:
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise Refusal(f"{text} is not an id")
+    return UserId(int(text))
+
+
+def _read_password() -> str:
+    password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    if not PASSWORD_MIN <= len(password) <= PASSWORD_MAX:
+        raise Refusal(f"a password has {PASSWORD_MIN} to {PASSWORD_MAX} characters")
+    return password
+
+
+def _do(config: Config, deed: Callable[[Call], list[str]]) -> int:
+    """Run a deed in one transaction and print what came of it."""
+    try:
+        lines = asyncio.run(_run(config, deed))
+    except (Refusal, WorldError) as refusal:
+        return complain(refusal)
+    except ApiError as error:
+        return complain(words(error))
+    except StoreUnavailable as error:
+        if "another process" in str(error):
+            return complain(f"{error}. The embedded database has one process at a time: stop the server first")
+        return complain(error)
+    print("\n".join(lines))
+    return 0
+
+
+async def _run(config: Config, deed: Callable[[Call], T]) -> T:
+    app = App(config)
+    app.ids = SnowflakeFactory(app.clock, worker=config.worker, process=PROCESS)
+    app.database.on_commit = app.publish
+    await app.database.start()
+    try:
+        # Running servers hear of it over the bus: a token that ended, a bot that came.
+        await app.bus.start()
+        try:
+            return await app.database.write(lambda tx: deed(app.make_call(tx)))
+        finally:
+            await app.bus.close()
+    finally:
+        await app.database.close()

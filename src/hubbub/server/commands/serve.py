@@ -1,0 +1,162 @@
+"""`hubbub serve` and `hubbub dev`: a platform from start to drain."""
+
+import asyncio
+import contextlib
+import gc
+import ipaddress
+import logging
+import os
+import secrets
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from hubbub.server import ready as documents
+from hubbub.server import worlds
+from hubbub.server.app import App
+from hubbub.server.cli import complain
+from hubbub.server.control import Control
+from hubbub.server.core.config import Config
+from hubbub.server.core.logs import Logs
+from hubbub.server.core.store import StoreUnavailable
+from hubbub.server.ready import Ready
+from hubbub.server.worlds import WorldError
+
+log = logging.getLogger("hubbub")
+
+
+def run(config: Config, *, rehearsal: bool = False) -> int:
+    """Serve until told to stop; 0 after an orderly end."""
+    logs = Logs(level=config.log.level, library_level=config.log.library_level, format=config.log.format)
+    logs.install()
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            return runner.run(_serve(config, rehearsal))
+    except WorldError as error:
+        return complain(f"world {config.world or 'demo'}: {error}", 2)
+    except StoreUnavailable as error:
+        return complain(error)
+    except OSError as error:
+        return complain(f"cannot listen at {config.host}:{config.port}: {error.strerror or error}")
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:  # Windows has none.
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
+
+
+async def _serve(config: Config, rehearsal: bool) -> int:
+    # Read before anything is opened, so that a wrong file costs nothing.
+    world = None
+    if rehearsal:
+        world = worlds.demo() if config.world is None else worlds.read_file(config.world)
+    if config.ready_file is not None:
+        # One from an earlier run would tell lies to whoever waits for it.
+        Path(config.ready_file).unlink(missing_ok=True)
+    stopping = asyncio.Event()
+    _on_signals(stopping)
+    app = App(config)
+    control = Control(app) if config.control else None
+    await app.start()
+    try:
+        built = worlds.Built()
+        if world is not None:
+            built = await worlds.begin(app, world, _seed(config))
+        if control is not None:
+            control.built = built
+        document = documents.ready(app.config, built, control.token if control is not None else None)
+        if config.ready_file is not None:
+            documents.write(config.ready_file, document)
+        _announce(document, rehearsal)
+        gc.freeze()
+        gc.enable()
+        await stopping.wait()
+        log.info("draining")
+    finally:
+        if control is not None:
+            await control.close()
+        await app.stop()
+    log.info("stopped")
+    return 0
+
+
+def _on_signals(stopping: asyncio.Event) -> None:
+    """The first signal asks for an orderly end, the second one ends it all."""
+    loop = asyncio.get_running_loop()
+
+    def stop(number: int) -> None:
+        if stopping.is_set():
+            log.warning("forced to stop")
+            logging.shutdown()
+            os._exit(128 + number)
+        stopping.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with contextlib.suppress(NotImplementedError):  # Windows: there an interrupt ends the loop.
+            loop.add_signal_handler(number, stop, number)
+
+
+def _seed(config: Config) -> int:
+    """What the world follows from: the operator's number, or 0 where nobody else can come in (decisions/0015)."""
+    if config.seed is not None:
+        return config.seed
+    if _is_loopback(config.host):
+        return 0
+    log.warning(
+        "the world's tokens are new ones, since %s can be reached from outside; --seed N keeps them", config.host
+    )
+    return secrets.randbits(63)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _announce(document: Ready, rehearsal: bool) -> None:
+    log.info("ready", extra={"api": document.api, "gateway": document.gateway})
+    if not rehearsal:
+        return
+    if sys.stdout.isatty():
+        print(summary(document), flush=True)
+    else:
+        print(f"hubbub dev is ready at {document.web}", flush=True)
+
+
+def summary(document: Ready) -> str:
+    """What a person at a terminal wants to know."""
+    lines = [
+        "",
+        "  Hubbub is ready",
+        "",
+        f"    API      {document.api}",
+        f"    gateway  {document.gateway}",
+        f"    CDN      {document.cdn}",
+    ]
+    if document.control is not None:
+        lines += [f"    control  {document.control}", f"             token {document.control_token}"]
+    lines += ["", "  People (Authorization: TOKEN)", ""]
+    for name, user in document.users.items():
+        lines += [f"    {name:<10} password {user.password}", f"    {'':<10} token    {user.token}"]
+    bots = {name: application.bot for name, application in document.applications.items() if application.bot is not None}
+    if bots:
+        lines += ["", "  Bots (Authorization: Bot TOKEN)", ""]
+        lines += [f"    {name:<10} token    {bot.token}" for name, bot in bots.items()]
+    lines += [""]
+    for name, guild in document.guilds.items():
+        lines += [f"  {name}: {', '.join(guild.channels)}"]
+    lines += [
+        "",
+        "  Point a client library at the API address above and log in with a bot token.",
+        "  docs/worlds.md: a world of your own with --world FILE.toml. docs/control.md: clock, snapshots, faults.",
+        "  Everything is in memory unless you give --data DIR. Ctrl-C stops it.",
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,301 @@
+"""The control API's door: who may come in, what is asked, and the answer in the platform's own shape."""
+
+import asyncio
+import hmac
+import logging
+import secrets
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from aiohttp import web
+
+from hubbub.protocol import errors, wire
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.ids import UserId, parse_wide
+from hubbub.server import worlds
+from hubbub.server.app import App
+from hubbub.server.control import bodies
+from hubbub.server.control.snapshots import Snapshots
+from hubbub.server.core import auth
+from hubbub.server.core.call import Call
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.faults import MOST, Fault, GatewayFault
+from hubbub.server.core.store import StoreUnavailable
+from hubbub.server.ready import Ready, ready
+from hubbub.server.resources import accounts, users
+from hubbub.server.transports.http import answers, forms, limits
+from hubbub.server.worlds import Built, WorldError
+from hubbub.server.worlds.building import BuiltUser
+
+log = logging.getLogger(__name__)
+
+MAX_BODY_BYTES: Final = 8 * 1024 * 1024
+READ_TIMEOUT_S: Final = 30.0
+TOML_TYPES: Final = frozenset({"application/toml", "text/plain", "text/x-toml"})
+
+T = TypeVar("T")
+Handler = Callable[[web.Request], Awaitable[Any]]
+
+
+class Control:
+    """The control API of one App; made before the App starts."""
+
+    def __init__(self, app: App) -> None:
+        if not app.config.control or not isinstance(app.clock, ControlledClock):
+            raise ValueError("the control API needs a rehearsal: config.control and a clock that can be set")
+        self.app = app
+        self.clock = app.clock
+        self.token = app.config.control_token or secrets.token_urlsafe(32)
+        self.built = Built()
+        """The worlds that were loaded so far."""
+        self.snapshots = Snapshots(self)
+        # Clock, snapshots and worlds change everything at once, so one at a time.
+        self._turn = asyncio.Lock()
+        app.routes.extend(self._routes())
+
+    async def close(self) -> None:
+        """End what was made here; before the App stops."""
+        await self.snapshots.close()
+
+    def _routes(self) -> list[web.RouteDef]:
+        table: list[tuple[str, str, Handler]] = [
+            ("GET", "", self._ready),
+            ("GET", "/clock", self._get_clock),
+            ("POST", "/clock/set", self._set_clock),
+            ("POST", "/clock/advance", self._advance_clock),
+            ("POST", "/clock/freeze", self._freeze_clock),
+            ("POST", "/clock/resume", self._resume_clock),
+            ("POST", "/worlds", self._load_world),
+            ("POST", "/users", self._create_user),
+            ("POST", "/users/{user_id}/tokens", self._create_token),
+            ("GET", "/snapshots", self._list_snapshots),
+            ("POST", "/snapshots", self._create_snapshot),
+            ("POST", "/snapshots/{snapshot_id}/restore", self._restore_snapshot),
+            ("DELETE", "/snapshots/{snapshot_id}", self._delete_snapshot),
+            ("GET", "/forks", self._list_forks),
+            ("POST", "/forks", self._create_fork),
+            ("DELETE", "/forks/{fork_id}", self._delete_fork),
+            ("GET", "/sessions", self._list_sessions),
+            ("GET", "/faults", self._list_faults),
+            ("POST", "/faults", self._create_fault),
+            ("DELETE", "/faults", self._delete_faults),
+            ("DELETE", "/faults/{fault_id}", self._delete_fault),
+            ("GET", "/trace", self._get_trace),
+            ("POST", "/trace", self._set_trace),
+            ("DELETE", "/trace", self._clear_trace),
+            ("GET", "/rate-limits", self._get_rate_limits),
+            ("DELETE", "/rate-limits", self._clear_rate_limits),
+        ]
+        return [web.route(method, f"/control{path}", partial(self._answer, handler)) for method, path, handler in table]
+
+    async def _answer(self, handler: Handler, request: web.Request) -> web.StreamResponse:
+        headers: dict[str, str] = {"Via": answers.VIA}
+        try:
+            self._admit(request)
+            result = await handler(request)
+            encoded = answers.Encoded(204, None, "") if result is None else answers.Encoded(200, wire.encode(result))
+        except ApiError as error:
+            encoded = answers.encode_error(error, headers)
+        except WorldError as error:
+            refusal = errors.invalid(error.path, "WORLD_INVALID", str(error))
+            encoded = answers.encode_error(refusal, headers)
+        except StoreUnavailable:
+            encoded = answers.encode_error(errors.UNAVAILABLE(), headers)
+        except Exception:
+            log.exception("%s failed", request.match_info.route.resource)
+            encoded = answers.encode_error(errors.INTERNAL(), headers)
+        return answers.respond(encoded, headers)
+
+    def _admit(self, request: web.Request) -> None:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        given = token.strip().encode("utf-8", "replace")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(given, self.token.encode()):
+            raise errors.UNAUTHORIZED()
+
+    async def _body(self, request: web.Request, kind: type[T] | Any) -> T:
+        data = await limits.read_body(request, MAX_BODY_BYTES, READ_TIMEOUT_S)
+        found: T = forms.decode(data or b"{}", kind)
+        return found
+
+    async def _write(self, step: Callable[[Call], T]) -> T:
+        return await self.app.database.write(lambda tx: step(self.app.make_call(tx)))
+
+    async def _ready(self, _: web.Request) -> Ready:
+        """The ready document, with all worlds and users made since."""
+        return ready(self.app.config, self.built, self.token)
+
+    # Time
+
+    async def _get_clock(self, _: web.Request) -> bodies.ClockState:
+        now_ms = self.clock.now_ms()
+        return bodies.ClockState(now=wire.timestamp(now_ms), now_ms=now_ms, running=self.clock.running)
+
+    async def _set_clock(self, request: web.Request) -> bodies.ClockState:
+        body: bodies.SetClock = await self._body(request, bodies.SetClock)
+        async with self._turn:
+            await self.clock.run_until(wire.milliseconds(body.now))
+            return await self._get_clock(request)
+
+    async def _advance_clock(self, request: web.Request) -> bodies.ClockState:
+        body: bodies.AdvanceClock = await self._body(request, bodies.AdvanceClock)
+        async with self._turn:
+            await self.clock.run_for(body.ms)
+            return await self._get_clock(request)
+
+    async def _freeze_clock(self, request: web.Request) -> bodies.ClockState:
+        self.clock.freeze()
+        return await self._get_clock(request)
+
+    async def _resume_clock(self, request: web.Request) -> bodies.ClockState:
+        self.clock.resume()
+        return await self._get_clock(request)
+
+    # Worlds and people
+
+    async def _load_world(self, request: web.Request) -> Ready:
+        """A world file's text, or the same as JSON; `?seed=` decides its ids and tokens."""
+        data = await limits.read_body(request, MAX_BODY_BYTES, READ_TIMEOUT_S)
+        media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if media_type == answers.JSON:
+            world = worlds.read(forms.decode(data, dict[str, Any]))
+        elif media_type in TOML_TYPES:
+            world = worlds.read_text(data.decode("utf-8", "replace"))
+        else:
+            kinds = ", ".join([answers.JSON, *sorted(TOML_TYPES)])
+            raise errors.INVALID_FORM_BODY(message=f'Expected "Content-Type" header to be one of {{{kinds}}}.')
+        text = request.query.get("seed")
+        seed = self.app.config.seed or 0
+        if text is not None:
+            if not text.isascii() or not text.isdigit() or len(text) > 19:
+                raise errors.invalid("seed", *errors.not_number(text))
+            seed = int(text)
+        async with self._turn:
+            built = await worlds.load(self.app, world, seed)
+            self.built = self.built.joined(built)
+        return ready(self.app.config, built, self.token)
+
+    async def _create_user(self, request: web.Request) -> BuiltUser:
+        body: bodies.CreateUser = await self._body(request, bodies.CreateUser)
+        password = body.password if body.password is not None else secrets.token_urlsafe(9)
+        password_hash = accounts.hash_lightly(password, salt=secrets.token_bytes(16))
+
+        def create(call: Call) -> tuple[str, BuiltUser]:
+            row = accounts.create(call, body.username, global_name=body.global_name)
+            accounts.set_password(call, row.id, password_hash)
+            token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now, ids=call.ids)
+            return row.username, BuiltUser(id=row.id, token=token, password=password)
+
+        name, made = await self._write(create)
+        self.built = self.built.joined(Built(users={name: made}))
+        return made
+
+    async def _create_token(self, request: web.Request) -> bodies.Token:
+        user_id = _snowflake("user_id", request.match_info["user_id"])
+
+        def create(call: Call) -> bodies.Token:
+            row = users.find(call.tx, user_id)
+            if row is None:
+                raise errors.UNKNOWN_USER()
+            if row.bot:
+                raise errors.BOTS_CANNOT_USE_ENDPOINT()
+            token = auth.issue(call.tx, kind="user", user_id=user_id, now=call.now, ids=call.ids)
+            return bodies.Token(user_id=user_id, token=token)
+
+        return await self._write(create)
+
+    # Snapshots and forks
+
+    async def _list_snapshots(self, _: web.Request) -> list[bodies.SnapshotState]:
+        return self.snapshots.states()
+
+    async def _create_snapshot(self, _: web.Request) -> bodies.SnapshotState:
+        async with self._turn:
+            return await self.snapshots.take()
+
+    async def _restore_snapshot(self, request: web.Request) -> bodies.ClockState:
+        async with self._turn:
+            await self.snapshots.restore(request.match_info["snapshot_id"])
+            return await self._get_clock(request)
+
+    async def _delete_snapshot(self, request: web.Request) -> None:
+        self.snapshots.forget(request.match_info["snapshot_id"])
+
+    async def _list_forks(self, _: web.Request) -> list[bodies.ForkState]:
+        return self.snapshots.forks()
+
+    async def _create_fork(self, request: web.Request) -> bodies.Fork:
+        body: bodies.CreateFork = await self._body(request, bodies.CreateFork)
+        async with self._turn:
+            return await self.snapshots.fork(body.snapshot_id)
+
+    async def _delete_fork(self, request: web.Request) -> None:
+        await self.snapshots.end_fork(request.match_info["fork_id"])
+
+    # Faults
+
+    async def _list_sessions(self, _: web.Request) -> list[bodies.SessionState]:
+        if self.app.gateway is None:
+            return []
+        return [
+            bodies.SessionState(
+                session_id=session.id,
+                user_id=UserId(session.user_id),
+                shard=session.shard,
+                intents=session.intents,
+                connected=session.connection is not None,
+            )
+            for session in self.app.gateway.sessions
+        ]
+
+    async def _list_faults(self, _: web.Request) -> list[Any]:
+        return list(self.app.faults)
+
+    async def _create_fault(self, request: web.Request) -> bodies.Inflicted:
+        fault: Fault = await self._body(request, Fault)
+        if isinstance(fault, GatewayFault) and fault.moment == "now":
+            hit = 0 if self.app.gateway is None else self.app.gateway.inflict(fault)
+            return bodies.Inflicted(sessions=hit, waiting=None)
+        if len(self.app.faults) >= MOST:
+            raise errors.BAD_REQUEST(message=f"{MOST} faults wait at most; delete some")
+        return bodies.Inflicted(sessions=0, waiting=self.app.faults.add(fault))
+
+    async def _delete_faults(self, _: web.Request) -> None:
+        self.app.faults.clear()
+
+    async def _delete_fault(self, request: web.Request) -> None:
+        if not self.app.faults.remove(request.match_info["fault_id"]):
+            raise errors.NOT_FOUND(message="There is no such fault")
+
+    # What happened
+
+    async def _get_trace(self, request: web.Request) -> bodies.TraceState:
+        query = request.query
+        user_id = _snowflake("user_id", query["user_id"]) if "user_id" in query else None
+        after = query.get("after", "0")
+        if not after.isascii() or not after.isdigit():
+            raise errors.invalid("after", *errors.not_number(after))
+        trace = self.app.trace
+        events = trace.find(event=query.get("event"), user_id=user_id, after=int(after))
+        return bodies.TraceState(on=trace.on, events=events)
+
+    async def _set_trace(self, request: web.Request) -> bodies.TraceState:
+        body: bodies.SetTrace = await self._body(request, bodies.SetTrace)
+        self.app.trace.on = body.on
+        return bodies.TraceState(on=body.on, events=self.app.trace.find())
+
+    async def _clear_trace(self, _: web.Request) -> None:
+        self.app.trace.clear()
+
+    async def _get_rate_limits(self, _: web.Request) -> bodies.RateLimitReport:
+        return bodies.RateLimitReport(mode=self.app.rate_limits.mode.value, refusals=self.app.rate_limits.report())
+
+    async def _clear_rate_limits(self, _: web.Request) -> None:
+        self.app.rate_limits.clear()
+
+
+def _snowflake(path: str, text: str) -> UserId:
+    try:
+        return parse_wide(UserId, text)
+    except ValueError:
+        raise errors.invalid(path, *errors.not_snowflake(text)) from None

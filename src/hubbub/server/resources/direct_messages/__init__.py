@@ -1,0 +1,12 @@
+"""Direct and group messages: the channels between people, and who is in them."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources import messages
+from hubbub.server.resources.direct_messages import actions, routes, views
+from hubbub.server.resources.direct_messages.actions import close
+
+SLICE = Slice(
+    name="direct_messages", modules=(routes,), hears={messages.MessageCreated: actions.reappear}, ready=views.ready
+)
+
+__all__ = ["SLICE", "close"]

@@ -1,0 +1,118 @@
+"""Who shares a private channel with whom, and from whose list it is hidden."""
+
+from collections.abc import Sequence
+
+from hubbub.server.core.store import Tx, places
+from hubbub.server.resources.channels import CHANNEL_COLUMNS, ChannelRow
+
+
+def find_direct(tx: Tx, one: int, other: int) -> int | None:
+    """The direct message channel of two users, or None."""
+    found: int | None = tx.value(
+        "SELECT channel_id FROM direct_messages WHERE lower_id = ? AND higher_id = ?", min(one, other), max(one, other)
+    )
+    return found
+
+
+def insert_direct(tx: Tx, one: int, other: int, channel_id: int) -> None:
+    """Remember which channel two users have."""
+    tx.run(
+        "INSERT INTO direct_messages (lower_id, higher_id, channel_id) VALUES (?, ?, ?)",
+        min(one, other),
+        max(one, other),
+        channel_id,
+    )
+
+
+def add(tx: Tx, channel_id: int, user_id: int, *, nick: str | None = None, hidden: bool = False) -> bool:
+    """Let a user into a private channel; False when they are in it."""
+    return (
+        tx.run(
+            "INSERT INTO recipients (channel_id, user_id, nick, hidden) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (channel_id, user_id) DO NOTHING",
+            channel_id,
+            user_id,
+            nick,
+            int(hidden),
+        )
+        > 0
+    )
+
+
+def remove(tx: Tx, channel_id: int, user_id: int) -> bool:
+    """Let a user go from a private channel; False when they are not in it."""
+    return tx.run("DELETE FROM recipients WHERE channel_id = ? AND user_id = ?", channel_id, user_id) > 0
+
+
+def recipients(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[int]]:
+    """Who is in some private channels, by channel, in the order of their ids."""
+    found: dict[int, list[int]] = {}
+    for start in range(0, len(channel_ids), 500):
+        some = channel_ids[start : start + 500]
+        for channel_id, user_id in tx.all(
+            f"SELECT channel_id, user_id FROM recipients WHERE channel_id IN ({places(some)}) ORDER BY channel_id, user_id",
+            *some,
+        ):
+            found.setdefault(channel_id, []).append(user_id)
+    return found
+
+
+def hidden_from(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
+    """Those in a private channel who do not have it in their list, and whether each is a bot."""
+    return [
+        (user_id, bot)
+        for user_id, bot in tx.all(
+            "SELECT r.user_id, u.bot FROM recipients r JOIN users u ON u.id = r.user_id "
+            "WHERE r.channel_id = ? AND r.hidden = 1 ORDER BY r.user_id",
+            channel_id,
+        )
+    ]
+
+
+def show(tx: Tx, channel_id: int, user_id: int) -> bool:
+    """Put a private channel back into somebody's list; False when it is there."""
+    return (
+        tx.run(
+            "UPDATE recipients SET hidden = 0 WHERE channel_id = ? AND user_id = ? AND hidden = 1", channel_id, user_id
+        )
+        > 0
+    )
+
+
+def list_shown(tx: Tx, user_id: int) -> list[ChannelRow]:
+    """The private channels in somebody's list."""
+    return tx.fetch(
+        ChannelRow,
+        f"SELECT {CHANNEL_COLUMNS} FROM recipients r JOIN channels c ON c.id = r.channel_id "
+        "WHERE r.user_id = ? AND r.hidden = 0",
+        user_id,
+    )
+
+
+def count_groups(tx: Tx, user_id: int) -> int:
+    """How many groups somebody owns; a bot owns those of its application."""
+    return int(
+        tx.value(
+            "SELECT COUNT(*) FROM recipients r JOIN channels c ON c.id = r.channel_id "
+            "WHERE r.user_id = ? AND c.type = 3 AND c.owner_id = ?",
+            user_id,
+            user_id,
+        )
+        or 0
+    )
+
+
+def sharing_a_guild(tx: Tx, user_id: int, others: Sequence[int]) -> set[int]:
+    """Which of these users are in some guild together with a user."""
+    rows = tx.all(
+        "SELECT DISTINCT b.user_id FROM members a JOIN members b ON b.guild_id = a.guild_id "
+        f"WHERE a.user_id = ? AND b.user_id IN ({places(others)})",
+        user_id,
+        *others,
+    )
+    return {row[0] for row in rows}
+
+
+def delete_channel(tx: Tx, channel_id: int) -> None:
+    """Forget a group that nobody is in."""
+    tx.run("DELETE FROM channels WHERE id = ?", channel_id)

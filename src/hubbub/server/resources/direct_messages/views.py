@@ -1,0 +1,31 @@
+"""A person's private channels, as their list and READY show them."""
+
+from typing import Any
+
+from hubbub.protocol.resources.channels import PrivateChannel
+from hubbub.server.core.call import Call
+from hubbub.server.resources import channels, users
+from hubbub.server.resources.direct_messages import store
+
+
+def private_channels(call: Call) -> list[PrivateChannel]:
+    """The channels in the caller's list, the latest spoken in first; a bot has no list (http.md 5)."""
+    if call.actor.is_bot:
+        return []
+    rows = sorted(store.list_shown(call.tx, call.user_id), key=lambda row: row.last_message_id or row.id, reverse=True)
+    present = store.recipients(call.tx, [row.id for row in rows])
+    found = users.find_many(call.tx, {user_id for ids in present.values() for user_id in ids})
+    people = {user_id: users.user(row) for user_id, row in found.items()}
+    return [
+        channels.private(
+            row,
+            [people[each] for each in present.get(row.id, []) if each != call.user_id and each in people],
+        )
+        for row in rows
+    ]
+
+
+def ready(call: Call) -> dict[str, Any]:
+    """What READY tells of private channels: to people, and to applications that may read them for a person."""
+    hidden = call.actor.kind == "bearer" and "dm_channels.read" not in call.actor.scopes
+    return {"private_channels": [] if hidden else private_channels(call)}

@@ -1,0 +1,82 @@
+"""Where the door meets aiohttp: one resource for a whole subtree, and our words for what never became a request."""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+from aiohttp import web
+from yarl import URL
+
+from hubbub.server.transports.http import answers
+
+log = logging.getLogger(__name__)
+
+
+class Subtree(web.AbstractResource):
+    """Everything below a path, for one handler; aiohttp's own routing would match a pattern for each request."""
+
+    def __init__(self, prefix: str, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> None:
+        super().__init__()
+        self._prefix = prefix
+        self._route = web.ResourceRoute("*", handler, self)
+
+    @property
+    def canonical(self) -> str:
+        return self._prefix
+
+    async def resolve(self, request: web.Request) -> tuple[web.UrlMappingMatchInfo, set[str]]:
+        return web.UrlMappingMatchInfo({}, self._route), set()
+
+    def url_for(self, **_: str) -> URL:
+        return URL(self._prefix)
+
+    def add_prefix(self, prefix: str) -> None:
+        self._prefix = prefix + self._prefix
+
+    def get_info(self) -> Any:
+        return {"path": self._prefix}
+
+    def raw_match(self, path: str) -> bool:
+        return path == self._prefix
+
+    def freeze(self) -> None:
+        """Nothing of it changes."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Iterator[web.AbstractRoute]:
+        return iter((self._route,))
+
+
+class _Protocol(web.RequestHandler):
+    """aiohttp's connection, with our words for what never became a request."""
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        if request.writer.output_size > 0:
+            raise ConnectionError("the answer is already under way")
+        if status >= 500:
+            log.error("a request outside the API failed", exc_info=exc)
+        response = answers.plain_error(status)
+        response.force_close()
+        return response
+
+
+class _Server(web.Server):
+    def __call__(self) -> web.RequestHandler:
+        return _Protocol(self, loop=self._loop, **self._kwargs)
+
+
+class Runner(web.AppRunner):
+    """Serves an application over our own kind of connection."""
+
+    # aiohttp offers no public way to choose the connection class of an application.
+    async def _make_server(self) -> web.Server:
+        made = await super()._make_server()
+        return _Server(made.request_handler, request_factory=made.request_factory, loop=made._loop, **made._kwargs)
