@@ -2,7 +2,13 @@
 
 from hypothesis import settings
 
-pytest_plugins = ["tests.fixtures.postgres", "tests.fixtures.databases", "tests.fixtures.nats", "tests.fixtures.worlds"]
+pytest_plugins = [
+    "tests.fixtures.postgres",
+    "tests.fixtures.databases",
+    "tests.fixtures.nats",
+    "tests.fixtures.validator",
+    "tests.fixtures.worlds",
+]
 
 # A deadline per example would fail on a busy machine; pytest-timeout bounds the whole test.
 settings.register_profile("hubbub", deadline=None)

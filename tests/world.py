@@ -12,6 +12,7 @@
 import asyncio
 import itertools
 import json as jsonlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +28,7 @@ from hubbub.server.core.call import Actor as Caller
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, GatewayConfig
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.dispatches import Audience, Dispatch
 from hubbub.server.resources import accounts, applications
 
 PRIVILEGED = (
@@ -176,6 +177,7 @@ class Session:
             async with self._arrived:
                 if frame["op"] == 0:
                     self.seen.append(frame)
+                    self.actor.world.heard(frame["t"])
                 self._arrived.notify_all()
         self.closed_with = self.socket.close_code
         async with self._arrived:
@@ -286,6 +288,15 @@ class World:
         self.app = app
         self.client = client
         self.sessions: list[Session] = []
+        publish = app.database.on_commit
+
+        def say(dispatches: Iterable[Dispatch]) -> None:
+            dispatches = list(dispatches)
+            for dispatch in dispatches:
+                self.heard(dispatch.event)
+            publish(dispatches)
+
+        app.database.on_commit = say
 
     @property
     def clock(self) -> ControlledClock:
@@ -323,6 +334,14 @@ class World:
 
     watchers: list[Any] = []
     """Functions that see every answer (the validator against the public description)."""
+
+    listeners: list[Any] = []
+    """Functions that are told the name of every event."""
+
+    def heard(self, event: str) -> None:
+        """An event was said, or came to a session."""
+        for listener in self.listeners:
+            listener(event)
 
     async def write(self, step: Any, actor: int | None = None) -> Any:
         """Run a step inside a write transaction, as the platform itself or as a user."""

@@ -76,6 +76,14 @@ class Intents:
     """What a bot may ask for."""
 
 
+BITS: Final[dict[str, int]] = {
+    name: value
+    for name, value in vars(Intents).items()
+    if name.isupper() and isinstance(value, int) and value.bit_count() == 1
+}
+"""Each single intent by name."""
+
+
 class Capabilities:
     """What a client says it can do, at Identify; unknown bits are ignored."""
 

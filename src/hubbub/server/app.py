@@ -50,6 +50,7 @@ from hubbub.server.resources import (
     pins,
     reactions,
     roles,
+    soundboard,
     threads,
     typing,
     users,
@@ -73,6 +74,7 @@ SLICES: tuple[Slice, ...] = (
     audit_log.SLICE,
     invites.SLICE,
     voice_states.SLICE,
+    soundboard.SLICE,
     messages.SLICE,
     attachments.SLICE,
     threads.SLICE,
@@ -165,6 +167,8 @@ class App:
                 slices=self.slices,
                 authenticate=self.auth.by_token,
                 listeners=self.listeners,
+                faults=self.faults,
+                trace=self.trace,
             )
             await self.gateway.start()
             routes += [web.get("/gateway", self.gateway.handle), web.get("/gateway/", self.gateway.handle)]
@@ -185,6 +189,7 @@ class App:
             metrics=self.metrics,
             executor=self._heavy,
             listeners=self.listeners,
+            faults=self.faults,
             routes=routes,
         )
         self._runner = door.runner(access_log=None, handle_signals=False)
@@ -256,10 +261,14 @@ class App:
         except Exception:
             log.warning("the store is not ready", exc_info=True)
             problems.append("store")
-        return web.Response(text=f"not ready: {', '.join(problems)}\n" if problems else "ready\n", status=503 if problems else 200)
+        return web.Response(
+            text=f"not ready: {', '.join(problems)}\n" if problems else "ready\n", status=503 if problems else 200
+        )
 
     async def _metrics(self, _: web.Request) -> web.Response:
-        return web.Response(body=self.metrics.render(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
+        return web.Response(
+            body=self.metrics.render(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
+        )
 
 
 class Source:
@@ -319,4 +328,3 @@ def _listen(config: Config) -> socket.socket:
     sock.bind((config.host, config.port))
     sock.setblocking(False)
     return sock
-

@@ -7,6 +7,7 @@ import pytest
 
 from hubbub.protocol import changes, errors, wire
 from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.ids import ChannelId, Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels as protocol
 from hubbub.server.core.config import Config
@@ -184,7 +185,7 @@ async def test_a_guild_has_500_channels_and_a_category_50(world: World) -> None:
     def fill(number: int, parent: int | None) -> Any:
         def step(call: Any) -> None:
             for _ in range(number):
-                row = channels.ChannelRow(call.new_id(protocol.ChannelId), 0, guild.id, "x", parent_id=parent)
+                row = channels.ChannelRow(call.new_id(ChannelId), 0, guild.id, "x", parent_id=parent)
                 channels.insert(call.tx, row)
 
         return step
@@ -462,7 +463,7 @@ async def test_a_deleted_role_leaves_the_channels(world: World) -> None:
 
 
 async def test_a_channel_has_at_most_a_thousand_overwrites() -> None:
-    wanted = [protocol.OverwriteRequest(id=protocol.Snowflake(number)) for number in range(1001)]
+    wanted = [protocol.OverwriteRequest(id=Snowflake(number)) for number in range(1001)]
     with pytest.raises(errors.ApiError) as refusal:
         rules.overwrites_from(None, 1, 1, wanted, FormErrors())  # type: ignore[arg-type]
     assert refusal.value.kind is errors.MAX_CHANNEL_OVERWRITES
@@ -548,3 +549,35 @@ async def test_the_guild_forgets_a_deleted_channel(world: World) -> None:
     (await guild.owner.delete(f"/channels/{guild.general}")).ok()
     told = await session.next("GUILD_UPDATE", lambda guild: guild["system_channel_id"] is None)
     assert told["id"] == str(guild.id)
+
+
+# Private channels
+
+
+async def test_a_direct_message_is_closed_for_who_closes_it(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    await world.guild(alice, bob)
+    direct = (await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()
+    shown = (await alice.get(f"/channels/{direct['id']}")).ok()
+    assert (shown["type"], [user["id"] for user in shown["recipients"]]) == (1, [str(bob.id)])
+    (await alice.patch(f"/channels/{direct['id']}", json={"name": "x"})).refused(400, 50003)
+    session = await alice.connect()
+    assert (await alice.delete(f"/channels/{direct['id']}")).ok()["id"] == direct["id"]
+    assert (await session.next("CHANNEL_DELETE"))["id"] == direct["id"]
+    (await bob.get(f"/channels/{direct['id']}")).ok()
+    stranger = await world.user()
+    (await stranger.get(f"/channels/{direct['id']}")).refused(403, 50001)
+
+
+async def test_a_group_takes_another_name(world: World) -> None:
+    alice, bob, carol = await world.user(), await world.user(), await world.user()
+    await world.guild(alice, bob, carol)
+    people = [str(bob.id), str(carol.id)]
+    group = (await alice.post("/users/@me/channels", json={"recipients": people})).ok()
+    session = await bob.connect()
+    edited = (await alice.patch(f"/channels/{group['id']}", json={"name": "Friends"})).ok()
+    assert (edited["name"], {user["id"] for user in edited["recipients"]}) == ("Friends", set(people))
+    told = await session.next("CHANNEL_UPDATE")
+    assert (told["name"], {user["id"] for user in told["recipients"]}) == ("Friends", {str(alice.id), str(carol.id)})
+    said = await session.next("MESSAGE_CREATE")
+    assert (said["type"], said["content"]) == (4, "Friends")

@@ -30,14 +30,31 @@ async def everyone(guild: Guild, permissions: int) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["🔥", "❤", "❤️", "👍🏽", "👨‍👩‍👧‍👦", "🏳️‍🌈", "🇩🇪", "🇦", "1️⃣", "#⃣", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "©", "🫠", "🧑🏿‍❤️‍💋‍🧑🏻", "⬆️", "🪿", "🛜"],  # noqa: RUF001
+    ["🔥", "❤", "❤️", "👍🏽", "👨‍👩‍👧‍👦", "🏳️‍🌈", "🇩🇪", "🇦", "1️⃣", "#⃣", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "©", "🫠", "🧑🏿‍❤️‍💋‍🧑🏻", "⬆️", "🪿", "🛜"],
 )
 def test_real_emoji_are_known(text: str) -> None:
     assert is_unicode(text)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "a", "1", "#", "fire", "🔥🔥", "🔥a", "🔥\u200d", "\ufe0f", "\u200d🔥", "é", "中", "✎", "🇩🇪🇩", "🔥" + "\u200d🔥" * 40]
+    "text",
+    [
+        "",
+        "a",
+        "1",
+        "#",
+        "fire",
+        "🔥🔥",
+        "🔥a",
+        "🔥\u200d",
+        "\ufe0f",
+        "\u200d🔥",
+        "é",
+        "中",
+        "✎",
+        "🇩🇪🇩",
+        "🔥" + "\u200d🔥" * 40,
+    ],
 )
 def test_what_is_no_emoji_is_not_known(text: str) -> None:
     assert not is_unicode(text)
@@ -54,10 +71,13 @@ async def test_a_reaction_is_kept_told_and_shown(world: World) -> None:
 
     told = await session.next("MESSAGE_REACTION_ADD")
     assert told["emoji"] == {"id": None, "name": FIRE}
-    assert told["user_id"] == str(bob.id) and told["message_author_id"] == str(alice.id)
-    assert told["guild_id"] == str(guild.id) and told["channel_id"] == str(guild.general)
+    assert told["user_id"] == str(bob.id)
+    assert told["message_author_id"] == str(alice.id)
+    assert told["guild_id"] == str(guild.id)
+    assert told["channel_id"] == str(guild.general)
     assert told["member"]["user"]["id"] == str(bob.id)
-    assert told["burst"] is False and told["type"] == 0
+    assert told["burst"] is False
+    assert told["type"] == 0
     assert "burst_colors" not in told
 
     url = f"/channels/{guild.general}/messages/{said['id']}"
@@ -232,7 +252,8 @@ async def test_reactions_in_direct_messages_are_told_to_both(world: World) -> No
 
     told = await session.next("MESSAGE_REACTION_ADD")
     assert told["user_id"] == str(alice.id)
-    assert "guild_id" not in told and "member" not in told
+    assert "guild_id" not in told
+    assert "member" not in told
     (await bot.delete(path(channel, said["id"]))).refused(400, 50003)
     (await bot.delete(path(channel, said["id"], FIRE, alice.id))).refused(400, 50003)
     (await (await world.user()).put(path(channel, said["id"], FIRE, "@me"))).refused(403, 50001)

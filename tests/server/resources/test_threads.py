@@ -370,7 +370,24 @@ async def test_a_private_thread_may_be_closed_to_invitations(world: World) -> No
     bob, carol = await member(world, guild), await member(world, guild)
     made = await thread(bob, guild.general, PRIVATE, invitable=False)
     (await bob.put(f"/channels/{made}/thread-members/{carol.id}")).refused(403, 50013)
+    (await guild.owner.patch(f"/channels/{made}", json={"invitable": True, "locked": True})).ok()
+    (await bob.put(f"/channels/{made}/thread-members/{carol.id}")).refused(400, 160005)
     (await guild.owner.put(f"/channels/{made}/thread-members/{carol.id}")).ok()
+
+
+async def test_private_channels_have_no_threads(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    direct = (await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()["id"]
+    said = (await alice.post(f"/channels/{direct}/messages", json={"content": "hi"})).ok()["id"]
+    for method, path, body in (
+        ("POST", "threads", {"name": "x"}),
+        ("POST", f"messages/{said}/threads", {"name": "x"}),
+        ("PUT", "thread-members/@me", None),
+        ("GET", "thread-members", None),
+        ("GET", f"thread-members/{alice.id}", None),
+        ("GET", "threads/archived/public", None),
+    ):
+        (await alice.request(method, f"/channels/{direct}/{path}", json=body)).refused(400, 50003)
 
 
 async def test_nobody_comes_to_an_archived_thread_nor_leaves_it(world: World) -> None:
@@ -424,6 +441,7 @@ async def test_the_creator_changes_some_and_moderators_all(world: World) -> None
     entry = await last_entry(guild, 111)
     assert {"key": "name", "old_value": "talk", "new_value": "Other Words"} in entry["changes"]
     (await bob.patch(path, json={"locked": True})).refused(403, 50013)
+    (await bob.patch(path, json={"applied_tags": []})).refused(403, 50013)
     (await bob.patch(path, json={"rate_limit_per_user": 5})).refused(403, 50013)
     (await carol.patch(path, json={"name": "x"})).refused(403, 50013)
     (await carol.patch(path, json={"archived": True})).refused(403, 50013)

@@ -215,7 +215,9 @@ class PrivateChannel(AnyChannel, kw_only=True):
 class ChannelRecipient(Struct, kw_only=True):
     """Somebody in a group, as an invite shows them."""
 
+    id: UserId
     username: str
+    avatar: str | None
 
 
 class PartialChannel(Struct, kw_only=True):

@@ -24,6 +24,10 @@ INVITE_AGE_MAX = 604_800
 INVITE_USES_MAX = 100
 INVITE_ROLES_MAX = 250
 TARGET_USERS_FIELD = "target_users_file"
+TARGET_USERS_MAX = 100_000
+"""Users whom one invite can name. The specification has no number: ours keeps a list within one request."""
+TARGET_USERS_FILE_MAX = 4 * 1024 * 1024
+"""Bytes of their file."""
 
 INVITE_LIMIT = RateLimit(5, 15.0)
 
@@ -63,7 +67,7 @@ class Invite(Struct, kw_only=True):
     guild_scheduled_event: ScheduledEvent | UnsetType = UNSET
     flags: int | UnsetType = UNSET
     roles: list[PartialRole] | UnsetType = UNSET
-    """What who accepts is given."""
+    """What who accepts is given; whole roles until 5 February 2026."""
     approximate_member_count: int | UnsetType = UNSET
     approximate_presence_count: int | UnsetType = UNSET
     uses: int | UnsetType = UNSET
@@ -181,11 +185,13 @@ CREATE_CHANNEL_INVITE = Operation(
         errors.MISSING_PERMISSIONS,
         errors.MAX_INVITES,
         errors.UNKNOWN_ROLE,
-        errors.UNKNOWN_USER,
+        errors.INVALID_ROLE,
+        errors.WRONG_CHANNEL_TYPE,
+        errors.CANNOT_EXECUTE_ON_DM,
     ),
     emits=(INVITE_CREATE,),
     limit=INVITE_LIMIT,
-    uploads=Uploads(field=TARGET_USERS_FIELD, most=1),
+    uploads=Uploads(field=TARGET_USERS_FIELD, most=1, keep=False),
     optional_body=True,
 )
 
@@ -217,7 +223,9 @@ ACCEPT_INVITE = Operation(
     raises=(
         errors.UNKNOWN_INVITE,
         errors.USER_BANNED,
+        errors.FEATURE_DISABLED,
         errors.MAX_GUILDS,
+        errors.MAX_MEMBERS,
         errors.MAX_RECIPIENTS,
         errors.BOTS_CANNOT_USE_ENDPOINT,
     ),
@@ -235,20 +243,30 @@ GET_INVITE_TARGET_USERS = Operation(
     "GET",
     "/invites/{code}/target-users",
     result=bytes,
-    raises=(errors.UNKNOWN_INVITE, errors.MISSING_PERMISSIONS, errors.UNKNOWN_INVITE_TARGET_USERS),
+    raises=(
+        errors.UNKNOWN_INVITE,
+        errors.MISSING_PERMISSIONS,
+        errors.UNKNOWN_INVITE_TARGET_USERS,
+        errors.NOT_FOUND,
+    ),
     media_type="text/csv",
 )
 
 UPDATE_INVITE_TARGET_USERS = Operation(
     "PUT",
     "/invites/{code}/target-users",
-    raises=(errors.UNKNOWN_INVITE, errors.MISSING_PERMISSIONS),
-    uploads=Uploads(field=TARGET_USERS_FIELD, most=1),
+    raises=(errors.UNKNOWN_INVITE, errors.MISSING_PERMISSIONS, errors.NOT_FOUND),
+    uploads=Uploads(field=TARGET_USERS_FIELD, most=1, keep=False),
 )
 
 GET_INVITE_TARGET_USERS_JOB_STATUS = Operation(
     "GET",
     "/invites/{code}/target-users/job-status",
     result=TargetUsersJob,
-    raises=(errors.UNKNOWN_INVITE, errors.MISSING_PERMISSIONS, errors.UNKNOWN_INVITE_TARGET_USERS_JOB),
+    raises=(
+        errors.UNKNOWN_INVITE,
+        errors.MISSING_PERMISSIONS,
+        errors.UNKNOWN_INVITE_TARGET_USERS_JOB,
+        errors.NOT_FOUND,
+    ),
 )

@@ -155,6 +155,7 @@ CREATE_THREAD = Operation(
         errors.CANNOT_EXECUTE_ON_DM,
         errors.WRONG_CHANNEL_TYPE,
         errors.TAG_REQUIRED,
+        errors.NO_TAGS_FOR_NON_MODERATORS,
         errors.MAX_ACTIVE_THREADS,
         errors.MAX_ACTIVE_ANNOUNCEMENT_THREADS,
         errors.AUTO_MODERATION_BLOCKED_TITLE,
@@ -192,7 +193,13 @@ ADD_THREAD_MEMBER = Operation(
     "PUT",
     "/channels/{channel_id}/thread-members/{user_id}",
     needs=Permissions.VIEW_CHANNEL,
-    raises=(*_MEMBER_REFUSALS, errors.UNKNOWN_MEMBER, errors.UNKNOWN_USER, errors.MAX_THREAD_PARTICIPANTS),
+    raises=(
+        *_MEMBER_REFUSALS,
+        errors.UNKNOWN_MEMBER,
+        errors.UNKNOWN_USER,
+        errors.THREAD_LOCKED,
+        errors.MAX_THREAD_PARTICIPANTS,
+    ),
     emits=(channels.THREAD_MEMBERS_UPDATE, channels.THREAD_CREATE, messages.MESSAGE_CREATE),
 )
 
@@ -210,7 +217,13 @@ GET_THREAD_MEMBER = Operation(
     result=ThreadMember,
     query=GetThreadMember,
     needs=Permissions.VIEW_CHANNEL,
-    raises=(errors.UNKNOWN_CHANNEL, errors.UNKNOWN_MEMBER, errors.MISSING_ACCESS, errors.WRONG_CHANNEL_TYPE),
+    raises=(
+        errors.UNKNOWN_CHANNEL,
+        errors.UNKNOWN_MEMBER,
+        errors.MISSING_ACCESS,
+        errors.CANNOT_EXECUTE_ON_DM,
+        errors.WRONG_CHANNEL_TYPE,
+    ),
 )
 
 LIST_THREAD_MEMBERS = Operation(
@@ -219,7 +232,7 @@ LIST_THREAD_MEMBERS = Operation(
     result=list[ThreadMember],
     query=ListThreadMembers,
     needs=Permissions.VIEW_CHANNEL,
-    raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.WRONG_CHANNEL_TYPE),
+    raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.CANNOT_EXECUTE_ON_DM, errors.WRONG_CHANNEL_TYPE),
 )
 
 _LIST_REFUSALS: Final = (

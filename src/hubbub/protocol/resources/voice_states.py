@@ -133,7 +133,12 @@ GET_VOICE_STATE = Operation(
     "GET",
     "/guilds/{guild_id}/voice-states/{user_id}",
     result=VoiceState,
-    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_VOICE_STATE),
+    raises=(
+        errors.UNKNOWN_GUILD,
+        errors.MISSING_ACCESS,
+        errors.MISSING_PERMISSIONS,
+        errors.UNKNOWN_VOICE_STATE,
+    ),
 )
 
 # Who is not connected there also needs MANAGE_CHANNELS.

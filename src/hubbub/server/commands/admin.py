@@ -13,8 +13,10 @@ from hubbub.protocol.resources.accounts import PASSWORD_MAX, PASSWORD_MIN
 from hubbub.server.app import App
 from hubbub.server.cli import complain
 from hubbub.server.core import auth
+from hubbub.server.core.bus import BusError
 from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
+from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.resources import accounts, applications, guilds, members, users
@@ -155,6 +157,8 @@ def _do(config: Config, deed: Callable[[Call], list[str]]) -> int:
         return complain(refusal)
     except ApiError as error:
         return complain(words(error))
+    except (BusError, MigrationError) as error:
+        return complain(error)
     except StoreUnavailable as error:
         if "another process" in str(error):
             return complain(f"{error}. The embedded database has one process at a time: stop the server first")

@@ -17,8 +17,10 @@ from hubbub.server import worlds
 from hubbub.server.app import App
 from hubbub.server.cli import complain
 from hubbub.server.control import Control
+from hubbub.server.core.bus import BusError
 from hubbub.server.core.config import Config
 from hubbub.server.core.logs import Logs
+from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.ready import Ready
 from hubbub.server.worlds import WorldError
@@ -30,12 +32,15 @@ def run(config: Config, *, rehearsal: bool = False) -> int:
     """Serve until told to stop; 0 after an orderly end."""
     logs = Logs(level=config.log.level, library_level=config.log.library_level, format=config.log.format)
     logs.install()
+    if config.ready_file is not None:
+        # One from an earlier run would tell lies to whoever waits for it.
+        Path(config.ready_file).unlink(missing_ok=True)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(_serve(config, rehearsal))
     except WorldError as error:
         return complain(f"world {config.world or 'demo'}: {error}", 2)
-    except StoreUnavailable as error:
+    except (BusError, MigrationError, StoreUnavailable) as error:
         return complain(error)
     except OSError as error:
         return complain(f"cannot listen at {config.host}:{config.port}: {error.strerror or error}")
@@ -55,9 +60,6 @@ async def _serve(config: Config, rehearsal: bool) -> int:
     world = None
     if rehearsal:
         world = worlds.demo() if config.world is None else worlds.read_file(config.world)
-    if config.ready_file is not None:
-        # One from an earlier run would tell lies to whoever waits for it.
-        Path(config.ready_file).unlink(missing_ok=True)
     stopping = asyncio.Event()
     _on_signals(stopping)
     app = App(config)

@@ -46,6 +46,10 @@ class Presences:
         """A user's presence, or None when offline (or invisible)."""
         return self._by_user.get(user_id)
 
+    def connected(self, user_id: int) -> bool:
+        """Whether any session of a user is there, however they show themselves."""
+        return user_id in self._by_session
+
     def __iter__(self) -> Iterator[Presence]:
         return iter(self._by_user.values())
 

@@ -607,6 +607,21 @@ class SqliteDatabase(Database):
             source.close()
 
 
+def is_locked(path: Path) -> bool:
+    """Whether a process has the database open now."""
+    lock = Path(f"{path}.lock")
+    if fcntl is None or not os.access(lock, os.R_OK | os.W_OK):
+        return False
+    handle = os.open(lock, os.O_RDWR)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
 def _copy(source: sqlite3.Connection, path: str | os.PathLike[str]) -> None:
     target = sqlite3.connect(path)
     try:

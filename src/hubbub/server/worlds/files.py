@@ -13,9 +13,9 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from hubbub.protocol import intents
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.flags import ApplicationFlags
-from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import BITS
 
 EVERYONE: Final = "@everyone"
@@ -42,8 +42,6 @@ APPLICATION_FLAGS: Final[Mapping[str, int]] = {
     for name, value in vars(ApplicationFlags).items()
     if name.isupper() and isinstance(value, int) and value.bit_count() == 1
 }
-INTENTS: Final = frozenset(name for name in vars(Intents) if name.isupper())
-
 NOT_YET: Final = "this version cannot build {} yet; take the section out"
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -226,7 +224,7 @@ def _check_application(world: World, application: Application, path: tuple[str, 
     elif not world.users:
         raise WorldError((*path, "owner"), "an application needs an owner, and the world has no users")
     for intent in application.intents:
-        if intent in INTENTS and intent not in PRIVILEGED:
+        if intent in intents.BITS and intent not in PRIVILEGED:
             raise WorldError((*path, "intents"), f"{intent} is not privileged: every bot may ask for it")
     bits(application.intents, PRIVILEGED, (*path, "intents"), "privileged intent")
     bits(application.flags, APPLICATION_FLAGS, (*path, "flags"), "application flag")
@@ -322,7 +320,7 @@ def _convert(value: Any, kind: type[K], path: tuple[str, ...]) -> K:
 
 def _known(name: str, known: Iterable[str], path: tuple[str, ...], what: str) -> str:
     if name not in known:
-        article = "an" if what[0] in "aeiou" else "a"
+        article = "an" if what[0] in "ai" else "a"
         raise WorldError(path, _suggest(f'"{name}" is not {article} {what}', name, list(known)))
     return name
 

@@ -191,7 +191,7 @@ CREATE TABLE channels (
     created_ms BIGINT
 );
 CREATE INDEX channels_guild ON channels (guild_id, type) WHERE guild_id IS NOT NULL;
-CREATE INDEX channels_parent ON channels (parent_id) WHERE parent_id IS NOT NULL;
+CREATE INDEX channels_parent ON channels (parent_id, id) WHERE parent_id IS NOT NULL;
 
 CREATE TABLE overwrites (
     channel_id BIGINT NOT NULL,

@@ -21,7 +21,7 @@ def get_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
     """A channel of any kind, with the caller's own membership if it is a thread they joined."""
     row = _get(call, channel_id)
     if row.type in views.THREADS:
-        mine = store.thread_member(call.tx, row.id, call.user_id)
+        mine = store.find_thread_member(call.tx, row.id, call.user_id)
         return views.thread(row, member=UNSET if mine is None else views.thread_member(mine))
     if row.guild_id is None:
         return actions.private_for(call, row, call.user_id)

@@ -296,7 +296,7 @@ class ThreadMemberRow(NamedTuple):
     flags: int
 
 
-def thread_member(tx: Tx, thread_id: int, user_id: int) -> ThreadMemberRow | None:
+def find_thread_member(tx: Tx, thread_id: int, user_id: int) -> ThreadMemberRow | None:
     """A user's membership in a thread, or None."""
     return tx.find(
         ThreadMemberRow,

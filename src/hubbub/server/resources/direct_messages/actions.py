@@ -13,7 +13,7 @@ from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.server.core.access import ChannelRef, find_channel
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
-from hubbub.server.resources import channels, messages, users
+from hubbub.server.resources import channels, invites, messages, users
 from hubbub.server.resources.channels import ChannelRow
 from hubbub.server.resources.direct_messages import rules, store
 from hubbub.server.resources.users import UserRow
@@ -88,6 +88,14 @@ def add_to_group(call: Call, group: ChannelRow, user: UserRow, nick: str | None)
     _announce(call, group, user.id)
     messages.system(call, _ref(call, group), MessageType.RECIPIENT_ADD, call.user_id, mentions=(user.id,))
     return True
+
+
+def come_by_invite(call: Call, fact: invites.GroupInviteAccepted) -> None:
+    """Let somebody into a group who was invited."""
+    user = users.find(call.tx, fact.user_id)
+    if user is None:
+        raise errors.UNKNOWN_USER()
+    add_to_group(call, _get(call, fact.channel_id), user, None)
 
 
 def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateChannel:

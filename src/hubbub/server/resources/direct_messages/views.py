@@ -1,11 +1,14 @@
 """A person's private channels, as their list and READY show them."""
 
-from typing import Any
+from typing import Any, Final
 
 from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.server.core.call import Call
 from hubbub.server.resources import channels, users
 from hubbub.server.resources.direct_messages import store
+
+READING: Final = frozenset({"dm_channels.read", "sdk.social_layer"})
+"""Scopes that let an application read a person's private channels; the second contains the first."""
 
 
 def private_channels(call: Call) -> list[PrivateChannel]:
@@ -27,5 +30,5 @@ def private_channels(call: Call) -> list[PrivateChannel]:
 
 def ready(call: Call) -> dict[str, Any]:
     """What READY tells of private channels: to people, and to applications that may read them for a person."""
-    hidden = call.actor.kind == "bearer" and "dm_channels.read" not in call.actor.scopes
+    hidden = call.actor.kind == "bearer" and call.actor.scopes.isdisjoint(READING)
     return {"private_channels": [] if hidden else private_channels(call)}

@@ -6,7 +6,7 @@ from hubbub.server.resources.guilds import MemberLeft
 from hubbub.server.resources.members import actions, commands, routes, views
 from hubbub.server.resources.members.actions import add, give_roles, remove, remove_many
 from hubbub.server.resources.members.facts import MemberAdded, MemberRemoved, VoiceModerated, VoiceMoveRequested
-from hubbub.server.resources.members.rules import require_can_join
+from hubbub.server.resources.members.rules import require_can_join, require_roles
 from hubbub.server.resources.members.store import (
     MemberRow,
     Membership,
@@ -69,4 +69,5 @@ __all__ = [
     "remove",
     "remove_many",
     "require_can_join",
+    "require_roles",
 ]

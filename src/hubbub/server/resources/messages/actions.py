@@ -8,9 +8,9 @@ from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import changes, errors
 from hubbub.protocol import wire as json
-from hubbub.protocol.enums import AuditLogAction, MessageReferenceType, MessageType
+from hubbub.protocol.enums import AuditLogAction, MessageType
 from hubbub.protocol.flags import MessageFlags
-from hubbub.protocol.ids import ChannelId, GuildId, MessageId, RoleId, Snowflake, UserId
+from hubbub.protocol.ids import ChannelId, MessageId, Snowflake, UserId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
@@ -22,11 +22,12 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import members, users
 from hubbub.server.resources.bans import MemberBanned
-from hubbub.server.resources.messages import drafts, mentions, rules, store, views
+from hubbub.server.resources.messages import drafts, mentions, references, rules, store, views
 from hubbub.server.resources.messages.drafts import Draft
 from hubbub.server.resources.messages.facts import MessageCreated, MessagesDeleted
 from hubbub.server.resources.messages.mentions import NOBODY, Mentions
-from hubbub.server.resources.messages.store import Author, Extra, MessageRow, StoredSnapshot
+from hubbub.server.resources.messages.references import Refers
+from hubbub.server.resources.messages.store import Author, Extra, MessageRow
 
 NONCE_WINDOW_MS: Final = round(wire.NONCE_WINDOW.total_seconds() * 1000)
 DELETIONS_COUNTED_MS: Final = 5 * 60_000
@@ -107,7 +108,7 @@ def _create(
             form = errors.FormErrors()
             mentions.check(body.allowed_mentions, form)
             form.raise_if_any()
-    refers = _refer(call, access, reference) if reference else None
+    refers = references.refer(call, access, reference) if reference else None
     if refers is None or refers.snapshot is None:
         if draft is None:
             if not content:
@@ -228,7 +229,7 @@ def _fill(
     channel: ChannelRef,
     row: MessageRow,
     draft: Draft | None,
-    refers: "Refers | None",
+    refers: Refers | None,
     named: Mentions,
     tts: bool,
 ) -> MessageRow:
@@ -257,70 +258,6 @@ def _fill(
 def _text(value: Any) -> str | None:
     """JSON of something, or None of nothing."""
     return json.encode(value).decode() if value else None
-
-
-# What a new message refers to
-
-
-class Refers(msgspec.Struct):
-    """The message that a new one answers or carries."""
-
-    kind: int
-    reference: wire.MessageReference
-    replied: MessageRow | None = None
-    snapshot: StoredSnapshot | None = None
-
-
-def _refer(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> Refers | None:
-    if body.type == MessageReferenceType.FORWARD and changes.MESSAGE_FORWARDING.active(call.now):
-        return _forward(call, access, body)
-    rules.require_repliable(access, body)
-    row = store.find(call.tx, access.channel.id, body.message_id)
-    if row is None:
-        if body.fail_if_not_exists is False:
-            return None
-        raise errors.invalid("message_reference", *errors.reply_unknown_message())
-    if row.type not in rules.SAID:
-        raise errors.invalid("message_reference", *errors.reply_system_message())
-    return Refers(MessageType.REPLY, _reference(access.channel, row.id), replied=row)
-
-
-def _reference(channel: ChannelRef, message_id: int, kind: int = 0) -> wire.MessageReference:
-    return wire.MessageReference(
-        type=kind,
-        channel_id=ChannelId(channel.id),
-        message_id=MessageId(message_id),
-        guild_id=UNSET if channel.guild_id is None else GuildId(channel.guild_id),
-    )
-
-
-def _forward(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> Refers:
-    """A copy of a message that the caller can see."""
-    source = core_access.channel(call, body.channel_id or access.channel.id).channel
-    row = store.get(call.tx, source.id, body.message_id)
-    rules.require_forwardable(call, source, row)
-    rules.require_forwards_left(call)
-    carried = views.snapshots(row)
-    # A forward of a forward carries what the first one carried: a snapshot never holds another.
-    snapshot = carried[0] if carried else _snapshot(row)
-    return Refers(MessageType.DEFAULT, _reference(source, row.id, MessageReferenceType.FORWARD), snapshot=snapshot)
-
-
-def _snapshot(row: MessageRow) -> StoredSnapshot:
-    return StoredSnapshot(
-        channel_id=ChannelId(row.channel_id),
-        message_id=MessageId(row.id),
-        author_id=UserId(row.author_id),
-        type=row.type,
-        flags=row.flags,
-        content=row.content,
-        edited_ms=row.edited_ms,
-        mentions=views.mentions(row),
-        mention_roles=[] if row.mention_roles is None else json.decode(row.mention_roles, list[RoleId]),
-        attachments=views.attachments(row),
-        embeds=views.embeds(row),
-        components=views.components(row),
-    )
 
 
 # Nonces

@@ -6,6 +6,8 @@ from typing import Any, Final
 from hubbub.protocol import errors
 from hubbub.protocol.enums import ButtonStyle, ComponentType
 from hubbub.protocol.resources.components import ACTION_ROWS_MAX, COMPONENT_TEXT_MAX, COMPONENTS_MAX
+from hubbub.server.resources.attachments import clean_filename
+from hubbub.server.resources.messages.embeds import ATTACHMENT
 
 Steps = tuple[str | int, ...]
 
@@ -13,6 +15,7 @@ CUSTOM_ID_MAX: Final = 100
 LABEL_MAX: Final = 80
 OPTIONS_MAX: Final = 25
 ROW_WIDTH: Final = 5
+GALLERY_MAX: Final = 10
 COMPONENTS_MAX_BEFORE: Final = 30
 """In all, before components_40 (dated-changes.md)."""
 
@@ -36,6 +39,14 @@ _IN_CONTAINER: Final = frozenset(
     }
 )
 _AT_TOP: Final = _IN_CONTAINER | {ComponentType.CONTAINER}
+_CHOICE: Final[dict[str, Any]] = {"min_values": 1, "max_values": 1}
+_DEFAULTS: Final[dict[int, dict[str, Any]]] = {
+    **{int(kind): _CHOICE for kind in _SELECTS},
+    ComponentType.CONTAINER: {"accent_color": None, "spoiler": False},
+    ComponentType.SEPARATOR: {"spacing": 1, "divider": True},
+    ComponentType.THUMBNAIL: {"description": None, "spoiler": False},
+    ComponentType.FILE: {"spoiler": False, "name": "", "size": 0},
+}
 _ACCESSORIES: Final = frozenset({ComponentType.BUTTON, ComponentType.THUMBNAIL})
 
 
@@ -106,8 +117,23 @@ class _Check:
                 self.text += len(content)
         elif kind == ComponentType.MEDIA_GALLERY:
             items = component.get("items")
-            if not isinstance(items, list) or not 1 <= len(items) <= 10:
-                self.form.add((*path, "items"), *errors.bad_length(1, 10))
+            if not isinstance(items, list) or not 1 <= len(items) <= GALLERY_MAX:
+                self.form.add((*path, "items"), *errors.bad_length(1, GALLERY_MAX))
+                return
+            for index, item in enumerate(items):
+                self.media(item, "media", (*path, "items", index))
+        elif kind == ComponentType.THUMBNAIL:
+            self.media(component, "media", path)
+        elif kind == ComponentType.FILE:
+            self.media(component, "file", path)
+
+    def media(self, holder: Any, key: str, path: Steps) -> None:
+        media = holder.get(key) if isinstance(holder, dict) else None
+        url = media.get("url") if isinstance(media, dict) else None
+        if not isinstance(url, str) or not url:
+            self.form.add((*path, key, "url"), *errors.required())
+        elif not url.startswith(("https://", "http://", ATTACHMENT)):
+            self.form.add((*path, key, "url"), *errors.bad_scheme(url.partition(":")[0]))
 
     def identity(self, component: dict[str, Any], path: Steps) -> None:
         given = component.get("id")
@@ -201,3 +227,29 @@ class _Check:
                     fresh += 1
                 component["id"] = fresh
                 self.ids.add(fresh)
+            _complete(component)
+
+
+def _complete(component: dict[str, Any]) -> None:
+    """Say what was left to its default: clients expect these keys in answers."""
+    kind = component.get("type")
+    for key, value in _DEFAULTS.get(kind, {}).items() if isinstance(kind, int) else ():
+        if component.get(key) is None:
+            component[key] = value
+    if kind == ComponentType.MEDIA_GALLERY and isinstance(component.get("items"), list):
+        for item in component["items"]:
+            if isinstance(item, dict):
+                item.setdefault("description", None)
+                item.setdefault("spoiler", False)
+                _complete_media(item.get("media"))
+    _complete_media(component.get("media"))
+    _complete_media(component.get("file"))
+
+
+def _complete_media(media: Any) -> None:
+    """An address from elsewhere stands for itself; one of an uploaded file is put in when the message is shown."""
+    if isinstance(media, dict) and isinstance(media.get("url"), str):
+        if media["url"].startswith(ATTACHMENT):
+            media["url"] = ATTACHMENT + clean_filename(media["url"].removeprefix(ATTACHMENT))
+        media["proxy_url"] = media["url"]
+        media["id"] = "0"

@@ -132,13 +132,15 @@ class Around:
 
 
 def messages(call: Call, rows: Sequence[MessageRow], *, guild_id: GuildId | None) -> list[wire.Message]:
-    """Messages of one guild (or of one private channel) as the caller may read them, in the order given."""
+    """Messages of one guild (or of one private channel) as the caller may read them, in the order given.
+
+    Without a caller (a job) they are shown whole."""
     around = Around(call)
-    around.load(rows, call.user_id)
-    actor = call.actor
-    if actor.kind != "bot" or guild_id is None or actor.application_flags & READS_CONTENT:
+    actor = call.find_actor
+    around.load(rows, 0 if actor is None else actor.user_id)
+    if actor is None or actor.kind != "bot" or guild_id is None or actor.application_flags & READS_CONTENT:
         return [show(wire.Message, around, row) for row in rows]
-    return [_stripped(around, row, guild_id) for row in rows]
+    return [_stripped(around, actor, row, guild_id) for row in rows]
 
 
 def message(call: Call, row: MessageRow, *, guild_id: GuildId | None) -> wire.Message:
@@ -269,9 +271,8 @@ def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> d
     return {user_id: members.partial_member(row, roles.get(user_id, ())) for user_id, row in rows.items()}
 
 
-def _stripped(around: Around, row: MessageRow, guild_id: GuildId) -> wire.Message:
+def _stripped(around: Around, actor: Actor, row: MessageRow, guild_id: GuildId) -> wire.Message:
     """A message for a bot that reads content only where it is concerned: each part by its own author and mentions."""
-    actor = around.call.actor
     shown = show(wire.Message, around, row)
     if not readable(actor, row, guild_id):
         strip(shown)
@@ -411,10 +412,14 @@ def _resolve(node: Any, by_name: dict[str, StoredAttachment], signer: Signer, ch
         url = node.get("url")
         if isinstance(url, str) and (file := by_name.get(url)):
             node["url"] = node["proxy_url"] = signer.url(channel_id, file)
-            node["attachment_id"] = str(int(file.id))
-            node["content_type"] = file.content_type
-            node["width"], node["height"] = file.width, file.height
-        for each in node.values():
+            node["id"] = node["attachment_id"] = str(int(file.id))
+            if file.content_type is not None:
+                node["content_type"] = file.content_type
+            if file.width is not None and file.height is not None:
+                node["width"], node["height"] = file.width, file.height
+        elif isinstance(inner := node.get("file"), dict) and (file := by_name.get(str(inner.get("url")))):
+            node["name"], node["size"] = file.filename, file.size
+        for each in list(node.values()):
             if isinstance(each, dict | list):
                 _resolve(each, by_name, signer, channel_id)
 

@@ -18,7 +18,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.resources import channels, direct_messages, messages
 from hubbub.server.resources.channels import FORUMS, ChannelRow
-from hubbub.server.resources.threads import actions, rules, store, views
+from hubbub.server.resources.threads import actions, rules, views
 
 
 @handles(wire.UPDATE_CHANNEL)
@@ -41,7 +41,7 @@ def delete_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
     if here.channel.is_thread:
         access.require_channel(call, channel_id, Permissions.MANAGE_THREADS)
         row = _get(call, channel_id)
-        shown = views.thread(row, store.find_member(call.tx, row.id, call.user_id))
+        shown = views.thread(row, channels.find_thread_member(call.tx, row.id, call.user_id))
         actions.delete(call, row)
         return shown
     return channels.delete_guild_channel(call, here)
@@ -72,7 +72,7 @@ def _update_thread(call: Call, here: ChannelAccess, body: wire.UpdateChannel) ->
         # The words are the platform's, so they wake nobody: an archived thread was opened above or is left alone.
         kind = MessageType.CHANNEL_NAME_CHANGE
         messages.system(call, here.channel._replace(archived=0), kind, call.user_id, content=after.name or "")
-    return views.thread(_get(call, row.id), store.find_member(call.tx, row.id, call.user_id))
+    return views.thread(_get(call, row.id), channels.find_thread_member(call.tx, row.id, call.user_id))
 
 
 def _changes(call: Call, here: ChannelAccess, row: ChannelRow, body: wire.UpdateChannel) -> dict[str, Any]:

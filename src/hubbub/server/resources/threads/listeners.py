@@ -17,7 +17,7 @@ def hear_message(call: Call, fact: messages.MessageCreated) -> None:
     if message.type != MessageType.THREAD_STARTER_MESSAGE and message.id != ref.id:
         store.count_message(call.tx, ref.id)
     spoken = message.type in rules.SPOKEN and message.webhook_id is None
-    comes = spoken and store.find_member(call.tx, ref.id, message.author_id) is None
+    comes = spoken and channels.find_thread_member(call.tx, ref.id, message.author_id) is None
     if not comes and not ref.archived:
         return
     row = channels.find(call.tx, ref.id)

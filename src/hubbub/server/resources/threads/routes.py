@@ -65,7 +65,7 @@ def create_thread(call: Call, channel_id: ChannelId, body: wire.CreateThread) ->
     row = actions.create(call, row)
     if kind != ChannelType.PRIVATE_THREAD:
         _tell_parent(call, here, row)
-    return views.created(row, store.find_member(call.tx, row.id, call.user_id))
+    return views.created(row, channels.find_thread_member(call.tx, row.id, call.user_id))
 
 
 def _create_post(call: Call, here: ChannelAccess, forum: ChannelRow, body: wire.CreateThread) -> wire.CreatedThread:
@@ -84,7 +84,7 @@ def _create_post(call: Call, here: ChannelAccess, forum: ChannelRow, body: wire.
     author = messages.require_send(call, thread)
     said = messages.create(call, thread, body.message, message_id=MessageId(row.id), author=author)
     row = row._replace(last_message_id=row.id)
-    shown = views.created(row, store.find_member(call.tx, row.id, call.user_id))
+    shown = views.created(row, channels.find_thread_member(call.tx, row.id, call.user_id))
     shown.message = said
     return shown
 
@@ -121,7 +121,7 @@ def _tell_parent(call: Call, here: ChannelAccess, row: ChannelRow) -> None:
 
 def _shown(call: Call, row: ChannelRow) -> Thread:
     fresh = channels.find(call.tx, row.id) or row
-    return views.thread(fresh, store.find_member(call.tx, row.id, call.user_id))
+    return views.thread(fresh, channels.find_thread_member(call.tx, row.id, call.user_id))
 
 
 @handles(wire.JOIN_THREAD)
@@ -162,7 +162,7 @@ def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> Non
 
 def _add(call: Call, here: ChannelAccess, user_id: int) -> bool:
     row = _get(call, here.channel.id)
-    if store.find_member(call.tx, row.id, user_id) is not None:
+    if channels.find_thread_member(call.tx, row.id, user_id) is not None:
         return False
     if row.member_count >= wire.THREAD_MEMBERS_MAX:
         raise errors.MAX_THREAD_PARTICIPANTS()
@@ -177,7 +177,7 @@ def delete_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> 
         leave_thread(call, channel_id)
         return
     row = _get(call, channel_id)
-    rules.require_removing(call, here, row)
+    rules.require_removing(call, row)
     rules.require_open(here)
     if not actions.leave(call, row, user_id):
         raise errors.UNKNOWN_MEMBER()
@@ -188,7 +188,7 @@ def delete_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> 
 def get_thread_member(call: Call, channel_id: ChannelId, user_id: UserId, query: wire.GetThreadMember) -> ThreadMember:
     """Somebody's membership in a thread."""
     here = rules.require_thread(call, channel_id)
-    found = store.find_member(call.tx, channel_id, user_id)
+    found = channels.find_thread_member(call.tx, channel_id, user_id)
     if found is None:
         raise errors.UNKNOWN_MEMBER()
     shown = channels.thread_member(found)

@@ -122,23 +122,24 @@ def require_tags(forum: ChannelRow, wanted: Iterable[TagId], worn: Iterable[TagI
 
 def require_edit(call: Call, here: ChannelAccess, row: ChannelRow, body: UpdateChannel) -> None:
     """Who may change what of a thread (http.md 3.3)."""
-    moderates = here.can(Permissions.MANAGE_THREADS)
-    creates = row.owner_id == call.user_id
     named = [key for key in (*_BY_CREATOR, *_BY_MODERATOR) if getattr(body, key) is not UNSET]
+    if row.locked and named and not here.can(Permissions.MANAGE_THREADS):
+        raise errors.THREAD_LOCKED()
+    if (row.locked and named) or not _is_free_to(call, here, row, body, named):
+        access.require_channel(call, row.id, Permissions.MANAGE_THREADS)
     opens = body.archived is False and bool(row.archived)
-    if not moderates:
-        if any(key in _BY_MODERATOR for key in named):
-            raise errors.MISSING_PERMISSIONS()
-        if row.locked and named:
-            raise errors.THREAD_LOCKED()
-        others = [key for key in named if not (key == "archived" and body.archived is False)]
-        if others and not creates:
-            raise errors.MISSING_PERMISSIONS()
-        if body.archived is False and not creates and not here.can(Permissions.SEND_MESSAGES):
-            if store.find_member(call.tx, row.id, call.user_id) is None:
-                raise errors.MISSING_PERMISSIONS()
     if row.archived and not opens and named and named != ["archived"]:
         raise errors.THREAD_ARCHIVED()
+
+
+def _is_free_to(call: Call, here: ChannelAccess, row: ChannelRow, body: UpdateChannel, named: Iterable[str]) -> bool:
+    """Whether the caller may make these changes without being a moderator."""
+    if row.owner_id == call.user_id:
+        return all(key in _BY_CREATOR for key in named)
+    if any(key != "archived" for key in named) or body.archived is True:
+        return False
+    # To open it again one is in it, or may speak in it.
+    return here.can(Permissions.SEND_MESSAGES) or channels.find_thread_member(call.tx, row.id, call.user_id) is not None
 
 
 def require_pinnable(call: Call, row: ChannelRow, forum: ChannelRow | None) -> None:
@@ -161,11 +162,11 @@ def require_adding(here: ChannelAccess, row: ChannelRow) -> None:
         raise errors.MISSING_PERMISSIONS()
 
 
-def require_removing(call: Call, here: ChannelAccess, row: ChannelRow) -> None:
+def require_removing(call: Call, row: ChannelRow) -> None:
     """Moderators send others away, and so does who made a private thread."""
     made = row.type == ChannelType.PRIVATE_THREAD and row.owner_id == call.user_id
     if not made:
-        here.require(Permissions.MANAGE_THREADS)
+        access.require_channel(call, row.id, Permissions.MANAGE_THREADS)
 
 
 def require_members_intent(call: Call) -> None:

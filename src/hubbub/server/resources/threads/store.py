@@ -12,16 +12,6 @@ BATCH: Final = 500
 """How many ids go into one IN list."""
 
 
-def find_member(tx: Tx, thread_id: int, user_id: int) -> ThreadMemberRow | None:
-    """A user's membership, or None."""
-    return tx.find(
-        ThreadMemberRow,
-        f"SELECT {_MEMBER} FROM thread_members m WHERE m.thread_id = ? AND m.user_id = ?",
-        thread_id,
-        user_id,
-    )
-
-
 def member_ids(tx: Tx, thread_id: int) -> list[int]:
     """Who is in a thread."""
     rows = tx.all("SELECT user_id FROM thread_members WHERE thread_id = ? ORDER BY user_id", thread_id)

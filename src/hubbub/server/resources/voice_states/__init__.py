@@ -7,9 +7,11 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.realtime import GuildView
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import members
+from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.members import MemberRemoved, VoiceModerated, VoiceMoveRequested
 from hubbub.server.resources.voice_states import actions, commands, routes, store, views
 from hubbub.server.resources.voice_states.commands import session_ended
+from hubbub.server.resources.voice_states.store import VoiceStateRow, find
 
 
 def _guild(call: Call, view: GuildView) -> dict[str, Any]:
@@ -20,13 +22,17 @@ def _guild(call: Call, view: GuildView) -> dict[str, Any]:
     states = []
     for row in rows:
         if (member := people.get(row.user_id)) is not None:
-            states.append(views.voice_state(row, (member.deaf, member.mute), member, with_guild=False))
+            states.append(views.voice_state(row, member, with_guild=False))
     return {"voice_states": states}
 
 
 def _member_removed(call: Call, fact: MemberRemoved) -> None:
     if (row := store.find(call.tx, fact.guild_id, fact.user_id)) is not None:
-        actions.leave(call, row)
+        actions.leave(call, [row])
+
+
+def _channels_deleted(call: Call, fact: ChannelsDeleted) -> None:
+    actions.leave(call, store.list_of_channels(call.tx, fact.channel_ids))
 
 
 def _moved(call: Call, fact: VoiceMoveRequested) -> None:
@@ -34,9 +40,9 @@ def _moved(call: Call, fact: VoiceMoveRequested) -> None:
     if row is None:
         return
     if fact.channel_id is None:
-        actions.leave(call, row)
+        actions.leave(call, [row])
     else:
-        actions.put(call, row._replace(channel_id=fact.channel_id, joined_ms=call.now))
+        actions.move(call, row, fact.channel_id)
 
 
 def _moderated(call: Call, fact: VoiceModerated) -> None:
@@ -52,9 +58,14 @@ def reset(call: Call) -> None:
 SLICE = Slice(
     name="voice_states",
     modules=(routes, commands),
-    hears={MemberRemoved: _member_removed, VoiceMoveRequested: _moved, VoiceModerated: _moderated},
+    hears={
+        ChannelsDeleted: _channels_deleted,
+        MemberRemoved: _member_removed,
+        VoiceMoveRequested: _moved,
+        VoiceModerated: _moderated,
+    },
     guild=_guild,
     session_ended=session_ended,
 )
 
-__all__ = ["SLICE", "reset", "session_ended"]
+__all__ = ["SLICE", "VoiceStateRow", "find", "reset", "session_ended"]

@@ -1,39 +1,79 @@
 """Joining, moving and leaving: write, publish, and keep the channel's status and start time true."""
 
+import secrets
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import ChannelId, GuildId
 from hubbub.protocol.resources import voice_states as wire
+from hubbub.protocol.resources.members import Member
 from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import members
-from hubbub.server.resources.voice_states import store, views
+from hubbub.server.resources.voice_states import rules, store, views
 from hubbub.server.resources.voice_states.store import VoiceChannelRow, VoiceStateRow
 
 
-def put(call: Call, row: VoiceStateRow) -> None:
+def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow) -> None:
     """A user joins, moves, or changes how they are connected."""
-    before = store.find(call.tx, row.guild_id, row.user_id)
     store.put(call.tx, row)
-    _tell(call, row)
-    if before is not None and before.channel_id != row.channel_id:
-        _tell(call, before, left=True, blind_to=row.channel_id)
-    if before is None or before.channel_id != row.channel_id:
+    member = _member(call, row)
+    _tell(call, row, member)
+    moved = before is not None and before.channel_id != row.channel_id
+    if before is not None and moved:
+        # gateway.md 5.1: for those who saw them and do not see where they went, they left.
+        _tell(call, before, member, left=True, unseen_in=row.channel_id)
+    if before is None or moved:
         _opened(call, row)
-        if before is not None:
-            _emptied(call, before.guild_id, before.channel_id)
+    if before is not None and moved:
+        _emptied(call, before.guild_id, before.channel_id)
 
 
-def leave(call: Call, row: VoiceStateRow) -> None:
-    """A user is no longer connected."""
-    store.delete(call.tx, row.guild_id, row.user_id)
-    _tell(call, row, left=True)
-    _emptied(call, row.guild_id, row.channel_id)
+def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:
+    """Somebody is taken to another channel."""
+    if before.channel_id == channel_id:
+        return
+    here = rules.find_standing(call, before.guild_id, channel_id, before.user_id)
+    row = before._replace(
+        channel_id=channel_id,
+        suppress=int(rules.suppressed(here)),
+        request_to_speak_ms=None,
+        joined_ms=call.now,
+    )
+    put(call, before, row)
+    # Their session has not asked, so it is told through the guild, which knows the session's shard.
+    call.tx.emit(
+        wire.VOICE_SERVER_UPDATE,
+        server(call, row.guild_id),
+        Audience.guild(row.guild_id, users=frozenset({int(row.user_id)})),
+    )
+
+
+def leave(call: Call, rows: Sequence[VoiceStateRow]) -> None:
+    """Users of one guild are no longer connected."""
+    if not rows:
+        return
+    guild_id = rows[0].guild_id
+    people = members.find_views(call.tx, guild_id, [row.user_id for row in rows])
+    for row in rows:
+        store.delete(call.tx, guild_id, row.user_id)
+        _tell(call, row, people.get(row.user_id), left=True)
+    for channel_id in dict.fromkeys(row.channel_id for row in rows):
+        _emptied(call, guild_id, channel_id)
 
 
 def refresh(call: Call, row: VoiceStateRow) -> None:
     """Show a voice state again, since the guild's mute or deafen changed."""
-    _tell(call, row)
+    _tell(call, row, _member(call, row))
+
+
+def server(call: Call, guild_id: GuildId) -> wire.VoiceServer:
+    """Where to open a voice connection, with a new token for it."""
+    config = call.config
+    endpoint = config.voice.endpoint or (urlsplit(config.public_url).netloc if config.public_url else None)
+    return wire.VoiceServer(token=secrets.token_hex(16), guild_id=GuildId(guild_id), endpoint=endpoint)
 
 
 def set_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str | None) -> None:
@@ -44,37 +84,29 @@ def set_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str
     store.put_channel(call.tx, known._replace(status=status))
     _status(call, guild_id, channel_id, status)
     # Spec, Audit log: 192 carries the new status, clearing is 193.
+    options: dict[str, object] = {"channel_id": int(channel_id)}
     if status is not None:
-        audit.record(
-            call,
-            guild_id,
-            AuditLogAction.VOICE_CHANNEL_STATUS_UPDATE,
-            target_id=channel_id,
-            options={"channel_id": int(channel_id), "status": status},
-        )
+        options["status"] = status
+        action = AuditLogAction.VOICE_CHANNEL_STATUS_UPDATE
     else:
-        audit.record(
-            call,
-            guild_id,
-            AuditLogAction.VOICE_CHANNEL_STATUS_DELETE,
-            target_id=channel_id,
-            options={"channel_id": int(channel_id)},
-        )
+        action = AuditLogAction.VOICE_CHANNEL_STATUS_DELETE
+    audit.record(call, guild_id, action, target_id=channel_id, options=options)
 
 
-def _tell(call: Call, row: VoiceStateRow, *, left: bool = False, blind_to: int | None = None) -> None:
-    member = members.find_views(call.tx, row.guild_id, [row.user_id]).get(row.user_id)
-    state = views.voice_state(row, store.moderation(call.tx, row.guild_id, row.user_id), left=left)
-    if member is not None:
-        state.member = member
-    # gateway.md 5: one's own state comes without the intent too, voice libraries wait for it.
-    call.tx.emit(
-        wire.VOICE_STATE_UPDATE,
-        state,
-        Audience.viewers(
-            row.guild_id, row.channel_id, blind_to=blind_to, always=None if blind_to is not None else int(row.user_id)
-        ),
-    )
+def _member(call: Call, row: VoiceStateRow) -> Member | None:
+    return members.find_views(call.tx, row.guild_id, [row.user_id]).get(row.user_id)
+
+
+def _tell(
+    call: Call, row: VoiceStateRow, member: Member | None, *, left: bool = False, unseen_in: int | None = None
+) -> None:
+    state = views.voice_state(row, member, left=left)
+    if unseen_in is None:
+        # gateway.md 5: one's own state comes without the intent too, voice libraries wait for it.
+        audience = Audience.viewers(row.guild_id, row.channel_id, always=int(row.user_id))
+    else:
+        audience = Audience.viewers(row.guild_id, row.channel_id, blind_to=unseen_in, excluded=int(row.user_id))
+    call.tx.emit(wire.VOICE_STATE_UPDATE, state, audience)
 
 
 def _opened(call: Call, row: VoiceStateRow) -> None:

@@ -1,21 +1,14 @@
 """Voice over the gateway: joining and leaving, and what a channel object does not carry."""
 
-import secrets
-
 from msgspec import UNSET
 
-from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import ChannelId
-from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import voice_states as wire
 from hubbub.server.core import access
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import obeys
-from hubbub.server.resources.voice_states import actions, store
+from hubbub.server.resources.voice_states import actions, rules, store
 from hubbub.server.resources.voice_states.store import VoiceStateRow
-
-STAGE_MODERATOR = Permissions.MANAGE_CHANNELS | Permissions.MUTE_MEMBERS | Permissions.MOVE_MEMBERS
 
 
 @obeys(wire.SET_VOICE_STATE, writes=True)
@@ -26,13 +19,12 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
     before = store.find(call.tx, body.guild_id, call.user_id)
     if body.channel_id is None:
         if before is not None:
-            actions.leave(call, before)
+            actions.leave(call, [before])
         return
-    entered = before is None or before.channel_id != body.channel_id
-    standing = _may_connect(call, body.guild_id, body.channel_id, entered)
-    if standing is None:
+    stays = before if before is not None and before.channel_id == body.channel_id else None
+    here = rules.find_standing(call, body.guild_id, body.channel_id, call.user_id)
+    if here is None or not rules.can_connect(call, here, enters=stays is None):
         return
-    stage = standing.channel.type == ChannelType.GUILD_STAGE_VOICE
     row = VoiceStateRow(
         guild_id=body.guild_id,
         user_id=call.user_id,
@@ -42,34 +34,14 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
         self_mute=int(body.self_mute),
         self_video=int(body.self_video),
         self_stream=0,
-        suppress=int(stage and not standing.can(STAGE_MODERATOR)) if entered or before is None else before.suppress,
-        request_to_speak_ms=None if entered or before is None else before.request_to_speak_ms,
-        joined_ms=call.now if entered or before is None else before.joined_ms,
+        suppress=int(rules.suppressed(here)) if stays is None else stays.suppress,
+        request_to_speak_ms=None if stays is None else stays.request_to_speak_ms,
+        joined_ms=call.now if stays is None else stays.joined_ms,
     )
-    actions.put(call, row)
-    if entered or (before is not None and before.session_id != row.session_id):
-        endpoint = call.config.voice.endpoint
-        call.replies.append(
-            (
-                wire.VOICE_SERVER_UPDATE,
-                wire.VoiceServer(token=secrets.token_hex(16), guild_id=body.guild_id, endpoint=endpoint),
-            )
-        )
-
-
-def _may_connect(call: Call, guild_id: int, channel_id: ChannelId, entered: bool) -> ChannelAccess | None:
-    member = access.find_member(call.tx, call.now, guild_id, call.user_id)
-    ref = access.find_channel(call.tx, channel_id)
-    if member is None or ref is None or ref.guild_id != guild_id or not ref.is_voice:
-        return None
-    standing = access.stand_in(call.tx, member, ref, access.permissions_in(call.tx, member, ref.id))
-    if not standing.can(Permissions.VIEW_CHANNEL | Permissions.CONNECT):
-        return None
-    limit = store.user_limit(call.tx, channel_id)
-    full = bool(limit) and store.connected(call.tx, channel_id) >= limit
-    if entered and full and not standing.can(Permissions.MOVE_MEMBERS):
-        return None
-    return standing
+    actions.put(call, before, row)
+    # Another session of the same user takes over: it needs a connection of its own.
+    if stays is None or stays.session_id != row.session_id:
+        call.replies.append((wire.VOICE_SERVER_UPDATE, actions.server(call, body.guild_id)))
 
 
 @obeys(wire.REQUEST_CHANNEL_INFO)
@@ -81,24 +53,22 @@ def request_channel_info(call: Call, body: wire.RequestChannelInfo) -> None:
     visible = access.visible_channels(call.tx, member)
     channels = []
     for row in store.list_channels(call.tx, body.guild_id):
-        status = row.status if "status" in body.fields else None
-        started = row.started_ms if "voice_start_time" in body.fields else None
-        if row.channel_id in visible and (status is not None or started is not None):
-            channels.append(
-                wire.InfoOfChannel(
-                    id=ChannelId(row.channel_id),
-                    status=status if "status" in body.fields else UNSET,
-                    voice_start_time=(None if started is None else started // 1000)
-                    if "voice_start_time" in body.fields
-                    else UNSET,
-                )
-            )
+        info = wire.InfoOfChannel(
+            id=ChannelId(row.channel_id),
+            status=row.status if "status" in body.fields else UNSET,
+            voice_start_time=_seconds(row.started_ms) if "voice_start_time" in body.fields else UNSET,
+        )
+        # gateway.md 6.2: only channels with something to tell.
+        if row.channel_id in visible and (info.status or info.voice_start_time):
+            channels.append(info)
     call.replies.append((wire.CHANNEL_INFO, wire.ChannelInfo(guild_id=body.guild_id, channels=channels)))
+
+
+def _seconds(ms: int | None) -> int | None:
+    return None if ms is None else ms // 1000
 
 
 def session_ended(call: Call, user_id: int, session_id: str) -> None:
     """A gateway session is gone for good: whatever it was connected to, it leaves."""
     for row in store.list_of_session(call.tx, user_id, store.voice_session_id(session_id)):
-        actions.leave(call, row)
-
-
+        actions.leave(call, [row])

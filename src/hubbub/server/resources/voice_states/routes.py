@@ -46,8 +46,4 @@ def update_voice_channel_status(call: Call, channel_id: ChannelId, body: wire.Up
 def _show(call: Call, row: VoiceStateRow | None) -> wire.VoiceState:
     if row is None:
         raise errors.UNKNOWN_VOICE_STATE()
-    state = views.voice_state(row, store.moderation(call.tx, row.guild_id, row.user_id))
-    member = members.find_views(call.tx, row.guild_id, [row.user_id]).get(row.user_id)
-    if member is not None:
-        state.member = member
-    return state
+    return views.voice_state(row, members.find_views(call.tx, row.guild_id, [row.user_id]).get(row.user_id))

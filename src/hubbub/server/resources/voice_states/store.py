@@ -1,6 +1,7 @@
 """Rows of voice states, and of what a voice channel has only while people are in it."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
@@ -51,9 +52,17 @@ def list_of_session(tx: Tx, user_id: int, session_id: str) -> list[VoiceStateRow
     )
 
 
-def list_of_channel(tx: Tx, channel_id: int) -> list[VoiceStateRow]:
-    """Everybody connected to a channel."""
-    return tx.fetch(VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states WHERE channel_id = ?", channel_id)
+def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[VoiceStateRow]:
+    """Everybody connected to one of these channels."""
+    found: list[VoiceStateRow] = []
+    for start in range(0, len(channel_ids), 500):
+        some = channel_ids[start : start + 500]
+        found += tx.fetch(
+            VoiceStateRow,
+            f"SELECT {COLUMNS} FROM voice_states WHERE channel_id IN ({places(some)}) ORDER BY joined_ms, user_id",
+            *some,
+        )
+    return found
 
 
 def put(tx: Tx, row: VoiceStateRow) -> None:
@@ -81,12 +90,6 @@ def user_limit(tx: Tx, channel_id: int) -> int:
     return tx.value("SELECT user_limit FROM channels WHERE id = ?", channel_id) or 0
 
 
-def moderation(tx: Tx, guild_id: int, user_id: int) -> tuple[bool, bool]:
-    """Whether a member is deafened and muted by the guild."""
-    row = tx.one("SELECT deaf, mute FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
-    return (bool(row[0]), bool(row[1])) if row else (False, False)
-
-
 class VoiceChannelRow(NamedTuple):
     """What a voice channel has while people are in it."""
 
@@ -99,14 +102,18 @@ class VoiceChannelRow(NamedTuple):
 def find_channel(tx: Tx, channel_id: int) -> VoiceChannelRow | None:
     """A voice channel's ephemeral side, or None when it has none."""
     return tx.find(
-        VoiceChannelRow, "SELECT channel_id, guild_id, status, started_ms FROM voice_channels WHERE channel_id = ?", channel_id
+        VoiceChannelRow,
+        "SELECT channel_id, guild_id, status, started_ms FROM voice_channels WHERE channel_id = ?",
+        channel_id,
     )
 
 
 def list_channels(tx: Tx, guild_id: int) -> list[VoiceChannelRow]:
     """Those of a guild."""
     return tx.fetch(
-        VoiceChannelRow, "SELECT channel_id, guild_id, status, started_ms FROM voice_channels WHERE guild_id = ?", guild_id
+        VoiceChannelRow,
+        "SELECT channel_id, guild_id, status, started_ms FROM voice_channels WHERE guild_id = ?",
+        guild_id,
     )
 
 

@@ -1,6 +1,6 @@
 """A voice state as others see it."""
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
@@ -10,27 +10,21 @@ from hubbub.server.resources.voice_states.store import VoiceStateRow
 
 
 def voice_state(
-    row: VoiceStateRow,
-    moderation: tuple[bool, bool],
-    member: Member | UnsetType = UNSET,
-    *,
-    left: bool = False,
-    with_guild: bool = True,
+    row: VoiceStateRow, member: Member | None, *, left: bool = False, with_guild: bool = True
 ) -> wire.VoiceState:
-    """One voice state; `left` shows it without its channel."""
-    deaf, mute = moderation
+    """One voice state; `left` shows it without its channel. Who is no longer a member has none of the guild's restrictions."""
     return wire.VoiceState(
         guild_id=GuildId(row.guild_id) if with_guild else UNSET,
         channel_id=None if left else ChannelId(row.channel_id),
         user_id=UserId(row.user_id),
         session_id=row.session_id,
-        deaf=deaf,
-        mute=mute,
+        deaf=member is not None and member.deaf,
+        mute=member is not None and member.mute,
         self_deaf=bool(row.self_deaf),
         self_mute=bool(row.self_mute),
         self_video=bool(row.self_video),
         self_stream=bool(row.self_stream),
         suppress=bool(row.suppress),
         request_to_speak_timestamp=None if row.request_to_speak_ms is None else json.timestamp(row.request_to_speak_ms),
-        member=member,
+        member=UNSET if member is None else member,
     )

@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from aiohttp.web import WebSocketResponse
 
 from hubbub.protocol import wire
-from hubbub.protocol.enums import CloseCode, GatewayOpcode
+from hubbub.protocol.enums import GatewayOpcode
 from hubbub.server.transports.gateway.compression import Compression, whole
 from hubbub.server.transports.gateway.limits import Window
 from hubbub.server.transports.gateway.packets import Packet
@@ -27,10 +28,44 @@ ROOM_S: Final = 0.01
 class Closing(Exception):
     """Ends the connection with a close code."""
 
-    def __init__(self, code: CloseCode, reason: str) -> None:
+    def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
         self.code = code
         self.reason = reason
+
+
+class Late:
+    """A transport whose writes arrive late, in their order."""
+
+    def __init__(self, transport: asyncio.WriteTransport, delay_s: float) -> None:
+        self._transport = transport
+        self._delay_s = delay_s
+        self._waiting: deque[bytes] = deque()
+        self._size = 0
+
+    def write(self, data: bytes) -> None:
+        """Write, later."""
+        self._waiting.append(data)
+        self._size += len(data)
+        asyncio.get_running_loop().call_later(self._delay_s, self._write)
+
+    def _write(self) -> None:
+        data = self._waiting.popleft()
+        self._size -= len(data)
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    def get_write_buffer_size(self) -> int:
+        """What has not left yet."""
+        return self._size + self._transport.get_write_buffer_size()
+
+    def is_closing(self) -> bool:
+        """Whether nothing can be written any more."""
+        return self._transport.is_closing()
+
+    def abort(self) -> None:
+        """Cut the connection at once."""
+        self._transport.abort()
 
 
 class Connection:
@@ -65,7 +100,7 @@ class Connection:
         buffer_most: int,
     ) -> None:
         self._socket = socket
-        self._transport = transport
+        self._transport: asyncio.WriteTransport | Late = transport
         self._buffer_most = buffer_most
         self.compression = compression
         self.version = version
@@ -100,13 +135,22 @@ class Connection:
             await asyncio.sleep(ROOM_S)
         return False
 
-    def close(self, code: CloseCode, reason: str) -> None:
+    def cut(self) -> None:
+        """End without a word, as a network does."""
+        self._transport.abort()
+
+    def delay(self, delay_ms: int) -> None:
+        """Send everything so much later from now on."""
+        if not isinstance(self._transport, Late):
+            self._transport = Late(self._transport, delay_ms / 1000)
+
+    def close(self, code: int, reason: str) -> None:
         """Say goodbye and cut the connection when the client does not answer; returns at once."""
         if self.closing is None:
             self.code = code
             self.closing = asyncio.get_running_loop().create_task(self._close(code, reason))
 
-    async def _close(self, code: CloseCode, reason: str) -> None:
+    async def _close(self, code: int, reason: str) -> None:
         try:
             async with asyncio.timeout(CLOSE_S):
                 await self._socket.close(code=code, message=reason.encode())

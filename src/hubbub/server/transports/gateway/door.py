@@ -16,12 +16,14 @@ from hubbub.server.core.call import Actor, Listeners
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.core.faults import Faults, GatewayFault
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.realtime import Source
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database
+from hubbub.server.core.trace import Trace
 from hubbub.server.transports.gateway import identify as identifying
 from hubbub.server.transports.gateway.commands import Commands
 from hubbub.server.transports.gateway.compression import Compression, has_zstd
@@ -71,8 +73,11 @@ class Gateway:
         slices: Sequence[Slice],
         authenticate: Callable[[str], Awaitable[Actor | None]],
         listeners: Listeners | None = None,
+        faults: Faults | None = None,
+        trace: Trace | None = None,
     ) -> None:
         self._config = config
+        self._faults = faults if faults is not None else Faults()
         self._metrics = metrics
         self._authenticate = authenticate
         """Takes a bare token."""
@@ -85,6 +90,7 @@ class Gateway:
             source=source,
             slices=slices,
             listeners=listeners,
+            trace=trace if trace is not None else Trace(),
         )
         self.sessions = Sessions(self._world, bus, metrics, presences)
         self.starts = SessionStarts(config, clock)
@@ -135,7 +141,8 @@ class Gateway:
         socket = web.WebSocketResponse(compress=False, max_msg_size=UNREAD_MOST)
         await socket.prepare(request)
         transport = request.transport
-        if not isinstance(transport, asyncio.WriteTransport):
+        # Not by its class: uvloop's transports are none of asyncio's.
+        if transport is None:
             return socket
         connection = self._connection(request, socket, transport)
         self._connections.add(connection)
@@ -251,6 +258,8 @@ class Gateway:
         except Closing as closing:
             self._metrics.gateway_identifies(str(int(closing.code))).inc()
             raise
+        if self._faults.gateway and self._fails(connection, actor, None):
+            return
         now = asyncio.get_running_loop().time()
         if actor.is_bot and not self.starts.take(int(actor.user_id), asked.shard[0], now):
             # The connection stays usable (gateway.md 4.1).
@@ -271,8 +280,41 @@ class Gateway:
             self._metrics.gateway_resumes("unknown").inc()
             connection.say(GatewayOpcode.INVALID_SESSION, False)
             return
+        if self._faults.gateway and self._fails(connection, actor, session.id):
+            return
         resumed = await self.sessions.resume(connection, session, resume.seq or 0)
         self._metrics.gateway_resumes("ok" if resumed else "overrun").inc()
+
+    # What goes wrong on demand
+
+    def inflict(self, fault: GatewayFault) -> int:
+        """Let it go wrong for the sessions that are meant; answers how many those are."""
+        hit = [session for session in self.sessions if fault.matches(session.user_id, session.id)]
+        for session in hit:
+            connection = session.connection
+            if fault.effect == "invalid_session" and not fault.resumable:
+                self.sessions.invalidate(session)
+            elif connection is not None:
+                self._harm(connection, fault)
+        return len(hit)
+
+    def _fails(self, connection: Connection, actor: Actor, session_id: str | None) -> bool:
+        """Whether an Identify or Resume goes wrong now."""
+        fault = self._faults.take_gateway(int(actor.user_id), session_id)
+        if fault is None:
+            return False
+        self._harm(connection, fault)
+        return fault.effect != "delay"
+
+    def _harm(self, connection: Connection, fault: GatewayFault) -> None:
+        if fault.effect == "close":
+            connection.close(fault.code, "Asked for by the control API")
+        elif fault.effect == "drop":
+            connection.cut()
+        elif fault.effect == "delay":
+            connection.delay(fault.delay_ms)
+        else:
+            connection.say(GatewayOpcode.INVALID_SESSION, fault.resumable)
 
     # Time
 

@@ -17,6 +17,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.dispatches import Dispatch
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.realtime import GuildState, MemberState
+from hubbub.server.transports.gateway import tracing
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.seats import Seat, SeatedMember
 from hubbub.server.transports.gateway.session import Session
@@ -280,6 +281,19 @@ class Hub:
     # Who hears what
 
     def _deliver(self, dispatch: Dispatch, only: Seat | None) -> None:
+        if self._world.trace.on:
+            sessions = list(self.seats) if only is None else [only.session]
+            tracing.watch(
+                self._world,
+                dispatch,
+                sessions,
+                lambda: self._fan_out(dispatch, only),
+                lambda session: tracing.why_not_in_guild(self.seats[session], dispatch),
+            )
+        else:
+            self._fan_out(dispatch, only)
+
+    def _fan_out(self, dispatch: Dispatch, only: Seat | None) -> None:
         if only is None:
             for seat in self._arriving:
                 if seat.backlog is not None:

@@ -10,8 +10,10 @@ from hubbub.protocol.resources.guilds import GUILD_CREATE, GUILD_DELETE
 from hubbub.server.core.auth import ACTOR_CHANGED, ActorChanged
 from hubbub.server.core.bus import Subscription
 from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.transports.gateway import tracing
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.session import Session
+from hubbub.server.transports.gateway.world import World
 
 
 class _GuildId(msgspec.Struct):
@@ -34,10 +36,11 @@ class Floor(Protocol):
 class Line:
     """The sessions of one user on this node."""
 
-    __slots__ = ("_floor", "_packet", "sessions", "subscription")
+    __slots__ = ("_floor", "_packet", "_world", "sessions", "subscription")
 
-    def __init__(self, floor: Floor, packet: Callable[[str, bytes], Packet]) -> None:
+    def __init__(self, floor: Floor, packet: Callable[[str, bytes], Packet], world: World) -> None:
         self._floor = floor
+        self._world = world
         self._packet = packet
         self.sessions: list[Session] = []
         self.subscription: Subscription | None = None
@@ -50,12 +53,24 @@ class Line:
                 if session.actor.token_id in revoked:
                     self._floor.revoke(session)
         elif not dispatch.event.startswith("_"):
-            made: dict[bool, Packet] = {}
-            for session in list(self.sessions):
-                if session.early is not None:
-                    session.early.append(dispatch)
-                else:
-                    self.tell(session, dispatch, made)
+            if self._world.trace.on:
+                tracing.watch(
+                    self._world,
+                    dispatch,
+                    list(self.sessions),
+                    lambda: self._tell_all(dispatch),
+                    lambda session: tracing.why_not_to_user(session, dispatch),
+                )
+            else:
+                self._tell_all(dispatch)
+
+    def _tell_all(self, dispatch: Dispatch) -> None:
+        made: dict[bool, Packet] = {}
+        for session in list(self.sessions):
+            if session.early is not None:
+                session.early.append(dispatch)
+            else:
+                self.tell(session, dispatch, made)
 
     def tell(self, session: Session, dispatch: Dispatch, made: dict[bool, Packet]) -> None:
         """One session's share; `made` keeps packets for the others."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from itertools import islice
 from typing import Any, Final
 
@@ -81,6 +81,9 @@ class Sessions:
         """A session that is connected or can be resumed."""
         return self._sessions.get(session_id)
 
+    def __iter__(self) -> Iterator[Session]:
+        return iter(list(self._sessions.values()))
+
     def packet(self, event: str, body: bytes) -> Packet:
         """An event, ready for any number of sessions."""
         return Packet(event, body, self._deflater, self._loop.time())
@@ -151,7 +154,7 @@ class Sessions:
     def _join_line(self, session: Session) -> Line:
         line = self._lines.get(session.user_id)
         if line is None:
-            line = self._lines[session.user_id] = Line(self, self.packet)
+            line = self._lines[session.user_id] = Line(self, self.packet, self._world)
             line.subscription = self._bus.subscribe(f"user.{session.user_id}", line.hear)
         line.sessions.append(session)
         return line
@@ -189,7 +192,7 @@ class Sessions:
     def _flooded(self, hub: Hub) -> None:
         log.error("a guild's events waited too long; its sessions start anew", extra={"guild_id": hub.guild_id})
         for session in list(hub.seats):
-            self._invalidate(session)
+            self.invalidate(session)
 
     def _deliver_here(self, dispatch: Dispatch) -> None:
         entry = self._hubs.get(dispatch.audience.guild_id or 0)
@@ -198,8 +201,12 @@ class Sessions:
 
     def _lost_events(self) -> None:
         """The bus may have lost events, and a session that missed some must not go on as if it had not."""
-        for session in list(self._sessions.values()):
-            self._invalidate(session)
+        self.invalidate_all()
+
+    def invalidate_all(self) -> None:
+        """Let every client identify again."""
+        for session in self:
+            self.invalidate(session)
 
     # Go on
 
@@ -224,7 +231,7 @@ class Sessions:
             if not await connection.room() or session.resuming is not connection:
                 return True
         if packets is None:
-            self._invalidate(session)
+            self.invalidate(session)
             return False
         session.resuming, session.connection = None, connection
         session.send(self.packet(RESUMED.name, wire.encode(Resumed())))
@@ -259,7 +266,7 @@ class Sessions:
         if connection is not None:
             connection.close(CloseCode.AUTHENTICATION_FAILED, "Authentication failed")
 
-    def _invalidate(self, session: Session) -> None:
+    def invalidate(self, session: Session) -> None:
         """The session cannot go on; its client identifies again, on the same connection if it likes."""
         connection = session.connection or session.resuming
         self._end(session)

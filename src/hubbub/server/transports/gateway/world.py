@@ -20,6 +20,7 @@ from hubbub.server.core.realtime import GuildState, GuildView, MemberState, Sour
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database, Snapshot, Tx
+from hubbub.server.core.trace import Trace
 from hubbub.server.transports.gateway.session import Session
 from hubbub.server.transports.gateway.standing import Standing, Standings
 
@@ -80,8 +81,10 @@ class World:
         source: Source,
         slices: Sequence[Slice],
         listeners: Listeners | None,
+        trace: Trace,
     ) -> None:
         self.clock = clock
+        self.trace = trace
         self.config = config
         self.source = source
         self.slices = slices

@@ -26,6 +26,7 @@ from hubbub.server.core.call import Actor, Call, Listeners, Upload
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.dispatch import Endpoint, Table, run, run_waiting
+from hubbub.server.core.faults import Faults
 from hubbub.server.core.files import Files
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences
@@ -33,7 +34,7 @@ from hubbub.server.core.rate_limits import RateLimits, Verdict
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 from hubbub.server.core.work import Work
-from hubbub.server.transports.http import answers, forms, limits, multipart, openapi
+from hubbub.server.transports.http import answers, failing, forms, limits, multipart, openapi
 from hubbub.server.transports.http.answers import Encoded
 from hubbub.server.transports.http.serving import Runner, Subtree
 
@@ -79,6 +80,7 @@ class HttpDoor:
         metrics: Metrics,
         executor: Executor,
         listeners: Listeners | None = None,
+        faults: Faults | None = None,
         routes: Iterable[web.AbstractRouteDef] = (),
     ) -> None:
         self._table = table
@@ -93,6 +95,7 @@ class HttpDoor:
         self._metrics = metrics
         self._executor = executor
         self._listeners = listeners
+        self._faults = faults if faults is not None else Faults()
         self._routes = list(routes)
         http = config.http
         self._upload_limits = multipart.Limits(
@@ -145,6 +148,8 @@ class HttpDoor:
             log.warning("the store is unavailable: %s", error, extra={"request_id": request_id})
             encoded = answers.encode_error(errors.UNAVAILABLE(), headers)
             headers["Retry-After"] = "1"
+        except failing.Dropped:
+            encoded = answers.encode_error(errors.UNAVAILABLE(), headers)
         except (http_exceptions.HttpProcessingError, web.RequestPayloadError):
             # The body broke off, or is not encoded as it says.
             encoded = answers.encode_error(errors.BAD_REQUEST(), headers)
@@ -190,6 +195,13 @@ class HttpDoor:
         actor = await self._admit(exchange, endpoint)
         exchange.actor = actor
         self._count(exchange, endpoint, actor, values)
+        fault = None
+        if self._faults.http:
+            fault = self._faults.take_http(
+                exchange.method, endpoint.operation.path, None if actor is None else actor.user_id
+            )
+            if fault is not None and fault.moment == "before":
+                await failing.happen(fault, request)
         query = None
         if endpoint.operation.query is not NoneType:
             query = forms.read_fields(_query(request.rel_url.raw_query_string), endpoint.operation.query)
@@ -200,7 +212,10 @@ class HttpDoor:
             arguments = endpoint.arguments(path, body, query)
             uploads = [self._upload(file, endpoint) for file in raw]
             make_call = self._caller(exchange, actor, version, uploads)
-            return await self._run_keeping(endpoint, arguments, make_call, uploads, actor)
+            encoded = await self._run_keeping(endpoint, arguments, make_call, uploads, actor)
+            if fault is not None and fault.moment == "after":
+                await failing.happen(fault, request)
+            return encoded
         finally:
             if reserved:
                 self._budget.give_back(reserved)

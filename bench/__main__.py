@@ -1,0 +1,316 @@
+"""`make bench`: run what is named (all by default), print ratios, and keep a record in bench/results/.
+
+    python -m bench [post] [get] [growth] [fanout] [flat] [memory] [start] [soak] [--quick]
+"""
+
+import asyncio
+import json
+import platform
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from bench.load import (
+    GatewayConnection,
+    HttpConnection,
+    PlainConnection,
+    Subject,
+    drive,
+    quiet,
+    request,
+)
+
+RESULTS = Path(__file__).parent / "results"
+CONNECTIONS = 32
+GUILDS_AND_MESSAGES = 1 << 0 | 1 << 9 | 1 << 15
+
+quick = "--quick" in sys.argv
+record: list[dict[str, Any]] = []
+
+
+def note(name: str, value: float, limit: float | None, unit: str, detail: str = "") -> None:
+    """Print one figure, and keep it."""
+    kept = limit is None or value <= limit
+    record.append({"name": name, "value": round(value, 3), "limit": limit, "unit": unit, "kept": kept, "detail": detail})
+    bound = "" if limit is None else f" (at most {limit:g})"
+    print(f"{'ok  ' if kept else 'OVER'} {name}: {value:.2f} {unit}{bound}{'  ' + detail if detail else ''}", flush=True)
+
+
+def path_of(subject: Subject) -> str:
+    """Where messages are posted."""
+    return f"/api/v10/channels/{subject.about.get('channel', '1')}/messages"
+
+
+async def cost(subject: Subject, make: Callable[[int], bytes], count: int) -> float:
+    """Microseconds of the subject's processor time for one request."""
+    await drive(subject.about["url"], [make(number) for number in range(min(count, 500))], CONNECTIONS)
+    before = subject.cpu()
+    await drive(subject.about["url"], [make(number) for number in range(count)], CONNECTIONS)
+    return (subject.cpu() - before) / count * 1e6
+
+
+def posting(subject: Subject) -> Callable[[int], bytes]:
+    """POST message requests."""
+    token = subject.about.get("user_token", "none")
+    return lambda number: request("POST", path_of(subject), token, {"content": f"message number {number} says hello"})
+
+
+async def requests_bench(which: set[str]) -> None:
+    """POST and GET against an empty handler, and POST on a full channel."""
+    count = 2_000 if quick else 8_000
+    with tempfile.TemporaryDirectory() as folder, Subject("http") as reference, Subject("hubbub", folder) as subject:
+        # In turns, so that a slow moment of the machine hits both.
+        empty, post = [], []
+        for _ in range(3):
+            empty.append(await cost(reference, posting(reference), count))
+            post.append(await cost(subject, posting(subject), count))
+        floor = statistics.median(empty)
+        detail = f"{statistics.median(post):.0f} us against {floor:.0f} us"
+        note("durable POST message / empty handler, CPU", statistics.median(post) / floor, 4.0, "x", detail)
+        if "get" in which:
+            reading = request("GET", path_of(subject) + "?limit=50", subject.about["user_token"])
+            get = await cost(subject, lambda _: reading, count // 4)
+            note("GET 50 messages / empty handler, CPU", get / floor, 8.0, "x", f"{get:.0f} us")
+
+
+async def growth_bench() -> None:
+    """POST into a channel with a thousand and with a million messages."""
+    count = 2_000 if quick else 6_000
+    stored = 100_000 if quick else 1_000_000
+    costs = {}
+    with tempfile.TemporaryDirectory() as folder:
+        with Subject("hubbub", folder) as subject:
+            await drive(subject.about["url"], [posting(subject)(number) for number in range(1000)], CONNECTIONS)
+            costs["few"] = min([await cost(subject, posting(subject), count) for _ in range(3)])
+            about = subject.about
+        fill(Path(folder) / "hubbub.sqlite3", int(about["channel"]), int(about["user_id"]), stored)
+        # The world is there already; only the address is new.
+        with Subject("hubbub-again", folder) as subject:
+            subject.about = about | subject.about
+            costs["many"] = min([await cost(subject, posting(subject), count) for _ in range(3)])
+    detail = f"{costs['few']:.0f} us, then {costs['many']:.0f} us with {stored:,} stored"
+    note("POST message with many stored / few, CPU", costs["many"] / costs["few"], 1.25, "x", detail)
+
+
+def fill(database: Path, channel: int, author: int, count: int) -> None:
+    """Put old messages into a stopped platform's store."""
+    with sqlite3.connect(database) as connection:
+        first = channel
+        connection.executemany(
+            "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, 0, 0, ?)",
+            ((channel, first + 1 + number, author, f"old message number {number}") for number in range(count)),
+        )
+
+
+async def connect(subject: Subject, count: int, query: str = "") -> list[GatewayConnection]:
+    """Identified sessions."""
+    host, _, port = subject.about["url"].removeprefix("http://").partition(":")
+    loop = asyncio.get_running_loop()
+    opened = []
+    for number in range(count):
+        _, protocol = await loop.create_connection(
+            lambda: GatewayConnection(subject.about["bot_token"], query, GUILDS_AND_MESSAGES), host, int(port)
+        )
+        opened.append(protocol)
+        if number % 50 == 49:
+            await asyncio.sleep(0.02)
+    # READY and GUILD_CREATE.
+    await quiet(opened, least=count * (300 if query else 1500))
+    return opened
+
+
+async def deliver(subject: Subject, sessions: list[GatewayConnection], messages: int) -> tuple[float, float]:
+    """Microseconds of processor time for one delivery, and bytes of one."""
+    host, _, port = subject.about["url"].removeprefix("http://").partition(":")
+    loop = asyncio.get_running_loop()
+
+    async def post(count: int) -> None:
+        make = posting(subject)
+        for number in range(count):
+            _, protocol = await loop.create_connection(lambda number=number: HttpConnection([make(number)]), host, int(port))
+            await protocol.done
+            await asyncio.sleep(0.02)
+
+    await post(5)
+    start = await quiet(sessions)
+    before = subject.cpu()
+    await post(messages)
+    size = (await quiet(sessions, least=start + 1) - start) / messages / len(sessions)
+    return (subject.cpu() - before) / messages / len(sessions) * 1e6, size
+
+
+async def bare(sessions: int, messages: int) -> float:
+    """The same by a loop of transport.write."""
+    with Subject("sockets") as subject:
+        host, port = subject.about["host"], subject.about["port"]
+        loop = asyncio.get_running_loop()
+        opened = []
+        for number in range(sessions):
+            _, protocol = await loop.create_connection(PlainConnection, host, port)
+            opened.append(protocol)
+            if number % 50 == 49:
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(0.5)
+
+        async def go(count: int) -> None:
+            start = sum(each.received for each in opened)
+            reader, writer = await asyncio.open_connection(host, port)
+            writer.write(f"go {count}\n".encode())
+            await quiet(opened, least=start + count * sessions * 900)
+            writer.close()
+
+        await go(5)
+        before = subject.cpu()
+        await go(messages)
+        spent = subject.cpu() - before
+        for each in opened:
+            each.transport.close()
+        return spent / messages / sessions * 1e6
+
+
+async def fanout_bench() -> None:
+    """One message to a thousand sessions."""
+    sessions, messages = (300, 40) if quick else (1000, 100)
+    floor = await bare(sessions, messages)
+    with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
+        plain = await connect(subject, sessions)
+        each, size = await deliver(subject, plain, messages)
+        for connection in plain:
+            connection.transport.close()
+        note("delivery / bare transport.write, CPU", each / floor, 2.0, "x", f"{each:.2f} us ({size:.0f} B) against {floor:.2f} us")
+    with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
+        packed = await connect(subject, sessions, "&compress=zlib-stream")
+        small, size = await deliver(subject, packed, messages)
+        note("zlib-stream delivery / plain delivery, CPU", small / each, 1.3, "x", f"{small:.2f} us ({size:.0f} B)")
+
+
+async def flat_bench() -> None:
+    """The cost of one delivery with few and with many sessions."""
+    costs = {}
+    for sessions, messages in ((100, 200), (1000 if quick else 5000, 20)):
+        with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
+            opened = await connect(subject, sessions)
+            each, _ = await deliver(subject, opened, messages)
+            # The requests themselves are no delivery: their share is taken off, since it differs with the number of sessions.
+            await asyncio.gather(*(close(connection) for connection in opened))
+            costs[sessions] = each - await cost(subject, posting(subject), 500) / sessions
+    few, many = costs.values()
+    note("delivery with many sessions / few, CPU", many / few, 1.25, "x", f"{few:.2f} us, then {many:.2f} us")
+
+
+async def close(connection: GatewayConnection) -> None:
+    """Leave for good, so that the session ends."""
+    connection.transport.write(b"\x88\x82\0\0\0\0\x03\xe8")
+    await asyncio.sleep(0.1)
+    connection.transport.close()
+
+
+async def memory_bench() -> None:
+    """What an idle identified session holds."""
+    sessions = 500 if quick else 2000
+    with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
+        warm = await connect(subject, 50)
+        before = subject.memory()
+        opened = await connect(subject, sessions)
+        each = (subject.memory() - before) / sessions / 1000
+        for connection in [*warm, *opened]:
+            connection.transport.close()
+    note("memory of an idle identified session", each, 40.0, "KB")
+
+
+async def start_bench() -> None:
+    """From process start to ready, against importing what we stand on."""
+
+    def imports() -> float:
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-c", "import aiohttp, msgspec"], check=True)
+        return time.perf_counter() - started
+
+    def dev() -> float:
+        with tempfile.TemporaryDirectory() as folder:
+            ready = Path(folder) / "ready.json"
+            started = time.perf_counter()
+            process = subprocess.Popen(
+                [sys.executable, "-m", "hubbub.server.cli", "dev", "--port", "0", "--ready-file", str(ready)],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            try:
+                while not ready.exists():
+                    if process.poll() is not None or time.perf_counter() - started > 30:
+                        raise RuntimeError("hubbub dev did not become ready")
+                    time.sleep(0.002)
+                return time.perf_counter() - started
+            finally:
+                process.terminate()
+                process.wait(20)
+
+    imports()
+    dev()
+    floor = statistics.median(imports() for _ in range(5))
+    took = statistics.median(dev() for _ in range(5))
+    note("hubbub dev to ready / import aiohttp, msgspec", took / floor, 4.0, "x", f"{took * 1000:.0f} ms against {floor * 1000:.0f} ms")
+
+
+async def soak_bench() -> None:
+    """Minutes of messages and of sessions that come and go: memory settles and stays."""
+    seconds = 30 if quick else 300
+    with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
+        make = posting(subject)
+        stay = await connect(subject, 50)
+
+        async def turn() -> None:
+            await drive(subject.about["url"], [make(number) for number in range(500)], CONNECTIONS)
+            for connection in await connect(subject, 20):
+                await close(connection)
+
+        began = time.monotonic()
+        samples = []
+        while (passed := time.monotonic() - began) < seconds:
+            await turn()
+            samples.append((passed, subject.memory()))
+        for connection in stay:
+            connection.transport.close()
+    # The first third warms caches and fills the replay buffers of those who stay.
+    settled = [memory for passed, memory in samples if passed >= seconds / 3]
+    half = len(settled) // 2
+    growth = statistics.mean(settled[half:]) / statistics.mean(settled[:half])
+    note("memory late in a soak / earlier", growth, 1.05, "x", f"{settled[-1] / 1e6:.0f} MB after {seconds} s, {len(samples)} rounds")
+
+
+async def main() -> int:
+    """Run, print, record; 1 when a bound was passed."""
+    wanted = {word for word in sys.argv[1:] if not word.startswith("-")}
+    everything = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak"}
+    if unknown := wanted - everything:
+        print(f"no such benchmark: {', '.join(sorted(unknown))}; there are {', '.join(sorted(everything))}")
+        return 2
+    wanted = wanted or everything
+    parts: list[tuple[set[str], Callable[[], Awaitable[None]]]] = [
+        ({"post", "get"}, lambda: requests_bench(wanted)),
+        ({"growth"}, growth_bench),
+        ({"fanout"}, fanout_bench),
+        ({"flat"}, flat_bench),
+        ({"memory"}, memory_bench),
+        ({"start"}, start_bench),
+        ({"soak"}, soak_bench),
+    ]
+    for names, part in parts:
+        if names & wanted:
+            await part()
+    RESULTS.mkdir(exist_ok=True)
+    document = {"python": platform.python_version(), "machine": platform.machine(), "quick": quick, "figures": record}
+    (RESULTS / "latest.json").write_text(json.dumps(document, indent=2) + "\n")
+    return 0 if all(figure["kept"] for figure in record) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(uvloop.run(main()))

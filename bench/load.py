@@ -1,0 +1,186 @@
+"""The other side: processes under test and their cost, plain HTTP connections and plain gateway connections."""
+
+import asyncio
+import base64
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import psutil
+
+
+class Subject:
+    """A process under test: started, asked what it cost, stopped."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "bench.server", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"bench.server {arguments} did not start")
+        self.about: dict[str, Any] = json.loads(line)
+        self._measured = psutil.Process(self.process.pid)
+
+    def cpu(self) -> float:
+        """Seconds of processor time so far."""
+        times = self._measured.cpu_times()
+        return float(times.user + times.system)
+
+    def memory(self) -> int:
+        """Bytes in memory after a garbage collection."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write("gc\n")
+        self.process.stdin.flush()
+        self.process.stdout.readline()
+        return int(self._measured.memory_info().rss)
+
+    def stop(self) -> None:
+        """End it by closing its input."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def __enter__(self) -> "Subject":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+class HttpConnection(asyncio.Protocol):
+    """Sends one prepared request after another over one connection, as cheaply as Python can."""
+
+    def __init__(self, requests: list[bytes]) -> None:
+        self.requests = requests
+        self.done = asyncio.get_running_loop().create_future()
+        self.failed = 0
+        self._buffer = b""
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+        self._next()
+
+    def _next(self) -> None:
+        if not self.requests:
+            self.transport.close()
+            if not self.done.done():
+                self.done.set_result(None)
+            return
+        self.transport.write(self.requests.pop())
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        head, separator, rest = self._buffer.partition(b"\r\n\r\n")
+        if not separator:
+            return
+        lower = head.lower()
+        start = lower.find(b"content-length: ")
+        length = int(lower[start + 16 :].split(b"\r\n", 1)[0]) if start >= 0 else 0
+        if len(rest) < length:
+            return
+        if not head.startswith(b"HTTP/1.1 2"):
+            self.failed += 1
+            if self.failed == 1:
+                print("refused:", head.split(b"\r\n")[0], rest[:200], file=sys.stderr)
+        self._buffer = rest[length:]
+        self._next()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if not self.done.done():
+            self.done.set_exception(error or ConnectionError("closed"))
+
+
+def request(method: str, path: str, token: str = "", body: dict[str, Any] | None = None) -> bytes:
+    """A prepared request."""
+    payload = b"" if body is None else json.dumps(body).encode()
+    head = f"{method} {path} HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\n"
+    if token:
+        head += f"Authorization: {token}\r\n"
+    if body is not None:
+        head += f"Content-Type: application/json\r\nContent-Length: {len(payload)}\r\n"
+    return head.encode() + b"\r\n" + payload
+
+
+async def drive(url: str, requests: list[bytes], connections: int) -> None:
+    """Send all requests over so many connections."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    loop = asyncio.get_running_loop()
+    shares = [requests[number::connections] for number in range(connections)]
+    opened = []
+    for share in shares:
+        _, protocol = await loop.create_connection(lambda share=share: HttpConnection(share), host, int(port))
+        opened.append(protocol)
+    for protocol in opened:
+        await protocol.done
+        if protocol.failed:
+            raise RuntimeError(f"{protocol.failed} requests were refused")
+
+
+def masked(payload: bytes) -> bytes:
+    """A text frame as a client sends it; a mask of zeros leaves the payload as it is."""
+    size = len(payload)
+    head = bytes([0x81, 0x80 | size]) if size < 126 else b"\x81\xfe" + size.to_bytes(2, "big")
+    return head + b"\0\0\0\0" + payload
+
+
+class GatewayConnection(asyncio.Protocol):
+    """Identifies, then only counts bytes: the cost of reading must not drown the cost of writing."""
+
+    def __init__(self, token: str, query: str, intents: int) -> None:
+        self.token, self.query, self.intents = token, query, intents
+        self.received = 0
+        self.upgraded = False
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+        key = base64.b64encode(os.urandom(16)).decode()
+        transport.write(
+            f"GET /gateway?v=10&encoding=json{self.query} HTTP/1.1\r\nHost: bench\r\nUpgrade: websocket\r\n"
+            f"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n".encode()
+        )
+
+    def data_received(self, data: bytes) -> None:
+        self.received += len(data)
+        if not self.upgraded:
+            self.upgraded = True
+            identify = {
+                "op": 2,
+                "d": {"token": self.token, "intents": self.intents, "properties": {"os": "bench"}},
+            }
+            self.transport.write(masked(json.dumps(identify).encode()))
+
+
+class PlainConnection(asyncio.Protocol):
+    """Joins the reference and counts bytes."""
+
+    def __init__(self) -> None:
+        self.received = 0
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+        transport.write(b"join\n")
+
+    def data_received(self, data: bytes) -> None:
+        self.received += len(data)
+
+
+async def quiet(connections: list[Any], *, least: int = 0, patience_s: float = 60.0) -> int:
+    """Wait until nothing more arrives; the bytes received in all."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + patience_s
+    before = -1
+    while loop.time() < deadline:
+        total = sum(connection.received for connection in connections)
+        if total == before and total >= least:
+            return total
+        before = total
+        await asyncio.sleep(0.25)
+    raise TimeoutError(f"still arriving, or only {before} of {least} bytes came")

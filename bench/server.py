@@ -1,0 +1,147 @@
+"""What is measured, each in a process of its own: the platform, or a reference that does the least possible.
+
+    python -m bench.server hubbub DATA    the platform on a durable embedded store, with a small world
+    python -m bench.server hubbub-again DATA    the same folder, opened again
+    python -m bench.server http           an aiohttp handler that reads and answers JSON
+    python -m bench.server sockets        a loop of transport.write of one prebuilt frame to every connection
+
+The first line on standard output says in JSON where it listens and whom it knows; then it serves until its input closes.
+"""
+
+import asyncio
+import gc
+import json
+import sys
+from functools import partial
+from typing import Any
+
+import msgspec
+import uvloop
+from aiohttp import web
+
+FRAME_BYTES = 900
+"""About the size of a MESSAGE_CREATE frame."""
+
+
+def say(document: dict[str, Any]) -> None:
+    """Tell the parent where we are."""
+    print(json.dumps(document), flush=True)
+
+
+async def until_told() -> None:
+    """Serve until standard input closes; the line `gc` collects garbage and answers."""
+    loop = asyncio.get_running_loop()
+    while line := await loop.run_in_executor(None, sys.stdin.readline):
+        if line.strip() == "gc":
+            gc.collect()
+            say({"gc": True})
+
+
+async def hubbub(data: str, *, again: bool = False) -> None:
+    """The platform with one person, one bot and one guild; `again` opens one that has them."""
+    from hubbub.protocol.flags import ApplicationFlags
+    from hubbub.protocol.ids import UserId
+    from hubbub.server.app import App
+    from hubbub.server.core import auth
+    from hubbub.server.core.call import Actor, Call
+    from hubbub.server.core.config import Config, GatewayConfig
+    from hubbub.server.resources import accounts, applications, guilds, members
+
+    config = Config(
+        data=data,
+        port=0,
+        rate_limits="off",
+        gateway=GatewayConfig(session_starts=10_000_000, max_concurrency=10_000_000, drain_ms=0),
+    )
+    app = App(config)
+    await app.start()
+    if again:
+        say({"url": app.config.public_url})
+        await until_told()
+        await app.stop()
+        return
+
+    def build(call: Call) -> dict[str, Any]:
+        row = accounts.create(call, "alice")
+        token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now, ids=call.ids)
+        flags = ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
+        made = applications.create(call, "bencher", row.id, flags=flags)
+        guild = guilds.create(call, owner_id=row.id, name="Bench")
+        members.add(call, guild.id, UserId(made.row.id))
+        rows = call.tx.all("SELECT id FROM channels WHERE guild_id = ? AND type = 0", guild.id)
+        return {
+            "user_token": token,
+            "user_id": str(int(row.id)),
+            "bot_token": made.bot_token,
+            "guild": str(int(guild.id)),
+            "channel": str(rows[0][0]),
+        }
+
+    actor = Actor(user_id=UserId(1), kind="user")
+    document = await app.database.write(lambda tx: build(app.make_call(tx, actor)))
+    say({"url": app.config.public_url, **document})
+    await until_told()
+    await app.stop()
+
+
+async def http() -> None:
+    """The least an aiohttp server does for a JSON POST and GET with a path parameter."""
+
+    async def handler(request: web.Request) -> web.Response:
+        body = await request.read()
+        if body:
+            msgspec.json.decode(body)
+        answer = msgspec.json.encode({"id": request.match_info["channel_id"], "content": "x"})
+        return web.Response(body=answer, content_type="application/json")
+
+    application = web.Application()
+    application.router.add_route("*", "/api/v10/channels/{channel_id}/messages", handler)
+    runner = web.AppRunner(application, access_log=None)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    host, port = runner.addresses[0][:2]
+    say({"url": f"http://{host}:{port}"})
+    await until_told()
+    await runner.cleanup()
+
+
+async def sockets() -> None:
+    """Write one prebuilt frame to every connection whenever somebody connects and sends `go N`."""
+    connections: set[asyncio.Transport] = set()
+    frame = b"\x81\x7e" + FRAME_BYTES.to_bytes(2, "big") + b"x" * FRAME_BYTES
+
+    class Connection(asyncio.Protocol):
+        def connection_made(self, transport: Any) -> None:
+            self.transport = transport
+
+        def data_received(self, data: bytes) -> None:
+            word, _, number = data.decode().strip().partition(" ")
+            if word == "join":
+                connections.add(self.transport)
+                return
+            loop = asyncio.get_running_loop()
+            self.left = int(number)
+            loop.call_soon(self.once)
+
+        def once(self) -> None:
+            for transport in connections:
+                transport.write(frame)
+            self.left -= 1
+            if self.left:
+                # A pause as between two messages, so that buffers drain as they do in life.
+                asyncio.get_running_loop().call_later(0.02, self.once)
+
+        def connection_lost(self, _: Exception | None) -> None:
+            connections.discard(self.transport)
+
+    server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", 0, backlog=8192)
+    host, port = server.sockets[0].getsockname()[:2]
+    say({"host": host, "port": port})
+    await until_told()
+    server.close()
+
+
+if __name__ == "__main__":
+    kinds: dict[str, Any] = {"hubbub": hubbub, "hubbub-again": partial(hubbub, again=True), "http": http, "sockets": sockets}
+    uvloop.run(kinds[sys.argv[1]](*sys.argv[2:]))

@@ -1,0 +1,30 @@
+"""A bot that answers !ping: plain discord.py, pointed at Hubbub. Its argument is the ready file of `hubbub dev`."""
+
+import json
+import sys
+from pathlib import Path
+
+import discord
+from discord.gateway import DiscordWebSocket
+from discord.http import Route
+from yarl import URL
+
+world = json.loads(Path(sys.argv[1]).read_text())
+Route.BASE = world["api"]
+DiscordWebSocket.DEFAULT_GATEWAY = URL(world["gateway"])
+
+client = discord.Client(intents=discord.Intents.all())
+
+
+@client.event
+async def on_ready() -> None:
+    print(f"{client.user} is in {', '.join(guild.name for guild in client.guilds)}", flush=True)
+
+
+@client.event
+async def on_message(message: discord.Message) -> None:
+    if message.content == "!ping":
+        await message.reply("pong")
+
+
+client.run(world["applications"]["demo-bot"]["bot"]["token"])

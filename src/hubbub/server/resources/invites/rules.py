@@ -1,0 +1,150 @@
+"""Who sees an invite, who may make, end and use it, and what it may promise."""
+
+from typing import Final
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ChannelType, GuildFeature, InviteTargetType
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import RoleId, parse_wide
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import invites as wire
+from hubbub.protocol.resources.guilds import IncidentsData
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess, ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.resources import applications, guilds, voice_states
+from hubbub.server.resources.invites import store
+from hubbub.server.resources.invites.store import InviteRow
+
+_NO_INVITES: Final = access.THREADS | {ChannelType.GUILD_CATEGORY}
+_TARGETS: Final = (InviteTargetType.STREAM, InviteTargetType.EMBEDDED_APPLICATION)
+
+
+def require_kind(channel: ChannelRef) -> None:
+    """Raise unless people can be invited to a channel of this kind: nobody comes to a category or straight to a thread."""
+    if channel.type == ChannelType.DM:
+        raise errors.CANNOT_EXECUTE_ON_DM()
+    if channel.type in _NO_INVITES:
+        raise errors.WRONG_CHANNEL_TYPE()
+
+
+def role_ids(body: wire.CreateChannelInvite) -> list[RoleId]:
+    """The roles a body names, as a list or parted by commas, each once."""
+    given = body.role_ids or []
+    if isinstance(given, str):
+        try:
+            given = [parse_wide(RoleId, part.strip()) for part in given.split(",") if part.strip()]
+        except ValueError as error:
+            raise errors.invalid("role_ids", "NUMBER_TYPE_COERCE", str(error)) from None
+        if len(given) > wire.INVITE_ROLES_MAX:
+            raise errors.invalid("role_ids", *errors.bad_length(0, wire.INVITE_ROLES_MAX))
+    return sorted(set(given))
+
+
+def require_target(call: Call, channel: ChannelRef, body: wire.CreateChannelInvite) -> None:
+    """Raise unless what the invite leads to is there: somebody who streams in the channel, or an app that runs in one."""
+    kind = body.target_type or None
+    form = errors.FormErrors()
+    if kind is None:
+        if body.target_user_id or body.target_application_id:
+            form.add("target_type", *errors.required())
+    elif kind not in _TARGETS:
+        form.add("target_type", *errors.choices([int(each) for each in _TARGETS]))
+    elif kind == InviteTargetType.STREAM:
+        state = voice_states.find(call.tx, channel.guild_id or 0, body.target_user_id or 0)
+        if not body.target_user_id:
+            form.add("target_user_id", *errors.required())
+        elif state is None or state.channel_id != channel.id or not state.self_stream:
+            form.add("target_user_id", "GUILD_INVITE_INVALID_TARGET_USER_ID", "Invalid target user.")
+    elif not body.target_application_id:
+        form.add("target_application_id", *errors.required())
+    else:
+        application = applications.find(call.tx, body.target_application_id)
+        if application is None or not application.flags & ApplicationFlags.EMBEDDED or not channel.is_voice:
+            form.add("target_application_id", "GUILD_INVITE_INVALID_APPLICATION", "Invalid target application.")
+    form.raise_if_any()
+
+
+def require_group_age(body: wire.CreateChannelInvite) -> None:
+    """A group's invite always ends."""
+    if body.max_age is not UNSET and body.max_age is not None and body.max_age < 1:
+        raise errors.invalid("max_age", *errors.number_min(1))
+
+
+def standing(call: Call, row: InviteRow) -> ChannelAccess | None:
+    """The caller's standing in the invite's channel; None for nobody, and for who is not in the guild."""
+    actor = call.find_actor
+    if actor is None or row.guild_id is None:
+        return None
+    member = access.find_member(call.tx, call.now, row.guild_id, actor.user_id)
+    channel = access.find_channel(call.tx, row.channel_id)
+    if member is None or channel is None:
+        return None
+    return access.stand_in(call.tx, member, channel, access.permissions_in(call.tx, member, channel.id))
+
+
+def in_guild(here: ChannelAccess | None, bits: int) -> bool:
+    """Whether somebody with this standing holds any of these bits in the guild."""
+    return here is not None and here.guild is not None and bool(here.guild.allowed & bits)
+
+
+def can_manage(here: ChannelAccess | None) -> bool:
+    """Whether somebody with this standing may end the channel's invites."""
+    return in_guild(here, Permissions.MANAGE_GUILD) or (here is not None and here.can(Permissions.MANAGE_CHANNELS))
+
+
+def can_read_targets(call: Call, row: InviteRow, here: ChannelAccess | None) -> bool:
+    """Whether the caller may know whom an invite is meant for: its maker, while in the guild, and who oversees the guild."""
+    if here is None:
+        return False
+    return row.inviter_id == call.user_id or in_guild(here, Permissions.MANAGE_GUILD | Permissions.VIEW_AUDIT_LOG)
+
+
+def can_change_targets(call: Call, row: InviteRow, here: ChannelAccess | None) -> bool:
+    """Whether the caller may say whom an invite is meant for."""
+    return here is not None and (row.inviter_id == call.user_id or in_guild(here, Permissions.MANAGE_GUILD))
+
+
+def require_visible(call: Call, row: InviteRow) -> ChannelAccess | None:
+    """Raise as if it were not there unless the caller may see it; answers their standing in its channel.
+
+    An invite with target users shows itself to them, to its maker and to those who manage it (http.md 3.6)."""
+    here = standing(call, row)
+    if row.targets is None:
+        return here
+    actor = call.find_actor
+    if actor is not None and (
+        store.is_target(call.tx, row.code, actor.user_id) or can_read_targets(call, row, here) or can_manage(here)
+    ):
+        return here
+    raise errors.UNKNOWN_INVITE()
+
+
+def require_manager(call: Call, row: InviteRow, here: ChannelAccess | None) -> None:
+    """Raise unless the caller may end the invite."""
+    if row.guild_id is None:
+        channel = access.find_channel(call.tx, row.channel_id)
+        if call.user_id not in (row.inviter_id, channel and channel.owner_id):
+            raise errors.MISSING_PERMISSIONS()
+    elif not can_manage(here):
+        raise errors.MISSING_PERMISSIONS()
+    elif here is not None and here.can(Permissions.MANAGE_CHANNELS):
+        access.require_channel(call, row.channel_id, Permissions.MANAGE_CHANNELS)
+    else:
+        access.require_guild(call, row.guild_id, Permissions.MANAGE_GUILD)
+
+
+def require_open(call: Call, guild_id: int) -> None:
+    """Raise while a guild lets nobody in by invites."""
+    row = guilds.find(call.tx, guild_id)
+    if row is None:
+        raise errors.UNKNOWN_INVITE()
+    incidents = None if row.incidents is None else json.decode(row.incidents, IncidentsData)
+    until = None if incidents is None else incidents.invites_disabled_until
+    # Both are written in the one form of wire.timestamp, so that text compares as time.
+    paused = until is not None and until > json.timestamp(call.now)
+    if paused or GuildFeature.INVITES_DISABLED in row.feature_names:
+        raise errors.FEATURE_DISABLED(message="Invites to this server are paused")

@@ -1,0 +1,185 @@
+"""Rows of invites and of the users they are meant for."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from hubbub.protocol import wire
+from hubbub.protocol.ids import RoleId
+from hubbub.server.core.store import Tx, places
+
+BATCH = 500
+"""How many ids go into one IN list."""
+
+
+class Targets(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """How far the list of target users is read in. Stored as JSON: add fields with a default, never rename."""
+
+    total: int
+    processed: int
+    created_ms: int
+    completed_ms: int | None = None
+    header: str | None = None
+    """The first line of the file, where it was no id."""
+
+
+class InviteRow(NamedTuple):
+    """An invite as we keep it."""
+
+    code: str
+    guild_id: int | None
+    """None for a group's."""
+    channel_id: int
+    inviter_id: int | None
+    created_ms: int
+    expires_ms: int | None
+    max_age: int
+    max_uses: int
+    uses: int = 0
+    temporary: int = 0
+    flags: int = 0
+    target_type: int | None = None
+    target_user_id: int | None = None
+    target_application_id: int | None = None
+    role_ids: str = "[]"
+    """A JSON list of ids."""
+    targets: str | None = None
+    """`Targets` as JSON; None when anybody may come."""
+
+    @property
+    def roles(self) -> list[RoleId]:
+        """The roles that come with it; some may be gone."""
+        return wire.decode(self.role_ids, list[RoleId])
+
+    @property
+    def target_users(self) -> Targets | None:
+        """The state of its list of target users, or None without one."""
+        return None if self.targets is None else wire.decode(self.targets, Targets)
+
+    def expired(self, now: int) -> bool:
+        """Whether its time is over; the job that removes it may come a moment later."""
+        return self.expires_ms is not None and self.expires_ms <= now
+
+
+COLUMNS = ", ".join(InviteRow._fields)
+
+
+def _batches(values: Iterable[int]) -> Iterator[list[int]]:
+    wanted = list(values)
+    for start in range(0, len(wanted), BATCH):
+        yield wanted[start : start + BATCH]
+
+
+def find(tx: Tx, code: str) -> InviteRow | None:
+    """An invite, or None."""
+    return tx.find(InviteRow, f"SELECT {COLUMNS} FROM invites WHERE code = ?", code)
+
+
+def list_of_guild(tx: Tx, guild_id: int, now: int) -> list[InviteRow]:
+    """A guild's invites that still hold, the oldest first."""
+    return tx.fetch(
+        InviteRow,
+        f"SELECT {COLUMNS} FROM invites WHERE guild_id = ? AND (expires_ms IS NULL OR expires_ms > ?) "
+        "ORDER BY created_ms, code",
+        guild_id,
+        now,
+    )
+
+
+def list_of_channels(tx: Tx, channel_ids: Iterable[int], now: int = 0) -> list[InviteRow]:
+    """The invites to some channels that still hold, the oldest first."""
+    found: list[InviteRow] = []
+    for some in _batches(channel_ids):
+        found += tx.fetch(
+            InviteRow,
+            f"SELECT {COLUMNS} FROM invites WHERE channel_id IN ({places(some)}) "
+            "AND (expires_ms IS NULL OR expires_ms > ?) ORDER BY created_ms, code",
+            *some,
+            now,
+        )
+    return found
+
+
+def count(tx: Tx, guild_id: int, now: int) -> int:
+    """How many invites of a guild still hold."""
+    return int(
+        tx.value(
+            "SELECT COUNT(*) FROM invites WHERE guild_id = ? AND (expires_ms IS NULL OR expires_ms > ?)", guild_id, now
+        )
+    )
+
+
+def find_equal(tx: Tx, wanted: InviteRow, lasting_ms: int) -> InviteRow | None:
+    """An unspent invite for everybody, by the same user and with the same traits, that lasts at least until then."""
+    return tx.find(
+        InviteRow,
+        f"SELECT {COLUMNS} FROM invites WHERE channel_id = ? AND inviter_id = ? AND max_age = ? AND max_uses = ? "
+        "AND temporary = ? AND role_ids = ? AND COALESCE(target_type, 0) = ? AND COALESCE(target_user_id, 0) = ? "
+        "AND COALESCE(target_application_id, 0) = ? AND targets IS NULL AND (max_uses = 0 OR uses = 0) "
+        "AND (expires_ms IS NULL OR expires_ms > ?) ORDER BY created_ms DESC, code LIMIT 1",
+        wanted.channel_id,
+        wanted.inviter_id,
+        wanted.max_age,
+        wanted.max_uses,
+        wanted.temporary,
+        wanted.role_ids,
+        wanted.target_type or 0,
+        wanted.target_user_id or 0,
+        wanted.target_application_id or 0,
+        lasting_ms,
+    )
+
+
+def insert(tx: Tx, row: InviteRow) -> bool:
+    """Keep a new invite; False when its code is taken."""
+    return bool(tx.run(f"INSERT INTO invites ({COLUMNS}) VALUES ({places(row)}) ON CONFLICT DO NOTHING", *row))
+
+
+def use(tx: Tx, code: str) -> None:
+    """Count one more use."""
+    tx.run("UPDATE invites SET uses = uses + 1 WHERE code = ?", code)
+
+
+def delete(tx: Tx, code: str) -> None:
+    """Remove an invite and its list of target users."""
+    tx.run("DELETE FROM invite_targets WHERE code = ?", code)
+    tx.run("DELETE FROM invites WHERE code = ?", code)
+
+
+def is_target(tx: Tx, code: str, user_id: int) -> bool:
+    """Whether an invite with target users is meant for this one."""
+    return tx.value("SELECT 1 FROM invite_targets WHERE code = ? AND user_id = ?", code, user_id) is not None
+
+
+def list_targets(tx: Tx, code: str) -> list[int]:
+    """Whom an invite is meant for, in the order of their ids."""
+    return [row[0] for row in tx.all("SELECT user_id FROM invite_targets WHERE code = ? ORDER BY user_id", code)]
+
+
+def add_targets(tx: Tx, code: str, user_ids: Sequence[int]) -> None:
+    """Mean an invite for these too."""
+    tx.run_many(
+        "INSERT INTO invite_targets (code, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        [(code, user_id) for user_id in user_ids],
+    )
+
+
+def clear_targets(tx: Tx, code: str) -> None:
+    """Forget whom an invite is meant for."""
+    tx.run("DELETE FROM invite_targets WHERE code = ?", code)
+
+
+def set_targets(tx: Tx, code: str, targets: Targets) -> None:
+    """Keep how far the list of target users is read in."""
+    tx.run("UPDATE invites SET targets = ? WHERE code = ?", wire.encode(targets).decode(), code)
+
+
+def temporary_guilds(tx: Tx, user_id: int) -> list[int]:
+    """The guilds in which a user is only for a visit: come by a temporary invite, and given no role since."""
+    rows = tx.all(
+        "SELECT m.guild_id FROM members m WHERE m.user_id = ? AND m.temporary = 1 AND NOT EXISTS "
+        "(SELECT 1 FROM member_roles r WHERE r.guild_id = m.guild_id AND r.user_id = m.user_id) ORDER BY m.guild_id",
+        user_id,
+    )
+    return [row[0] for row in rows]

@@ -1,0 +1,182 @@
+"""An invite as those who hold it, those who manage it and an event see it."""
+
+from collections.abc import Sequence
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import changes
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import InviteType, NsfwLevel, TargetUsersJobStatus
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, Timestamp, UserId
+from hubbub.protocol.resources import invites as wire
+from hubbub.protocol.resources.applications import PublicApplication, flags_on_the_wire
+from hubbub.protocol.resources.channels import ChannelRecipient, PartialChannel
+from hubbub.protocol.resources.roles import PartialRole
+from hubbub.protocol.resources.users import User
+from hubbub.server.core.call import Call
+from hubbub.server.resources import applications, channels, guilds, roles, users
+from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.channels import ChannelRow
+from hubbub.server.resources.guilds import GuildRow
+from hubbub.server.resources.invites.store import InviteRow, Targets
+from hubbub.server.resources.roles import RoleRow
+from hubbub.server.resources.users import UserRow
+
+
+class Surroundings:
+    """What a number of invites speak of, loaded in a few queries."""
+
+    def __init__(self, call: Call, rows: Sequence[InviteRow]) -> None:
+        tx = call.tx
+        self.guilds = guilds.find_many(tx, [row.guild_id for row in rows if row.guild_id is not None])
+        self.channels = channels.find_many(tx, [row.channel_id for row in rows])
+        named = [user for row in rows for user in (row.inviter_id, row.target_user_id) if user is not None]
+        self.users: dict[int, UserRow] = users.find_many(tx, named)
+        wanted: dict[int, set[int]] = {}
+        for row in rows:
+            if row.guild_id is not None and row.roles:
+                wanted.setdefault(row.guild_id, set()).update(row.roles)
+        self.roles: dict[int, RoleRow] = {}
+        for guild_id, role_ids in wanted.items():
+            self.roles |= roles.find_many(tx, guild_id, role_ids)
+        self.applications: dict[int, ApplicationRow] = {}
+        for application_id in {row.target_application_id for row in rows if row.target_application_id is not None}:
+            if (found := applications.find(tx, application_id)) is not None:
+                self.applications[application_id] = found
+        # Until then an invite showed its roles whole (dated-changes.md 4).
+        self.partial_roles = changes.TARGET_USERS_HEADER.active(call.now)
+
+    def user(self, user_id: int | None) -> User | UnsetType:
+        """Somebody, if they are there."""
+        row = self.users.get(user_id or 0)
+        return UNSET if row is None else users.user(row)
+
+    def application(self, application_id: int | None) -> PublicApplication | UnsetType:
+        """An application as anybody may see it, if it is there."""
+        row = self.applications.get(application_id or 0)
+        if row is None:
+            return UNSET
+        flags, flags_new = flags_on_the_wire(row.flags)
+        return PublicApplication(
+            id=ApplicationId(row.id),
+            name=row.name,
+            icon=row.icon,
+            description=row.description,
+            type=None,
+            verify_key=row.verify_key,
+            flags=flags,
+            flags_new=flags_new,
+        )
+
+    def granted(self, row: InviteRow) -> list[PartialRole] | UnsetType:
+        """The roles an invite gives."""
+        found = [self.roles[role] for role in row.roles if role in self.roles]
+        if not found:
+            return UNSET
+        return [roles.partial_role(role) if self.partial_roles else roles.role(role) for role in found]
+
+
+def invites(call: Call, rows: Sequence[InviteRow], *, metadata: bool) -> list[wire.Invite]:
+    """Invites, with what managers see of them or without."""
+    around = Surroundings(call, rows)
+    return [_invite(around, row, metadata) for row in rows]
+
+
+def invite(call: Call, row: InviteRow, *, metadata: bool) -> wire.Invite:
+    """One invite."""
+    return invites(call, [row], metadata=metadata)[0]
+
+
+def _invite(around: Surroundings, row: InviteRow, metadata: bool) -> wire.Invite:
+    channel = around.channels.get(row.channel_id)
+    guild = around.guilds.get(row.guild_id or 0)
+    shown = wire.Invite(
+        type=InviteType.GROUP_DM if row.guild_id is None else InviteType.GUILD,
+        code=row.code,
+        channel=None if channel is None else _channel(channel),
+        expires_at=_moment(row.expires_ms),
+        inviter=around.user(row.inviter_id),
+    )
+    if guild is not None:
+        shown.guild_id = GuildId(guild.id)
+        shown.guild = _guild(guild)
+        shown.flags = row.flags
+        shown.target_type = UNSET if row.target_type is None else row.target_type
+        shown.target_user = around.user(row.target_user_id)
+        shown.target_application = around.application(row.target_application_id)
+        shown.roles = around.granted(row)
+    if metadata:
+        shown.max_age = row.max_age
+        shown.created_at = json.timestamp(row.created_ms)
+        if guild is not None:
+            shown.uses = row.uses
+            shown.max_uses = row.max_uses
+            shown.temporary = bool(row.temporary)
+    return shown
+
+
+def _guild(row: GuildRow) -> wire.InviteGuild:
+    return wire.InviteGuild(
+        id=GuildId(row.id),
+        name=row.name,
+        splash=row.splash,
+        banner=row.banner,
+        description=row.description,
+        icon=row.icon,
+        features=row.feature_names,
+        verification_level=row.verification_level,
+        vanity_url_code=row.vanity_url_code,
+        nsfw_level=row.nsfw_level,
+        nsfw=row.nsfw_level in (NsfwLevel.EXPLICIT, NsfwLevel.AGE_RESTRICTED),
+        premium_subscription_count=row.premium_subscription_count,
+    )
+
+
+def _channel(row: ChannelRow) -> PartialChannel:
+    shown = channels.partial(row)
+    if row.icon is not None:
+        shown.icon = row.icon
+    return shown
+
+
+def recipients(rows: Sequence[UserRow]) -> list[ChannelRecipient]:
+    """Those in a group, as its invite shows them."""
+    return [ChannelRecipient(id=UserId(row.id), username=row.username, avatar=row.avatar) for row in rows]
+
+
+def created(call: Call, row: InviteRow) -> wire.InviteCreated:
+    """A new invite, as its event tells of it."""
+    around = Surroundings(call, [row])
+    return wire.InviteCreated(
+        channel_id=ChannelId(row.channel_id),
+        code=row.code,
+        created_at=json.timestamp(row.created_ms),
+        max_age=row.max_age,
+        max_uses=row.max_uses,
+        temporary=bool(row.temporary),
+        uses=row.uses,
+        expires_at=_moment(row.expires_ms),
+        guild_id=UNSET if row.guild_id is None else GuildId(row.guild_id),
+        inviter=around.user(row.inviter_id),
+        target_type=UNSET if row.target_type is None else row.target_type,
+        target_user=around.user(row.target_user_id),
+        target_application=around.application(row.target_application_id),
+        role_ids=row.roles or UNSET,
+    )
+
+
+def job(targets: Targets) -> wire.TargetUsersJob:
+    """How far the reading of target users has come."""
+    done = targets.completed_ms is not None
+    return wire.TargetUsersJob(
+        status=TargetUsersJobStatus.COMPLETED if done else TargetUsersJobStatus.PROCESSING,
+        total_users=targets.total,
+        processed_users=targets.processed,
+        created_at=json.timestamp(targets.created_ms),
+        completed_at=_moment(targets.completed_ms),
+        error_message=None,
+    )
+
+
+def _moment(ms: int | None) -> Timestamp | None:
+    return None if ms is None else json.timestamp(ms)

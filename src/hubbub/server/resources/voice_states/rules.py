@@ -1,0 +1,36 @@
+"""Who may connect to a voice channel, and who is heard there at once."""
+
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.resources.voice_states import store
+
+STAGE_MODERATOR = Permissions.MANAGE_CHANNELS | Permissions.MUTE_MEMBERS | Permissions.MOVE_MEMBERS
+
+
+def find_standing(call: Call, guild_id: int, channel_id: int, user_id: int) -> ChannelAccess | None:
+    """A member's standing in a voice channel of a guild; None when there is no such member or channel."""
+    member = access.find_member(call.tx, call.now, guild_id, user_id)
+    ref = access.find_channel(call.tx, channel_id)
+    if member is None or ref is None or ref.guild_id != guild_id or not ref.is_voice:
+        return None
+    return access.stand_in(call.tx, member, ref, access.permissions_in(call.tx, member, ref.id))
+
+
+def can_connect(call: Call, here: ChannelAccess, *, enters: bool) -> bool:
+    """gateway.md 7: who sees the channel and may connect, while there is room; who moves members needs none."""
+    if not here.can(Permissions.VIEW_CHANNEL | Permissions.CONNECT):
+        return False
+    limit = store.user_limit(call.tx, here.channel.id) if enters else 0
+    return not limit or here.can(Permissions.MOVE_MEMBERS) or store.connected(call.tx, here.channel.id) < limit
+
+
+def suppressed(here: ChannelAccess | None) -> bool:
+    """Whether who enters is not heard: the audience of a stage, and in a voice channel who may not speak (decisions/0018)."""
+    if here is None:
+        return False
+    if here.channel.type == ChannelType.GUILD_STAGE_VOICE:
+        return not here.can(STAGE_MODERATOR)
+    return not here.can(Permissions.SPEAK)

@@ -1,0 +1,95 @@
+"""Who got an event and why the others did not, for the delivery trace. Nothing here runs while the trace is off."""
+
+from collections.abc import Callable, Iterable
+
+from hubbub.protocol import intents, wire
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.permissions import names
+from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.core.trace import DELIVERED, REDACTED, Outcome
+from hubbub.server.transports.gateway.seats import Seat
+from hubbub.server.transports.gateway.session import Session
+from hubbub.server.transports.gateway.world import World
+
+
+def watch(
+    world: World,
+    dispatch: Dispatch,
+    sessions: Iterable[Session],
+    deliver: Callable[[], None],
+    why_not: Callable[[Session], str],
+) -> None:
+    """Deliver, and note for which sessions the sequence number went on."""
+    before = [(session, session.replay.last) for session in sessions]
+    deliver()
+    world.trace.add(
+        wire.timestamp(world.clock.now_ms()),
+        dispatch.event,
+        dispatch.audience.guild_id,
+        dispatch.audience.channel_id or (dispatch.subject_id if dispatch.event.startswith("CHANNEL_") else None),
+        [
+            Outcome(
+                session_id=session.id,
+                user_id=UserId(session.user_id),
+                outcome=_form(session, dispatch) if session.replay.last != last else why_not(session),
+            )
+            for session, last in before
+        ],
+    )
+
+
+def _form(session: Session, dispatch: Dispatch) -> str:
+    whole = dispatch.redacted is None or session.sees_content or session.user_id in dispatch.unredacted_for
+    return DELIVERED if whole else REDACTED
+
+
+def missing_intents(session: Session, dispatch: Dispatch) -> str | None:
+    """What a session would have had to ask for, or None."""
+    if not dispatch.intents or session.intents & dispatch.intents:
+        return None
+    wanted = [name for name, bit in intents.BITS.items() if dispatch.intents & bit]
+    return f"missing intent: {' or '.join(wanted)}"
+
+
+def why_not_in_guild(seat: Seat, dispatch: Dispatch) -> str:
+    """Why a session in a guild did not get an event of it."""
+    session, standing, audience = seat.session, seat.standing, dispatch.audience
+    if standing is None:
+        return "not a member of the guild any more"
+    if not seat.missed(dispatch):
+        return "already part of the GUILD_CREATE that the session got"
+    if (missing := missing_intents(session, dispatch)) is not None:
+        return missing
+    if audience.users and session.user_id not in audience.users:
+        return "meant for other members only"
+    if audience.excluded == session.user_id:
+        return "not told to the user whom it is about"
+    channel_id = audience.channel_id
+    if channel_id is not None and channel_id not in standing.visible:
+        return "missing permission: VIEW_CHANNEL in the channel"
+    if audience.blind_to is not None:
+        return "only for those who cannot see where somebody went"
+    held = standing.base if channel_id is None else standing.permissions(channel_id)
+    if audience.permission and not held & audience.permission:
+        return f"missing permission: {' or '.join(names(audience.permission))}"
+    if audience.members is not None and session.user_id not in audience.members:
+        return "not in the private thread"
+    if dispatch.event.startswith("CHANNEL_"):
+        return "the channel is hidden from it, and nothing that it may see has changed"
+    return "not delivered"
+
+
+def why_not_to_user(session: Session, dispatch: Dispatch) -> str:
+    """Why a user's session did not get an event for the user."""
+    audience = dispatch.audience
+    if session.early is not None:
+        return "waits until READY is sent"
+    if not session.missed(dispatch):
+        return "already part of the READY that the session got"
+    if audience.session_id and audience.session_id != session.id:
+        return "meant for another session of the user"
+    if dispatch.event == "GUILD_CREATE":
+        return "the guild is read for this session, and follows"
+    if audience.guild_id is None and session.shard[0] != 0:
+        return "not of a guild, so that shard 0 gets it"
+    return missing_intents(session, dispatch) or "not delivered"

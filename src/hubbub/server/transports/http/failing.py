@@ -1,0 +1,40 @@
+"""Faults on demand at the HTTP door."""
+
+import asyncio
+from http import HTTPStatus
+
+from aiohttp import web
+
+from hubbub.protocol import errors
+from hubbub.server.core.faults import HttpFault
+from hubbub.server.transports.http.limits import RateLimited
+
+
+class Dropped(ConnectionError):
+    """The connection was cut on purpose; nobody is there to be answered."""
+
+
+async def happen(fault: HttpFault, request: web.Request) -> None:
+    """Let it go wrong: by waiting, by an error to answer with, or by the end of the connection."""
+    if fault.effect == "delay":
+        await asyncio.sleep(fault.delay_ms / 1000)
+    elif fault.effect == "status":
+        raise _refusal(fault)
+    else:
+        if request.transport is not None:
+            request.transport.abort()
+        raise Dropped
+
+
+def _refusal(fault: HttpFault) -> errors.ApiError:
+    if fault.status == 429:
+        body: dict[str, object] = {"retry_after": fault.retry_after, "global": fault.scope == "global"}
+        return RateLimited(errors.RATE_LIMITED, body, fault.scope)
+    kind = errors.find(0, fault.status)
+    if kind is None:
+        try:
+            phrase = HTTPStatus(fault.status).phrase
+        except ValueError:
+            phrase = "Error"
+        kind = errors.ErrorCode(0, fault.status, f"{fault.status}: {phrase}")
+    return kind()

@@ -1,0 +1,97 @@
+"""What is declared is served, once, by handlers that fit."""
+
+from collections import Counter
+
+import pytest
+
+from hubbub.protocol import errors
+from hubbub.protocol.operation import Auth
+from hubbub.server.app import SLICES
+from hubbub.server.core.dispatch import Table, endpoint
+from tests.contract.tables import commands, events, operations, vocabulary
+
+
+def test_every_declared_operation_has_exactly_one_handler() -> None:
+    handled = Counter(operation for part in SLICES for operation, _ in part.handlers())
+
+    assert {name: handled[operation] for name, operation in operations().items() if handled[operation] != 1} == {}
+
+
+def test_every_handler_serves_a_declared_operation() -> None:
+    declared = set(operations().values())
+
+    assert [
+        handler.__qualname__ for part in SLICES for operation, handler in part.handlers() if operation not in declared
+    ] == []
+
+
+def test_every_handler_takes_what_its_path_offers() -> None:
+    names = {operation: name for name, operation in operations().items()}
+    for part in SLICES:
+        for operation, handler in part.handlers():
+            endpoint(operation, handler, name=names[operation], tag=part.name)
+
+
+def test_no_two_operations_share_a_place() -> None:
+    Table(SLICES)
+
+
+def test_handlers_are_named_like_their_operations() -> None:
+    names = {operation: name for name, operation in operations().items()}
+
+    assert {
+        handler.__name__: names[operation]
+        for part in SLICES
+        for operation, handler in part.handlers()
+        if handler.__name__ != names[operation]
+    } == {}
+
+
+def test_every_declared_command_is_obeyed_exactly_once() -> None:
+    obeyed = Counter(command for part in SLICES for command, _ in part.commands())
+
+    assert {command.name: obeyed[command] for command in commands() if obeyed[command] > 1} == {}
+    assert {command.name for command in commands() if not obeyed[command]} <= DOORS_OWN
+
+
+# The gateway answers these itself: they are about the session and its presence, not about a resource.
+DOORS_OWN = {"PRESENCE_UPDATE"}
+
+
+def test_error_codes_are_unique_and_found_by_their_number() -> None:
+    kinds = [value for value in vars(errors).values() if isinstance(value, errors.ErrorCode)]
+    codes = Counter(kind.code or ("generic", kind.status) for kind in kinds)
+
+    assert {code: count for code, count in codes.items() if count > 1} == {}
+    for kind in kinds:
+        assert errors.find(kind.code, kind.status) is kind
+
+
+@pytest.mark.parametrize("what", ["names", "ids"])
+def test_events_and_operations_are_declared_once(what: str) -> None:
+    if what == "names":
+        found = Counter(event.name for event in events())
+    else:
+        # The same constant may be seen from several modules, but two constants of one name would hide each other.
+        values = {
+            (name, id(value)) for module in vocabulary() for name, value in vars(module).items() if name.isupper()
+        }
+        found = Counter(name.lower() for name, _ in values if name.lower() in operations())
+
+    assert {name: count for name, count in found.items() if count > 1} == {}
+
+
+def test_an_operation_declares_what_fits_together() -> None:
+    for name, operation in operations().items():
+        assert len(set(operation.raises)) == len(operation.raises), f"{name} lists a refusal twice"
+        assert len(set(operation.emits)) == len(operation.emits), f"{name} lists an event twice"
+        assert not operation.scopes or Auth.BEARER in operation.auth, f"{name} names scopes, but admits no bearer"
+        assert operation.method in {"GET", "POST", "PUT", "PATCH", "DELETE"}, name
+        assert operation.path.startswith("/"), name
+        assert not (operation.method == "GET" and operation.emits), f"{name} reads, and says it emits"
+
+
+def test_what_operations_emit_is_declared() -> None:
+    declared = set(events())
+
+    assert {name for name, operation in operations().items() if not declared.issuperset(operation.emits)} == set()

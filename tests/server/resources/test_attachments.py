@@ -1,0 +1,229 @@
+"""Files of messages: what they are, how they are described, shown, kept through edits, and signed anew."""
+
+import json
+from typing import Any
+
+import aiohttp
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.flags import AttachmentFlags, MessageFlags
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core import cdn_urls, media
+from hubbub.server.resources.attachments import clean_filename
+from hubbub.server.transports.cdn import default_avatar
+from tests.world import Actor, Answer, Guild, World
+
+PNG = default_avatar(0)
+GIF = b"GIF89a\x05\x00\x07\x00\x00\x00\x00" + b"\x21\xff\x0bNETSCAPE2.0"
+JPEG = b"\xff\xd8\xff\xe0\x00\x04ab\xff\xc0\x00\x11\x08\x00\x09\x00\x0b\x03" + bytes(10)
+WEBP = b"RIFF\x00\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x02\x00\x00\x00\x0f\x00\x00\x1f\x00\x00"
+OGG = b"OggS" + bytes(60)
+
+
+async def send(
+    actor: Actor, path: str, *files: tuple[str, bytes], method: str = "POST", name: str = "files[{}]", **body: Any
+) -> Answer:
+    """Send a message with files."""
+    form = aiohttp.FormData(quote_fields=False)
+    form.add_field("payload_json", json.dumps(body), content_type="application/json")
+    for index, (filename, data) in enumerate(files):
+        form.add_field(name.format(index), data, filename=filename, content_type="text/html")
+    return await actor.request(method, path, data=form)
+
+
+def path(guild: Guild) -> str:
+    """Where messages of the general channel are."""
+    return f"/channels/{guild.general}/messages"
+
+
+@pytest.mark.parametrize(
+    ("data", "filename", "expected"),
+    [
+        (PNG, "a.exe", media.Media("image/png", 128, 128)),
+        (GIF, "", media.Media("image/gif", 5, 7, True)),
+        (JPEG, "", media.Media("image/jpeg", 11, 9)),
+        (WEBP, "", media.Media("image/webp", 16, 32, True)),
+        (b"RIFF\x00\x00\x00\x00WEBPVP8L\x00\x00\x00\x00\x2f\x04\x80\x02\x00", "", media.Media("image/webp", 5, 11)),
+        (
+            b"RIFF\x00\x00\x00\x00WEBPVP8 \x00\x00\x00\x00\x00\x00\x00\x9d\x01\x2a\x08\x00\x09\x00",
+            "",
+            media.Media("image/webp", 8, 9),
+        ),
+        (b"\x89PNG\r\n\x1a\n", "", media.Media("image/png")),
+        (b"\xff\xd8\xff\xe0", "", media.Media("image/jpeg")),
+        (OGG, "", media.Media("audio/ogg")),
+        (b"\x00\x00\x00\x18ftypmp42", "", media.Media("video/mp4")),
+        (b"hello", "a.txt", media.Media("text/plain; charset=utf-8")),
+        (b"{}", "a.json", media.Media("application/json; charset=utf-8")),
+        (b"<script>", "a.png", media.Media("text/plain; charset=utf-8")),
+        (b"\x00\x01", "a.png", media.Media(None)),
+        (b"", "", media.Media(None)),
+    ],
+)
+def test_a_file_is_known_by_its_bytes(data: bytes, filename: str, expected: media.Media) -> None:
+    assert media.look(data, filename) == expected
+
+
+def test_a_filename_is_made_safe() -> None:
+    assert clean_filename("my cat (1).png") == "my_cat_1.png"
+    assert clean_filename("../..//x") == "x"
+    assert clean_filename("катя.png") == "катя.png"
+    assert clean_filename("???") == "unknown"
+
+
+async def test_a_file_is_shown_with_what_is_said_and_seen_of_it(world: World) -> None:
+    guild = await world.guild()
+    said = await send(
+        guild.owner,
+        path(guild),
+        ("my cat.png", PNG),
+        ("b.txt", b"words"),
+        attachments=[{"id": "1", "description": "words"}, {"id": 0, "description": "a cat", "is_spoiler": True}],
+    )
+    words, cat = said.ok()["attachments"]
+    assert (words["filename"], words["description"], words["size"]) == ("b.txt", "words", 5)
+    assert words["content_type"] == "text/plain; charset=utf-8"
+    assert (cat["filename"], cat["title"], cat["content_type"]) == ("my_cat.png", "my cat", "image/png")
+    assert (cat["width"], cat["height"], cat["flags"]) == (128, 128, AttachmentFlags.IS_SPOILER)
+    assert cat["url"].startswith(f"{world.url}/cdn/attachments/{guild.general}/{cat['id']}/my_cat.png?ex=")
+    assert await world.app.files.get(cdn_urls.attachment_key(int(cat["id"]))) == PNG
+
+
+async def test_spoilers_are_marked_by_flag_since_a_date_and_always_by_prefix(world: World) -> None:
+    guild = await world.guild()
+
+    async def flags(name: str, **said: Any) -> int:
+        shown = (await send(guild.owner, path(guild), (name, PNG), attachments=[{"id": 0, **said}])).ok()
+        found: int = shown["attachments"][0].get("flags", 0)
+        return found
+
+    assert await flags("a.png") == 0
+    assert await flags("SPOILER_a.png") == AttachmentFlags.IS_SPOILER
+    assert await flags("a.png", is_spoiler=True) == AttachmentFlags.IS_SPOILER
+    world.clock.set(changes.ATTACHMENT_SPOILER.at_ms - 1)
+    assert await flags("a.png", is_spoiler=True) == 0
+    assert await flags("SPOILER_a.png") == AttachmentFlags.IS_SPOILER
+
+
+async def test_bad_files_are_refused(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    refused = await send(bob, path(guild), ("a.png", PNG), attachments=[{"id": 5}])
+    assert refused.errors("attachments.0.id") == ["ATTACHMENT_NOT_FOUND"]
+    refused = await send(bob, path(guild), ("a.png", PNG), attachments=[{"id": 0, "description": "x" * 1025}])
+    assert refused.errors("attachments.0.description") == ["BASE_TYPE_MAX_LENGTH"]
+    (await send(bob, path(guild), *[("a.png", PNG)] * 11)).refused(400, 30015)
+    (await send(bob, path(guild), ("a.bin", bytes((10 << 20) + 1)))).refused(413, 50045)
+    await guild.overwrite(guild.general, guild.id, deny=Permissions.ATTACH_FILES, kind=0)
+    (await send(bob, path(guild), ("a.png", PNG))).refused(403, 50013)
+
+
+async def test_a_file_inside_an_embed_is_not_listed(world: World) -> None:
+    guild = await world.guild()
+    said = await send(
+        guild.owner,
+        path(guild),
+        ("my cat.png", PNG),
+        ("b.txt", b"words"),
+        embeds=[
+            {"image": {"url": "attachment://my cat.png"}, "footer": {"text": "f", "icon_url": "attachment://b.txt"}}
+        ],
+    )
+    shown = said.ok()
+    assert [each["filename"] for each in shown["attachments"]] == ["b.txt"]
+    image = shown["embeds"][0]["image"]
+    assert "/my_cat.png?ex=" in image["url"]
+    assert (image["width"], image["height"]) == (128, 128)
+    assert shown["embeds"][0]["footer"]["icon_url"] == "attachment://b.txt"
+
+
+async def test_a_file_inside_a_component_is_shown_by_its_address(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    said = await send(
+        bot,
+        path(guild),
+        ("my cat.png", PNG),
+        flags=MessageFlags.IS_COMPONENTS_V2,
+        components=[
+            {"type": 12, "items": [{"media": {"url": "attachment://my cat.png"}}]},
+            {"type": 13, "file": {"url": "attachment://my_cat.png"}},
+        ],
+    )
+    gallery, file = said.ok()["components"]
+    assert "/my_cat.png?ex=" in gallery["items"][0]["media"]["url"]
+    assert (file["name"], file["size"]) == ("my_cat.png", len(PNG))
+
+
+async def test_an_edit_keeps_exactly_the_files_it_lists(world: World) -> None:
+    guild = await world.guild()
+    said = (await send(guild.owner, path(guild), ("a.png", PNG), ("b.png", PNG), content="x")).ok()
+    where = f"{path(guild)}/{said['id']}"
+    first, second = said["attachments"]
+
+    async def names(**body: Any) -> list[str]:
+        shown = (await guild.owner.patch(where, json=body)).ok()
+        return [each["filename"] for each in shown["attachments"]]
+
+    assert await names(content="y") == ["a.png", "b.png"]
+    more = (await send(guild.owner, where, ("c.png", PNG), method="PATCH")).ok()
+    assert [each["filename"] for each in more["attachments"]] == ["a.png", "b.png", "c.png"]
+    listed = [{"id": second["id"], "description": "kept"}, {"id": 0}]
+    edited = (await send(guild.owner, where, ("d.png", PNG), method="PATCH", attachments=listed)).ok()
+    assert [(each["filename"], each.get("description")) for each in edited["attachments"]] == [
+        ("b.png", "kept"),
+        ("d.png", None),
+    ]
+    refused = await guild.owner.patch(where, json={"attachments": [{"id": first["id"]}]})
+    assert refused.errors("attachments.0.id") == ["ATTACHMENT_NOT_FOUND"]
+    assert await names(attachments=[]) == []
+
+
+async def test_a_voice_message_is_one_sound_and_nothing_else(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    voice: dict[str, Any] = {"flags": MessageFlags.IS_VOICE_MESSAGE}
+    said = [{"id": 0, "duration_secs": 1.5, "waveform": "AAAA"}]
+    shown = (await send(bob, path(guild), ("v.ogg", OGG), **voice, attachments=said)).ok()
+    assert shown["flags"] == MessageFlags.IS_VOICE_MESSAGE
+    assert (shown["attachments"][0]["duration_secs"], shown["attachments"][0]["waveform"]) == (1.5, "AAAA")
+    (await bob.patch(f"{path(guild)}/{shown['id']}", json={"content": "x"})).refused(400, 50162)
+    (await send(bob, path(guild), ("v.ogg", OGG), **voice, attachments=said, content="x")).refused(400, 50159)
+    (await send(bob, path(guild), ("v.ogg", PNG), **voice, attachments=said)).refused(400, 50160)
+    (await send(bob, path(guild), ("v.ogg", OGG), **voice)).refused(400, 50161)
+    await guild.overwrite(guild.general, guild.id, deny=Permissions.SEND_VOICE_MESSAGES, kind=0)
+    (await send(bob, path(guild), ("v.ogg", OGG), **voice, attachments=said)).refused(403, 50173)
+
+
+async def test_addresses_are_signed_anew(world: World) -> None:
+    alice, stranger = await world.user(), await world.user()
+    guild = await world.guild(alice)
+    said = (await send(alice, path(guild), ("a.png", PNG))).ok()
+    signed = said["attachments"][0]["url"]
+    world.clock.advance(2 * 86_400_000)
+    read = (await alice.get(f"{path(guild)}/{said['id']}")).ok()
+    fresh = read["attachments"][0]["url"]
+    assert fresh != signed
+
+    async def refresh(actor: Actor, url: str) -> Answer:
+        return await actor.post("/attachments/refresh-urls", json={"attachment_urls": [url]})
+
+    bare = signed.partition("?")[0]
+    for actor, url in ((alice, bare), (alice, signed), (stranger, signed)):
+        answer = (await refresh(actor, url)).ok()
+        assert answer == {"refreshed_urls": [{"original": url, "refreshed": fresh}]}
+    forged = bare + "?ex=ffffffff&is=1&hm=" + "0" * 64
+    for url in (bare, forged, "https://example.org/attachments/1/2/a.png", f"{world.url}/cdn/attachments/1/x/y"):
+        assert (await refresh(stranger, url)).errors("attachment_urls.0") == ["URL_TYPE_INVALID_URL"]
+    (await alice.post("/attachments/refresh-urls", json={"attachment_urls": [bare] * 51})).refused(400, 50035)
+
+
+async def test_a_forward_keeps_the_files(world: World) -> None:
+    guild = await world.guild()
+    other = await guild.channel("other")
+    said = (await send(guild.owner, path(guild), ("a.png", PNG))).ok()
+    reference = {"type": 1, "message_id": said["id"], "channel_id": str(guild.general)}
+    copy = (await guild.owner.post(f"/channels/{other}/messages", json={"message_reference": reference})).ok()
+    assert copy["attachments"] == []
+    assert copy["message_snapshots"][0]["message"]["attachments"][0]["url"] == said["attachments"][0]["url"]

@@ -1,0 +1,329 @@
+"""Direct and group messages: how they open, hide and come back, and who is in them."""
+
+from typing import Any
+
+from hubbub.protocol.ids import UserId
+from hubbub.server.core import auth
+from hubbub.server.core.call import Call
+from tests.world import Actor, World
+
+MINE = "/users/@me/channels"
+
+
+async def direct(actor: Actor, other: Actor) -> Any:
+    """An actor's channel with another."""
+    return (await actor.post(MINE, json={"recipient_id": str(other.id)})).ok()
+
+
+async def say(actor: Actor, channel: object, content: str = "hello") -> Any:
+    """Say something there."""
+    return (await actor.post(f"/channels/{channel}/messages", json={"content": content})).ok()
+
+
+async def group(owner: Actor, *others: Actor) -> Any:
+    """A new group of people."""
+    return (await owner.post(MINE, json={"recipients": [str(each.id) for each in others]})).ok()
+
+
+async def listed(actor: Actor) -> list[str]:
+    """The ids in somebody's list of private channels."""
+    return [channel["id"] for channel in (await actor.get(MINE)).ok()]
+
+
+async def consent(world: World, user: Actor, bot: Actor, *scopes: str) -> str:
+    """An access token of a user for a bot's application."""
+
+    def issue(call: Call) -> str:
+        return auth.issue(
+            call.tx,
+            kind="bearer",
+            user_id=user.id,
+            now=call.now,
+            ids=call.ids,
+            application_id=bot.application_id,
+            scopes=frozenset(scopes),
+        )
+
+    token: str = await world.write(issue)
+    return token
+
+
+async def test_two_users_have_one_direct_message_channel(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    channel = await direct(alice, bob)
+    assert channel["type"] == 1
+    assert channel["last_message_id"] is None
+    assert channel["flags"] == 0
+    assert [user["id"] for user in channel["recipients"]] == [str(bob.id)]
+    assert "name" not in channel
+    assert "owner_id" not in channel
+
+    again, back = await direct(alice, bob), await direct(bob, alice)
+    assert again["id"] == back["id"] == channel["id"]
+    assert [user["id"] for user in back["recipients"]] == [str(alice.id)]
+    assert (await alice.post(MINE, json={"recipients": [str(bob.id)]})).ok()["id"] == channel["id"]
+    assert (await alice.get(f"/channels/{channel['id']}")).ok() == channel
+
+
+async def test_some_channels_cannot_be_opened(world: World) -> None:
+    alice = await world.user("alice")
+    bot = await world.bot()
+    (await alice.post(MINE, json={"recipient_id": str(alice.id)})).refused(400, 50033)
+    (await alice.post(MINE, json={"recipients": [str(alice.id)]})).refused(400, 50033)
+    (await alice.post(MINE, json={"recipient_id": "1"})).refused(404, 10013)
+    for actor in (alice, bot):
+        assert (await actor.post(MINE, json={})).errors("recipient_id") == ["BASE_TYPE_REQUIRED"]
+    assert (await bot.post(MINE, json={"recipients": [str(alice.id)]})).errors("recipient_id")
+    assert (await alice.post(MINE, json={"recipient_id": "nobody"})).errors("recipient_id")
+
+
+async def test_the_other_side_hears_of_a_channel_when_something_is_said(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    await world.guild(alice, bob)
+    mine, theirs = await alice.connect(), await bob.connect()
+
+    channel = await direct(alice, bob)
+    assert (await mine.next("CHANNEL_CREATE"))["id"] == channel["id"]
+    await theirs.none_of("CHANNEL_CREATE")
+    assert await listed(bob) == []
+
+    said = await say(alice, channel["id"])
+    shown = await theirs.next("CHANNEL_CREATE")
+    assert [user["id"] for user in shown["recipients"]] == [str(alice.id)]
+    assert shown["last_message_id"] == said["id"]
+    assert (await theirs.next("MESSAGE_CREATE"))["id"] == said["id"]
+    assert await listed(bob) == [channel["id"]]
+    await mine.next("MESSAGE_CREATE")
+
+    await say(alice, channel["id"])
+    await theirs.next("MESSAGE_CREATE")
+    await theirs.none_of("CHANNEL_CREATE")
+    await mine.none_of("CHANNEL_CREATE")
+
+
+async def test_a_closed_channel_comes_back_with_the_next_word(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    await world.guild(alice, bob)
+    channel = await direct(alice, bob)
+    await say(alice, channel["id"])
+    mine, theirs = await alice.connect(), await bob.connect()
+
+    assert (await bob.delete(f"/channels/{channel['id']}")).ok()["id"] == channel["id"]
+
+    assert (await theirs.next("CHANNEL_DELETE"))["id"] == channel["id"]
+    await mine.none_of("CHANNEL_DELETE")
+    assert await listed(bob) == []
+    assert await listed(alice) == [channel["id"]]
+
+    await say(alice, channel["id"])
+    assert (await theirs.next("CHANNEL_CREATE"))["id"] == channel["id"]
+
+    (await bob.delete(f"/channels/{channel['id']}")).ok()
+    await direct(bob, alice)
+    assert (await theirs.next("CHANNEL_CREATE"))["id"] == channel["id"]
+    assert await listed(bob) == [channel["id"]]
+
+
+async def test_ready_shows_people_their_channels_and_bots_none(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    guild = await world.guild(alice, bob)
+    bot = await world.bot(guild)
+    older, newer = await direct(alice, bob), await direct(alice, bot)
+    await say(alice, newer["id"])
+    await say(alice, older["id"])
+
+    ready = (await alice.connect()).ready
+    assert [channel["id"] for channel in ready["private_channels"]] == [older["id"], newer["id"]]
+    assert ready["private_channels"] == (await alice.get(MINE)).ok()
+    assert (await bot.connect()).ready["private_channels"] == []
+    assert (await bot.get(MINE)).ok() == []
+
+
+async def test_bots_are_never_told_that_a_direct_message_channel_opened(world: World) -> None:
+    alice = await world.user("alice")
+    guild = await world.guild(alice)
+    bot = await world.bot(guild)
+    session, theirs = await bot.connect(), await alice.connect()
+
+    channel = await direct(bot, alice)
+    await say(bot, channel["id"])
+    await theirs.next("CHANNEL_CREATE")
+    await session.next("MESSAGE_CREATE")
+    await say(alice, channel["id"])
+    told = await session.next("MESSAGE_CREATE")
+    assert told["content"] == "hello"
+    assert "guild_id" not in told
+    assert "CHANNEL_CREATE" not in [frame["t"] for frame in session.seen]
+
+
+async def test_people_make_groups_of_those_they_share_a_guild_with(world: World) -> None:
+    alice, bob, carol, stranger = [await world.user() for _ in range(4)]
+    guild = await world.guild(alice, bob, carol)
+    bot = await world.bot(guild)
+    theirs = await carol.connect()
+
+    made = await group(alice, bob, carol)
+    assert made["type"] == 3
+    assert made["owner_id"] == str(alice.id)
+    assert made["name"] is None
+    assert made["icon"] is None
+    assert "application_id" not in made
+    assert "managed" not in made
+    assert [user["id"] for user in made["recipients"]] == [str(bob.id), str(carol.id)]
+    shown = await theirs.next("CHANNEL_CREATE")
+    assert [user["id"] for user in shown["recipients"]] == [str(alice.id), str(bob.id)]
+    assert await listed(carol) == [made["id"]]
+
+    for others in ([bob, stranger], [bob, bot]):
+        body = {"recipients": [str(each.id) for each in others]}
+        (await alice.post(MINE, json=body)).refused(400, 50033)
+    (await alice.post(MINE, json={"recipients": [str(bob.id), "1"]})).refused(404, 10013)
+
+
+async def test_a_group_and_the_number_of_groups_are_limited(world: World) -> None:
+    people = [await world.user() for _ in range(11)]
+    await world.guild(*people)
+    full = await group(*people[:10])
+    body = {"recipients": [str(each.id) for each in people[1:]]}
+    (await people[0].post(MINE, json=body)).refused(400, 30004)
+    (await people[0].put(f"/channels/{full['id']}/recipients/{people[10].id}")).refused(400, 30004)
+    for _ in range(9):
+        await group(*people[:3])
+    body = {"recipients": [str(each.id) for each in people[1:3]]}
+    (await people[0].post(MINE, json=body)).refused(400, 30011)
+
+
+async def test_somebody_is_added_to_a_group(world: World) -> None:
+    alice, bob, carol, dave = [await world.user() for _ in range(4)]
+    await world.guild(alice, bob, carol, dave)
+    made = await group(alice, bob, carol)
+    url = f"/channels/{made['id']}/recipients/{dave.id}"
+    mine, theirs = await bob.connect(), await dave.connect()
+
+    (await dave.put(url)).refused(403, 50001)
+    answer = await bob.put(url)
+
+    assert answer.status == 201
+    assert len(answer.ok()["recipients"]) == 3
+    told = await mine.next("CHANNEL_RECIPIENT_ADD")
+    assert told["channel_id"] == made["id"]
+    assert told["user"]["id"] == str(dave.id)
+    notice = await mine.next("MESSAGE_CREATE")
+    assert notice["type"] == 1
+    assert notice["author"]["id"] == str(bob.id)
+    assert [user["id"] for user in notice["mentions"]] == [str(dave.id)]
+    assert (await theirs.next("CHANNEL_CREATE"))["id"] == made["id"]
+    await theirs.none_of("CHANNEL_RECIPIENT_ADD")
+    assert (await bob.put(url)).status == 204
+    (await bob.put(f"/channels/{made['id']}/recipients/1")).refused(404, 10013)
+    channel = await direct(alice, bob)
+    (await alice.put(f"/channels/{channel['id']}/recipients/{dave.id}")).refused(400, 50024)
+
+
+async def test_the_owner_removes_and_everybody_may_leave(world: World) -> None:
+    alice, bob, carol = [await world.user() for _ in range(3)]
+    await world.guild(alice, bob, carol)
+    made = await group(alice, bob, carol)
+    url = f"/channels/{made['id']}"
+    mine, theirs = await bob.connect(), await carol.connect()
+
+    (await bob.delete(f"{url}/recipients/{carol.id}")).refused(403, 50013)
+    (await alice.delete(f"{url}/recipients/1")).refused(404, 10013)
+    assert (await alice.delete(f"{url}/recipients/{carol.id}")).status == 204
+
+    assert (await theirs.next("CHANNEL_DELETE"))["id"] == made["id"]
+    assert (await mine.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(carol.id)
+    notice = await mine.next("MESSAGE_CREATE")
+    assert notice["type"] == 2
+    assert notice["author"]["id"] == str(alice.id)
+    assert [user["id"] for user in notice["mentions"]] == [str(carol.id)]
+    (await carol.get(url)).refused(403, 50001)
+    assert await listed(carol) == []
+
+    assert (await alice.delete(url)).ok()["id"] == made["id"]
+    assert (await mine.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(alice.id)
+    updated = await mine.next("CHANNEL_UPDATE")
+    assert updated["owner_id"] == str(bob.id)
+    assert updated["recipients"] == []
+    assert (await mine.next("MESSAGE_CREATE"))["type"] == 2
+
+    assert (await bob.delete(f"{url}/recipients/{bob.id}")).status == 204
+    await mine.next("CHANNEL_DELETE")
+    (await bob.get(url)).refused(404, 10003)
+
+
+async def test_a_group_is_renamed(world: World) -> None:
+    alice, bob, carol = [await world.user() for _ in range(3)]
+    await world.guild(alice, bob, carol)
+    made = await group(alice, bob, carol)
+    theirs = await carol.connect()
+    assert (await bob.patch(f"/channels/{made['id']}", json={"name": "us"})).ok()["name"] == "us"
+    updated = await theirs.next("CHANNEL_UPDATE")
+    assert updated["name"] == "us"
+    assert [user["id"] for user in updated["recipients"]] == [str(alice.id), str(bob.id)]
+    notice = await theirs.next("MESSAGE_CREATE")
+    assert notice["type"] == 4
+    assert notice["content"] == "us"
+
+
+async def test_an_application_makes_a_group_of_those_who_consented(world: World) -> None:
+    alice, bob, carol = [await world.user() for _ in range(3)]
+    bot, other = await world.bot(), await world.bot()
+    tokens = [await consent(world, each, bot, "gdm.join") for each in (alice, bob)]
+    theirs = await bob.connect()
+
+    made = (await bot.post(MINE, json={"access_tokens": tokens, "nicks": {str(alice.id): "Al"}})).ok()
+
+    assert made["application_id"] == str(bot.application_id)
+    assert made["managed"] is True
+    assert made["owner_id"] == str(bot.id)
+    assert [user["id"] for user in made["recipients"]] == [str(alice.id), str(bob.id)]
+    assert (await theirs.next("CHANNEL_CREATE"))["id"] == made["id"]
+
+    url = f"/channels/{made['id']}/recipients/{carol.id}"
+    (await alice.put(url)).refused(403, 50013)
+    assert (await bot.put(url, json={})).errors("access_token") == ["BASE_TYPE_REQUIRED"]
+    (await bot.put(url, json={"access_token": tokens[0]})).refused(401, 50025)
+    token = await consent(world, carol, bot, "gdm.join")
+    assert (await bot.put(url, json={"access_token": token, "nick": "C"})).status == 201
+    assert (await bot.put(url, json={"access_token": token})).status == 204
+    told = await theirs.next("CHANNEL_RECIPIENT_ADD")
+    assert told["user"]["id"] == str(carol.id)
+    assert told["nick"] == "C"
+    assert (await bot.delete(url)).status == 204
+    assert (await theirs.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(carol.id)
+
+    (await bot.post(MINE, json={"access_tokens": ["nonsense"]})).refused(401, 50025)
+    (await bot.post(MINE, json={"access_tokens": [await consent(world, carol, other, "gdm.join")]})).refused(401, 50025)
+    (await bot.post(MINE, json={"access_tokens": [await consent(world, carol, bot, "identify")]})).refused(403, 50026)
+    (await bot.post(MINE, json={"access_tokens": tokens * 6})).refused(400, 30004)
+    body = {"access_tokens": tokens, "nicks": {str(alice.id): "x" * 33}}
+    assert (await bot.post(MINE, json=body)).errors(f"nicks.{alice.id}")
+
+
+async def test_what_ready_says_and_the_events_since_agree(world: World) -> None:
+    alice, bob, carol = [await world.user() for _ in range(3)]
+    await world.guild(alice, bob, carol)
+    session = await alice.connect()
+    known = {channel["id"]: channel for channel in session.ready["private_channels"]}
+    first, second = await direct(bob, alice), await group(bob, alice, carol)
+    await say(bob, first["id"])
+    (await alice.delete(f"/channels/{first['id']}")).ok()
+    await say(bob, first["id"])
+    (await bob.delete(f"/channels/{second['id']}")).ok()
+    await session.settle()
+    for frame in session.seen:
+        name, data = frame["t"], frame["d"]
+        if name in ("CHANNEL_CREATE", "CHANNEL_UPDATE"):
+            known[data["id"]] = data
+        elif name == "CHANNEL_DELETE":
+            del known[data["id"]]
+        elif name == "CHANNEL_RECIPIENT_REMOVE":
+            users = known[data["channel_id"]]["recipients"]
+            users[:] = [user for user in users if user["id"] != data["user"]["id"]]
+        elif name == "MESSAGE_CREATE" and data["channel_id"] in known:
+            known[data["channel_id"]]["last_message_id"] = data["id"]
+
+    fresh = {channel["id"]: channel for channel in (await alice.connect()).ready["private_channels"]}
+    assert known == fresh
+    assert UserId(int(fresh[second["id"]]["owner_id"])) in (alice.id, carol.id)

@@ -1,0 +1,264 @@
+"""World files: what they build, always the same, and what they refuse."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.permissions import Permissions
+from hubbub.server import worlds
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.worlds import WorldError
+from hubbub.server.worlds.files import EVERYONE
+from tests.world import Actor, World, small_config
+
+SMALL = """
+[users.ann]
+password = "correct horse"
+
+[users.ben]
+
+[applications.helper]
+intents = ["MESSAGE_CONTENT"]
+
+[guilds.Home]
+owner = "ann"
+members = { ann = { roles = ["elders"] }, ben = { roles = ["elders", "young"], nick = "Benny" } }
+bots = { helper = { permissions = ["MANAGE_ROLES"] } }
+
+[guilds.Home.roles.elders]
+permissions = ["MANAGE_MESSAGES"]
+
+[guilds.Home.roles.young]
+
+[guilds.Home.channels.hall]
+topic = "Come in"
+parent = "Rooms"
+
+[guilds.Home.channels.Rooms]
+type = "category"
+overwrites = { "@everyone" = { deny = ["SEND_MESSAGES"] } }
+
+[guilds.Home.channels.attic]
+overwrites = { "@everyone" = { deny = ["VIEW_CHANNEL"] }, helper = { allow = ["VIEW_CHANNEL"] }, elders = {} }
+"""
+
+
+@pytest.fixture
+async def app() -> AsyncIterator[App]:
+    """A platform in memory, not yet with a world."""
+    app = App(small_config(), clock=ControlledClock(1_790_000_000_000, running=False))
+    await app.start()
+    yield app
+    await app.stop()
+
+
+async def built_once(text: str | None, seed: int) -> worlds.Built:
+    """A world built in a platform of its own."""
+    app = App(small_config())
+    await app.start()
+    try:
+        return await worlds.load(app, worlds.demo() if text is None else worlds.read_text(text), seed)
+    finally:
+        await app.stop()
+
+
+@pytest.mark.parametrize("text", [None, SMALL], ids=["demo", "small"])
+async def test_the_same_file_and_seed_give_the_same_ids_and_tokens(text: str | None) -> None:
+    first, again, other = await built_once(text, 7), await built_once(text, 7), await built_once(text, 8)
+
+    assert first == again
+    assert not {user.token for user in first.users.values()} & {user.token for user in other.users.values()}
+    assert not {guild.id for guild in first.guilds.values()} & {guild.id for guild in other.guilds.values()}
+
+
+async def test_a_channel_added_to_the_file_changes_no_other_id() -> None:
+    before = await built_once(SMALL, 1)
+    after = await built_once(SMALL + "\n[guilds.Home.channels.cellar]\n", 1)
+
+    assert after.users == before.users
+    assert after.applications == before.applications
+    home = after.guilds["Home"]
+    assert home.channels.pop("cellar")
+    assert home == before.guilds["Home"]
+
+
+async def test_the_demo_world_is_what_the_contract_says() -> None:
+    built = await built_once(None, 0)
+
+    assert list(built.users) == ["alice", "bob", "carol"]
+    assert list(built.applications) == ["demo-bot", "demo-game"]
+    assert built.applications["demo-bot"].bot is not None
+    assert built.applications["demo-game"].bot is None
+    square = built.guilds["Town Square"]
+    assert list(square.channels) == ["general", "staff", "Lounge", "ideas"]
+    assert list(square.roles) == ["mods", "players"]
+
+
+async def test_people_of_the_demo_world_see_what_they_should(world: World) -> None:
+    built = await worlds.load(world.app, worlds.demo(), 0)
+    square = built.guilds["Town Square"]
+    alice, bob = (Actor(world, built.users[name].id, built.users[name].token, name) for name in ("alice", "bob"))
+    bot_entry = built.applications["demo-bot"].bot
+    assert bot_entry is not None
+    bot = Actor(world, bot_entry.id, bot_entry.token, "demo-bot", bot=True)
+
+    assert [guild["name"] for guild in (await bob.get("/users/@me/guilds")).ok()] == ["Town Square"]
+    kinds = {channel["name"]: channel["type"] for channel in (await alice.get(f"/guilds/{square.id}/channels")).ok()}
+    assert kinds == {"general": 0, "staff": 0, "Lounge": 2, "ideas": 15}
+    assert (await alice.get(f"/channels/{square.channels['staff']}")).status == 200
+    assert (await bob.get(f"/channels/{square.channels['staff']}")).status == 403
+    assert (await bot.post(f"/channels/{square.channels['general']}/messages", json={"content": "hello"})).status == 200
+    assert {role["name"] for role in (await alice.get(f"/guilds/{square.id}/roles")).ok()} == {
+        EVERYONE,
+        "mods",
+        "players",
+    }
+    game = built.applications["demo-game"]
+    assert len(game.public_key) == 64
+
+
+async def test_a_persons_password_logs_them_in(world: World) -> None:
+    built = await worlds.load(world.app, worlds.read_text(SMALL), 0)
+
+    answer = await world.request("POST", "/auth/login", json={"login": "ann", "password": "correct horse"})
+    assert answer.ok()["user_id"] == str(built.users["ann"].id)
+    given = built.users["ben"].password
+    assert (await world.request("POST", "/auth/login", json={"login": "ben", "password": given})).status == 200
+    assert (await world.request("POST", "/auth/login", json={"login": "ben", "password": "x"})).status == 400
+
+
+async def test_roles_overwrites_and_places_are_those_of_the_file(world: World) -> None:
+    built = await worlds.load(world.app, worlds.read_text(SMALL), 0)
+    home = built.guilds["Home"]
+    ann = Actor(world, built.users["ann"].id, built.users["ann"].token, "ann")
+
+    roles = {role["name"]: role for role in (await ann.get(f"/guilds/{home.id}/roles")).ok()}
+    assert [name for name, _ in sorted(roles.items(), key=lambda item: -item[1]["position"])] == [
+        "elders",
+        "young",
+        "helper",
+        EVERYONE,
+    ]
+    assert int(roles["elders"]["permissions"]) == Permissions.MANAGE_MESSAGES
+    assert roles["helper"]["managed"]
+    channels = {channel["name"]: channel for channel in (await ann.get(f"/guilds/{home.id}/channels")).ok()}
+    assert channels["hall"]["parent_id"] == str(home.channels["Rooms"])
+    # Without overwrites of its own, a channel takes those of its category.
+    assert channels["hall"]["permission_overwrites"] == channels["Rooms"]["permission_overwrites"] != []
+    assert {(each["id"], each["type"]) for each in channels["attic"]["permission_overwrites"]} == {
+        (str(home.id), 0),
+        (str(built.applications["helper"].id), 1),
+        (str(home.roles["elders"]), 0),
+    }
+    members = {
+        member["user"]["username"]: member for member in (await ann.get(f"/guilds/{home.id}/members?limit=10")).ok()
+    }
+    assert members["ben"]["nick"] == "Benny"
+    assert set(members["ben"]["roles"]) == {str(home.roles["elders"]), str(home.roles["young"])}
+    assert members["ann"]["roles"] == [str(home.roles["elders"])]
+    assert members["helper"]["roles"] == [roles["helper"]["id"]]
+
+
+async def test_a_world_that_is_refused_leaves_nothing_behind(app: App) -> None:
+    await worlds.load(app, worlds.read_text("[users.ann]"), 0)
+
+    with pytest.raises(WorldError, match=r"users\.ann: username: Username is unavailable"):
+        await worlds.load(app, worlds.read_text("[users.zoe]\n[users.ann]"), 1)
+
+    assert await app.database.read(lambda tx: tx.value("SELECT COUNT(*) FROM users")) == 1
+
+
+async def test_a_store_that_began_with_the_world_finds_it_again(app: App) -> None:
+    first = await worlds.begin(app, worlds.read_text(SMALL), 3)
+
+    assert await worlds.begin(app, worlds.read_text(SMALL), 3) == first
+    with pytest.raises(WorldError, match="another world file or seed"):
+        await worlds.begin(app, worlds.demo(), 3)
+
+
+GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[users", "world: is not TOML: "),
+        ("[user.ann]", "user: no such key; did you mean users?"),
+        ("users = 3", "users: expected object, got int"),
+        ("[users.ann]\npassword = 3", "users.ann.password: expected str | null, got int"),
+        ("[users.ann]\npasword = 'x'", "users.ann.pasword: no such key; did you mean password?"),
+        ("[users.ann]\nglobal_name = ''", "users.ann.global_name: expected str of length >= 1"),
+        ("[[friendships]]\nbetween = ['a', 'b']", "friendships: this version cannot build friendships yet"),
+        ("[lobbies.one]", "lobbies: this version cannot build lobbies yet"),
+        ("[skus.one]", "skus: this version cannot build skus yet"),
+        ("[applications.a]", "applications.a.owner: an application needs an owner"),
+        (
+            "[users.ann]\n[applications.a]\nowner = 'anne'",
+            'applications.a.owner: "anne" is not a user; did you mean ann?',
+        ),
+        ("[users.ann]\n[applications.ann]", "applications.ann: a user has this name too"),
+        ("[users.ann]\n[applications.a]\nintents = ['GUILDS']", "applications.a.intents: GUILDS is not privileged"),
+        (
+            "[users.ann]\n[applications.a]\nintents = ['X']",
+            'applications.a.intents: "X" is not a privileged intent; there are:',
+        ),
+        ("[users.ann]\n[applications.a]\nflags = ['EMBEDED']", "did you mean EMBEDDED?"),
+        (
+            "[users.ann]\n[applications.a]\nscopes = ['x']",
+            "applications.a.scopes: this version cannot build approved scopes",
+        ),
+        ("[users.ann]\n[applications.a]\nparent = 'b'", "applications.a.parent: this version cannot build families"),
+        ("[guilds.Home]", "guilds.Home: object missing required field owner"),
+        (GUILD.replace('"ann"', '"zoe"'), 'guilds.Home.owner: "zoe" is not a user; there are: ann'),
+        (GUILD + "everyone = ['FLY']", 'guilds.Home.everyone: "FLY" is not a permission'),
+        (GUILD + "system_channel = 'lobby'", 'guilds.Home.system_channel: "lobby" is not a channel'),
+        (GUILD + "members = { bob = {} }", 'guilds.Home.members.bob: "bob" is not a user'),
+        (GUILD + "members = { ann = { roles = ['r'] } }", 'guilds.Home.members.ann.roles: "r" is not a role'),
+        (GUILD + "bots = { ann = {} }", 'guilds.Home.bots.ann: "ann" is not an application with a bot'),
+        (GUILD + '[guilds.Home.roles."@everyone"]', "guilds.Home.roles.@everyone: every guild has it"),
+        (GUILD + "[guilds.Home.roles.r]\ncolor = -1", "guilds.Home.roles.r.color: expected int >= 0"),
+        (GUILD + "[guilds.Home.roles.r]\npermissions = ['MANAGE_MESAGES']", "did you mean MANAGE_MESSAGES?"),
+        (GUILD + "[guilds.Home.channels.c]\ntype = 'telly'", "guilds.Home.channels.c.type: invalid enum value 'telly'"),
+        (GUILD + "[guilds.Home.channels.c]\nparent = 'd'", 'guilds.Home.channels.c.parent: "d" is not a channel'),
+        (GUILD + "[guilds.Home.channels.c]\nparent = 'c'", 'guilds.Home.channels.c.parent: "c" is not a category'),
+        (
+            GUILD + "[guilds.Home.channels.c]\noverwrites = { bob = {} }",
+            'channels.c.overwrites.bob: "bob" is not a role or user',
+        ),
+        (
+            GUILD + "[guilds.Home.channels.c]\noverwrites = { ann = { deny = ['X'] } }",
+            'overwrites.ann.deny: "X" is not a permission',
+        ),
+        (
+            GUILD + "[guilds.Home.roles.ann]\n[guilds.Home.channels.c]\noverwrites = { ann = {} }",
+            "is both a role and a user",
+        ),
+    ],
+)
+def test_a_wrong_file_is_refused_with_the_path_of_the_key(text: str, message: str) -> None:
+    with pytest.raises(WorldError) as refused:
+        worlds.read_text(text)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"users": {"everyone": {}}}, "users.everyone: username: Username is invalid."),
+        (
+            {"users": {"ann": {}}, "guilds": {"G": {"owner": "ann", "channels": {"!": {"topic": "x" * 2000}}}}},
+            "guilds.G.channels.!",
+        ),
+    ],
+)
+async def test_what_an_action_refuses_has_a_path_too(app: App, content: dict[str, Any], message: str) -> None:
+    with pytest.raises(WorldError) as refused:
+        await worlds.load(app, worlds.read(content), 0)
+    assert message in str(refused.value)
+
+
+def test_a_file_that_is_not_there_is_named() -> None:
+    with pytest.raises(WorldError, match=r"nowhere\.toml cannot be read"):
+        worlds.read_file("nowhere.toml")

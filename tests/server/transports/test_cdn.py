@@ -1,0 +1,182 @@
+"""The CDN door: signatures, pictures, ranges, and that nothing it serves can run."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from hubbub.server.core import cdn_urls
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.files import Files
+from hubbub.server.transports.cdn import Cdn, byte_range, default_avatar
+
+KEY = bytes(range(32))
+NOW_MS = 1_795_000_000_000
+PICTURE = default_avatar(1)
+NAME = "0123456789abcdef" * 2
+
+Client = TestClient[web.Request, web.Application]
+
+
+@pytest.fixture
+def clock() -> ControlledClock:
+    return ControlledClock(NOW_MS, running=False)
+
+
+@pytest.fixture
+async def client(clock: ControlledClock) -> AsyncIterator[Client]:
+    files = Files("memory://")
+    await files.put(cdn_urls.attachment_key(2), PICTURE, "text/html")
+    await files.put(cdn_urls.attachment_key(3), b"<script>alert(1)</script>", "text/html")
+    await files.put(cdn_urls.attachment_key(4), b"", "text/html")
+    await files.put(cdn_urls.image_key(NAME), PICTURE, "image/png")
+    await files.put("secret", b"x")
+
+    async def find_key() -> bytes:
+        return KEY
+
+    app = web.Application()
+    app.add_routes(Cdn(files=files, clock=clock, find_key=find_key).routes())
+    async with TestClient(TestServer(app)) as client:
+        yield client
+
+
+def signed(attachment_id: int, filename: str, *, now_ms: int = NOW_MS) -> str:
+    """An address as the API gives it."""
+    return "/cdn" + cdn_urls.sign(KEY, cdn_urls.attachment_path(1, attachment_id, filename), now_ms)
+
+
+async def test_a_signed_address_works_for_a_day(client: Client, clock: ControlledClock) -> None:
+    address = signed(2, "my cat é.png")
+    answer = await client.get(address)
+    assert answer.status == 200
+    assert await answer.read() == PICTURE
+    assert answer.headers["Content-Type"] == "image/png"
+    assert answer.headers["Cache-Control"] == "private, max-age=86400"
+    clock.advance(86_400_000 - 1)
+    assert (await client.get(address)).status == 200
+    clock.advance(1)
+    gone = await client.get(address)
+    assert gone.status == 404
+    assert await gone.json() == {"message": "404: Not Found", "code": 0}
+
+
+async def test_another_address_than_the_signed_one_does_not_work(client: Client) -> None:
+    address = signed(2, "a.png")
+    path, _, query = address.partition("?")
+    for wrong in (
+        path,
+        path + "?ex=&is=&hm=",
+        address.replace("/1/2/", "/1/3/"),
+        address.replace("/1/2/", "/2/2/"),
+        address.replace("a.png", "b.png"),
+        address.replace("ex=", "ex=f"),
+        address.replace("ex=", "ex=zz"),
+        address[:-1] + ("0" if address[-1] != "0" else "1"),
+        "/cdn/attachments/1/2/%2e%2e%2fsecret?" + query,
+        "/cdn/attachments/x/y/z?" + query,
+        "/cdn/nothing/here",
+        signed(99, "a.png"),
+    ):
+        answer = await client.get(wrong)
+        assert answer.status == 404, wrong
+        assert answer.headers["Content-Type"] == "application/json"
+
+
+async def test_what_a_browser_could_run_is_a_download(client: Client) -> None:
+    answer = await client.get(signed(3, "ü.html"))
+    assert answer.headers["Content-Type"] == "application/octet-stream"
+    assert answer.headers["Content-Disposition"] == "attachment; filename*=UTF-8''%C3%BC.html"
+    for address in (signed(2, "a.html"), signed(3, "a.png"), f"/cdn/avatars/5/{NAME}.png"):
+        headers = (await client.get(address)).headers
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert (await client.get(signed(2, "a.html"))).headers["Content-Type"] == "image/png"
+    empty = await client.get(signed(4, "empty.txt"))
+    assert (empty.status, await empty.read()) == (200, b"")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/cdn/avatars/5/{NAME}.png?size=128",
+        f"/cdn/avatars/5/{NAME}.webp",
+        f"/cdn/icons/5/{NAME}",
+        f"/cdn/banners/5/{NAME}.png",
+        f"/cdn/guilds/1/users/2/avatars/{NAME}.png",
+        f"/cdn/guilds/1/users/2/banners/{NAME}.png",
+        f"/cdn/role-icons/5/{NAME}.png",
+        f"/cdn/app-icons/5/{NAME}.png",
+    ],
+)
+async def test_pictures_are_found_by_their_hash(client: Client, path: str) -> None:
+    answer = await client.get(path)
+    assert answer.status == 200
+    assert answer.headers["Content-Type"] == "image/png"
+    assert "immutable" in answer.headers["Cache-Control"]
+    again = await client.get(path, headers={"If-None-Match": answer.headers["ETag"]})
+    assert (again.status, await again.read()) == (304, b"")
+
+
+@pytest.mark.parametrize("name", ["../secret", "..%2fsecret", "x.png", f"{NAME}.exe", "f" * 32 + ".png"])
+async def test_no_other_file_is_found(client: Client, name: str) -> None:
+    assert (await client.get(f"/cdn/avatars/5/{name}")).status == 404
+
+
+async def test_default_avatars_are_pictures(client: Client) -> None:
+    bodies = set()
+    for index in range(6):
+        answer = await client.get(f"/cdn/embed/avatars/{index}.png")
+        assert answer.headers["Content-Type"] == "image/png"
+        bodies.add(await answer.read())
+    assert len(bodies) == 6
+    assert (await client.get("/cdn/embed/avatars/6.png")).status == 404
+
+
+async def test_a_part_of_a_film_can_be_asked_for(client: Client) -> None:
+    address = signed(2, "a.png")
+    size = len(PICTURE)
+    part = await client.get(address, headers={"Range": "bytes=1-4"})
+    assert (part.status, await part.read()) == (206, PICTURE[1:5])
+    assert part.headers["Content-Range"] == f"bytes 1-4/{size}"
+    tail = await client.get(address, headers={"Range": "bytes=-3"})
+    assert await tail.read() == PICTURE[-3:]
+    beyond = await client.get(address, headers={"Range": f"bytes={size}-"})
+    assert (beyond.status, beyond.headers["Content-Range"]) == (416, f"bytes */{size}")
+    other = await client.get(address, headers={"Range": "bytes=1-4", "If-Range": '"other"'})
+    assert (other.status, await other.read()) == (200, PICTURE)
+    head = await client.head(address)
+    assert (head.headers["Content-Length"], await head.read()) == (str(size), b"")
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("bytes=0-", (0, 10)),
+        ("bytes=2-3", (2, 4)),
+        ("bytes=2-99", (2, 10)),
+        ("bytes=-4", (6, 10)),
+        ("bytes=-99", (0, 10)),
+        ("bytes=-0", (10, 10)),
+        ("bytes=10-", (10, 10)),
+        ("bytes=3-2", None),
+        ("bytes=-", None),
+        ("bytes=1-2,3-4", None),
+        ("lines=1-2", None),
+    ],
+)
+def test_a_range_is_read(asked: str, expected: tuple[int, int] | None) -> None:
+    assert byte_range(asked, 10) == expected
+
+
+def test_an_address_is_taken_apart() -> None:
+    base = "https://example.org/cdn"
+    url = base + cdn_urls.sign(KEY, cdn_urls.attachment_path(1, 2, "a b?.png"), NOW_MS)
+    parsed = cdn_urls.parse(base, url)
+    assert parsed is not None
+    assert (parsed.channel_id, parsed.attachment_id, parsed.filename) == (1, 2, "a b?.png")
+    assert parsed.was_signed(KEY)
+    assert not parsed.was_signed(b"other")
+    assert cdn_urls.parse(base, "https://example.com/cdn/attachments/1/2/a.png") is None
+    assert cdn_urls.parse(base, "http://[") is None
