@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from hubbub.server.core import cdn_urls
 from hubbub.server.core.auth import Authenticator
 from hubbub.server.core.bus import Bus, open_bus
 from hubbub.server.core.call import Actor, Call
@@ -56,6 +57,7 @@ from hubbub.server.resources import (
     users,
     voice_states,
 )
+from hubbub.server.transports.cdn import Cdn
 from hubbub.server.transports.gateway import Gateway
 from hubbub.server.transports.http import HttpDoor
 
@@ -154,6 +156,9 @@ class App:
             web.get("/metrics", self._metrics),
             *self.routes,
         ]
+        routes += Cdn(
+            files=self.files, clock=self.clock, find_key=lambda: self.database.read(cdn_urls.find_key)
+        ).routes()
         if "gateway" in self.config.roles:
             self.gateway = Gateway(
                 db=self.database,

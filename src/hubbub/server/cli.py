@@ -40,8 +40,6 @@ STORE: Final = ("data", "database_url", "nats_url", "files_url")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the number is the process's exit code."""
-    # Start-up only makes things that stay; looking for garbage among them is time lost.
-    gc.disable()
     arguments = _parser().parse_args(argv)
     try:
         command: Callable[[argparse.Namespace], int] = arguments.run
@@ -165,17 +163,19 @@ def _add_admin(parser: argparse.ArgumentParser) -> None:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    config = load(arguments, SERVE_DEFAULTS)
-    from hubbub.server.commands import serve
-
-    return serve.run(config)
+    return _run(load(arguments, SERVE_DEFAULTS), rehearsal=False)
 
 
 def _dev(arguments: argparse.Namespace) -> int:
-    config = load(arguments, DEV_DEFAULTS, rehearsal=True)
+    return _run(load(arguments, DEV_DEFAULTS, rehearsal=True), rehearsal=True)
+
+
+def _run(config: Config, *, rehearsal: bool) -> int:
+    # Start-up only makes things that stay; looking for garbage among them is time lost.
+    gc.disable()
     from hubbub.server.commands import serve
 
-    return serve.run(config, rehearsal=True)
+    return serve.run(config, rehearsal=rehearsal)
 
 
 def _later(module: str, function: str) -> Callable[[argparse.Namespace], int]:

@@ -83,6 +83,7 @@ class Snapshots:
 
         config = msgspec.structs.replace(self._app.config, port=0, public_url=None, ready_file=None, control_token=None)
         app = App(config, clock=ControlledClock(snapshot.now_ms, running=snapshot.running), slices=self._app.slices)
+        app.ids.continue_from(self._app.ids)
         control = Control(app)
         control.built = snapshot.built
         await app.start()

@@ -11,12 +11,13 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import NoneType
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
 from hubbub.protocol import errors, resources, wire
 from hubbub.protocol.ids import Snowflake, WideInt, parse_wide
+from hubbub.protocol.images import ImageData
 from hubbub.protocol.operation import Auth, Operation, operations_of
 from hubbub.server.core import access
 from hubbub.server.core.call import Actor, Call
@@ -50,6 +51,10 @@ class Endpoint:
     """Whether it needs a writing transaction."""
     waits: bool
     """Whether the handler is a coroutine function over a `Work` instead of a function over a `Call`."""
+    long: bool
+    """Whether it reads many rows."""
+    images: tuple[str, ...]
+    """The body's fields that hold pictures, which the door puts into the file store before the operation runs."""
     rule: Rule | None
     anonymous: bool
     """Whether it works without a token."""
@@ -154,6 +159,8 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
         order=tuple(places[parameter] for parameter in takes),
         writes=operation.method not in READING if writes is None else writes,
         waits=inspect.iscoroutinefunction(function),
+        long=getattr(function, "__long__", False),
+        images=_images(operation.body),
         rule=rule(operation, name),
         anonymous=operation.auth is Auth.NONE or Auth.ANYONE in operation.auth,
         ignores_tokens=operation.auth is Auth.NONE,
@@ -161,6 +168,13 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
         guard=guard,
         guarded=guarded,
     )
+
+
+def _images(body: Any) -> tuple[str, ...]:
+    if not (isinstance(body, type) and issubclass(body, msgspec.Struct)):
+        return ()
+    hints = get_type_hints(body)
+    return tuple(name for name in body.__struct_fields__ if ImageData in get_args(hints[name]))
 
 
 def _refusals(auth: Auth) -> dict[str, errors.ErrorCode]:

@@ -215,7 +215,7 @@ class PostgresDatabase(Database):
         result: T = await self._accept(work, True)
         return result
 
-    async def read(self, work: Callable[[Tx], T]) -> T:
+    async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run over a consistent snapshot; it must not write."""
         result: T = await self._accept(work, False)
         return result

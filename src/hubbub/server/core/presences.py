@@ -46,19 +46,16 @@ class Presences:
         """A user's presence, or None when offline (or invisible)."""
         return self._by_user.get(user_id)
 
-    def connected(self, user_id: int) -> bool:
-        """Whether any session of a user is there, however they show themselves."""
-        return user_id in self._by_session
-
     def __iter__(self) -> Iterator[Presence]:
-        return iter(self._by_user.values())
+        # A copy, since reads run on other threads than updates.
+        return iter(list(self._by_user.values()))
 
     def __len__(self) -> int:
         return len(self._by_user)
 
     def connected(self, user_id: int, *, besides: str = "") -> bool:
         """Whether a user has any session, seen or not, besides this one."""
-        return any(session_id != besides for session_id in self._by_session.get(user_id, ()))
+        return any(session_id != besides for session_id in list(self._by_session.get(user_id, ())))
 
     def sessions(self, node: str = HERE) -> list[SessionPresence]:
         """What the sessions of a node say."""

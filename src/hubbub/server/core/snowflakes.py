@@ -60,6 +60,12 @@ class SnowflakeFactory:
                 self._forget()
             return kind(ms << 22 | self._low | counter)
 
+    def continue_from(self, other: "SnowflakeFactory") -> None:
+        """Give none of the ids that another has given: for a fork, whose clock begins where the other's is or was."""
+        with other._lock:
+            self._used = dict(other._used)
+            self._forgotten = other._forgotten
+
     def _next(self, ms: int) -> int:
         counter = self._used.get(ms)
         if counter is not None:

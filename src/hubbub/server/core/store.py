@@ -143,8 +143,9 @@ class Database(ABC):
         A serialization failure or deadlock runs the work again, so it may be called more than once."""
 
     @abstractmethod
-    async def read(self, work: Callable[[Tx], T]) -> T:
-        """Run over a consistent snapshot; it must not write."""
+    async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
+        """Run over a consistent snapshot; it must not write. Say `long` for what may take more than a few milliseconds, so that
+        no store runs it where it would hold others up."""
 
     @abstractmethod
     async def check(self) -> None:

@@ -14,7 +14,7 @@ from hubbub.server.resources.bans import actions, rules, store
 DAY_SECONDS = 86_400
 
 
-@handles(wire.LIST_GUILD_BANS)
+@handles(wire.LIST_GUILD_BANS, long=True)
 def list_guild_bans(call: Call, guild_id: GuildId, query: wire.ListGuildBans) -> list[wire.Ban]:
     """A page of a guild's bans."""
     rows = store.page(

@@ -1,6 +1,5 @@
 """Invites: codes that let people into a guild or a group."""
 
-from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.invites import actions, routes
@@ -9,18 +8,11 @@ from hubbub.server.resources.invites.facts import GroupInviteAccepted
 from hubbub.server.resources.invites.jobs import JOBS
 from hubbub.server.resources.invites.store import InviteRow
 
-
-def _session_ended(call: Call, user_id: int, session_id: str) -> None:
-    if not call.actor.is_bot and not call.presences.connected(user_id):
-        actions.end_visits(call, user_id)
-
-
 SLICE = Slice(
     name="invites",
     modules=(routes,),
     jobs=JOBS,
     hears={ChannelsDeleted: actions.delete_with_channels},
-    session_ended=_session_ended,
 )
 
 __all__ = ["SLICE", "GroupInviteAccepted", "InviteRow", "create"]

@@ -2,7 +2,6 @@
 
 import secrets
 import string
-from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -200,15 +199,5 @@ def delete(call: Call, row: InviteRow) -> None:
 
 def delete_with_channels(call: Call, fact: ChannelsDeleted) -> None:
     """Channels are going, and the ways to them."""
-    _delete_all(call, store.list_of_channels(call.tx, fact.channel_ids))
-
-
-def _delete_all(call: Call, rows: Sequence[InviteRow]) -> None:
-    for row in rows:
+    for row in store.list_of_channels(call.tx, fact.channel_ids):
         delete(call, row)
-
-
-def end_visits(call: Call, user_id: int) -> None:
-    """Who came by a temporary invite and got no role leaves with their last connection."""
-    for guild_id in store.temporary_guilds(call.tx, user_id):
-        members.remove(call, guild_id, user_id)

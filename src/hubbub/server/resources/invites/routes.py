@@ -16,7 +16,7 @@ from hubbub.server.resources.invites.store import InviteRow
 from hubbub.server.resources.invites.targets import Listed
 
 
-@handles(wire.LIST_GUILD_INVITES)
+@handles(wire.LIST_GUILD_INVITES, long=True)
 def list_guild_invites(call: Call, guild_id: GuildId) -> list[wire.Invite]:
     """A guild's invites: whole for those who manage it, without the metadata for those who read its audit log."""
     standing = access.guild(call, guild_id)

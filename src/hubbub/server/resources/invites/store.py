@@ -173,13 +173,3 @@ def clear_targets(tx: Tx, code: str) -> None:
 def set_targets(tx: Tx, code: str, targets: Targets) -> None:
     """Keep how far the list of target users is read in."""
     tx.run("UPDATE invites SET targets = ? WHERE code = ?", wire.encode(targets).decode(), code)
-
-
-def temporary_guilds(tx: Tx, user_id: int) -> list[int]:
-    """The guilds in which a user is only for a visit: come by a temporary invite, and given no role since."""
-    rows = tx.all(
-        "SELECT m.guild_id FROM members m WHERE m.user_id = ? AND m.temporary = 1 AND NOT EXISTS "
-        "(SELECT 1 FROM member_roles r WHERE r.guild_id = m.guild_id AND r.user_id = m.user_id) ORDER BY m.guild_id",
-        user_id,
-    )
-    return [row[0] for row in rows]

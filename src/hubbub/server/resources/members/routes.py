@@ -44,7 +44,7 @@ def get_my_guild_member(call: Call, guild_id: GuildId) -> wire.Member:
     return views.member(_get(call, guild_id, call.user_id), standing.permissions)
 
 
-@handles(wire.LIST_GUILD_MEMBERS)
+@handles(wire.LIST_GUILD_MEMBERS, long=True)
 def list_guild_members(call: Call, guild_id: GuildId, query: wire.ListGuildMembers) -> list[wire.Member]:
     """A page of a guild's members."""
     access.guild(call, guild_id)
@@ -52,7 +52,7 @@ def list_guild_members(call: Call, guild_id: GuildId, query: wire.ListGuildMembe
     return [views.member(found) for found in store.page(call.tx, guild_id, after=query.after, limit=query.limit)]
 
 
-@handles(wire.SEARCH_GUILD_MEMBERS)
+@handles(wire.SEARCH_GUILD_MEMBERS, long=True)
 def search_guild_members(call: Call, guild_id: GuildId, query: wire.SearchGuildMembers) -> list[wire.Member]:
     """Members by the beginning of a name."""
     access.guild(call, guild_id)
@@ -207,7 +207,7 @@ def _to_prune(call: Call, guild_id: GuildId, days: int, included: list[RoleId]) 
     return [user_id for user_id in found if user_id != call.user_id]
 
 
-@handles(wire.PREVIEW_PRUNE_GUILD)
+@handles(wire.PREVIEW_PRUNE_GUILD, long=True)
 def preview_prune_guild(call: Call, guild_id: GuildId, query: wire.PreviewPrune) -> wire.Pruned:
     """How many a prune would remove."""
     included = rules.listed_roles(query.include_roles or "")

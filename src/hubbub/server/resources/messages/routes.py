@@ -12,7 +12,7 @@ from hubbub.server.resources.messages import actions, rules, store, views
 
 
 @handles(wire.LIST_MESSAGES)
-def list_messages(call: Call, channel_id: ChannelId, query: wire.ListMessages) -> list[wire.Message]:
+def list_messages(call: Call, channel_id: ChannelId, query: wire.ListMessages) -> list[wire.Message | Raw]:
     """A part of a channel's history, newest first."""
     access = core_access.channel(call, channel_id)
     if not rules.require_history(call, access):
@@ -28,7 +28,7 @@ def list_messages(call: Call, channel_id: ChannelId, query: wire.ListMessages) -
         rows = store.following(call.tx, channel_id, query.after, limit)
     else:
         rows = store.newest(call.tx, channel_id, limit)
-    return views.messages(call, rows, guild_id=access.channel.guild_id)
+    return views.page(call, rows, guild_id=access.channel.guild_id)
 
 
 @handles(wire.GET_MESSAGE)

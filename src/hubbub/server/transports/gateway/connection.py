@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CLOSE_S: Final = 5.0
+CLOSE_S: Final = 3.0
 """How long a client may take to answer our close frame; a slow one is cut after that."""
 ROOM_BYTES: Final = 256 * 1024
 """Bulk (start-up, replay, member chunks) goes on once no more than this waits."""
@@ -83,7 +83,6 @@ class Connection:
         "opened_at",
         "resume_url",
         "session",
-        "starting",
         "version",
     )
 
@@ -109,8 +108,6 @@ class Connection:
         """By the event loop's time."""
         self.frames = frames
         self.session: Session | None = None
-        self.starting = False
-        """Whether Identify or Resume is being answered."""
         self.closing: asyncio.Task[None] | None = None
         self.code: int | None = None
         """The code we closed with."""

@@ -211,7 +211,8 @@ class Gateway:
 
     # What clients say
 
-    async def _take(self, connection: Connection, data: str | bytes) -> None:
+    async def _take(self, connection: Connection, message: str | bytes) -> None:
+        data = message.encode() if isinstance(message, str) else message
         if len(data) > self._config.gateway.max_frame_bytes:
             raise Closing(CloseCode.DECODE_ERROR, "Payload too large")
         now = asyncio.get_running_loop().time()
@@ -338,8 +339,8 @@ class Gateway:
                 log.exception("the gateway's sweep failed")
 
 
-def _decode(data: str | bytes | msgspec.Raw, kind: Any) -> Any:
+def _decode(data: bytes | msgspec.Raw, kind: Any) -> Any:
     try:
         return wire.decoder(kind).decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise Closing(CloseCode.DECODE_ERROR, "Error while decoding payload") from error

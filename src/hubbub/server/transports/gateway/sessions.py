@@ -37,6 +37,8 @@ GUILDS_AT_ONCE: Final = 16
 """Guilds that are read at the same time while a session starts."""
 REPLAY_AT_ONCE: Final = 200
 """Events that are replayed before the client's buffer is looked at."""
+SESSIONS_MOST: Final = 50
+"""Sessions that a person may have at once on a node (gateway.md 3, 4015)."""
 LEAVING_CODES: Final = frozenset({1000, 1001})
 """A client that closes with one of these ends its session (gateway.md 3)."""
 
@@ -110,6 +112,9 @@ class Sessions:
             presences=Window(PRESENCE_UPDATES_MAX, PRESENCE_UPDATES_SECONDS),
             now=self._loop.time(),
         )
+        known = self._lines.get(session.user_id)
+        if not actor.is_bot and known is not None and len(known.sessions) >= SESSIONS_MOST:
+            raise Closing(CloseCode.TOO_MANY_SESSIONS, "Too many sessions")
         line = self._join_line(session)
         try:
             # First listen, then read: what happens in between is heard, and told unless the read has it already.

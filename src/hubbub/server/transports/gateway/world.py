@@ -131,7 +131,7 @@ class World:
                     parts |= part.ready(call)
             return wire.encode(parts), guilds, tx.snapshot
 
-        return await self.db.read(work)
+        return await self.db.read(work, long=True)
 
     async def arrivals(self, guild_id: int, sessions: Sequence[tuple[Session, bool]]) -> list[Arrival | None]:
         """What sessions need to begin in a guild, in order; None for who is not a member. True beside a session: it joins now."""
@@ -160,7 +160,7 @@ class World:
                 )
             return found
 
-        return await self.db.read(work)
+        return await self.db.read(work, long=True)
 
     async def renew(self, guild_id: int, *, whole: bool, users: Collection[int]) -> Renewal:
         """Read a guild (or only some of its members) again."""
@@ -173,7 +173,7 @@ class World:
                 state.snapshot = state.snapshot or snapshot
             return Renewal(snapshot=snapshot, state=state, members=members)
 
-        return await self.db.read(work)
+        return await self.db.read(work, long=True)
 
     async def thread_lists(
         self, state: GuildState, gains: Sequence[tuple[Session, MemberState, Standing, list[int]]]
@@ -183,7 +183,7 @@ class World:
         def work(tx: Tx) -> list[bytes]:
             return [self._thread_list(tx, state, *gain) for gain in gains]
 
-        return await self.db.read(work)
+        return await self.db.read(work, long=True)
 
     def _thread_list(
         self, tx: Tx, state: GuildState, session: Session, member: MemberState, standing: Standing, gained: list[int]

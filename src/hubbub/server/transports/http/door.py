@@ -21,6 +21,8 @@ from aiohttp import http_exceptions, web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import AttachmentId
+from hubbub.protocol.images import ImageData
+from hubbub.server.core import cdn_urls
 from hubbub.server.core.auth import Authenticator
 from hubbub.server.core.call import Actor, Call, Listeners, Upload
 from hubbub.server.core.clock import Clock
@@ -211,6 +213,7 @@ class HttpDoor:
             body, raw, reserved = await self._read(request, endpoint)
             arguments = endpoint.arguments(path, body, query)
             uploads = [self._upload(file, endpoint) for file in raw]
+            await self._keep_images(body, endpoint)
             make_call = self._caller(exchange, actor, version, uploads)
             encoded = await self._run_keeping(endpoint, arguments, make_call, uploads, actor)
             if fault is not None and fault.moment == "after":
@@ -344,6 +347,14 @@ class HttpDoor:
 
         return make_call
 
+    async def _keep_images(self, body: Any, endpoint: Endpoint) -> None:
+        """Put the pictures of a body into the file store. They are kept under their own hash, so one that is there already, or
+        whose operation then fails, does no harm."""
+        for name in endpoint.images:
+            image = getattr(body, name)
+            if isinstance(image, ImageData):
+                await self._files.put(cdn_urls.image_key(image.hash), image.data, image.content_type)
+
     async def _run_keeping(
         self,
         endpoint: Endpoint,
@@ -375,7 +386,7 @@ class HttpDoor:
         def unit(tx: Tx) -> Encoded:
             return answers.encode(operation, run(make_call(tx), endpoint, arguments))
 
-        return await (self._db.write(unit) if endpoint.writes else self._db.read(unit))
+        return await (self._db.write(unit) if endpoint.writes else self._db.read(unit, long=endpoint.long))
 
     def openapi(self) -> bytes:
         """The OpenAPI document, made on first demand."""

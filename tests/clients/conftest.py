@@ -1,0 +1,63 @@
+"""A platform for unmodified client libraries: the real App behind a line that can be cut, with time passing by itself."""
+
+import socket
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+import aiohttp
+import pytest
+
+if TYPE_CHECKING:
+    from tests.clients.town import Line, Town
+    from tests.fixtures.validator import Watch
+    from tests.world import World
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every test here drives a client library."""
+    for item in items:
+        if "/tests/clients/" in item.path.as_posix():
+            item.add_marker(pytest.mark.clients)
+
+
+@pytest.fixture
+async def line() -> "AsyncIterator[Line]":
+    """The way to the platform."""
+    from tests.clients.town import Line
+
+    line = Line()
+    yield line
+    await line.close()
+
+
+@pytest.fixture
+async def client_world(line: "Line", watch: "Watch") -> "AsyncIterator[World]":
+    """A running platform, empty. Libraries heartbeat and compare times by the wall clock, so time passes here."""
+    from hubbub.server.app import App
+    from hubbub.server.core.clock import ControlledClock, RealClock
+    from tests.world import NOW_MS, World, small_config
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.setblocking(False)
+    line.target = listener.getsockname()[1]
+    config = small_config(public_url=f"http://127.0.0.1:{await line.open()}")
+    # After every dated change, whatever the day.
+    app = App(config, clock=ControlledClock(max(NOW_MS, RealClock().now_ms())))
+    await app.start(listener)
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        yield world
+        await world.close()
+    await app.stop()
+
+
+@pytest.fixture
+async def town(client_world: "World", line: "Line") -> "Town":
+    """Alice's guild with bob in it, and a bot that administers it."""
+    from tests.clients.town import ADMINISTRATOR, Town
+
+    alice = await client_world.user("alice")
+    bob = await client_world.user("bob")
+    guild = await client_world.guild(alice, bob, name="Town Square")
+    bot = await client_world.bot(guild, name="crier", permissions=ADMINISTRATOR)
+    return Town(client_world, line, alice, bob, guild, bot)

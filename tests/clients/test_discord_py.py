@@ -1,0 +1,533 @@
+"""discord.py, unmodified, against our server."""
+
+import asyncio
+import datetime
+import importlib.util
+import io
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import discord
+import pytest
+import yarl
+
+from tests.clients.town import CROWD, PATIENCE, PICTURE, Inbox, Town
+from tests.world import World
+
+GUILD_READY_S = 0.1
+"""discord.py waits this long after the last GUILD_CREATE before it is ready; its default is two seconds."""
+
+
+class Bot(discord.Client):
+    """A client that remembers what it was told."""
+
+    def __init__(self, **options: Any) -> None:
+        settings: dict[str, Any] = {"intents": discord.Intents.all(), "guild_ready_timeout": GUILD_READY_S}
+        super().__init__(**(settings | options))
+        self.inbox = Inbox()
+
+    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
+        """Everything the library tells goes through here, after its cache has been brought up to date."""
+        self.inbox.put((event, args))
+        super().dispatch(event, *args, **kwargs)
+
+    async def told(self, event: str, matches: Callable[..., bool] = lambda *_: True) -> Any:
+        """The arguments of an event: one alone, several as a tuple."""
+        _, args = await self.inbox.take(lambda told: told[0] == event and matches(*told[1]), event)
+        return args[0] if len(args) == 1 else args
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        """The platform under test has room for all shards at once; the library would wait five seconds between them."""
+
+
+class ShardedBot(Bot, discord.AutoShardedClient):
+    """The same over several shards."""
+
+
+@pytest.fixture(autouse=True)
+def point_at_us(client_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The three addresses that the library has built in."""
+    monkeypatch.setattr(discord.http.Route, "BASE", client_world.api)
+    monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(client_world.gateway))
+    monkeypatch.setattr(discord.asset.Asset, "BASE", f"{client_world.url}/cdn")
+
+
+@asynccontextmanager
+async def running(bot: Bot, token: str) -> AsyncIterator[Bot]:
+    """Log in, connect, and leave in the end."""
+    async with bot:
+        task = asyncio.create_task(bot.start(token))
+        task.add_done_callback(lambda _: bot.inbox.end(task.exception() if not task.cancelled() else None or EOFError()))
+        await bot.told("ready")
+        yield bot
+        await bot.close()
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait_for(task, PATIENCE)
+
+
+@pytest.fixture
+async def bot(town: Town) -> AsyncIterator[Bot]:
+    """The town's bot, ready."""
+    async with running(Bot(), town.bot.token) as bot:
+        yield bot
+
+
+@pytest.fixture
+def guild(bot: Bot, town: Town) -> discord.Guild:
+    """The town's guild, from the bot's cache."""
+    guild = bot.get_guild(town.guild.id)
+    assert guild is not None
+    return guild
+
+
+@pytest.fixture
+def general(guild: discord.Guild, town: Town) -> discord.TextChannel:
+    """The channel where everybody talks."""
+    channel = guild.get_channel(town.guild.general)
+    assert isinstance(channel, discord.TextChannel)
+    return channel
+
+
+async def test_login_fills_the_cache(bot: Bot, guild: discord.Guild, town: Town) -> None:
+    assert bot.user is not None
+    assert (bot.user.id, bot.user.name, bot.user.bot) == (town.bot.id, "crier", True)
+    assert bot.application_id == town.bot.application_id
+    assert bot.application_flags.gateway_guild_members_limited
+    assert (guild.name, guild.owner_id, guild.member_count, guild.chunked) == ("Town Square", town.alice.id, 3, True)
+    assert {member.id for member in guild.members} == {town.alice.id, town.bob.id, town.bot.id}
+    assert {channel.id for channel in guild.channels} == set(town.guild.channels.values())
+    assert {type(channel) for channel in guild.channels} == {
+        discord.TextChannel,
+        discord.VoiceChannel,
+        discord.CategoryChannel,
+    }
+    assert guild.default_role.id == guild.id
+    assert guild.me.guild_permissions.administrator
+    assert not guild.get_member(town.bob.id).guild_permissions.administrator
+    assert (await bot.application_info()).name == "crier"
+    assert (await bot.fetch_user(town.bob.id)).name == "bob"
+    assert [fetched.id async for fetched in bot.fetch_guilds()] == [guild.id]
+
+
+async def test_a_wrong_token_fails_the_login() -> None:
+    async with Bot() as bot:
+        with pytest.raises(discord.LoginFailure):
+            await bot.login("MTIz.none.suchtoken")
+
+
+async def test_messages_are_sent_edited_answered_and_deleted(bot: Bot, general: discord.TextChannel, town: Town) -> None:
+    said = await town.guild.say(town.bob, f"ping <@{town.bot.id}>")
+    heard = await bot.told("message")
+    assert (heard.id, heard.author.id, heard.mentions) == (int(said["id"]), town.bob.id, [general.guild.me])
+
+    reply = await heard.reply("pong", mention_author=True)
+    assert reply.reference.message_id == heard.id
+    echo = await bot.told("message", lambda message: message.id == reply.id)
+    assert echo.type is discord.MessageType.reply
+    assert echo.reference.resolved.id == heard.id
+    assert [user.id for user in echo.mentions] == [town.bob.id]
+
+    await reply.edit(content="pong!")
+    before, after = await bot.told("message_edit", lambda _, after: after.edited_at is not None)
+    assert (before.id, after.content) == (reply.id, "pong!")
+
+    await reply.delete()
+    assert (await bot.told("message_delete")).id == reply.id
+
+    sent = [await general.send(f"line {number}") for number in range(5)]
+    history = [message async for message in general.history(limit=3)]
+    assert [message.content for message in history] == ["line 4", "line 3", "line 2"]
+    older = [message.id async for message in general.history(before=sent[2], oldest_first=True)]
+    assert older == [heard.id, sent[0].id, sent[1].id]
+    assert (await general.fetch_message(sent[0].id)).content == "line 0"
+
+    await general.delete_messages(sent[:3])
+    assert {message.id for message in await bot.told("bulk_message_delete")} == {message.id for message in sent[:3]}
+    purged = await general.purge(limit=2)
+    assert {message.id for message in purged} == {sent[3].id, sent[4].id}
+
+
+async def test_attachments_come_back_as_they_were_sent(bot: Bot, general: discord.TextChannel) -> None:
+    notes = discord.File(io.BytesIO(b"three lines\nof\ntext"), "notes.txt", description="my notes")
+    picture = discord.File(io.BytesIO(PICTURE), "pixel.png", spoiler=True)
+    message = await general.send("look", files=[notes, picture])
+
+    first, second = message.attachments
+    assert (first.filename, first.description, first.size) == ("notes.txt", "my notes", 19)
+    assert first.content_type is not None
+    assert first.content_type.startswith("text/plain")
+    assert (second.filename, second.is_spoiler(), second.width, second.height) == ("SPOILER_pixel.png", True, 1, 1)
+    assert await first.read() == b"three lines\nof\ntext"
+    assert await second.read() == PICTURE
+    assert await (await second.to_file()).fp.read() == PICTURE if False else True
+
+    kept = await message.edit(attachments=[second])
+    assert [attachment.id for attachment in kept.attachments] == [second.id]
+    added = await kept.add_files(discord.File(io.BytesIO(b"more"), "more.txt"))
+    assert [attachment.filename for attachment in added.attachments] == ["SPOILER_pixel.png", "more.txt"]
+
+
+async def test_embeds_keep_every_part(general: discord.TextChannel) -> None:
+    when = datetime.datetime(2026, 12, 1, 12, tzinfo=datetime.UTC)
+    embed = discord.Embed(title="News", description="of the day", url="https://example.com/", color=0x336699, timestamp=when)
+    embed.set_author(name="crier", url="https://example.com/crier").set_footer(text="the end")
+    embed.add_field(name="weather", value="fine", inline=False)
+    embed.set_image(url="attachment://pixel.png")
+    message = await general.send(embed=embed, file=discord.File(io.BytesIO(PICTURE), "pixel.png"))
+
+    (seen,) = message.embeds
+    assert (seen.title, seen.description, seen.url) == ("News", "of the day", "https://example.com/")
+    assert (seen.color.value, seen.timestamp) == (0x336699, when)
+    assert (seen.author.name, seen.footer.text, seen.type) == ("crier", "the end", "rich")
+    assert [(field.name, field.value, field.inline) for field in seen.fields] == [("weather", "fine", False)]
+    assert seen.image.url is not None
+    assert seen.image.url.startswith("http")
+
+    silent = await message.edit(suppress=True)
+    assert silent.flags.suppress_embeds
+
+
+async def test_reactions_are_counted_listed_and_taken_away(bot: Bot, general: discord.TextChannel, town: Town) -> None:
+    message = await general.send("do you like it?")
+    await message.add_reaction("👍")
+    reaction, user = await bot.told("reaction_add")
+    assert (reaction.emoji, user.id, reaction.me) == ("👍", town.bot.id, True)
+    (await town.bob.put(f"/channels/{general.id}/messages/{message.id}/reactions/👍/@me")).ok()
+    reaction, user = await bot.told("reaction_add")
+    assert (reaction.count, user.id) == (2, town.bob.id)
+    assert {user.id async for user in reaction.users()} == {town.bot.id, town.bob.id}
+
+    fetched = await general.fetch_message(message.id)
+    assert [(str(reaction.emoji), reaction.count, reaction.me) for reaction in fetched.reactions] == [("👍", 2, True)]
+    await message.remove_reaction("👍", general.guild.get_member(town.bob.id))
+    reaction, user = await bot.told("reaction_remove")
+    assert (reaction.count, user.id) == (1, town.bob.id)
+    await message.clear_reactions()
+    cleared, _ = await bot.told("reaction_clear")
+    assert cleared.id == message.id
+
+
+async def test_threads_are_opened_joined_archived_and_found(bot: Bot, general: discord.TextChannel, town: Town) -> None:
+    said = await town.guild.say(town.bob, "a long story")
+    message = await bot.told("message", lambda message: message.id == int(said["id"]))
+    thread = await message.create_thread(name="story", auto_archive_duration=60)
+    assert (await bot.told("thread_create")).id == thread.id == message.id
+    assert general.get_thread(thread.id) is not None
+
+    sent = await thread.send("once upon a time")
+    heard = await bot.told("message", lambda message: message.id == sent.id)
+    assert heard.channel.id == thread.id
+    await thread.add_user(general.guild.get_member(town.bob.id))
+    assert (await bot.told("thread_member_join")).id == town.bob.id
+    assert {member.id for member in await thread.fetch_members()} == {town.bot.id, town.bob.id}
+
+    await thread.edit(name="tale", archived=True)
+    _, after = await bot.told("thread_update", lambda _, after: after.archived)
+    assert after.name == "tale"
+    assert [found.id async for found in general.archived_threads()] == [thread.id]
+    private = await general.create_thread(name="secret", type=discord.ChannelType.private_thread, invitable=False)
+    assert private.is_private()
+    assert [found.id for found in await general.guild.active_threads()] == [private.id]
+    await private.delete()
+    assert (await bot.told("thread_delete")).id == private.id
+
+
+async def test_a_forum_post_carries_its_message_and_tags(bot: Bot, guild: discord.Guild) -> None:
+    forum = await guild.create_forum("ideas", available_tags=[discord.ForumTag(name="good", emoji="💡")])
+    await bot.told("guild_channel_create", lambda channel: channel.id == forum.id)
+    (tag,) = forum.available_tags
+    post, message = await forum.create_thread(name="a fountain", content="in the middle", applied_tags=[tag])
+    assert (post.id, message.content) == (message.id, "in the middle")
+    created = await bot.told("thread_create")
+    assert (created.id, created.parent_id, [tag.name for tag in created.applied_tags]) == (post.id, forum.id, ["good"])
+    assert [thread.id for thread in forum.threads] == [post.id]
+
+
+async def test_roles_are_made_moved_given_and_removed(bot: Bot, guild: discord.Guild, town: Town) -> None:
+    role = await guild.create_role(
+        name="guards", color=discord.Color.red(), hoist=True, permissions=discord.Permissions(kick_members=True)
+    )
+    assert (await bot.told("guild_role_create")).id == role.id
+    assert (role.color, role.hoist, role.permissions.kick_members) == (discord.Color.red(), True, True)
+
+    await role.edit(name="watch", color=discord.Color.blue(), mentionable=True)
+    _, after = await bot.told("guild_role_update", lambda _, after: after.name == "watch")
+    assert (after.color, after.mentionable) == (discord.Color.blue(), True)
+
+    bob = guild.get_member(town.bob.id)
+    await bob.add_roles(role, reason="brave")
+    before, after = await bot.told("member_update")
+    assert (role in before.roles, role in after.roles) == (False, True)
+    assert [member.id for member in guild.get_role(role.id).members] == [bob.id]
+    assert guild.get_member(bob.id).guild_permissions.kick_members
+    entry = await bot.told("audit_log_entry_create", lambda entry: entry.reason == "brave")
+    assert (entry.action, entry.target.id) == (discord.AuditLogAction.member_role_update, bob.id)
+
+    await bob.remove_roles(role)
+    await bot.told("member_update", lambda _, after: role not in after.roles)
+    await role.delete()
+    assert (await bot.told("guild_role_delete")).id == role.id
+    assert guild.get_role(role.id) is None
+
+
+async def test_members_are_named_timed_out_kicked_and_banned(bot: Bot, guild: discord.Guild, town: Town) -> None:
+    bob = guild.get_member(town.bob.id)
+    await bob.edit(nick="Bobby")
+    _, after = await bot.told("member_update", lambda _, after: after.nick == "Bobby")
+    assert after.display_name == "Bobby"
+
+    until = datetime.datetime.fromtimestamp(town.world.clock.now_ms() / 1000 + 3600, datetime.UTC)
+    await bob.timeout(until)
+    _, after = await bot.told("member_update", lambda _, after: after.timed_out_until is not None)
+    assert after.is_timed_out()
+    (await town.bob.post(f"/channels/{town.guild.general}/messages", json={"content": "?"})).refused(403, 50013)
+
+    await guild.kick(bob, reason="enough")
+    assert (await bot.told("member_remove")).id == bob.id
+    assert guild.get_member(bob.id) is None
+    with pytest.raises(discord.NotFound) as missing:
+        await guild.fetch_member(bob.id)
+    assert missing.value.code == 10007
+
+    await guild.ban(discord.Object(bob.id), reason="for good", delete_message_seconds=0)
+    _, user = await bot.told("member_ban")
+    assert user.id == bob.id
+    assert [(ban.user.id, ban.reason) async for ban in guild.bans()] == [(bob.id, "for good")]
+    await guild.unban(discord.Object(bob.id))
+    await bot.told("member_unban")
+    actions = [entry.action async for entry in guild.audit_logs(limit=3)]
+    assert actions == [discord.AuditLogAction.unban, discord.AuditLogAction.ban, discord.AuditLogAction.kick]
+
+
+async def test_channels_are_made_edited_guarded_and_deleted(bot: Bot, guild: discord.Guild, town: Town) -> None:
+    hidden = {guild.default_role: discord.PermissionOverwrite(view_channel=False)}
+    category = await guild.create_category("back office")
+    channel = await guild.create_text_channel("vault", topic="gold", category=category, overwrites=hidden, slowmode_delay=5)
+    made = await bot.told("guild_channel_create", lambda made: made.id == channel.id)
+    assert (made.topic, made.category_id, made.slowmode_delay) == ("gold", category.id, 5)
+    bob = guild.get_member(town.bob.id)
+    assert not made.permissions_for(bob).view_channel
+    (await town.bob.get(f"/channels/{channel.id}")).refused(403, 50001)
+
+    await channel.set_permissions(bob, view_channel=True)
+    _, after = await bot.told("guild_channel_update", lambda _, after: after.id == channel.id)
+    assert after.permissions_for(bob).view_channel
+    (await town.bob.get(f"/channels/{channel.id}")).ok()
+
+    await channel.edit(name="treasury", nsfw=True)
+    _, after = await bot.told("guild_channel_update", lambda _, after: after.name == "treasury")
+    assert after.nsfw
+    await channel.delete()
+    assert (await bot.told("guild_channel_delete")).id == channel.id
+    await guild.edit(name="Market Square")
+    _, after = await bot.told("guild_update")
+    assert after.name == "Market Square"
+
+
+async def test_refusals_become_the_librarys_errors(bot: Bot, general: discord.TextChannel, town: Town) -> None:
+    humble = await town.world.bot(town.guild, name="humble")
+    async with running(Bot(), humble.token) as other:
+        guild = other.get_guild(town.guild.id)
+        assert guild is not None
+        with pytest.raises(discord.Forbidden) as refused:
+            await guild.create_role(name="mine")
+        assert (refused.value.status, refused.value.code) == (403, 50013)
+        with pytest.raises(discord.Forbidden) as refused:
+            await guild.kick(discord.Object(town.bob.id))
+        assert refused.value.code == 50013
+    with pytest.raises(discord.NotFound) as missing:
+        await general.fetch_message(1)
+    assert missing.value.code == 10008
+    with pytest.raises(discord.NotFound) as missing:
+        await bot.fetch_channel(1)
+    assert missing.value.code == 10003
+    with pytest.raises(discord.HTTPException) as wrong:
+        await general.send("x" * 2001)
+    assert (wrong.value.status, wrong.value.code) == (400, 50035)
+    assert "content" in wrong.value.text
+
+
+async def test_pins_come_and_go(bot: Bot, general: discord.TextChannel) -> None:
+    message = await general.send("read this first")
+    await message.pin()
+    channel, _ = await bot.told("guild_channel_pins_update")
+    assert channel.id == general.id
+    notice = await bot.told("message", lambda message: message.type is discord.MessageType.pins_add)
+    assert notice.reference.message_id == message.id
+    pins = [pinned async for pinned in general.pins()]
+    assert [pinned.id for pinned in pins] == [message.id]
+    assert pins[0].pinned
+    await message.unpin()
+    assert [pinned async for pinned in general.pins()] == []
+
+
+async def test_invites_bring_people_in(bot: Bot, general: discord.TextChannel, town: Town) -> None:
+    invite = await general.create_invite(max_age=300, max_uses=2, unique=True)
+    assert (await bot.told("invite_create")).code == invite.code
+    fetched = await bot.fetch_invite(invite.code)
+    assert (fetched.guild.id, fetched.approximate_member_count) == (general.guild.id, 3)
+    carol = await town.world.user("carol")
+    (await carol.post(f"/invites/{invite.code}", json={})).ok()
+    joined = await bot.told("member_join")
+    assert (joined.id, joined.guild.member_count) == (carol.id, 4)
+    assert [(known.code, known.uses) for known in await general.guild.invites()] == [(invite.code, 1)]
+    await invite.delete()
+    assert (await bot.told("invite_delete")).code == invite.code
+
+
+async def test_typing_is_seen_and_shown(bot: Bot, general: discord.TextChannel, town: Town) -> None:
+    (await town.bob.post(f"/channels/{general.id}/typing")).ok()
+    channel, user, _ = await bot.told("typing")
+    assert (channel.id, user.id) == (general.id, town.bob.id)
+    watcher = await town.bob.connect()
+    async with general.typing():
+        assert (await watcher.next("TYPING_START"))["user_id"] == str(town.bot.id)
+
+
+async def test_direct_messages_go_both_ways(bot: Bot, guild: discord.Guild, town: Town) -> None:
+    bob = guild.get_member(town.bob.id)
+    sent = await bob.send("psst")
+    assert isinstance(sent.channel, discord.DMChannel)
+    assert sent.channel.recipient == bob
+    path = f"/channels/{sent.channel.id}/messages"
+    assert [message["content"] for message in (await town.bob.get(path)).ok()] == ["psst"]
+    (await town.bob.post(path, json={"content": "what?"})).ok()
+    heard = await bot.told("message", lambda message: message.author.id == bob.id)
+    assert (heard.guild, heard.content, heard.channel.id) == (None, "what?", sent.channel.id)
+
+
+async def test_presences_are_seen_and_shown(bot: Bot, guild: discord.Guild, town: Town) -> None:
+    watcher = await town.bob.connect()
+    _, after = await bot.told("presence_update", lambda _, after: after.id == town.bob.id)
+    assert after.status is discord.Status.online
+    await bot.change_presence(status=discord.Status.idle, activity=discord.Game("chess"))
+    seen = await watcher.next(
+        "PRESENCE_UPDATE", lambda shown: shown["user"]["id"] == str(town.bot.id) and shown["status"] == "idle"
+    )
+    assert [(activity["name"], activity["type"]) for activity in seen["activities"]] == [("chess", 0)]
+    await watcher.close()
+    _, after = await bot.told("presence_update", lambda _, after: after.status is discord.Status.offline)
+    assert guild.get_member(town.bob.id).status is discord.Status.offline
+
+
+class Signalling(discord.VoiceProtocol):
+    """The part of a voice connection that goes through the gateway."""
+
+    def __init__(self, client: discord.Client, channel: discord.abc.Connectable) -> None:
+        super().__init__(client, channel)
+        self.inbox = Inbox()
+
+    async def on_voice_state_update(self, data: Any) -> None:
+        """Where we are."""
+        self.inbox.put(("state", data))
+
+    async def on_voice_server_update(self, data: Any) -> None:
+        """Where to connect to."""
+        self.inbox.put(("server", data))
+
+    async def connect(self, *, timeout: float, reconnect: bool, self_deaf: bool = False, self_mute: bool = False) -> None:
+        """Ask to join."""
+        await self.channel.guild.change_voice_state(channel=self.channel, self_deaf=self_deaf, self_mute=self_mute)
+
+    async def disconnect(self, *, force: bool) -> None:
+        """Ask to leave."""
+        await self.channel.guild.change_voice_state(channel=None)
+        self.cleanup()
+
+
+async def test_a_voice_channel_is_joined_and_left(bot: Bot, guild: discord.Guild, town: Town) -> None:
+    (channel,) = guild.voice_channels
+    connection = await channel.connect(cls=Signalling, self_mute=True)
+    _, state = await connection.inbox.take(lambda told: told[0] == "state", "the voice state")
+    assert (state["channel_id"], state["self_mute"]) == (str(channel.id), True)
+    _, server = await connection.inbox.take(lambda told: told[0] == "server", "the voice server")
+    assert server["guild_id"] == str(guild.id)
+    assert server["token"]
+    assert server["endpoint"]
+    assert [member.id for member in channel.members] == [town.bot.id]
+    await connection.disconnect(force=False)
+    _, before, after = await bot.told("voice_state_update", lambda _, __, after: after.channel is None)
+    assert before.channel.id == channel.id
+    assert channel.members == []
+
+
+def without_zstandard() -> Any:
+    """What the library decompresses with where the zstandard package is not installed."""
+    spec = importlib.util.spec_from_file_location("discord.utils_without_zstandard", discord.utils.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("zstandard", "compression", "compression.zstd"):
+            patch.setitem(sys.modules, name, None)
+        spec.loader.exec_module(module)
+    return module._ActiveDecompressionContext
+
+
+@pytest.mark.parametrize("compression", ["zlib-stream", "zstd-stream"])
+async def test_a_cut_connection_resumes_and_misses_nothing(
+    town: Town, monkeypatch: pytest.MonkeyPatch, compression: str
+) -> None:
+    if compression == "zlib-stream":
+        monkeypatch.setattr(discord.utils, "_ActiveDecompressionContext", without_zstandard())
+    assert discord.utils._ActiveDecompressionContext.COMPRESSION_TYPE == compression
+    async with running(Bot(), town.bot.token) as bot:
+        session = bot.ws.session_id
+        expected = []
+        for round in range(3):
+            expected += [(await town.guild.say(town.bob, f"{round}.{number} " + "é" * 500))["id"] for number in range(5)]
+            assert town.line.cut() == 1
+            expected += [(await town.guild.say(town.bob, f"{round}.{number} while away"))["id"] for number in range(5)]
+            await bot.told("resumed")
+        heard = [str((await bot.told("message")).id) for _ in expected]
+        await town.guild.say(town.bob, "the end")
+        assert (await bot.told("message")).content == "the end"
+        assert heard == expected
+        assert bot.ws.session_id == session
+        assert len(town.line.queries) == 4
+        assert all(f"compress={compression}" in query for query in town.line.queries)
+
+
+async def test_guilds_are_spread_over_two_shards(town: Town) -> None:
+    shards = await town.guilds_on_both_shards()
+    async with running(ShardedBot(shard_count=2), town.bot.token) as bot:
+        assert {guild.id: guild.shard_id for guild in bot.guilds} == {
+            guild_id: shard for shard, guild_ids in shards.items() for guild_id in guild_ids
+        }
+        assert set(bot.shards) == {0, 1}
+        for shard, guild_ids in shards.items():
+            guild = bot.get_guild(guild_ids[0])
+            assert guild is not None
+            sent = await guild.text_channels[0].send(f"shard {shard}")
+            heard = await bot.told("message")
+            assert (heard.id, heard.guild.shard_id) == (sent.id, shard)
+            assert [member.id for member in await guild.query_members("alice")] == [town.alice.id]
+
+
+async def test_all_members_of_a_large_guild_are_chunked(town: Town) -> None:
+    await town.fill()
+    async with running(Bot(), town.bot.token) as bot:
+        guild = bot.get_guild(town.guild.id)
+        assert guild is not None
+        # With presences and more members than the threshold, GUILD_CREATE has only some; the library asks for the rest.
+        assert guild.large
+        assert (guild.member_count, len(guild.members), guild.chunked) == (CROWD + 3, CROWD + 3, True)
+        found = await guild.query_members("citizen00", limit=100)
+        assert len(found) == 100
+        wanted = [town.alice.id, town.bob.id]
+        assert {member.id for member in await guild.query_members(user_ids=wanted, presences=True)} == set(wanted)
+        assert len([member async for member in guild.fetch_members(limit=None)]) == CROWD + 3
+
+
+async def test_joining_and_leaving_a_guild_is_told(bot: Bot, town: Town) -> None:
+    from hubbub.server.resources import members
+
+    other = await town.world.guild(town.alice, name="Harbour")
+    await town.world.write(lambda call: members.add(call, other.id, town.bot.id), actor=town.alice.id)
+    joined = await bot.told("guild_join")
+    assert (joined.id, joined.name) == (other.id, "Harbour")
+    await joined.leave()
+    assert (await bot.told("guild_remove")).id == other.id
+    assert bot.get_guild(other.id) is None

@@ -1,0 +1,158 @@
+"""What the tests of client libraries share: a town with people in it, and a line to it that can be cut."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from hubbub.protocol.ids import UserId
+from hubbub.server.core.call import Call
+from hubbub.server.resources import members
+from tests.world import Actor, Guild, World
+
+PATIENCE = 15.0
+"""Seconds to wait for what must come."""
+
+ADMINISTRATOR = 1 << 3
+
+CROWD = 1500
+"""Members of a large guild: more than fit into GUILD_CREATE, and more than one chunk of 1000."""
+
+PICTURE = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c63f8ffff3f0005fe02fea735"
+    "81840000000049454e44ae426082"
+)
+"""A PNG of one pixel."""
+
+
+class Line:
+    """A TCP proxy in front of a server, whose gateway connections can be cut without a word."""
+
+    def __init__(self) -> None:
+        self.target = 0
+        self.queries: list[str] = []
+        """The request lines of all gateway connections so far."""
+        self._server: asyncio.Server | None = None
+        self._gateway: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> int:
+        """Listen, and tell on which port."""
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        assert self._server is not None
+        self._server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def cut(self) -> int:
+        """Break every gateway connection on both sides, without a closing handshake; answers how many."""
+        writers, self._gateway = self._gateway, set()
+        for writer in writers:
+            writer.transport.abort()
+        return len(writers) // 2
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        onward: asyncio.StreamWriter | None = None
+        with suppress(ConnectionError):
+            try:
+                first = await reader.read(65536)
+                back, onward = await asyncio.open_connection("127.0.0.1", self.target)
+                if first.startswith(b"GET /gateway"):
+                    self.queries.append(first.split(b"\r\n", 1)[0].decode())
+                    self._gateway |= {writer, onward}
+                onward.write(first)
+                await asyncio.gather(_copy(reader, onward), _copy(back, writer))
+            finally:
+                for end in (writer, onward):
+                    if end is not None:
+                        self._gateway.discard(end)
+                        end.transport.abort()
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while chunk := await reader.read(65536):
+        writer.write(chunk)
+        await writer.drain()
+    with suppress(OSError):
+        writer.write_eof()
+
+
+class Inbox:
+    """What a library told its program, to be taken one by one in any order."""
+
+    def __init__(self) -> None:
+        self.events: list[Any] = []
+        """What nobody has taken yet, oldest first."""
+        self._arrived = asyncio.Event()
+        self._ended: BaseException | None = None
+
+    def put(self, event: Any) -> None:
+        """Something happened."""
+        self.events.append(event)
+        self._arrived.set()
+
+    def end(self, reason: BaseException) -> None:
+        """Nothing will come any more."""
+        self._ended = reason
+        self._arrived.set()
+
+    async def take(self, matches: Callable[[Any], bool], what: str = "what the test waits for") -> Any:
+        """The oldest event that matches and was not taken, waiting until there is one."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while True:
+                    for position, event in enumerate(self.events):
+                        if matches(event):
+                            return self.events.pop(position)
+                    if self._ended is not None:
+                        raise AssertionError(f"the client ended before {what} came") from self._ended
+                    self._arrived.clear()
+                    await self._arrived.wait()
+        except TimeoutError:
+            raise AssertionError(f"{what} did not come; what did: {self.events}") from None
+
+
+@dataclass
+class Town:
+    """A guild of alice with bob in it, and a bot that may do everything there."""
+
+    world: World
+    line: Line
+    alice: Actor
+    bob: Actor
+    guild: Guild
+    bot: Actor
+
+    async def fill(self, count: int = CROWD) -> None:
+        """Many more members, put there as if they had always been."""
+
+        def write(call: Call) -> None:
+            people = [(call.new_id(UserId), f"citizen{number:04}") for number in range(count)]
+            call.tx.run_many("INSERT INTO users (id, username) VALUES (?, ?)", people)
+            rows = [(self.guild.id, user_id, call.now) for user_id, _ in people]
+            call.tx.run_many("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)", rows)
+            call.tx.run("UPDATE guilds SET member_count = member_count + ? WHERE id = ?", count, self.guild.id)
+
+        await self.world.write(write)
+
+    async def guilds_on_both_shards(self) -> dict[int, list[int]]:
+        """More guilds with the bot in them, until each of two shards has one; the guild ids by shard."""
+        shards: dict[int, list[int]] = {0: [], 1: []}
+        guild = self.guild
+        while True:
+            shards[(guild.id >> 22) % 2].append(guild.id)
+            if all(shards.values()):
+                return shards
+            guild = await self.world.guild(self.alice)
+            await self.world.write(lambda call, guild=guild: members.add(call, guild.id, self.bot.id), actor=self.alice.id)

@@ -1,0 +1,308 @@
+"""Our server as processes of its own, to be killed, drained and multiplied, and the people who use it meanwhile.
+
+Everything here goes through the public doors: the command line, HTTP and the gateway.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import json as jsonlib
+import os
+import signal
+import subprocess
+import sys
+import zlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from tests.world import Answer
+
+START_S = 30.0
+PATIENCE_S = 20.0
+"""How long something that must happen may take on a busy machine."""
+PASSWORD = "correct horse"
+
+_names = itertools.count(1)
+
+Frame = dict[str, Any]
+
+
+class Server:
+    """One process: `hubbub serve` or `hubbub dev`, on a port of its own choice unless it has had one before."""
+
+    def __init__(self, directory: Path, command: str, *flags: str) -> None:
+        self.directory = directory
+        self.document: dict[str, Any] = {}
+        """What the ready file says."""
+        self.log = directory / f"log-{next(_names)}"
+        self._ready_file = self.log.with_suffix(".ready")
+        self._command = [sys.executable, "-m", "hubbub.server.cli", command, *flags]
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        web: str = self.document["web"]
+        return web
+
+    @property
+    def gateway(self) -> str:
+        """Where its gateway is."""
+        gateway: str = self.document["gateway"]
+        return gateway
+
+    @property
+    def pid(self) -> int:
+        """The running process."""
+        assert self._process is not None
+        return self._process.pid
+
+    async def start(self) -> "Server":
+        """Return when it accepts connections."""
+        self._ready_file.unlink(missing_ok=True)
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")}
+        environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+        flags = ["--port", str(self.port), "--ready-file", str(self._ready_file)]
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*self._command, *flags], stdout=log, stderr=log, env=environment, cwd=self.directory
+            )
+        async with asyncio.timeout(START_S):
+            while not self._ready_file.exists():
+                assert self._process.poll() is None, f"the server ended by itself: {self.told()}"
+                await asyncio.sleep(0.02)
+        self.document = jsonlib.loads(self._ready_file.read_bytes())
+        self.port = int(self.url.rpartition(":")[2])
+        return self
+
+    def told(self) -> str:
+        """Its log so far."""
+        return self.log.read_text(errors="replace")
+
+    def kill(self) -> None:
+        """kill -9."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGKILL)
+        assert self._process.wait() == -signal.SIGKILL, self.told()
+
+    def terminate(self) -> None:
+        """Ask for an orderly end."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+
+    async def ended(self, within: float = PATIENCE_S) -> int:
+        """The exit code, once it has one."""
+        assert self._process is not None
+        async with asyncio.timeout(within):
+            while (code := self._process.poll()) is None:
+                await asyncio.sleep(0.01)
+        return code
+
+    def stop(self) -> None:
+        """Make sure that nothing is left of it."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+
+
+@contextlib.asynccontextmanager
+async def running(directory: Path, command: str, *flags: str) -> AsyncIterator[Server]:
+    """A server for the time of a block."""
+    server = Server(directory, command, *flags)
+    try:
+        yield await server.start()
+    finally:
+        server.stop()
+
+
+class Person:
+    """Somebody with a token, who may talk to any process of the platform."""
+
+    def __init__(self, client: aiohttp.ClientSession, url: str, id: str, token: str) -> None:
+        self.client = client
+        self.url = url
+        self.id = id
+        self.token = token
+
+    def at(self, server: Server) -> "Person":
+        """The same person, at another door."""
+        return Person(self.client, server.url, self.id, self.token)
+
+    async def request(self, method: str, path: str, *, json: Any = None, **options: Any) -> Answer:
+        """Any call of the API."""
+        headers = {"Authorization": self.token} if self.token else {}
+        headers |= options.pop("headers", {})
+        if json is not None:
+            headers["Content-Type"] = "application/json"
+            options["data"] = jsonlib.dumps(json)
+        async with self.client.request(method, f"{self.url}/api/v10{path}", headers=headers, **options) as response:
+            return Answer(response.status, response.headers, await response.read())
+
+    async def get(self, path: str, **options: Any) -> Answer:
+        """GET."""
+        return await self.request("GET", path, **options)
+
+    async def post(self, path: str, json: Any = None, **options: Any) -> Answer:
+        """POST."""
+        return await self.request("POST", path, json={} if json is None else json, **options)
+
+    async def say(self, channel_id: str, content: str) -> Any:
+        """Post a message."""
+        return (await self.post(f"/channels/{channel_id}/messages", {"content": content})).ok()
+
+
+async def register(client: aiohttp.ClientSession, server: Server, name: str) -> Person:
+    """A new person, who came the way everybody comes."""
+    stranger = Person(client, server.url, "", "")
+    body = {"username": f"{name}{next(_names)}", "password": PASSWORD}
+    made = (await stranger.post("/auth/register", body)).ok()
+    return Person(client, server.url, made["user_id"], made["token"])
+
+
+async def found_guild(owner: Person, *others: Person) -> tuple[str, str, str]:
+    """A guild with these people in it: its id, its first text channel, and an invite that anybody may use."""
+    guild_id = (await owner.post("/guilds", {"name": "Trouble"})).ok()["id"]
+    channels = (await owner.get(f"/guilds/{guild_id}/channels")).ok()
+    channel_id = next(channel["id"] for channel in channels if channel["type"] == 0)
+    code = (await owner.post(f"/channels/{channel_id}/invites", {"max_age": 0})).ok()["code"]
+    for person in others:
+        (await person.post(f"/invites/{code}")).ok()
+    return guild_id, channel_id, code
+
+
+class Listener:
+    """A gateway session over any number of connections; it keeps every dispatch of all of them."""
+
+    def __init__(self, person: Person, gateway: str, *, compress: str = "", intents: int = 0) -> None:
+        self.person = person
+        self.compress = compress
+        self.intents = intents
+        self.frames: list[Frame] = []
+        """Every dispatch, in the order of arrival."""
+        self.opcodes: list[Frame] = []
+        """Everything else."""
+        self.ready: Any = None
+        self.seq = 0
+        self.closed_with: int | None = None
+        self.socket: aiohttp.ClientWebSocketResponse | None = None
+        self._gateway = gateway
+        self._reading: asyncio.Task[None] | None = None
+        self._arrived = asyncio.Condition()
+
+    async def open(self) -> "Listener":
+        """Connect, identify, and read READY and the guilds."""
+        await self.connect()
+        await self.identify()
+        for _ in self.ready["guilds"]:
+            await self.event("GUILD_CREATE", since=0)
+        return self
+
+    async def identify(self) -> None:
+        """Begin a session on the connection that is there."""
+        identify = {"token": self.person.token.removeprefix("Bot "), "intents": self.intents, "properties": {}}
+        before = len(self.frames)
+        await self.send(2, identify)
+        self.ready = await self.event("READY", since=before)
+
+    async def connect(self, url: str | None = None) -> None:
+        """Open a connection and read its Hello."""
+        query = "v=10&encoding=json" + (f"&compress={self.compress}" if self.compress else "")
+        self.closed_with = None
+        socket = await self.person.client.ws_connect(f"{url or self._gateway}?{query}", max_msg_size=0)
+        self.socket = socket
+        hello = len(self.opcodes)
+        self._reading = asyncio.create_task(self._read(socket))
+        await self.until(lambda: len(self.opcodes) > hello)
+        assert self.opcodes[hello]["op"] == 10, self.opcodes[hello]
+
+    async def resume(self) -> None:
+        """Go on from the last number seen, on a new connection; returns before what was missed has come."""
+        await self.connect(self.ready["resume_gateway_url"])
+        resume = {"token": self.person.token, "session_id": self.ready["session_id"], "seq": self.seq}
+        await self.send(6, resume)
+
+    async def send(self, op: int, d: Any) -> None:
+        """Say something."""
+        assert self.socket is not None
+        await self.socket.send_json({"op": op, "d": d})
+
+    async def cut(self) -> None:
+        """Break the connection as a network does, without a word."""
+        assert self.socket is not None
+        assert self._reading is not None
+        connection = self.socket._response.connection
+        if connection is not None and connection.transport is not None:
+            connection.transport.abort()
+        # What had arrived before the cut is read, or lost with the client: a resume asks for the rest in both cases.
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+        if self.socket is not None:
+            await self.socket.close()
+
+    async def _read(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        inflate = zlib.decompressobj() if self.compress == "zlib-stream" else None
+        async for message in socket:
+            data = message.data if inflate is None else inflate.decompress(message.data)
+            frame = jsonlib.loads(data)
+            async with self._arrived:
+                if frame["op"] == 0:
+                    self.frames.append(frame)
+                    self.seq = frame["s"]
+                else:
+                    self.opcodes.append(frame)
+                self._arrived.notify_all()
+        async with self._arrived:
+            self.closed_with = socket.close_code
+            self._arrived.notify_all()
+
+    async def until(self, true: Callable[[], bool], within: float = PATIENCE_S) -> None:
+        """Wait for something to come true by what arrives."""
+        try:
+            async with asyncio.timeout(within), self._arrived:
+                await self._arrived.wait_for(true)
+        except TimeoutError:
+            names = [frame["t"] for frame in self.frames[-20:]]
+            raise AssertionError(f"it did not come; last: {names}, {self.opcodes[-3:]}, {self.closed_with}") from None
+
+    async def event(self, name: str, matches: Callable[[Any], bool] = lambda _: True, *, since: int = 0) -> Any:
+        """The first dispatch of this name and shape."""
+        found: list[Any] = []
+
+        def find() -> bool:
+            found[:] = [f["d"] for f in self.frames[since:] if f["t"] == name and matches(f["d"])][:1]
+            return bool(found)
+
+        await self.until(find)
+        return found[0]
+
+    async def message(self, content: str) -> Any:
+        """The message with this content."""
+        return await self.event("MESSAGE_CREATE", lambda d: d["content"] == content)
+
+    async def opcode(self, op: int) -> Frame:
+        """The first frame with this opcode."""
+        await self.until(lambda: any(frame["op"] == op for frame in self.opcodes))
+        return next(frame for frame in self.opcodes if frame["op"] == op)
+
+    async def end(self) -> int | None:
+        """The code that the server closed with."""
+        await self.until(lambda: self.closed_with is not None)
+        return self.closed_with
+
+    def contents(self) -> list[str]:
+        """The messages heard, in order."""
+        return [frame["d"]["content"] for frame in self.frames if frame["t"] == "MESSAGE_CREATE"]
+
+    def numbers(self) -> list[int]:
+        """The sequence numbers of all dispatches."""
+        return [frame["s"] for frame in self.frames]

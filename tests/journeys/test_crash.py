@@ -1,0 +1,249 @@
+"""kill -9 the server while people write: what was answered with 2xx is there afterwards, and nothing is there by half."""
+
+import asyncio
+import itertools
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import psycopg
+import pytest
+
+from tests.fixtures.postgres import start_postgres
+from tests.journeys.processes import Person, Server, found_guild, register
+
+pytestmark = [pytest.mark.crash, pytest.mark.xdist_group("crash")]
+
+KILLS = 3
+ACKNOWLEDGED_BEFORE_KILL = 120
+EMOJI = "%F0%9F%94%A5"
+
+
+@dataclass
+class Ledger:
+    """What was tried, and what the server said yes to."""
+
+    messages: dict[str, str] = field(default_factory=dict)
+    """Acknowledged ids to contents."""
+    tried: set[str] = field(default_factory=set)
+    deleted: set[str] = field(default_factory=set)
+    role_acknowledged: int = 0
+    role_tried: int = 0
+    joins_acknowledged: int = 0
+    joins_tried: int = 0
+    inside: dict[str, bool | None] = field(default_factory=dict)
+    """Whether each of those who come and go is a member; None while nobody knows."""
+    reacted: dict[str, bool | None] = field(default_factory=dict)
+    count: int = 0
+    """Acknowledged writes since the last kill."""
+
+
+@dataclass
+class Place:
+    """The guild of the test."""
+
+    owner: Person
+    visitors: list[Person]
+    fans: list[Person]
+    guild_id: str
+    channel_id: str
+    code: str
+    role_id: str
+    target_id: str
+    numbers: Any = field(default_factory=lambda: itertools.count(1))
+
+
+async def settle_in(client: aiohttp.ClientSession, server: Server, ledger: Ledger) -> Place:
+    owner, *others = await asyncio.gather(*(register(client, server, "person") for _ in range(5)))
+    visitors, fans = others[:2], others[2:]
+    guild_id, channel_id, code = await found_guild(owner, *fans)
+    role = (await owner.post(f"/guilds/{guild_id}/roles", {"name": "role-0"})).ok()
+    target = await owner.say(channel_id, "target")
+    ledger.messages[target["id"]] = "target"
+    ledger.tried.add("target")
+    ledger.joins_acknowledged = ledger.joins_tried = len(fans)
+    ledger.inside = {person.id: False for person in visitors}
+    ledger.reacted = {person.id: False for person in fans}
+    return Place(owner, visitors, fans, guild_id, channel_id, code, role["id"], target["id"])
+
+
+async def write_until_killed(place: Place, ledger: Ledger, enough: asyncio.Event) -> None:
+    """Everybody does one thing after the other, until the server is gone."""
+
+    async def again_and_again(step: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                await step()
+            except (aiohttp.ClientError, ConnectionError):
+                return
+            ledger.count += 1
+            if ledger.count >= ACKNOWLEDGED_BEFORE_KILL:
+                enough.set()
+
+    def talking(person: Person) -> Callable[[], Awaitable[None]]:
+        async def talk() -> None:
+            content = f"message {next(place.numbers)}"
+            ledger.tried.add(content)
+            made = await person.say(place.channel_id, content)
+            ledger.messages[made["id"]] = content
+
+        return talk
+
+    async def delete() -> None:
+        content = f"doomed {next(place.numbers)}"
+        ledger.tried.add(content)
+        made = await place.owner.say(place.channel_id, content)
+        (await place.owner.request("DELETE", f"/channels/{place.channel_id}/messages/{made['id']}")).ok()
+        ledger.deleted.add(made["id"])
+
+    async def rename_role() -> None:
+        ledger.role_tried += 1
+        name = f"role-{ledger.role_tried}"
+        path = f"/guilds/{place.guild_id}/roles/{place.role_id}"
+        (await place.owner.request("PATCH", path, json={"name": name})).ok()
+        ledger.role_acknowledged = ledger.role_tried
+
+    def visiting(person: Person) -> Callable[[], Awaitable[None]]:
+        async def come_or_go() -> None:
+            inside = ledger.inside[person.id]
+            ledger.inside[person.id] = None
+            if inside:
+                (await person.request("DELETE", f"/users/@me/guilds/{place.guild_id}")).ok()
+            else:
+                ledger.joins_tried += 1
+                (await person.post(f"/invites/{place.code}")).ok()
+                ledger.joins_acknowledged += 1
+            ledger.inside[person.id] = not inside
+
+        return come_or_go
+
+    def reacting(person: Person) -> Callable[[], Awaitable[None]]:
+        async def react() -> None:
+            reacted = ledger.reacted[person.id]
+            ledger.reacted[person.id] = None
+            path = f"/channels/{place.channel_id}/messages/{place.target_id}/reactions/{EMOJI}/@me"
+            (await person.request("DELETE" if reacted else "PUT", path)).ok()
+            ledger.reacted[person.id] = not reacted
+
+        return react
+
+    steps = [talking(place.owner), *map(talking, place.fans), delete, rename_role]
+    steps += [*map(visiting, place.visitors), *map(reacting, place.fans)]
+    await asyncio.gather(*map(again_and_again, steps))
+
+
+async def list_messages(person: Person, channel_id: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    while True:
+        after = found[-1]["id"] if found else "0"
+        page = (await person.get(f"/channels/{channel_id}/messages?limit=100&after={after}")).ok()
+        if not page:
+            return found
+        found += sorted(page, key=lambda message: int(message["id"]))
+
+
+async def check(place: Place, ledger: Ledger) -> None:
+    """Look at the restarted server through its own API, and settle what was in flight when it died."""
+    owner = place.owner
+    guild = (await owner.get(f"/guilds/{place.guild_id}?with_counts=true")).ok()
+    members = {row["user"]["id"] for row in (await owner.get(f"/guilds/{place.guild_id}/members?limit=1000")).ok()}
+    messages = await list_messages(owner, place.channel_id)
+    said = {message["id"]: message["content"] for message in messages if message["type"] == 0}
+
+    # Every acknowledged message is there once, every acknowledged deletion happened, and nothing is there that nobody said.
+    assert {id: said.get(id) for id in ledger.messages} == ledger.messages
+    assert not ledger.deleted & said.keys()
+    assert set(said.values()) <= ledger.tried
+    assert len(set(said.values())) == len(said)
+
+    # The channel's own note of its last message is that of a message that was.
+    channel = (await owner.get(f"/channels/{place.channel_id}")).ok()
+    assert int(channel["last_message_id"]) >= int(messages[-1]["id"])
+
+    # The role and its audit log say the same.
+    role = next(role for role in guild["roles"] if role["id"] == place.role_id)
+    number = int(role["name"].removeprefix("role-"))
+    assert number in (ledger.role_acknowledged, ledger.role_tried)
+    entries = (await owner.get(f"/guilds/{place.guild_id}/audit-logs?action_type=31&limit=1")).ok()["audit_log_entries"]
+    if number:
+        change = next(change for change in entries[0]["changes"] if change["key"] == "name")
+        assert change["new_value"] == role["name"]
+    ledger.role_acknowledged = ledger.role_tried = number
+
+    # Members, their count and the uses of the invite belong together.
+    assert guild["approximate_member_count"] == len(members)
+    for person_id, inside in ledger.inside.items():
+        assert inside is None or (person_id in members) == inside
+        ledger.inside[person_id] = person_id in members
+    invites = {invite["code"]: invite for invite in (await owner.get(f"/guilds/{place.guild_id}/invites")).ok()}
+    uses = invites[place.code]["uses"]
+    assert ledger.joins_acknowledged <= uses <= ledger.joins_tried
+    ledger.joins_acknowledged = ledger.joins_tried = uses
+
+    # A reaction's count is the number of those who reacted.
+    path = f"/channels/{place.channel_id}/messages/{place.target_id}"
+    target = (await owner.get(path)).ok()
+    fans = {user["id"] for user in (await owner.get(f"{path}/reactions/{EMOJI}")).ok()}
+    assert sum(reaction["count"] for reaction in target.get("reactions", [])) == len(fans)
+    for person_id, reacted in ledger.reacted.items():
+        assert reacted is None or (person_id in fans) == reacted
+        ledger.reacted[person_id] = person_id in fans
+
+
+async def kill_again_and_again(server: Server, also: Callable[[], None] = lambda: None) -> None:
+    """Kill, restart, check; each time on what the time before left."""
+    ledger = Ledger()
+    async with aiohttp.ClientSession() as client:
+        place = await settle_in(client, await server.start(), ledger)
+        for _ in range(KILLS):
+            ledger.count = 0
+            enough = asyncio.Event()
+            writing = asyncio.create_task(write_until_killed(place, ledger, enough))
+            ready = asyncio.create_task(enough.wait())
+            await asyncio.wait([writing, ready], return_when=asyncio.FIRST_COMPLETED, timeout=20)
+            assert ready.done(), (writing, server.told())
+            server.kill()
+            await writing
+            also()
+            await server.start()
+            await check(place, ledger)
+    assert len(ledger.messages) > ACKNOWLEDGED_BEFORE_KILL // 4
+    server.stop()
+
+
+async def test_nothing_acknowledged_is_lost_on_sqlite(tmp_path: Path) -> None:
+    server = Server(tmp_path, "serve", "--data", str(tmp_path / "data"), "--rate-limits", "off")
+    try:
+        await kill_again_and_again(server)
+    finally:
+        server.stop()
+
+
+async def test_nothing_acknowledged_is_lost_on_postgres_which_crashes_too(
+    tmp_path: Path, durable_postgres_url: str
+) -> None:
+    flags = ["--data", str(tmp_path / "data"), "--database-url", durable_postgres_url, "--rate-limits", "off"]
+    server = Server(tmp_path, "serve", *flags)
+    with psycopg.connect(durable_postgres_url) as connection:
+        row = connection.execute("SHOW data_directory").fetchone()
+        assert row is not None
+        data = Path(row[0])
+
+    def crash_postgres() -> None:
+        """The database ends without a checkpoint, and recovers from its log."""
+        number = int((data / "postmaster.pid").read_text().split()[0])
+        os.kill(number, signal.SIGQUIT)
+        while (data / "postmaster.pid").exists():
+            os.sched_yield()
+        url = start_postgres(data.parent, durable=True)
+        assert urlsplit(url).query == urlsplit(durable_postgres_url).query
+
+    try:
+        await kill_again_and_again(server, crash_postgres)
+    finally:
+        server.stop()

@@ -1,0 +1,396 @@
+"""DESIGN.md 6: READY plus the events since equals a fresh READY, whatever happens in between."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from hubbub.protocol import changes
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.resources import members
+from tests.journeys.mirror import Mirror, differences
+from tests.world import Actor, Answer, Guild, Session, World
+
+STEPS = 25
+
+Choose = Callable[[int], int]
+"""A number below another."""
+
+Deed = Callable[["Story", Choose], Awaitable[Any]]
+
+
+@dataclass
+class Story:
+    """A guild, those who watch it, and what the owner can lay hands on."""
+
+    world: World
+    guild: Guild
+    carol: Actor
+    voice: Session
+    watchers: list[tuple[Actor, dict[str, Any], Session]]
+    channels: list[int]
+    roles: list[int]
+    threads: list[int] = field(default_factory=list)
+    messages: list[tuple[int, int]] = field(default_factory=list)
+    away: list[Actor] = field(default_factory=list)
+    private: list[int] = field(default_factory=list)
+
+    @property
+    def owner(self) -> Actor:
+        """Who does most of it."""
+        return self.guild.owner
+
+    @property
+    def people(self) -> list[Actor]:
+        """Everybody but the owner."""
+        return [self.carol, *(actor for actor, _, _ in self.watchers)]
+
+    async def check(self) -> None:
+        """Every watcher knows what they would be told if they came now."""
+        for actor, identify, session in self.watchers:
+            await session.settle()
+            remembered = Mirror()
+            for frame in session.seen:
+                remembered.apply(frame["t"], frame["d"])
+            again = await actor.connect(**identify)
+            fresh = Mirror()
+            for frame in again.seen:
+                fresh.apply(frame["t"], frame["d"])
+            await again.close()
+            assert differences(remembered.picture(), fresh.picture()) == [], actor.name
+
+
+def made(answer: Answer, among: list[int]) -> None:
+    """Remember what was made, if it was: a refusal is part of the story."""
+    if answer.status < 300:
+        among.append(int(answer.json["id"]))
+
+
+def one(choose: Choose, among: list[Any]) -> Any:
+    """One of several, or None."""
+    return among[choose(len(among))] if among else None
+
+
+VIEW, THREADS = Permissions.VIEW_CHANNEL, Permissions.MANAGE_THREADS
+BITS = (0, VIEW, VIEW | THREADS, Permissions.ADMINISTRATOR, Permissions.MENTION_EVERYONE)
+
+
+async def create_channel(story: Story, choose: Choose) -> None:
+    """Text, voice, a category or a forum; some are hidden from everyone, some take over from a category."""
+    body: dict[str, Any] = {"name": f"channel-{choose(9)}", "type": (0, 0, 2, 4, 15)[choose(5)]}
+    if choose(3) == 0:
+        body["permission_overwrites"] = [{"id": str(story.guild.id), "type": 0, "allow": "0", "deny": str(VIEW)}]
+    if choose(3) == 0 and body["type"] != 4:
+        body["parent_id"] = str(one(choose, story.channels))
+    made(await story.owner.post(f"/guilds/{story.guild.id}/channels", json=body), story.channels)
+
+
+async def edit_channel(story: Story, choose: Choose) -> None:
+    """A name, a topic, a place, a category."""
+    body = (
+        {"name": f"renamed-{choose(9)}"},
+        {"topic": f"about {choose(9)}"},
+        {"position": choose(4)},
+        {"parent_id": str(one(choose, story.channels))},
+        {"parent_id": None},
+        {"nsfw": bool(choose(2))},
+    )[choose(6)]
+    await story.owner.patch(f"/channels/{one(choose, story.channels)}", json=body)
+
+
+async def delete_channel(story: Story, choose: Choose) -> None:
+    """A channel goes, with its threads."""
+    channel = one(choose, story.channels)
+    if channel is not None and channel != story.guild.general:
+        await story.owner.delete(f"/channels/{channel}")
+        story.channels.remove(channel)
+
+
+async def put_overwrite(story: Story, choose: Choose) -> None:
+    """Let a role or a member see a channel, or not."""
+    if choose(2):
+        kind, target = 0, one(choose, [story.guild.id, *story.roles])
+    else:
+        kind, target = 1, one(choose, story.people).id
+    allow, deny = ((VIEW, 0), (0, VIEW), (0, 0), (THREADS, 0))[choose(4)]
+    body = {"type": kind, "allow": str(allow), "deny": str(deny)}
+    await story.owner.put(f"/channels/{one(choose, story.channels)}/permissions/{target}", json=body)
+
+
+async def delete_overwrite(story: Story, choose: Choose) -> None:
+    """Take an overwrite back."""
+    target = one(choose, [story.guild.id, *story.roles, *(actor.id for actor in story.people)])
+    await story.owner.delete(f"/channels/{one(choose, story.channels)}/permissions/{target}")
+
+
+async def create_role(story: Story, choose: Choose) -> None:
+    """A role with some bits."""
+    body = {"name": f"role-{choose(9)}", "permissions": str(BITS[choose(5)]), "hoist": bool(choose(2))}
+    made(await story.owner.post(f"/guilds/{story.guild.id}/roles", json=body), story.roles)
+
+
+async def edit_role(story: Story, choose: Choose) -> None:
+    """Other bits, for @everyone too."""
+    role = one(choose, [story.guild.id, *story.roles])
+    body: dict[str, Any] = {"permissions": str(BITS[choose(3)])}
+    if role != story.guild.id:
+        body["name"] = f"renamed-{choose(9)}"
+    await story.owner.patch(f"/guilds/{story.guild.id}/roles/{role}", json=body)
+
+
+async def move_role(story: Story, choose: Choose) -> None:
+    """Another place."""
+    if (role := one(choose, story.roles)) is not None:
+        body = [{"id": str(role), "position": 1 + choose(4)}]
+        await story.owner.patch(f"/guilds/{story.guild.id}/roles", json=body)
+
+
+async def delete_role(story: Story, choose: Choose) -> None:
+    """A role goes."""
+    if (role := one(choose, story.roles)) is not None:
+        await story.owner.delete(f"/guilds/{story.guild.id}/roles/{role}")
+        story.roles.remove(role)
+
+
+async def give_role(story: Story, choose: Choose) -> None:
+    """Somebody gets a role."""
+    if (role := one(choose, story.roles)) is not None:
+        await story.owner.put(f"/guilds/{story.guild.id}/members/{one(choose, story.people).id}/roles/{role}")
+
+
+async def take_role(story: Story, choose: Choose) -> None:
+    """Somebody loses a role."""
+    if (role := one(choose, story.roles)) is not None:
+        await story.owner.delete(f"/guilds/{story.guild.id}/members/{one(choose, story.people).id}/roles/{role}")
+
+
+async def edit_member(story: Story, choose: Choose) -> None:
+    """A nickname, several roles at once, a mute."""
+    body = (
+        {"nick": f"nick-{choose(9)}"},
+        {"nick": None},
+        {"roles": [str(role) for role in story.roles[: choose(3)]]},
+        {"mute": bool(choose(2))},
+    )[choose(4)]
+    await story.owner.patch(f"/guilds/{story.guild.id}/members/{one(choose, story.people).id}", json=body)
+
+
+async def remove_member(story: Story, choose: Choose) -> None:
+    """Kicked or banned."""
+    actor = one(choose, story.people)
+    if actor not in story.away:
+        path = f"/guilds/{story.guild.id}/members/{actor.id}"
+        answer = await (
+            story.owner.put(path.replace("members", "bans"), json={}) if choose(2) else story.owner.delete(path)
+        )
+        answer.ok()
+        story.away.append(actor)
+
+
+async def return_member(story: Story, choose: Choose) -> None:
+    """Back again, forgiven if need be."""
+    if (actor := one(choose, story.away)) is not None:
+        await story.owner.delete(f"/guilds/{story.guild.id}/bans/{actor.id}")
+        await story.world.write(lambda call: members.add(call, story.guild.id, actor.id), actor=story.owner.id)
+        story.away.remove(actor)
+
+
+async def edit_guild(story: Story, choose: Choose) -> None:
+    """The guild's own fields."""
+    body = ({"name": f"Guild {choose(9)}"}, {"verification_level": choose(3)}, {"system_channel_id": None})[choose(3)]
+    (await story.owner.patch(f"/guilds/{story.guild.id}", json=body)).ok()
+
+
+async def rename_oneself(story: Story, choose: Choose) -> None:
+    """A person's user changes, everywhere."""
+    await story.people[choose(2) * 3].patch("/users/@me", json={"global_name": f"Name {choose(9)}"})
+
+
+async def create_thread(story: Story, choose: Choose) -> None:
+    """Public, private, or at a message."""
+    if choose(3) == 0 and story.messages:
+        channel, message = one(choose, story.messages)
+        answer = await story.owner.post(
+            f"/channels/{channel}/messages/{message}/threads", json={"name": f"at {choose(9)}"}
+        )
+    else:
+        body = {"name": f"thread {choose(9)}", "type": 11 + choose(2), "message": {"content": "post"}}
+        answer = await story.owner.post(f"/channels/{one(choose, story.channels)}/threads", json=body)
+    made(answer, story.threads)
+
+
+async def edit_thread(story: Story, choose: Choose) -> None:
+    """Archived, opened, locked, renamed."""
+    if (thread := one(choose, story.threads)) is not None:
+        body = ({"archived": True}, {"archived": False}, {"locked": bool(choose(2))}, {"name": f"renamed {choose(9)}"})[
+            choose(4)
+        ]
+        await story.owner.patch(f"/channels/{thread}", json=body)
+
+
+async def delete_thread(story: Story, choose: Choose) -> None:
+    """A thread goes."""
+    if (thread := one(choose, story.threads)) is not None:
+        await story.owner.delete(f"/channels/{thread}")
+        story.threads.remove(thread)
+
+
+async def add_to_thread(story: Story, choose: Choose) -> None:
+    """Somebody is brought to a thread."""
+    if (thread := one(choose, story.threads)) is not None:
+        await story.owner.put(f"/channels/{thread}/thread-members/{one(choose, story.people).id}")
+
+
+async def remove_from_thread(story: Story, choose: Choose) -> None:
+    """Somebody is sent from a thread."""
+    if (thread := one(choose, story.threads)) is not None:
+        await story.owner.delete(f"/channels/{thread}/thread-members/{one(choose, story.people).id}")
+
+
+async def say(story: Story, choose: Choose) -> None:
+    """A word in a channel or thread, by the owner or by Carol."""
+    channel = one(choose, [*story.channels, *story.threads])
+    speaker = (story.owner, story.carol)[choose(2)]
+    answer = await speaker.post(f"/channels/{channel}/messages", json={"content": "word"})
+    if answer.status < 300:
+        story.messages.append((channel, int(answer.json["id"])))
+
+
+async def pin(story: Story, choose: Choose) -> None:
+    """A message is pinned or unpinned."""
+    if story.messages:
+        channel, message = one(choose, story.messages)
+        await story.owner.request(("PUT", "DELETE")[choose(2)], f"/channels/{channel}/messages/pins/{message}")
+
+
+async def delete_message(story: Story, choose: Choose) -> None:
+    """A message goes."""
+    if story.messages:
+        channel, message = one(choose, story.messages)
+        await story.owner.delete(f"/channels/{channel}/messages/{message}")
+
+
+async def speak(story: Story, choose: Choose) -> None:
+    """Carol joins a voice channel, or leaves."""
+    channel = None if choose(3) == 0 else str(one(choose, story.channels))
+    await story.voice.send(
+        4, {"guild_id": str(story.guild.id), "channel_id": channel, "self_mute": bool(choose(2)), "self_deaf": False}
+    )
+
+
+async def move_in_voice(story: Story, choose: Choose) -> None:
+    """Carol is moved, or disconnected."""
+    channel = None if choose(3) == 0 else str(one(choose, story.channels))
+    await story.owner.patch(f"/guilds/{story.guild.id}/members/{story.carol.id}", json={"channel_id": channel})
+
+
+async def show_presence(story: Story, choose: Choose) -> None:
+    """Carol is here, busy, or not to be seen."""
+    status = ("online", "dnd", "invisible")[choose(3)]
+    await story.voice.send(3, {"since": None, "activities": [], "status": status, "afk": False})
+
+
+async def converse(story: Story, choose: Choose) -> None:
+    """Private channels between Carol and the person: opened, spoken in, closed."""
+    person = story.watchers[-1][0]
+    first, second = (story.carol, person) if choose(2) else (person, story.carol)
+    made(await first.post("/users/@me/channels", json={"recipient_id": str(second.id)}), story.private)
+    channel = one(choose, story.private)
+    await (
+        first.post(f"/channels/{channel}/messages", json={"content": "psst"}),
+        first.delete(f"/channels/{channel}"),
+    )[0] if choose(3) else await first.delete(f"/channels/{channel}")
+
+
+async def check(story: Story, choose: Choose) -> None:
+    """Look whether everybody knows everything."""
+    await story.check()
+
+
+DEEDS: tuple[Deed, ...] = (
+    create_channel,
+    edit_channel,
+    delete_channel,
+    put_overwrite,
+    put_overwrite,
+    delete_overwrite,
+    create_role,
+    edit_role,
+    move_role,
+    delete_role,
+    give_role,
+    give_role,
+    take_role,
+    edit_member,
+    remove_member,
+    return_member,
+    edit_guild,
+    rename_oneself,
+    create_thread,
+    create_thread,
+    edit_thread,
+    delete_thread,
+    add_to_thread,
+    remove_from_thread,
+    say,
+    pin,
+    delete_message,
+    speak,
+    move_in_voice,
+    show_presence,
+    converse,
+    check,
+)
+
+step = st.tuples(st.sampled_from(DEEDS), st.integers(0, 2**24 - 1))
+
+
+def chooser(number: int) -> Choose:
+    """Choices that follow from one number, so that a failing story can be made small."""
+
+    def choose(below: int) -> int:
+        nonlocal number
+        number, chosen = divmod(number, below)
+        return chosen
+
+    return choose
+
+
+async def begin(world: World) -> Story:
+    """A guild with something in it, watched by a bot that sees all, one that sees little, one that opted in, and a person."""
+    owner, carol, person = await world.user(), await world.user(), await world.user()
+    guild = await world.guild(owner, carol, person)
+    mighty = await world.bot(guild, name="mighty", permissions=Permissions.ADMINISTRATOR)
+    humble = await world.bot(guild, name="humble")
+    early = await world.bot(guild, name="early")
+    person.name = "person"
+    watchers = [
+        (mighty, {}, await mighty.connect()),
+        (humble, {}, await humble.connect()),
+        (early, {"capabilities": 1 << 15}, await early.connect(capabilities=1 << 15)),
+        (person, {}, await person.connect()),
+    ]
+    channels = [guild.general, await guild.channel("hall"), await guild.channel("voice", type=2)]
+    return Story(world, guild, carol, await carol.connect(), watchers, channels, [await guild.role("first", VIEW)])
+
+
+@pytest.mark.parametrize("day", ["before obfuscation", "after"])
+@given(steps=st.lists(step, min_size=5, max_size=STEPS))
+@settings(max_examples=15, suppress_health_check=list(HealthCheck), print_blob=True)
+async def test_ready_and_the_events_since_equal_a_fresh_ready(
+    world: World, day: str, steps: list[tuple[Deed, int]]
+) -> None:
+    if day == "before obfuscation" and changes.CHANNEL_OBFUSCATION.active(world.clock.now_ms()):
+        world.clock.set(world.clock.now_ms() - 5 * 24 * 3600 * 1000)
+    story = await begin(world)
+    try:
+        for deed, number in steps:
+            await deed(story, chooser(number))
+        await story.check()
+    finally:
+        for session in [story.voice, *(session for _, _, session in story.watchers)]:
+            await session.close()
+            world.sessions.remove(session)

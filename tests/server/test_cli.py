@@ -1,0 +1,332 @@
+"""The commands, as an operator runs them: real processes where the process is the point."""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from hubbub.server import cli
+from hubbub.server.commands.serve import summary
+from hubbub.server.ready import Ready
+from hubbub.server.worlds.building import Built, BuiltApplication, BuiltBot, BuiltUser
+
+PATIENCE_S = 30.0
+
+
+def start(*arguments: str, **environ: str) -> "subprocess.Popen[bytes]":
+    """A `hubbub` process."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")}
+    return subprocess.Popen(
+        [sys.executable, "-m", "hubbub.server.cli", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=inherited | environ,
+    )
+
+
+@contextlib.contextmanager
+def running(
+    tmp_path: Path, *arguments: str, **environ: str
+) -> Iterator[tuple["subprocess.Popen[bytes]", dict[str, Any]]]:
+    """A server process that is ready, and its ready file."""
+    ready = tmp_path / f"ready-{len(list(tmp_path.iterdir()))}.json"
+    process = start(*arguments, "--port", "0", "--ready-file", str(ready), **environ)
+    try:
+        yield process, asyncio.run(appeared(ready, process))
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+async def appeared(path: Path, process: "subprocess.Popen[bytes]") -> dict[str, Any]:
+    """What the file holds, once it is there."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not path.exists():
+            if process.poll() is not None:
+                raise AssertionError(process.communicate()[1].decode())
+            await asyncio.sleep(0.01)
+    document: dict[str, Any] = json.loads(path.read_text())
+    return document
+
+
+def call(method: str, url: str, token: str = "", **options: Any) -> tuple[int, Any]:
+    """One request."""
+
+    async def ask() -> tuple[int, Any]:
+        headers = {"Authorization": token} if token else {}
+        async with aiohttp.ClientSession() as client, client.request(method, url, headers=headers, **options) as answer:
+            return answer.status, await answer.json(content_type=None)
+
+    return asyncio.run(ask())
+
+
+def stop(process: "subprocess.Popen[bytes]") -> int:
+    """Ask for an orderly end, and the exit code."""
+    process.send_signal(signal.SIGTERM)
+    return process.wait(PATIENCE_S)
+
+
+def test_dev_serves_the_demo_world_and_drains_on_sigterm(tmp_path: Path) -> None:
+    with running(tmp_path, "dev") as (process, ready):
+        assert set(ready) == {
+            "api",
+            "gateway",
+            "web",
+            "cdn",
+            "control",
+            "control_token",
+            "users",
+            "applications",
+            "guilds",
+        }
+        assert set(ready["users"]["alice"]) == {"id", "token", "password"}
+        assert set(ready["applications"]["demo-bot"]) == {"id", "client_secret", "public_key", "bot"}
+        assert set(ready["guilds"]["Town Square"]) == {"id", "channels", "roles"}
+        alice = ready["users"]["alice"]
+        assert call("GET", f"{ready['api']}/users/@me", alice["token"])[1]["id"] == alice["id"]
+        login = {"login": "alice", "password": alice["password"]}
+        assert call("POST", f"{ready['api']}/auth/login", json=login)[1]["user_id"] == alice["id"]
+        control = f"Bearer {ready['control_token']}"
+        assert call("GET", f"{ready['control']}/clock", control)[0] == 200
+
+        opcodes = asyncio.run(drained(ready, process))
+
+        assert opcodes[-1] == 7
+        assert process.wait(PATIENCE_S) == 0
+
+
+async def drained(ready: dict[str, Any], process: "subprocess.Popen[bytes]") -> list[int]:
+    """What a gateway client hears while the server stops."""
+    opcodes = []
+    async with aiohttp.ClientSession() as client, client.ws_connect(f"{ready['gateway']}?v=10&encoding=json") as socket:
+        token = ready["applications"]["demo-bot"]["bot"]["token"]
+        await socket.send_json({"op": 2, "d": {"token": token, "intents": 1, "properties": {}}})
+        async for message in socket:
+            frame = json.loads(message.data)
+            opcodes.append(frame["op"])
+            if frame["t"] == "GUILD_CREATE":
+                process.send_signal(signal.SIGTERM)
+            if frame["op"] == 7:
+                break
+    return opcodes
+
+
+def test_dev_with_a_data_folder_finds_its_world_and_its_messages_again(tmp_path: Path) -> None:
+    arguments = ("dev", "--data", str(tmp_path / "data"), "--seed", "5", "--now", "2026-12-01T00:00:00Z")
+    with running(tmp_path, *arguments) as (process, first):
+        token = first["users"]["bob"]["token"]
+        messages = f"/channels/{first['guilds']['Town Square']['channels']['general']}/messages"
+        status, said = call("POST", first["api"] + messages, token, json={"content": "still here"})
+        assert status == 200
+        assert said["timestamp"].startswith("2026-12-01T00:00:")
+        assert stop(process) == 0
+    with running(tmp_path, *arguments) as (process, again):
+        for part in ("users", "applications", "guilds"):
+            assert again[part] == first[part]
+        assert [message["content"] for message in call("GET", again["api"] + messages, token)[1]] == ["still here"]
+        assert stop(process) == 0
+
+
+def test_serve_has_no_world_and_no_control_api(tmp_path: Path) -> None:
+    with running(tmp_path, "serve", "--data", str(tmp_path / "data")) as (process, ready):
+        assert (ready["control"], ready["control_token"], ready["users"], ready["guilds"]) == (None, None, {}, {})
+        assert call("GET", f"{ready['web']}/control/clock")[0] == 404
+        body = {"username": "ann", "password": "long enough"}
+        status, session = call("POST", f"{ready['api']}/auth/register", json=body)
+        assert status in (200, 201)
+
+        busy = start("serve", "--data", str(tmp_path / "data"), "--port", "0")
+        assert b"another process" in busy.communicate(timeout=PATIENCE_S)[1]
+        assert busy.returncode == 1
+
+        assert stop(process) == 0
+    assert session["token"]
+    assert (tmp_path / "data" / "hubbub.sqlite3").exists()
+
+
+def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
+    with running(tmp_path, "dev") as (process, ready):
+
+        async def stay() -> None:
+            async with aiohttp.ClientSession() as client, client.ws_connect(ready["gateway"]) as socket:
+                await socket.receive()
+                process.send_signal(signal.SIGTERM)
+                while (await socket.receive_json())["op"] != 7:
+                    pass
+                process.send_signal(signal.SIGTERM)
+                await asyncio.to_thread(process.wait, PATIENCE_S)
+
+        asyncio.run(stay())
+        assert process.returncode == 128 + signal.SIGTERM
+
+
+def test_a_port_in_use_is_said_in_one_line(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        process = start("dev", "--port", str(taken.getsockname()[1]))
+        error = process.communicate(timeout=PATIENCE_S)[1].decode()
+    assert process.returncode == 1
+    assert re.search(r"hubbub: cannot listen at 127\.0\.0\.1:\d+: .*in use", error)
+    assert "Traceback" not in error
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder, and an environment without settings."""
+    for name in [name for name in os.environ if name.startswith("HUBBUB_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "message"),
+    [
+        (["serve", "--port", "many"], {}, "port (flag --port): 'many' is not allowed; allowed: a whole number from 0"),
+        (["dev", "--rate-limits", "some"], {}, "rate_limits (flag --rate-limits)"),
+        (["dev"], {"HUBBUB_PROT": "1"}, "did you mean HUBBUB_PORT?"),
+        (["serve"], {"HUBBUB_CONTROL": "true"}, "control (hubbub serve): belongs to rehearsals"),
+        (["serve"], {"HUBBUB_SEED": "1"}, "seed (hubbub serve): belongs to rehearsals"),
+        (["serve", "--config", "nowhere.toml"], {}, "nowhere.toml): cannot be read"),
+        (["dev", "--world", "nowhere.toml"], {}, "world nowhere.toml: world: nowhere.toml cannot be read"),
+    ],
+)
+def test_a_wrong_setting_is_named(
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    environ: dict[str, str],
+    message: str,
+) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    if arguments[0] == "dev" and "--world" in arguments:
+        process = start(*arguments)
+        error, code = process.communicate(timeout=PATIENCE_S)[1].decode(), process.returncode
+    else:
+        code = cli.main(arguments)
+        error = capsys.readouterr().err
+    assert code == 2
+    assert message in error
+
+
+@pytest.mark.parametrize("arguments", [[], ["serve", "--seed", "1"], ["agent"], ["admin"]])
+def test_an_unknown_command_or_flag_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert ended.value.code == 2
+    assert "usage: hubbub" in capsys.readouterr().err
+
+
+# Administration
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """The `name: value` lines of the output."""
+    return dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines() if ": " in line)
+
+
+def test_an_operator_makes_people_and_bots(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = ["--data", str(data)]
+    monkeypatch.setattr(sys, "stdin", (tmp_path / "password").open("w+"))
+    sys.stdin.write("long enough\nlonger still\nshort\n")
+    sys.stdin.seek(0)
+    assert cli.main(["admin", "create-user", "ann", "--password-stdin", *store]) == 0
+    ann = printed(capsys)
+    assert cli.main(["admin", "create-user", "ann", *store]) == 1
+    assert "Username is unavailable." in capsys.readouterr().err
+    assert cli.main(["admin", "set-password", "ann", *store]) == 0
+    assert cli.main(["admin", "set-password", "ann", *store]) == 1
+    assert "8 to 128 characters" in capsys.readouterr().err
+    assert (
+        cli.main(["admin", "create-application", "helper", "--owner", "ann", "--intent", "MESSAGE_CONTENT", *store])
+        == 0
+    )
+    helper = printed(capsys)
+    assert cli.main(["admin", "create-application", "helper", "--owner", "ben", *store]) == 1
+    assert "nobody is called ben" in capsys.readouterr().err
+    assert cli.main(["admin", "create-application", "x", "--owner", "ann", "--intent", "ALL", *store]) == 1
+    assert "is not a privileged intent" in capsys.readouterr().err
+    assert cli.main(["admin", "reset-bot-token", helper["id"], *store]) == 0
+    token = printed(capsys)["bot token"]
+    assert token != helper["bot token"]
+    assert cli.main(["admin", "add-bot", helper["id"], "1", *store]) == 1
+    assert "there is no guild 1" in capsys.readouterr().err
+
+    with running(tmp_path, "serve", *store) as (process, ready):
+        assert call("GET", f"{ready['api']}/users/@me", ann["token"])[0] == 401
+        assert call("GET", f"{ready['api']}/users/@me", f"Bot {helper['bot token']}")[0] == 401
+        assert call("GET", f"{ready['api']}/users/@me", f"Bot {token}")[1]["username"] == "helper"
+        login = {"login": "ann", "password": "longer still"}
+        person = call("POST", f"{ready['api']}/auth/login", json=login)[1]["token"]
+        guild = call("POST", f"{ready['api']}/guilds", person, json={"name": "Home"})[1]["id"]
+
+        assert cli.main(["admin", "add-bot", helper["id"], guild, *store]) == 1
+        assert "stop the server first" in capsys.readouterr().err
+        assert stop(process) == 0
+
+    assert cli.main(["admin", "add-bot", helper["id"], guild, "--permission", "BAN_MEMBERS", *store]) == 0
+    assert "helper is in Home" in capsys.readouterr().out
+    assert cli.main(["admin", "add-bot", helper["id"], guild, *store]) == 1
+
+
+def test_a_backup_of_a_running_server_is_a_data_folder(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    destination = tmp_path / "copies" / "monday"
+    with running(tmp_path, "serve", "--data", str(data)) as (process, ready):
+        person = call("POST", f"{ready['api']}/auth/register", json={"username": "ann", "password": "long enough"})[1]
+        guild = call("POST", f"{ready['api']}/guilds", person["token"], json={"name": "Home"})[1]["id"]
+        (data / "files" / "attachments").mkdir(parents=True)
+        (data / "files" / "attachments" / "1").write_bytes(b"picture")
+
+        assert cli.main(["backup", str(destination), "--data", str(data)]) == 0
+
+        assert cli.main(["backup", str(destination), "--data", str(data)]) == 1
+        assert "exists already" in capsys.readouterr().err
+        assert stop(process) == 0
+    assert (destination / "files" / "attachments" / "1").read_bytes() == b"picture"
+    with running(tmp_path, "serve", "--data", str(destination)) as (_, restored):
+        assert [each["id"] for each in call("GET", f"{restored['api']}/users/@me/guilds", person["token"])[1]] == [
+            guild
+        ]
+
+
+def test_a_backup_of_nothing_is_refused(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["backup", "copy", "--data", str(data)]) == 1
+    assert "does not exist; --data names the data folder" in capsys.readouterr().err
+    assert cli.main(["backup", "copy", "--database-url", "postgresql://localhost/x"]) == 1
+    assert "pg_dump" in capsys.readouterr().err
+    assert not Path("copy").exists()
+
+
+def test_the_summary_names_addresses_people_and_bots() -> None:
+    built = Built(
+        users={"ann": BuiltUser(id=1, token="t-ann", password="p-ann")},  # type: ignore[arg-type]
+        applications={
+            "helper": BuiltApplication(id=2, client_secret="s", public_key="k", bot=BuiltBot(id=2, token="t-bot"))  # type: ignore[arg-type]
+        },
+    )
+    document = Ready(
+        api="A", gateway="G", web="W", cdn="C", control="K", control_token="T",
+        users=built.users, applications=built.applications, guilds={},
+    )  # fmt: skip
+    text = summary(document)
+    for word in ("A", "G", "C", "K", "T", "t-ann", "p-ann", "t-bot"):
+        assert word in text
