@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,29 +62,35 @@ class Line:
         assert task is not None
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        onward: asyncio.StreamWriter | None = None
-        with suppress(ConnectionError):
-            try:
-                first = await reader.read(65536)
-                back, onward = await asyncio.open_connection("127.0.0.1", self.target)
-                if first.startswith(b"GET /gateway"):
-                    self.queries.append(first.split(b"\r\n", 1)[0].decode())
-                    self._gateway |= {writer, onward}
-                onward.write(first)
-                await asyncio.gather(_copy(reader, onward), _copy(back, writer))
-            finally:
-                for end in (writer, onward):
-                    if end is not None:
-                        self._gateway.discard(end)
-                        end.transport.abort()
+        try:
+            back, onward = await asyncio.open_connection("127.0.0.1", self.target)
+        except OSError:
+            writer.transport.abort()
+            return
+        ends = {writer, onward}
+
+        def sent(chunk: bytes) -> None:
+            # Libraries open the socket on a connection that they had for HTTP before, so every chunk may be the one.
+            if chunk.startswith(b"GET /gateway"):
+                self.queries.append(chunk.split(b"\r\n", 1)[0].decode())
+                self._gateway |= ends
+
+        try:
+            await asyncio.gather(_copy(reader, onward, sent), _copy(back, writer, lambda _: None))
+        except OSError:
+            pass
+        finally:
+            self._gateway -= ends
+            for end in ends:
+                end.transport.abort()
 
 
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seen: Callable[[bytes], None]) -> None:
     while chunk := await reader.read(65536):
+        seen(chunk)
         writer.write(chunk)
         await writer.drain()
-    with suppress(OSError):
-        writer.write_eof()
+    writer.close()
 
 
 class Inbox:
@@ -95,16 +100,17 @@ class Inbox:
         self.events: list[Any] = []
         """What nobody has taken yet, oldest first."""
         self._arrived = asyncio.Event()
-        self._ended: BaseException | None = None
+        self._ended = False
+        self._reason: BaseException | None = None
 
     def put(self, event: Any) -> None:
         """Something happened."""
         self.events.append(event)
         self._arrived.set()
 
-    def end(self, reason: BaseException) -> None:
+    def end(self, reason: BaseException | None = None) -> None:
         """Nothing will come any more."""
-        self._ended = reason
+        self._ended, self._reason = True, reason
         self._arrived.set()
 
     async def take(self, matches: Callable[[Any], bool], what: str = "what the test waits for") -> Any:
@@ -115,8 +121,8 @@ class Inbox:
                     for position, event in enumerate(self.events):
                         if matches(event):
                             return self.events.pop(position)
-                    if self._ended is not None:
-                        raise AssertionError(f"the client ended before {what} came") from self._ended
+                    if self._ended:
+                        raise AssertionError(f"the client ended before {what} came") from self._reason
                     self._arrived.clear()
                     await self._arrived.wait()
         except TimeoutError:

@@ -223,7 +223,7 @@ class Mirror:
     def permissions(self, guild: Any, channel_id: str) -> int:
         """One's own in a channel, as far as one was told."""
         channel, me = guild["channels"].get(channel_id), guild["members"].get(self.me)
-        if channel is None or me is None or channel["flags"] & ChannelFlags.OBFUSCATED:
+        if channel is None or me is None or channel["flags"] & ChannelFlags.CHANNEL_OBFUSCATED:
             return 0
         roles = {role: int(guild["roles"][role]["permissions"]) for role in [guild["id"], *me["roles"]]}
         base = base_permissions(guild["owner_id"] == self.me, roles.pop(guild["id"]), roles.values())

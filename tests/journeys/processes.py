@@ -155,6 +155,15 @@ class Person:
         return (await self.post(f"/channels/{channel_id}/messages", {"content": content})).ok()
 
 
+def people(client: aiohttp.ClientSession, server: Server) -> dict[str, Person]:
+    """Those of the demo world, its bot included."""
+    found = {name: (user["id"], user["token"]) for name, user in server.document["users"].items()}
+    for name, application in server.document["applications"].items():
+        if application["bot"] is not None:
+            found[name] = (application["bot"]["id"], f"Bot {application['bot']['token']}")
+    return {name: Person(client, server.url, *who) for name, who in found.items()}
+
+
 async def register(client: aiohttp.ClientSession, server: Server, name: str) -> Person:
     """A new person, who came the way everybody comes."""
     stranger = Person(client, server.url, "", "")
@@ -189,6 +198,9 @@ class Listener:
         self.seq = 0
         self.closed_with: int | None = None
         self.socket: aiohttp.ClientWebSocketResponse | None = None
+        self.attentive = asyncio.Event()
+        """While it is cleared, nothing is read."""
+        self.attentive.set()
         self._gateway = gateway
         self._reading: asyncio.Task[None] | None = None
         self._arrived = asyncio.Condition()
@@ -222,7 +234,7 @@ class Listener:
     async def resume(self) -> None:
         """Go on from the last number seen, on a new connection; returns before what was missed has come."""
         await self.connect(self.ready["resume_gateway_url"])
-        resume = {"token": self.person.token, "session_id": self.ready["session_id"], "seq": self.seq}
+        resume = {"token": self.person.token.removeprefix("Bot "), "session_id": self.ready["session_id"], "seq": self.seq}
         await self.send(6, resume)
 
     async def send(self, op: int, d: Any) -> None:
@@ -252,6 +264,7 @@ class Listener:
     async def _read(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         inflate = zlib.decompressobj() if self.compress == "zlib-stream" else None
         async for message in socket:
+            await self.attentive.wait()
             data = message.data if inflate is None else inflate.decompress(message.data)
             frame = jsonlib.loads(data)
             async with self._arrived:

@@ -208,7 +208,7 @@ async def test_a_read_sees_one_moment(notes: Database) -> None:
         return before, tx.value("SELECT COUNT(*) FROM notes"), tx.snapshot.covers(stamps[0])
 
     events = record(notes)
-    reading = asyncio.create_task(notes.read(work))
+    reading = asyncio.create_task(notes.read(work, long=True))
     await asyncio.to_thread(first.wait, 10)
     await notes.write(note(1))
     stamps = [events[0].stamp]

@@ -635,7 +635,7 @@ class SqliteDatabase(Database):
 def is_locked(path: Path) -> bool:
     """Whether a process has the database open now."""
     lock = Path(f"{path}.lock")
-    if fcntl is None or not os.access(lock, os.R_OK | os.W_OK):
+    if not os.access(lock, os.R_OK | os.W_OK) or fcntl is None:
         return False
     handle = os.open(lock, os.O_RDWR)
     try:

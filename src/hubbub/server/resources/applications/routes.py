@@ -86,7 +86,7 @@ def _update(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wi
     if body.tags is not UNSET:
         row = row._replace(tags=json.encode(body.tags or []).decode())
     if body.integration_types_config is not UNSET:
-        supported = {
+        supported: dict[str, Any] = {
             key: value or {} for key, value in (body.integration_types_config or {}).items() if key in ("0", "1")
         }
         row = row._replace(integration_types_config=json.encode(supported).decode())

@@ -313,6 +313,7 @@ class Hub:
             or audience.users
             or audience.members is not None
             or audience.excluded is not None
+            or audience.blind_to is not None
             or audience.always is not None
         ):
             seeing, stripped = self._narrow(seeing, dispatch, only), self._narrow(stripped, dispatch, only)
@@ -355,6 +356,10 @@ class Hub:
                 continue
             if user_id == excluded or ((fresh := self._fresh.get(session)) is not None and not fresh.missed(dispatch)):
                 continue
+            if audience.blind_to is not None:
+                standing = self.seats[session].standing
+                if standing is None or audience.blind_to in standing.visible:
+                    continue
             if members is not None and user_id not in members:
                 standing = self.seats[session].standing
                 if standing is None or channel_id is None:

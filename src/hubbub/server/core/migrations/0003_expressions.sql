@@ -1,0 +1,1 @@
+-- Emoji, stickers and sounds.

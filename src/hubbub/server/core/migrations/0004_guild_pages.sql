@@ -1,0 +1,1 @@
+-- Stage instances, scheduled events, templates, and the pages a guild shows its members.

@@ -1,0 +1,1 @@
+-- Incoming and follower webhooks.

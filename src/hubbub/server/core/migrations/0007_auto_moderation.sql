@@ -1,0 +1,1 @@
+-- Auto moderation rules.

@@ -1,0 +1,1 @@
+-- Connections, role connections and guild tags.

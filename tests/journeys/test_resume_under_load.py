@@ -1,0 +1,152 @@
+"""Sockets break while a guild is busy: every session hears everything once, in the order of the commits."""
+
+import asyncio
+import random
+import re
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from hubbub.protocol.intents import Intents
+from tests.journeys.processes import Listener, Person, Server, people, running
+
+pytestmark = pytest.mark.xdist_group("resume_under_load")
+
+MESSAGES = 360
+SMALL_BUFFER = 64 * 1024
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as client:
+        yield client
+
+
+def general(server: Server) -> str:
+    channel: str = server.document["guilds"]["Town Square"]["channels"]["general"]
+    return channel
+
+
+async def open_all(people: dict[str, Person], server: Server, *compressions: str) -> list[Listener]:
+    listeners = [
+        Listener(people[name], server.gateway, compress=compress, intents=Intents.BOT_MASK)
+        for name in ("alice", "bob", "carol", "demo-bot")
+        for compress in compressions
+    ]
+    return list(await asyncio.gather(*(listener.open() for listener in listeners)))
+
+
+async def talk(people: dict[str, Person], channel_id: str, count: int) -> list[str]:
+    """Three people talk at once; answers what was said in the order of the ids."""
+    said: dict[int, str] = {}
+
+    async def say(name: str) -> None:
+        for number in range(count // 3):
+            made = await people[name].say(channel_id, f"{name} {number}")
+            said[int(made["id"])] = made["content"]
+
+    await asyncio.gather(*map(say, ("alice", "bob", "carol")))
+    last = await people["alice"].say(channel_id, "last")
+    said[int(last["id"])] = "last"
+    return [said[id] for id in sorted(said)]
+
+
+async def break_now_and_then(listener: Listener, chance: random.Random, stop: asyncio.Event) -> int:
+    """Cut and resume, at moments that fall into everything: a frame, a replay, the resume itself."""
+    cuts = 0
+    while not stop.is_set():
+        await asyncio.sleep(chance.uniform(0.0, 0.12))
+        await listener.cut()
+        cuts += 1
+        if chance.random() < 0.5:
+            await asyncio.sleep(chance.uniform(0.0, 0.05))
+        await listener.resume()
+    return cuts
+
+
+async def test_no_event_is_missed_or_doubled_however_often_the_socket_breaks(
+    tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    async with running(tmp_path, "dev") as server:
+        known = people(client, server)
+        listeners = await open_all(known, server, "", "zlib-stream")
+        steady = await Listener(known["bob"], server.gateway).open()
+        stop = asyncio.Event()
+        breaking = [
+            asyncio.create_task(break_now_and_then(listener, random.Random(number), stop))
+            for number, listener in enumerate(listeners)
+        ]
+        said = await talk(known, general(server), MESSAGES)
+        stop.set()
+        cuts = await asyncio.gather(*breaking)
+        for listener in [*listeners, steady]:
+            await listener.message("last")
+        assert min(cuts) >= 3, cuts
+        assert steady.contents() == said
+        for listener in listeners:
+            assert listener.contents() == said
+            assert listener.numbers() == list(range(1, len(listener.frames) + 1))
+            # It was one session all the time.
+            assert [frame["t"] for frame in listener.frames].count("READY") == 1
+            assert not [frame for frame in listener.opcodes if frame["op"] == 9]
+            await listener.close()
+        await steady.close()
+
+
+async def metric(person: Person, name: str) -> float:
+    """The sum of a metric over its labels."""
+    async with person.client.get(f"{person.url}/metrics") as response:
+        text = await response.text()
+    return sum(float(value) for value in re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", text, re.MULTILINE))
+
+
+def small_socket(address: Any) -> socket.socket:
+    """A socket whose owner's machine buffers little."""
+    made = socket.socket(address[0], address[1], address[2])
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 * 1024)
+    made.setblocking(False)
+    return made
+
+
+@pytest.mark.parametrize("compress", ["", "zlib-stream"])
+async def test_a_client_that_stops_reading_is_cut_and_can_resume_while_others_hear_on(
+    tmp_path: Path, client: aiohttp.ClientSession, compress: str
+) -> None:
+    flags = ["--gateway-outgoing-buffer-bytes", str(SMALL_BUFFER)]
+    connector = aiohttp.TCPConnector(socket_factory=small_socket)
+    async with running(tmp_path, "dev", *flags) as server, aiohttp.ClientSession(connector=connector) as narrow:
+        known = people(client, server)
+        quick = await Listener(known["carol"], server.gateway, compress=compress).open()
+        slow = await Listener(people(narrow, server)["bob"], server.gateway, compress=compress).open()
+        connections = await metric(known["alice"], "hubbub_gateway_connections")
+        assert connections == 2
+        slow.attentive.clear()
+        chance = random.Random(7)
+        said: list[str] = []
+        while await metric(known["alice"], "hubbub_gateway_connections") == connections:
+            for _ in range(25):
+                # Four bytes a character and nothing to compress: the kernel's buffers are full after some hundred.
+                content = "".join(chr(chance.randrange(0x20000, 0x2A000)) for _ in range(2000))
+                said.append(content)
+                await known["alice"].say(general(server), content)
+            assert len(said) < 4000, "the slow client was never cut"
+            # Who reads is not held up by who does not.
+            await quick.message(said[-1])
+        said.append("last")
+        await known["alice"].say(general(server), "last")
+        await quick.message("last")
+        assert quick.contents() == said
+        slow.attentive.set()
+        assert await slow.end() in (4000, 1006)
+        heard = len(slow.contents())
+        assert heard < len(said)
+        await slow.resume()
+        await slow.message("last")
+        assert slow.contents() == said
+        assert slow.numbers() == list(range(1, len(slow.frames) + 1))
+        await slow.close()
+        await quick.close()
