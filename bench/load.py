@@ -58,8 +58,9 @@ class Subject:
 class HttpConnection(asyncio.Protocol):
     """Sends one prepared request after another over one connection, as cheaply as Python can."""
 
-    def __init__(self, requests: list[bytes]) -> None:
+    def __init__(self, requests: list[bytes], pause_s: float = 0.0) -> None:
         self.requests = requests
+        self.pause_s = pause_s
         self.done = asyncio.get_running_loop().create_future()
         self.failed = 0
         self._buffer = b""
@@ -91,7 +92,10 @@ class HttpConnection(asyncio.Protocol):
             if self.failed == 1:
                 print("refused:", head.split(b"\r\n")[0], rest[:200], file=sys.stderr)
         self._buffer = rest[length:]
-        self._next()
+        if self.pause_s:
+            asyncio.get_running_loop().call_later(self.pause_s, self._next)
+        else:
+            self._next()
 
     def connection_lost(self, error: Exception | None) -> None:
         if not self.done.done():
@@ -109,14 +113,14 @@ def request(method: str, path: str, token: str = "", body: dict[str, Any] | None
     return head.encode() + b"\r\n" + payload
 
 
-async def drive(url: str, requests: list[bytes], connections: int) -> None:
-    """Send all requests over so many connections."""
+async def drive(url: str, requests: list[bytes], connections: int, pause_s: float = 0.0) -> None:
+    """Send all requests over so many connections, with a pause after each answer."""
     host, _, port = url.removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
     shares = [requests[number::connections] for number in range(connections)]
     opened = []
     for share in shares:
-        _, protocol = await loop.create_connection(lambda share=share: HttpConnection(share), host, int(port))
+        _, protocol = await loop.create_connection(lambda share=share: HttpConnection(share, pause_s), host, int(port))
         opened.append(protocol)
     for protocol in opened:
         await protocol.done

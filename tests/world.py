@@ -143,6 +143,8 @@ class Session:
         self.ready: dict[str, Any] = {}
         self.guilds: dict[str, dict[str, Any]] = {}
         """GUILD_CREATE payloads of the start, by id."""
+        self.acknowledged = 0
+        """Heartbeats that were answered."""
         self._position = 0
         self._arrived = asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
@@ -175,6 +177,8 @@ class Session:
                 continue
             frame = jsonlib.loads(message.data)
             async with self._arrived:
+                if frame["op"] == 11:
+                    self.acknowledged += 1
                 if frame["op"] == 0:
                     self.seen.append(frame)
                     self.actor.world.heard(frame["t"])
@@ -223,6 +227,14 @@ class Session:
                         await self._arrived.wait()
         except TimeoutError:
             raise AssertionError("the session did not settle") from None
+
+    async def obeyed(self) -> None:
+        """Wait until the server has done all that we said: it answers a heartbeat in its turn."""
+        before = self.acknowledged
+        await self.send(1, None)
+        async with asyncio.timeout(PATIENCE), self._arrived:
+            while self.acknowledged == before:
+                await self._arrived.wait()
 
     def names(self) -> list[str]:
         """The names of all dispatches since READY's guilds that nobody took."""

@@ -126,7 +126,8 @@ class Inbox:
                     self._arrived.clear()
                     await self._arrived.wait()
         except TimeoutError:
-            raise AssertionError(f"{what} did not come; what did: {self.events}") from None
+            came = [event[0] if isinstance(event, tuple) else type(event).__name__ for event in self.events]
+            raise AssertionError(f"{what} did not come; what did: {came}") from None
 
 
 @dataclass

@@ -289,18 +289,23 @@ class Listener:
 
     async def event(self, name: str, matches: Callable[[Any], bool] = lambda _: True, *, since: int = 0) -> Any:
         """The first dispatch of this name and shape."""
-        found: list[Any] = []
+        position = since
 
         def find() -> bool:
-            found[:] = [f["d"] for f in self.frames[since:] if f["t"] == name and matches(f["d"])][:1]
-            return bool(found)
+            nonlocal position
+            while position < len(self.frames):
+                frame = self.frames[position]
+                if frame["t"] == name and matches(frame["d"]):
+                    return True
+                position += 1
+            return False
 
         await self.until(find)
-        return found[0]
+        return self.frames[position]["d"]
 
-    async def message(self, content: str) -> Any:
+    async def message(self, content: str, *, since: int = 0) -> Any:
         """The message with this content."""
-        return await self.event("MESSAGE_CREATE", lambda d: d["content"] == content)
+        return await self.event("MESSAGE_CREATE", lambda d: d["content"] == content, since=since)
 
     async def opcode(self, op: int) -> Frame:
         """The first frame with this opcode."""

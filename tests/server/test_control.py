@@ -268,7 +268,7 @@ async def test_a_route_answers_with_the_status_asked_for_as_often_as_asked(rehea
     fault = {
         "door": "http",
         "effect": "status",
-        "status": 502,
+        "status": 503,
         "method": "POST",
         "route": "/channels/{channel_id}/messages",
         "user_id": str(alice.id),
@@ -281,7 +281,7 @@ async def test_a_route_answers_with_the_status_asked_for_as_often_as_asked(rehea
     assert (await alice.get(f"/channels/{channel}/messages")).status == 200
     for _ in range(2):
         answer = await alice.post(f"/channels/{channel}/messages", json=said)
-        assert (answer.status, answer.json) == (502, {"message": "502: Bad Gateway", "code": 0})
+        assert (answer.status, answer.json) == (503, {"message": "503: Service Unavailable", "code": 0})
     assert (await alice.post(f"/channels/{channel}/messages", json=said)).status == 200
     assert (await rehearsal.ask("GET", "/faults")).ok() == []
 

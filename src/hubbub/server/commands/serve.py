@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from hubbub.server import ready as documents
 from hubbub.server import worlds
@@ -26,6 +27,9 @@ from hubbub.server.ready import Ready
 from hubbub.server.worlds import WorldError
 
 log = logging.getLogger("hubbub")
+
+SAME_SIGNAL_S: Final = 0.25
+"""timeout(1) and others signal a process and then its whole group: what follows so soon is the same wish."""
 
 
 def run(config: Config, *, rehearsal: bool = False) -> int:
@@ -90,13 +94,17 @@ async def _serve(config: Config, rehearsal: bool) -> int:
 def _on_signals(stopping: asyncio.Event) -> None:
     """The first signal asks for an orderly end, the second one ends it all."""
     loop = asyncio.get_running_loop()
+    first_at = 0.0
 
     def stop(number: int) -> None:
-        if stopping.is_set():
+        nonlocal first_at
+        if not stopping.is_set():
+            first_at = loop.time()
+            stopping.set()
+        elif loop.time() - first_at > SAME_SIGNAL_S:
             log.warning("forced to stop")
             logging.shutdown()
             os._exit(128 + number)
-        stopping.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(NotImplementedError):  # Windows: there an interrupt ends the loop.

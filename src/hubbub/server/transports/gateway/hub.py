@@ -12,17 +12,16 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final, TypeVar
 
-from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.dispatches import Dispatch
 from hubbub.server.core.metrics import Metrics
-from hubbub.server.core.realtime import GuildState, MemberState
+from hubbub.server.core.realtime import GuildState
 from hubbub.server.transports.gateway import tracing
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.seats import Seat, SeatedMember
 from hubbub.server.transports.gateway.session import Session
-from hubbub.server.transports.gateway.standing import Standing, Standings
-from hubbub.server.transports.gateway.world import World, wants_guilds
+from hubbub.server.transports.gateway.standing import THREADED, VOICED, Standing, Standings
+from hubbub.server.transports.gateway.world import Gain, World, wants_guilds
 
 log = logging.getLogger(__name__)
 
@@ -31,9 +30,6 @@ T = TypeVar("T")
 CHANNEL_EVENTS: Final = frozenset({"CHANNEL_CREATE", "CHANNEL_UPDATE", "CHANNEL_DELETE"})
 WHOLE: Final = frozenset({"guild", "channels"})
 """Kinds of `Dispatch.refresh` for which the whole guild is read again."""
-THREADED: Final = frozenset(
-    {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA}
-)
 FRESH_S: Final = 30.0
 """How long after a session entered an event from before may still be on its way."""
 RETRY_S: Final = 0.5
@@ -159,7 +155,7 @@ class Hub:
         elif member.state is None:
             member.state, member.snapshot = arrival.member, arrival.snapshot
         member.seats.append(seat)
-        seat.snapshot, seat.visible = arrival.snapshot, arrival.visible
+        seat.snapshot, seat.visible, seat.moderated = arrival.snapshot, arrival.visible, arrival.moderated
         seat.opened_at = asyncio.get_running_loop().time()
         self.seats[session] = self._fresh[session] = seat
         self._stand(member)
@@ -418,15 +414,17 @@ class Hub:
         caused = cause.subject_id if cause.event in CHANNEL_EVENTS else 0
         created = {caused} if cause.event == "CHANNEL_CREATE" else set()
         made: dict[bytes, Packet] = {}
-        gains: list[tuple[Session, MemberState, Standing, list[int]]] = []
+        gains: list[Gain] = []
         for seat in seats:
             session, standing = seat.session, seat.standing
             if standing is None or seat.gone:
                 continue
             before, seat.visible = seat.visible, standing.visible
-            if before == seat.visible or not wants_guilds(session):
+            moderated, seat.moderated = seat.moderated, standing.moderated
+            if (before == seat.visible and moderated == seat.moderated) or not wants_guilds(session):
                 continue
-            gained = sorted(seat.visible - before - self._unannounced - created)
+            new = self._unannounced | created
+            gained = sorted(seat.visible - before - new)
             lost = sorted(channel for channel in before - seat.visible if channel in state.channels)
             if self._world.obfuscates(session):
                 for body in [state.channels[c].full for c in gained if c != caused] + [
@@ -434,14 +432,18 @@ class Hub:
                 ]:
                     packet = made.get(body) or made.setdefault(body, self._packet("CHANNEL_UPDATE", body))
                     session.send(packet)
-            threaded = [channel for channel in gained if state.channels[channel].type in THREADED]
+            # Who now moderates a channel sees private threads in it that they did not.
+            threaded = {channel for channel in gained if state.channels[channel].type in THREADED}
+            threaded |= seat.moderated - moderated - new
+            voiced = [channel for channel in gained if state.channels[channel].type in VOICED]
             member = self._members[session.user_id].state
-            if threaded and member is not None:
-                gains.append((session, member, standing, threaded))
+            if (threaded or voiced) and member is not None:
+                gains.append(Gain(session, member, standing, sorted(threaded), voiced))
         if gains:
-            bodies = await self._insist(lambda: self._world.thread_lists(state, gains))
-            for (session, _, _, _), body in zip(gains, bodies, strict=True):
-                session.send(self._packet("THREAD_LIST_SYNC", body))
+            told = await self._insist(lambda: self._world.gained(state, gains))
+            for gain, packets in zip(gains, told, strict=True):
+                for event, body in packets:
+                    gain.session.send(self._packet(event, body))
 
 
 def _allowed(standing: Standing | None, channel_id: int | None, permission: int) -> bool:

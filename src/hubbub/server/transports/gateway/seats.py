@@ -37,6 +37,7 @@ class Seat:
         "backlog",
         "gone",
         "joins",
+        "moderated",
         "opened",
         "opened_at",
         "read",
@@ -64,6 +65,8 @@ class Seat:
         """None while the user is not a member."""
         self.visible: frozenset[int] = frozenset()
         """The channels that the session has been told it can see."""
+        self.moderated: frozenset[int] = frozenset()
+        """Those of which it has been told all private threads."""
         self.gone = False
 
     def missed(self, dispatch: Dispatch) -> bool:

@@ -1,5 +1,7 @@
 """What members may see and do in a guild, computed once for all who hold the same roles."""
 
+from typing import Final
+
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import Permissions, while_timed_out
 from hubbub.server.core import realtime
@@ -7,11 +9,18 @@ from hubbub.server.core.realtime import GuildState, MemberState
 
 VIEW = Permissions.VIEW_CHANNEL
 
+THREADED: Final = frozenset(
+    {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA}
+)
+"""Channels that threads are in."""
+VOICED: Final = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE})
+"""Channels that people connect to."""
+
 
 class Standing:
     """The permissions of everybody with the same roles, and with no channel overwrites of their own."""
 
-    __slots__ = ("_bits", "_guild", "_member", "_timed_out", "base", "visible")
+    __slots__ = ("_bits", "_guild", "_member", "_moderated", "_timed_out", "base", "visible")
 
     def __init__(self, guild: GuildState, member: MemberState, timed_out: bool) -> None:
         self._guild = guild
@@ -21,6 +30,7 @@ class Standing:
         self.base = while_timed_out(base) if timed_out else base
         """Permissions in the guild."""
         self._bits: dict[int, int] = {}
+        self._moderated: frozenset[int] | None = None
         self.visible = self._visible(base)
         """The channels that can be seen; a category counts when a channel in it does (gateway.md 9)."""
 
@@ -30,6 +40,16 @@ class Standing:
         parents = {c.parent_id for c in channels if c.id in seen and c.parent_id is not None}
         seen |= {c.id for c in channels if c.type == ChannelType.GUILD_CATEGORY and c.id in parents}
         return frozenset(seen)
+
+    @property
+    def moderated(self) -> frozenset[int]:
+        """The channels of which all private threads can be seen."""
+        if self._moderated is None:
+            threaded = [channel for channel in self.visible if self._guild.channels[channel].type in THREADED]
+            self._moderated = frozenset(
+                channel for channel in threaded if self.permissions(channel) & Permissions.MANAGE_THREADS
+            )
+        return self._moderated
 
     def permissions(self, channel_id: int) -> int:
         """Permissions in a channel; none in one that is not there."""

@@ -4,7 +4,7 @@ Everything here runs in read transactions, off the event loop, and comes back en
 """
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 THREADS: Final = "threads"
 """The slice, and its key in GUILD_CREATE, that THREAD_LIST_SYNC is made from."""
+VOICE_STATES: Final = "voice_states"
+"""The same for the VOICE_STATE_UPDATE of those who are in a channel that comes into sight."""
 
 # Keys of GUILD_CREATE that libraries index, for worlds whose slices do not fill them.
 _GUILD_LISTS: Final[dict[str, Any]] = {
@@ -55,6 +57,7 @@ class Arrival(msgspec.Struct, kw_only=True):
     snapshot: Snapshot
     member: MemberState
     visible: frozenset[int]
+    moderated: frozenset[int]
     body: bytes | None
     """GUILD_CREATE, unless the session did not ask for it."""
 
@@ -65,6 +68,18 @@ class Renewal(msgspec.Struct, kw_only=True):
     snapshot: Snapshot
     state: GuildState | None = None
     members: dict[int, MemberState] = {}
+
+
+class Gain(NamedTuple):
+    """What a session can now see in a guild."""
+
+    session: Session
+    member: MemberState
+    standing: Standing
+    threaded: list[int]
+    """Channels whose threads it is to be told."""
+    voiced: list[int]
+    """Channels whose connected users it is to be told."""
 
 
 class World:
@@ -93,6 +108,7 @@ class World:
         self._presences = presences
         self._listeners = listeners
         self._threads = [part.guild for part in slices if part.name == THREADS and part.guild is not None]
+        self._voice_states = [part.guild for part in slices if part.name == VOICE_STATES and part.guild is not None]
 
     def call(self, tx: Tx, session: Session) -> Call:
         """A call on behalf of a session."""
@@ -156,7 +172,14 @@ class World:
                     call = self.call(tx, session)
                     body = builder.body(call, session, member, standing, joins=joins, hides=self.obfuscates(session))
                 found.append(
-                    Arrival(state=state, snapshot=snapshot, member=member, visible=standing.visible, body=body)
+                    Arrival(
+                        state=state,
+                        snapshot=snapshot,
+                        member=member,
+                        visible=standing.visible,
+                        moderated=standing.moderated,
+                        body=body,
+                    )
                 )
             return found
 
@@ -175,21 +198,34 @@ class World:
 
         return await self.db.read(work, long=True)
 
-    async def thread_lists(
-        self, state: GuildState, gains: Sequence[tuple[Session, MemberState, Standing, list[int]]]
-    ) -> list[bytes]:
-        """THREAD_LIST_SYNC for sessions that can now see these channels."""
+    async def gained(self, state: GuildState, gains: Sequence[Gain]) -> list[list[tuple[str, bytes]]]:
+        """What sessions have to be told of channels that came into their sight: events, for each."""
 
-        def work(tx: Tx) -> list[bytes]:
-            return [self._thread_list(tx, state, *gain) for gain in gains]
+        def work(tx: Tx) -> list[list[tuple[str, bytes]]]:
+            told = []
+            for gain in gains:
+                packets = [("VOICE_STATE_UPDATE", body) for body in self._connected(tx, state, gain)]
+                if gain.threaded:
+                    packets.insert(0, ("THREAD_LIST_SYNC", self._thread_list(tx, state, gain)))
+                told.append(packets)
+            return told
 
-        return await self.db.read(work, long=True)
+        return await self.db.read(work)
 
-    def _thread_list(
-        self, tx: Tx, state: GuildState, session: Session, member: MemberState, standing: Standing, gained: list[int]
-    ) -> bytes:
+    def _connected(self, tx: Tx, state: GuildState, gain: Gain) -> list[bytes]:
+        if not gain.voiced:
+            return []
+        call = self.call(tx, gain.session)
+        view = view_of(state, gain.session, gain.member, gain.standing, visible=frozenset(gain.voiced))
+        states: list[Any] = []
+        for part in self._voice_states:
+            states += msgspec.json.decode(wire.encode(part(call, view).get(VOICE_STATES, [])))
+        return [wire.encode({"guild_id": GuildId(state.id), **each}) for each in states]
+
+    def _thread_list(self, tx: Tx, state: GuildState, gain: Gain) -> bytes:
+        session, gained = gain.session, gain.threaded
         call = self.call(tx, session)
-        view = view_of(state, session, member, standing, visible=frozenset(gained))
+        view = view_of(state, session, gain.member, gain.standing, visible=frozenset(gained))
         threads: list[Any] = []
         for part in self._threads:
             threads += msgspec.json.decode(wire.encode(part(call, view).get(THREADS, [])))
