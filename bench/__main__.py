@@ -1,6 +1,6 @@
 """`make bench`: run what is named (all by default), print ratios, and keep a record in bench/results/.
 
-    python -m bench [post] [get] [growth] [fanout] [flat] [memory] [start] [soak] [--quick]
+python -m bench [post] [get] [growth] [fanout] [flat] [memory] [start] [soak] [--quick]
 """
 
 import asyncio
@@ -38,9 +38,13 @@ record: list[dict[str, Any]] = []
 def note(name: str, value: float, limit: float | None, unit: str, detail: str = "") -> None:
     """Print one figure, and keep it."""
     kept = limit is None or value <= limit
-    record.append({"name": name, "value": round(value, 3), "limit": limit, "unit": unit, "kept": kept, "detail": detail})
+    record.append(
+        {"name": name, "value": round(value, 3), "limit": limit, "unit": unit, "kept": kept, "detail": detail}
+    )
     bound = "" if limit is None else f" (at most {limit:g})"
-    print(f"{'ok  ' if kept else 'OVER'} {name}: {value:.2f} {unit}{bound}{'  ' + detail if detail else ''}", flush=True)
+    print(
+        f"{'ok  ' if kept else 'OVER'} {name}: {value:.2f} {unit}{bound}{'  ' + detail if detail else ''}", flush=True
+    )
 
 
 def path_of(subject: Subject) -> str:
@@ -157,7 +161,7 @@ async def bare(sessions: int, messages: int) -> float:
 
         async def go(count: int) -> None:
             start = sum(each.received for each in opened)
-            reader, writer = await asyncio.open_connection(host, port)
+            _, writer = await asyncio.open_connection(host, port)
             writer.write(f"go {count}\n".encode())
             await quiet(opened, least=start + count * sessions * 900)
             writer.close()
@@ -180,7 +184,13 @@ async def fanout_bench() -> None:
         each, size = await deliver(subject, plain, messages)
         for connection in plain:
             connection.transport.close()
-        note("delivery / bare transport.write, CPU", each / floor, 2.0, "x", f"{each:.2f} us ({size:.0f} B) against {floor:.2f} us")
+        note(
+            "delivery / bare transport.write, CPU",
+            each / floor,
+            2.0,
+            "x",
+            f"{each:.2f} us ({size:.0f} B) against {floor:.2f} us",
+        )
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         packed = await connect(subject, sessions, "&compress=zlib-stream")
         small, size = await deliver(subject, packed, messages)
@@ -252,7 +262,13 @@ async def start_bench() -> None:
     dev()
     floor = statistics.median(imports() for _ in range(5))
     took = statistics.median(dev() for _ in range(5))
-    note("hubbub dev to ready / import aiohttp, msgspec", took / floor, 4.0, "x", f"{took * 1000:.0f} ms against {floor * 1000:.0f} ms")
+    note(
+        "hubbub dev to ready / import aiohttp, msgspec",
+        took / floor,
+        4.0,
+        "x",
+        f"{took * 1000:.0f} ms against {floor * 1000:.0f} ms",
+    )
 
 
 async def soak_bench() -> None:
@@ -278,7 +294,13 @@ async def soak_bench() -> None:
     settled = [memory for passed, memory in samples if passed >= seconds / 3]
     half = len(settled) // 2
     growth = statistics.mean(settled[half:]) / statistics.mean(settled[:half])
-    note("memory late in a soak / earlier", growth, 1.05, "x", f"{settled[-1] / 1e6:.0f} MB after {seconds} s, {len(samples)} rounds")
+    note(
+        "memory late in a soak / earlier",
+        growth,
+        1.05,
+        "x",
+        f"{settled[-1] / 1e6:.0f} MB after {seconds} s, {len(samples)} rounds",
+    )
 
 
 async def main() -> int:

@@ -32,7 +32,8 @@ class Subject:
 
     def memory(self) -> int:
         """Bytes in memory after a garbage collection."""
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.write("gc\n")
         self.process.stdin.flush()
         self.process.stdout.readline()

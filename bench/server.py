@@ -143,5 +143,10 @@ async def sockets() -> None:
 
 
 if __name__ == "__main__":
-    kinds: dict[str, Any] = {"hubbub": hubbub, "hubbub-again": partial(hubbub, again=True), "http": http, "sockets": sockets}
+    kinds: dict[str, Any] = {
+        "hubbub": hubbub,
+        "hubbub-again": partial(hubbub, again=True),
+        "http": http,
+        "sockets": sockets,
+    }
     uvloop.run(kinds[sys.argv[1]](*sys.argv[2:]))

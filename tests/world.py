@@ -1,12 +1,12 @@
 """A small world for tests: the real App over real sockets, people and bots that act, and a clock one owns.
 
-    async def test_something(world: World) -> None:
-        alice = await world.user("alice")
-        guild = await world.guild(alice)
-        bot = await world.bot(guild)
-        session = await bot.connect()
-        await alice.post(f"/channels/{guild.general}/messages", json={"content": "hi"})
-        assert (await session.next("MESSAGE_CREATE"))["content"] == "hi"
+async def test_something(world: World) -> None:
+    alice = await world.user("alice")
+    guild = await world.guild(alice)
+    bot = await world.bot(guild)
+    session = await bot.connect()
+    await alice.post(f"/channels/{guild.general}/messages", json={"content": "hi"})
+    assert (await session.next("MESSAGE_CREATE"))["content"] == "hi"
 """
 
 import asyncio
@@ -70,7 +70,9 @@ class Answer:
 
     def refused(self, status: int, code: int) -> Any:
         """The body of a refusal of this kind; fails loudly otherwise."""
-        assert (self.status, self.json and self.json.get("code")) == (status, code), f"{self.status}: {self.body[:2000]!r}"
+        assert (self.status, self.json and self.json.get("code")) == (status, code), (
+            f"{self.status}: {self.body[:2000]!r}"
+        )
         return self.json
 
     def errors(self, path: str) -> list[str]:
@@ -153,7 +155,9 @@ class Session:
 
     async def open(self) -> None:
         """Connect, identify, read READY and the guilds."""
-        self.socket = await self.actor.world.client.ws_connect(f"{self.actor.world.gateway}?v=10&encoding=json", max_msg_size=0)
+        self.socket = await self.actor.world.client.ws_connect(
+            f"{self.actor.world.gateway}?v=10&encoding=json", max_msg_size=0
+        )
         hello = await self.socket.receive_json(timeout=PATIENCE)
         assert hello["op"] == 10, hello
         payload = {
@@ -240,6 +244,16 @@ class Session:
         """The names of all dispatches since READY's guilds that nobody took."""
         return [frame["t"] for frame in self.seen[self._position :] if frame["t"] != "PING"]
 
+    async def closed(self) -> int | None:
+        """Wait until the server closes the connection; the code it gave."""
+        try:
+            async with asyncio.timeout(PATIENCE), self._arrived:
+                while self.closed_with is None:
+                    await self._arrived.wait()
+        except TimeoutError:
+            raise AssertionError("the connection stayed open") from None
+        return self.closed_with
+
     async def send(self, op: int, d: Any) -> None:
         """Say something."""
         await self.socket.send_json({"op": op, "d": d})
@@ -269,7 +283,11 @@ class Guild:
 
     async def role(self, name: str = "role", permissions: int = 0, **body: Any) -> int:
         """A new role, by the owner."""
-        made = (await self.owner.post(f"/guilds/{self.id}/roles", json={"name": name, "permissions": str(permissions), **body})).ok()
+        made = (
+            await self.owner.post(
+                f"/guilds/{self.id}/roles", json={"name": name, "permissions": str(permissions), **body}
+            )
+        ).ok()
         return int(made["id"])
 
     async def give(self, actor: Actor, role: int) -> None:
@@ -287,7 +305,9 @@ class Guild:
 
     async def say(self, actor: Actor, content: str = "hello", channel: int | None = None, **body: Any) -> Any:
         """Post a message."""
-        return (await actor.post(f"/channels/{channel or self.general}/messages", json={"content": content, **body})).ok()
+        return (
+            await actor.post(f"/channels/{channel or self.general}/messages", json={"content": content, **body})
+        ).ok()
 
 
 _numbers = itertools.count(1)
@@ -371,7 +391,9 @@ class World:
         user_id, token = await self.write(make)
         return Actor(self, user_id, token, name)
 
-    async def bot(self, *guilds: Guild, name: str | None = None, permissions: int = 0, flags: int = PRIVILEGED) -> Actor:
+    async def bot(
+        self, *guilds: Guild, name: str | None = None, permissions: int = 0, flags: int = PRIVILEGED
+    ) -> Actor:
         """A bot with its application and all privileged intents, in these guilds."""
         from hubbub.server.resources import members
 

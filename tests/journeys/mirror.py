@@ -4,6 +4,8 @@ This is what client libraries do, written down once: nothing is guessed that no 
 is deleted is gone from members; a channel that one can no longer see takes its threads along).
 """
 
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from typing import Any
 
 from hubbub.protocol.enums import ChannelType
@@ -19,18 +21,23 @@ UNTOLD = ("message_count", "total_message_sent")
 class Mirror:
     """One session's picture of the world."""
 
-    def __init__(self) -> None:
+    def __init__(self, frames: Iterable[Mapping[str, Any]]) -> None:
         self.user: dict[str, Any] = {}
         self.guilds: dict[str, dict[str, Any]] = {}
         self.private: dict[str, dict[str, Any]] = {}
+        self.blurred: set[str] = set()
+        """Channels whose last message was deleted: which one was before it, no event says."""
+        for frame in frames:
+            self.apply(frame["t"], frame["d"])
 
     @property
     def me(self) -> str:
         """The own user's id."""
         return str(self.user["id"])
 
-    def apply(self, name: str, d: Any) -> None:
+    def apply(self, name: str, payload: Any) -> None:
         """Lay one event over the picture."""
+        d = deepcopy(payload)
         if name in ("READY", "USER_UPDATE", "GUILD_CREATE", "GUILD_DELETE"):
             getattr(self, name.lower())(d)
         elif d.get("guild_id", d["id"] if name == "GUILD_UPDATE" else None) is None:
@@ -141,6 +148,10 @@ class Mirror:
         if (channel := _channel(guild, d["channel_id"])) is not None:
             channel["last_message_id"] = d["id"]
 
+    def message_delete(self, guild: Any, d: Any) -> None:
+        """If it was the last, then who knows."""
+        self.blurred.add(d["channel_id"])
+
     # Threads
 
     def thread_create(self, guild: Any, d: Any) -> None:
@@ -247,19 +258,35 @@ class Mirror:
         """All of it, in an order of its own and without what is not promised."""
         return {
             "user": self.user,
-            "private": {id: _plain(channel) for id, channel in self.private.items()},
+            "private": {id: self._channel(channel) for id, channel in self.private.items()},
             "guilds": {id: self._guild(guild) for id, guild in self.guilds.items()},
         }
 
     def _guild(self, guild: dict[str, Any]) -> dict[str, Any]:
         shown = dict(guild)
-        shown["channels"] = {id: _plain(channel) for id, channel in guild["channels"].items()}
-        shown["threads"] = {id: _plain(thread) for id, thread in guild["threads"].items()}
+        shown["channels"] = {id: self._channel(channel) for id, channel in guild["channels"].items()}
+        for id, channel in shown["channels"].items():
+            if not self.permissions(guild, id) & Permissions.VIEW_CHANNEL:
+                # What is said and pinned there, one is not told.
+                channel |= {"last_message_id": None, "last_pin_timestamp": None}
+        shown["threads"] = {id: self._channel(thread) for id, thread in guild["threads"].items()}
         shown["members"] = {id: member | {"roles": sorted(member["roles"])} for id, member in guild["members"].items()}
         # Its member stands among the members.
         shown["voice_states"] = {id: _without(state, "member") for id, state in guild["voice_states"].items()}
         # Nobody is told of themselves (gateway.md 5.1).
         shown["presences"] = _without(guild["presences"], self.me)
+        return shown
+
+    def _channel(self, channel: dict[str, Any]) -> dict[str, Any]:
+        shown = _without(channel, *UNTOLD, "guild_id", *(["last_message_id"] if channel["id"] in self.blurred else []))
+        if "permission_overwrites" in shown:
+            shown["permission_overwrites"] = {each["id"]: each for each in shown["permission_overwrites"]}
+        if "recipients" in shown:
+            # gateway.md 10: that a user changed is told through guilds, so those one only writes with stay as they were.
+            shown["recipients"] = sorted(each["id"] for each in shown["recipients"])
+        if "member" in shown:
+            # GUILD_CREATE leaves out the ids, THREAD_MEMBERS_UPDATE adds who it is.
+            shown["member"] = {key: shown["member"][key] for key in ("join_timestamp", "flags")}
         return shown
 
 
@@ -280,18 +307,6 @@ def differences(ours: Any, theirs: Any, at: str = "$") -> list[str]:
 
 def _channel(guild: Any, channel_id: str) -> Any:
     return guild["channels"].get(channel_id) or guild["threads"].get(channel_id)
-
-
-def _plain(channel: dict[str, Any]) -> dict[str, Any]:
-    shown = _without(channel, *UNTOLD, "guild_id")
-    if "permission_overwrites" in shown:
-        shown["permission_overwrites"] = {each["id"]: each for each in shown["permission_overwrites"]}
-    if "recipients" in shown:
-        shown["recipients"] = {each["id"]: each for each in shown["recipients"]}
-    if "member" in shown:
-        # GUILD_CREATE leaves out the ids, THREAD_MEMBERS_UPDATE adds who it is.
-        shown["member"] = {key: shown["member"][key] for key in ("join_timestamp", "flags")}
-    return shown
 
 
 def _without(d: dict[str, Any], *keys: str) -> dict[str, Any]:

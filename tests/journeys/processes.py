@@ -234,7 +234,11 @@ class Listener:
     async def resume(self) -> None:
         """Go on from the last number seen, on a new connection; returns before what was missed has come."""
         await self.connect(self.ready["resume_gateway_url"])
-        resume = {"token": self.person.token.removeprefix("Bot "), "session_id": self.ready["session_id"], "seq": self.seq}
+        resume = {
+            "token": self.person.token.removeprefix("Bot "),
+            "session_id": self.ready["session_id"],
+            "seq": self.seq,
+        }
         await self.send(6, resume)
 
     async def send(self, op: int, d: Any) -> None:

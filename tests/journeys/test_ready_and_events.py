@@ -52,13 +52,9 @@ class Story:
         """Every watcher knows what they would be told if they came now."""
         for actor, identify, session in self.watchers:
             await session.settle()
-            remembered = Mirror()
-            for frame in session.seen:
-                remembered.apply(frame["t"], frame["d"])
             again = await actor.connect(**identify)
-            fresh = Mirror()
-            for frame in again.seen:
-                fresh.apply(frame["t"], frame["d"])
+            remembered, fresh = Mirror(session.seen), Mirror(again.seen)
+            fresh.blurred = remembered.blurred
             await again.close()
             found = differences(remembered.picture(), fresh.picture())
             assert not found, "\n".join([f"{actor.name} does not know it all:", *found])
@@ -197,6 +193,9 @@ async def return_member(story: Story, choose: Choose) -> None:
         await story.owner.delete(f"/guilds/{story.guild.id}/bans/{actor.id}")
         await story.world.write(lambda call: members.add(call, story.guild.id, actor.id), actor=story.owner.id)
         story.away.remove(actor)
+        for watcher, _, session in story.watchers:
+            if watcher is actor:
+                await session.next("GUILD_CREATE")
 
 
 async def edit_guild(story: Story, choose: Choose) -> None:
@@ -277,9 +276,9 @@ async def delete_message(story: Story, choose: Choose) -> None:
 async def speak(story: Story, choose: Choose) -> None:
     """Carol joins a voice channel, or leaves."""
     channel = None if choose(3) == 0 else str(one(choose, story.channels))
-    await story.voice.send(
-        4, {"guild_id": str(story.guild.id), "channel_id": channel, "self_mute": bool(choose(2)), "self_deaf": False}
-    )
+    said = {"guild_id": str(story.guild.id), "channel_id": channel, "self_mute": bool(choose(2)), "self_deaf": False}
+    await story.voice.send(4, said)
+    await story.voice.obeyed()
 
 
 async def move_in_voice(story: Story, choose: Choose) -> None:
@@ -292,6 +291,7 @@ async def show_presence(story: Story, choose: Choose) -> None:
     """Carol is here, busy, or not to be seen."""
     status = ("online", "dnd", "invisible")[choose(3)]
     await story.voice.send(3, {"since": None, "activities": [], "status": status, "afk": False})
+    await story.voice.obeyed()
 
 
 async def converse(story: Story, choose: Choose) -> None:

@@ -15,13 +15,13 @@ import msgspec
 from aiohttp import web
 
 from hubbub.server.core import cdn_urls
-from hubbub.server.core.auth import Authenticator
+from hubbub.server.core.auth import ACTOR_CHANGED, Authenticator
 from hubbub.server.core.bus import Bus, open_bus
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.clock import Clock, ControlledClock, RealClock
 from hubbub.server.core.config import Config
 from hubbub.server.core.dispatch import Table
-from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.core.dispatches import Audience, Dispatch
 from hubbub.server.core.faults import Faults
 from hubbub.server.core.files import Files
 from hubbub.server.core.jobs import Job, Worker
@@ -58,7 +58,7 @@ from hubbub.server.resources import (
     voice_states,
 )
 from hubbub.server.transports.cdn import Cdn
-from hubbub.server.transports.gateway import Gateway
+from hubbub.server.transports.gateway import Gateway, PresenceFeed
 from hubbub.server.transports.http import HttpDoor
 
 log = logging.getLogger(__name__)
@@ -94,6 +94,12 @@ FILES_FOLDER = "files"
 HEAVY_THREADS = 2
 """Passwords are hashed this many at a time, so that logins cannot take the whole machine."""
 
+POLL_MS = 5_000
+"""How often workers look for jobs by themselves, where other processes leave some too."""
+JOBS_SUBJECT = "jobs"
+"""The bus subject on which workers hear of new jobs."""
+PRESENCE_SWEEP_S = 5.0
+
 
 class App:
     """A running platform: store, bus, clock, files, doors."""
@@ -114,7 +120,7 @@ class App:
             max_pending_bytes=config.bus.max_pending_bytes,
         )
         self.files = Files(_files_url(config))
-        self.auth = Authenticator(self.database, self.clock)
+        self.auth = Authenticator(self.database, self.clock, hears=lambda: self.bus.healthy)
         self.listeners = _listeners(slices)
         self.rate_limits = RateLimits(
             self.clock.now_ms,
@@ -130,6 +136,8 @@ class App:
         """What is served beside the doors (the control API); filled before `start`."""
         self.gateway: Gateway | None = None
         self.worker: Worker | None = None
+        self._presence_feed: PresenceFeed | None = None
+        self._watching: asyncio.Task[None] | None = None
         self._heavy = ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix="hubbub-heavy")
         self._runner: web.AppRunner | None = None
         self._draining = False
@@ -147,6 +155,7 @@ class App:
         await self.database.start()
         await self.bus.start()
         self.bus.subscribe("nodes", self.auth.hear)
+        self.bus.on_gap(self.auth.forget_all)
         if self.config.nats_url is None:
             # Alone, so nobody is connected yet: what a killed process left behind is over.
             await self.database.write(lambda tx: voice_states.reset(self.make_call(tx)))
@@ -177,9 +186,19 @@ class App:
             )
             await self.gateway.start()
             routes += [web.get("/gateway", self.gateway.handle), web.get("/gateway/", self.gateway.handle)]
+        else:
+            # Operations ask who is online here too.
+            self._presence_feed = PresenceFeed(self.bus, self.clock, self.presences)
+            self._presence_feed.start()
+            self._watching = asyncio.get_running_loop().create_task(self._watch_presences(self._presence_feed))
+        self.database.on_wake = self._wake_workers
         if "worker" in self.config.roles:
-            self.worker = Worker(self.database, self.clock, self._jobs(), metrics=self.metrics)
-            self.database.on_wake = self.worker.wake
+            # A process that dies between a commit and its word to us leaves jobs that nobody speaks of. Not where the clock
+            # may leap over days.
+            poll_ms = POLL_MS if self.config.database_url is not None and not self.config.control else None
+            self.worker = Worker(self.database, self.clock, self._jobs(), metrics=self.metrics, poll_ms=poll_ms)
+            self.bus.subscribe(JOBS_SUBJECT, lambda _: self._wake_own_worker())
+            self.bus.on_gap(self._wake_own_worker)
             self.worker.start()
         door = HttpDoor(
             table=self.table if "api" in self.config.roles else Table(()),
@@ -212,6 +231,10 @@ class App:
             await self.gateway.close()
         if self.worker is not None:
             await self.worker.stop()
+        if self._watching is not None:
+            self._watching.cancel()
+        if self._presence_feed is not None:
+            self._presence_feed.close()
         await self.bus.close()
         await self.database.close()
         self._heavy.shutdown(wait=False, cancel_futures=True)
@@ -234,8 +257,27 @@ class App:
     def publish(self, dispatches: Iterable[Dispatch]) -> None:
         """Send what a commit said to every node that is interested."""
         for dispatch in dispatches:
+            if dispatch.event == ACTOR_CHANGED.name:
+                # Here at once: the bus brings it back later, or much later when it is away.
+                self.auth.hear(dispatch)
             for subject in dispatch.subjects:
                 self.bus.publish(subject, dispatch)
+
+    def _wake_workers(self) -> None:
+        """A job was left: some worker, here or elsewhere, looks now."""
+        if self.worker is not None:
+            self.worker.wake()
+        else:
+            self.bus.publish(JOBS_SUBJECT, Dispatch(event="_JOBS", body=b"", audience=Audience()))
+
+    def _wake_own_worker(self) -> None:
+        if self.worker is not None:
+            self.worker.wake()
+
+    async def _watch_presences(self, feed: PresenceFeed) -> None:
+        while True:
+            await asyncio.sleep(PRESENCE_SWEEP_S)
+            feed.sweep(asyncio.get_running_loop().time())
 
     def _jobs(self) -> dict[str, Callable[..., Any]]:
         handlers: dict[str, Callable[..., Any]] = {}

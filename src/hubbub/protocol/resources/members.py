@@ -168,7 +168,8 @@ class PruneGuild(Struct, kw_only=True):
     """Removes members without roles who were not seen for some days."""
 
     days: PruneDays | None | UnsetType = UNSET
-    compute_prune_count: bool | None | UnsetType = UNSET
+    # discord.py sends the word.
+    compute_prune_count: bool | Literal["true", "false"] | None | UnsetType = UNSET
     """False: the answer holds null instead of the count, which is dear in a large guild."""
     include_roles: Annotated[list[RoleId], Meta(max_length=PRUNE_ROLES_MAX)] | str | None | UnsetType = UNSET
 

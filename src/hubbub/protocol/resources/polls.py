@@ -88,7 +88,8 @@ class CreatePoll(Struct, kw_only=True):
 
     question: PollQuestionRequest
     answers: Annotated[list[PollAnswerRequest], Meta(min_length=1, max_length=POLL_ANSWERS_MAX)]
-    duration: Annotated[int, Meta(ge=1, le=POLL_HOURS_MAX)] | None | UnsetType = UNSET
+    # discord.py sends whole hours as 24.0.
+    duration: Annotated[float, Meta(ge=1, le=POLL_HOURS_MAX)] | None | UnsetType = UNSET
     """Hours."""
     allow_multiselect: bool | None | UnsetType = UNSET
     layout_type: PollLayoutType | None | UnsetType = UNSET

@@ -1,8 +1,8 @@
 """May this caller do this here? Loads the inputs of the permission arithmetic once per call, and asks it.
 
-`guild` and `channel` return or raise; `require_guild` and `require_channel` also demand permission bits. A caller outside the guild
-gets MISSING_ACCESS where the guild exists and UNKNOWN_GUILD where it does not (http.md 1.3); a channel that the caller cannot see is
-MISSING_ACCESS, one that does not exist UNKNOWN_CHANNEL.
+`guild` and `channel` return or raise; `require_guild` and `require_channel` also demand permission bits. A caller outside
+the guild gets MISSING_ACCESS where the guild exists and UNKNOWN_GUILD where it does not (http.md 1.3); a channel that the
+caller cannot see is MISSING_ACCESS, one that does not exist UNKNOWN_CHANNEL.
 """
 
 from typing import NamedTuple
@@ -314,10 +314,7 @@ def visible_channels(tx: Tx, standing: GuildAccess) -> dict[int, int]:
                 parents.add(parent_id)
         elif kind == ChannelType.GUILD_CATEGORY:
             hidden[channel_id] = bits
-    for channel_id, bits in hidden.items():
-        if channel_id in parents:
-            seen[channel_id] = bits
-    return seen
+    return seen | {channel_id: bits for channel_id, bits in hidden.items() if channel_id in parents}
 
 
 def _joined(tx: Tx, thread_id: int, user_id: int) -> bool:

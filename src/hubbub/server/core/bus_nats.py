@@ -45,6 +45,7 @@ log = logging.getLogger(__name__)
 
 MAX_PENDING_BYTES: Final = 64 * 1024 * 1024
 CLOSE_TIMEOUT_S: Final = 5.0
+PING_S: Final = 10
 BATCH_BYTES: Final = 4 * 1024 * 1024
 """What is written before a confirmation is awaited."""
 KNOWN_PUBLISHERS: Final = 4096
@@ -172,6 +173,8 @@ class NatsBus(Bus[BusMessage]):
                     # Nothing is buffered inside the client: the outbox is the one place where messages wait.
                     pending_size=0,
                     flush_timeout=CLOSE_TIMEOUT_S,
+                    # A connection that died in silence is noticed within half a minute.
+                    ping_interval=PING_S,
                 )
         except (TimeoutError, OSError, nats.errors.Error) as error:
             with contextlib.suppress(Exception):

@@ -22,9 +22,7 @@ class Answer(msgspec.Struct, frozen=True):
     headers: Mapping[str, str] = {}
 
 
-def handles(
-    operation: Operation[Any, Any], *, writes: bool | None = None, long: bool = False
-) -> Callable[[F], F]:
+def handles(operation: Operation[Any, Any], *, writes: bool | None = None, long: bool = False) -> Callable[[F], F]:
     """Mark a function as the handler of an operation: `(call, *path parameters, body?, query?) -> result`.
 
     A GET reads and everything else writes, unless `writes` says otherwise. `long` marks a read of many rows, which must not hold

@@ -1,7 +1,7 @@
 """For the few operations that cannot be one transaction: those that hash a password, call out, or wait.
 
-Their handler is `async def (work, *path parameters, body?, query?)`. It does each step through `work`: a read, a write, or something
-heavy in a thread. Everything else is a plain function over a `Call`.
+Their handler is `async def (work, *path parameters, body?, query?)`. It does each step through `work`: a read, a write, or
+something heavy in a thread. Everything else is a plain function over a `Call`.
 """
 
 import asyncio

@@ -14,7 +14,7 @@ from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.ids import TagId
 from hubbub.protocol.permissions import Permissions, can_overwrite
 from hubbub.protocol.resources import channels as wire
-from hubbub.server.core import access
+from hubbub.server.core import access, quotas
 from hubbub.server.core.access import ChannelAccess, GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.resources.channels import store, views
@@ -301,15 +301,5 @@ def require_type_change(row: ChannelRow, kind: int, guild: GuildTraits) -> None:
 
 
 def require_rename(call: Call, row: ChannelRow) -> None:
-    """A channel's name and topic change twice in ten minutes (http.md 1.14). The count is kept with the channel, as it is
-    the channel's and not the caller's."""
-    if call.config.rate_limits != "real":
-        return
-    limit = wire.NAME_AND_TOPIC_LIMIT
-    window_ms = int(limit.seconds * 1000)
-    moments = store.renamed_at(call.tx, row.id)
-    slots = sorted((moments.get(f"rename{number}", 0), f"rename{number}") for number in range(limit.calls))
-    earliest, slot = slots[0]
-    if earliest + window_ms > call.now:
-        raise errors.CHANNEL_WRITE_RATE_LIMIT(retry_after=(earliest + window_ms - call.now) / 1000, **{"global": False})
-    store.keep_renamed(call.tx, row.id, slot, call.now)
+    """A channel's name and topic change twice in ten minutes (http.md 1.14), whoever changes them."""
+    quotas.take(call, "rename", row.id, wire.NAME_AND_TOPIC_LIMIT)

@@ -1,6 +1,6 @@
 """Rows of channels of every kind, and of their permission overwrites."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from hubbub.server.core.store import Tx, places
@@ -303,20 +303,4 @@ def find_thread_member(tx: Tx, thread_id: int, user_id: int) -> ThreadMemberRow 
         "SELECT thread_id, user_id, joined_ms, flags FROM thread_members WHERE thread_id = ? AND user_id = ?",
         thread_id,
         user_id,
-    )
-
-
-def renamed_at(tx: Tx, channel_id: int) -> Mapping[str, int]:
-    """When the name or topic last changed, and when before that, by slot."""
-    return dict(tx.all("SELECT kind, last_ms FROM slowmodes WHERE channel_id = ? AND user_id = 0", channel_id))
-
-
-def keep_renamed(tx: Tx, channel_id: int, slot: str, ms: int) -> None:
-    """Keep when the name or topic changed."""
-    tx.run(
-        "INSERT INTO slowmodes (channel_id, user_id, kind, last_ms) VALUES (?, 0, ?, ?)"
-        " ON CONFLICT (channel_id, user_id, kind) DO UPDATE SET last_ms = excluded.last_ms",
-        channel_id,
-        slot,
-        ms,
     )

@@ -46,6 +46,8 @@ def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel
     shown.nsfw = bool(row.nsfw)
     shown.rate_limit_per_user = row.rate_limit_per_user
     shown.last_message_id = None if row.last_message_id is None else MessageId(row.last_message_id)
+    if row.type not in FORUMS:
+        shown.last_pin_timestamp = _moment(row.last_pin_ms)
     if row.type in VOICES:
         shown.bitrate = wire.BITRATE_DEFAULT if row.bitrate is None else row.bitrate
         shown.user_limit = row.user_limit or 0
@@ -65,8 +67,6 @@ def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel
         shown.default_sort_order = row.default_sort_order
         shown.default_forum_layout = row.default_forum_layout or 0
         shown.default_tag_setting = row.default_tag_setting
-    else:
-        shown.last_pin_timestamp = _moment(row.last_pin_ms)
     return shown
 
 
@@ -83,6 +83,8 @@ def hidden(row: ChannelRow) -> wire.Channel:
     shown.nsfw = False
     shown.rate_limit_per_user = 0
     shown.last_message_id = None
+    if row.type not in FORUMS:
+        shown.last_pin_timestamp = None
     if row.type in VOICES:
         shown.bitrate = wire.BITRATE_DEFAULT
         shown.user_limit = 0
@@ -97,8 +99,6 @@ def hidden(row: ChannelRow) -> wire.Channel:
         shown.default_reaction_emoji = None
         shown.default_sort_order = None
         shown.default_forum_layout = 0
-    else:
-        shown.last_pin_timestamp = None
     return shown
 
 

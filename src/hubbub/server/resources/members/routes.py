@@ -222,4 +222,4 @@ def prune_guild(call: Call, guild_id: GuildId, body: wire.PruneGuild) -> wire.Pr
     included = rules.listed_roles(sent) if isinstance(sent, str) else sent
     found = _to_prune(call, guild_id, days, included)
     actions.prune(call, guild_id, found, days)
-    return wire.Pruned(pruned=None if body.compute_prune_count is False else len(found))
+    return wire.Pruned(pruned=None if body.compute_prune_count in (False, "false") else len(found))

@@ -263,10 +263,12 @@ def _poll(call: Call, body: CreatePoll, form: errors.FormErrors) -> Poll:
             form.add(("poll", "answers", index, "poll_media", "text"), *errors.required())
         answers.append(PollAnswer(answer_id=index + 1, poll_media=_poll_media(media)))
     hours = body.duration or POLL_HOURS_DEFAULT
+    if hours != int(hours):
+        form.add(("poll", "duration"), *errors.not_number(hours))
     return Poll(
         question=PollMedia(text=body.question.text),
         answers=answers,
-        expiry=json.timestamp(call.now + hours * 3_600_000),
+        expiry=json.timestamp(call.now + int(hours) * 3_600_000),
         allow_multiselect=bool(body.allow_multiselect),
         layout_type=int(body.layout_type or PollLayoutType.DEFAULT),
         results=PollResults(is_finalized=False, answer_counts=[]),

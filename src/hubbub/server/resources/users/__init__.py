@@ -11,7 +11,6 @@ from hubbub.server.resources.users.store import UserRow, find, find_many, find_p
 from hubbub.server.resources.users.views import my_user, user
 
 
-
 def _ready(call: Call) -> dict[str, Any]:
     row = find(call.tx, call.user_id)
     return {"user": my_user(row, call.actor)} if row is not None else {}

@@ -5,6 +5,7 @@ from msgspec import UNSET
 from hubbub.protocol import errors
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import users as wire
+from hubbub.server.core import quotas
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.resources.users import actions, rules, store, views
@@ -39,6 +40,9 @@ def update_my_user(call: Call, body: wire.UpdateMyUser) -> wire.MyUser:
         taken = store.find_person(call.tx, name)
         if not row.bot and taken is not None and taken.id != row.id:
             raise errors.invalid("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")
+        if name != row.username:
+            # http.md 1.14: two an hour; pictures follow the operation's own bucket.
+            quotas.take(call, "username", row.id, wire.USERNAME_LIMIT)
         row = row._replace(username=name)
     if body.global_name is not UNSET:
         row = row._replace(global_name=rules.clean_name(body.global_name or "") or None)

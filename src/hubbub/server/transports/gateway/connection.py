@@ -1,6 +1,7 @@
 """One open socket: frames out without waiting, and an orderly end."""
 
 import asyncio
+import contextlib
 import logging
 from collections import deque
 from typing import TYPE_CHECKING, Final
@@ -115,14 +116,19 @@ class Connection:
     def deliver(self, packet: Packet, seq: int) -> bool:
         """Write a dispatch; False when too much is waiting already and the connection must go."""
         face = packet.faces[self.compression] or packet.face(self.compression)
-        self._transport.write(face.frame(b"%d" % seq))
+        try:
+            self._transport.write(face.frame(b"%d" % seq))
+        except RuntimeError:
+            # uvloop's transports refuse once the peer is gone. The door will notice; others must hear the event all the same.
+            return True
         return self._transport.get_write_buffer_size() <= self._buffer_most
 
     def say(self, opcode: GatewayOpcode, data: object = None, *, opening: bool = False) -> None:
         """Write anything but a dispatch. Libraries index all four keys (gateway.md 1)."""
         if self.closing is None:
             payload = b'{"t":null,"s":null,"op":%d,"d":%b}' % (opcode, wire.encode(data))
-            self._transport.write(whole(self.compression, payload, opening=opening))
+            with contextlib.suppress(RuntimeError):  # As above.
+                self._transport.write(whole(self.compression, payload, opening=opening))
 
     async def room(self) -> bool:
         """Wait until little is waiting for the client; False when the connection has gone meanwhile."""

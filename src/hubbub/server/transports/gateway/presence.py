@@ -1,14 +1,15 @@
 """Presence: what sessions say of their users, told to the guilds they share and to the other nodes.
 
-Each node keeps the presences of all. Its own sessions' changes go to the others over the bus subject `presence`; a node that
-starts asks for what it missed, and one that falls silent is forgotten with its sessions.
+Each node keeps the presences of all, also one without a gateway, whose operations count who is there. Changes of a node's own
+sessions go to the others over the bus subject `presence`; a node that starts or that missed messages asks for all of it, and
+one that falls silent is forgotten with its sessions.
 """
 
 import asyncio
 import logging
 import secrets
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -27,9 +28,9 @@ from hubbub.protocol.resources.presence import (
 )
 from hubbub.server.core.bus import Bus, Subscription
 from hubbub.server.core.call import Actor
+from hubbub.server.core.clock import Clock
 from hubbub.server.core.dispatches import Audience, Dispatch
 from hubbub.server.core.presences import Presence, Presences, SessionPresence
-from hubbub.server.transports.gateway.world import World
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +56,8 @@ class _Word(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     node: str
     said: list[SessionPresence] = []
+    full: bool = False
+    """Whether `said` is all there is on the node."""
     user_id: int = 0
     session_id: str = ""
 
@@ -63,30 +66,42 @@ class PresenceFeed:
     """Takes presences from sessions and spreads them."""
 
     def __init__(
-        self, bus: Bus[Dispatch], world: World, presences: Presences, local: Callable[[Dispatch], None]
+        self,
+        bus: Bus[Dispatch],
+        clock: Clock,
+        presences: Presences,
+        *,
+        guild_ids: Callable[[int], Awaitable[list[int]]] | None = None,
+        local: Callable[[Dispatch], None] | None = None,
+        lost: Callable[[list[SessionPresence]], None] = lambda _: None,
     ) -> None:
         self._bus = bus
-        self._world = world
+        self._clock = clock
         self._presences = presences
+        self._guild_ids = guild_ids
+        """The guilds a user is in; none on a node without sessions, which has nobody to tell."""
         self._local = local
         """Delivers an event to this node's sessions only."""
+        self._lost = lost
+        """Called with the sessions of a node that fell silent."""
         self.node = secrets.token_hex(8)
         self._heard: dict[str, float] = {}
         self._changes: deque[tuple[int, Presence | None, bool]] = deque()
         self._telling: asyncio.Task[None] | None = None
-        self._subscription: Subscription | None = None
+        self._subscriptions: list[Subscription] = []
         self._said_at = 0.0
 
     def start(self) -> None:
         """Listen to the other nodes, and ask what they have."""
-        self._subscription = self._bus.subscribe(SUBJECT, self._hear)
+        self._subscriptions = [self._bus.subscribe(SUBJECT, self._hear), self._bus.on_gap(self._ask_again)]
         self._say(HELLO)
 
     def close(self) -> None:
         """Take leave of the other nodes."""
-        if self._subscription is not None:
-            self._subscription.cancel()
-            self._subscription = None
+        if self._subscriptions:
+            for subscription in self._subscriptions:
+                subscription.cancel()
+            self._subscriptions = []
             self._say(BYE)
         if self._telling is not None:
             self._telling.cancel()
@@ -96,7 +111,7 @@ class PresenceFeed:
         if wish.status not in STATUSES:
             return
         user_id = int(actor.user_id)
-        activities = shown_activities(wish.shown, bot=actor.is_bot, now_ms=self._world.clock.now_ms())
+        activities = shown_activities(wish.shown, bot=actor.is_bot, now_ms=self._clock.now_ms())
         changed = self._presences.put(user_id, session_id, device, wish.status, activities)
         self._say(
             SAID,
@@ -128,6 +143,8 @@ class PresenceFeed:
             self._say(ALIVE)
         for node, heard in list(self._heard.items()):
             if now - heard >= SILENT_S:
+                log.warning("a node fell silent; its sessions are over", extra={"node": node})
+                self._lost(self._presences.sessions(node))
                 self._forget(node)
 
     def _say(self, event: str, **more: Any) -> None:
@@ -143,15 +160,39 @@ class PresenceFeed:
             return
         if dispatch.event == HELLO or word.node not in self._heard:
             # It does not know ours, or we may have missed its own: the greeting is answered in full.
-            self._say(SAID, said=self._presences.sessions())
+            self._say(SAID, said=self._presences.sessions(), full=True)
             if dispatch.event != HELLO and dispatch.event != SAID:
                 self._say(HELLO)
         self._heard[word.node] = asyncio.get_running_loop().time()
-        if dispatch.event == SAID:
+        if dispatch.event == SAID and word.full:
+            self._replace(word.node, word.said)
+        elif dispatch.event == SAID:
             for one in word.said:
                 self._presences.put(one.user_id, one.session_id, one.device, one.status, one.activities, node=word.node)
         elif dispatch.event == ENDED:
             self._presences.drop(word.user_id, word.session_id)
+
+    def _replace(self, node: str, said: list[SessionPresence]) -> None:
+        """Take a node at its word; what changes by that nobody was told yet."""
+        before = {one.session_id: one for one in self._presences.sessions(node)}
+        changed: dict[int, None] = {}
+        for one in said:
+            known = before.pop(one.session_id, None)
+            # Put again, an old presence would pass for the latest of its user.
+            if known != msgspec.structs.replace(one, node=node) and self._presences.put(
+                one.user_id, one.session_id, one.device, one.status, one.activities, node=node
+            ):
+                changed[one.user_id] = None
+        for gone in before.values():
+            if self._presences.drop(gone.user_id, gone.session_id):
+                changed[gone.user_id] = None
+        for user_id in changed:
+            self._tell(user_id, everywhere=False)
+
+    def _ask_again(self) -> None:
+        """Words were lost on the bus: every node says all of its own again."""
+        self._say(HELLO)
+        self._say(SAID, said=self._presences.sessions(), full=True)
 
     def _forget(self, node: str) -> None:
         self._heard.pop(node, None)
@@ -161,16 +202,19 @@ class PresenceFeed:
 
     def _tell(self, user_id: int, *, everywhere: bool) -> None:
         """Queue PRESENCE_UPDATE for the user's guilds."""
+        if self._guild_ids is None:
+            return
         self._changes.append((user_id, self._presences.find(user_id), everywhere))
         if self._telling is None:
             self._telling = asyncio.get_running_loop().create_task(self._tell_all())
 
     async def _tell_all(self) -> None:
+        assert self._guild_ids is not None
         try:
             while self._changes:
                 user_id, presence, everywhere = self._changes.popleft()
                 try:
-                    guilds = await self._world.guild_ids(user_id)
+                    guilds = await self._guild_ids(user_id)
                 except Exception:
                     log.exception("a presence could not be told")
                     continue
@@ -178,7 +222,7 @@ class PresenceFeed:
                     dispatch = presence_update(user_id, guild_id, presence)
                     if everywhere:
                         self._bus.publish(f"guild.{guild_id}", dispatch)
-                    else:
+                    elif self._local is not None:
                         self._local(dispatch)
         finally:
             self._telling = None

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hubbub.protocol import wire
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
-from hubbub.protocol.ids import GuildId
+from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.resources.applications import FlaggedApplication, flags_on_the_wire
 from hubbub.protocol.resources.gateway import READY, RESUMED, Identify, Resumed
 from hubbub.protocol.resources.presence import PRESENCE_UPDATES_MAX, PRESENCE_UPDATES_SECONDS, SetPresence
@@ -16,7 +16,7 @@ from hubbub.server.core.bus import Bus, Subscription
 from hubbub.server.core.call import Actor
 from hubbub.server.core.dispatches import Dispatch
 from hubbub.server.core.metrics import Metrics
-from hubbub.server.core.presences import Presences
+from hubbub.server.core.presences import Presences, SessionPresence
 from hubbub.server.core.store import Tx
 from hubbub.server.transports.gateway.compression import Deflater
 from hubbub.server.transports.gateway.connection import Closing, Connection
@@ -58,7 +58,16 @@ class Sessions:
         self._gap: Subscription | None = None
         self._resumable_ms = world.config.gateway.replay_ms
         self._enders = [part.session_ended for part in world.slices if part.session_ended is not None]
-        self.feed = PresenceFeed(bus, world, presences, self._deliver_here)
+        self._gaps = 0
+        """How often events may have been lost on the bus."""
+        self.feed = PresenceFeed(
+            bus,
+            world.clock,
+            presences,
+            guild_ids=world.guild_ids,
+            local=self._deliver_here,
+            lost=self._lost_sessions,
+        )
         metrics.watch(metrics.gateway_sessions, lambda: len(self._sessions))
 
     def start(self) -> None:
@@ -116,6 +125,7 @@ class Sessions:
         if not actor.is_bot and known is not None and len(known.sessions) >= SESSIONS_MOST:
             raise Closing(CloseCode.TOO_MANY_SESSIONS, "Too many sessions")
         line = self._join_line(session)
+        gaps = self._gaps
         try:
             # First listen, then read: what happens in between is heard, and told unless the read has it already.
             await self._bus.flush()
@@ -129,6 +139,10 @@ class Sessions:
         except BaseException:
             self._end(session)
             raise
+        if gaps != self._gaps:
+            self._end(session)
+            connection.say(GatewayOpcode.INVALID_SESSION, False)
+            return
         self._sessions[session.id] = session
         connection.session = session
         if connection.closing is None:
@@ -206,6 +220,7 @@ class Sessions:
 
     def _lost_events(self) -> None:
         """The bus may have lost events, and a session that missed some must not go on as if it had not."""
+        self._gaps += 1
         self.invalidate_all()
 
     def invalidate_all(self) -> None:
@@ -302,15 +317,25 @@ class Sessions:
             self.feed.drop(session.user_id, session.id)
 
     async def _tell_ended(self, sessions: list[Session]) -> None:
-        """Let slices clean up what lived as long as the session did."""
-        if not self._enders or not sessions:
+        """Let slices know that sessions of this node are over."""
+        await self._clean_up([(session.actor, session.id) for session in sessions])
+
+    def _lost_sessions(self, said: list[SessionPresence]) -> None:
+        """A node was killed; nobody else cleans up after its sessions. What they were matters little: bots leave nothing more
+        behind than people do."""
+        lost = [(Actor(user_id=UserId(one.user_id), kind="user"), one.session_id) for one in said]
+        self._spawn(self._clean_up(lost))
+
+    async def _clean_up(self, ended: list[tuple[Actor, str]]) -> None:
+        """Let slices end what lived as long as these sessions did."""
+        if not self._enders or not ended:
             return
 
         def work(tx: Tx) -> None:
-            for session in sessions:
-                call = self._world.call(tx, session)
-                for ended in self._enders:
-                    ended(call, session.user_id, session.id)
+            for actor, session_id in ended:
+                call = self._world.call_after(tx, actor, session_id)
+                for session_ended in self._enders:
+                    session_ended(call, int(actor.user_id), session_id)
 
         try:
             await self._world.db.write(work)

@@ -12,7 +12,7 @@ from hubbub.protocol import changes, wire
 from hubbub.protocol.ids import ChannelId, GuildId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.resources.gateway import Ready
-from hubbub.server.core.call import Call, Listeners
+from hubbub.server.core.call import Actor, Call, Listeners
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.presences import Presences
@@ -122,6 +122,19 @@ class World:
             api_version=session.version,
             session_id=session.id,
             intents=session.intents,
+            listeners=self._listeners,
+        )
+
+    def call_after(self, tx: Tx, actor: Actor, session_id: str) -> Call:
+        """A call to clean up after a session."""
+        return Call(
+            tx,
+            actor=actor,
+            now=self.clock.now_ms(),
+            ids=self._ids,
+            config=self.config,
+            presences=self._presences,
+            session_id=session_id,
             listeners=self._listeners,
         )
 

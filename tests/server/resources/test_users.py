@@ -1,0 +1,76 @@
+"""Users over the API: who I am, who they are, and changing oneself."""
+
+import base64
+import struct
+import zlib
+
+from tests.world import World
+
+
+def png(red: int = 255) -> str:
+    """A picture of one pixel as a data URI."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
+    pixels = zlib.compress(bytes([0, red, 0, 0]))
+    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    return f"data:image/png;base64,{base64.b64encode(data).decode()}"
+
+
+async def test_a_bot_and_a_person_see_themselves(world: World) -> None:
+    alice = await world.user("alice")
+    bot = await world.bot(name="helper")
+
+    mine = (await alice.get("/users/@me")).ok()
+    its = (await bot.get("/users/@me")).ok()
+
+    assert (mine["username"], mine["discriminator"], mine["bot"], mine["mfa_enabled"]) == ("alice", "0", False, False)
+    assert (its["username"], its["bot"], its["email"]) == ("helper", True, None)
+    assert len(its["discriminator"]) == 4
+
+
+async def test_anybody_is_found_by_id(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+
+    assert (await alice.get(f"/users/{bob.id}")).ok()["username"] == "bob"
+    (await alice.get("/users/1")).refused(404, 10013)
+    assert (await alice.get("/users/bob")).errors("user_id") == ["NUMBER_TYPE_COERCE"]
+
+
+async def test_a_change_of_name_and_picture_is_kept_and_told(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    guild = await world.guild(alice, bob)
+    hers, his = await alice.connect(), await bob.connect()
+
+    shown = (await alice.patch("/users/@me", json={"global_name": "  Alice   L. ", "avatar": png()})).ok()
+
+    assert shown["global_name"] == "Alice L."
+    assert (await hers.next("USER_UPDATE"))["avatar"] == shown["avatar"]
+    update = await his.next("GUILD_MEMBER_UPDATE")
+    assert (update["guild_id"], update["user"]["avatar"]) == (str(guild.id), shown["avatar"])
+    picture = await world.request("GET", f"{world.url}/cdn/avatars/{alice.id}/{shown['avatar']}.png")
+    assert (picture.status, picture.headers["Content-Type"]) == (200, "image/png")
+
+    assert (await alice.patch("/users/@me", json={"avatar": None})).ok()["avatar"] is None
+
+
+async def test_a_name_must_be_free_and_decent(world: World) -> None:
+    alice, _ = await world.user("alice"), await world.user("bob")
+
+    for name, constant in (
+        ("bob", "USERNAME_ALREADY_TAKEN"),
+        ("everyone", "USERNAME_INVALID"),
+        ("a@b", "USERNAME_INVALID"),
+        ("x", "BASE_TYPE_BAD_LENGTH"),
+        ("x" * 33, "BASE_TYPE_BAD_LENGTH"),
+    ):
+        assert (await alice.patch("/users/@me", json={"username": name})).errors("username") == [constant], name
+
+
+async def test_what_is_no_picture_is_refused(world: World) -> None:
+    alice = await world.user()
+
+    for text in ("nonsense", "data:image/png;base64,AAAA", "data:image/png;base64,%%%", "data:text/html;base64,AAAA", 5):
+        assert (await alice.patch("/users/@me", json={"avatar": text})).errors("avatar") == ["IMAGE_INVALID"], text
