@@ -1,7 +1,8 @@
 """A platform for unmodified client libraries: the real App behind a line that can be cut, with time passing by itself."""
 
+import logging
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
 import aiohttp
@@ -18,6 +19,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "/tests/clients/" in item.path.as_posix():
             item.add_marker(pytest.mark.clients)
+
+
+EXPECTED = (
+    # When the connection breaks.
+    "Attempting a reconnect in",
+    "failed to communicate with server, reason was: 'Socket has closed'",
+    # No media here, only signalling.
+    "PyNaCl is not installed",
+    "davey is not installed",
+)
+"""How complaints begin that are none of the server's business."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_complains(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """A library that cannot read what it gets says so in its log and goes on; here that is a failure."""
+    yield
+    records = [record for when in ("setup", "call") for record in caplog.get_records(when)]
+    complaints = [
+        f"{record.name}: {record.getMessage()} {record.exc_text or ''}"
+        for record in records
+        if record.levelno >= logging.WARNING
+        and record.name.split(".")[0] in ("discord", "hikari", "hubbub")
+        and not record.getMessage().startswith(EXPECTED)
+    ]
+    assert not complaints, "\n".join(complaints)
 
 
 @pytest.fixture

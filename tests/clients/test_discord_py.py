@@ -117,7 +117,9 @@ async def test_a_wrong_token_fails_the_login() -> None:
             await bot.login("MTIz.none.suchtoken")
 
 
-async def test_messages_are_sent_edited_answered_and_deleted(bot: Bot, general: discord.TextChannel, town: Town) -> None:
+async def test_messages_are_sent_edited_answered_and_deleted(
+    bot: Bot, general: discord.TextChannel, town: Town
+) -> None:
     said = await town.guild.say(town.bob, f"ping <@{town.bot.id}>")
     heard = await bot.told("message")
     assert (heard.id, heard.author.id, heard.mentions) == (int(said["id"]), town.bob.id, [general.guild.me])
@@ -170,7 +172,9 @@ async def test_attachments_come_back_as_they_were_sent(bot: Bot, general: discor
 
 async def test_embeds_keep_every_part(general: discord.TextChannel) -> None:
     when = datetime.datetime(2026, 12, 1, 12, tzinfo=datetime.UTC)
-    embed = discord.Embed(title="News", description="of the day", url="https://example.com/", color=0x336699, timestamp=when)
+    embed = discord.Embed(
+        title="News", description="of the day", url="https://example.com/", color=0x336699, timestamp=when
+    )
     embed.set_author(name="crier", url="https://example.com/crier").set_footer(text="the end")
     embed.add_field(name="weather", value="fine", inline=False)
     embed.set_image(url="attachment://pixel.png")
@@ -255,6 +259,12 @@ async def test_roles_are_made_moved_given_and_removed(bot: Bot, guild: discord.G
     _, after = await bot.told("guild_role_update", lambda _, after: after.name == "watch")
     assert (after.color, after.mentionable) == (discord.Color.blue(), True)
 
+    other = await guild.create_role(name="singers")
+    await bot.told("guild_role_create", lambda created: created == other)
+    for move, order in (({"below": other}, [other, role]), ({"above": other}, [role, other])):
+        await role.move(**move)
+        assert [known for known in sorted(await guild.fetch_roles()) if known in order] == order
+
     bob = guild.get_member(town.bob.id)
     await bob.add_roles(role, reason="brave")
     before, after = await bot.told("member_update")
@@ -296,6 +306,8 @@ async def test_members_are_named_timed_out_kicked_and_banned(bot: Bot, guild: di
     assert [(ban.user.id, ban.reason) async for ban in guild.bans()] == [(bob.id, "for good")]
     await guild.unban(discord.Object(bob.id))
     await bot.told("member_unban")
+    assert await guild.estimate_pruned_members(days=7) == 0
+    assert await guild.prune_members(days=7, compute_prune_count=True) == 0
     actions = [entry.action async for entry in guild.audit_logs(limit=3)]
     assert actions == [discord.AuditLogAction.unban, discord.AuditLogAction.ban, discord.AuditLogAction.kick]
 
@@ -303,7 +315,9 @@ async def test_members_are_named_timed_out_kicked_and_banned(bot: Bot, guild: di
 async def test_channels_are_made_edited_guarded_and_deleted(bot: Bot, guild: discord.Guild, town: Town) -> None:
     hidden = {guild.default_role: discord.PermissionOverwrite(view_channel=False)}
     category = await guild.create_category("back office")
-    channel = await guild.create_text_channel("vault", topic="gold", category=category, overwrites=hidden, slowmode_delay=5)
+    channel = await guild.create_text_channel(
+        "vault", topic="gold", category=category, overwrites=hidden, slowmode_delay=5
+    )
     made = await bot.told("guild_channel_create", lambda made: made.id == channel.id)
     assert (made.topic, made.category_id, made.slowmode_delay) == ("gold", category.id, 5)
     bob = guild.get_member(town.bob.id)
@@ -385,6 +399,30 @@ async def test_typing_is_seen_and_shown(bot: Bot, general: discord.TextChannel, 
         assert (await watcher.next("TYPING_START"))["user_id"] == str(town.bot.id)
 
 
+async def test_pictures_are_kept_and_served(bot: Bot, guild: discord.Guild) -> None:
+    await guild.edit(icon=PICTURE)
+    _, after = await bot.told("guild_update")
+    assert await after.icon.read() == PICTURE
+    assert (await bot.user.edit(avatar=PICTURE)).avatar is not None
+    await bot.told("member_update")
+    assert await bot.user.avatar.read() == PICTURE
+    assert await guild.get_member(bot.user.id).default_avatar.read()
+
+
+async def test_what_else_a_message_may_carry(bot: Bot, general: discord.TextChannel) -> None:
+    view = discord.ui.View(timeout=None).add_item(discord.ui.Button(label="more", custom_id="more"))
+    message = await general.send("hello", view=view, silent=True, allowed_mentions=discord.AllowedMentions.none())
+    assert message.flags.suppress_notifications
+    assert [type(child) for row in message.components for child in row.children] == [discord.Button]
+    forwarded = await message.forward(general)
+    assert [snapshot.content for snapshot in forwarded.message_snapshots] == ["hello"]
+    poll = discord.Poll("tea?", datetime.timedelta(hours=2)).add_answer(text="yes", emoji="🍵").add_answer(text="no")
+    asked = await general.send(poll=poll)
+    assert asked.poll is not None
+    assert [answer.text for answer in asked.poll.answers] == ["yes", "no"]
+    assert asked.poll.expires_at - asked.created_at <= datetime.timedelta(hours=2)
+
+
 async def test_direct_messages_go_both_ways(bot: Bot, guild: discord.Guild, town: Town) -> None:
     bob = guild.get_member(town.bob.id)
     sent = await bob.send("psst")
@@ -426,7 +464,9 @@ class Signalling(discord.VoiceProtocol):
         """Where to connect to."""
         self.inbox.put(("server", data))
 
-    async def connect(self, *, timeout: float, reconnect: bool, self_deaf: bool = False, self_mute: bool = False) -> None:
+    async def connect(
+        self, *, timeout: float, reconnect: bool, self_deaf: bool = False, self_mute: bool = False
+    ) -> None:
         """Ask to join."""
         await self.channel.guild.change_voice_state(channel=self.channel, self_deaf=self_deaf, self_mute=self_mute)
 
@@ -478,7 +518,9 @@ async def test_a_cut_connection_resumes_and_misses_nothing(
         session = bot.ws.session_id
         expected = []
         for round in range(3):
-            expected += [(await town.guild.say(town.bob, f"{round}.{number} " + "é" * 500))["id"] for number in range(5)]
+            expected += [
+                (await town.guild.say(town.bob, f"{round}.{number} " + "é" * 500))["id"] for number in range(5)
+            ]
             assert town.line.cut() == 1
             expected += [(await town.guild.say(town.bob, f"{round}.{number} while away"))["id"] for number in range(5)]
             await bot.told("resumed")

@@ -115,7 +115,7 @@ async def test_attachments_and_embeds_come_back_as_they_were_sent(bot: Bot, town
         town.guild.general,
         "look",
         embed=embed,
-        attachments=[hikari.Bytes(b"text", "notes.txt"), hikari.Bytes(PICTURE, "SPOILER_two.png", spoiler=False)],
+        attachments=[hikari.Bytes(b"text", "notes.txt"), hikari.Bytes(PICTURE, "two.png", spoiler=True)],
     )
 
     names = {attachment.filename: attachment for attachment in message.attachments}
@@ -145,7 +145,9 @@ async def test_reactions_are_counted_listed_and_taken_away(bot: Bot, town: Town)
     reactors = await bot.rest.fetch_reactions_for_emoji(message.channel_id, message, "👍")
     assert {user.id for user in reactors} == {town.bot.id, town.bob.id}
     fetched = await bot.rest.fetch_message(message.channel_id, message)
-    assert [(str(reaction.emoji), reaction.count, reaction.is_me) for reaction in fetched.reactions] == [("👍", 2, True)]
+    assert [(str(reaction.emoji), reaction.count, reaction.is_me) for reaction in fetched.reactions] == [
+        ("👍", 2, True)
+    ]
     await message.remove_reaction("👍", user=town.bob.id)
     assert (await bot.told(hikari.GuildReactionDeleteEvent)).user_id == town.bob.id
     await message.remove_all_reactions("👍")
@@ -279,7 +281,9 @@ async def test_pins_invites_and_typing(bot: Bot, town: Town) -> None:
     carol = await town.world.user("carol")
     (await carol.post(f"/invites/{invite.code}", json={})).ok()
     assert (await bot.told(hikari.MemberCreateEvent)).user_id == carol.id
-    assert [(known.code, known.uses) for known in await bot.rest.fetch_guild_invites(town.guild.id)] == [(invite.code, 1)]
+    assert [(known.code, known.uses) for known in await bot.rest.fetch_guild_invites(town.guild.id)] == [
+        (invite.code, 1)
+    ]
     await bot.rest.delete_invite(invite)
     assert (await bot.told(hikari.InviteDeleteEvent)).code == invite.code
 
@@ -324,7 +328,8 @@ async def test_presences_and_voice_states_are_seen_and_shown(bot: Bot, town: Tow
 
 
 @pytest.mark.parametrize(
-    "compression", [hikari.api.GatewayCompression.TRANSPORT_ZLIB_STREAM, hikari.api.GatewayCompression.TRANSPORT_ZSTD_STREAM]
+    "compression",
+    [hikari.api.GatewayCompression.TRANSPORT_ZLIB_STREAM, hikari.api.GatewayCompression.TRANSPORT_ZSTD_STREAM],
 )
 async def test_a_cut_connection_resumes_and_misses_nothing(
     town: Town, monkeypatch: pytest.MonkeyPatch, compression: hikari.api.GatewayCompression

@@ -162,4 +162,6 @@ class Town:
             if all(shards.values()):
                 return shards
             guild = await self.world.guild(self.alice)
-            await self.world.write(lambda call, guild=guild: members.add(call, guild.id, self.bot.id), actor=self.alice.id)
+            await self.world.write(
+                lambda call, guild=guild: members.add(call, guild.id, self.bot.id), actor=self.alice.id
+            )

@@ -8,6 +8,7 @@ import contextlib
 import itertools
 import json as jsonlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -153,6 +154,15 @@ class Person:
     async def say(self, channel_id: str, content: str) -> Any:
         """Post a message."""
         return (await self.post(f"/channels/{channel_id}/messages", {"content": content})).ok()
+
+
+async def metric(person: Person, name: str) -> float:
+    """The sum of one of the server's metrics over its labels."""
+    async with person.client.get(f"{person.url}/metrics") as response:
+        text = await response.text()
+    found = re.findall(rf"^hubbub_{name}(?:{{[^}}]*}})? (\S+)$", text, re.MULTILINE)
+    assert found, name
+    return sum(map(float, found))
 
 
 def people(client: aiohttp.ClientSession, server: Server) -> dict[str, Person]:

@@ -379,9 +379,9 @@ async def begin(world: World) -> Story:
 
 
 @pytest.mark.parametrize("day", ["before obfuscation", "after"])
-@given(steps=st.lists(step, min_size=5, max_size=STEPS))
+@given(steps=st.lists(step, min_size=12, max_size=STEPS))
 @settings(
-    max_examples=15,
+    max_examples=25,
     suppress_health_check=list(HealthCheck),
     # Each story takes a while, so a failing one is shown as it is.
     phases=[Phase.explicit, Phase.generate],

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import re
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,7 +11,7 @@ import aiohttp
 import pytest
 
 from hubbub.protocol.intents import Intents
-from tests.journeys.processes import Listener, Person, Server, people, running
+from tests.journeys.processes import Listener, Person, Server, metric, people, running
 
 pytestmark = pytest.mark.xdist_group("resume_under_load")
 
@@ -97,13 +96,6 @@ async def test_no_event_is_missed_or_doubled_however_often_the_socket_breaks(
         await steady.close()
 
 
-async def metric(person: Person, name: str) -> float:
-    """The sum of a metric over its labels."""
-    async with person.client.get(f"{person.url}/metrics") as response:
-        text = await response.text()
-    return sum(float(value) for value in re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", text, re.MULTILINE))
-
-
 def small_socket(address: Any) -> socket.socket:
     """A socket whose owner's machine buffers little."""
     made = socket.socket(address[0], address[1], address[2])
@@ -122,12 +114,12 @@ async def test_a_client_that_stops_reading_is_cut_and_can_resume_while_others_he
         known = people(client, server)
         quick = await Listener(known["carol"], server.gateway, compress=compress).open()
         slow = await Listener(people(narrow, server)["bob"], server.gateway, compress=compress).open()
-        connections = await metric(known["alice"], "hubbub_gateway_connections")
+        connections = await metric(known["alice"], "gateway_connections")
         assert connections == 2
         slow.attentive.clear()
         chance = random.Random(7)
         said: list[str] = []
-        while await metric(known["alice"], "hubbub_gateway_connections") == connections:
+        while await metric(known["alice"], "gateway_connections") == connections:
             since = len(quick.frames)
             # Four bytes a character and little to compress: the kernel's buffers are full after some hundred.
             contents = ["".join(map(chr, chance.choices(range(0x20000, 0x2A000), k=2000))) for _ in range(50)]

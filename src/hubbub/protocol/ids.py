@@ -81,6 +81,22 @@ class AuditLogEntryId(Snowflake):
     __slots__ = ()
 
 
+class AutoModerationRuleId(Snowflake):
+    __slots__ = ()
+
+
+class StageInstanceId(Snowflake):
+    __slots__ = ()
+
+
+class ScheduledEventId(Snowflake):
+    __slots__ = ()
+
+
+class JoinRequestId(Snowflake):
+    __slots__ = ()
+
+
 class TagId(Snowflake):
     __slots__ = ()
 

@@ -16,6 +16,7 @@ from typing import Any, Generic
 from typing_extensions import TypeVar
 
 from hubbub.protocol.errors import ErrorCode
+from hubbub.protocol.images import ImageData
 
 BodyT = TypeVar("BodyT", default=None)
 ResultT = TypeVar("ResultT", default=None)
@@ -61,6 +62,10 @@ class Uploads:
     most: int = 10
     keep: bool = True
     """Whether the door puts the files into the file store; False where their content is only read."""
+    largest: int = 0
+    """Bytes of a file that some caller may send where that is more than the configured limit; the operation then decides."""
+    image: type[ImageData] | None = None
+    """That a file is a picture of this kind: the door writes it anew, keeps it under its hash and gives it as `Upload.image`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +96,8 @@ class Operation(Generic[BodyT, ResultT]):
     """Takes application/x-www-form-urlencoded instead of JSON."""
     optional_body: bool = False
     """An absent body means an empty object."""
+    headers: tuple[str, ...] = ()
+    """Headers of the request that the handler reads from `call.headers`."""
     media_type: str = "application/json"
     """What a success is; anything but JSON means the handler returns bytes."""
     tags: tuple[str, ...] = field(default=())

@@ -8,6 +8,7 @@ import msgspec
 
 from hubbub.protocol.ids import Timestamp, WideInt, parse_wide
 from hubbub.protocol.images import ImageData
+from hubbub.protocol.sounds import SoundData
 
 T = TypeVar("T")
 
@@ -18,16 +19,16 @@ def decode_hook(kind: type, value: Any) -> Any:
     """msgspec's hook for our own types."""
     if issubclass(kind, WideInt):
         return parse_wide(kind, value)
-    if kind is ImageData:
-        return ImageData.parse(value)
+    if issubclass(kind, ImageData | SoundData):
+        return kind.parse(value)
     raise NotImplementedError(f"no decoding for {kind!r}")
 
 
 def encode_hook(value: Any) -> Any:
-    """msgspec's hook for our own types: a wide integer becomes its decimal string, a picture its data URI."""
+    """msgspec's hook for our own types: a wide integer becomes its decimal string, a picture or sound its data URI."""
     if isinstance(value, WideInt):
         return int.__repr__(value)
-    if isinstance(value, ImageData):
+    if isinstance(value, ImageData | SoundData):
         return value.uri()
     raise NotImplementedError(f"no encoding for {type(value)!r}")
 

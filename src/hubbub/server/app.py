@@ -4,6 +4,7 @@ Nothing here is global. Two Apps live in one process without knowing of each oth
 """
 
 import asyncio
+import contextlib
 import logging
 import socket
 from collections.abc import Callable, Iterable
@@ -16,7 +17,7 @@ from aiohttp import web
 
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.auth import ACTOR_CHANGED, Authenticator
-from hubbub.server.core.bus import Bus, open_bus
+from hubbub.server.core.bus import Bus, BusError, open_bus
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.clock import Clock, ControlledClock, RealClock
 from hubbub.server.core.config import Config
@@ -24,6 +25,7 @@ from hubbub.server.core.dispatch import Table
 from hubbub.server.core.dispatches import Audience, Dispatch
 from hubbub.server.core.faults import Faults
 from hubbub.server.core.files import Files
+from hubbub.server.core.images import Images
 from hubbub.server.core.jobs import Job, Worker
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences
@@ -99,6 +101,10 @@ POLL_MS = 5_000
 JOBS_SUBJECT = "jobs"
 """The bus subject on which workers hear of new jobs."""
 PRESENCE_SWEEP_S = 5.0
+CUT_S = 1.0
+"""How long a request that outlived the drain may take to notice."""
+SETTLE_S = 1.0
+"""How long the answer to a change of permissions waits for the bus."""
 
 
 class App:
@@ -120,6 +126,7 @@ class App:
             max_pending_bytes=config.bus.max_pending_bytes,
         )
         self.files = Files(_files_url(config))
+        self.images = Images()
         self.auth = Authenticator(self.database, self.clock, hears=lambda: self.bus.healthy)
         self.listeners = _listeners(slices)
         self.rate_limits = RateLimits(
@@ -139,6 +146,7 @@ class App:
         self._presence_feed: PresenceFeed | None = None
         self._watching: asyncio.Task[None] | None = None
         self._heavy = ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix="hubbub-heavy")
+        self._door: HttpDoor | None = None
         self._runner: web.AppRunner | None = None
         self._draining = False
 
@@ -166,7 +174,11 @@ class App:
             *self.routes,
         ]
         routes += Cdn(
-            files=self.files, clock=self.clock, find_key=lambda: self.database.read(cdn_urls.find_key)
+            files=self.files,
+            images=self.images,
+            clock=self.clock,
+            find_key=lambda: self.database.read(cdn_urls.find_key),
+            find_asset=self._find_asset,
         ).routes()
         if "gateway" in self.config.roles:
             self.gateway = Gateway(
@@ -210,13 +222,16 @@ class App:
             authenticator=self.auth,
             rate_limits=self.rate_limits,
             files=self.files,
+            images=self.images,
             metrics=self.metrics,
             executor=self._heavy,
             listeners=self.listeners,
             faults=self.faults,
+            settle=None if self.config.nats_url is None else self._settle,
             routes=routes,
         )
-        self._runner = door.runner(access_log=None, handle_signals=False)
+        self._door = door
+        self._runner = door.runner(access_log=None, handle_signals=False, shutdown_timeout=CUT_S)
         await self._runner.setup()
         await web.SockSite(self._runner, sock, backlog=1024).start()
 
@@ -225,8 +240,13 @@ class App:
         self._draining = True
         if self.gateway is not None:
             await self.gateway.drain()
-        if self._runner is not None:
+        if self._runner is not None and self._door is not None:
+            for site in list(self._runner.sites):
+                await site.stop()
+            # Requests are given as long as sessions are.
+            await self._door.drain(self.config.gateway.drain_ms / 1000)
             await self._runner.cleanup()
+        await self.images.close()
         if self.gateway is not None:
             await self.gateway.close()
         if self.worker is not None:
@@ -263,6 +283,13 @@ class App:
             for subject in dispatch.subjects:
                 self.bus.publish(subject, dispatch)
 
+    async def _settle(self) -> None:
+        """Return once the bus has what was said so far; soon if it is away, for then every node reads anew afterwards."""
+        if self.bus.healthy:
+            with contextlib.suppress(BusError, TimeoutError):
+                async with asyncio.timeout(SETTLE_S):
+                    await self.bus.flush()
+
     def _wake_workers(self) -> None:
         """A job was left: some worker, here or elsewhere, looks now."""
         if self.worker is not None:
@@ -278,6 +305,13 @@ class App:
         while True:
             await asyncio.sleep(PRESENCE_SWEEP_S)
             feed.sweep(asyncio.get_running_loop().time())
+
+    async def _find_asset(self, kind: str, asset_id: int) -> str | bytes | None:
+        for part in self.slices:
+            if kind in part.assets:
+                find = part.assets[kind]
+                return await self.database.read(lambda tx: find(tx, asset_id))
+        return None
 
     def _jobs(self) -> dict[str, Callable[..., Any]]:
         handlers: dict[str, Callable[..., Any]] = {}

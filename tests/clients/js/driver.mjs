@@ -4,22 +4,22 @@
 
 import { createInterface } from 'node:readline';
 import { Client, GatewayIntentBits, Partials } from 'discord.js';
-import { SimpleShardingStrategy } from '@discordjs/ws';
+import { CompressionMethod, SimpleShardingStrategy } from '@discordjs/ws';
 import { events } from './events.mjs';
 import { steps } from './steps.mjs';
 
 const settings = JSON.parse(process.argv[2]);
-const compresses = settings.options?.identifyCompression;
 const client = new Client({
   intents: Object.values(GatewayIntentBits).filter((bit) => typeof bit === 'number'),
   partials: [Partials.Channel, Partials.Message, Partials.Reaction, Partials.GuildMember, Partials.User],
   ...settings.options?.client,
   rest: { api: settings.api, cdn: settings.cdn, version: '10' },
-  ws: compresses ? { buildStrategy: withIdentifyCompression } : {},
+  ws: settings.options?.compresses ? { buildStrategy: withCompression } : {},
 });
 
-function withIdentifyCompression(manager) {
-  manager.options.useIdentifyCompression = true;
+// zlib-stream where the zlib-sync package is installed, compressed payloads where it is not.
+function withCompression(manager) {
+  manager.options.compression = CompressionMethod.ZlibStream;
   return new SimpleShardingStrategy(manager);
 }
 
@@ -28,7 +28,10 @@ function say(line) {
 }
 
 for (const [event, tell] of Object.entries(events)) {
-  client.on(event, (...args) => say({ event, data: tell(...args) ?? null }));
+  client.on(event, (...args) => {
+    const data = tell(...args);
+    if (data !== undefined) say({ event, data });
+  });
 }
 
 async function run({ id, step, args }) {

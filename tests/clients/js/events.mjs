@@ -8,7 +8,10 @@ const channel = (c) => ({ id: c.id, name: c.name, type: c.type });
 
 export const events = {
   clientReady: (client) => ({ user: client.user.id, guilds: [...client.guilds.cache.keys()] }),
-  error: (error) => String(error),
+  error: (error) => String(error.stack),
+  warn: (text) => text,
+  shardDisconnect: (event, shard) => ({ shard, code: event.code }),
+  debug: (text) => text.match(/^\s*compression: .*$/m)?.[0].trim(),
   shardResume: (shard, replayed) => ({ shard, replayed }),
   shardReady: (shard) => ({ shard }),
   guildCreate: (guild) => ({ id: guild.id, name: guild.name }),

@@ -36,10 +36,17 @@ async def client(clock: ControlledClock) -> AsyncIterator[Client]:
     async def find_key() -> bytes:
         return KEY
 
+    async def find_asset(kind: str, asset_id: int) -> str | bytes | None:
+        return ASSETS.get((kind, asset_id))
+
     app = web.Application()
-    app.add_routes(Cdn(files=files, clock=clock, find_key=find_key).routes())
+    images = Images()
+    app.add_routes(
+        Cdn(files=files, images=images, clock=clock, find_key=find_key, find_asset=find_asset).routes()
+    )
     async with TestClient(TestServer(app)) as client:
         yield client
+    await images.close()
 
 
 def signed(attachment_id: int, filename: str, *, now_ms: int = NOW_MS) -> str:

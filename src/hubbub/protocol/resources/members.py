@@ -1,7 +1,7 @@
 """Members: users in a guild, with their nick, roles and standing there."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 

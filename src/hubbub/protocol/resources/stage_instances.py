@@ -1,21 +1,113 @@
 """Stage instances: a stage channel that is live."""
 
-from typing import Final
+from typing import Annotated, Final
 
-from msgspec import Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from hubbub.protocol.ids import ChannelId, GuildId, Snowflake
+from hubbub.protocol import errors
+from hubbub.protocol.enums import StagePrivacyLevel
+from hubbub.protocol.ids import ChannelId, GuildId, ScheduledEventId, StageInstanceId
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.operation import Event, Operation
+from hubbub.protocol.permissions import Permissions
 
 STAGE_TOPIC_MAX: Final = 120
+STAGE_MODERATOR: Final = Permissions.MANAGE_CHANNELS | Permissions.MUTE_MEMBERS | Permissions.MOVE_MEMBERS
+"""Who holds all three moderates a stage (http.md 3.9)."""
+STAGE_IDLE_MS: Final = 5 * 60_000
+"""A stage without speakers closes after so long. Open in the spec: "minutes" (decisions/0021)."""
+
+StageTopic = Annotated[str, Meta(min_length=1, max_length=STAGE_TOPIC_MAX)]
 
 
 class StageInstance(Struct, kw_only=True):
     """What is being said on a stage now."""
 
-    id: Snowflake
+    id: StageInstanceId
     guild_id: GuildId
     channel_id: ChannelId
     topic: str
-    privacy_level: int = 2
-    discoverable_disabled: bool = False
-    guild_scheduled_event_id: Snowflake | None
+    privacy_level: int = StagePrivacyLevel.GUILD_ONLY.value
+    discoverable_disabled: bool = True
+    """Left over from the times when a stage could be found by strangers."""
+    guild_scheduled_event_id: ScheduledEventId | None
+
+
+class CreateStageInstance(Struct, kw_only=True):
+    """A stage opens."""
+
+    channel_id: ChannelId
+    topic: StageTopic
+    privacy_level: StagePrivacyLevel | None | UnsetType = UNSET
+    guild_scheduled_event_id: ScheduledEventId | None | UnsetType = UNSET
+    """The planned event that begins with it."""
+    send_start_notification: bool | None | UnsetType = UNSET
+    """Tell @everyone; needs MENTION_EVERYONE."""
+
+
+class UpdateStageInstance(Struct, kw_only=True):
+    """What may change while a stage is live."""
+
+    topic: StageTopic | UnsetType = UNSET
+    privacy_level: StagePrivacyLevel | UnsetType = UNSET
+
+
+STAGE_INSTANCE_CREATE = Event("STAGE_INSTANCE_CREATE", StageInstance, intents=Intents.GUILDS)
+STAGE_INSTANCE_UPDATE = Event("STAGE_INSTANCE_UPDATE", StageInstance, intents=Intents.GUILDS)
+STAGE_INSTANCE_DELETE = Event("STAGE_INSTANCE_DELETE", StageInstance, intents=Intents.GUILDS)
+
+# Needs STAGE_MODERATOR in the channel of the body, and MENTION_EVERYONE for the notification.
+CREATE_STAGE_INSTANCE = Operation(
+    "POST",
+    "/stage-instances",
+    body=CreateStageInstance,
+    result=StageInstance,
+    raises=(
+        errors.UNKNOWN_CHANNEL,
+        errors.MISSING_ACCESS,
+        errors.MISSING_PERMISSIONS,
+        errors.TWO_FACTOR_REQUIRED,
+        errors.WRONG_CHANNEL_TYPE,
+        errors.STAGE_ALREADY_OPEN,
+        errors.UNKNOWN_SCHEDULED_EVENT,
+        errors.WRONG_EVENT_ENTITY_TYPE,
+    ),
+    emits=(STAGE_INSTANCE_CREATE,),
+)
+
+GET_STAGE_INSTANCE = Operation(
+    "GET",
+    "/stage-instances/{channel_id}",
+    result=StageInstance,
+    raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.UNKNOWN_STAGE_INSTANCE),
+)
+
+UPDATE_STAGE_INSTANCE = Operation(
+    "PATCH",
+    "/stage-instances/{channel_id}",
+    body=UpdateStageInstance,
+    result=StageInstance,
+    needs=STAGE_MODERATOR,
+    raises=(
+        errors.UNKNOWN_CHANNEL,
+        errors.MISSING_ACCESS,
+        errors.MISSING_PERMISSIONS,
+        errors.TWO_FACTOR_REQUIRED,
+        errors.UNKNOWN_STAGE_INSTANCE,
+    ),
+    emits=(STAGE_INSTANCE_UPDATE,),
+)
+
+DELETE_STAGE_INSTANCE = Operation(
+    "DELETE",
+    "/stage-instances/{channel_id}",
+    needs=STAGE_MODERATOR,
+    raises=(
+        errors.UNKNOWN_CHANNEL,
+        errors.MISSING_ACCESS,
+        errors.MISSING_PERMISSIONS,
+        errors.TWO_FACTOR_REQUIRED,
+        errors.UNKNOWN_STAGE_INSTANCE,
+    ),
+    emits=(STAGE_INSTANCE_DELETE,),
+)

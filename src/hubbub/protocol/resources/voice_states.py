@@ -1,5 +1,6 @@
 """Voice states: who is connected to which voice channel, and the line shown above it."""
 
+from datetime import datetime
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -98,6 +99,22 @@ class VoiceChannelStartTime(Struct, kw_only=True):
     """Unix seconds; null when the channel is empty."""
 
 
+class UpdateVoiceState(Struct, kw_only=True):
+    """Whether somebody on a stage speaks or listens."""
+
+    channel_id: ChannelId | None | UnsetType = UNSET
+    """The stage they are on; absent: wherever they are."""
+    suppress: bool | None | UnsetType = UNSET
+    """True: in the audience."""
+
+
+class UpdateSelfVoiceState(UpdateVoiceState, kw_only=True):
+    """The same of oneself, and the hand one raises."""
+
+    request_to_speak_timestamp: datetime | None | UnsetType = UNSET
+    """Now or later; null lowers the hand."""
+
+
 class UpdateVoiceChannelStatus(Struct, kw_only=True):
     """A new status line."""
 
@@ -139,6 +156,36 @@ GET_VOICE_STATE = Operation(
         errors.MISSING_PERMISSIONS,
         errors.UNKNOWN_VOICE_STATE,
     ),
+)
+
+# On a stage only. To speak needs MUTE_MEMBERS, to ask for it REQUEST_TO_SPEAK, in the channel, which the path does not name.
+UPDATE_SELF_VOICE_STATE = Operation(
+    "PATCH",
+    "/guilds/{guild_id}/voice-states/@me",
+    body=UpdateSelfVoiceState,
+    raises=(
+        errors.UNKNOWN_GUILD,
+        errors.MISSING_ACCESS,
+        errors.MISSING_PERMISSIONS,
+        errors.UNKNOWN_VOICE_STATE,
+        errors.WRONG_CHANNEL_TYPE,
+    ),
+    emits=(VOICE_STATE_UPDATE,),
+)
+
+# Needs MUTE_MEMBERS in the channel.
+UPDATE_VOICE_STATE = Operation(
+    "PATCH",
+    "/guilds/{guild_id}/voice-states/{user_id}",
+    body=UpdateVoiceState,
+    raises=(
+        errors.UNKNOWN_GUILD,
+        errors.MISSING_ACCESS,
+        errors.MISSING_PERMISSIONS,
+        errors.UNKNOWN_VOICE_STATE,
+        errors.WRONG_CHANNEL_TYPE,
+    ),
+    emits=(VOICE_STATE_UPDATE,),
 )
 
 # Who is not connected there also needs MANAGE_CHANNELS.

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET
 
 from hubbub.protocol import wire
-from hubbub.protocol.ids import AuditLogEntryId, GuildId, Snowflake
+from hubbub.protocol.ids import AuditLogEntryId, GuildId, Snowflake, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import audit_log
 from hubbub.protocol.resources.audit_log import AuditLogChange
@@ -23,18 +23,24 @@ def record(
     target_id: int | None = None,
     changes: Iterable[AuditLogChange] = (),
     options: Mapping[str, object] | None = None,
+    user_id: int | None = None,
 ) -> AuditLogEntryId:
-    """Write down what the caller did, with the reason they gave."""
+    """Write down what the caller did, with the reason they gave.
+
+    `user_id` names somebody else whose deed it was; the caller's reason was then not meant for it."""
+    reason = call.reason if user_id is None else None
+    if user_id is None and call.find_actor is not None:
+        user_id = call.user_id
     entry = audit_log.GuildAuditLogEntry(
         id=call.new_id(AuditLogEntryId),
         guild_id=GuildId(guild_id),
         target_id=None if target_id is None else Snowflake(target_id),
-        user_id=call.user_id,
+        user_id=None if user_id is None else UserId(user_id),
         action_type=int(action),
         changes=list(changes) or UNSET,
         # Spec, http.md 3.11: option values are strings, even counts.
         options={key: str(value) for key, value in options.items()} if options else UNSET,
-        reason=call.reason or UNSET,
+        reason=reason or UNSET,
     )
     call.tx.run(
         "INSERT INTO audit_log (guild_id, id, user_id, target_id, action_type, changes, options, reason) "
@@ -46,7 +52,7 @@ def record(
         entry.action_type,
         None if entry.changes is UNSET else wire.encode(entry.changes).decode(),
         None if entry.options is UNSET else wire.encode(entry.options).decode(),
-        call.reason,
+        reason,
     )
     # Spec, http.md 3.5: the log is kept for 45 days. Each entry takes two that are older with it, so that it shrinks as it grows.
     call.tx.run(

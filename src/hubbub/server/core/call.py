@@ -7,6 +7,7 @@ import msgspec
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId, AttachmentId, Snowflake, UserId
+from hubbub.protocol.images import ImageData
 from hubbub.protocol.operation import Event
 from hubbub.server.core.config import Config
 from hubbub.server.core.presences import Presences
@@ -54,6 +55,8 @@ class Upload(msgspec.Struct, kw_only=True):
     key: str
     data: bytes
     """The content, while the request lasts (the door bounds it)."""
+    image: ImageData | None = None
+    """The picture it is, written anew and kept under its hash, where the operation takes one (`Uploads.image`)."""
 
 
 class Call:
@@ -65,6 +68,7 @@ class Call:
         "api_version",
         "config",
         "files",
+        "headers",
         "ids",
         "intents",
         "ip",
@@ -88,6 +92,7 @@ class Call:
         presences: Presences,
         reason: str | None = None,
         files: Sequence[Upload] = (),
+        headers: Mapping[str, str] | None = None,
         api_version: int = 10,
         ip: str = "",
         session_id: str = "",
@@ -105,6 +110,8 @@ class Call:
         self.reason = reason
         """The audit log reason the caller gave."""
         self.files = files
+        self.headers: Mapping[str, str] = headers or {}
+        """Those headers of the request that the operation declares, where they were sent."""
         self.api_version = api_version
         self.ip = ip
         self.session_id = session_id

@@ -46,6 +46,11 @@ def image_key(name: str) -> str:
     return f"images/{name}"
 
 
+def sound_key(name: str) -> str:
+    """Under which key the file store has a sound that is known by its hash."""
+    return f"sounds/{name}"
+
+
 def attachment_path(channel_id: int, attachment_id: int, filename: str) -> str:
     """The path of an attachment below the CDN's base."""
     return f"/attachments/{int(channel_id)}/{int(attachment_id)}/{quote(filename, safe='')}"

@@ -19,6 +19,7 @@ from hubbub.protocol import errors, resources, wire
 from hubbub.protocol.ids import Snowflake, WideInt, parse_wide
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.operation import Auth, Operation, operations_of
+from hubbub.protocol.sounds import SoundData
 from hubbub.server.core import access
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.rate_limits import Rule, rule
@@ -29,6 +30,7 @@ Converter = Callable[[str], Any]
 """Reads one path parameter; ValueError where it cannot."""
 
 READING = frozenset(("GET", "HEAD"))
+_MEDIA = (ImageData, SoundData)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,8 +55,8 @@ class Endpoint:
     """Whether the handler is a coroutine function over a `Work` instead of a function over a `Call`."""
     long: bool
     """Whether it reads many rows."""
-    images: tuple[str, ...]
-    """The body's fields that hold pictures, which the door puts into the file store before the operation runs."""
+    media: tuple[str, ...]
+    """The body's fields that hold pictures or sounds, which the door puts into the file store before the operation runs."""
     rule: Rule | None
     anonymous: bool
     """Whether it works without a token."""
@@ -160,7 +162,7 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
         writes=operation.method not in READING if writes is None else writes,
         waits=inspect.iscoroutinefunction(function),
         long=getattr(function, "__long__", False),
-        images=_images(operation.body),
+        media=_media(operation.body),
         rule=rule(operation, name),
         anonymous=operation.auth is Auth.NONE or Auth.ANYONE in operation.auth,
         ignores_tokens=operation.auth is Auth.NONE,
@@ -170,11 +172,15 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
     )
 
 
-def _images(body: Any) -> tuple[str, ...]:
+def _media(body: Any) -> tuple[str, ...]:
     if not (isinstance(body, type) and issubclass(body, msgspec.Struct)):
         return ()
     hints = get_type_hints(body)
-    return tuple(name for name in body.__struct_fields__ if ImageData in get_args(hints[name]))
+    return tuple(
+        name
+        for name in body.__struct_fields__
+        if any(isinstance(kind, type) and issubclass(kind, _MEDIA) for kind in (hints[name], *get_args(hints[name])))
+    )
 
 
 def _refusals(auth: Auth) -> dict[str, errors.ErrorCode]:

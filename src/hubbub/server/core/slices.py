@@ -10,6 +10,7 @@ import msgspec
 from hubbub.protocol.operation import Command, Operation
 from hubbub.server.core.call import Call
 from hubbub.server.core.realtime import GuildView
+from hubbub.server.core.store import Tx
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,6 +52,9 @@ def obeys(command: Command[Any], *, writes: bool = False) -> Callable[[F], F]:
 ReadyPart = Callable[[Call], dict[str, Any]]
 """The keys a slice adds to READY for `call.actor`."""
 
+FindAsset = Callable[[Tx, int], str | bytes | None]
+"""The file of something that the CDN knows by its id: its key in the file store, or its very bytes where it comes with the program."""
+
 GuildPart = Callable[[Call, GuildView], dict[str, Any]]
 """The keys a slice adds to GUILD_CREATE for one viewer."""
 
@@ -67,6 +71,8 @@ class Slice:
     """What to do, in the same transaction, when a lower floor tells a fact of this type (`call.tell`)."""
     ready: ReadyPart | None = None
     guild: GuildPart | None = None
+    assets: Mapping[str, FindAsset] = field(default_factory=dict)
+    """What the CDN serves by an id, by the first word of its address."""
     session_ended: Callable[[Call, int, str], None] | None = None
     """Called in a write, with user and session id, when a gateway session is gone for good: a voice state ends with it."""
 

@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from typing import Any, TypeVar
 
 from hubbub.server.core.call import Actor, Call
+from hubbub.server.core.refusals import Refusal, follow
 from hubbub.server.core.store import Database, Tx
 
 T = TypeVar("T")
@@ -30,9 +31,13 @@ class Work:
         """Run a step over a consistent snapshot."""
         return self._database.read(lambda tx: step(self._make_call(tx)))
 
-    def write(self, step: Callable[[Call], T]) -> Awaitable[T]:
+    async def write(self, step: Callable[[Call], T]) -> T:
         """Run a step in a writing transaction."""
-        return self._database.write(lambda tx: step(self._make_call(tx)))
+        try:
+            return await self._database.write(lambda tx: step(self._make_call(tx)))
+        except Refusal as refusal:
+            await follow(refusal, self._database, self._make_call)
+            raise
 
     def heavy(self, function: Callable[..., T], *arguments: Any) -> Awaitable[T]:
         """Run what takes the processor a while off the event loop and off the store's threads, a few at a time."""

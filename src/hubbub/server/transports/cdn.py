@@ -1,4 +1,5 @@
-"""The CDN door: attachments at signed addresses, pictures at addresses that hold their hash, and default avatars.
+"""The CDN door: attachments at signed addresses, pictures at addresses that hold their hash, emoji, stickers and sounds by their ids,
+and default avatars. Pictures come in the size and type that the address asks for, made once and kept.
 
 Whatever people upload is served so that no browser runs it: the type is told from the bytes, anything but pictures, sounds and
 films is a download, and every answer is sandboxed.
@@ -8,15 +9,18 @@ import re
 import zlib
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
-from typing import Final
+from http import HTTPStatus
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from aiohttp import web
 
-from hubbub.protocol import errors, wire
+from hubbub.protocol import wire
+from hubbub.protocol.images import IMAGE_SIDE_MAX, sniff_image
 from hubbub.server.core import cdn_urls, media
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.files import FileInfo, Files, InvalidKeyError
+from hubbub.server.core.images import Images, InvalidImageError
 
 # http.md 1.12: pictures that are known by an owner and a hash.
 PICTURES: Final = (
@@ -35,10 +39,26 @@ PICTURES: Final = (
 DEFAULT_AVATARS: Final = 6
 AVATAR_PIXELS: Final = 128
 
-_PICTURE: Final = re.compile(r"((?:a_)?[0-9a-f]{32})(?:\.(?:png|jpg|jpeg|webp|gif|avif))?", re.ASCII)
+SIZES: Final = frozenset(
+    {
+        *(1 << power for power in range(4, 13)),
+        *(20, 22, 24, 28, 40, 44, 48, 56, 60, 80, 96, 100, 160, 240, 300, 320, 480, 600, 640, 1280, 1536, 3072),
+    }
+)
+"""What `size` may be (http.md 1.12)."""
+
+_TYPES: Final = {
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "webp": "image/webp",
+    "gif": "image/gif",
+    "json": "application/json",
+}
+_PICTURE: Final = re.compile(r"((?:a_)?[0-9a-f]{32})(?:\.(png|jpg|jpeg|webp|gif))?", re.ASCII)
+_BY_ID: Final = r"{asset_id:\d{1,19}}{dot:\.?}{extension:(?:png|jpg|jpeg|webp|gif|json)?}"
 _AVATAR_COLORS: Final = ("5865f2", "747f8d", "3ba55c", "faa61a", "ed4245", "eb459f")
 
-# What the spec calls `size`, `quality`, `width` and `height` is accepted and changes nothing: pictures are served as they came.
 _SAFE: Final = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -47,18 +67,35 @@ _SAFE: Final = {
     "Referrer-Policy": "no-referrer",
 }
 _FOREVER: Final = "public, max-age=31536000, immutable"
+# What an id stands for never changes, and may be deleted.
+_FOR_A_DAY: Final = "public, max-age=86400"
 
 FindKey = Callable[[], Awaitable[bytes | None]]
 """Reads the signing key; asked each time, since a rehearsal world may be replaced by another."""
+
+FindAsset = Callable[[str, int], Awaitable[str | bytes | None]]
+"""The file of an emoji, sticker or sound: its key in the file store, or its bytes."""
+
+
+class _Wanted(NamedTuple):
+    """How an address asks for a picture."""
+
+    type: str | None
+    side: int | None
+    moving: bool
 
 
 class Cdn:
     """Serves files."""
 
-    def __init__(self, *, files: Files, clock: Clock, find_key: FindKey) -> None:
+    def __init__(
+        self, *, files: Files, images: Images, clock: Clock, find_key: FindKey, find_asset: FindAsset
+    ) -> None:
         self._files = files
+        self._images = images
         self._clock = clock
         self._find_key = find_key
+        self._find_asset = find_asset
 
     def routes(self) -> list[web.RouteDef]:
         """What to mount, below /cdn."""
@@ -69,6 +106,8 @@ class Cdn:
             web.get(
                 r"/cdn/guilds/{guild_id:\d{1,19}}/users/{user_id:\d{1,19}}/{kind:avatars|banners}/{name}", self.picture
             ),
+            web.get(rf"/cdn/{{kind:emojis|stickers}}/{_BY_ID}", self.expression),
+            web.get(r"/cdn/soundboard-sounds/{asset_id:\d{1,19}}", self.sound),
             web.get(r"/cdn/embed/avatars/{index:\d}.png", self.default_avatar),
             web.get("/cdn/{rest:.*}", self.missing),
         ]
@@ -104,8 +143,31 @@ class Cdn:
         match = _PICTURE.fullmatch(request.match_info["name"])
         if match is None:
             return not_found()
-        name = match[1]
-        return await self._serve(request, cdn_urls.image_key(name), etag=f'"{name}"', cache=_FOREVER, filename=name)
+        name, extension = match.groups()
+        return await self._serve_as(request, cdn_urls.image_key(name), name, extension, cache=_FOREVER)
+
+    async def expression(self, request: web.Request) -> web.StreamResponse:
+        """A custom emoji or a sticker."""
+        found = await self._find_asset(request.match_info["kind"], int(request.match_info["asset_id"]))
+        extension = request.match_info["extension"] or None
+        if found is None or (extension is None) is not (request.match_info["dot"] == ""):
+            return not_found()
+        if isinstance(found, bytes):
+            return _bytes(found, _TYPES.get(extension or ""))
+        name = found.rpartition("/")[2]
+        # http.md 1.12: a sticker has one size.
+        sized = request.match_info["kind"] == "emojis"
+        return await self._serve_as(request, found, name, extension, cache=_FOR_A_DAY, sized=sized)
+
+    async def sound(self, request: web.Request) -> web.StreamResponse:
+        """A sound of a soundboard."""
+        found = await self._find_asset("soundboard-sounds", int(request.match_info["asset_id"]))
+        if found is None:
+            return not_found()
+        if isinstance(found, bytes):
+            return _bytes(found, None)
+        name = found.rpartition("/")[2]
+        return await self._serve(request, found, etag=f'"{name}"', cache=_FOR_A_DAY, filename=name)
 
     async def default_avatar(self, request: web.Request) -> web.StreamResponse:
         """What shows for one who chose no avatar."""
@@ -119,6 +181,65 @@ class Cdn:
     async def missing(self, request: web.Request) -> web.StreamResponse:
         """Any other address."""
         return not_found()
+
+    async def _serve_as(
+        self, request: web.Request, key: str, name: str, extension: str | None, *, cache: str, sized: bool = True
+    ) -> web.StreamResponse:
+        """A picture in the type and size that the address asks for; as it is kept where it asks for neither."""
+        size = request.query.get("size") if sized else None
+        if size is not None and not (size.isascii() and size.isdecimal() and int(size[:5]) in SIZES):
+            return refusal(400)
+        animated = request.query.get("animated", "false")
+        if animated not in ("true", "false"):
+            return refusal(400)
+        wanted = _Wanted(
+            type=_TYPES[extension] if extension else None,
+            side=int(size) if size is not None else None,
+            # http.md 1.12: what moves is a gif, or a webp that is asked to.
+            moving=extension in (None, "gif") or (extension == "webp" and animated == "true"),
+        )
+        if extension == "gif" and not name.startswith("a_"):
+            return refusal(415)
+        try:
+            found = await self._derived(key, name, wanted)
+        except FileNotFoundError:
+            return not_found()
+        if found is None:
+            return refusal(415)
+        etag = f'"{found.rpartition("/")[2]}"'
+        return await self._serve(request, found, etag=etag, cache=cache, filename=name)
+
+    async def _derived(self, key: str, name: str, wanted: "_Wanted") -> str | None:
+        """The key of a picture as it is wanted, made now if nobody asked before; None where it cannot be had like that."""
+        if wanted.type is None and wanted.side is None:
+            return key
+        if wanted.side is None and wanted.type is not None:
+            head = await self._head(key)
+            kept = media.safe_type(head) or ("application/json" if head.lstrip()[:1] == b"{" else None)
+            if kept == wanted.type and (wanted.moving or not name.startswith("a_") or wanted.type == "image/png"):
+                return key
+        # Names of derived files say all that makes them differ.
+        kind = (wanted.type or "").rpartition("/")[2] or "same"
+        derived = f"derived/{name}/{wanted.side or 'full'}-{'moving' if wanted.moving else 'still'}-{kind}"
+        if await self._files.exists(derived):
+            return derived
+        data = await self._files.get(key)
+        kept = sniff_image(data)
+        if kept is None or wanted.type == "application/json":
+            return None
+        side = wanted.side or IMAGE_SIDE_MAX
+        try:
+            made = await self._images.convert(data, to=wanted.type or kept, side=side, moving=wanted.moving)
+        except InvalidImageError:
+            return None
+        await self._files.put(derived, made.data, made.content_type)
+        return derived
+
+    async def _head(self, key: str) -> bytes:
+        head = b""
+        async for piece in await self._files.stream(key, start=0, end=media.HEAD_BYTES):
+            head += piece
+        return head
 
     async def _serve(
         self, request: web.Request, key: str, *, etag: str, cache: str, filename: str
@@ -193,11 +314,24 @@ def byte_range(asked: str, size: int) -> tuple[int, int] | None:
 
 def not_found() -> web.Response:
     """The platform's 404."""
+    return refusal(404)
+
+
+def refusal(status: int) -> web.Response:
+    """The platform's body for a refusal without a code."""
     return web.Response(
-        status=404,
-        body=wire.encode(errors.NOT_FOUND().body()),
+        status=status,
+        body=wire.encode({"message": f"{status}: {HTTPStatus(status).phrase}", "code": 0}),
         headers={"Content-Type": "application/json", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"},
     )
+
+
+def _bytes(data: bytes, asked: str | None) -> web.Response:
+    """A file that comes with the program, in the one type it has."""
+    kind = media.safe_type(data[: media.HEAD_BYTES]) or "application/octet-stream"
+    if asked is not None and asked != kind:
+        return refusal(415)
+    return web.Response(body=data, headers={**_SAFE, "Content-Type": kind, "Cache-Control": _FOREVER})
 
 
 @lru_cache(maxsize=DEFAULT_AVATARS)

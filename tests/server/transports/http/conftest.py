@@ -18,6 +18,7 @@ from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, HttpConfig, LogConfig
 from hubbub.server.core.dispatch import Table
 from hubbub.server.core.files import Files
+from hubbub.server.core.images import Images
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.rate_limits import RateLimits
@@ -69,6 +70,7 @@ class Doorway:
             authenticator=Authenticator(self.db, self.clock),
             rate_limits=self.rate_limits,
             files=self.files,
+            images=Images(),
             metrics=self.metrics,
             executor=self.executor,
             routes=[web.get("/healthz", self._healthy)],

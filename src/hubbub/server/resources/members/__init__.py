@@ -4,8 +4,14 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.guilds import MemberLeft
 from hubbub.server.resources.members import actions, commands, routes, views
-from hubbub.server.resources.members.actions import add, give_roles, remove, remove_many
-from hubbub.server.resources.members.facts import MemberAdded, MemberRemoved, VoiceModerated, VoiceMoveRequested
+from hubbub.server.resources.members.actions import add, change, give_roles, remove, remove_many
+from hubbub.server.resources.members.facts import (
+    MemberAdded,
+    MemberRemoved,
+    MemberRenamed,
+    VoiceModerated,
+    VoiceMoveRequested,
+)
 from hubbub.server.resources.members.rules import require_can_join, require_roles
 from hubbub.server.resources.members.store import (
     MemberRow,
@@ -46,12 +52,14 @@ __all__ = [
     "SLICE",
     "MemberAdded",
     "MemberRemoved",
+    "MemberRenamed",
     "MemberRow",
     "Membership",
     "VoiceModerated",
     "VoiceMoveRequested",
     "add",
     "add_roles",
+    "change",
     "find",
     "find_many",
     "find_partial_views",

@@ -15,7 +15,13 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import roles, users
 from hubbub.server.resources.members import store, views
-from hubbub.server.resources.members.facts import MemberAdded, MemberRemoved, VoiceModerated, VoiceMoveRequested
+from hubbub.server.resources.members.facts import (
+    MemberAdded,
+    MemberRemoved,
+    MemberRenamed,
+    VoiceModerated,
+    VoiceMoveRequested,
+)
 from hubbub.server.resources.members.store import MemberRow, Membership
 from hubbub.server.resources.roles import RoleRow
 
@@ -98,8 +104,12 @@ def _make_bot_role(call: Call, row: MemberRow, name: str, permissions: int) -> R
     return RoleId(role.id)
 
 
-def change(call: Call, before: Membership, row: MemberRow, role_ids: Iterable[int] | None = None) -> Membership:
-    """Keep a member's new row and, where given, their new roles; nothing is said when nothing shows."""
+def change(
+    call: Call, before: Membership, row: MemberRow, role_ids: Iterable[int] | None = None, *, logged: bool = True
+) -> Membership:
+    """Keep a member's new row and, where given, their new roles; nothing is said when nothing shows.
+
+    What is not `logged` here the caller writes down in words of its own."""
     worn = before.roles if role_ids is None else tuple(RoleId(role) for role in sorted(set(role_ids)))
     after = Membership(row, worn, before.user)
     if row != before.row:
@@ -107,7 +117,7 @@ def change(call: Call, before: Membership, row: MemberRow, role_ids: Iterable[in
     if worn != before.roles:
         _change_roles(call, before, after)
     differences = audit.differences(views.member(before), views.member(after), _AUDITED)
-    if differences:
+    if differences and logged:
         audit.record(call, row.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=row.user_id, changes=differences)
     if differences or worn != before.roles:
         # Only what decides permissions makes the gateway read the member again.
@@ -122,6 +132,9 @@ def change(call: Call, before: Membership, row: MemberRow, role_ids: Iterable[in
                 deaf=bool(row.deaf),
             )
         )
+    if row.nick != before.row.nick:
+        call.tell(MemberRenamed(guild_id=GuildId(row.guild_id), user_id=UserId(row.user_id)))
+        after = store.find(call.tx, row.guild_id, row.user_id) or after
     return after
 
 

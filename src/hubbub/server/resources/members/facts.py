@@ -12,6 +12,13 @@ class MemberAdded(msgspec.Struct, frozen=True, kw_only=True):
     user_id: UserId
 
 
+class MemberRenamed(msgspec.Struct, frozen=True, kw_only=True):
+    """A member has another nick, or none any more; the event is told."""
+
+    guild_id: GuildId
+    user_id: UserId
+
+
 class MemberRemoved(msgspec.Struct, frozen=True, kw_only=True):
     """A user is no longer in a guild: what they had there (voice, threads) goes with them."""
 

@@ -158,7 +158,7 @@ def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGui
     found = _get(call, guild_id, call.user_id)
     row = found.row
     if body.nick is not UNSET:
-        standing.require(Permissions.CHANGE_NICKNAME)
+        rules.require_own_nick(standing, found.row.flags)
         row = row._replace(nick=_nick(body.nick))
     if body.avatar is not UNSET:
         row = row._replace(avatar=body.avatar.hash if body.avatar else None)

@@ -65,6 +65,13 @@ def require_outranks(standing: GuildAccess, target: GuildAccess) -> None:
         raise errors.MISSING_PERMISSIONS()
 
 
+def require_own_nick(standing: GuildAccess, flags: int) -> None:
+    """Raise unless the caller may give themselves a nick; whom auto moderation quarantined for their name must be able to."""
+    quarantined = flags & MemberFlags.AUTOMOD_QUARANTINED_USERNAME
+    if not quarantined or not standing.permissions & Permissions.CHANGE_NICKNAME:
+        standing.require(Permissions.CHANGE_NICKNAME)
+
+
 def require_rename(call: Call, standing: GuildAccess, target: GuildAccess) -> None:
     """Raise unless the caller may give this member a nick; one's own needs CHANGE_NICKNAME or MANAGE_NICKNAMES."""
     if target.user_id == standing.user_id:

@@ -6,15 +6,25 @@ from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.messages import actions, jobs, routes, views
 from hubbub.server.resources.messages.actions import (
     audience,
+    change,
+    copy,
     create,
+    delete,
     delete_of_user_since,
+    edit,
     set_flags,
     set_pinned,
     system,
 )
-from hubbub.server.resources.messages.facts import MessageCreated, MessagesDeleted
+from hubbub.server.resources.messages.facts import (
+    MessageChanged,
+    MessageCreated,
+    MessageCrossposted,
+    MessageDrafted,
+    MessagesDeleted,
+)
 from hubbub.server.resources.messages.rules import require_send
-from hubbub.server.resources.messages.store import MessageRow, find, find_many, get, set_reacted
+from hubbub.server.resources.messages.store import Author, MessageRow, find, find_many, get, set_reacted
 
 SLICE = Slice(
     name="messages",
@@ -25,12 +35,20 @@ SLICE = Slice(
 
 __all__ = [
     "SLICE",
+    "Author",
+    "MessageChanged",
     "MessageCreated",
+    "MessageCrossposted",
+    "MessageDrafted",
     "MessageRow",
     "MessagesDeleted",
     "audience",
+    "change",
+    "copy",
     "create",
+    "delete",
     "delete_of_user_since",
+    "edit",
     "find",
     "find_many",
     "get",

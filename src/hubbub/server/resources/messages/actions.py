@@ -14,24 +14,33 @@ from hubbub.protocol.ids import ChannelId, MessageId, Snowflake, UserId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
+from hubbub.protocol.resources.embeds import Embed
 from hubbub.protocol.resources.members import PartialMember
 from hubbub.server.core import access as core_access
 from hubbub.server.core import audit
 from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
-from hubbub.server.resources import members, users
+from hubbub.server.resources import applications, members, users
 from hubbub.server.resources.bans import MemberBanned
 from hubbub.server.resources.messages import drafts, mentions, references, rules, store, views
 from hubbub.server.resources.messages.drafts import Draft
-from hubbub.server.resources.messages.facts import MessageCreated, MessagesDeleted
+from hubbub.server.resources.messages.facts import (
+    MessageChanged,
+    MessageCreated,
+    MessageCrossposted,
+    MessageDrafted,
+    MessagesDeleted,
+)
 from hubbub.server.resources.messages.mentions import NOBODY, Mentions
 from hubbub.server.resources.messages.references import Refers
-from hubbub.server.resources.messages.store import Author, Extra, MessageRow
+from hubbub.server.resources.messages.store import Author, Extra, Identity, MessageRow
 
 NONCE_WINDOW_MS: Final = round(wire.NONCE_WINDOW.total_seconds() * 1000)
 DELETIONS_COUNTED_MS: Final = 5 * 60_000
 """Deletions of one author's messages in one channel within this are one audit log entry (http.md 3.4)."""
+CARRIED_FLAGS: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.IS_COMPONENTS_V2
+"""Flags that a crosspost shares with what it is a copy of."""
 BULK_EVENT_MAX: Final = 100
 """How many ids one MESSAGE_DELETE_BULK carries."""
 
@@ -121,6 +130,11 @@ def _create(
         named = mentions.read(call, access, texts, body.allowed_mentions, replied_id)
     else:
         named = NOBODY
+    if author.moderated:
+        words = [content] if draft is None else list(draft.words())
+        if refers is not None and refers.snapshot is not None:
+            words.append(refers.snapshot.content)
+        _ask(call, access, author, message_id, words)
     tts = bool(isinstance(body, wire.CreateMessage) and body.tts and access.can(Permissions.SEND_TTS_MESSAGES))
     row = MessageRow(
         channel.id,
@@ -130,14 +144,31 @@ def _create(
         flags,
         content,
     )
-    plain = draft is None and refers is None and named is NOBODY and not tts and not channel.is_thread
+    plain = (
+        draft is None
+        and refers is None
+        and named is NOBODY
+        and not tts
+        and not channel.is_thread
+        and author.webhook_id is None
+    )
     if not plain:
-        row = _fill(call, channel, row, draft, refers, named, tts)
+        row = _spoken(_fill(call, channel, row, draft, refers, named, tts), author)
     around = views.Around(call)
     around.users[author.user.id] = users.user(author.user)
     if refers is not None and refers.replied is not None:
         around.referenced[refers.replied.channel_id, refers.replied.id] = refers.replied
     return _keep(call, access, row, around, named, author, plain=plain, nonce=nonce)
+
+
+def _ask(
+    call: Call, access: ChannelAccess, author: Author, message_id: int, words: Iterable[str], *, edited: bool = False
+) -> None:
+    """Let those who moderate read what a person is about to say; bots and webhooks are not read (http.md 3.10)."""
+    if access.guild is None or author.user.bot or author.webhook_id is not None:
+        return
+    text = "\n".join(filter(None, words))
+    call.tell(MessageDrafted(access=access, message_id=MessageId(message_id), text=text, edited=edited))
 
 
 def system(
@@ -149,6 +180,7 @@ def system(
     content: str = "",
     mentions: Sequence[int] = (),
     reference: wire.MessageReference | None = None,
+    embeds: Sequence[Embed] = (),
 ) -> wire.Message:
     """Keep and publish what the platform says of somebody's deed."""
     author = rules.require_author(call, channel, author_id)
@@ -162,10 +194,33 @@ def system(
         content=content,
         mentions=_text(list(named.users)),
         reference=_text(reference),
+        embeds=_text(list(embeds)),
     )
     around = views.Around(call)
     around.users[author.user.id] = users.user(author.user)
     return _keep(call, channel, row, around, named, author)[0]
+
+
+def copy(
+    call: Call, channel: ChannelRef, source: MessageRow, author: Author, reference: wire.MessageReference
+) -> wire.Message:
+    """Keep and publish what was said elsewhere: a crosspost. Its users are mentioned, roles and @everyone of there are not."""
+    named = Mentions(users=tuple(views.mentions(source)))
+    row = MessageRow(
+        channel_id=channel.id,
+        id=call.new_id(MessageId),
+        author_id=author.user.id,
+        type=MessageType.DEFAULT,
+        flags=source.flags & CARRIED_FLAGS | MessageFlags.IS_CROSSPOST,
+        content=source.content,
+        mentions=source.mentions,
+        attachments=source.attachments,
+        embeds=source.embeds,
+        components=source.components,
+        reference=_text(reference),
+    )
+    around = views.Around(call)
+    return _keep(call, channel, _spoken(row, author), around, named, author)[0]
 
 
 Kept = tuple[wire.Message, bytes | None]
@@ -205,7 +260,7 @@ def _keep(
             member = members.partial_member(author.member, tuple(roles))
         if named.users:
             known = views.partial_members(call, channel.guild_id, named.users)
-    readers = frozenset((row.author_id, *named.users))
+    readers = _readers(call, row, named.users)
     shown = views.show(wire.Message, around, row)
     if nonce is not None:
         shown.nonce = nonce
@@ -253,6 +308,18 @@ def _fill(
         mention_roles=_text(list(named.roles)),
         extra=None if extra == Extra() else _text(extra),
     )
+
+
+def _spoken(row: MessageRow, author: Author) -> MessageRow:
+    """The row with the webhook that speaks; its name and picture are of this message alone, so they are kept with it."""
+    if author.webhook_id is None:
+        return row
+    row = row._replace(webhook_id=author.webhook_id, application_id=author.application_id)
+    if author.webhook_id != author.user.id:
+        return row
+    extra = views.extra(row)
+    extra.author = Identity(username=author.user.username, avatar=author.user.avatar)
+    return row._replace(extra=_text(extra))
 
 
 def _text(value: Any) -> str | None:
@@ -317,6 +384,8 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
     if after == row:
         return views.message(call, row, guild_id=access.channel.guild_id)
     if after != row._replace(flags=after.flags):
+        if author.moderated:
+            _ask(call, access, author, row.id, draft.words(), edited=True)
         # http.md 3.4: a change of flags alone is no edit that readers are told of.
         after = after._replace(edited_ms=call.now)
     return change(call, access.channel, after)
@@ -344,8 +413,11 @@ def suppress(call: Call, access: ChannelAccess, row: MessageRow, flags: int) -> 
 
 
 def crosspost(call: Call, access: ChannelAccess, row: MessageRow) -> wire.Message:
-    """Mark a message as published."""
-    return change(call, access.channel, row._replace(flags=row.flags | MessageFlags.CROSSPOSTED))
+    """Mark a message as published, for those who bring it to the channels that follow."""
+    row = row._replace(flags=row.flags | MessageFlags.CROSSPOSTED)
+    shown = change(call, access.channel, row)
+    call.tell(MessageCrossposted(channel=access.channel, row=row))
+    return shown
 
 
 def set_flags(call: Call, channel: ChannelRef, message_id: int, on: int = 0, off: int = 0) -> wire.Message:
@@ -364,6 +436,7 @@ def set_pinned(call: Call, row: MessageRow, pinned_ms: int | None) -> wire.Messa
 def change(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
     """Keep a changed message, and publish it."""
     store.update(call.tx, row)
+    call.tell(MessageChanged(channel=channel, row=row))
     return _changed(call, channel, row)
 
 
@@ -377,7 +450,7 @@ def _changed(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
     payload = views.dispatched(around, channel, row, known.get(row.author_id, UNSET), known)
     # gateway.md 6: an update never speaks aloud.
     payload.tts = False
-    _emit(call, wire.MESSAGE_UPDATE, channel, payload, frozenset((row.author_id, *mentioned)))
+    _emit(call, wire.MESSAGE_UPDATE, channel, payload, _readers(call, row, mentioned))
     return views.message(call, row, guild_id=channel.guild_id)
 
 
@@ -396,7 +469,8 @@ def delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
     """Remove a message; the audit log hears of a person who removes another's (http.md 3.4)."""
     channel = access.channel
     _remove(call, channel, (row,))
-    if channel.guild_id is not None and row.author_id != call.user_id and not call.actor.is_bot:
+    actor = call.find_actor
+    if channel.guild_id is not None and actor is not None and row.author_id != actor.user_id and not actor.is_bot:
         _log_deletion(call, channel.guild_id, channel, row.author_id)
     gone = wire.MessageDeleted(
         id=MessageId(row.id),
@@ -489,6 +563,13 @@ def audience(call: Call, channel: ChannelRef) -> Audience:
             members=frozenset(store.thread_member_ids(call.tx, channel.id)),
         )
     return Audience(guild_id=channel.guild_id, channel_id=channel.ruling_id)
+
+
+def _readers(call: Call, row: MessageRow, mentioned: Iterable[int]) -> frozenset[int]:
+    """Who reads a message without the content intent: its author (the bot whose webhook it is), and whom it mentions."""
+    owner = None if row.application_id is None else applications.find(call.tx, row.application_id)
+    own = () if owner is None or owner.bot_id is None else (owner.bot_id,)
+    return frozenset((row.author_id, *own, *mentioned))
 
 
 def _emit(

@@ -40,6 +40,9 @@ MIB: Final = 1 << 20
 FILE_BYTES_MAX_BY_PREMIUM: Final = {1: 50 * MIB, 2: 500 * MIB, 3: 50 * MIB}
 """Per file, by the sender's premium type (http.md 1.11)."""
 
+WEBHOOK_BYTES_MAX_BEFORE: Final = 25 * MIB
+"""Per file of a webhook, before webhook_upload_10mib (dated-changes.md 2.2)."""
+
 # http.md 3.4: what a message of components cannot hold beside them.
 _LEGACY: Final = ("content", "embeds", "sticker_ids", "poll", "shared_client_theme")
 
@@ -67,6 +70,21 @@ class Draft(msgspec.Struct, kw_only=True):
         yield self.content
         if self.flags & MessageFlags.IS_COMPONENTS_V2:
             yield from components.texts(self.components)
+
+
+    def words(self) -> Iterator[str]:
+        """All that people will read of it."""
+        yield from self.texts()
+        for embed in self.embeds:
+            yield from (embed.title or "", embed.description or "")
+            yield from (embed.author.name if embed.author else "", embed.footer.text if embed.footer else "")
+            for field in embed.fields or ():
+                yield from (field.name, field.value)
+        if self.poll is not None:
+            yield self.poll.question.text or ""
+            yield from (answer.poll_media.text or "" for answer in self.poll.answers)
+        for file in self.files:
+            yield from (file.filename, file.description or "")
 
 
 def clean(content: str | None) -> str:
@@ -175,6 +193,8 @@ def _components(call: Call, found: list[dict[str, Any]], flags: int, form: error
 def file_bytes_max(call: Call, author: Author) -> int:
     """The largest file a sender may attach here: by the guild's tier, their own premium, and the operator's word."""
     guild = ATTACHMENT_BYTES_MAX_BY_TIER[min(author.premium_tier, 3)] if author.premium_tier > 1 else 0
+    if author.webhook_id is not None and not changes.WEBHOOK_UPLOAD_10MIB.active(call.now):
+        guild = max(guild, WEBHOOK_BYTES_MAX_BEFORE)
     return max(call.config.http.max_file_bytes, guild, FILE_BYTES_MAX_BY_PREMIUM.get(author.user.premium_type, 0))
 
 

@@ -2,9 +2,20 @@
 
 import msgspec
 
-from hubbub.protocol.ids import RoleId, UserId
-from hubbub.server.core.access import ChannelRef
+from hubbub.protocol.ids import MessageId, RoleId, UserId
+from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.resources.messages.store import MessageRow
+
+
+class MessageDrafted(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody is about to say something in a guild that moderates, or to change what they said. Nothing is kept yet: whoever hears
+    it may refuse."""
+
+    access: ChannelAccess
+    message_id: MessageId
+    text: str
+    """All that people would read of it."""
+    edited: bool = False
 
 
 class MessageCreated(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,6 +26,20 @@ class MessageCreated(msgspec.Struct, frozen=True, kw_only=True):
     mentions: tuple[UserId, ...] = ()
     """Users it notifies."""
     mention_roles: tuple[RoleId, ...] = ()
+
+
+class MessageChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """A message says something else now, or has other flags; its event follows."""
+
+    channel: ChannelRef
+    row: MessageRow
+
+
+class MessageCrossposted(msgspec.Struct, frozen=True, kw_only=True):
+    """A message was published to the channels that follow; its event is told."""
+
+    channel: ChannelRef
+    row: MessageRow
 
 
 class MessagesDeleted(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ import msgspec
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake, UserId
+from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.embeds import Embed
 from hubbub.protocol.resources.messages import SharedClientTheme
 from hubbub.protocol.resources.polls import Poll
@@ -78,7 +79,14 @@ class StoredSnapshot(msgspec.Struct, kw_only=True, omit_defaults=True):
     mention_roles: list[RoleId] = []
     attachments: list[StoredAttachment] = []
     embeds: list[Embed] = []
-    components: list[dict[str, object]] = []
+    components: list[Component] = []
+
+
+class Identity(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The name and picture that a webhook spoke under. Stored as JSON: add fields with a default, never rename."""
+
+    username: str
+    avatar: str | None = None
 
 
 class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -88,6 +96,8 @@ class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Roughly where in its thread it stands."""
     poll: Poll | None = None
     shared_client_theme: SharedClientTheme | None = None
+    author: Identity | None = None
+    """Who a webhook spoke as; the author's id is then the webhook's."""
 
 
 class Author(NamedTuple):
@@ -97,6 +107,12 @@ class Author(NamedTuple):
     member: members.MemberRow | None
     verification_level: int
     premium_tier: int
+    webhook_id: int | None = None
+    """Of what a webhook says; where it is also the user's id, the name and picture are kept with the message."""
+    application_id: int | None = None
+    """The application that owns the webhook."""
+    moderated: int = 0
+    """What the guild's auto moderation looks at (a column of the guild, so that nobody asks where there are no rules)."""
 
 
 class ReactionRow(NamedTuple):
@@ -125,7 +141,7 @@ _USER: Final = len(users.UserRow._fields)
 _MEMBER: Final = _USER + len(members.MemberRow._fields)
 _AUTHOR: Final = (
     f"SELECT {', '.join(f'u.{name}' for name in users.UserRow._fields)}, "
-    f"{', '.join(f'm.{name}' for name in members.MemberRow._fields)}, g.verification_level, g.premium_tier "
+    f"{', '.join(f'm.{name}' for name in members.MemberRow._fields)}, g.verification_level, g.premium_tier, g.moderated "
     "FROM users u LEFT JOIN members m ON m.guild_id = ? AND m.user_id = u.id LEFT JOIN guilds g ON g.id = ? WHERE u.id = ?"
 )
 
@@ -140,6 +156,7 @@ def find_author(tx: Tx, guild_id: int | None, user_id: int) -> Author | None:
         None if row[_USER] is None else members.MemberRow(*row[_USER:_MEMBER]),
         row[_MEMBER] or 0,
         row[_MEMBER + 1] or 0,
+        moderated=row[_MEMBER + 2] or 0,
     )
 
 

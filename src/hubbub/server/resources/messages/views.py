@@ -36,11 +36,13 @@ from hubbub.server.core.call import Actor, Call
 from hubbub.server.resources import channels, members, users
 from hubbub.server.resources.attachments import Signer, StoredAttachment
 from hubbub.server.resources.messages import store
-from hubbub.server.resources.messages.store import Extra, MessageRow, StoredSnapshot
+from hubbub.server.resources.messages.store import Extra, Identity, MessageRow, StoredSnapshot
 
 M = TypeVar("M", bound=wire.Message)
 
 READS_CONTENT: Final = ApplicationFlags.GATEWAY_MESSAGE_CONTENT | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
+
+WEBHOOK_DISCRIMINATOR: Final = "0000"
 
 # Types whose reference is looked up and shown: a reply, and the first message of a thread started from another.
 _SHOWS_REFERENCED: Final = frozenset({MessageType.REPLY, MessageType.THREAD_STARTER_MESSAGE})
@@ -80,7 +82,8 @@ class Around:
         reacted: list[int] = []
         threads: list[int] = []
         for row in rows:
-            people.add(row.author_id)
+            if row.author_id != row.webhook_id:
+                people.add(row.author_id)
             if row[10:] == _PLAIN_ROW and not row.flags:
                 continue
             if row.mentions is not None:
@@ -396,6 +399,8 @@ def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = T
         shown.message_snapshots = [_snapshot(around, each) for each in snapshots(row)]
     if row.extra is not None:
         kept = extra(row)
+        if kept.author is not None:
+            shown.author = _webhook_user(author_id, kept.author)
         if kept.position is not None:
             shown.position = kept.position
         if kept.poll is not None:
@@ -403,6 +408,17 @@ def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = T
         if kept.shared_client_theme is not None:
             shown.shared_client_theme = kept.shared_client_theme
     return shown
+
+
+def _webhook_user(webhook_id: int, said: Identity) -> User:
+    """The user-like author of what a webhook said (webhooks-and-interactions.md 6)."""
+    return User(
+        id=UserId(webhook_id),
+        username=said.username,
+        discriminator=WEBHOOK_DISCRIMINATOR,
+        avatar=said.avatar,
+        bot=True,
+    )
 
 
 def _snapshot(around: Around, kept: StoredSnapshot) -> wire.MessageSnapshot:

@@ -4,6 +4,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources import channels, members, messages
 from hubbub.server.resources.threads import edits, jobs, listeners, routes, views
 from hubbub.server.resources.threads.actions import ARCHIVE_JOB
+from hubbub.server.resources.threads.facts import TitleDrafted
 
 SLICE = Slice(
     name="threads",
@@ -18,4 +19,4 @@ SLICE = Slice(
     guild=views.snapshot,
 )
 
-__all__ = ["SLICE"]
+__all__ = ["SLICE", "TitleDrafted"]

@@ -19,6 +19,7 @@ from hubbub.server.core.slices import handles
 from hubbub.server.resources import channels, direct_messages, messages
 from hubbub.server.resources.channels import FORUMS, ChannelRow
 from hubbub.server.resources.threads import actions, rules, views
+from hubbub.server.resources.threads.facts import TitleDrafted
 
 
 @handles(wire.UPDATE_CHANNEL)
@@ -67,6 +68,7 @@ def _update_thread(call: Call, here: ChannelAccess, body: wire.UpdateChannel) ->
     renamed = after.name != row.name
     if renamed:
         channels.require_rename(call, row)
+        call.tell(TitleDrafted(access=here, title=after.name or ""))
     after = actions.change(call, row, after)
     if renamed and not after.archived:
         # The words are the platform's, so they wake nobody: an archived thread was opened above or is left alone.

@@ -18,6 +18,7 @@ from hubbub.server.core.slices import handles
 from hubbub.server.resources import channels, members, messages, users
 from hubbub.server.resources.channels import FORUMS, ChannelRow
 from hubbub.server.resources.threads import actions, rules, store, views
+from hubbub.server.resources.threads.facts import TitleDrafted
 
 _SPEAKING = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
 _HOLDING = _SPEAKING | FORUMS
@@ -39,7 +40,8 @@ def create_thread_from_message(
     kind = ChannelType.ANNOUNCEMENT_THREAD if announcement else ChannelType.PUBLIC_THREAD
     rules.require_room(call, here.guild_id, kind)
     rules.require_patience(call, here)
-    row = actions.create(call, _new(call, parent, body, kind, message_id))
+    row = _new(call, here, parent, body, kind, message_id)
+    row = actions.create(call, row)
     messages.set_flags(call, here.channel, message_id, on=MessageFlags.HAS_THREAD)
     at_message = MessageReference(channel_id=channel_id, message_id=message_id, guild_id=here.guild_id)
     thread = access.channel(call, row.id).channel
@@ -59,7 +61,7 @@ def create_thread(call: Call, channel_id: ChannelId, body: wire.CreateThread) ->
     rules.require_creation(here, kind)
     rules.require_room(call, here.guild_id, kind)
     rules.require_patience(call, here)
-    row = _new(call, parent, body, kind, call.new_id(ChannelId))
+    row = _new(call, here, parent, body, kind, call.new_id(ChannelId))
     if kind == ChannelType.PRIVATE_THREAD:
         row = row._replace(invitable=int(body.invitable is not False))
     row = actions.create(call, row)
@@ -76,7 +78,7 @@ def _create_post(call: Call, here: ChannelAccess, forum: ChannelRow, body: wire.
     tags = rules.require_tags(forum, body.applied_tags or [], [], moderates=moderates)
     rules.require_room(call, here.guild_id, ChannelType.PUBLIC_THREAD)
     rules.require_patience(call, here)
-    row = _new(call, forum, body, ChannelType.PUBLIC_THREAD, call.new_id(ChannelId))
+    row = _new(call, here, forum, body, ChannelType.PUBLIC_THREAD, call.new_id(ChannelId))
     row = actions.create(call, row._replace(applied_tags=json.encode(tags).decode()))
     thread = access.channel(call, row.id)
     # A post is begun with SEND_MESSAGES of the forum (http.md 3.3), whatever holds for answers.
@@ -89,7 +91,14 @@ def _create_post(call: Call, here: ChannelAccess, forum: ChannelRow, body: wire.
     return shown
 
 
-def _new(call: Call, parent: ChannelRow, body: wire.CreateThreadFromMessage, kind: int, thread_id: int) -> ChannelRow:
+def _new(
+    call: Call,
+    here: ChannelAccess,
+    parent: ChannelRow,
+    body: wire.CreateThreadFromMessage,
+    kind: int,
+    thread_id: int,
+) -> ChannelRow:
     duration = body.auto_archive_duration or parent.default_auto_archive_duration or _USUAL_DURATION
     slowmode = parent.default_thread_rate_limit_per_user or 0
     if isinstance(body.rate_limit_per_user, int):
@@ -97,6 +106,7 @@ def _new(call: Call, parent: ChannelRow, body: wire.CreateThreadFromMessage, kin
     name = body.name.strip()
     if not name:
         raise errors.invalid("name", *errors.bad_length(1, 100))
+    call.tell(TitleDrafted(access=here, title=name))
     return ChannelRow(
         id=thread_id,
         type=int(kind),

@@ -11,7 +11,8 @@ from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.members import MemberRemoved, VoiceModerated, VoiceMoveRequested
 from hubbub.server.resources.voice_states import actions, commands, routes, store, views
 from hubbub.server.resources.voice_states.commands import session_ended
-from hubbub.server.resources.voice_states.store import VoiceStateRow, find
+from hubbub.server.resources.voice_states.facts import VoiceChannelChanged
+from hubbub.server.resources.voice_states.store import VoiceStateRow, connected, find, list_of_guild, speakers
 
 
 def _guild(call: Call, view: GuildView) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def _moderated(call: Call, fact: VoiceModerated) -> None:
 
 def reset(call: Call) -> None:
     """A platform of one process starts with nobody connected."""
-    store.clear(call.tx)
+    actions.reset(call)
 
 
 SLICE = Slice(
@@ -68,4 +69,14 @@ SLICE = Slice(
     session_ended=session_ended,
 )
 
-__all__ = ["SLICE", "VoiceStateRow", "find", "reset", "session_ended"]
+__all__ = [
+    "SLICE",
+    "VoiceChannelChanged",
+    "VoiceStateRow",
+    "connected",
+    "find",
+    "list_of_guild",
+    "reset",
+    "session_ended",
+    "speakers",
+]

@@ -7,12 +7,14 @@ from urllib.parse import urlsplit
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import ChannelId, GuildId
 from hubbub.protocol.resources import voice_states as wire
+from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.protocol.resources.members import Member
 from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import members
 from hubbub.server.resources.voice_states import rules, store, views
+from hubbub.server.resources.voice_states.facts import VoiceChannelChanged
 from hubbub.server.resources.voice_states.store import VoiceChannelRow, VoiceStateRow
 
 
@@ -29,6 +31,26 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow) -> None:
         _opened(call, row)
     if before is not None and moved:
         _emptied(call, before.guild_id, before.channel_id)
+    _changed(call, row.guild_id, row.channel_id)
+    if before is not None and moved:
+        _changed(call, row.guild_id, before.channel_id)
+
+
+def change(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
+    """Keep how somebody is connected now; nothing is said when nothing changed."""
+    if after != before:
+        put(call, before, after)
+
+
+def moderate(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
+    """Somebody on a stage is given the word by another, or loses it."""
+    change(call, before, after)
+    suppressed = AuditLogChange(
+        key="suppress", old_value=bool(before.suppress), new_value=bool(after.suppress)
+    )
+    audit.record(
+        call, after.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=after.user_id, changes=[suppressed]
+    )
 
 
 def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:
@@ -62,6 +84,15 @@ def leave(call: Call, rows: Sequence[VoiceStateRow]) -> None:
         _tell(call, row, people.get(row.user_id), left=True)
     for channel_id in dict.fromkeys(row.channel_id for row in rows):
         _emptied(call, guild_id, channel_id)
+        _changed(call, guild_id, channel_id)
+
+
+def reset(call: Call) -> None:
+    """Nobody is connected any more; it is not told to sessions, for there are none."""
+    channels = dict.fromkeys((row.guild_id, row.channel_id) for row in store.everywhere(call.tx))
+    store.clear(call.tx)
+    for guild_id, channel_id in channels:
+        _changed(call, guild_id, channel_id)
 
 
 def refresh(call: Call, row: VoiceStateRow) -> None:
@@ -91,6 +122,10 @@ def set_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str
     else:
         action = AuditLogAction.VOICE_CHANNEL_STATUS_DELETE
     audit.record(call, guild_id, action, target_id=channel_id, options=options)
+
+
+def _changed(call: Call, guild_id: int, channel_id: int) -> None:
+    call.tell(VoiceChannelChanged(guild_id=GuildId(guild_id), channel_id=ChannelId(channel_id)))
 
 
 def _member(call: Call, row: VoiceStateRow) -> Member | None:

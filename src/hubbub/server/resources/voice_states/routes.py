@@ -1,6 +1,9 @@
 """Voice states over HTTP, without a gateway connection."""
 
+from msgspec import UNSET
+
 from hubbub.protocol import errors
+from hubbub.protocol import wire as json
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.protocol.permissions import Permissions
@@ -8,8 +11,8 @@ from hubbub.protocol.resources import voice_states as wire
 from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.resources import members
-from hubbub.server.resources.voice_states import actions, store, views
+from hubbub.server.resources import members, users
+from hubbub.server.resources.voice_states import actions, rules, store, views
 from hubbub.server.resources.voice_states.store import VoiceStateRow
 
 
@@ -28,6 +31,46 @@ def get_voice_state(call: Call, guild_id: GuildId, user_id: UserId) -> wire.Voic
     if row is not None and row.user_id != call.user_id:
         access.require_channel(call, row.channel_id, Permissions.CONNECT)
     return _show(call, row)
+
+
+@handles(wire.UPDATE_SELF_VOICE_STATE)
+def update_self_voice_state(call: Call, guild_id: GuildId, body: wire.UpdateSelfVoiceState) -> None:
+    """Speak on a stage, step down, raise a hand or lower it."""
+    access.guild(call, guild_id)
+    before, here = rules.require_on_stage(call, store.find(call.tx, guild_id, call.user_id), body)
+    after = before
+    if body.request_to_speak_timestamp is not UNSET:
+        moment = body.request_to_speak_timestamp
+        if moment is not None:
+            here.require(Permissions.REQUEST_TO_SPEAK)
+        # Spec: a present or future time; what a slow clock calls now may be past here.
+        raised = None if moment is None else max(json.milliseconds(moment), call.now)
+        after = after._replace(request_to_speak_ms=raised)
+    if isinstance(body.suppress, bool) and bool(before.suppress) != body.suppress:
+        if body.suppress:
+            after = after._replace(request_to_speak_ms=None)
+        else:
+            here.require(Permissions.MUTE_MEMBERS)
+        after = after._replace(suppress=int(body.suppress))
+    actions.change(call, before, after)
+
+
+@handles(wire.UPDATE_VOICE_STATE)
+def update_voice_state(call: Call, guild_id: GuildId, user_id: UserId, body: wire.UpdateVoiceState) -> None:
+    """Let somebody speak on a stage, or send them back to the audience."""
+    access.guild(call, guild_id)
+    before, here = rules.require_on_stage(call, store.find(call.tx, guild_id, user_id), body)
+    here.require(Permissions.MUTE_MEMBERS)
+    if not isinstance(body.suppress, bool) or bool(before.suppress) == body.suppress:
+        return
+    after = before._replace(suppress=int(body.suppress))
+    person = users.find(call.tx, user_id)
+    if body.suppress:
+        after = after._replace(request_to_speak_ms=None)
+    elif person is not None and not person.bot:
+        # Spec, http.md 3.9: for a person it is an invitation to speak, shown as a hand raised now.
+        after = after._replace(request_to_speak_ms=call.now)
+    actions.moderate(call, before, after)
 
 
 @handles(wire.UPDATE_VOICE_CHANNEL_STATUS)

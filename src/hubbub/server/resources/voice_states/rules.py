@@ -1,13 +1,15 @@
-"""Who may connect to a voice channel, and who is heard there at once."""
+"""Who may connect to a voice channel, who is heard there at once, and who lets whom speak on a stage."""
 
+from hubbub.protocol import errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR
+from hubbub.protocol.resources.voice_states import UpdateVoiceState
 from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.resources.voice_states import store
-
-STAGE_MODERATOR = Permissions.MANAGE_CHANNELS | Permissions.MUTE_MEMBERS | Permissions.MOVE_MEMBERS
+from hubbub.server.resources.voice_states.store import VoiceStateRow
 
 
 def find_standing(call: Call, guild_id: int, channel_id: int, user_id: int) -> ChannelAccess | None:
@@ -34,3 +36,13 @@ def suppressed(here: ChannelAccess | None) -> bool:
     if here.channel.type == ChannelType.GUILD_STAGE_VOICE:
         return not here.can(STAGE_MODERATOR)
     return not here.can(Permissions.SPEAK)
+
+
+def require_on_stage(call: Call, row: VoiceStateRow | None, body: UpdateVoiceState) -> tuple[VoiceStateRow, ChannelAccess]:
+    """The state of somebody who is on the stage that the body means, and the caller's standing there (http.md 3.9)."""
+    if row is None or (body.channel_id and body.channel_id != row.channel_id):
+        raise errors.UNKNOWN_VOICE_STATE()
+    here = access.channel(call, row.channel_id)
+    if here.channel.type != ChannelType.GUILD_STAGE_VOICE:
+        raise errors.WRONG_CHANNEL_TYPE()
+    return row, here

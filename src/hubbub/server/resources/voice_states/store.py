@@ -65,6 +65,11 @@ def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[VoiceStateRow]:
     return found
 
 
+def everywhere(tx: Tx) -> list[VoiceStateRow]:
+    """Everybody connected anywhere."""
+    return tx.fetch(VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states")
+
+
 def put(tx: Tx, row: VoiceStateRow) -> None:
     """Keep a voice state; a user has one per guild."""
     assignments = ", ".join(f"{name} = excluded.{name}" for name in VoiceStateRow._fields[2:])
@@ -82,6 +87,12 @@ def delete(tx: Tx, guild_id: int, user_id: int) -> None:
 def connected(tx: Tx, channel_id: int) -> int:
     """How many are connected to a channel."""
     count: int = tx.value("SELECT COUNT(*) FROM voice_states WHERE channel_id = ?", channel_id)
+    return count
+
+
+def speakers(tx: Tx, channel_id: int) -> int:
+    """How many in a channel are not held back from speaking."""
+    count: int = tx.value("SELECT COUNT(*) FROM voice_states WHERE channel_id = ? AND suppress = 0", channel_id)
     return count
 
 

@@ -22,6 +22,7 @@ from hubbub.protocol.resources.gateway import (
 )
 from hubbub.protocol.resources.presence import SET_PRESENCE
 from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.refusals import Refusal, follow
 from hubbub.server.core.store import StoreUnavailable, Tx
 from hubbub.server.transports.gateway.connection import Closing, Connection
 from hubbub.server.transports.gateway.limits import MemberRequests
@@ -83,7 +84,11 @@ class Commands:
 
         run = self._world.db.write if getattr(function, "__writes__", False) else self._world.db.read
         try:
-            replies = await run(work)
+            try:
+                replies = await run(work)
+            except Refusal as refusal:
+                await follow(refusal, self._world.db, lambda tx: self._world.call(tx, session))
+                raise
         except ApiError as error:
             # There is no answer on the gateway that says no (gateway.md 7).
             log.debug("a command was refused", extra={"command": command.name, "reason": str(error)})

@@ -6,23 +6,23 @@ It knows the operation table and no resource by name. Whatever goes wrong on the
 """
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import re
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from types import NoneType
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
+import msgspec
 from aiohttp import http_exceptions, web
 
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import AttachmentId
-from hubbub.protocol.images import ImageData
-from hubbub.server.core import cdn_urls
 from hubbub.server.core.auth import Authenticator
 from hubbub.server.core.call import Actor, Call, Listeners, Upload
 from hubbub.server.core.clock import Clock
@@ -30,14 +30,17 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.dispatch import Endpoint, Table, run, run_waiting
 from hubbub.server.core.faults import Faults
 from hubbub.server.core.files import Files
+from hubbub.server.core.images import Images
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.rate_limits import RateLimits, Verdict
+from hubbub.server.core.refusals import Refusal, follow
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 from hubbub.server.core.work import Work
 from hubbub.server.transports.http import answers, failing, forms, limits, multipart, openapi
 from hubbub.server.transports.http.answers import Encoded
+from hubbub.server.transports.http.keeping import Keeper
 from hubbub.server.transports.http.serving import Runner, Subtree
 
 log = logging.getLogger(__name__)
@@ -56,6 +59,9 @@ UPLOADS_AT_ONCE: Final = 4
 
 LINGERING_S: Final = 3.0
 """How long the rest of a refused body is read and thrown away, so that its sender gets to see the answer."""
+
+IDLE_FACTOR: Final = 1.25
+"""Read timeouts that a connection may be idle: 75 seconds by default, more than the 60 of common balancers."""
 
 _VERSION: Final = re.compile(r"v([0-9]{1,9})", re.ASCII)
 _HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9 ,_-]{1,1024}", re.ASCII)
@@ -79,10 +85,12 @@ class HttpDoor:
         authenticator: Authenticator,
         rate_limits: RateLimits,
         files: Files,
+        images: Images,
         metrics: Metrics,
         executor: Executor,
         listeners: Listeners | None = None,
         faults: Faults | None = None,
+        settle: Callable[[], Awaitable[None]] | None = None,
         routes: Iterable[web.AbstractRouteDef] = (),
     ) -> None:
         self._table = table
@@ -94,10 +102,13 @@ class HttpDoor:
         self._authenticator = authenticator
         self._rate_limits = rate_limits
         self._files = files
+        self._keeper = Keeper(files, images)
         self._metrics = metrics
         self._executor = executor
         self._listeners = listeners
         self._faults = faults if faults is not None else Faults()
+        self._settle = settle
+        """Waits until the other processes are told; none where there are no others."""
         self._routes = list(routes)
         http = config.http
         self._upload_limits = multipart.Limits(
@@ -110,6 +121,8 @@ class HttpDoor:
         self._request_numbers = itertools.count(1)
         self._openapi: bytes | None = None
         self._active = 0
+        self._left: asyncio.Event | None = None
+        """Set when a request has been answered; only while draining."""
         metrics.watch(metrics.http_active, lambda: self._active)
 
     def application(self) -> web.Application:
@@ -124,7 +137,18 @@ class HttpDoor:
     def runner(self, **options: Any) -> web.AppRunner:
         """What serves the application, so that even a request that is not HTTP gets the platform's body."""
         options.setdefault("lingering_time", LINGERING_S)
+        # This also bounds how long the head of a request may take, and a connection on which none comes.
+        options.setdefault("keepalive_timeout", self._read_timeout_s * IDLE_FACTOR)
         return Runner(self.application(), **options)
+
+    async def drain(self, patience_s: float) -> None:
+        """Let requests under way finish, their bodies included, which aiohttp stops reading when it closes."""
+        self._left = asyncio.Event()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                while self._active:
+                    self._left.clear()
+                    await self._left.wait()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one request under /api."""
@@ -161,6 +185,8 @@ class HttpDoor:
             encoded = answers.encode_error(errors.INTERNAL(), headers)
         finally:
             self._active -= 1
+            if self._left is not None:
+                self._left.set()
         seconds = loop.time() - started
         method = exchange.method
         self._metrics.http_requests(method, exchange.route, str(encoded.status)).inc()
@@ -177,7 +203,10 @@ class HttpDoor:
                     "user_id": None if exchange.actor is None else exchange.actor.user_id,
                 },
             )
-        return answers.respond(encoded, headers)
+        response = answers.respond(encoded, headers)
+        if self._left is not None:
+            response.force_close()
+        return response
 
     async def _answer(self, exchange: "Exchange") -> Encoded:
         request = exchange.request
@@ -213,8 +242,9 @@ class HttpDoor:
             body, raw, reserved = await self._read(request, endpoint)
             arguments = endpoint.arguments(path, body, query)
             uploads = [self._upload(file, endpoint) for file in raw]
-            await self._keep_images(body, endpoint)
-            make_call = self._caller(exchange, actor, version, uploads)
+            if endpoint.media or uploads:
+                await self._keeper.keep(endpoint, body, uploads)
+            make_call = self._caller(exchange, actor, version, uploads, endpoint.operation.headers)
             encoded = await self._run_keeping(endpoint, arguments, make_call, uploads, actor)
             if fault is not None and fault.moment == "after":
                 await failing.happen(fault, request)
@@ -293,8 +323,11 @@ class HttpDoor:
         reserved = self._upload_limits.total_bytes if length is None else length
         self._budget.take(reserved)
         try:
+            bounds = self._upload_limits
+            if operation.uploads is not None and operation.uploads.largest > bounds.file_bytes:
+                bounds = msgspec.structs.replace(bounds, file_bytes=operation.uploads.largest)
             form = await multipart.read(
-                limits.chunks(request, self._read_timeout_s), content_type, operation.uploads, self._upload_limits
+                limits.chunks(request, self._read_timeout_s), content_type, operation.uploads, bounds
             )
             if operation.body is NoneType:
                 body = None
@@ -323,10 +356,17 @@ class HttpDoor:
         )
 
     def _caller(
-        self, exchange: "Exchange", actor: Actor | None, version: int, uploads: Sequence[Upload]
+        self,
+        exchange: "Exchange",
+        actor: Actor | None,
+        version: int,
+        uploads: Sequence[Upload],
+        declared: Sequence[str] = (),
     ) -> Callable[[Tx], Call]:
         now = self._clock.now_ms()
-        reason = exchange.request.headers.get("X-Audit-Log-Reason")
+        sent = exchange.request.headers
+        headers = {name: _clean(sent[name]) for name in declared if name in sent} if declared else None
+        reason = sent.get("X-Audit-Log-Reason")
         if reason is not None:
             reason = _clean(reason)[:REASON_MAX].strip() or None
 
@@ -340,20 +380,13 @@ class HttpDoor:
                 presences=self._presences,
                 reason=reason,
                 files=uploads,
+                headers=headers,
                 api_version=version,
                 ip=exchange.ip,
                 listeners=self._listeners,
             )
 
         return make_call
-
-    async def _keep_images(self, body: Any, endpoint: Endpoint) -> None:
-        """Put the pictures of a body into the file store. They are kept under their own hash, so one that is there already, or
-        whose operation then fails, does no harm."""
-        for name in endpoint.images:
-            image = getattr(body, name)
-            if isinstance(image, ImageData):
-                await self._files.put(cdn_urls.image_key(image.hash), image.data, image.content_type)
 
     async def _run_keeping(
         self,
@@ -386,7 +419,13 @@ class HttpDoor:
         def unit(tx: Tx) -> Encoded:
             return answers.encode(operation, run(make_call(tx), endpoint, arguments))
 
-        return await (self._db.write(unit) if endpoint.writes else self._db.read(unit, long=endpoint.long))
+        if not endpoint.writes:
+            return await self._db.read(unit, long=endpoint.long)
+        try:
+            return await self._db.write(unit)
+        except Refusal as refusal:
+            await follow(refusal, self._db, make_call)
+            raise
 
     def openapi(self) -> bytes:
         """The OpenAPI document, made on first demand."""

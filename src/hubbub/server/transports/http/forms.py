@@ -17,7 +17,7 @@ from msgspec import inspect
 from hubbub.protocol import errors, wire
 from hubbub.protocol.errors import ApiError, FormErrors
 from hubbub.protocol.ids import MAX_WIDE, Snowflake, WideInt
-from hubbub.protocol.images import ImageData
+from hubbub.protocol.images import ImageData, TooLargeError, in_words
 
 MAX_DEPTH: Final = 64
 MAX_ERRORS: Final = 100
@@ -386,6 +386,8 @@ class _Walk:
                 self.note(path, errors.not_snowflake(value))
             elif issubclass(kind, WideInt):
                 self.note(path, errors.not_number(value))
+            elif isinstance(error, TooLargeError):
+                self.note(path, errors.max_size(in_words(error.most)))
             elif issubclass(kind, ImageData):
                 self.note(path, errors.bad_image())
             else:

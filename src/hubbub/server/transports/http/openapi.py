@@ -12,6 +12,7 @@ from hubbub.protocol.ids import Snowflake, WideInt
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.operation import Auth, Operation
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.sounds import SoundData
 from hubbub.server.core.dispatch import Endpoint
 
 REFERENCE: Final = "#/components/schemas/{name}"
@@ -130,7 +131,7 @@ def _hook(kind: type) -> dict[str, Any]:
         return dict(SNOWFLAKE)
     if issubclass(kind, WideInt):
         return dict(WIDE)
-    if issubclass(kind, ImageData):
+    if issubclass(kind, ImageData | SoundData):
         return dict(IMAGE)
     raise NotImplementedError(kind)
 
@@ -157,6 +158,9 @@ def _operation(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
     if tags:
         described["tags"] = list(tags)
     parameters = _path_parameters(endpoint) + _query_parameters(operation, schemas)
+    parameters += [
+        {"name": name, "in": "header", "required": False, "schema": {"type": "string"}} for name in operation.headers
+    ]
     if parameters:
         described["parameters"] = parameters
     if operation.body is not NoneType or operation.uploads is not None:

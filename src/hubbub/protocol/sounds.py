@@ -1,0 +1,139 @@
+"""Sounds inside JSON: data URIs of Ogg and MP3, known and measured by their bytes."""
+
+import base64
+import hashlib
+from typing import ClassVar, Final, NamedTuple
+
+from hubbub.protocol.images import read_data_uri
+
+OGG: Final = "audio/ogg"
+MP3: Final = "audio/mpeg"
+
+# MPEG audio layer III: kbit/s by index, of version 1 and of versions 2 and 2.5; Hz of version 1, halved and quartered by the others.
+_KBITS: Final = (
+    (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
+    (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
+)
+_HERTZ: Final = (44100, 48000, 32000)
+_PAGE_HEADER: Final = 27
+_NO_GRANULE: Final = (1 << 64) - 1
+_OPUS_HERTZ: Final = 48000
+_TAIL_MAX: Final = 4096
+"""So many bytes after the last frame of an MP3 may be a tag or padding."""
+
+
+class Audio(NamedTuple):
+    """What the bytes of a sound say."""
+
+    content_type: str | None
+    """None: neither Ogg nor MP3."""
+    data: bytes
+    """The sound, without the tags around an MP3's frames."""
+    duration_ms: int | None
+    """None where it cannot be told."""
+
+
+def measure(data: bytes) -> Audio:
+    """Look at a sound."""
+    if data.startswith(b"OggS"):
+        return Audio(OGG, data, _ogg_ms(data))
+    start = _after_id3(data)
+    if data.startswith(b"ID3") or _frame(data, start) is not None:
+        frames, milliseconds = _mp3(data, start)
+        return Audio(MP3, frames, milliseconds)
+    return Audio(None, data, None)
+
+
+def _ogg_ms(data: bytes) -> int | None:
+    """The position that the last page of the first stream ends at. Pages must follow each other without a gap."""
+    at, hertz, skipped, last, serial = 0, 0, 0, -1, b""
+    while at < len(data):
+        if data[at : at + 4] != b"OggS" or at + _PAGE_HEADER > len(data):
+            return None
+        segments = data[at + _PAGE_HEADER : at + _PAGE_HEADER + data[at + 26]]
+        body = at + _PAGE_HEADER + data[at + 26]
+        if len(segments) < data[at + 26] or body + sum(segments) > len(data):
+            return None
+        if not serial:
+            serial = data[at + 14 : at + 18]
+            hertz, skipped = _codec(data[body : body + sum(segments)])
+        if data[at + 14 : at + 18] == serial:
+            granule = int.from_bytes(data[at + 6 : at + 14], "little")
+            if granule != _NO_GRANULE:
+                if granule < last:
+                    return None
+                last = granule
+        at = body + sum(segments)
+    if not hertz or last <= skipped:
+        return None
+    return round((last - skipped) * 1000 / hertz)
+
+
+def _codec(head: bytes) -> tuple[int, int]:
+    """Samples per second, and how many of the first are not heard; (0, 0) for a codec that is not known."""
+    if head.startswith(b"\x01vorbis") and len(head) >= 16:
+        return int.from_bytes(head[12:16], "little"), 0
+    if head.startswith(b"OpusHead") and len(head) >= 12:
+        return _OPUS_HERTZ, int.from_bytes(head[10:12], "little")
+    if head.startswith(b"\x7fFLAC") and len(head) >= 30:
+        # STREAMINFO begins at 17; the rate is the 20 bits after the sizes of blocks and frames.
+        return int.from_bytes(head[27:30], "big") >> 4, 0
+    return 0, 0
+
+
+def _after_id3(data: bytes) -> int:
+    """Where the frames of an MP3 begin."""
+    if not data.startswith(b"ID3") or len(data) < 10:
+        return 0
+    size = 0
+    for byte in data[6:10]:
+        size = size << 7 | byte & 0x7F
+    return 10 + size
+
+
+def _frame(data: bytes, at: int) -> tuple[int, float] | None:
+    """Bytes and milliseconds of the MPEG layer III frame at a place."""
+    if at + 4 > len(data) or data[at] != 0xFF or data[at + 1] & 0xE6 != 0xE2:
+        return None
+    version = data[at + 1] >> 3 & 3
+    kbits_index, hertz_index, padding = data[at + 2] >> 4, data[at + 2] >> 2 & 3, data[at + 2] >> 1 & 1
+    if version == 1 or not 0 < kbits_index < 15 or hertz_index == 3:
+        return None
+    first = version == 3
+    hertz = _HERTZ[hertz_index] >> (0 if first else 1 if version == 2 else 2)
+    kbits = _KBITS[0 if first else 1][kbits_index]
+    samples = 1152 if first else 576
+    return samples // 8 * kbits * 1000 // hertz + padding, samples * 1000 / hertz
+
+
+def _mp3(data: bytes, start: int) -> tuple[bytes, int | None]:
+    """The frames of an MP3, and how long they take together; None where something else is between them."""
+    at, milliseconds = start, 0.0
+    while (frame := _frame(data, at)) is not None:
+        at += frame[0]
+        milliseconds += frame[1]
+    if at == start or len(data) - at > _TAIL_MAX:
+        return data, None
+    return data[start : min(at, len(data))], round(milliseconds)
+
+
+class SoundData:
+    """A sound sent as a data URI. It is kept under the hash of its bytes."""
+
+    __slots__ = ("content_type", "data", "duration_ms", "hash")
+
+    bytes_max: ClassVar[int] = 512 * 1024
+
+    def __init__(self, data: bytes) -> None:
+        self.content_type, self.data, self.duration_ms = measure(data)
+        self.hash = hashlib.sha256(self.data).hexdigest()[:32]
+
+    @classmethod
+    def parse(cls, text: object) -> "SoundData":
+        """Read `data:audio/ogg;base64,...`; ValueError for anything else. What it is and how long is told by its bytes."""
+        return cls(read_data_uri(text, "audio", cls.bytes_max))
+
+    def uri(self) -> str:
+        """The data URI again."""
+        kind = self.content_type or OGG
+        return f"data:{kind};base64,{base64.b64encode(self.data).decode()}"

@@ -1,0 +1,1 @@
+-- Application commands, their permissions, and interactions.

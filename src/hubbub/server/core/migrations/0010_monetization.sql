@@ -1,0 +1,1 @@
+-- SKUs, entitlements and subscriptions.

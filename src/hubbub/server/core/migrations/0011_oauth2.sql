@@ -1,0 +1,1 @@
+-- Authorizations, codes, refresh tokens and installations.

@@ -1,0 +1,1 @@
+-- Provisional accounts and external identities.

@@ -1,0 +1,22 @@
+"""Rules as they are shown."""
+
+from hubbub.protocol.ids import AutoModerationRuleId, GuildId, UserId
+from hubbub.protocol.resources import auto_moderation as wire
+from hubbub.server.resources.auto_moderation.store import RuleRow
+
+
+def rule(row: RuleRow) -> wire.AutoModerationRule:
+    """A rule; who may see it may see all of it."""
+    return wire.AutoModerationRule(
+        id=AutoModerationRuleId(row.id),
+        guild_id=GuildId(row.guild_id),
+        name=row.name,
+        creator_id=UserId(row.creator_id),
+        event_type=row.event_type,
+        trigger_type=row.trigger_type,
+        trigger_metadata=row.metadata,
+        actions=row.action_list,
+        enabled=bool(row.enabled),
+        exempt_roles=row.exempt_role_ids,
+        exempt_channels=row.exempt_channel_ids,
+    )

@@ -1,0 +1,253 @@
+"""What a webhook may be called, who may manage it, and where and how it may speak."""
+
+import hashlib
+import re
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ButtonStyle, ChannelType, ComponentType
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import GuildId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import webhooks as wire
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.resources import applications, guilds, messages, roles, users
+from hubbub.server.resources.guilds import GuildRow
+from hubbub.server.resources.webhooks import store, tokens
+from hubbub.server.resources.webhooks.store import WebhookRow
+
+KEEPING: Final = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
+
+HOLDING: Final = frozenset(
+    {
+        ChannelType.GUILD_TEXT,
+        ChannelType.GUILD_VOICE,
+        ChannelType.GUILD_ANNOUNCEMENT,
+        ChannelType.GUILD_STAGE_VOICE,
+        ChannelType.GUILD_FORUM,
+        ChannelType.GUILD_MEDIA,
+    }
+)
+"""Channels that have webhooks; a thread has its parent's."""
+FOLLOWING: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
+"""Channels that announcements can be brought to."""
+
+SETTABLE_FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE
+
+# webhooks-and-interactions.md 6: the platform's own names are not for webhooks.
+_RESERVED: Final = ("clyde", "discord", "hubbub")
+
+_OWN_AVATAR: Final = re.compile(r"/avatars/[0-9]{1,19}/((?:a_)?[0-9a-f]{32})(?:\.[a-z]{3,4})?", re.ASCII)
+
+# A webhook may say whatever its address can be made to say; only what reaches beyond its channel is asked of somebody.
+_ALWAYS: Final = (
+    Permissions.VIEW_CHANNEL
+    | Permissions.READ_MESSAGE_HISTORY
+    | Permissions.SEND_MESSAGES
+    | Permissions.SEND_MESSAGES_IN_THREADS
+    | Permissions.EMBED_LINKS
+    | Permissions.ATTACH_FILES
+    | Permissions.SEND_POLLS
+)
+_BORROWED: Final = (
+    Permissions.MENTION_EVERYONE
+    | Permissions.SEND_TTS_MESSAGES
+    | Permissions.USE_EXTERNAL_EMOJIS
+    | Permissions.USE_EXTERNAL_STICKERS
+)
+
+_INTERACTIVE: Final = frozenset(
+    {
+        ComponentType.STRING_SELECT,
+        ComponentType.USER_SELECT,
+        ComponentType.ROLE_SELECT,
+        ComponentType.MENTIONABLE_SELECT,
+        ComponentType.CHANNEL_SELECT,
+    }
+)
+
+Steps = tuple[str | int, ...]
+
+
+def clean_name(text: str, path: str = "name") -> str:
+    """A webhook's name as it will be kept, or the form error that says why not."""
+    name = users.clean_name(text)
+    if not 1 <= len(name) <= wire.WEBHOOK_NAME_MAX:
+        raise errors.invalid(path, *errors.bad_length(1, wire.WEBHOOK_NAME_MAX))
+    for word in _RESERVED:
+        if word in name.lower():
+            raise errors.invalid(path, "USERNAME_INVALID_CONTAINS", f'Username cannot contain "{word}"')
+    return name
+
+
+# Managing
+
+
+def get(call: Call, webhook_id: int) -> WebhookRow:
+    """A webhook; raises UNKNOWN_WEBHOOK."""
+    row = store.find(call.tx, webhook_id)
+    if row is None:
+        raise errors.UNKNOWN_WEBHOOK()
+    return row
+
+
+def require_token(call: Call, webhook_id: int, token: str) -> WebhookRow:
+    """A webhook for who has its token."""
+    row = get(call, webhook_id)
+    if not tokens.fits(store.find_key(call.tx), row, token):
+        raise errors.INVALID_WEBHOOK_TOKEN()
+    return row
+
+
+def require_seen(call: Call, row: WebhookRow) -> None:
+    """Raise unless the caller may look at a webhook: who manages it, and the application that owns it."""
+    if row.application_id is None or row.application_id != call.actor.application_id:
+        access.require_channel(call, row.channel_id, KEEPING)
+
+
+def require_holding(channel: ChannelRef) -> GuildId:
+    """The guild of a channel that can have webhooks."""
+    if channel.guild_id is None:
+        raise errors.CANNOT_EXECUTE_ON_DM()
+    if channel.type not in HOLDING:
+        raise errors.WRONG_CHANNEL_TYPE()
+    return channel.guild_id
+
+
+def require_room(call: Call, channel_id: int, guild_id: int | None = None) -> None:
+    """Raise when a channel, or its guild where that is asked too, has as many webhooks as it may."""
+    if store.count_of_channel(call.tx, channel_id) >= wire.WEBHOOKS_PER_CHANNEL_MAX:
+        raise errors.MAX_WEBHOOKS()
+    if guild_id is not None and store.count_of_guild(call.tx, guild_id) >= wire.WEBHOOKS_PER_GUILD_MAX:
+        raise errors.MAX_GUILD_WEBHOOKS()
+
+
+# Speaking
+
+
+def require_channel(call: Call, row: WebhookRow) -> ChannelRef:
+    """The channel of a webhook."""
+    channel = access.find_channel(call.tx, row.channel_id)
+    if channel is None:
+        raise errors.UNKNOWN_CHANNEL()
+    return channel
+
+
+def require_thread(call: Call, row: WebhookRow, thread_id: int) -> ChannelRef:
+    """A thread of the webhook's channel; any other is unknown to it."""
+    thread = access.find_channel(call.tx, thread_id)
+    if thread is None or not thread.is_thread or thread.parent_id != row.channel_id:
+        raise errors.UNKNOWN_CHANNEL()
+    return thread
+
+
+def standing(call: Call, row: WebhookRow, guild: GuildRow, channel: ChannelRef) -> ChannelAccess:
+    """What a webhook may do in a channel: of what reaches beyond it as much as the bot that made it, else as @everyone."""
+    member = None
+    owner = None if row.application_id is None else applications.find(call.tx, row.application_id)
+    if owner is not None and owner.bot_id is not None:
+        member = access.find_member(call.tx, call.now, guild.id, owner.bot_id)
+    if member is None:
+        member = _everyone(call, guild)
+    bits = _ALWAYS | access.permissions_in(call.tx, member, channel.ruling_id) & _BORROWED
+    return ChannelAccess(channel=channel, guild=member, permissions=bits, allowed=bits)
+
+
+def _everyone(call: Call, guild: GuildRow) -> GuildAccess:
+    role = roles.find(call.tx, guild.id, guild.id)
+    bits = 0 if role is None else role.permissions
+    return GuildAccess(
+        guild_id=GuildId(guild.id),
+        user_id=UserId(0),
+        owner_id=UserId(guild.owner_id),
+        mfa_level=0,
+        roles={guild.id: bits},
+        top=(0, guild.id),
+        permissions=Permissions.ALL if bits & Permissions.ADMINISTRATOR else bits,
+        restricted=False,
+    )
+
+
+def require_guild(call: Call, row: WebhookRow) -> GuildRow:
+    """The guild of a webhook."""
+    guild = guilds.find(call.tx, row.guild_id)
+    if guild is None:
+        raise errors.UNKNOWN_WEBHOOK()
+    return guild
+
+
+def author(row: WebhookRow, guild: GuildRow, *, name: str | None = None, avatar: str | None = None) -> messages.Author:
+    """A webhook as the author of a message, under its own name and picture or under others."""
+    shown = users.UserRow(
+        id=UserId(row.id),
+        username=name or row.name,
+        discriminator=messages.views.WEBHOOK_DISCRIMINATOR,
+        global_name=None,
+        avatar=avatar or row.avatar,
+        banner=None,
+        accent_color=None,
+        bio="",
+        bot=1,
+        system=0,
+        flags=0,
+        public_flags=0,
+        premium_type=0,
+        locale=guild.preferred_locale,
+        email=None,
+        verified=0,
+        mfa_enabled=0,
+    )
+    return messages.Author(
+        shown, None, 0, guild.premium_tier, webhook_id=row.id, application_id=row.application_id
+    )
+
+
+def avatar_hash(call: Call, url: str) -> str:
+    """What `avatar` shows for a picture by address: one of ours by its own hash, any other by that of its address."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise errors.invalid("avatar_url", *errors.bad_url()) from None
+    if not parts.scheme or not parts.netloc:
+        raise errors.invalid("avatar_url", *errors.bad_url())
+    if parts.scheme not in ("http", "https"):
+        raise errors.invalid("avatar_url", *errors.bad_scheme(parts.scheme))
+    base = call.config.cdn_url
+    if url.startswith(base):
+        own = _OWN_AVATAR.match(url, len(base))
+        if own is not None:
+            return own[1]
+    return hashlib.sha256(url.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def readable_components(
+    row: WebhookRow, given: list[dict[str, Any]] | None | UnsetType, *, wanted: bool
+) -> list[dict[str, Any]] | None | UnsetType:
+    """The components a webhook may send: an application's all, others those that nobody can press, and only if asked for."""
+    if not given or row.application_id is not None:
+        return given
+    if not wanted:
+        return UNSET
+    form = errors.FormErrors()
+    for index, component in enumerate(given):
+        _refuse_interactive(component, ("components", index), form)
+    form.raise_if_any()
+    return given
+
+
+def _refuse_interactive(component: Any, path: Steps, form: errors.FormErrors) -> None:
+    if not isinstance(component, dict):
+        return
+    kind = component.get("type")
+    pressed = kind == ComponentType.BUTTON and component.get("style") != ButtonStyle.LINK
+    if pressed or kind in _INTERACTIVE:
+        form.add((*path, "type"), *errors.component_type())
+    children = component.get("components")
+    for index, child in enumerate(children if isinstance(children, list) else ()):
+        _refuse_interactive(child, (*path, "components", index), form)
+    _refuse_interactive(component.get("accessory"), (*path, "accessory"), form)

@@ -1,0 +1,95 @@
+"""SIGTERM: sessions are sent elsewhere, requests finish, and the process ends by itself in time."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.journeys.processes import Listener, Person, Server, metric, people, running
+
+pytestmark = pytest.mark.xdist_group("drain")
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as client:
+        yield client
+
+
+async def begin_message(
+    person: Person, server: Server, content: str
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, bytes]:
+    """A request of which only the first half is sent; answers with the connection and the second half."""
+    channel_id = server.document["guilds"]["Town Square"]["channels"]["general"]
+    body = json.dumps({"content": content}).encode()
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    head = f"POST /api/v10/channels/{channel_id}/messages HTTP/1.1\r\nHost: x\r\nAuthorization: {person.token}\r\n"
+    head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    writer.write(head.encode() + body[:5])
+    await writer.drain()
+    return reader, writer, body[5:]
+
+
+async def test_a_server_that_is_told_to_stop_drains(tmp_path: Path, client: aiohttp.ClientSession) -> None:
+    async with running(tmp_path, "dev", "--data", str(tmp_path / "data")) as server:
+        known = people(client, server)
+        stubborn = await Listener(known["alice"], server.gateway).open()
+        polite = await Listener(known["bob"], server.gateway, compress="zlib-stream").open()
+        reader, writer, rest = await begin_message(known["carol"], server, "in flight")
+        while await metric(known["carol"], "http_requests_active") == 0:
+            await asyncio.sleep(0.01)
+        server.terminate()
+        for listener in (stubborn, polite):
+            await listener.opcode(7)
+        # Balancers are told, and whoever comes now is sent on at once.
+        async with client.get(f"{server.url}/readyz") as response:
+            assert (response.status, await response.text()) == (503, "not ready: draining\n")
+        async with client.ws_connect(f"{server.gateway}?v=10&encoding=json") as late:
+            assert (await late.receive_json())["op"] == 7
+            assert (await late.receive()).type is aiohttp.WSMsgType.CLOSE
+            assert late.close_code == 4000
+        # Who leaves by themselves may; who stays is shown the door with a code that every library resumes on.
+        assert polite.socket is not None
+        await polite.socket.close(code=4900)
+        assert await stubborn.end() == 4000
+        # Then nobody new is let in,
+        async with asyncio.timeout(5):
+            while True:
+                try:
+                    _, probe = await asyncio.open_connection("127.0.0.1", server.port)
+                except OSError:
+                    break
+                probe.close()
+                await asyncio.sleep(0.01)
+        # but what was begun is finished.
+        writer.write(rest)
+        answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+        assert answer.startswith(b"HTTP/1.1 200 OK"), answer
+        made = json.loads(await asyncio.wait_for(reader.read(), 5))
+        writer.close()
+        assert await server.ended(within=5) == 0
+        told = server.told()
+        assert '"level":"error"' not in told, told
+        assert "Traceback" not in told, told
+
+        # And it was no empty promise.
+        await server.start()
+        history = (await known["bob"].get(f"/channels/{made['channel_id']}/messages/{made['id']}")).ok()
+        assert history["content"] == "in flight"
+        await stubborn.close()
+
+
+async def test_a_request_that_never_ends_does_not_keep_a_server_alive(
+    tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    async with running(tmp_path, "dev", "--gateway-drain-ms", "300") as server:
+        known = people(client, server)
+        _, writer, _ = await begin_message(known["carol"], server, "never")
+        while await metric(known["carol"], "http_requests_active") == 0:
+            await asyncio.sleep(0.01)
+        server.terminate()
+        assert await server.ended(within=8) == 0
+        writer.close()

@@ -1,0 +1,216 @@
+"""One platform of several processes: two for the API, two for the gateway, over one PostgreSQL and one NATS."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import psycopg
+import pytest
+
+from hubbub.protocol.permissions import Permissions
+from hubbub.server import app as apps
+from tests.fixtures.nats import NatsServer
+from tests.journeys.processes import PATIENCE_S, Listener, Person, Server, found_guild, register
+
+pytestmark = pytest.mark.xdist_group("many_processes")
+
+DENIED = {"type": 1, "allow": "0", "deny": str(int(Permissions.VIEW_CHANNEL))}
+
+
+@dataclass
+class Cluster:
+    """The processes, and a client to reach them with."""
+
+    client: aiohttp.ClientSession
+    apis: list[Server]
+    gateways: list[Server]
+
+    async def listen(self, person: Person, gateway: int, **options: Any) -> Listener:
+        """A session of somebody at one of the gateways."""
+        return await Listener(person, self.gateways[gateway].gateway, **options).open()
+
+
+@contextlib.asynccontextmanager
+async def cluster(directory: Path, database_url: str, nats_url: str) -> AsyncIterator[Cluster]:
+    """Everything started at once, on an empty database: they agree by themselves on who migrates it."""
+    roles = ["api,worker", "api", "gateway", "gateway"]
+    shared = ["--database-url", database_url, "--nats-url", nats_url, "--rate-limits", "off"]
+    shared += ["--data", str(directory / "data"), "--gateway-drain-ms", "100"]
+    servers = [
+        Server(directory, "serve", "--roles", some, "--worker", str(number), *shared)
+        for number, some in enumerate(roles)
+    ]
+    try:
+        await asyncio.gather(*(server.start() for server in servers))
+        async with aiohttp.ClientSession() as client:
+            yield Cluster(client, servers[:2], servers[2:])
+        for server in servers:
+            server.terminate()
+        assert [await server.ended() for server in servers] == [0, 0, 0, 0]
+    finally:
+        for server in servers:
+            server.stop()
+
+
+async def comes_true(ask: Callable[[], Any], within: float = PATIENCE_S) -> None:
+    """Ask again and again, a short while."""
+    async with asyncio.timeout(within):
+        while not await ask():
+            await asyncio.sleep(0.02)
+
+
+async def test_what_happens_in_one_process_is_heard_in_all(
+    tmp_path: Path, postgres_database: str, nats_url: str
+) -> None:
+    async with cluster(tmp_path, postgres_database, nats_url) as platform:
+        one, two = platform.apis
+        alice, bob, carol = [await register(platform.client, api, "person") for api in (one, two, one)]
+        guild_id, channel_id, _ = await found_guild(alice, bob, carol)
+        alice_hears = await platform.listen(alice, 0)
+        bob_hears = await platform.listen(bob, 1, compress="zlib-stream")
+
+        await messages_reach_both_gateways(alice, two, channel_id, [alice_hears, bob_hears])
+        await permissions_filter_at_once(alice, bob, one, two, channel_id, bob_hears)
+        await presence_is_seen_everywhere(platform, alice, bob, carol, guild_id, alice_hears, bob_hears)
+        await jobs_run_where_the_worker_is(alice.at(two), guild_id, channel_id, alice_hears, postgres_database)
+        await a_revoked_token_ends_everywhere(alice, bob, one, two, channel_id, bob_hears)
+        await alice_hears.close()
+
+
+async def messages_reach_both_gateways(alice: Person, two: Server, channel_id: str, listeners: list[Listener]) -> None:
+    await alice.say(channel_id, "from the first")
+    await alice.at(two).say(channel_id, "from the second")
+    for listener in listeners:
+        await listener.message("from the second")
+        assert listener.contents() == ["from the first", "from the second"]
+
+
+async def permissions_filter_at_once(
+    alice: Person, bob: Person, one: Server, two: Server, channel_id: str, bob_hears: Listener
+) -> None:
+    path = f"/channels/{channel_id}/permissions/{bob.id}"
+    for number in range(5):
+        (await alice.at(two).request("PUT", path, json=DENIED)).ok()
+        await alice.at(one).say(channel_id, f"secret {number}")
+        (await bob.at(one).get(f"/channels/{channel_id}/messages")).refused(403, 50001)
+        (await alice.at(two).request("DELETE", path)).ok()
+        await alice.at(one).say(channel_id, f"open {number}")
+        await bob_hears.message(f"open {number}")
+    assert not [content for content in bob_hears.contents() if content.startswith("secret")]
+
+
+async def presence_is_seen_everywhere(
+    platform: Cluster,
+    alice: Person,
+    bob: Person,
+    carol: Person,
+    guild_id: str,
+    alice_hears: Listener,
+    bob_hears: Listener,
+) -> None:
+    await bob_hears.send(3, {"status": "dnd", "activities": [], "since": None, "afk": False})
+    await alice_hears.event("PRESENCE_UPDATE", lambda d: d["user"]["id"] == bob.id and d["status"] == "dnd")
+
+    async def online(api: Server, count: int) -> bool:
+        guild = (await alice.at(api).get(f"/guilds/{guild_id}?with_counts=true")).ok()
+        return bool(guild["approximate_presence_count"] == count)
+
+    for api in platform.apis:
+        await comes_true(lambda api=api: online(api, 2))  # type: ignore[misc]
+    # Somebody who comes later, at the other gateway, finds it in the guild.
+    carol_hears = await platform.listen(carol, 0)
+    guild = await carol_hears.event("GUILD_CREATE")
+    assert {row["user"]["id"]: row["status"] for row in guild["presences"]}[bob.id] == "dnd"
+    await bob_hears.event("PRESENCE_UPDATE", lambda d: d["user"]["id"] == carol.id and d["status"] == "online")
+    before = len(bob_hears.frames)
+    assert carol_hears.socket is not None
+    await carol_hears.socket.close(code=1000)
+    await bob_hears.event(
+        "PRESENCE_UPDATE", lambda d: d["user"]["id"] == carol.id and d["status"] == "offline", since=before
+    )
+    for api in platform.apis:
+        await comes_true(lambda api=api: online(api, 2))  # type: ignore[misc]
+
+
+async def jobs_run_where_the_worker_is(
+    alice: Person, guild_id: str, channel_id: str, alice_hears: Listener, postgres_database: str
+) -> None:
+    """The second API process has no worker: jobs it leaves are done by the first, at once and not when that looks next."""
+    made = (await alice.post(f"/guilds/{guild_id}/channels", {"name": "doomed"})).ok()
+    await alice.say(made["id"], "gone soon")
+    invite = (await alice.post(f"/channels/{channel_id}/invites", {"max_age": 1})).ok()
+    (await alice.request("DELETE", f"/channels/{made['id']}")).ok()
+    async with await psycopg.AsyncConnection.connect(postgres_database, autocommit=True) as connection:
+
+        async def forgotten() -> bool:
+            cursor = await connection.execute("SELECT count(*) FROM messages WHERE channel_id = %s", (made["id"],))
+            return (await cursor.fetchone()) == (0,)
+
+        await comes_true(forgotten, within=apps.POLL_MS / 1000 * 0.6)
+    # A job that falls due later speaks for itself, on the process that ran it.
+    await alice_hears.event("INVITE_DELETE", lambda d: d["code"] == invite["code"])
+
+
+async def a_revoked_token_ends_everywhere(
+    alice: Person, bob: Person, one: Server, two: Server, channel_id: str, bob_hears: Listener
+) -> None:
+    for api in (one, two):
+        (await bob.at(api).get("/users/@me")).ok()
+    (await bob.at(one).post("/auth/logout")).ok()
+    (await bob.at(one).get("/users/@me")).refused(401, 0)
+    assert await bob_hears.end() == 4004
+
+    async def refused() -> bool:
+        return (await bob.at(two).get("/users/@me")).status == 401
+
+    await comes_true(refused, within=2.0)
+
+
+async def test_a_bus_that_dies_is_survived_and_nobody_misses_anything_unknowingly(
+    tmp_path: Path, postgres_database: str, nats_server: Callable[[], NatsServer]
+) -> None:
+    nats = nats_server()
+    async with cluster(tmp_path, postgres_database, nats.url) as platform:
+        one, two = platform.apis
+        alice, bob, carol = [await register(platform.client, api, "person") for api in (one, two, one)]
+        guild_id, channel_id, _ = await found_guild(alice, bob, carol)
+        listeners = [await platform.listen(alice, 0), await platform.listen(bob, 1), await platform.listen(alice, 1)]
+        await alice.say(channel_id, "before")
+        for listener in listeners:
+            await listener.message("before")
+        (await carol.at(two).get("/users/@me")).ok()
+
+        async def bus_is(state: bool) -> bool:
+            answers = [await platform.client.get(f"{server.url}/readyz") for server in platform.apis + platform.gateways]
+            return all((answer.status == 200) == state for answer in answers)
+
+        nats.stop()
+        await comes_true(lambda: bus_is(False))
+        # The store is what answers promise, so writes go on.
+        await alice.at(one).say(channel_id, "unheard")
+        # Nobody can hear of revocations, so nobody relies on having heard none.
+        (await carol.at(one).post("/auth/logout")).ok()
+        (await carol.at(two).get("/users/@me")).refused(401, 0)
+        nats.start()
+        await comes_true(lambda: bus_is(True))
+        for listener in listeners:
+            # Either the message came, or the session was told to begin anew: here the latter, always.
+            assert (await listener.opcode(9))["d"] is False
+            before = len(listener.frames)
+            await listener.identify()
+            await listener.event("GUILD_CREATE", since=before)
+        history = (await bob.get(f"/channels/{channel_id}/messages")).ok()
+        assert [message["content"] for message in history[:2]] == ["unheard", "before"]
+        for server in platform.apis:
+            await alice.at(server).say(channel_id, f"after by {server.port}")
+            for listener in listeners:
+                await listener.message(f"after by {server.port}")
+        # Presence is whole again too.
+        await listeners[1].send(3, {"status": "idle", "activities": [], "since": None, "afk": False})
+        await listeners[0].event("PRESENCE_UPDATE", lambda d: d["user"]["id"] == bob.id and d["status"] == "idle")
+        for listener in listeners:
+            await listener.close()

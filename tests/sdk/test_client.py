@@ -1,0 +1,320 @@
+"""The client against the platform it is made for, and against one that is in trouble."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Any, assert_type
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ChannelId, GuildId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import guilds, messages, reactions, users
+from hubbub.protocol.resources.audit_log import LIST_GUILD_AUDIT_LOG_ENTRIES
+from hubbub.protocol.resources.channels import CREATE_GUILD_CHANNEL, CreateGuildChannel
+from hubbub.protocol.resources.gateway import GET_GATEWAY
+from hubbub.protocol.resources.messages import CREATE_MESSAGE, LIST_MESSAGES, CreateMessage, ListMessages
+from hubbub.sdk import ApiError, Client, File
+from tests.world import Actor, World
+
+
+def client_of(actor: Actor) -> Client:
+    """The client of somebody in the world."""
+    return Client(actor.world.url, actor.token, "bot" if actor.bot else "user", session=actor.world.client)
+
+
+async def test_an_operation_returns_what_it_declares(world: World) -> None:
+    alice = await world.user("alice")
+    client = client_of(alice)
+
+    me = await client.call(users.GET_MY_USER)
+
+    assert_type(me, users.MyUser)
+    assert me.id == alice.id
+
+
+async def test_a_message_goes_out_and_comes_back_typed(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    bot = await world.bot(guild)
+    client = client_of(bot)
+
+    sent = await client.call(CREATE_MESSAGE, channel_id=guild.general, body=CreateMessage(content="hello"))
+    listed = await client.call(LIST_MESSAGES, channel_id=guild.general, query=ListMessages(limit=1))
+
+    assert_type(sent, messages.Message)
+    assert_type(listed, list[messages.Message])
+    assert isinstance(sent.channel_id, ChannelId)
+    assert [message.id for message in listed] == [sent.id]
+    assert listed[0].content == "hello"
+
+
+async def test_files_go_along(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+
+    sent = await client_of(alice).call(
+        CREATE_MESSAGE,
+        channel_id=guild.general,
+        body=CreateMessage(content="look"),
+        files=[File("a.txt", b"one", "text/plain"), File("b.txt", b"two", "text/plain")],
+    )
+
+    assert [(each.filename, each.size) for each in sent.attachments] == [("a.txt", 3), ("b.txt", 3)]
+
+
+async def test_an_operation_without_files_takes_none(world: World) -> None:
+    with pytest.raises(TypeError, match="takes no files"):
+        await client_of(await world.user()).call(users.GET_MY_USER, files=[File("a.txt", b"")])
+
+
+async def test_path_parameters_may_hold_anything(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    message_id = int((await guild.say(alice))["id"])
+    client = client_of(alice)
+    place = guild.general
+
+    await client.call(reactions.ADD_MY_MESSAGE_REACTION, channel_id=place, message_id=message_id, emoji_name="👍")
+
+    found = await client.call(
+        reactions.LIST_MESSAGE_REACTIONS_BY_EMOJI, channel_id=place, message_id=message_id, emoji_name="👍"
+    )
+    assert [user.id for user in found] == [alice.id]
+
+
+async def test_a_missing_path_parameter_is_an_error_before_anything_is_sent(world: World) -> None:
+    with pytest.raises(TypeError, match="channel_id"):
+        await client_of(await world.user()).call(LIST_MESSAGES)
+
+
+async def test_a_refusal_is_raised_as_its_kind(world: World) -> None:
+    client = client_of(await world.user())
+
+    with pytest.raises(ApiError) as caught:
+        await client.call(LIST_MESSAGES, channel_id=1)
+
+    assert caught.value.kind is errors.UNKNOWN_CHANNEL
+    assert caught.value.status == 404
+
+
+async def test_form_errors_come_with_their_paths(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+
+    with pytest.raises(ApiError) as caught:
+        await client_of(alice).call(CREATE_MESSAGE, channel_id=guild.general, body=CreateMessage(content="x" * 5000))
+
+    assert caught.value.kind is errors.INVALID_FORM_BODY
+    assert caught.value.errors is not None
+    assert caught.value.errors["content"]["_errors"][0]["code"] == "BASE_TYPE_MAX_LENGTH"
+
+
+async def test_a_wrong_token_is_unauthorized_and_no_token_is_none(world: World) -> None:
+    wrong = Client(world.url, "not-a-token", session=world.client)
+    nobody = Client(world.api, session=world.client)
+
+    with pytest.raises(ApiError) as caught:
+        await wrong.call(users.GET_MY_USER)
+
+    assert caught.value.kind is errors.UNAUTHORIZED
+    assert (await nobody.call(GET_GATEWAY)).url.startswith("ws://")
+
+
+async def test_the_reason_reaches_the_audit_log(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    bot = await world.bot(guild, permissions=Permissions.MANAGE_CHANNELS | Permissions.VIEW_AUDIT_LOG)
+    client = client_of(bot)
+
+    await client.call(
+        CREATE_GUILD_CHANNEL, guild_id=guild.id, body=CreateGuildChannel(name="new"), reason="weil's schön ist"
+    )
+
+    log = await client.call(LIST_GUILD_AUDIT_LOG_ENTRIES, guild_id=guild.id)
+    assert log.audit_log_entries[0].reason == "weil's schön ist"
+
+
+async def test_queries_carry_booleans(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+
+    found = await client_of(alice).call(guilds.GET_GUILD, guild_id=guild.id, query=guilds.GetGuild(with_counts=True))
+
+    assert found.id == GuildId(guild.id)
+    assert found.approximate_member_count == 1
+
+
+# A platform in trouble: a small server that answers what a test says, in order.
+
+
+@pytest.fixture
+async def trouble() -> AsyncIterator["Trouble"]:
+    """A server that answers as told."""
+    server = Trouble()
+    runner = web.AppRunner(server.application())
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    async with aiohttp.ClientSession() as session:
+        server.session = session
+        yield server
+    await runner.cleanup()
+
+
+class Trouble:
+    """Answers what it was told to, then 204; and remembers how long the client would have waited."""
+
+    url = ""
+    session: aiohttp.ClientSession
+
+    def __init__(self) -> None:
+        self.answers: list[web.Response | None] = []
+        self.paths: list[str] = []
+        self.waits: list[float] = []
+
+    def application(self) -> web.Application:
+        """The server."""
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", self._answer)
+        return app
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        self.paths.append(request.path)
+        answer = self.answers.pop(0) if self.answers else web.Response(status=204)
+        if answer is None:
+            assert request.transport is not None
+            request.transport.abort()
+            return web.Response()
+        return answer
+
+    def says(self, status: int, body: Any = None, **headers: str) -> None:
+        """The next answer."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.answers.append(web.json_response(body, status=status, headers=named))
+
+    def hangs_up(self) -> None:
+        """The next time, nobody answers."""
+        self.answers.append(None)
+
+    def client(self, **options: Any) -> Client:
+        """A client of this server that does not really wait."""
+
+        async def wait(seconds: float) -> None:
+            self.waits.append(seconds)
+            await asyncio.sleep(0)
+
+        return Client(self.url, "secret-token", session=self.session, **{"sleep": wait} | options)
+
+
+RATE_LIMITED = {"message": "You are being rate limited.", "retry_after": 0.75, "global": False}
+
+
+async def test_a_rate_limit_is_waited_for_as_long_as_told(trouble: Trouble) -> None:
+    trouble.says(429, RATE_LIMITED)
+
+    await trouble.client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
+
+    assert trouble.waits == [0.75]
+    assert len(trouble.paths) == 2
+
+
+async def test_a_rate_limit_that_lasts_too_long_is_raised(trouble: Trouble) -> None:
+    trouble.says(429, RATE_LIMITED | {"retry_after": 3600.0, "code": 20028})
+
+    with pytest.raises(ApiError) as caught:
+        await trouble.client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
+
+    assert caught.value.kind is errors.CHANNEL_WRITE_RATE_LIMIT
+    assert caught.value.extra["retry_after"] == 3600.0
+    assert trouble.waits == []
+
+
+async def test_an_empty_bucket_is_not_asked_before_it_refills(trouble: Trouble) -> None:
+    empty = {"X_RateLimit_Bucket": "b", "X_RateLimit_Limit": "1", "X_RateLimit_Remaining": "0"}
+    trouble.says(204, None, **empty, X_RateLimit_Reset_After="0.080")
+    waits: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+        await asyncio.sleep(seconds)
+
+    client = trouble.client(sleep=wait)
+    await client.call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
+    await client.call(messages.DELETE_MESSAGE, channel_id=7, message_id=2)
+    assert waits == []
+
+    await client.call(messages.DELETE_MESSAGE, channel_id=1, message_id=3)
+
+    assert sum(waits) == pytest.approx(0.08, abs=0.05)
+    assert len(trouble.paths) == 3
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+async def test_what_is_safe_to_repeat_is_repeated(trouble: Trouble, status: int) -> None:
+    trouble.says(status, {"message": "trouble", "code": 0})
+
+    await trouble.client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
+
+    assert len(trouble.paths) == 2
+    assert len(trouble.waits) == 1
+
+
+async def test_what_is_not_safe_to_repeat_is_not(trouble: Trouble) -> None:
+    trouble.says(502, {"message": "trouble", "code": 0})
+
+    with pytest.raises(ApiError) as caught:
+        await trouble.client().call(CREATE_MESSAGE, channel_id=1, body=CreateMessage(content="once"))
+
+    assert caught.value.status == 502
+    assert len(trouble.paths) == 1
+
+
+async def test_a_lost_connection_is_opened_again_where_that_is_safe(trouble: Trouble) -> None:
+    trouble.hangs_up()
+    await trouble.client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
+    assert len(trouble.paths) == 2
+
+    trouble.hangs_up()
+    with pytest.raises(aiohttp.ClientError):
+        await trouble.client().call(CREATE_MESSAGE, channel_id=1, body=CreateMessage(content="once"))
+    assert len(trouble.paths) == 3
+
+
+async def test_an_error_of_an_unknown_kind_keeps_its_number_and_text(trouble: Trouble) -> None:
+    trouble.says(418, {"message": "I am a teapot", "code": 987654})
+
+    with pytest.raises(ApiError, match=r"I am a teapot \(987654\)") as caught:
+        await trouble.client().call(users.GET_MY_USER)
+
+    assert (caught.value.kind.code, caught.value.status) == (987654, 418)
+
+
+async def test_an_answer_that_is_not_the_platforms_is_an_error_too(trouble: Trouble) -> None:
+    trouble.answers.append(web.Response(status=413, text="<html>too much</html>"))
+
+    with pytest.raises(ApiError) as caught:
+        await trouble.client().call(users.GET_MY_USER)
+
+    assert caught.value.status == 413
+
+
+async def test_no_log_and_no_text_of_the_client_holds_the_token(
+    trouble: Trouble, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    trouble.says(429, RATE_LIMITED)
+    trouble.says(500, {"message": "trouble", "code": 0})
+    trouble.says(401, {"message": "401: Unauthorized", "code": 0})
+    client = trouble.client()
+
+    with pytest.raises(ApiError) as caught:
+        await client.call(users.GET_MY_USER)
+
+    assert "GET /users/@me" in caplog.text
+    for text in (caplog.text, repr(client), repr(caught.value), str(caught.value)):
+        assert "secret-token" not in text
