@@ -1,6 +1,6 @@
 """`make bench`: run what is named (all by default), print ratios, and keep a record in bench/results/.
 
-python -m bench [post] [get] [growth] [fanout] [flat] [memory] [start] [soak] [--quick]
+python -m bench [post] [get] [growth] [fanout] [flat] [memory] [start] [soak] [search] [--quick]
 """
 
 import asyncio
@@ -26,6 +26,7 @@ from bench.load import (
     quiet,
     request,
 )
+from bench.search import search_bench
 
 RESULTS = Path(__file__).parent / "results"
 CONNECTIONS = 32
@@ -306,7 +307,7 @@ async def soak_bench() -> None:
 async def main() -> int:
     """Run, print, record; 1 when a bound was passed."""
     wanted = {word for word in sys.argv[1:] if not word.startswith("-")}
-    everything = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak"}
+    everything = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak", "search"}
     if unknown := wanted - everything:
         print(f"no such benchmark: {', '.join(sorted(unknown))}; there are {', '.join(sorted(everything))}")
         return 2
@@ -319,6 +320,7 @@ async def main() -> int:
         ({"memory"}, memory_bench),
         ({"start"}, start_bench),
         ({"soak"}, soak_bench),
+        ({"search"}, lambda: search_bench(note, quick)),
     ]
     for names, part in parts:
         if names & wanted:

@@ -55,11 +55,13 @@ def point_at_us(client_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def running(bot: Bot, token: str) -> AsyncIterator[Bot]:
-    """Log in, connect, and leave in the end."""
+async def running(bot: Bot, token: str, guilds: int = 1) -> AsyncIterator[Bot]:
+    """Log in, connect, and leave in the end; ready, and with so many guilds in the cache."""
     async with bot:
         task = asyncio.create_task(bot.start(token))
         task.add_done_callback(lambda task: bot.inbox.end(None if task.cancelled() else task.exception()))
+        for _ in range(guilds):
+            await bot.told("guild_available")
         await bot.told("ready")
         yield bot
         await bot.close()
@@ -513,7 +515,7 @@ async def test_a_cut_connection_resumes_and_misses_nothing(
 ) -> None:
     if compression == "zlib-stream":
         monkeypatch.setattr(discord.utils, "_ActiveDecompressionContext", without_zstandard())
-    assert discord.utils._ActiveDecompressionContext.COMPRESSION_TYPE == compression
+    assert compression == discord.utils._ActiveDecompressionContext.COMPRESSION_TYPE
     async with running(Bot(), town.bot.token) as bot:
         session = bot.ws.session_id
         expected = []
@@ -535,7 +537,7 @@ async def test_a_cut_connection_resumes_and_misses_nothing(
 
 async def test_guilds_are_spread_over_two_shards(town: Town) -> None:
     shards = await town.guilds_on_both_shards()
-    async with running(ShardedBot(shard_count=2), town.bot.token) as bot:
+    async with running(ShardedBot(shard_count=2), town.bot.token, guilds=sum(map(len, shards.values()))) as bot:
         assert {guild.id: guild.shard_id for guild in bot.guilds} == {
             guild_id: shard for shard, guild_ids in shards.items() for guild_id in guild_ids
         }

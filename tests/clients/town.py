@@ -1,6 +1,8 @@
 """What the tests of client libraries share: a town with people in it, and a line to it that can be cut."""
 
 import asyncio
+import struct
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,9 +20,16 @@ ADMINISTRATOR = 1 << 3
 CROWD = 1500
 """Members of a large guild: more than fit into GUILD_CREATE, and more than one chunk of 1000."""
 
-PICTURE = bytes.fromhex(
-    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c63f8ffff3f0005fe02fea735"
-    "81840000000049454e44ae426082"
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+PICTURE = (
+    b"\x89PNG\r\n\x1a\n"
+    + _chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
+    + _chunk(b"IDAT", zlib.compress(b"\x00\x7f"))
+    + _chunk(b"IEND", b"")
 )
 """A PNG of one pixel."""
 

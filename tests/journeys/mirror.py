@@ -13,7 +13,7 @@ from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.permissions import Permissions, base_permissions, can_see_thread, channel_permissions
 
 BY_ID = ("channels", "roles", "threads")
-BY_USER = ("members", "voice_states", "presences")
+FORUMS = (ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA)
 UNTOLD = ("message_count", "total_message_sent")
 """What a thread counts; no event tells each change of it."""
 
@@ -157,6 +157,10 @@ class Mirror:
     def thread_create(self, guild: Any, d: Any) -> None:
         """A thread that is new, or that one came to."""
         thread = _without(d, "newly_created")
+        parent = guild["channels"].get(d["parent_id"])
+        if d.get("newly_created") and parent is not None and parent["type"] in FORUMS:
+            # A forum's last message is its last post.
+            parent["last_message_id"] = d["id"]
         before = guild["threads"].get(d["id"], {})
         guild["threads"][d["id"]] = ({"member": before["member"]} if "member" in before else {}) | thread
 
@@ -168,8 +172,9 @@ class Mirror:
             self.thread_create(guild, d)
 
     def thread_delete(self, guild: Any, d: Any) -> None:
-        """The thread is gone."""
+        """The thread is gone; if it was a forum's last post, then who knows."""
         guild["threads"].pop(d["id"], None)
+        self.blurred.add(d["parent_id"])
 
     def thread_list_sync(self, guild: Any, d: Any) -> None:
         """All threads of some channels."""

@@ -19,7 +19,6 @@ from tests.journeys.processes import Person, Server, found_guild, register
 
 pytestmark = [pytest.mark.crash, pytest.mark.xdist_group("crash")]
 
-KILLS = 3
 ACKNOWLEDGED_BEFORE_KILL = 120
 EMOJI = "%F0%9F%94%A5"
 
@@ -195,12 +194,12 @@ async def check(place: Place, ledger: Ledger) -> None:
         ledger.reacted[person_id] = person_id in fans
 
 
-async def kill_again_and_again(server: Server, also: Callable[[], None] = lambda: None) -> None:
+async def kill_again_and_again(server: Server, times: int, also: Callable[[], None] = lambda: None) -> None:
     """Kill, restart, check; each time on what the time before left."""
     ledger = Ledger()
     async with aiohttp.ClientSession() as client:
         place = await settle_in(client, await server.start(), ledger)
-        for _ in range(KILLS):
+        for _ in range(times):
             ledger.count = 0
             enough = asyncio.Event()
             writing = asyncio.create_task(write_until_killed(place, ledger, enough))
@@ -219,7 +218,7 @@ async def kill_again_and_again(server: Server, also: Callable[[], None] = lambda
 async def test_nothing_acknowledged_is_lost_on_sqlite(tmp_path: Path) -> None:
     server = Server(tmp_path, "serve", "--data", str(tmp_path / "data"), "--rate-limits", "off")
     try:
-        await kill_again_and_again(server)
+        await kill_again_and_again(server, 3)
     finally:
         server.stop()
 
@@ -244,6 +243,6 @@ async def test_nothing_acknowledged_is_lost_on_postgres_which_crashes_too(
         assert urlsplit(url).query == urlsplit(durable_postgres_url).query
 
     try:
-        await kill_again_and_again(server, crash_postgres)
+        await kill_again_and_again(server, 2, crash_postgres)
     finally:
         server.stop()

@@ -13,8 +13,11 @@ import pytest
 
 from hubbub.protocol.permissions import Permissions
 from hubbub.server import app as apps
+from hubbub.server.app import App
+from hubbub.server.core.config import Config, GatewayConfig
+from hubbub.server.transports.gateway.presence import SILENT_S
 from tests.fixtures.nats import NatsServer
-from tests.journeys.processes import PATIENCE_S, Listener, Person, Server, found_guild, register
+from tests.journeys.processes import PATIENCE_S, Listener, Person, Server, found_guild, register, running
 
 pytestmark = pytest.mark.xdist_group("many_processes")
 
@@ -177,7 +180,7 @@ async def test_a_bus_that_dies_is_survived_and_nobody_misses_anything_unknowingl
     async with cluster(tmp_path, postgres_database, nats.url) as platform:
         one, two = platform.apis
         alice, bob, carol = [await register(platform.client, api, "person") for api in (one, two, one)]
-        guild_id, channel_id, _ = await found_guild(alice, bob, carol)
+        _, channel_id, _ = await found_guild(alice, bob, carol)
         listeners = [await platform.listen(alice, 0), await platform.listen(bob, 1), await platform.listen(alice, 1)]
         await alice.say(channel_id, "before")
         for listener in listeners:
@@ -185,7 +188,9 @@ async def test_a_bus_that_dies_is_survived_and_nobody_misses_anything_unknowingl
         (await carol.at(two).get("/users/@me")).ok()
 
         async def bus_is(state: bool) -> bool:
-            answers = [await platform.client.get(f"{server.url}/readyz") for server in platform.apis + platform.gateways]
+            answers = [
+                await platform.client.get(f"{server.url}/readyz") for server in platform.apis + platform.gateways
+            ]
             return all((answer.status == 200) == state for answer in answers)
 
         nats.stop()
@@ -198,7 +203,7 @@ async def test_a_bus_that_dies_is_survived_and_nobody_misses_anything_unknowingl
         nats.start()
         await comes_true(lambda: bus_is(True))
         for listener in listeners:
-            # Either the message came, or the session was told to begin anew: here the latter, always.
+            # What it missed nobody can say, so it begins anew and reads what there is.
             assert (await listener.opcode(9))["d"] is False
             before = len(listener.frames)
             await listener.identify()
@@ -214,3 +219,37 @@ async def test_a_bus_that_dies_is_survived_and_nobody_misses_anything_unknowingl
         await listeners[0].event("PRESENCE_UPDATE", lambda d: d["user"]["id"] == bob.id and d["status"] == "idle")
         for listener in listeners:
             await listener.close()
+
+
+async def test_what_a_killed_gateway_leaves_behind_is_cleared_away_by_another(
+    tmp_path: Path, postgres_database: str, nats_url: str
+) -> None:
+    settings: dict[str, Any] = {"database_url": postgres_database, "nats_url": nats_url, "rate_limits": "off"}
+    here = App(Config(**settings, port=0, gateway=GatewayConfig(drain_ms=0)))
+    await here.start()
+    flags = ["--roles", "gateway", "--worker", "1", "--database-url", postgres_database, "--nats-url", nats_url]
+    try:
+        async with running(tmp_path, "serve", *flags) as doomed, aiohttp.ClientSession() as client:
+            home = Server(tmp_path, "serve")
+            home.document = {"web": here.config.public_url, "gateway": f"{here.config.public_url}/gateway"}
+            alice, bob = [await register(client, home, "person") for _ in range(2)]
+            guild_id, _, _ = await found_guild(alice, bob)
+            channels = (await alice.get(f"/guilds/{guild_id}/channels")).ok()
+            voice_id = next(channel["id"] for channel in channels if channel["type"] == 2)
+            alice_hears = await Listener(alice, home.gateway).open()
+            bob_hears = await Listener(bob, doomed.gateway).open()
+            await bob_hears.send(
+                4, {"guild_id": guild_id, "channel_id": voice_id, "self_mute": False, "self_deaf": False}
+            )
+            await alice_hears.event("VOICE_STATE_UPDATE", lambda d: d["channel_id"] == voice_id)
+            await alice_hears.event("PRESENCE_UPDATE", lambda d: d["user"]["id"] == bob.id and d["status"] == "online")
+            doomed.kill()
+            # So much later, by the clock that the nodes watch each other with.
+            assert here.gateway is not None
+            here.gateway.sessions.feed.sweep(asyncio.get_running_loop().time() + SILENT_S)
+            await alice_hears.event("VOICE_STATE_UPDATE", lambda d: d["user_id"] == bob.id and d["channel_id"] is None)
+            await alice_hears.event("PRESENCE_UPDATE", lambda d: d["user"]["id"] == bob.id and d["status"] == "offline")
+            await alice_hears.close()
+            await bob_hears.close()
+    finally:
+        await here.stop()

@@ -230,6 +230,7 @@ class GuildFeature(StrEnum):
     ENHANCED_ROLE_COLORS = "ENHANCED_ROLE_COLORS"
     FEATURABLE = "FEATURABLE"
     GUESTS_ENABLED = "GUESTS_ENABLED"
+    GUILD_ONBOARDING = "GUILD_ONBOARDING"
     GUILD_TAGS = "GUILD_TAGS"
     INVITES_DISABLED = "INVITES_DISABLED"
     INVITE_SPLASH = "INVITE_SPLASH"
@@ -798,6 +799,13 @@ class EventEntityType(IntEnum):
     STAGE_INSTANCE = 1
     VOICE = 2
     EXTERNAL = 3
+
+
+class ScheduledEventResponse(IntEnum):
+    """Whether somebody wants to come to a scheduled event."""
+
+    UNINTERESTED = 0
+    INTERESTED = 1
 
 
 class RecurrenceFrequency(IntEnum):

@@ -9,7 +9,7 @@ from hubbub.protocol.images import read_data_uri
 OGG: Final = "audio/ogg"
 MP3: Final = "audio/mpeg"
 
-# MPEG audio layer III: kbit/s by index, of version 1 and of versions 2 and 2.5; Hz of version 1, halved and quartered by the others.
+# MPEG audio layer III: kbit/s by index, of version 1 and of the others; Hz of version 1. Version 2 halves it, 2.5 quarters it.
 _KBITS: Final = (
     (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),

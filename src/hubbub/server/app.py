@@ -41,9 +41,11 @@ from hubbub.server.resources import (
     applications,
     attachments,
     audit_log,
+    auto_moderation,
     bans,
     channels,
     direct_messages,
+    emojis,
     gateway_info,
     guild_state,
     guilds,
@@ -51,13 +53,20 @@ from hubbub.server.resources import (
     members,
     messages,
     pins,
+    polls,
     reactions,
     roles,
+    search,
+    scheduled_events,
     soundboard,
+    stage_instances,
+    stickers,
     threads,
     typing,
     users,
+    voice_regions,
     voice_states,
+    webhooks,
 )
 from hubbub.server.transports.cdn import Cdn
 from hubbub.server.transports.gateway import Gateway, PresenceFeed
@@ -78,14 +87,23 @@ SLICES: tuple[Slice, ...] = (
     audit_log.SLICE,
     invites.SLICE,
     voice_states.SLICE,
+    voice_regions.SLICE,
+    stage_instances.SLICE,
+    scheduled_events.SLICE,
+    emojis.SLICE,
+    stickers.SLICE,
     soundboard.SLICE,
     messages.SLICE,
     attachments.SLICE,
     threads.SLICE,
+    auto_moderation.SLICE,
     reactions.SLICE,
     pins.SLICE,
+    polls.SLICE,
+    search.SLICE,
     typing.SLICE,
     direct_messages.SLICE,
+    webhooks.SLICE,
 )
 
 DATABASE_FILE = "hubbub.sqlite3"
@@ -307,11 +325,8 @@ class App:
             feed.sweep(asyncio.get_running_loop().time())
 
     async def _find_asset(self, kind: str, asset_id: int) -> str | bytes | None:
-        for part in self.slices:
-            if kind in part.assets:
-                find = part.assets[kind]
-                return await self.database.read(lambda tx: find(tx, asset_id))
-        return None
+        find = next(part.assets[kind] for part in self.slices if kind in part.assets)
+        return await self.database.read(lambda tx: find(tx, asset_id))
 
     def _jobs(self) -> dict[str, Callable[..., Any]]:
         handlers: dict[str, Callable[..., Any]] = {}

@@ -38,6 +38,7 @@ from hubbub.protocol.resources import (
     stickers,
     threads,
     typing,
+    webhooks,
 )
 
 MODULES: tuple[ModuleType, ...] = (
@@ -57,6 +58,7 @@ MODULES: tuple[ModuleType, ...] = (
     stickers,
     threads,
     typing,
+    webhooks,
 )
 MODELS: tuple[type[Struct], ...] = tuple(
     value

@@ -9,9 +9,11 @@ from hubbub.protocol.ids import AuditLogEntryId, GuildId, Snowflake, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event, Operation
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.auto_moderation import AutoModerationRule
 from hubbub.protocol.resources.channels import Thread
 from hubbub.protocol.resources.scheduled_events import ScheduledEvent
 from hubbub.protocol.resources.users import User
+from hubbub.protocol.resources.webhooks import Webhook
 
 AUDIT_LOG_PAGE_MAX = 100
 AUDIT_LOG_PAGE_DEFAULT = 50
@@ -61,10 +63,10 @@ class AuditLog(Struct, kw_only=True):
     users: list[User]
     threads: list[Thread] = []
     integrations: list[dict[str, Any]] = []
-    webhooks: list[dict[str, Any]] = []
+    webhooks: list[Webhook] = []
     guild_scheduled_events: list[ScheduledEvent] = []
     application_commands: list[dict[str, Any]] = []
-    auto_moderation_rules: list[dict[str, Any]] = []
+    auto_moderation_rules: list[AutoModerationRule] = []
 
 
 class ListAuditLogEntries(Struct, kw_only=True):

@@ -205,7 +205,7 @@ CREATE_AUTO_MODERATION_RULE = Operation(
     body=CreateAutoModerationRule,
     result=AutoModerationRule,
     needs=Permissions.MANAGE_GUILD,
-    raises=_RAISES,
+    raises=(*_RAISES, errors.INVALID_FORM_BODY),
     emits=(AUTO_MODERATION_RULE_CREATE,),
 )
 
@@ -224,7 +224,7 @@ UPDATE_AUTO_MODERATION_RULE = Operation(
     body=UpdateAutoModerationRule,
     result=AutoModerationRule,
     needs=Permissions.MANAGE_GUILD,
-    raises=(*_RAISES, errors.NOT_FOUND),
+    raises=(*_RAISES, errors.NOT_FOUND, errors.INVALID_FORM_BODY),
     emits=(AUTO_MODERATION_RULE_UPDATE,),
 )
 

@@ -415,6 +415,7 @@ UPDATE_CHANNEL = Operation(
         errors.BITRATE_TOO_HIGH,
         errors.MAX_CHANNEL_OVERWRITES,
         errors.BANNED_WORDS,
+        errors.AUTO_MODERATION_BLOCKED_TITLE,
         errors.CHANNEL_WRITE_RATE_LIMIT,
         errors.INVALID_FORM_BODY,
     ),

@@ -11,7 +11,7 @@ from hubbub.protocol.resources.applications import FlaggedApplication
 from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.protocol.resources.guilds import UnavailableGuild
 from hubbub.protocol.resources.presence import SetPresence
-from hubbub.protocol.resources.soundboard import SoundboardSound
+from hubbub.protocol.resources.soundboard import SoundboardSounds
 from hubbub.protocol.resources.users import MyUser
 
 HEARTBEAT_INTERVAL_MS = 41_250
@@ -117,13 +117,6 @@ class RequestSoundboardSounds(Struct, kw_only=True):
     """Asks for the sounds of guilds."""
 
     guild_ids: list[GuildId]
-
-
-class SoundboardSounds(Struct, kw_only=True):
-    """All sounds of one guild."""
-
-    guild_id: GuildId
-    soundboard_sounds: list[SoundboardSound]
 
 
 class Ready(Struct, kw_only=True):

@@ -47,6 +47,13 @@ class ListReactions(Struct, kw_only=True):
     type: ReactionType = ReactionType.NORMAL
 
 
+class AddReaction(Struct, kw_only=True):
+    """How to react."""
+
+    type: ReactionType = ReactionType.NORMAL
+    """BURST is for people with premium."""
+
+
 class ReactionRemoved(Struct, kw_only=True):
     """That somebody took a reaction back, or it was taken."""
 
@@ -134,8 +141,9 @@ LIST_MESSAGE_REACTIONS_BY_EMOJI = Operation(
 ADD_MY_MESSAGE_REACTION = Operation(
     "PUT",
     "/channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me",
+    query=AddReaction,
     needs=Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY,
-    raises=(*_REFUSALS, errors.MAX_REACTIONS, errors.REACTION_BLOCKED),
+    raises=(*_REFUSALS, errors.MAX_REACTIONS, errors.REACTION_BLOCKED, errors.BURST_REACTIONS_UNAVAILABLE),
     emits=(MESSAGE_REACTION_ADD,),
     limit=REACTION_LIMIT,
 )

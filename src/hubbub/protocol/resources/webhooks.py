@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, MessageId, TagId, WebhookId
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, TagId, WebhookId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit, Uploads

@@ -163,6 +163,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Whether outgoing calls may go to private, loopback and link-local addresses."""
     registration: bool = True
     """Whether anybody may register."""
+    search_at_once: bool = False
+    """Whether the first search of a guild waits until its messages are indexed, instead of answering 202."""
     log: LogConfig = LogConfig()
     http: HttpConfig = HttpConfig()
     gateway: GatewayConfig = GatewayConfig()

@@ -37,8 +37,8 @@ class RefusedError(Exception):
 def convert(data: bytes, order: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     """Read a picture and write it anew.
 
-    The order: `from` (the type that its first bytes say), `to` (the type wanted), `side` (the longest side), `moving` (whether all its
-    frames are kept, where it has several and the type can hold them)."""
+    The order: `from` (the type that its first bytes say), `to` (the type wanted), `side` (the longest side), `moving` (whether all
+    its frames are kept, where it has several and the type can hold them)."""
     picture = Image.open(BytesIO(data), formats=[FORMATS[order["from"]]])
     width, height = picture.size
     if width < 1 or height < 1 or width * height > PIXELS_MAX:
@@ -71,9 +71,10 @@ def _moving(picture: Image.Image, kind: str, side: int) -> tuple[dict[str, Any],
     durations: list[int] = []
     loop = picture.info.get("loop")
     for frame in ImageSequence.Iterator(picture):
+        kept = _fit(frame.convert("RGBA"), side)
+        # Some decoders know this only once the frame is decoded.
         shown = frame.info.get("duration") or 0
         durations.append(round(shown) if shown > 10 else FRAME_MS_DEFAULT)
-        kept = _fit(frame.convert("RGBA"), side)
         kept.info = {}
         frames.append(kept)
     options: dict[str, Any] = {"save_all": True, "append_images": frames[1:], "duration": durations}
@@ -146,7 +147,7 @@ def write(stream: BinaryIO, header: dict[str, Any], data: bytes) -> None:
 
 
 def bound(memory_bytes: int) -> None:
-    """Give this process so much memory and no more, and no files to write; where a system has no such thing, `PIXELS_MAX` must do."""
+    """Give this process so much memory and no more, and no file to write; a system without such bounds has `PIXELS_MAX` alone."""
     try:
         import resource
     except ImportError:

@@ -1,8 +1,8 @@
 """Pictures of strangers, read and written anew in processes of their own, so that none of them can hurt or halt the platform.
 
 A picture is refused by the size that its header names before anything decodes it. What passes goes to one of a few processes
-(`core.image_process`) that have bounded memory and a bounded time, are replaced after some work, and whose death is only the refusal
-of the picture that caused it. They start with the first picture: a platform that gets none has none, and never loads the library.
+(`core.image_process`) that have bounded memory and a bounded time, and are replaced after some work; if one dies, that is only the
+refusal of its picture. They start with the first picture: a platform that gets none has none, and never loads the library.
 """
 
 import asyncio
@@ -86,9 +86,7 @@ class Images:
             picture = await self.convert(picture.data, to="image/webp", side=image.side_max, moving=True)
         if len(picture.data) > image.bytes_max:
             raise TooLargeError(image.bytes_max)
-        image.become(
-            picture.data, picture.content_type, animated=picture.animated, duration_ms=picture.duration_ms
-        )
+        image.become(picture.data, picture.content_type, animated=picture.animated, duration_ms=picture.duration_ms)
 
     async def convert(self, data: bytes, *, to: str, side: int, moving: bool = False) -> Picture:
         """A picture as a file of another type or size; `moving` keeps all its frames where the type can hold them."""
@@ -172,7 +170,8 @@ class _Reader:
     """One process and the pipes to it."""
 
     def __init__(self, process: Process) -> None:
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         self._process = process
         self._stdin = process.stdin
         self._stdout = process.stdout

@@ -235,7 +235,11 @@ class Worker:
         if self._again:
             self.wake()
         elif next_ms is not None and len(self._running) < self._running_max:
-            self._timer = self._clock.call_at(next_ms, self.wake)
+            if next_ms <= self._clock.now_ms():
+                # The clock was moved while we looked; one that stands still would never come back to it.
+                self.wake()
+            else:
+                self._timer = self._clock.call_at(next_ms, self.wake)
 
     def _take(self, tx: Tx, now_ms: int, room: int) -> tuple[list[Job], int | None]:
         """Lease due jobs; when there are none, say when the next one falls due."""

@@ -115,6 +115,8 @@ class PostgresSnapshot:
 class PostgresTx(Tx):
     """One attempt at a unit of work."""
 
+    dialect = "postgres"
+
     def __init__(self, cursor: Cursor) -> None:
         super().__init__()
         self._cursor = cursor

@@ -53,7 +53,7 @@ ReadyPart = Callable[[Call], dict[str, Any]]
 """The keys a slice adds to READY for `call.actor`."""
 
 FindAsset = Callable[[Tx, int], str | bytes | None]
-"""The file of something that the CDN knows by its id: its key in the file store, or its very bytes where it comes with the program."""
+"""The file of something that the CDN knows by its id: its key in the file store, or its bytes if it comes with the program."""
 
 GuildPart = Callable[[Call, GuildView], dict[str, Any]]
 """The keys a slice adds to GUILD_CREATE for one viewer."""

@@ -84,6 +84,8 @@ class SqliteSnapshot:
 class SqliteTx(Tx):
     """A unit of work on one of the store's own connections."""
 
+    dialect = "sqlite"
+
     def __init__(self, cursor: sqlite3.Cursor, number: int, marked: bool) -> None:
         self.dispatches = []
         self.woken = False

@@ -6,7 +6,7 @@ SQL is written once, with `?` for parameters, in the part that both dialects sha
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 from hubbub.protocol.operation import Event
 from hubbub.server.core.dispatches import Audience, Dispatch, dispatch
@@ -28,6 +28,9 @@ class Snapshot(Protocol):
 
 class Tx(ABC):
     """One unit of work. All of it becomes durable, or none; events leave after the commit, in order, and never without it."""
+
+    dialect: ClassVar[Literal["sqlite", "postgres"]]
+    """For the few statements that cannot be one text for both."""
 
     def __init__(self) -> None:
         self.dispatches: list[Dispatch] = []

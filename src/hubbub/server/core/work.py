@@ -27,9 +27,9 @@ class Work:
         self._executor = executor
         self.actor = actor
 
-    def read(self, step: Callable[[Call], T]) -> Awaitable[T]:
-        """Run a step over a consistent snapshot."""
-        return self._database.read(lambda tx: step(self._make_call(tx)))
+    def read(self, step: Callable[[Call], T], *, long: bool = False) -> Awaitable[T]:
+        """Run a step over a consistent snapshot; `long` for one that may take more than a few milliseconds."""
+        return self._database.read(lambda tx: step(self._make_call(tx)), long=long)
 
     async def write(self, step: Callable[[Call], T]) -> T:
         """Run a step in a writing transaction."""

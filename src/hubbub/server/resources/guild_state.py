@@ -8,7 +8,7 @@ from msgspec import UNSET
 from hubbub.protocol import wire
 from hubbub.server.core.realtime import ChannelState, GuildState, MemberState
 from hubbub.server.core.store import Tx
-from hubbub.server.resources import channels, guilds, members, roles
+from hubbub.server.resources import channels, guilds, members, roles, soundboard
 
 
 def state(tx: Tx, guild_id: int) -> GuildState | None:
@@ -18,7 +18,7 @@ def state(tx: Tx, guild_id: int) -> GuildState | None:
         return None
     role_rows = roles.list_of_guild(tx, guild_id)
     overwrites = channels.overwrites_of_guild(tx, guild_id)
-    shown = msgspec.structs.asdict(guilds.guild(row, role_rows))
+    shown = msgspec.structs.asdict(guilds.guild(tx, row, role_rows))
     return GuildState(
         id=guild_id,
         owner_id=row.owner_id,
@@ -28,7 +28,10 @@ def state(tx: Tx, guild_id: int) -> GuildState | None:
             for channel in channels.list_of_guild(tx, guild_id)
         },
         member_count=row.member_count,
-        common={key: value for key, value in shown.items() if value is not UNSET},
+        common={
+            **{key: value for key, value in shown.items() if value is not UNSET},
+            "soundboard_sounds": soundboard.of_guild(tx, guild_id),
+        },
         snapshot=tx.snapshot,
     )
 

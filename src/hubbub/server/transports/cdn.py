@@ -1,5 +1,5 @@
-"""The CDN door: attachments at signed addresses, pictures at addresses that hold their hash, emoji, stickers and sounds by their ids,
-and default avatars. Pictures come in the size and type that the address asks for, made once and kept.
+"""The CDN door: attachments at signed addresses, pictures at addresses that hold their hash, emoji, stickers and sounds by their
+ids, and default avatars. Pictures come in the size and type that the address asks for, made once and kept.
 
 Whatever people upload is served so that no browser runs it: the type is told from the bytes, anything but pictures, sounds and
 films is a download, and every answer is sandboxed.
@@ -88,9 +88,7 @@ class _Wanted(NamedTuple):
 class Cdn:
     """Serves files."""
 
-    def __init__(
-        self, *, files: Files, images: Images, clock: Clock, find_key: FindKey, find_asset: FindAsset
-    ) -> None:
+    def __init__(self, *, files: Files, images: Images, clock: Clock, find_key: FindKey, find_asset: FindAsset) -> None:
         self._files = files
         self._images = images
         self._clock = clock
@@ -206,8 +204,10 @@ class Cdn:
             return not_found()
         if found is None:
             return refusal(415)
-        etag = f'"{found.rpartition("/")[2]}"'
-        return await self._serve(request, found, etag=etag, cache=cache, filename=name)
+        etag = f'"{found.partition("/")[2]}"'
+        # A Lottie sticker is the one file that is neither picture nor sound, and it was read before it was kept.
+        known = wanted.type if wanted.type == _TYPES["json"] else None
+        return await self._serve(request, found, etag=etag, cache=cache, filename=name, content_type=known)
 
     async def _derived(self, key: str, name: str, wanted: "_Wanted") -> str | None:
         """The key of a picture as it is wanted, made now if nobody asked before; None where it cannot be had like that."""
@@ -215,7 +215,7 @@ class Cdn:
             return key
         if wanted.side is None and wanted.type is not None:
             head = await self._head(key)
-            kept = media.safe_type(head) or ("application/json" if head.lstrip()[:1] == b"{" else None)
+            kept = media.safe_type(head) or (_TYPES["json"] if head.lstrip()[:1] == b"{" else None)
             if kept == wanted.type and (wanted.moving or not name.startswith("a_") or wanted.type == "image/png"):
                 return key
         # Names of derived files say all that makes them differ.
@@ -225,7 +225,7 @@ class Cdn:
             return derived
         data = await self._files.get(key)
         kept = sniff_image(data)
-        if kept is None or wanted.type == "application/json":
+        if kept is None or wanted.type == _TYPES["json"]:
             return None
         side = wanted.side or IMAGE_SIDE_MAX
         try:
@@ -235,14 +235,25 @@ class Cdn:
         await self._files.put(derived, made.data, made.content_type)
         return derived
 
-    async def _head(self, key: str) -> bytes:
+    async def _head(self, key: str, info: FileInfo | None = None) -> bytes:
+        info = info or await self._files.find_info(key)
+        if info is None:
+            raise FileNotFoundError(key)
         head = b""
-        async for piece in await self._files.stream(key, start=0, end=media.HEAD_BYTES):
-            head += piece
+        if info.size:
+            async for piece in await self._files.stream(key, start=0, end=min(info.size, media.HEAD_BYTES)):
+                head += piece
         return head
 
     async def _serve(
-        self, request: web.Request, key: str, *, etag: str, cache: str, filename: str
+        self,
+        request: web.Request,
+        key: str,
+        *,
+        etag: str,
+        cache: str,
+        filename: str,
+        content_type: str | None = None,
     ) -> web.StreamResponse:
         headers = {**_SAFE, "ETag": etag, "Cache-Control": cache, "Accept-Ranges": "bytes"}
         try:
@@ -254,18 +265,17 @@ class Cdn:
         if etag in [tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")]:
             return web.Response(status=304, headers=headers)
         try:
-            headers |= await self._described(key, info, filename)
+            if content_type is not None:
+                headers["Content-Type"] = content_type
+            else:
+                headers |= await self._described(key, info, filename)
             return await self._send(request, key, info, headers)
         except FileNotFoundError:
             return not_found()
 
     async def _described(self, key: str, info: FileInfo, filename: str) -> dict[str, str]:
         """What the bytes say the file is; its name and its sender are not asked."""
-        head = b""
-        if info.size:
-            async for piece in await self._files.stream(key, start=0, end=min(info.size, media.HEAD_BYTES)):
-                head += piece
-        content_type = media.safe_type(head)
+        content_type = media.safe_type(await self._head(key, info))
         if content_type is not None:
             return {"Content-Type": content_type}
         disposition = f"attachment; filename*=UTF-8''{quote(filename, safe='')}"

@@ -307,6 +307,16 @@ async def test_a_get_may_be_marked_as_writing(doorway: Doorway) -> None:
     assert (await doorway.ask("GET", "/writing")).json["seen"] == 1
 
 
+@pytest.mark.parametrize("path", ["/refuse", "/refuse-waiting"])
+async def test_what_follows_from_a_refusal_is_kept_and_what_was_refused_is_not(doorway: Doorway, path: str) -> None:
+    answer = await doorway.ask("POST", path)
+
+    assert (answer.status, answer.json) == (400, {"message": "No.", "code": 200000})
+    kept = await doorway.db.read(lambda tx: dict(tx.all("SELECT name, value FROM meta")))
+    assert kept["kept"] == str(doorway.clock.now_ms())
+    assert "undone" not in kept
+
+
 async def test_a_mistake_of_ours_is_a_500_that_is_logged_and_says_nothing(
     doorway: Doorway, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -11,6 +11,7 @@ from hubbub.protocol.ids import ChannelId, GuildId, MessageId, RoleId, Snowflake
 from hubbub.protocol.operation import Auth, Operation, RateLimit, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
+from hubbub.server.core.refusals import Refusal
 from hubbub.server.core.slices import Answer, handles
 from hubbub.server.core.work import Work
 
@@ -132,6 +133,8 @@ READ_UPLOAD = Operation(
     "POST", "/read-upload", uploads=Uploads(field="table", most=1, keep=False), result=Echo, limit=BIG
 )
 SLOW = Operation("GET", "/slow", result=Echo, limit=BIG)
+REFUSE = Operation("POST", "/refuse", auth=Auth.ANYONE, limit=BIG)
+REFUSE_WAITING = Operation("POST", "/refuse-waiting", auth=Auth.ANYONE, limit=BIG)
 WRITING_GET = Operation("GET", "/writing", result=Echo, limit=BIG)
 
 
@@ -285,3 +288,23 @@ def slow(call: Call) -> Echo:
 def writing_get(call: Call) -> Echo:
     call.tx.run("CREATE TABLE IF NOT EXISTS toys (id BIGINT)")
     return _echo(call, call.tx.run("INSERT INTO toys (id) VALUES (1)"))
+
+
+def _refuse(call: Call) -> None:
+    """Write something, then refuse, and have something else written."""
+
+    def aftermath(later: Call) -> None:
+        later.tx.run("INSERT INTO meta (name, value) VALUES ('kept', ?)", str(later.now))
+
+    call.tx.run("INSERT INTO meta (name, value) VALUES ('undone', 'x')")
+    raise Refusal(errors.AUTO_MODERATION_BLOCKED_MESSAGE, aftermath, message="No.")
+
+
+@handles(REFUSE)
+def refuse(call: Call) -> None:
+    _refuse(call)
+
+
+@handles(REFUSE_WAITING)
+async def refuse_waiting(work: Work) -> None:
+    await work.write(_refuse)

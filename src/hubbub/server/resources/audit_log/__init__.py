@@ -2,7 +2,8 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.audit_log import routes
+from hubbub.server.resources.audit_log.facts import AuditLogRead
 
 SLICE = Slice(name="audit_log", modules=(routes,))
 
-__all__ = ["SLICE"]
+__all__ = ["SLICE", "AuditLogRead"]

@@ -8,6 +8,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.resources import users
 from hubbub.server.resources.audit_log import store, views
+from hubbub.server.resources.audit_log.facts import AuditLogRead
 
 
 @handles(wire.LIST_GUILD_AUDIT_LOG_ENTRIES)
@@ -30,4 +31,6 @@ def list_guild_audit_log_entries(call: Call, guild_id: GuildId, query: wire.List
     # A target may be anything; those that are users are found by their ids.
     named = {row.user_id for row in rows} | {row.target_id for row in rows}
     people = users.find_many(call.tx, sorted(each for each in named if each is not None))
-    return views.audit_log(rows, people.values())
+    log = views.audit_log(rows, people.values())
+    call.tell(AuditLogRead(guild_id, log))
+    return log

@@ -5,8 +5,7 @@ can be told from it.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from hubbub.protocol.ids import MAX_WIDE
@@ -126,7 +125,7 @@ class BadPattern(Exception):
 def compile_pattern(pattern: str) -> Any:
     """A regular expression in an engine that never backtracks; BadPattern where it is none."""
     # Here and not above: guilds without patterns, and nodes that serve no API, never load it.
-    import re2  # type: ignore[import-untyped]
+    import re2
 
     options = re2.Options()
     options.max_mem = PATTERN_MEMORY
@@ -138,12 +137,21 @@ def compile_pattern(pattern: str) -> Any:
         raise BadPattern(reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)) from None
 
 
+def _compiled(patterns: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    for pattern in patterns:
+        try:
+            yield pattern, compile_pattern(pattern)
+        except BadPattern:
+            # It could be used when the rule was written, with another version of the engine; the rest of the rule still holds.
+            continue
+
+
 class Matcher:
     """The words and patterns of a rule, and what it lets pass."""
 
     def __init__(self, keywords: Iterable[str], patterns: Iterable[str], allowed: Iterable[str]) -> None:
         self._keywords = WordList(keywords)
-        self._patterns = [(pattern, compile_pattern(pattern)) for pattern in patterns]
+        self._patterns = list(_compiled(patterns))
         self._allowed = WordList(allowed)
 
     def find(self, text: str) -> Hit | None:
@@ -168,13 +176,6 @@ class Matcher:
                 # A pattern that matches nothing at all would match every text.
                 if start != end:
                     yield written, start, end
-
-
-@lru_cache(maxsize=256)
-def matcher(keywords: Sequence[str], patterns: Sequence[str], allowed: Sequence[str]) -> Matcher:
-    """A rule's matcher. It is made of nothing but its arguments, so that whoever asks for the same gets the same: no rule that
-    changes, and no second App in the process, can find an old one here."""
-    return Matcher(keywords, patterns, allowed)
 
 
 def mentions(text: str) -> int:

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import AutoModerationEventType
+from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import ChannelId, RoleId, Snowflake
 from hubbub.protocol.resources.auto_moderation import Action, TriggerMetadata
 from hubbub.server.core.store import Tx, places
@@ -115,9 +116,7 @@ def insert(tx: Tx, row: RuleRow) -> None:
 def update(tx: Tx, row: RuleRow) -> None:
     """Keep what changed of a rule."""
     settings = ", ".join(f"{field} = ?" for field in RuleRow._fields[2:])
-    tx.run(
-        f"UPDATE auto_moderation_rules SET {settings} WHERE guild_id = ? AND id = ?", *row[2:], row.guild_id, row.id
-    )
+    tx.run(f"UPDATE auto_moderation_rules SET {settings} WHERE guild_id = ? AND id = ?", *row[2:], row.guild_id, row.id)
     _note(tx, row.guild_id)
 
 
@@ -135,9 +134,7 @@ def delete_of_guild(tx: Tx, guild_id: int) -> None:
 
 def _note(tx: Tx, guild_id: int) -> None:
     """Write beside the guild what its rules look at now."""
-    found = tx.all(
-        "SELECT DISTINCT event_type FROM auto_moderation_rules WHERE guild_id = ? AND enabled = 1", guild_id
-    )
+    found = tx.all("SELECT DISTINCT event_type FROM auto_moderation_rules WHERE guild_id = ? AND enabled = 1", guild_id)
     bits = sum(_LOOKS_AT[AutoModerationEventType(event_type)] for (event_type,) in found)
     tx.run("UPDATE guilds SET moderated = ? WHERE id = ? AND moderated <> ?", bits, guild_id, bits)
 
@@ -157,16 +154,22 @@ def guilds_watching_members(tx: Tx, user_id: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def flagged_members(tx: Tx, guild_id: int, flag: int, after: int, limit: int) -> list[int]:
-    """Members who wear a flag, by ascending id."""
+def quarantined(tx: Tx, guild_id: int, after: int, limit: int) -> list[int]:
+    """Members who are quarantined for their name, by ascending id."""
     rows = tx.all(
         "SELECT user_id FROM members WHERE guild_id = ? AND user_id > ? AND (flags & ?) <> 0 ORDER BY user_id LIMIT ?",
         guild_id,
         after,
-        flag,
+        MemberFlags.AUTOMOD_QUARANTINED_USERNAME,
         limit,
     )
     return [row[0] for row in rows]
+
+
+def is_quarantined(tx: Tx, guild_id: int, user_id: int) -> bool:
+    """Whether a member is quarantined for their name."""
+    flags = tx.value("SELECT flags FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
+    return bool((flags or 0) & MemberFlags.AUTOMOD_QUARANTINED_USERNAME)
 
 
 def said_since(tx: Tx, guild_id: int, user_id: int, since_ms: int, limit: int) -> list[Spoken]:

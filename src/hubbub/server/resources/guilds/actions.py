@@ -58,10 +58,10 @@ def create(
 def change(call: Call, before: GuildRow, after: GuildRow) -> wire.Guild:
     """Keep what changed of a guild; nothing is said when nothing did."""
     role_rows = roles.list_of_guild(call.tx, before.id)
-    guild = views.guild(after, role_rows)
+    guild = views.guild(call.tx, after, role_rows)
     if after != before:
         store.update(call.tx, before, after)
-        old = views.guild(before, role_rows)
+        old = views.guild(call.tx, before, role_rows)
         keys = [key for key in guild.__struct_fields__ if key not in _UNAUDITED]
         changes = audit.differences(old, guild, keys)
         audit.record(call, before.id, AuditLogAction.GUILD_UPDATE, target_id=before.id, changes=changes)

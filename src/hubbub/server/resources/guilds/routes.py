@@ -53,7 +53,7 @@ def create_guild(call: Call, body: wire.CreateGuild) -> wire.Guild:
     if call.actor.is_bot:
         settings["application_id"] = call.actor.application_id
     row = actions.create(call, owner_id=call.user_id, name=name, guild_id=guild_id, begin=begin, **settings)
-    return views.guild(row, roles.list_of_guild(call.tx, row.id))
+    return views.guild(call.tx, row, roles.list_of_guild(call.tx, row.id))
 
 
 @handles(wire.GET_GUILD)
@@ -62,7 +62,7 @@ def get_guild(call: Call, guild_id: GuildId, query: wire.GetGuild) -> wire.Guild
     access.guild(call, guild_id)
     row = _get(call, guild_id)
     present = _present(call, [row])[guild_id] if query.with_counts else None
-    return views.guild(row, roles.list_of_guild(call.tx, guild_id), present)
+    return views.guild(call.tx, row, roles.list_of_guild(call.tx, guild_id), present)
 
 
 @handles(wire.GET_GUILD_PREVIEW)
@@ -71,7 +71,7 @@ def get_guild_preview(call: Call, guild_id: GuildId) -> wire.GuildPreview:
     row = _get(call, guild_id)
     if GuildFeature.DISCOVERABLE not in row.feature_names and not store.is_member(call.tx, guild_id, call.user_id):
         raise errors.UNKNOWN_GUILD()
-    return views.preview(row, _present(call, [row])[guild_id])
+    return views.preview(call.tx, row, _present(call, [row])[guild_id])
 
 
 @handles(wire.UPDATE_GUILD)

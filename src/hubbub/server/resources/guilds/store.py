@@ -77,7 +77,19 @@ class NewOverwrite(NamedTuple):
 
 COLUMNS = ", ".join(GuildRow._fields)
 _PREFIXED = ", ".join(f"g.{field}" for field in GuildRow._fields)
-_OWNED = ("members", "member_roles", "bans", "invites", "voice_states", "voice_channels", "audit_log", "channels")
+_OWNED = (
+    "members",
+    "member_roles",
+    "bans",
+    "invites",
+    "voice_states",
+    "voice_channels",
+    "audit_log",
+    "emojis",
+    "stickers",
+    "sounds",
+    "channels",
+)
 """Tables whose rows belong to one guild."""
 
 

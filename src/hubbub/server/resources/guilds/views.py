@@ -9,19 +9,20 @@ from hubbub.protocol.enums import NsfwLevel
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import guilds as wire
-from hubbub.server.resources import roles
+from hubbub.server.core.store import Tx
+from hubbub.server.resources import emojis, roles, stickers
 from hubbub.server.resources.guilds.store import GuildRow
 
 
-def guild(row: GuildRow, role_rows: Iterable[roles.RoleRow], presences: int | None = None) -> wire.Guild:
+def guild(tx: Tx, row: GuildRow, role_rows: Iterable[roles.RoleRow], presences: int | None = None) -> wire.Guild:
     """A guild as its members see it; with the number of those present, also both counts."""
     return wire.Guild(
         id=GuildId(row.id),
         name=row.name,
         owner_id=UserId(row.owner_id),
         roles=[roles.role(role) for role in role_rows],
-        emojis=[],
-        stickers=[],
+        emojis=emojis.of_guild(tx, row.id),
+        stickers=stickers.of_guild(tx, row.id),
         features=row.feature_names,
         icon=row.icon,
         description=row.description,
@@ -55,7 +56,7 @@ def guild(row: GuildRow, role_rows: Iterable[roles.RoleRow], presences: int | No
     )
 
 
-def preview(row: GuildRow, presences: int) -> wire.GuildPreview:
+def preview(tx: Tx, row: GuildRow, presences: int) -> wire.GuildPreview:
     """A guild as strangers see it."""
     return wire.GuildPreview(
         id=GuildId(row.id),
@@ -68,8 +69,8 @@ def preview(row: GuildRow, presences: int) -> wire.GuildPreview:
         features=row.feature_names,
         approximate_member_count=row.member_count,
         approximate_presence_count=presences,
-        emojis=[],
-        stickers=[],
+        emojis=emojis.of_guild(tx, row.id),
+        stickers=stickers.of_guild(tx, row.id),
     )
 
 

@@ -16,15 +16,17 @@ from hubbub.server.resources.messages.actions import (
     set_pinned,
     system,
 )
+from hubbub.server.resources.messages.components import texts as component_texts
 from hubbub.server.resources.messages.facts import (
     MessageChanged,
     MessageCreated,
     MessageCrossposted,
     MessageDrafted,
+    MessagePinned,
     MessagesDeleted,
 )
-from hubbub.server.resources.messages.rules import require_send
-from hubbub.server.resources.messages.store import Author, MessageRow, find, find_many, get, set_reacted
+from hubbub.server.resources.messages.rules import SAID, require_send
+from hubbub.server.resources.messages.store import Author, MessageRow, find, find_many, following, get, set_reacted
 
 SLICE = Slice(
     name="messages",
@@ -34,16 +36,19 @@ SLICE = Slice(
 )
 
 __all__ = [
+    "SAID",
     "SLICE",
     "Author",
     "MessageChanged",
     "MessageCreated",
     "MessageCrossposted",
     "MessageDrafted",
+    "MessagePinned",
     "MessageRow",
     "MessagesDeleted",
     "audience",
     "change",
+    "component_texts",
     "copy",
     "create",
     "delete",
@@ -51,6 +56,7 @@ __all__ = [
     "edit",
     "find",
     "find_many",
+    "following",
     "get",
     "require_send",
     "set_flags",

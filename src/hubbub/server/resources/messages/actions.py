@@ -30,6 +30,7 @@ from hubbub.server.resources.messages.facts import (
     MessageCreated,
     MessageCrossposted,
     MessageDrafted,
+    MessagePinned,
     MessagesDeleted,
 )
 from hubbub.server.resources.messages.mentions import NOBODY, Mentions
@@ -293,7 +294,7 @@ def _fill(
     if channel.is_thread:
         extra.position = store.thread_position(call.tx, channel.id)
     if draft is not None:
-        extra.poll, extra.shared_client_theme = draft.poll, draft.theme
+        extra.sticker_items, extra.poll, extra.shared_client_theme = draft.stickers, draft.poll, draft.theme
         row = row._replace(
             attachments=_text(draft.files), embeds=_text(draft.embeds), components=_text(draft.components)
         )
@@ -430,7 +431,9 @@ def set_pinned(call: Call, row: MessageRow, pinned_ms: int | None) -> wire.Messa
     """Pin a message (with the moment) or unpin it."""
     store.set_pinned(call.tx, row.channel_id, row.id, pinned_ms)
     channel = _channel_of(call, row)
-    return _changed(call, channel, row._replace(pinned_ms=pinned_ms))
+    row = row._replace(pinned_ms=pinned_ms)
+    call.tell(MessagePinned(channel=channel, row=row))
+    return _changed(call, channel, row)
 
 
 def change(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:

@@ -29,9 +29,11 @@ from hubbub.protocol.resources.polls import (
     PollMedia,
     PollResults,
 )
+from hubbub.protocol.resources.stickers import StickerItem
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call, Upload
+from hubbub.server.resources import stickers
 from hubbub.server.resources.attachments import StoredAttachment, describe, from_upload
 from hubbub.server.resources.messages import components, embeds, mentions, views
 from hubbub.server.resources.messages.store import Author, MessageRow
@@ -55,6 +57,7 @@ class Draft(msgspec.Struct, kw_only=True):
     embeds: list[Embed] = []
     components: list[dict[str, Any]] = []
     files: list[StoredAttachment] = []
+    stickers: list[StickerItem] = []
     poll: Poll | None = None
     theme: wire.SharedClientTheme | None = None
 
@@ -63,7 +66,15 @@ class Draft(msgspec.Struct, kw_only=True):
         """Whether there is nothing in it to send (http.md 3.4)."""
         if self.flags & MessageFlags.IS_COMPONENTS_V2:
             return not self.components
-        return not (self.content or self.embeds or self.components or self.files or self.poll or self.theme)
+        return not (
+            self.content
+            or self.embeds
+            or self.components
+            or self.files
+            or self.stickers
+            or self.poll
+            or self.theme
+        )
 
     def texts(self) -> Iterator[str]:
         """Where mentions are looked for."""
@@ -103,8 +114,7 @@ def read(call: Call, access: ChannelAccess, author: Author, body: wire.CreateFir
     if body.poll:
         access.require(Permissions.SEND_POLLS)
     if body.sticker_ids:
-        # There are no stickers to send.
-        raise errors.INVALID_STICKER()
+        draft.stickers = stickers.require_sendable(call, access, body.sticker_ids)
     form = errors.FormErrors()
     mentions.check(body.allowed_mentions, form)
     if draft.flags & MessageFlags.IS_COMPONENTS_V2:
@@ -125,7 +135,13 @@ def read(call: Call, access: ChannelAccess, author: Author, body: wire.CreateFir
 def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage) -> Draft:
     """What a message will hold after an edit by its author."""
     kept = views.extra(row)
-    draft = Draft(content=row.content, flags=row.flags, poll=kept.poll, theme=kept.shared_client_theme)
+    draft = Draft(
+        content=row.content,
+        flags=row.flags,
+        stickers=kept.sticker_items,
+        poll=kept.poll,
+        theme=kept.shared_client_theme,
+    )
     if call.files:
         access.require(Permissions.ATTACH_FILES)
     form = errors.FormErrors()
@@ -136,7 +152,12 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
         draft.content = clean(body.content)
     draft.embeds = views.embeds(row) if body.embeds is UNSET else _embeds(call, access, body.embeds or [], form)
     if draft.flags & MessageFlags.IS_COMPONENTS_V2:
-        for name, held in (("content", draft.content), ("embeds", draft.embeds), ("poll", draft.poll)):
+        for name, held in (
+            ("content", draft.content),
+            ("embeds", draft.embeds),
+            ("sticker_ids", draft.stickers),
+            ("poll", draft.poll),
+        ):
             if held:
                 form.add((name,), *errors.components_v2_field(name))
     if body.components is UNSET:
@@ -267,7 +288,7 @@ def _require_room(call: Call, files: list[StoredAttachment]) -> None:
 
 def _require_voice_message(draft: Draft) -> None:
     """http.md 3.4: one audio file with its length and waveform, and nothing else."""
-    if draft.content or draft.embeds or draft.components or draft.poll or draft.theme:
+    if draft.content or draft.embeds or draft.components or draft.stickers or draft.poll or draft.theme:
         raise errors.VOICE_MESSAGE_EXTRA_CONTENT()
     if len(draft.files) != 1 or not (draft.files[0].content_type or "").startswith("audio/"):
         raise errors.VOICE_MESSAGE_SINGLE_AUDIO()

@@ -42,6 +42,13 @@ class MessageCrossposted(msgspec.Struct, frozen=True, kw_only=True):
     row: MessageRow
 
 
+class MessagePinned(msgspec.Struct, frozen=True, kw_only=True):
+    """A message was pinned, or is no longer; its event follows."""
+
+    channel: ChannelRef
+    row: MessageRow
+
+
 class MessagesDeleted(msgspec.Struct, frozen=True, kw_only=True):
     """One or more messages of a channel are gone; their event follows."""
 

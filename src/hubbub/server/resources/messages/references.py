@@ -74,4 +74,5 @@ def _snapshot(row: MessageRow) -> StoredSnapshot:
         attachments=views.attachments(row),
         embeds=views.embeds(row),
         components=views.components(row),
+        sticker_items=views.extra(row).sticker_items,
     )

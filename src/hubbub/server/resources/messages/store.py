@@ -14,7 +14,8 @@ from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake, UserId
 from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.embeds import Embed
 from hubbub.protocol.resources.messages import SharedClientTheme
-from hubbub.protocol.resources.polls import Poll
+from hubbub.protocol.resources.polls import Poll, PollAnswerCount
+from hubbub.protocol.resources.stickers import StickerItem
 from hubbub.server.core.store import Tx, places
 from hubbub.server.resources import members, users
 from hubbub.server.resources.attachments import StoredAttachment
@@ -62,6 +63,11 @@ class MessageRow(NamedTuple):
         """When it was sent."""
         return Snowflake(self.id).created_ms
 
+    @property
+    def polled(self) -> bool:
+        """Whether it may hold a poll: there are votes to look for."""
+        return self.extra is not None and '"poll":' in self.extra
+
 
 class StoredSnapshot(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A forwarded message as it was. Stored as JSON: add fields with a default, never rename."""
@@ -80,6 +86,7 @@ class StoredSnapshot(msgspec.Struct, kw_only=True, omit_defaults=True):
     attachments: list[StoredAttachment] = []
     embeds: list[Embed] = []
     components: list[Component] = []
+    sticker_items: list[StickerItem] = []
 
 
 class Identity(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -94,6 +101,7 @@ class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     position: int | None = None
     """Roughly where in its thread it stands."""
+    sticker_items: list[StickerItem] = []
     poll: Poll | None = None
     shared_client_theme: SharedClientTheme | None = None
     author: Identity | None = None
@@ -215,7 +223,7 @@ def update(tx: Tx, row: MessageRow) -> None:
     """Keep what an edit may change."""
     tx.run(
         "UPDATE messages SET flags = ?, content = ?, edited_ms = ?, mention_everyone = ?, mentions = ?, mention_roles = ?, "
-        "attachments = ?, embeds = ?, components = ? WHERE channel_id = ? AND id = ?",
+        "attachments = ?, embeds = ?, components = ?, extra = ? WHERE channel_id = ? AND id = ?",
         row.flags,
         row.content,
         row.edited_ms,
@@ -225,6 +233,7 @@ def update(tx: Tx, row: MessageRow) -> None:
         row.attachments,
         row.embeds,
         row.components,
+        row.extra,
         row.channel_id,
         row.id,
     )
@@ -247,13 +256,16 @@ def set_reacted(tx: Tx, channel_id: int, message_id: int, reacted: bool) -> None
 
 
 def delete(tx: Tx, channel_id: int, rows: Sequence[MessageRow]) -> None:
-    """Let messages go, with their reactions."""
+    """Let messages go, with their reactions and votes."""
     for start in range(0, len(rows), BATCH):
         ids = [row.id for row in rows[start : start + BATCH]]
         tx.run(f"DELETE FROM messages WHERE channel_id = ? AND id IN ({places(ids)})", channel_id, *ids)
         reacted = [row.id for row in rows[start : start + BATCH] if row.reacted]
         if reacted:
             tx.run(f"DELETE FROM reactions WHERE message_id IN ({places(reacted)})", *reacted)
+        polled = [row.id for row in rows[start : start + BATCH] if row.polled]
+        for table in ("poll_votes", "poll_counts") if polled else ():
+            tx.run(f"DELETE FROM {table} WHERE message_id IN ({places(polled)})", *polled)
 
 
 def list_of_author(tx: Tx, guild_id: int, author_id: int, since_id: int, limit: int) -> list[MessageRow]:
@@ -410,6 +422,24 @@ def reactions(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, l
         )
         for row in rows:
             found.setdefault(row[0], []).append(ReactionRow._make(row))
+    return found
+
+
+def poll_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[PollAnswerCount]]:
+    """The votes of some polls by answer; answers without a vote are left out. `viewer_id` says whose votes are `me_voted`."""
+    found: dict[int, list[PollAnswerCount]] = {}
+    for start in range(0, len(message_ids), BATCH):
+        some = message_ids[start : start + BATCH]
+        rows = tx.all(
+            "SELECT c.message_id, c.answer_id, c.votes, v.user_id FROM poll_counts c LEFT JOIN poll_votes v "
+            "ON v.message_id = c.message_id AND v.user_id = ? AND v.answer_id = c.answer_id "
+            f"WHERE c.message_id IN ({places(some)}) AND c.votes > 0 ORDER BY c.answer_id",
+            viewer_id,
+            *some,
+        )
+        for message_id, answer_id, votes, voter in rows:
+            count = PollAnswerCount(id=answer_id, count=votes, me_voted=voter is not None)
+            found.setdefault(message_id, []).append(count)
     return found
 
 

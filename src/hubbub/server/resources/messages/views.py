@@ -29,6 +29,7 @@ from hubbub.protocol.resources.channels import Thread
 from hubbub.protocol.resources.embeds import Embed, EmbedMedia
 from hubbub.protocol.resources.emojis import PartialEmoji
 from hubbub.protocol.resources.members import PartialMember
+from hubbub.protocol.resources.polls import PollAnswerCount
 from hubbub.protocol.resources.reactions import Reaction, ReactionCountDetails
 from hubbub.protocol.resources.users import User
 from hubbub.server.core.access import ChannelRef
@@ -65,21 +66,23 @@ _extra: Final = json.decoder(Extra)
 class Around:
     """All that some messages need to be shown and that is not in their rows, loaded in a fixed number of queries."""
 
-    __slots__ = ("call", "reactions", "referenced", "signer", "threads", "users")
+    __slots__ = ("call", "polls", "reactions", "referenced", "signer", "threads", "users")
 
     def __init__(self, call: Call) -> None:
         self.call = call
         self.users: dict[int, User] = {}
         self.reactions: dict[int, list[Reaction]] = {}
+        self.polls: dict[int, list[PollAnswerCount]] = {}
         self.referenced: dict[tuple[int, int], MessageRow] = {}
         self.threads: dict[int, Thread] = {}
         self.signer: Signer | None = None
 
     def load(self, rows: Sequence[MessageRow], viewer_id: int = 0) -> None:
-        """Load for these messages; `viewer_id` says whose reactions are `me`."""
+        """Load for these messages; `viewer_id` says whose reactions and votes are `me`."""
         people: set[int] = set()
         wanted: dict[int, list[int]] = {}
         reacted: list[int] = []
+        polled: list[int] = []
         threads: list[int] = []
         for row in rows:
             if row.author_id != row.webhook_id:
@@ -90,6 +93,8 @@ class Around:
                 people.update(mentions(row))
             if row.reacted:
                 reacted.append(row.id)
+            if row.polled:
+                polled.append(row.id)
             if row.flags & MessageFlags.HAS_THREAD:
                 threads.append(row.id)
             if row.reference is not None and row.type in _SHOWS_REFERENCED:
@@ -108,10 +113,14 @@ class Around:
             people.add(found.author_id)
             if found.mentions is not None:
                 people.update(mentions(found))
+            if found.polled:
+                polled.append(found.id)
         self.load_users(people)
         if reacted:
             for message_id, counted in store.reactions(tx, reacted, viewer_id).items():
                 self.reactions[message_id] = [_reaction(each) for each in counted]
+        if polled:
+            self.polls.update(store.poll_counts(tx, polled, viewer_id))
         if threads:
             for thread_id, thread in channels.find_many(tx, threads).items():
                 self.threads[thread_id] = channels.thread(thread)
@@ -403,8 +412,11 @@ def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = T
             shown.author = _webhook_user(author_id, kept.author)
         if kept.position is not None:
             shown.position = kept.position
+        if kept.sticker_items:
+            shown.sticker_items = kept.sticker_items
         if kept.poll is not None:
             shown.poll = kept.poll
+            shown.poll.results.answer_counts = around.polls.get(message_id, [])
         if kept.shared_client_theme is not None:
             shown.shared_client_theme = kept.shared_client_theme
     return shown
@@ -435,6 +447,7 @@ def _snapshot(around: Around, kept: StoredSnapshot) -> wire.MessageSnapshot:
             flags=kept.flags,
             mentions=[around.user(each) for each in kept.mentions],
             mention_roles=kept.mention_roles,
+            sticker_items=kept.sticker_items or UNSET,
         )
     )
 

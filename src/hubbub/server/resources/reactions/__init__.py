@@ -2,8 +2,7 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.reactions import routes
-from hubbub.server.resources.reactions.emoji import is_unicode
 
 SLICE = Slice(name="reactions", modules=(routes,))
 
-__all__ = ["SLICE", "is_unicode"]
+__all__ = ["SLICE"]

@@ -1,47 +1,12 @@
-"""What a path says of an emoji: a unicode emoji, or `name:id` of a custom one.
-
-The standard library does not know which characters are emoji, so their code points are listed here (Unicode's property Emoji;
-the blocks at the end are reserved for emoji and taken whole, so that next year's are known too). How characters join into one
-emoji follows Unicode Technical Standard 51: a variation selector or skin tone, joiners, keycaps, flags, tags.
-"""
+"""What a path says of an emoji: a unicode emoji, or `name:id` of a custom one."""
 
 import re
 from typing import Final, NamedTuple
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import MAX_WIDE, EmojiId
+from hubbub.server.resources.emojis import VARIATION, is_unicode
 
-_CODE_POINTS: Final = """
-A9 AE 203C 2049 2122 2139 2194-2199 21A9-21AA 231A-231B 2328 23CF 23E9-23F3 23F8-23FA 24C2 25AA-25AB 25B6 25C0 25FB-25FE
-2600-2604 260E 2611 2614-2615 2618 261D 2620 2622-2623 2626 262A 262E-262F 2638-263A 2640 2642 2648-2653 265F-2660 2663
-2665-2666 2668 267B 267E-267F 2692-2697 2699 269B-269C 26A0-26A1 26A7 26AA-26AB 26B0-26B1 26BD-26BE 26C4-26C5 26C8 26CE-26CF
-26D1 26D3-26D4 26E9-26EA 26F0-26F5 26F7-26FA 26FD 2702 2705 2708-270D 270F 2712 2714 2716 271D 2721 2728 2733-2734 2744 2747
-274C 274E 2753-2755 2757 2763-2764 2795-2797 27A1 27B0 27BF 2934-2935 2B05-2B07 2B1B-2B1C 2B50 2B55 3030 303D 3297 3299
-1F004 1F0CF 1F170-1F171 1F17E-1F17F 1F18E 1F191-1F19A 1F201-1F202 1F21A 1F22F 1F232-1F23A 1F250-1F251 1F300-1F321 1F324-1F393
-1F396-1F397 1F399-1F39B 1F39E-1F3F0 1F3F3-1F3F5 1F3F7-1F4FD 1F4FF-1F53D 1F549-1F54E 1F550-1F567 1F56F-1F570 1F573-1F57A 1F587
-1F58A-1F58D 1F590 1F595-1F596 1F5A4-1F5A5 1F5A8 1F5B1-1F5B2 1F5BC 1F5C2-1F5C4 1F5D1-1F5D3 1F5DC-1F5DE 1F5E1 1F5E3 1F5E8 1F5EF
-1F5F3 1F5FA-1F64F 1F680-1F6C5 1F6CB-1F6D2 1F6D5-1F6DF 1F6E0-1F6E5 1F6E9 1F6EB-1F6EC 1F6F0 1F6F3-1F6FC 1F7E0-1F7EB 1F7F0
-1F900-1F9FF 1FA70-1FAFF
-"""
-
-_JOINER: Final = "\u200d"
-_TEXT_OR_PICTURE: Final = "\ufe0f"
-LENGTH_MAX: Final = 32
-"""In characters; the longest known emoji has ten."""
-
-
-def _pattern() -> re.Pattern[str]:
-    ranges = (part.partition("-") for part in _CODE_POINTS.split())
-    picture = "".join(f"{chr(int(first, 16))}-{chr(int(last or first, 16))}" for first, _, last in ranges)
-    element = f"[{picture}](?:{_TEXT_OR_PICTURE}|[\U0001f3fb-\U0001f3ff])?"
-    keycap = f"[0-9#*]{_TEXT_OR_PICTURE}?\u20e3"
-    # A letter of a flag is an emoji by itself too: people vote with them.
-    flag = "[\U0001f1e6-\U0001f1ff]{1,2}"
-    region = "\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f"
-    return re.compile(f"{keycap}|{flag}|{region}|{element}(?:{_JOINER}{element})*")
-
-
-_UNICODE: Final = _pattern()
 # Libraries write an animated one as `a:name:id`.
 _CUSTOM: Final = re.compile(r"(?:a:)?(?P<name>\w{1,32}):(?P<id>\d{1,19})", re.ASCII)
 
@@ -56,11 +21,6 @@ class EmojiKey(NamedTuple):
     id: EmojiId | None = None
 
 
-def is_unicode(text: str) -> bool:
-    """Whether a text is exactly one unicode emoji."""
-    return len(text) <= LENGTH_MAX and _UNICODE.fullmatch(text) is not None
-
-
 def read(text: str) -> EmojiKey:
     """The emoji a path names; UNKNOWN_EMOJI for what is none."""
     custom = _CUSTOM.fullmatch(text)
@@ -69,4 +29,4 @@ def read(text: str) -> EmojiKey:
         return EmojiKey(str(int(emoji_id)), custom["name"], emoji_id)
     if not is_unicode(text):
         raise errors.UNKNOWN_EMOJI()
-    return EmojiKey(text.replace(_TEXT_OR_PICTURE, ""), text)
+    return EmojiKey(text.replace(VARIATION, ""), text)

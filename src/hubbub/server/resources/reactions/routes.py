@@ -11,7 +11,6 @@ from hubbub.server.core.slices import handles
 from hubbub.server.resources import messages, users
 from hubbub.server.resources.messages import MessageRow
 from hubbub.server.resources.reactions import actions, emoji, rules, store
-from hubbub.server.resources.reactions.store import ReactionRow
 
 
 @handles(wire.LIST_MESSAGE_REACTIONS_BY_EMOJI)
@@ -28,16 +27,19 @@ def list_message_reactions_by_emoji(
 
 
 @handles(wire.ADD_MY_MESSAGE_REACTION)
-def add_my_message_reaction(call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str) -> None:
+def add_my_message_reaction(
+    call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str, query: wire.AddReaction
+) -> None:
     """React to a message."""
     here, message = _open(call, channel_id, message_id)
     named = emoji.read(emoji_name)
     rules.require_active(here)
+    if query.type == ReactionType.BURST:
+        rules.require_burst(call)
     standing = store.find_one(call.tx, message_id, named.key)
     if standing is None:
-        rules.require_first(call.tx, here, message_id, named)
-        standing = ReactionRow(message_id, named.key, 0, 0, named.id, named.name, 0, 0)
-    row = standing._replace(user_id=call.user_id, burst=int(ReactionType.NORMAL), created_ms=call.now)
+        standing = rules.require_first(call, here, message_id, named)
+    row = standing._replace(user_id=call.user_id, burst=int(query.type), created_ms=call.now)
     actions.add(call, here.channel, message, row)
 
 

@@ -7,6 +7,7 @@ from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
+from hubbub.server.resources import emojis, users
 from hubbub.server.resources.reactions import store
 from hubbub.server.resources.reactions.emoji import EmojiKey
 from hubbub.server.resources.reactions.store import ReactionRow
@@ -24,14 +25,29 @@ def require_active(here: ChannelAccess) -> None:
         raise errors.MISSING_PERMISSIONS()
 
 
-def require_first(tx: Tx, here: ChannelAccess, message_id: int, emoji: EmojiKey) -> None:
-    """http.md 3.4: the first to use an emoji needs ADD_REACTIONS, and a message has at most twenty of them."""
-    here.require(Permissions.ADD_REACTIONS)
-    if emoji.id is not None:
-        # A custom emoji is known only where it stands already (decisions/0016).
-        raise errors.UNKNOWN_EMOJI()
-    if store.count_emojis(tx, message_id) >= wire.REACTIONS_MAX:
+def require_first(call: Call, here: ChannelAccess, message_id: int, emoji: EmojiKey) -> ReactionRow:
+    """http.md 3.4: the first to use an emoji needs ADD_REACTIONS, and must be able to use it if it is a custom one; a message has
+    at most twenty of them. Answers how it will look."""
+    look = ReactionRow(message_id, emoji.key, 0, 0, emoji.id, emoji.name, 0, 0)
+    if emoji.id is None:
+        here.require(Permissions.ADD_REACTIONS)
+    else:
+        # What nobody knows is unknown before anything is forbidden.
+        if emojis.find(call.tx, emoji.id) is None:
+            raise errors.UNKNOWN_EMOJI()
+        here.require(Permissions.ADD_REACTIONS)
+        custom = emojis.require_use(call, here, emoji.id)
+        look = look._replace(emoji_name=custom.name, animated=custom.animated)
+    if store.count_emojis(call.tx, message_id) >= wire.REACTIONS_MAX:
         raise errors.MAX_REACTIONS()
+    return look
+
+
+def require_burst(call: Call) -> None:
+    """Burst reactions are for people with premium (http.md 1.9)."""
+    person = None if call.actor.is_bot else users.find(call.tx, call.user_id)
+    if person is None or not person.premium_type:
+        raise errors.BURST_REACTIONS_UNAVAILABLE()
 
 
 def require_moderator(call: Call, here: ChannelAccess) -> None:

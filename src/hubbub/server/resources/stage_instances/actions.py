@@ -26,8 +26,8 @@ _AUDITED: Final = ("topic", "privacy_level")
 class Silence(msgspec.Struct):
     """What the job that closes a silent stage knows."""
 
-    channel_id: int
-    id: int
+    channel_id: ChannelId
+    id: StageInstanceId
 
 
 def create(
@@ -39,24 +39,26 @@ def create(
     privacy_level: int,
     scheduled_event_id: int | None = None,
 ) -> StageInstanceRow:
-    """Open a stage, whoever asks; with an event, it is told so that the event begins."""
-    row = StageInstanceRow(
-        channel_id, call.new_id(StageInstanceId), guild_id, topic, privacy_level, scheduled_event_id
-    )
+    """Open a stage, whoever asks."""
+    row = StageInstanceRow(channel_id, call.new_id(StageInstanceId), guild_id, topic, privacy_level, scheduled_event_id)
     store.insert(call.tx, row)
-    if scheduled_event_id is not None:
-        call.tell(
-            StageInstanceOpened(
-                guild_id=GuildId(guild_id),
-                channel_id=ChannelId(channel_id),
-                stage_instance_id=StageInstanceId(row.id),
-                scheduled_event_id=ScheduledEventId(scheduled_event_id),
-            )
-        )
     _record(call, AuditLogAction.STAGE_INSTANCE_CREATE, None, row)
     _tell(call, wire.STAGE_INSTANCE_CREATE, row)
     _wait_for_speakers(call, row)
     return row
+
+
+def begin_event(call: Call, row: StageInstanceRow) -> None:
+    """Tell whoever keeps events that the one this stage is for begins now."""
+    if row.scheduled_event_id is not None:
+        call.tell(
+            StageInstanceOpened(
+                guild_id=GuildId(row.guild_id),
+                channel_id=ChannelId(row.channel_id),
+                stage_instance_id=StageInstanceId(row.id),
+                scheduled_event_id=ScheduledEventId(row.scheduled_event_id),
+            )
+        )
 
 
 def change(call: Call, before: StageInstanceRow, after: StageInstanceRow) -> None:
@@ -96,7 +98,9 @@ def watch_speakers(call: Call, fact: VoiceChannelChanged) -> None:
 def _wait_for_speakers(call: Call, row: StageInstanceRow) -> None:
     if not voice_states.speakers(call.tx, row.channel_id):
         due_ms = call.now + wire.STAGE_IDLE_MS
-        call.tx.enqueue(CLOSE, Silence(row.channel_id, row.id), due_ms=due_ms, key=_key(row))
+        call.tx.enqueue(
+            CLOSE, Silence(ChannelId(row.channel_id), StageInstanceId(row.id)), due_ms=due_ms, key=_key(row)
+        )
 
 
 def _key(row: StageInstanceRow) -> str:

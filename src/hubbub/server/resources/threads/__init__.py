@@ -5,6 +5,7 @@ from hubbub.server.resources import channels, members, messages
 from hubbub.server.resources.threads import edits, jobs, listeners, routes, views
 from hubbub.server.resources.threads.actions import ARCHIVE_JOB
 from hubbub.server.resources.threads.facts import TitleDrafted
+from hubbub.server.resources.threads.posts import create_unattended
 
 SLICE = Slice(
     name="threads",
@@ -19,4 +20,4 @@ SLICE = Slice(
     guild=views.snapshot,
 )
 
-__all__ = ["SLICE", "TitleDrafted"]
+__all__ = ["SLICE", "TitleDrafted", "create_unattended"]

@@ -74,6 +74,14 @@ def create(call: Call, row: ChannelRow) -> ChannelRow:
     return row
 
 
+def open_unattended(call: Call, row: ChannelRow) -> ChannelRow:
+    """Open a thread that no member started: nobody is in it, and the audit log has nobody to name."""
+    channels.insert(call.tx, row)
+    arm(call.tx, row)
+    call.tx.emit(channel_wire.THREAD_CREATE, channels.created_thread(row, new=True), audience(call.tx, row))
+    return row
+
+
 def _tell_one(call: Call, row: ChannelRow, mine: ThreadMemberRow, *, new: bool) -> None:
     """THREAD_CREATE for somebody who has just come to be in a thread: with their membership."""
     shown = channels.created_thread(row, member=channels.thread_member(mine), new=new)

@@ -45,12 +45,8 @@ def change(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
 def moderate(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
     """Somebody on a stage is given the word by another, or loses it."""
     change(call, before, after)
-    suppressed = AuditLogChange(
-        key="suppress", old_value=bool(before.suppress), new_value=bool(after.suppress)
-    )
-    audit.record(
-        call, after.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=after.user_id, changes=[suppressed]
-    )
+    suppressed = AuditLogChange(key="suppress", old_value=bool(before.suppress), new_value=bool(after.suppress))
+    audit.record(call, after.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=after.user_id, changes=[suppressed])
 
 
 def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:

@@ -38,7 +38,9 @@ def suppressed(here: ChannelAccess | None) -> bool:
     return not here.can(Permissions.SPEAK)
 
 
-def require_on_stage(call: Call, row: VoiceStateRow | None, body: UpdateVoiceState) -> tuple[VoiceStateRow, ChannelAccess]:
+def require_on_stage(
+    call: Call, row: VoiceStateRow | None, body: UpdateVoiceState
+) -> tuple[VoiceStateRow, ChannelAccess]:
     """The state of somebody who is on the stage that the body means, and the caller's standing there (http.md 3.9)."""
     if row is None or (body.channel_id and body.channel_id != row.channel_id):
         raise errors.UNKNOWN_VOICE_STATE()

@@ -202,9 +202,7 @@ def author(row: WebhookRow, guild: GuildRow, *, name: str | None = None, avatar:
         verified=0,
         mfa_enabled=0,
     )
-    return messages.Author(
-        shown, None, 0, guild.premium_tier, webhook_id=row.id, application_id=row.application_id
-    )
+    return messages.Author(shown, None, 0, guild.premium_tier, webhook_id=row.id, application_id=row.application_id)
 
 
 def avatar_hash(call: Call, url: str) -> str:

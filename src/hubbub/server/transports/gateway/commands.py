@@ -29,6 +29,7 @@ from hubbub.server.transports.gateway.limits import MemberRequests
 from hubbub.server.transports.gateway.session import Session
 from hubbub.server.transports.gateway.sessions import Sessions
 from hubbub.server.transports.gateway.world import World
+from hubbub.server.transports.http import forms
 
 log = logging.getLogger(__name__)
 
@@ -128,7 +129,7 @@ class Commands:
 
 def _payload(command: Command[Any], data: msgspec.Raw) -> Any:
     try:
-        kind: Any = command.payload
-        return wire.decoder(kind).decode(data)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        # As bodies of requests are read, so that no store sees what it cannot take: NUL in text, numbers over 64 bits.
+        return forms.decode(bytes(data), command.payload)
+    except (ApiError, ValueError) as error:
         raise Closing(CloseCode.DECODE_ERROR, "Error while decoding payload") from error

@@ -139,7 +139,11 @@ class Gateway:
         """One socket, from its first frame to its last."""
         # No permessage-deflate: dispatches are written past aiohttp, as prebuilt frames.
         socket = web.WebSocketResponse(compress=False, max_msg_size=UNREAD_MOST)
-        await socket.prepare(request)
+        try:
+            await socket.prepare(request)
+        except ValueError:
+            # aiohttp takes the key for ASCII.
+            raise web.HTTPBadRequest from None
         transport = request.transport
         # Not by its class: uvloop's transports are none of asyncio's.
         if transport is None:

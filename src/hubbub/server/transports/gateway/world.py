@@ -28,8 +28,14 @@ T = TypeVar("T")
 
 THREADS: Final = "threads"
 """The slice, and its key in GUILD_CREATE, that THREAD_LIST_SYNC is made from."""
-VOICE_STATES: Final = "voice_states"
-"""The same for the VOICE_STATE_UPDATE of those who are in a channel that comes into sight."""
+REVEALED: Final = {
+    "voice_states": ("VOICE_STATE_UPDATE", Intents.GUILD_VOICE_STATES),
+    "stage_instances": ("STAGE_INSTANCE_CREATE", Intents.GUILDS),
+    "guild_scheduled_events": ("GUILD_SCHEDULED_EVENT_CREATE", Intents.GUILD_SCHEDULED_EVENTS),
+}
+"""What goes on in a voice channel that comes into sight: keys of GUILD_CREATE, the event that tells each, and its intent."""
+REVEALING: Final = frozenset({"voice_states", "stage_instances", "scheduled_events"})
+"""The slices that have them."""
 
 # Keys of GUILD_CREATE that libraries index, for worlds whose slices do not fill them.
 _GUILD_LISTS: Final[dict[str, Any]] = {
@@ -79,7 +85,7 @@ class Gain(NamedTuple):
     threaded: list[int]
     """Channels whose threads it is to be told."""
     voiced: list[int]
-    """Channels whose connected users it is to be told."""
+    """Voice channels of which it is to be told what goes on there."""
 
 
 class World:
@@ -108,7 +114,7 @@ class World:
         self._presences = presences
         self._listeners = listeners
         self._threads = [part.guild for part in slices if part.name == THREADS and part.guild is not None]
-        self._voice_states = [part.guild for part in slices if part.name == VOICE_STATES and part.guild is not None]
+        self._revealing = [part.guild for part in slices if part.name in REVEALING and part.guild is not None]
 
     def call(self, tx: Tx, session: Session) -> Call:
         """A call on behalf of a session."""
@@ -217,7 +223,7 @@ class World:
         def work(tx: Tx) -> list[list[tuple[str, bytes]]]:
             told = []
             for gain in gains:
-                packets = [("VOICE_STATE_UPDATE", body) for body in self._connected(tx, state, gain)]
+                packets = self._revealed(tx, state, gain)
                 if gain.threaded:
                     packets.insert(0, ("THREAD_LIST_SYNC", self._thread_list(tx, state, gain)))
                 told.append(packets)
@@ -225,15 +231,21 @@ class World:
 
         return await self.db.read(work)
 
-    def _connected(self, tx: Tx, state: GuildState, gain: Gain) -> list[bytes]:
+    def _revealed(self, tx: Tx, state: GuildState, gain: Gain) -> list[tuple[str, bytes]]:
         if not gain.voiced:
             return []
         call = self.call(tx, gain.session)
         view = view_of(state, gain.session, gain.member, gain.standing, visible=frozenset(gain.voiced))
-        states: list[Any] = []
-        for part in self._voice_states:
-            states += msgspec.json.decode(wire.encode(part(call, view).get(VOICE_STATES, [])))
-        return [wire.encode({"guild_id": GuildId(state.id), **each}) for each in states]
+        told: list[tuple[str, bytes]] = []
+        for part in self._revealing:
+            for key, values in part(call, view).items():
+                event, intent = REVEALED.get(key, ("", 0))
+                # An event outside every channel is known already.
+                known = [each for each in values if each.channel_id in view.visible] if event else []
+                if gain.session.intents & intent:
+                    for each in msgspec.json.decode(wire.encode(known)):
+                        told.append((event, wire.encode({"guild_id": GuildId(state.id), **each})))
+        return told
 
     def _thread_list(self, tx: Tx, state: GuildState, gain: Gain) -> bytes:
         session, gained = gain.session, gain.threaded

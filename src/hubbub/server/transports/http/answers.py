@@ -74,4 +74,6 @@ def plain_error(status: int, headers: Mapping[str, str] | None = None) -> web.Re
     except ValueError:
         message = f"{status}: Error"
     body = wire.encode({"message": message, "code": 0})
-    return web.Response(status=status, body=body, headers={**(headers or {}), "Content-Type": JSON, "Via": VIA})
+    return web.Response(
+        status=status, body=body, headers={**(headers or {}), "Content-Type": JSON, "Via": VIA, "Server": "hubbub"}
+    )

@@ -67,6 +67,14 @@ class _Protocol(web.RequestHandler):
         response.force_close()
         return response
 
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        if isinstance(resp, web.HTTPException) and resp.status >= 400:
+            # aiohttp's own refusals: a WebSocket without its handshake, a target that is no path.
+            resp = answers.plain_error(resp.status)
+        return await super().finish_response(request, resp, start_time)
+
 
 class _Server(web.Server):
     def __call__(self) -> web.RequestHandler:

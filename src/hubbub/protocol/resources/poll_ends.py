@@ -1,0 +1,23 @@
+"""Ending a poll before its time. It answers with the message, and messages carry polls: hence a file of its own."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.operation import Operation
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.messages import MESSAGE_CREATE, MESSAGE_UPDATE, Message
+
+POLL_EXPIRE = Operation(
+    "POST",
+    "/channels/{channel_id}/polls/{message_id}/expire",
+    result=Message,
+    needs=Permissions.VIEW_CHANNEL,
+    raises=(
+        errors.UNKNOWN_CHANNEL,
+        errors.UNKNOWN_MESSAGE,
+        errors.MISSING_ACCESS,
+        errors.MISSING_PERMISSIONS,
+        errors.CANNOT_EDIT_OTHERS_MESSAGE,
+        errors.POLL_CANNOT_EXPIRE_NON_POLL,
+        errors.POLL_EXPIRED,
+    ),
+    emits=(MESSAGE_UPDATE, MESSAGE_CREATE),
+)

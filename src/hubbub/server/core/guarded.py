@@ -1,0 +1,163 @@
+"""The one way out: HTTP calls to addresses that users supply, which must never reach what only we can reach.
+
+Private, loopback, link-local and other special targets are refused however they are written: as a name, as a number, mapped into
+IPv6, or by a name that resolves to them. A name is looked up once and exactly that address is called, so it cannot change in
+between. Redirects are not followed, and time and size are bounded. `hubbub dev` allows private targets, since a rehearsal's
+receivers live on the same machine.
+"""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Mapping
+from typing import Any, Final
+
+import aiohttp
+import msgspec
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+TIMEOUT_S: Final = 3.0
+"""Spec, webhook events and interactions: an answer within three seconds."""
+ANSWER_MAX: Final = 256 * 1024
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+
+
+class UnreachableError(Exception):
+    """The target may not be called, or did not answer properly."""
+
+
+class ForbiddenTargetError(UnreachableError):
+    """The target is not one that users may make us call."""
+
+
+class GuardedAnswer(msgspec.Struct, frozen=True):
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def is_public(text: str) -> bool:
+    """Whether an address is one that anybody on the internet could call, however it is wrapped."""
+    try:
+        address: Address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
+        if inner is None and address in _NAT64:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is not None:
+            return _plain(inner)
+    return _plain(address)
+
+
+def _plain(address: Address) -> bool:
+    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+
+
+class _GuardedResolver(AbstractResolver):
+    """Looks a name up once, and gives only addresses that may be called."""
+
+    def __init__(self, allow_private: bool) -> None:
+        self._allow_private = allow_private
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """The addresses of a name; refused when any of them is special, since which one is used would be chance."""
+        loop = asyncio.get_running_loop()
+        try:
+            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, family=family, flags=socket.AI_ADDRCONFIG)
+        except OSError as error:
+            raise UnreachableError(f"{host} is not known") from error
+        results: list[ResolveResult] = []
+        for kind, _, protocol, _, address in found:
+            number = str(address[0])
+            if not self._allow_private and not is_public(number):
+                raise ForbiddenTargetError(f"{host} is not a public address")
+            results.append(
+                ResolveResult(
+                    hostname=host, host=number, port=port, family=kind, proto=protocol, flags=socket.AI_NUMERICHOST
+                )
+            )
+        return results
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class GuardedClient:
+    """Makes calls to addresses that users supplied."""
+
+    def __init__(self, *, allow_private: bool = False, timeout_s: float = TIMEOUT_S, answer_max: int = ANSWER_MAX) -> None:
+        self._allow_private = allow_private
+        self._timeout = aiohttp.ClientTimeout(total=timeout_s)
+        self._answer_max = answer_max
+        self._session: aiohttp.ClientSession | None = None
+
+    def check(self, url: str) -> URL:
+        """The address in usable form; ForbiddenTargetError for what is refused by its looks alone."""
+        try:
+            target = URL(url)
+        except ValueError as error:
+            raise ForbiddenTargetError("not a well formed URL") from error
+        if target.scheme not in ("http", "https") or not target.host:
+            raise ForbiddenTargetError("only http and https addresses are called")
+        if target.user is not None or target.password is not None:
+            raise ForbiddenTargetError("an address must not carry credentials")
+        # A literal address is never looked up, so it is judged here; every other spelling of a number goes through the resolver.
+        try:
+            ipaddress.ip_address(target.host.partition("%")[0])
+        except ValueError:
+            return target
+        if not self._allow_private and not is_public(target.host):
+            raise ForbiddenTargetError(f"{target.host} is not a public address")
+        return target
+
+    async def request(self, method: str, url: str, *, headers: Mapping[str, str] | None = None, body: bytes = b"") -> GuardedAnswer:
+        """One call; UnreachableError when it may not be made, times out, breaks off or answers too much."""
+        target = self.check(url)
+        try:
+            async with self._client().request(
+                method, target, headers=headers, data=body, allow_redirects=False, timeout=self._timeout
+            ) as response:
+                data = await response.content.read(self._answer_max + 1)
+                while len(data) <= self._answer_max and (more := await response.content.read(self._answer_max + 1)):
+                    data += more
+                if len(data) > self._answer_max:
+                    raise UnreachableError("the answer is too large")
+                return GuardedAnswer(response.status, dict(response.headers), data)
+        except UnreachableError:
+            raise
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            if isinstance(error.__cause__, UnreachableError):
+                raise error.__cause__ from error
+            raise UnreachableError(f"{type(error).__name__}: {error}"[:200]) from error
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    def _client(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            connector = aiohttp.TCPConnector(
+                # Every call looks its name up anew: what was public a minute ago may not be now.
+                resolver=_GuardedResolver(self._allow_private),
+                use_dns_cache=False,
+                limit=100,
+                limit_per_host=8,
+                force_close=True,
+            )
+            session: Any = aiohttp.ClientSession(
+                connector=connector, trust_env=False, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
+            )
+            self._session = session
+        assert self._session is not None
+        return self._session

@@ -1,0 +1,270 @@
+"""Making and changing rules, and what follows when one is hit: write, audit, publish."""
+
+import copy
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol.enums import (
+    AuditLogAction,
+    AutoModerationActionType,
+    AutoModerationTriggerType,
+    MessageType,
+)
+from hubbub.protocol.flags import MemberFlags
+from hubbub.protocol.ids import AutoModerationRuleId, ChannelId, GuildId, MessageId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import auto_moderation as wire
+from hubbub.protocol.resources.embeds import EMBED_DESCRIPTION_MAX, EMBED_FIELD_VALUE_MAX, Embed, EmbedField
+from hubbub.server.core import access, audit
+from hubbub.server.core.call import Call
+from hubbub.server.core.dispatches import Audience
+from hubbub.server.resources import members, messages
+from hubbub.server.resources.auto_moderation import checks, store, views
+from hubbub.server.resources.auto_moderation.checks import Caught, Rule
+from hubbub.server.resources.auto_moderation.store import RuleRow
+
+REVIEW_JOB: Final = "auto_moderation.review"
+
+ALERT_EMBED: Final = "auto_moderation_message"
+"""The type of the embed that an alert carries."""
+
+_AUDITED: Final = (
+    "name",
+    "event_type",
+    "trigger_type",
+    "trigger_metadata",
+    "actions",
+    "enabled",
+    "exempt_roles",
+    "exempt_channels",
+)
+_WRITTEN_DOWN_AS: Final = {
+    AutoModerationActionType.BLOCK_MESSAGE: AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE,
+    AutoModerationActionType.SEND_ALERT_MESSAGE: AuditLogAction.AUTO_MODERATION_FLAG_TO_CHANNEL,
+    AutoModerationActionType.TIMEOUT: AuditLogAction.AUTO_MODERATION_USER_COMMUNICATION_DISABLED,
+    AutoModerationActionType.BLOCK_MEMBER_INTERACTION: AuditLogAction.AUTO_MODERATION_QUARANTINE_USER,
+}
+
+
+class Review(msgspec.Struct, frozen=True):
+    """Whose quarantined members to look at again."""
+
+    guild_id: GuildId
+
+
+class Incident(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody did that hit rules."""
+
+    guild_id: GuildId
+    user_id: UserId
+    text: str
+    channel_id: ChannelId | None = None
+    """None: it was no message and no title."""
+    message_id: MessageId | None = None
+    """None: it is no message, or it was blocked."""
+    blocked: bool = False
+    mentions: int = 0
+    """How many are to be counted for raids,"""
+    counted_id: MessageId | None = None
+    """and under which id."""
+
+
+# Rules
+
+
+def create(call: Call, row: RuleRow) -> wire.AutoModerationRule:
+    """Add a rule to a guild."""
+    store.insert(call.tx, row)
+    rule = views.rule(row)
+    audit.record(
+        call,
+        row.guild_id,
+        AuditLogAction.AUTO_MODERATION_RULE_CREATE,
+        target_id=row.id,
+        changes=audit.differences(None, rule, _AUDITED),
+    )
+    call.tx.emit(wire.AUTO_MODERATION_RULE_CREATE, rule, _managers(row.guild_id))
+    return rule
+
+
+def change(call: Call, before: RuleRow, after: RuleRow) -> wire.AutoModerationRule:
+    """Keep what changed of a rule; nothing is said when nothing did."""
+    rule = views.rule(after)
+    if after == before:
+        return rule
+    store.update(call.tx, after)
+    audit.record(
+        call,
+        after.guild_id,
+        AuditLogAction.AUTO_MODERATION_RULE_UPDATE,
+        target_id=after.id,
+        changes=audit.differences(views.rule(before), rule, _AUDITED),
+    )
+    call.tx.emit(wire.AUTO_MODERATION_RULE_UPDATE, rule, _managers(after.guild_id))
+    _review(call, after)
+    return rule
+
+
+def delete(call: Call, row: RuleRow) -> None:
+    """Remove a rule."""
+    store.delete(call.tx, row)
+    rule = views.rule(row)
+    audit.record(
+        call,
+        row.guild_id,
+        AuditLogAction.AUTO_MODERATION_RULE_DELETE,
+        target_id=row.id,
+        changes=audit.differences(rule, None, _AUDITED),
+    )
+    call.tx.emit(wire.AUTO_MODERATION_RULE_DELETE, rule, _managers(row.guild_id))
+    _review(call, row)
+
+
+def _managers(guild_id: int) -> Audience:
+    return Audience.guild(guild_id, permission=Permissions.MANAGE_GUILD)
+
+
+def _review(call: Call, row: RuleRow) -> None:
+    """Whom a rule about names quarantined may be free now."""
+    if row.trigger_type == AutoModerationTriggerType.MEMBER_PROFILE:
+        call.tx.enqueue(REVIEW_JOB, Review(GuildId(row.guild_id)), key=f"auto-moderation-{row.guild_id}")
+
+
+# What follows
+
+
+def execute(call: Call, incident: Incident, caught: Sequence[Caught]) -> None:
+    """Do what the rules that were hit say; what can no longer be done is left out."""
+    if incident.mentions and incident.counted_id is not None:
+        since_ms = call.now - checks.RAID_WINDOW_MS
+        store.count_mentions(
+            call.tx, incident.guild_id, incident.counted_id, incident.user_id, incident.mentions, since_ms
+        )
+    for rule, hit in caught:
+        for action in rule.actions:
+            alert: MessageId | None = None
+            if action.type == AutoModerationActionType.BLOCK_MESSAGE:
+                done = incident.blocked
+            elif action.type == AutoModerationActionType.SEND_ALERT_MESSAGE:
+                alert = _alert(call, incident, Caught(rule, hit), action)
+                done = alert is not None
+            elif action.type == AutoModerationActionType.TIMEOUT:
+                done = _time_out(call, incident, action)
+            else:
+                done = _quarantine(call, incident)
+            if done:
+                _tell(call, incident, Caught(rule, hit), action, alert)
+
+
+def _tell(call: Call, incident: Incident, caught: Caught, action: wire.Action, alert: MessageId | None) -> None:
+    rule, hit = caught
+    options: dict[str, object] = {
+        "auto_moderation_rule_name": rule.name,
+        "auto_moderation_rule_trigger_type": rule.trigger_type,
+    }
+    if incident.channel_id is not None:
+        options["channel_id"] = int(incident.channel_id)
+    audit.record(
+        call,
+        incident.guild_id,
+        _WRITTEN_DOWN_AS[AutoModerationActionType(action.type)],
+        target_id=incident.user_id,
+        options=options,
+        user_id=incident.user_id,
+    )
+    told = wire.ActionExecution(
+        guild_id=incident.guild_id,
+        action=action,
+        rule_id=AutoModerationRuleId(rule.id),
+        rule_trigger_type=rule.trigger_type,
+        user_id=incident.user_id,
+        content=incident.text,
+        matched_keyword=hit.keyword,
+        matched_content=hit.content,
+        channel_id=UNSET if incident.channel_id is None else incident.channel_id,
+        message_id=UNSET if incident.message_id is None else incident.message_id,
+        alert_system_message_id=UNSET if alert is None else alert,
+    )
+    # gateway.md 5.2
+    bare = copy.copy(told)
+    bare.content, bare.matched_content = "", None
+    call.tx.emit(wire.AUTO_MODERATION_ACTION_EXECUTION, told, _managers(incident.guild_id), redacted=bare)
+
+
+def _alert(call: Call, incident: Incident, caught: Caught, action: wire.Action) -> MessageId | None:
+    """Tell the moderators in their channel; None where it is gone."""
+    channel = access.find_channel(call.tx, action.metadata.channel_id or 0)
+    if channel is None or channel.guild_id != incident.guild_id:
+        return None
+    embed = Embed(
+        type=ALERT_EMBED,
+        description=incident.text[:EMBED_DESCRIPTION_MAX],
+        fields=[
+            EmbedField(name=name, value=value[:EMBED_FIELD_VALUE_MAX], inline=False)
+            for name, value in _particulars(incident, caught)
+        ],
+    )
+    kind = MessageType.AUTO_MODERATION_ACTION
+    return messages.system(call, channel, kind, incident.user_id, embeds=[embed]).id
+
+
+def _particulars(incident: Incident, caught: Caught) -> list[tuple[str, str]]:
+    rule, hit = caught
+    found = [("rule_name", rule.name), ("rule_id", str(int(rule.id)))]
+    if incident.channel_id is not None:
+        found.append(("channel_id", str(int(incident.channel_id))))
+    if incident.message_id is not None:
+        found.append(("flagged_message_id", str(int(incident.message_id))))
+    if hit.keyword is not None:
+        found.append(("keyword", hit.keyword))
+    if hit.content is not None:
+        found.append(("keyword_matched_content", hit.content))
+    for action in rule.actions:
+        if action.metadata.duration_seconds is not UNSET:
+            found.append(("timeout_duration", str(action.metadata.duration_seconds)))
+    found.append(("decision_outcome", "blocked" if incident.blocked else "flagged"))
+    return found
+
+
+def _time_out(call: Call, incident: Incident, action: wire.Action) -> bool:
+    """Silence the member for a while; a longer silence stays. False when they are gone."""
+    found = members.find(call.tx, incident.guild_id, incident.user_id)
+    if found is None:
+        return False
+    until_ms = call.now + (action.metadata.duration_seconds or 0) * 1000
+    if until_ms > max(found.row.timed_out_until_ms, call.now):
+        members.change(call, found, found.row._replace(timed_out_until_ms=until_ms), logged=False)
+    return True
+
+
+# Names
+
+
+def judge(call: Call, member: members.Membership, caught: Sequence[Caught]) -> None:
+    """Do what follows from a member's names: quarantine begins with the first bad one, and ends when all are fine."""
+    row = member.row
+    quarantined = bool(row.flags & MemberFlags.AUTOMOD_QUARANTINED_USERNAME)
+    if quarantined:
+        if any(_quarantines(rule) for rule, _ in caught):
+            return
+        flags = row.flags & ~MemberFlags.AUTOMOD_QUARANTINED_USERNAME
+        members.change(call, member, row._replace(flags=flags), logged=False)
+    if caught:
+        incident = Incident(guild_id=GuildId(row.guild_id), user_id=UserId(row.user_id), text=checks.names(member))
+        execute(call, incident, caught)
+
+
+def _quarantines(rule: Rule) -> bool:
+    return any(action.type == AutoModerationActionType.BLOCK_MEMBER_INTERACTION for action in rule.actions)
+
+
+def _quarantine(call: Call, incident: Incident) -> bool:
+    found = members.find(call.tx, incident.guild_id, incident.user_id)
+    if found is None:
+        return False
+    flags = found.row.flags | MemberFlags.AUTOMOD_QUARANTINED_USERNAME
+    members.change(call, found, found.row._replace(flags=flags), logged=False)
+    return True

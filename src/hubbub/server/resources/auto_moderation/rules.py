@@ -1,0 +1,242 @@
+"""What a rule may be: its words and patterns, what it does, and whom it leaves alone (http.md 3.10)."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeVar
+
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import (
+    AutoModerationActionType,
+    AutoModerationEventType,
+    AutoModerationTriggerType,
+    ChannelType,
+)
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.ids import ChannelId, RoleId, Snowflake
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import auto_moderation as wire
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.resources import channels, roles
+from hubbub.server.resources.auto_moderation import matching, store
+from hubbub.server.resources.auto_moderation.store import RuleRow
+
+S = TypeVar("S", bound=Snowflake)
+
+_KEYWORD: Final = AutoModerationTriggerType.KEYWORD
+_PRESET: Final = AutoModerationTriggerType.KEYWORD_PRESET
+_MENTIONS: Final = AutoModerationTriggerType.MENTION_SPAM
+_PROFILE: Final = AutoModerationTriggerType.MEMBER_PROFILE
+
+_BLOCK: Final = AutoModerationActionType.BLOCK_MESSAGE
+_ALERT: Final = AutoModerationActionType.SEND_ALERT_MESSAGE
+_TIMEOUT: Final = AutoModerationActionType.TIMEOUT
+_QUARANTINE: Final = AutoModerationActionType.BLOCK_MEMBER_INTERACTION
+
+ACTIONS_OF: Final = {
+    _KEYWORD: (_BLOCK, _ALERT, _TIMEOUT),
+    AutoModerationTriggerType.SPAM: (_BLOCK, _ALERT),
+    _PRESET: (_BLOCK, _ALERT),
+    _MENTIONS: (_BLOCK, _ALERT, _TIMEOUT),
+    _PROFILE: (_ALERT, _QUARANTINE),
+}
+"""What each trigger may lead to."""
+
+ALERTED: Final = frozenset(
+    {
+        ChannelType.GUILD_TEXT,
+        ChannelType.GUILD_VOICE,
+        ChannelType.GUILD_ANNOUNCEMENT,
+        ChannelType.GUILD_STAGE_VOICE,
+    }
+)
+"""Where alerts can be read."""
+
+
+def require_timeouts(
+    call: Call, guild_id: int, body: wire.CreateAutoModerationRule | wire.UpdateAutoModerationRule
+) -> None:
+    """Raise unless the caller may let a rule time members out, where one shall."""
+    if any(action.type == _TIMEOUT for action in body.actions or ()):
+        access.require_guild(call, guild_id, Permissions.MODERATE_MEMBERS)
+
+
+def new(call: Call, row: RuleRow, body: wire.CreateAutoModerationRule) -> RuleRow:
+    """A new rule as its body wants it, or all that is wrong with it."""
+    form = FormErrors()
+    known = [each for each in AutoModerationTriggerType if each != _PROFILE or _profiles(call)]
+    if body.trigger_type not in known:
+        form.add(("trigger_type",), *errors.choices([int(each) for each in known]))
+        form.raise_if_any()
+    if store.count(call.tx, row.guild_id, body.trigger_type) >= wire.RULES_MAX_BY_TRIGGER[body.trigger_type]:
+        most = wire.RULES_MAX_BY_TRIGGER[body.trigger_type]
+        text = f"Maximum number of rules of this trigger type reached ({most})"
+        form.add(("trigger_type",), "AUTO_MODERATION_MAX_RULES_OF_TYPE_EXCEEDED", text)
+    if not body.trigger_metadata and body.trigger_type in (_PRESET, _PROFILE):
+        form.add(("trigger_metadata",), *errors.required())
+    metadata = _metadata(body.trigger_type, body.trigger_metadata or wire.TriggerMetadataRequest(), form)
+    usual = _QUARANTINE if body.trigger_type == _PROFILE else _BLOCK
+    wanted = body.actions or [wire.ActionRequest(type=usual)]
+    row = row._replace(
+        name=body.name,
+        event_type=_event_type(body.trigger_type, body.event_type, form),
+        trigger_metadata=_text(metadata),
+        actions=_text(_actions(call, row, wanted, form)),
+        enabled=int(bool(body.enabled)),
+        exempt_roles=_text(_exempt_roles(call, row, body.exempt_roles or [], form)),
+        exempt_channels=_text(_exempt_channels(call, row, body.exempt_channels or [], form)),
+    )
+    form.raise_if_any()
+    return row
+
+
+def changed(call: Call, row: RuleRow, body: wire.UpdateAutoModerationRule) -> RuleRow:
+    """A rule as a body wants it to be, or all that is wrong with that."""
+    form = FormErrors()
+    trigger = AutoModerationTriggerType(row.trigger_type)
+    if body.trigger_type is not UNSET and body.trigger_type != trigger:
+        form.add(("trigger_type",), *errors.choices([int(trigger)]))
+    if body.name is not UNSET:
+        row = row._replace(name=body.name)
+    if body.event_type is not UNSET:
+        row = row._replace(event_type=_event_type(trigger, body.event_type, form))
+    if body.trigger_metadata is not UNSET:
+        if body.trigger_metadata is None and trigger in (_PRESET, _PROFILE):
+            form.add(("trigger_metadata",), *errors.required())
+        metadata = _metadata(trigger, body.trigger_metadata or wire.TriggerMetadataRequest(), form)
+        row = row._replace(trigger_metadata=_text(metadata))
+    if body.actions:
+        row = row._replace(actions=_text(_actions(call, row, body.actions, form)))
+    if body.enabled is not UNSET:
+        row = row._replace(enabled=int(bool(body.enabled)))
+    if body.exempt_roles is not UNSET:
+        row = row._replace(exempt_roles=_text(_exempt_roles(call, row, body.exempt_roles or [], form)))
+    if body.exempt_channels is not UNSET:
+        row = row._replace(exempt_channels=_text(_exempt_channels(call, row, body.exempt_channels or [], form)))
+    form.raise_if_any()
+    return row
+
+
+def _profiles(call: Call) -> bool:
+    return changes.MEMBER_PROFILE_RULES.active(call.now)
+
+
+def _text(value: object) -> str:
+    return json.encode(value).decode()
+
+
+def _event_type(trigger: AutoModerationTriggerType, wanted: AutoModerationEventType, form: FormErrors) -> int:
+    """When a rule looks, which its trigger decides."""
+    fits = AutoModerationEventType.MEMBER_UPDATE if trigger == _PROFILE else AutoModerationEventType.MESSAGE_SEND
+    if wanted != fits:
+        form.add(("event_type",), *errors.choices([int(fits)]))
+    return int(fits)
+
+
+def _metadata(
+    trigger: AutoModerationTriggerType, wanted: wire.TriggerMetadataRequest, form: FormErrors
+) -> wire.TriggerMetadata:
+    if trigger in (_KEYWORD, _PROFILE):
+        return wire.TriggerMetadata(
+            keyword_filter=_words("keyword_filter", wanted.keyword_filter or [], wire.KEYWORDS_MAX, form),
+            regex_patterns=_patterns(wanted.regex_patterns or [], form),
+            allow_list=_words("allow_list", wanted.allow_list or [], wire.ALLOW_LIST_MAX, form),
+        )
+    if trigger == _PRESET:
+        presets = [int(each) for each in wanted.presets or ()]
+        _require_once("presets", presets, form, "trigger_metadata")
+        return wire.TriggerMetadata(
+            presets=presets,
+            allow_list=_words("allow_list", wanted.allow_list or [], wire.PRESET_ALLOW_LIST_MAX, form),
+        )
+    if trigger == _MENTIONS:
+        limit = wanted.mention_total_limit
+        return wire.TriggerMetadata(
+            mention_total_limit=limit if isinstance(limit, int) else wire.MENTION_TOTAL_LIMIT_DEFAULT,
+            mention_raid_protection_enabled=bool(wanted.mention_raid_protection_enabled),
+        )
+    return wire.TriggerMetadata()
+
+
+def _words(name: str, written: list[str], most: int, form: FormErrors) -> list[str]:
+    if len(written) > most:
+        form.add(("trigger_metadata", name), *errors.bad_length(0, most))
+    for index, word in enumerate(written):
+        # Stars alone would match every text.
+        if not matching.keyword(word).needle.strip("*"):
+            form.add(("trigger_metadata", name, index), *errors.bad_length(1, wire.KEYWORD_MAX))
+    return written
+
+
+def _patterns(written: list[str], form: FormErrors) -> list[str]:
+    for index, pattern in enumerate(written):
+        try:
+            matching.compile_pattern(pattern)
+        except matching.BadPattern as problem:
+            text = f"Regular expression cannot be used: {problem}"[:300]
+            form.add(("trigger_metadata", "regex_patterns", index), "AUTO_MODERATION_INVALID_REGEX", text)
+    return written
+
+
+def _actions(call: Call, row: RuleRow, wanted: list[wire.ActionRequest], form: FormErrors) -> list[wire.Action]:
+    fitting = [
+        each
+        for each in ACTIONS_OF[AutoModerationTriggerType(row.trigger_type)]
+        if each != _QUARANTINE or _profiles(call)
+    ]
+    _require_once("actions", [action.type for action in wanted], form)
+    made = []
+    for index, action in enumerate(wanted):
+        if action.type not in fitting:
+            form.add(("actions", index, "type"), *errors.choices([int(each) for each in fitting]))
+            continue
+        said = action.metadata or wire.ActionMetadataRequest()
+        kept = wire.ActionMetadata()
+        if action.type == _BLOCK and said.custom_message:
+            kept.custom_message = said.custom_message
+        elif action.type == _ALERT:
+            if said.channel_id:
+                kept.channel_id = said.channel_id
+            _require_alertable(call, row, said.channel_id or None, index, form)
+        elif action.type == _TIMEOUT:
+            if isinstance(said.duration_seconds, int):
+                kept.duration_seconds = said.duration_seconds
+            else:
+                form.add(("actions", index, "metadata", "duration_seconds"), *errors.required())
+        made.append(wire.Action(type=int(action.type), metadata=kept))
+    return made
+
+
+def _require_alertable(call: Call, row: RuleRow, channel_id: int | None, index: int, form: FormErrors) -> None:
+    path = ("actions", index, "metadata", "channel_id")
+    if channel_id is None:
+        form.add(path, *errors.required())
+        return
+    found = access.find_channel(call.tx, channel_id)
+    if found is None or found.guild_id != row.guild_id or found.type not in ALERTED:
+        form.add(path, "AUTO_MODERATION_INVALID_ALERT_CHANNEL", "Alerts cannot be sent to this channel")
+
+
+# A role or a channel that is gone is left out rather than refused, so that a client can send back a rule as it read it.
+
+
+def _exempt_roles(call: Call, row: RuleRow, wanted: Sequence[RoleId], form: FormErrors) -> list[RoleId]:
+    _require_once("exempt_roles", wanted, form)
+    known = roles.find_many(call.tx, row.guild_id, wanted)
+    return [each for each in wanted if each in known]
+
+
+def _exempt_channels(call: Call, row: RuleRow, wanted: Sequence[ChannelId], form: FormErrors) -> list[ChannelId]:
+    _require_once("exempt_channels", wanted, form)
+    known = channels.find_many(call.tx, wanted)
+    return [each for each in wanted if each in known and known[each].guild_id == row.guild_id]
+
+
+def _require_once(name: str, values: Iterable[int], form: FormErrors, *above: str) -> None:
+    seen: set[int] = set()
+    for index, value in enumerate(values):
+        if value in seen:
+            form.add((*above, name, index), *errors.duplicate())
+        seen.add(value)

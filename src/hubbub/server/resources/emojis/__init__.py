@@ -1,0 +1,29 @@
+"""Custom emoji, of guilds and of applications."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.emojis import actions, routes, store
+from hubbub.server.resources.emojis.facts import EmojiDeleted
+from hubbub.server.resources.emojis.rules import require_use
+from hubbub.server.resources.emojis.store import EmojiRow, find
+from hubbub.server.resources.emojis.unicode import VARIATION, is_unicode
+from hubbub.server.resources.emojis.views import of_guild, partial
+from hubbub.server.resources.roles import RoleDeleted
+
+SLICE = Slice(
+    name="emojis",
+    modules=(routes,),
+    hears={RoleDeleted: actions.role_deleted},
+    assets={"emojis": store.find_file},
+)
+
+__all__ = [
+    "SLICE",
+    "VARIATION",
+    "EmojiDeleted",
+    "EmojiRow",
+    "find",
+    "is_unicode",
+    "of_guild",
+    "partial",
+    "require_use",
+]

@@ -1,0 +1,65 @@
+"""Who may use which emoji, and what roles one may be kept for."""
+
+from collections.abc import Iterable
+
+from msgspec import UnsetType
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import GuildFeature
+from hubbub.protocol.ids import GuildId, RoleId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import emojis as wire
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
+from hubbub.server.resources import applications, expressions, roles
+from hubbub.server.resources.emojis import store
+from hubbub.server.resources.emojis.store import EmojiRow
+
+
+def require_use(call: Call, here: ChannelAccess, emoji_id: int) -> EmojiRow:
+    """The emoji, if the caller may use it here; UNKNOWN_EMOJI for one they cannot know, MISSING_PERMISSIONS for one they may not.
+
+    An application's is its own everywhere. A guild's may be kept for roles; one of another guild needs USE_EXTERNAL_EMOJIS."""
+    row = store.find(call.tx, emoji_id)
+    if row is None:
+        raise errors.UNKNOWN_EMOJI()
+    if row.guild_id is None:
+        if not call.actor.is_bot or call.actor.application_id != row.application_id:
+            raise errors.UNKNOWN_EMOJI()
+        return row
+    if here.guild is not None and here.guild.guild_id == row.guild_id:
+        worn: Iterable[int] = here.guild.roles
+    else:
+        if not store.is_member(call.tx, row.guild_id, call.user_id):
+            raise errors.UNKNOWN_EMOJI()
+        here.require(Permissions.USE_EXTERNAL_EMOJIS)
+        worn = access.guild(call, row.guild_id).roles
+    kept_for = row.role_ids
+    if kept_for and not set(worn) & set(kept_for):
+        raise errors.MISSING_PERMISSIONS()
+    return row
+
+
+def require_slot(tx: Tx, guild_id: GuildId, *, animated: bool) -> None:
+    """Raise unless the guild has room for one more."""
+    most = expressions.slots(tx, guild_id, wire.EMOJIS_MAX_BY_TIER, GuildFeature.MORE_EMOJI, wire.EMOJIS_MAX_MORE)
+    if store.count_of_guild(tx, guild_id, animated=animated) >= most:
+        raise errors.MAX_ANIMATED_EMOJIS() if animated else errors.MAX_EMOJIS()
+
+
+def kept_for(tx: Tx, guild_id: GuildId, wanted: list[RoleId | None] | None | UnsetType) -> str:
+    """The roles of a body as they are kept; UNKNOWN_ROLE where one is not the guild's. @everyone means all, like none."""
+    ids = sorted({role for role in wanted or () if role is not None and int(role) != guild_id})
+    if len(roles.find_many(tx, guild_id, ids)) < len(ids):
+        raise errors.UNKNOWN_ROLE()
+    return json.encode(ids).decode()
+
+
+def require_application(call: Call, application_id: int) -> None:
+    """Raise unless the caller manages the application; before they existed no address led to an application's emoji."""
+    if not changes.APPLICATION_EMOJIS.active(call.now):
+        raise errors.NOT_FOUND()
+    applications.require_manager(call, application_id)

@@ -1,0 +1,42 @@
+"""Who may make and change expressions, and how many a guild holds."""
+
+from collections.abc import Sequence
+
+from hubbub.protocol import changes
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core import access
+from hubbub.server.core.access import GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
+from hubbub.server.resources.expressions import store
+
+CREATE = Permissions.CREATE_GUILD_EXPRESSIONS
+MANAGE = Permissions.MANAGE_GUILD_EXPRESSIONS
+
+
+def require_create(call: Call, guild_id: GuildId) -> GuildAccess:
+    """Raise unless the caller may add one (http.md 2.4): before the split, who manages them may too."""
+    standing = access.guild(call, guild_id)
+    if changes.PERMISSION_SPLITS.active(call.now) or standing.can(CREATE):
+        return access.require_guild(call, guild_id, CREATE)
+    return access.require_guild(call, guild_id, MANAGE)
+
+
+def require_change(call: Call, guild_id: int, maker_id: int) -> None:
+    """Raise unless the caller may change or delete one: their own if they may make some, others' only as a manager."""
+    standing = access.guild(call, guild_id)
+    if maker_id != call.user_id or not standing.can(CREATE):
+        access.require_guild(call, guild_id, MANAGE)
+
+
+def knows_makers(standing: GuildAccess) -> bool:
+    """Whether a member is told who made them (http.md 3.8)."""
+    return standing.can(CREATE) or standing.can(MANAGE)
+
+
+def slots(tx: Tx, guild_id: int, by_tier: Sequence[int], feature: str, more: int) -> int:
+    """How many of a kind a guild holds: by its tier, and at least `more` with the feature."""
+    found = store.standing(tx, guild_id)
+    most = by_tier[min(found.premium_tier, len(by_tier) - 1)]
+    return max(most, more) if feature in found.features else most

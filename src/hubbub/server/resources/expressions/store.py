@@ -1,0 +1,21 @@
+"""What of a guild decides how many expressions it holds."""
+
+from typing import NamedTuple
+
+from hubbub.protocol import wire
+from hubbub.server.core.store import Tx
+
+
+class Standing(NamedTuple):
+    """A guild's boosts and features."""
+
+    premium_tier: int
+    features: frozenset[str]
+
+
+def standing(tx: Tx, guild_id: int) -> Standing:
+    """How well a guild stands."""
+    row = tx.one("SELECT premium_tier, features FROM guilds WHERE id = ?", guild_id)
+    if row is None:
+        return Standing(0, frozenset())
+    return Standing(row[0], frozenset(wire.decode(row[1], list[str])))

@@ -1,0 +1,14 @@
+"""Polls: votes, and their end by the clock or by their author. The poll itself, and how it shows, is with its message."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources import messages
+from hubbub.server.resources.polls import actions, jobs, routes
+
+SLICE = Slice(
+    name="polls",
+    modules=(routes,),
+    jobs={actions.EXPIRE: jobs.expire},
+    hears={messages.MessageCreated: actions.begin},
+)
+
+__all__ = ["SLICE"]

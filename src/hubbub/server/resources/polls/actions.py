@@ -1,0 +1,99 @@
+"""Voting, and the end of a poll: write, publish."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import MessageType
+from hubbub.protocol.ids import ChannelId, MessageId, UserId
+from hubbub.protocol.operation import Event
+from hubbub.protocol.resources import polls as wire
+from hubbub.protocol.resources.messages import Message, MessageReference
+from hubbub.server.core import jobs
+from hubbub.server.core.access import ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.resources import messages, users
+from hubbub.server.resources.messages import MessageRow
+from hubbub.server.resources.polls import rules, store, views
+
+EXPIRE: Final = "polls.expire"
+
+
+class Ending(msgspec.Struct):
+    """Which poll to end."""
+
+    channel_id: ChannelId
+    message_id: MessageId
+
+
+def begin(call: Call, fact: messages.MessageCreated) -> None:
+    """A poll was sent: it ends by the clock."""
+    poll = rules.find_poll(fact.row)
+    if poll is not None:
+        due_ms = json.milliseconds(datetime.fromisoformat(poll.expiry))
+        ending = Ending(channel_id=ChannelId(fact.row.channel_id), message_id=MessageId(fact.row.id))
+        call.tx.enqueue(EXPIRE, ending, due_ms=due_ms, key=_key(fact.row.id))
+
+
+def vote(call: Call, channel: ChannelRef, row: MessageRow, chosen: set[int]) -> None:
+    """Let the caller vote for exactly these answers."""
+    before = store.votes_of(call.tx, row.id, call.user_id)
+    gone, new = sorted(before - chosen), sorted(chosen - before)
+    store.remove(call.tx, row.id, call.user_id, gone)
+    store.add(call.tx, row.id, call.user_id, new)
+    _publish(call, channel, row, wire.MESSAGE_POLL_VOTE_REMOVE, gone)
+    _publish(call, channel, row, wire.MESSAGE_POLL_VOTE_ADD, new)
+
+
+def _publish(
+    call: Call, channel: ChannelRef, row: MessageRow, event: Event[wire.PollVote], answers: Iterable[int]
+) -> None:
+    for answer_id in answers:
+        payload = wire.PollVote(
+            user_id=UserId(call.user_id),
+            channel_id=ChannelId(channel.id),
+            message_id=MessageId(row.id),
+            answer_id=answer_id,
+            guild_id=channel.guild_id or UNSET,
+        )
+        call.tx.emit(event, payload, messages.audience(call, channel))
+
+
+def end(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) -> Message:
+    """Count a poll out and say what came of it."""
+    jobs.cancel(call.tx, EXPIRE, _key(row.id))
+    poll.results.is_finalized = True
+    poll.results.answer_counts = []
+    if json.milliseconds(datetime.fromisoformat(poll.expiry)) > call.now:
+        poll.expiry = json.timestamp(call.now)
+    extra = messages.views.extra(row)
+    extra.poll = poll
+    shown = messages.change(call, channel, row._replace(extra=json.encode(extra).decode()))
+    _announce(call, channel, row, poll)
+    return shown
+
+
+def _announce(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) -> None:
+    if users.find(call.tx, row.author_id) is None:
+        # A webhook's poll, or one whose author is gone: there is nobody to say it.
+        return
+    reference = MessageReference(
+        channel_id=ChannelId(channel.id), message_id=MessageId(row.id), guild_id=channel.guild_id or UNSET
+    )
+    messages.system(
+        call,
+        # The words are the platform's, so they wake no archived thread.
+        channel._replace(archived=0),
+        MessageType.POLL_RESULT,
+        row.author_id,
+        reference=reference,
+        embeds=(views.result(poll, store.counts(call.tx, row.id)),),
+    )
+
+
+def _key(message_id: int) -> str:
+    return f"poll-{int(message_id)}"

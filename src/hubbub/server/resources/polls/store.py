@@ -1,0 +1,57 @@
+"""Rows of votes. How a message shows them, counted, is the messages' own query."""
+
+from collections.abc import Iterable
+
+from hubbub.server.core.store import Tx
+
+
+def votes_of(tx: Tx, message_id: int, user_id: int) -> set[int]:
+    """The answers somebody votes for."""
+    rows = tx.all("SELECT answer_id FROM poll_votes WHERE message_id = ? AND user_id = ?", message_id, user_id)
+    return {answer_id for (answer_id,) in rows}
+
+
+def add(tx: Tx, message_id: int, user_id: int, answers: Iterable[int]) -> None:
+    """Keep votes, and count them."""
+    for answer_id in answers:
+        tx.run(
+            "INSERT INTO poll_votes (message_id, user_id, answer_id) VALUES (?, ?, ?)", message_id, user_id, answer_id
+        )
+        tx.run(
+            "INSERT INTO poll_counts (message_id, answer_id, votes) VALUES (?, ?, 1)"
+            " ON CONFLICT (message_id, answer_id) DO UPDATE SET votes = poll_counts.votes + 1",
+            message_id,
+            answer_id,
+        )
+
+
+def remove(tx: Tx, message_id: int, user_id: int, answers: Iterable[int]) -> None:
+    """Drop votes, and count one less each."""
+    for answer_id in answers:
+        tx.run(
+            "DELETE FROM poll_votes WHERE message_id = ? AND user_id = ? AND answer_id = ?",
+            message_id,
+            user_id,
+            answer_id,
+        )
+        tx.run(
+            "UPDATE poll_counts SET votes = votes - 1 WHERE message_id = ? AND answer_id = ?", message_id, answer_id
+        )
+
+
+def counts(tx: Tx, message_id: int) -> dict[int, int]:
+    """How many votes each answer has that has any."""
+    rows = tx.all("SELECT answer_id, votes FROM poll_counts WHERE message_id = ? AND votes > 0", message_id)
+    return {int(answer_id): int(votes) for answer_id, votes in rows}
+
+
+def list_voters(tx: Tx, message_id: int, answer_id: int, after: int, limit: int) -> list[int]:
+    """Who votes for an answer, in the order of their ids."""
+    rows = tx.all(
+        "SELECT user_id FROM poll_votes WHERE message_id = ? AND answer_id = ? AND user_id > ? ORDER BY user_id LIMIT ?",
+        message_id,
+        answer_id,
+        after,
+        limit,
+    )
+    return [user_id for (user_id,) in rows]

@@ -1,0 +1,56 @@
+"""Scheduled events: what a guild plans."""
+
+from typing import Any, Final
+
+from hubbub.protocol.enums import AuditLogAction
+from hubbub.server.core.call import Call
+from hubbub.server.core.realtime import GuildView
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.audit_log import AuditLogRead
+from hubbub.server.resources.channels import ChannelsDeleted
+from hubbub.server.resources.guilds import GuildDeleted
+from hubbub.server.resources.members import MemberRemoved
+from hubbub.server.resources.scheduled_events import actions, routes, store, views
+from hubbub.server.resources.scheduled_events.jobs import JOBS
+from hubbub.server.resources.scheduled_events.store import EventRow, find_many
+from hubbub.server.resources.scheduled_events.views import scheduled_events
+from hubbub.server.resources.stage_instances import StageInstanceClosed, StageInstanceOpened
+from hubbub.server.resources.voice_states import VoiceChannelChanged
+
+AUDITED: Final = range(AuditLogAction.GUILD_SCHEDULED_EVENT_CREATE, AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE + 1)
+
+
+def _guild(call: Call, view: GuildView) -> dict[str, Any]:
+    rows = store.list_open(call.tx, view.guild.id)
+    seen = [row for row in rows if row.channel_id is None or row.channel_id in view.visible]
+    return {"guild_scheduled_events": views.scheduled_events(call.tx, seen)}
+
+
+def _audit_log(call: Call, fact: AuditLogRead) -> None:
+    """The events that a page of the audit log names."""
+    named = {
+        entry.target_id
+        for entry in fact.log.audit_log_entries
+        if entry.action_type in AUDITED and entry.target_id is not None
+    }
+    rows = store.find_many(call.tx, fact.guild_id, sorted(named))
+    fact.log.guild_scheduled_events = views.scheduled_events(call.tx, rows)
+
+
+SLICE = Slice(
+    name="scheduled_events",
+    modules=(routes,),
+    jobs=JOBS,
+    hears={
+        AuditLogRead: _audit_log,
+        ChannelsDeleted: actions.forget_channels,
+        GuildDeleted: actions.forget_guild,
+        MemberRemoved: actions.forget_member,
+        StageInstanceClosed: actions.end_with_stage,
+        StageInstanceOpened: actions.begin_with_stage,
+        VoiceChannelChanged: actions.watch_channel,
+    },
+    guild=_guild,
+)
+
+__all__ = ["SLICE", "EventRow", "find_many", "scheduled_events"]

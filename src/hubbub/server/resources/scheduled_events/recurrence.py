@@ -1,0 +1,169 @@
+"""How an event repeats: which rules there are, and the moments they name (http.md 3.9). All in UTC."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Final, TypeVar
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import RecurrenceFrequency
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.resources import scheduled_events as wire
+
+T = TypeVar("T")
+
+DAY_MS: Final = 86_400_000
+HORIZON_DAYS: Final = 366 * 8 + 31
+"""The rarest rule, 29 February, comes back within so many days."""
+
+_EPOCH: Final = date(1970, 1, 1).toordinal()
+_DAILY_SETS: Final = frozenset(
+    frozenset(days) for days in ((0, 1, 2, 3, 4), (1, 2, 3, 4, 5), (6, 0, 1, 2, 3), (4, 5), (5, 6), (6, 0))
+)
+"""The weekdays that a daily rule may name: Monday to Friday, Tuesday to Saturday, Sunday to Thursday, and three weekends."""
+_NOT_SETTABLE: Final = ("end", "by_year_day", "count")
+_PATH: Final = "recurrence_rule"
+
+
+def read(body: wire.SetRecurrenceRule, form: FormErrors) -> wire.RecurrenceRule:
+    """A rule as a body gives it; what is wrong with it goes to the form."""
+    interval = body.interval or 1
+    days = _given(body.by_weekday)
+    nth = _given(body.by_n_weekday)
+    months, month_days = _given(body.by_month), _given(body.by_month_day)
+    for field in _NOT_SETTABLE:
+        if getattr(body, field) not in (UNSET, None):
+            _wrong(form, field, "RECURRENCE_RULE_FIELD_NOT_SETTABLE", "This field cannot be set.")
+    if sum((days is not None, nth is not None, months is not None or month_days is not None)) > 1:
+        _wrong(form, "", "RECURRENCE_RULE_EXCLUSIVE", "by_weekday, by_n_weekday and by_month exclude each other.")
+        return _rule(body, interval, days, nth, months, month_days)
+    longest = 2 if body.frequency == RecurrenceFrequency.WEEKLY else 1
+    if not 1 <= interval <= longest:
+        _wrong(form, "interval", *(errors.number_min(1) if interval < 1 else errors.number_max(longest)))
+    match body.frequency:
+        case RecurrenceFrequency.DAILY:
+            _only(form, body, "by_weekday")
+            if days is not None and frozenset(days) not in _DAILY_SETS:
+                _wrong(form, "by_weekday", *errors.choices(sorted(sorted(each) for each in _DAILY_SETS)))
+        case RecurrenceFrequency.WEEKLY:
+            _only(form, body, "by_weekday")
+            _single(form, "by_weekday", days, required=False)
+        case RecurrenceFrequency.MONTHLY:
+            _only(form, body, "by_n_weekday")
+            _single(form, "by_n_weekday", nth)
+        case RecurrenceFrequency.YEARLY:
+            _only(form, body, "by_month", "by_month_day")
+            if _single(form, "by_month", months) and _single(form, "by_month_day", month_days):
+                assert months is not None
+                assert month_days is not None
+                if not _is_day(months[0], month_days[0]):
+                    _wrong(form, ("by_month_day", 0), "RECURRENCE_RULE_NO_SUCH_DAY", "The month has no such day.")
+    return _rule(body, interval, days, nth, months, month_days)
+
+
+def _given(values: Sequence[T] | UnsetType | None) -> list[T] | None:
+    return None if values is UNSET or values is None else list(values)
+
+
+def _rule(
+    body: wire.SetRecurrenceRule,
+    interval: int,
+    days: Sequence[int] | None,
+    nth: list[wire.NthWeekday] | None,
+    months: list[int] | None,
+    month_days: list[int] | None,
+) -> wire.RecurrenceRule:
+    return wire.RecurrenceRule(
+        start=json.timestamp(json.milliseconds(body.start)),
+        frequency=int(body.frequency),
+        interval=interval,
+        by_weekday=None if days is None else [int(day) for day in days],
+        by_n_weekday=nth,
+        by_month=months,
+        by_month_day=month_days,
+    )
+
+
+def _wrong(form: FormErrors, at: str | tuple[str | int, ...], code: str, message: str) -> None:
+    steps = (at,) if isinstance(at, str) else at
+    form.add((_PATH, *(step for step in steps if step != "")), code, message)
+
+
+def _only(form: FormErrors, body: wire.SetRecurrenceRule, *fields: str) -> None:
+    for field in ("by_weekday", "by_n_weekday", "by_month", "by_month_day"):
+        if field not in fields and _given(getattr(body, field)) is not None:
+            _wrong(form, field, "RECURRENCE_RULE_FREQUENCY", "This field does not go with the frequency.")
+
+
+def _single(form: FormErrors, field: str, values: Sequence[object] | None, *, required: bool = True) -> bool:
+    if values is None:
+        if required:
+            _wrong(form, field, *errors.required())
+        return False
+    if len(values) != 1:
+        _wrong(form, field, *errors.bad_length(1, 1))
+        return False
+    return True
+
+
+def _is_day(month: int, day: int) -> bool:
+    try:
+        # A leap year, so that 29 February is one.
+        date(2000, month, day)
+    except ValueError:
+        return False
+    return True
+
+
+# The moments of a rule
+
+
+def start_ms(rule: wire.RecurrenceRule) -> int:
+    """When the rule begins to hold; its time of day is that of every occurrence."""
+    return json.milliseconds(datetime.fromisoformat(rule.start))
+
+
+def occurs(rule: wire.RecurrenceRule, ms: int) -> bool:
+    """Whether the rule names this moment."""
+    begins = start_ms(rule)
+    return ms >= begins and (ms - begins) % DAY_MS == 0 and _matches(rule, _day(begins), _day(ms))
+
+
+def next_after(rule: wire.RecurrenceRule, ms: int) -> int | None:
+    """The first moment after this one that the rule names; None if there is none in reach."""
+    begins = start_ms(rule)
+    first = _day(begins)
+    day = max(first, _day(ms))
+    for _ in range(HORIZON_DAYS):
+        at = (day.toordinal() - _EPOCH) * DAY_MS + begins % DAY_MS
+        if at > ms and _matches(rule, first, day):
+            return at
+        if day == date.max:
+            return None
+        day += timedelta(days=1)
+    return None
+
+
+def _day(ms: int) -> date:
+    return datetime.fromtimestamp(ms // 1000, UTC).date()
+
+
+def _matches(rule: wire.RecurrenceRule, first: date, day: date) -> bool:
+    match rule.frequency:
+        case RecurrenceFrequency.DAILY:
+            return rule.by_weekday is None or day.weekday() in rule.by_weekday
+        case RecurrenceFrequency.WEEKLY:
+            weekday = first.weekday() if rule.by_weekday is None else rule.by_weekday[0]
+            weeks = (_monday(day) - _monday(first)) // 7
+            return day.weekday() == weekday and weeks % rule.interval == 0
+        case RecurrenceFrequency.MONTHLY:
+            nth = (rule.by_n_weekday or [])[0]
+            return day.weekday() == nth.day and (day.day - 1) // 7 + 1 == nth.n
+        case _:
+            return day.month in (rule.by_month or ()) and day.day in (rule.by_month_day or ())
+
+
+def _monday(day: date) -> int:
+    return day.toordinal() - day.weekday()

@@ -1,0 +1,343 @@
+"""Scheduled events over HTTP."""
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import EventEntityType, EventStatus
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.ids import GuildId, ScheduledEventId, Snowflake
+from hubbub.protocol.resources import scheduled_events as wire
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.resources import members, users
+from hubbub.server.resources.scheduled_events import actions, recurrence, rules, store, views
+from hubbub.server.resources.scheduled_events.store import EventRow, EventUserRow, ExceptionRow
+
+
+@handles(wire.LIST_GUILD_SCHEDULED_EVENTS)
+def list_guild_scheduled_events(
+    call: Call, guild_id: GuildId, query: wire.GetScheduledEvent
+) -> list[wire.ScheduledEvent]:
+    """What a guild plans and what takes place now, as far as the caller sees the channels."""
+    standing = access.guild(call, guild_id)
+    seen = access.visible_channels(call.tx, standing)
+    rows = [row for row in store.list_open(call.tx, guild_id) if row.channel_id is None or row.channel_id in seen]
+    return views.scheduled_events(call.tx, rows, with_creators=True, with_user_count=query.with_user_count)
+
+
+@handles(wire.CREATE_GUILD_SCHEDULED_EVENT)
+def create_guild_scheduled_event(call: Call, guild_id: GuildId, body: wire.CreateScheduledEvent) -> wire.ScheduledEvent:
+    """Plan something."""
+    access.guild(call, guild_id)
+    form = FormErrors()
+    row = EventRow(
+        id=call.new_id(ScheduledEventId),
+        guild_id=guild_id,
+        creator_id=call.user_id,
+        name=body.name,
+        start_ms=json.milliseconds(body.scheduled_start_time),
+        end_ms=json.milliseconds(body.scheduled_end_time) if body.scheduled_end_time else None,
+        entity_type=int(body.entity_type),
+        channel_id=body.channel_id or None,
+        description=body.description or None,
+        image=body.image.hash if body.image else None,
+    )
+    if row.entity_type == EventEntityType.EXTERNAL:
+        row = row._replace(location=rules.location(body.entity_metadata or None))
+    rules.require_planner(call, row, rules.creating(call))
+    if body.recurrence_rule:
+        row = row._replace(recurrence=json.encode(recurrence.read(body.recurrence_rule, form)).decode())
+    rules.check(row, None, call.now, form)
+    form.raise_if_any()
+    if store.count_open(call.tx, guild_id) >= wire.ACTIVE_EVENTS_MAX:
+        raise errors.MAX_SCHEDULED_EVENTS()
+    actions.create(call, row)
+    return _show(call, row)
+
+
+@handles(wire.GET_GUILD_SCHEDULED_EVENT)
+def get_guild_scheduled_event(
+    call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, query: wire.GetScheduledEvent
+) -> wire.ScheduledEvent:
+    """One event, over or not."""
+    return _show(call, _get(call, guild_id, guild_scheduled_event_id), with_user_count=query.with_user_count)
+
+
+@handles(wire.UPDATE_GUILD_SCHEDULED_EVENT)
+def update_guild_scheduled_event(
+    call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, body: wire.UpdateScheduledEvent
+) -> wire.ScheduledEvent:
+    """Change a plan, begin it, end it or call it off."""
+    before = _editable(call, guild_id, guild_scheduled_event_id)
+    form = FormErrors()
+    after = _filled(before, body, form)
+    if (after.channel_id, after.entity_type) != (before.channel_id, before.entity_type):
+        rules.require_planner(call, after, rules.editing(call, after))
+        if before.status == EventStatus.ACTIVE:
+            form.add("channel_id", "GUILD_SCHEDULED_EVENT_ACTIVE", "An event stays where it is while it takes place.")
+    rules.check(after, before, call.now, form)
+    status = body.status or before.status
+    rules.require_step(before, status, form)
+    form.raise_if_any()
+    after = actions.change(call, before, after._replace(status=int(status)))
+    return _show(call, after)
+
+
+@handles(wire.DELETE_GUILD_SCHEDULED_EVENT)
+def delete_guild_scheduled_event(call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId) -> None:
+    """Take a plan back."""
+    row = _get(call, guild_id, guild_scheduled_event_id)
+    rules.require_planner(call, row, rules.editing(call, row))
+    actions.delete(call, row)
+
+
+@handles(wire.CREATE_GUILD_SCHEDULED_EVENT_EXCEPTION)
+def create_guild_scheduled_event_exception(
+    call: Call,
+    guild_id: GuildId,
+    guild_scheduled_event_id: ScheduledEventId,
+    body: wire.CreateScheduledEventException,
+) -> wire.ScheduledEventException:
+    """Let one occurrence differ."""
+    row = _editable(call, guild_id, guild_scheduled_event_id)
+    original_ms = json.milliseconds(body.original_scheduled_start_time)
+    rule, field = row.rule, "original_scheduled_start_time"
+    if rule is None or not recurrence.occurs(rule, original_ms):
+        raise errors.invalid(field, "GUILD_SCHEDULED_EVENT_NO_OCCURRENCE", "The event does not occur at this time.")
+    if original_ms < min(call.now, row.start_ms):
+        raise errors.invalid(field, "GUILD_SCHEDULED_EVENT_SCHEDULE_PAST", "This occurrence is over.")
+    exception = ExceptionRow(row.id, Snowflake.at(original_ms), None, None, 0)
+    if _find_exception(call, row, exception.id) is not None:
+        raise errors.invalid(field, *errors.duplicate())
+    exception = _differing(call, row, exception, body)
+    actions.put_exception(call, row, None, exception)
+    return views.exception(exception)
+
+
+@handles(wire.UPDATE_GUILD_SCHEDULED_EVENT_EXCEPTION)
+def update_guild_scheduled_event_exception(
+    call: Call,
+    guild_id: GuildId,
+    guild_scheduled_event_id: ScheduledEventId,
+    exception_id: Snowflake,
+    body: wire.UpdateScheduledEventException,
+) -> wire.ScheduledEventException:
+    """Let one occurrence differ in another way."""
+    row = _editable(call, guild_id, guild_scheduled_event_id)
+    before = _get_exception(call, row, exception_id)
+    after = _differing(call, row, before, body)
+    actions.put_exception(call, row, before, after)
+    return views.exception(after)
+
+
+@handles(wire.DELETE_GUILD_SCHEDULED_EVENT_EXCEPTION)
+def delete_guild_scheduled_event_exception(
+    call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, exception_id: Snowflake
+) -> None:
+    """Let one occurrence be as the others."""
+    row = _editable(call, guild_id, guild_scheduled_event_id)
+    actions.delete_exception(call, row, _get_exception(call, row, exception_id))
+
+
+@handles(wire.LIST_GUILD_SCHEDULED_EVENT_USERS)
+def list_guild_scheduled_event_users(
+    call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, query: wire.ListScheduledEventUsers
+) -> list[wire.ScheduledEventUser]:
+    """Who wants to come."""
+    row = _get(call, guild_id, guild_scheduled_event_id)
+    return _users(call, row, 0, query)
+
+
+@handles(wire.COUNT_GUILD_SCHEDULED_EVENT_USERS)
+def count_guild_scheduled_event_users(
+    call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, query: wire.CountScheduledEventUsers
+) -> wire.ScheduledEventUserCount:
+    """How many want to come, to the event and to some of its occurrences."""
+    row = _get(call, guild_id, guild_scheduled_event_id)
+    wanted = list(dict.fromkeys(query.guild_scheduled_event_exception_ids))
+    counts = store.count_answers(call.tx, row.id, wanted)
+    return wire.ScheduledEventUserCount(
+        guild_scheduled_event_count=store.count_users(call.tx, [row.id])[row.id],
+        guild_scheduled_event_exception_counts={Snowflake(each): counts[each] for each in wanted},
+    )
+
+
+@handles(wire.LIST_GUILD_SCHEDULED_EVENT_EXCEPTION_USERS)
+def list_guild_scheduled_event_exception_users(
+    call: Call,
+    guild_id: GuildId,
+    guild_scheduled_event_id: ScheduledEventId,
+    guild_scheduled_event_exception_id: Snowflake,
+    query: wire.ListScheduledEventUsers,
+) -> list[wire.ScheduledEventUser]:
+    """Who answered for one occurrence, and what."""
+    row = _get(call, guild_id, guild_scheduled_event_id)
+    rules.occurrence(row, guild_scheduled_event_exception_id)
+    return _users(call, row, guild_scheduled_event_exception_id, query)
+
+
+@handles(wire.CREATE_GUILD_SCHEDULED_EVENT_USER)
+def create_guild_scheduled_event_user(
+    call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId
+) -> wire.ScheduledEventUser:
+    """Want to come."""
+    row = _get(call, guild_id, guild_scheduled_event_id)
+    rules.require_open(row)
+    answer = EventUserRow(row.id, 0, call.user_id, 1)
+    actions.answer(call, row, answer)
+    return views.event_user(answer)
+
+
+@handles(wire.DELETE_GUILD_SCHEDULED_EVENT_USER)
+def delete_guild_scheduled_event_user(
+    call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId
+) -> None:
+    """Not want to come any more."""
+    row = _get(call, guild_id, guild_scheduled_event_id)
+    actions.withdraw(call, row, _own(call, row, 0))
+
+
+@handles(wire.CREATE_GUILD_SCHEDULED_EVENT_EXCEPTION_USER)
+def create_guild_scheduled_event_exception_user(
+    call: Call,
+    guild_id: GuildId,
+    guild_scheduled_event_id: ScheduledEventId,
+    guild_scheduled_event_exception_id: Snowflake,
+    body: wire.AnswerScheduledEvent,
+) -> wire.ScheduledEventUser:
+    """Want to come to one occurrence, or not to this one."""
+    row = _get(call, guild_id, guild_scheduled_event_id)
+    rules.require_open(row)
+    rules.occurrence(row, guild_scheduled_event_exception_id)
+    answer = EventUserRow(row.id, guild_scheduled_event_exception_id, call.user_id, int(body.response))
+    actions.answer(call, row, answer)
+    return views.event_user(answer)
+
+
+@handles(wire.DELETE_GUILD_SCHEDULED_EVENT_EXCEPTION_USER)
+def delete_guild_scheduled_event_exception_user(
+    call: Call,
+    guild_id: GuildId,
+    guild_scheduled_event_id: ScheduledEventId,
+    guild_scheduled_event_exception_id: Snowflake,
+) -> None:
+    """Take back what one answered for one occurrence."""
+    row = _get(call, guild_id, guild_scheduled_event_id)
+    actions.withdraw(call, row, _own(call, row, guild_scheduled_event_exception_id))
+
+
+def _get(call: Call, guild_id: int, event_id: int) -> EventRow:
+    access.guild(call, guild_id)
+    row = store.find(call.tx, event_id)
+    if row is None or row.guild_id != guild_id:
+        raise errors.UNKNOWN_SCHEDULED_EVENT()
+    rules.require_visible(call, row)
+    return row
+
+
+def _editable(call: Call, guild_id: int, event_id: int) -> EventRow:
+    row = _get(call, guild_id, event_id)
+    rules.require_planner(call, row, rules.editing(call, row))
+    rules.require_open(row)
+    return row
+
+
+def _find_exception(call: Call, row: EventRow, exception_id: int) -> ExceptionRow | None:
+    found = store.exceptions_of(call.tx, [row.id]).get(row.id, [])
+    return next((each for each in found if each.id == exception_id), None)
+
+
+def _get_exception(call: Call, row: EventRow, exception_id: int) -> ExceptionRow:
+    found = _find_exception(call, row, exception_id)
+    if found is None:
+        # Open in the spec: exceptions have no code of their own (decisions/0021).
+        raise errors.UNKNOWN_SCHEDULED_EVENT()
+    return found
+
+
+def _own(call: Call, row: EventRow, exception_id: int) -> EventUserRow:
+    found = store.find_user(call.tx, row.id, exception_id, call.user_id)
+    if found is None:
+        raise errors.UNKNOWN_SCHEDULED_EVENT_USER()
+    return found
+
+
+def _show(call: Call, row: EventRow, *, with_user_count: bool = False) -> wire.ScheduledEvent:
+    return views.scheduled_events(call.tx, [row], with_creators=True, with_user_count=with_user_count)[0]
+
+
+def _users(
+    call: Call, row: EventRow, exception_id: int, query: wire.ListScheduledEventUsers
+) -> list[wire.ScheduledEventUser]:
+    rows = store.page_of_users(
+        call.tx,
+        row.id,
+        exception_id,
+        before=_id(query.before),
+        after=_id(query.after),
+        limit=query.limit,
+    )
+    ids = [each.user_id for each in rows]
+    people = users.find_many(call.tx, ids)
+    inside = members.find_views(call.tx, row.guild_id, ids) if query.with_member else {}
+    found = []
+    for each in rows:
+        shown = views.event_user(each)
+        shown.user = users.user(people[each.user_id]) if each.user_id in people else UNSET
+        shown.member = inside.get(each.user_id, UNSET)
+        found.append(shown)
+    return found
+
+
+def _id(value: int | UnsetType) -> int | None:
+    return None if value is UNSET else value
+
+
+def _filled(row: EventRow, body: wire.UpdateScheduledEvent, form: FormErrors) -> EventRow:
+    """The event as a body wants it."""
+    if body.name is not UNSET:
+        row = row._replace(name=body.name)
+    if body.description is not UNSET:
+        row = row._replace(description=body.description or None)
+    if body.image is not UNSET:
+        row = row._replace(image=body.image.hash if body.image else None)
+    if body.scheduled_start_time is not UNSET:
+        row = row._replace(start_ms=json.milliseconds(body.scheduled_start_time))
+    if body.scheduled_end_time is not UNSET:
+        end = body.scheduled_end_time
+        row = row._replace(end_ms=None if end is None else json.milliseconds(end))
+    if body.entity_type:
+        row = row._replace(entity_type=int(body.entity_type))
+    if body.channel_id is not UNSET:
+        row = row._replace(channel_id=body.channel_id)
+    if body.entity_metadata is not UNSET:
+        row = row._replace(location=rules.location(body.entity_metadata))
+    if row.entity_type != EventEntityType.EXTERNAL:
+        row = row._replace(location=None)
+    if body.recurrence_rule is not UNSET:
+        rule = body.recurrence_rule and recurrence.read(body.recurrence_rule, form)
+        row = row._replace(recurrence=None if rule is None else json.encode(rule).decode())
+    return row
+
+
+def _differing(
+    call: Call, row: EventRow, exception: ExceptionRow, body: wire.UpdateScheduledEventException
+) -> ExceptionRow:
+    """The exception as a body wants it."""
+    if body.scheduled_start_time is not UNSET:
+        moment = body.scheduled_start_time
+        exception = exception._replace(start_ms=None if moment is None else json.milliseconds(moment))
+    if body.scheduled_end_time is not UNSET:
+        moment = body.scheduled_end_time
+        exception = exception._replace(end_ms=None if moment is None else json.milliseconds(moment))
+    if body.is_canceled is not UNSET:
+        exception = exception._replace(canceled=int(bool(body.is_canceled)))
+    form = FormErrors()
+    original_ms = Snowflake(exception.id).created_ms
+    start_ms = original_ms if exception.start_ms is None else exception.start_ms
+    starts = bool(body.scheduled_start_time)
+    rules.check_times(start_ms, exception.end_ms, call.now, form, starts=starts)
+    form.raise_if_any()
+    return exception

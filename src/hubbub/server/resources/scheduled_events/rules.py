@@ -1,0 +1,127 @@
+"""Who may plan what and where, and what a plan may be."""
+
+from typing import Final
+
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import ChannelType, EventEntityType, EventStatus
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.ids import Snowflake
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import scheduled_events as wire
+from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.resources.scheduled_events import recurrence
+from hubbub.server.resources.scheduled_events.store import EventRow
+
+YEAR_MS: Final = 366 * 86_400_000
+
+_CHANNELS: Final = {
+    EventEntityType.STAGE_INSTANCE: (ChannelType.GUILD_STAGE_VOICE, STAGE_MODERATOR),
+    EventEntityType.VOICE: (ChannelType.GUILD_VOICE, Permissions.VIEW_CHANNEL | Permissions.CONNECT),
+}
+"""The channel that each kind of event takes place in, and what one must hold there (http.md 3.9)."""
+
+_STEPS: Final[dict[int, tuple[EventStatus, ...]]] = {
+    EventStatus.SCHEDULED: (EventStatus.SCHEDULED, EventStatus.ACTIVE, EventStatus.CANCELED),
+    EventStatus.ACTIVE: (EventStatus.ACTIVE, EventStatus.COMPLETED),
+}
+
+
+def creating(call: Call) -> int:
+    """The bits of which one lets the caller plan: CREATE_EVENTS, and MANAGE_EVENTS until the split (dated-changes.md 2.5)."""
+    bits = 0 if changes.PERMISSION_SPLITS.active(call.now) else Permissions.MANAGE_EVENTS
+    if not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.active(call.now):
+        bits |= Permissions.CREATE_EVENTS
+    return bits
+
+
+def editing(call: Call, row: EventRow) -> int:
+    """The bits of which one lets the caller change or delete this event."""
+    if row.creator_id != call.user_id:
+        return Permissions.MANAGE_EVENTS
+    return creating(call) | Permissions.MANAGE_EVENTS
+
+
+def require_planner(call: Call, row: EventRow, bits: int) -> None:
+    """Raise unless the caller holds one of these bits where the event takes place, and what the channel asks for there."""
+    allowed = access.guild(call, row.guild_id).allowed
+    if row.channel_id is not None and row.entity_type in _CHANNELS:
+        kind, needed = _CHANNELS[EventEntityType(row.entity_type)]
+        channel = access.find_channel(call.tx, row.channel_id)
+        if channel is None or channel.guild_id != row.guild_id:
+            raise errors.UNKNOWN_CHANNEL()
+        here = access.channel(call, row.channel_id)
+        if channel.type != kind:
+            raise errors.WRONG_CHANNEL_TYPE()
+        access.require_channel(call, row.channel_id, needed)
+        allowed = here.allowed
+    if not allowed & bits:
+        raise errors.MISSING_PERMISSIONS()
+
+
+def require_visible(call: Call, row: EventRow) -> None:
+    """Raise unless the caller sees the channel that the event is in."""
+    access.guild(call, row.guild_id)
+    if row.channel_id is not None:
+        access.channel(call, row.channel_id)
+
+
+def require_open(row: EventRow) -> None:
+    """Raise for an event that is over."""
+    if row.finished:
+        raise errors.CANNOT_UPDATE_FINISHED_EVENT()
+
+
+def check(row: EventRow, before: EventRow | None, now: int, form: FormErrors) -> None:
+    """What is wrong with an event as a request would have it; what it does not touch is not looked at again."""
+    if row.entity_type == EventEntityType.EXTERNAL:
+        if row.channel_id is not None:
+            form.add("channel_id", "GUILD_SCHEDULED_EVENT_CHANNEL", "An external event has no channel.")
+        if row.location is None:
+            form.add("entity_metadata.location", *errors.required())
+        if row.end_ms is None:
+            form.add("scheduled_end_time", *errors.required())
+    elif row.entity_type in _CHANNELS:
+        if row.channel_id is None:
+            form.add("channel_id", *errors.required())
+    else:
+        form.add("entity_type", *errors.choices([*(int(kind) for kind in _CHANNELS), int(EventEntityType.EXTERNAL)]))
+    times = (row.start_ms, row.end_ms)
+    if before is None or times != (before.start_ms, before.end_ms):
+        check_times(row.start_ms, row.end_ms, now, form, starts=before is None or row.start_ms != before.start_ms)
+
+
+def check_times(start_ms: int, end_ms: int | None, now: int, form: FormErrors, *, starts: bool = True) -> None:
+    """An event begins in the future and ends after that."""
+    latest = now + wire.EVENT_YEARS_MAX * YEAR_MS
+    if starts and start_ms <= now:
+        form.add("scheduled_start_time", "GUILD_SCHEDULED_EVENT_SCHEDULE_PAST", "Cannot schedule event in the past.")
+    for field, ms in (("scheduled_start_time", start_ms), ("scheduled_end_time", end_ms)):
+        if ms is not None and ms > latest:
+            form.add(field, "GUILD_SCHEDULED_EVENT_SCHEDULE_FAR", "Cannot schedule event so far in the future.")
+    if end_ms is not None and end_ms <= start_ms:
+        form.add("scheduled_end_time", "GUILD_SCHEDULED_EVENT_END_BEFORE_START", "Must be after the start time.")
+
+
+def require_step(row: EventRow, status: int, form: FormErrors) -> None:
+    """Only some statuses follow one another (http.md 3.9)."""
+    allowed = _STEPS.get(row.status, ())
+    if status not in allowed:
+        form.add("status", *errors.choices([int(each) for each in allowed if each != row.status]))
+
+
+def occurrence(row: EventRow, exception_id: int) -> int:
+    """The moment of an occurrence that an exception's id names, or 10070."""
+    moment = Snowflake(exception_id)
+    rule = row.rule
+    if rule is None or Snowflake.at(moment.created_ms) != moment or not recurrence.occurs(rule, moment.created_ms):
+        raise errors.UNKNOWN_SCHEDULED_EVENT()
+    return moment.created_ms
+
+
+def location(metadata: wire.EntityMetadata | None) -> str | None:
+    """Where an external event takes place, if that is said."""
+    return None if metadata is None or metadata.location is UNSET else metadata.location

@@ -1,0 +1,287 @@
+"""What a message can be found by: its words, and marks for everything else, all of which become terms of one index.
+
+A term begins with its guild, so that no search meets what other guilds said. Marks are a letter and a value; texts that are not
+ids are marked by their hash. They are stored: a letter never changes its meaning.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from msgspec import UNSET
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import MessageType
+from hubbub.protocol.ids import RoleId
+from hubbub.protocol.resources.embeds import Embed
+from hubbub.protocol.resources.messages import MessageReference
+from hubbub.protocol.resources.polls import Poll
+from hubbub.server.core.access import ChannelRef
+from hubbub.server.resources import messages
+from hubbub.server.resources.attachments import StoredAttachment
+from hubbub.server.resources.messages import MessageRow
+from hubbub.server.resources.search.words import words
+
+_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+_GUILD_DIGITS: Final = 13
+"""Enough for every 64-bit number; one width, so that no guild's prefix begins another's."""
+
+_URL: Final = re.compile(r"https?://[^\s<>\"')\]]+", re.IGNORECASE)
+
+EVERYONE: Final = "e"
+PINNED: Final = "p"
+PRIVATE: Final = "x"
+"""In a private thread."""
+
+AUTHOR_TYPES: Final = {"user": "tu", "bot": "tb", "webhook": "tw"}
+HAS: Final = {
+    "link": "hl",
+    "embed": "he",
+    "file": "hf",
+    "image": "hi",
+    "video": "hv",
+    "sound": "hs",
+    "sticker": "ht",
+    "poll": "hp",
+    "snapshot": "hn",
+}
+EMBED_TYPES: Final = {"image": "ki", "video": "kv", "gif": "kg", "sound": "ks", "article": "ka"}
+_MEDIA: Final = {"image": HAS["image"], "video": HAS["video"], "audio": HAS["sound"]}
+
+
+class Document(NamedTuple):
+    """A message in the index."""
+
+    id: int
+    guild_id: int
+    channel_id: int
+    words: str
+    """Separated by spaces, in order."""
+    marks: str
+    """Separated by spaces."""
+
+
+# Marks with a value
+
+
+def author(user_id: int) -> str:
+    """Who said it."""
+    return f"a{int(user_id)}"
+
+
+def in_channel(channel_id: int) -> str:
+    """Where it was said: the channel or thread."""
+    return f"c{int(channel_id)}"
+
+
+def under(channel_id: int) -> str:
+    """The channel whose permissions hold where it was said."""
+    return f"v{int(channel_id)}"
+
+
+def mentions_user(user_id: int) -> str:
+    """Whom it notifies."""
+    return f"m{int(user_id)}"
+
+
+def mentions_role(role_id: int) -> str:
+    """Which role it notifies."""
+    return f"r{int(role_id)}"
+
+
+def replies_to_user(user_id: int) -> str:
+    """Whom it answers."""
+    return f"q{int(user_id)}"
+
+
+def replies_to_message(message_id: int) -> str:
+    """What it answers."""
+    return f"s{int(message_id)}"
+
+
+def provider(name: str) -> str:
+    """The site an embed shows."""
+    return f"d{_hashed(name)}"
+
+
+def hostname(name: str) -> str:
+    """A host a link leads to, or a domain above it."""
+    return f"l{_hashed(name.rstrip('.'))}"
+
+
+def filename(name: str) -> str:
+    """A file's name, with or without its extension."""
+    return f"n{_hashed(name)}"
+
+
+def extension(name: str) -> str:
+    """What a file's name ends with."""
+    return f"o{_hashed(name.lstrip('.'))}"
+
+
+def _hashed(text: str) -> str:
+    return hashlib.blake2b(text.strip().casefold().encode(), digest_size=8).hexdigest()
+
+
+# Terms
+
+
+@lru_cache(maxsize=1024)
+def prefix(guild_id: int) -> str:
+    """What all terms of a guild begin with, itself a term that all its messages have."""
+    digits = ""
+    left = int(guild_id)
+    for _ in range(_GUILD_DIGITS):
+        left, digit = divmod(left, 36)
+        digits = _DIGITS[digit] + digits
+    return digits
+
+
+def word_term(guild: str, word: str) -> str:
+    """The term of a word; `guild` is its prefix."""
+    return f"{guild}w{word}"
+
+
+def mark_term(guild: str, mark: str) -> str:
+    """The term of a mark; `guild` is its prefix."""
+    return f"{guild}_{mark}"
+
+
+def terms(document: Document) -> list[str]:
+    """All terms of a message, its words first and in order."""
+    guild = prefix(document.guild_id)
+    found = [f"{guild}w{word}" for word in document.words.split()]
+    found += [f"{guild}_{mark}" for mark in document.marks.split()]
+    found.append(guild)
+    return found
+
+
+# From a message
+
+
+def document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], replied: Mapping[int, int]) -> Document:
+    """A message as the index keeps it; `bots` are the authors that are bots, `replied` the authors of answered messages by id."""
+    marks = [author(row.author_id), in_channel(channel.id), under(channel.ruling_id)]
+    if row.webhook_id is not None:
+        marks.append(AUTHOR_TYPES["webhook"])
+    else:
+        marks.append(AUTHOR_TYPES["bot" if row.author_id in bots else "user"])
+    if channel.is_private_thread:
+        marks.append(PRIVATE)
+    if row.pinned_ms is not None:
+        marks.append(PINNED)
+    if row.mention_everyone:
+        marks.append(EVERYONE)
+    texts = [row.content]
+    if row.mentions is not None:
+        marks += [mentions_user(user_id) for user_id in messages.views.mentions(row)]
+    if row.mention_roles is not None:
+        marks += [mentions_role(role_id) for role_id in json.decode(row.mention_roles, list[RoleId])]
+    answered = replied_to(row)
+    if answered is not None:
+        marks.append(replies_to_message(answered))
+        if answered in replied:
+            marks.append(replies_to_user(replied[answered]))
+    marks += _link_marks(row.content)
+    if row.attachments is not None:
+        marks += _file_marks(messages.views.attachments(row))
+    if row.embeds is not None:
+        found = messages.views.embeds(row)
+        marks += _embed_marks(found)
+        texts += [text for embed in found for text in _embed_texts(embed)]
+    if row.components is not None:
+        texts += messages.component_texts(messages.views.components(row))
+    if row.snapshots is not None:
+        marks.append(HAS["snapshot"])
+        texts += [snapshot.content for snapshot in messages.views.snapshots(row)]
+    if row.polled and (poll := messages.views.extra(row).poll) is not None:
+        marks.append(HAS["poll"])
+        texts += _poll_texts(poll)
+    said = [word for text in texts if text for word in words(text)]
+    return Document(row.id, channel.guild_id or 0, channel.id, " ".join(said), " ".join(dict.fromkeys(marks)))
+
+
+def replied_to(row: MessageRow) -> int | None:
+    """The message that a reply answers."""
+    if row.type != MessageType.REPLY or row.reference is None:
+        return None
+    reference = json.decode(row.reference, MessageReference)
+    return None if reference.message_id is UNSET else int(reference.message_id)
+
+
+def _link_marks(content: str) -> Iterator[str]:
+    if "://" not in content:
+        return
+    linked = False
+    for url in _URL.findall(content):
+        try:
+            host = (urlsplit(url).hostname or "").rstrip(".")
+        except ValueError:
+            continue
+        if not host:
+            continue
+        linked = True
+        yield hostname(host)
+        labels = host.split(".")
+        # Who searches for example.com finds www.example.com as well.
+        for start in range(1, len(labels) - 1):
+            yield hostname(".".join(labels[start:]))
+    if linked:
+        yield HAS["link"]
+
+
+def _file_marks(files: list[StoredAttachment]) -> Iterator[str]:
+    if files:
+        yield HAS["file"]
+    for file in files:
+        kind = (file.content_type or "").partition("/")[0]
+        if kind in _MEDIA:
+            yield _MEDIA[kind]
+        yield filename(file.filename)
+        stem, dot, ending = file.filename.rpartition(".")
+        if dot:
+            yield filename(stem)
+            yield extension(ending)
+        if file.title is not None:
+            yield filename(file.title)
+
+
+def _embed_marks(embeds: list[Embed]) -> Iterator[str]:
+    if embeds:
+        yield HAS["embed"]
+    for embed in embeds:
+        if embed.provider:
+            yield provider(embed.provider.name)
+        if embed.type == "gifv":
+            yield EMBED_TYPES["gif"]
+        elif embed.type in EMBED_TYPES:
+            yield EMBED_TYPES[embed.type]
+        elif embed.title or embed.description:
+            yield EMBED_TYPES["article"]
+        if embed.image or embed.type == "image":
+            yield HAS["image"]
+            yield EMBED_TYPES["image"]
+        if embed.video or embed.type in ("video", "gifv"):
+            yield HAS["video"]
+            yield EMBED_TYPES["video"]
+
+
+def _embed_texts(embed: Embed) -> Iterator[str]:
+    yield embed.title or ""
+    yield embed.description or ""
+    if embed.author:
+        yield embed.author.name
+    for field in embed.fields or ():
+        yield field.name
+        yield field.value
+    if embed.footer:
+        yield embed.footer.text
+
+
+def _poll_texts(poll: Poll) -> Iterator[str]:
+    yield poll.question.text or ""
+    for answer in poll.answers:
+        yield answer.poll_media.text or ""

@@ -1,0 +1,375 @@
+"""The index: FTS5 on SQLite, tsvector and GIN on PostgreSQL, behind the same few functions; and which guilds have one."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from hubbub.server.core.store import Tx, places
+from hubbub.server.resources.channels import ThreadMemberRow
+from hubbub.server.resources.search import documents
+from hubbub.server.resources.search.documents import Document
+from hubbub.server.resources.search.words import Unit, near, reach
+
+BATCH: Final = 500
+"""How many ids go into one IN list."""
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """What to find in one guild."""
+
+    guild_id: int
+    units: tuple[Unit, ...] = ()
+    """Words that must all be there,"""
+    slop: int = 0
+    """with at most so many others among them."""
+    every: tuple[tuple[str, ...], ...] = ()
+    """Of each of these groups of marks, one must be there;"""
+    none: tuple[str, ...] = ()
+    """of these marks none may."""
+    private: tuple[str, ...] | None = None
+    """In private threads one of these marks must be there; None: all private threads are searched."""
+    after: int = 0
+    before: int | None = None
+
+
+class State(NamedTuple):
+    """How far the index of a guild is."""
+
+    ready: bool
+    documents: int
+    """While it is not ready: how many messages are indexed."""
+    behind: bool
+    """Whether changes wait to be indexed."""
+
+
+# Guilds
+
+
+def find_state(tx: Tx, guild_id: int) -> State | None:
+    """How far the index of a guild is; None when nobody has searched there."""
+    row = tx.one(
+        "SELECT b.guild_id, b.documents, EXISTS (SELECT 1 FROM search_changes c WHERE c.guild_id = g.guild_id) "
+        "FROM search_guilds g LEFT JOIN search_builds b ON b.guild_id = g.guild_id WHERE g.guild_id = ?",
+        guild_id,
+    )
+    return None if row is None else State(row[0] is None, row[1] or 0, bool(row[2]))
+
+
+def begin(tx: Tx, guild_id: int) -> bool:
+    """Have a guild indexed from now on; False when it is already."""
+    if not tx.run("INSERT INTO search_guilds (guild_id) VALUES (?) ON CONFLICT (guild_id) DO NOTHING", guild_id):
+        return False
+    tx.run("INSERT INTO search_builds (guild_id) VALUES (?)", guild_id)
+    return True
+
+
+def count_built(tx: Tx, guild_id: int, number: int) -> None:
+    """Some old messages more are indexed."""
+    tx.run("UPDATE search_builds SET documents = documents + ? WHERE guild_id = ?", number, guild_id)
+
+
+def finish(tx: Tx, guild_id: int) -> None:
+    """All old messages are indexed."""
+    tx.run("DELETE FROM search_builds WHERE guild_id = ?", guild_id)
+
+
+def is_building(tx: Tx, guild_id: int) -> bool:
+    """Whether old messages of a guild are still to be indexed."""
+    return tx.value("SELECT 1 FROM search_builds WHERE guild_id = ?", guild_id) is not None
+
+
+def forget_guild(tx: Tx, guild_id: int) -> None:
+    """A guild is gone; its messages go with its channels."""
+    for table in ("search_guilds", "search_builds", "search_changes"):
+        tx.run(f"DELETE FROM {table} WHERE guild_id = ?", guild_id)
+
+
+def next_channel(tx: Tx, guild_id: int, after: int) -> int | None:
+    """The channel or thread of a guild with the next higher id."""
+    found: int | None = tx.value("SELECT MIN(id) FROM channels WHERE guild_id = ? AND id > ?", guild_id, after)
+    return found
+
+
+# Changes
+
+_NOTE: Final = (
+    "INSERT INTO search_changes (guild_id, message_id, channel_id) SELECT g.guild_id, ?, ? FROM search_guilds g "
+    "WHERE g.guild_id = ? ON CONFLICT (guild_id, message_id) DO NOTHING "
+    "RETURNING (SELECT pending FROM search_guilds WHERE guild_id = ?)"
+)
+
+
+def note(tx: Tx, guild_id: int, channel_id: int, message_id: int) -> bool:
+    """Remember that a message changed, where its guild is indexed; True when nobody waits yet to look at it.
+
+    One statement, for every message pays for it."""
+    row = tx.one(_NOTE, message_id, channel_id, guild_id, guild_id)
+    return row is not None and not row[0]
+
+
+def set_pending(tx: Tx, guild_id: int, pending: bool) -> None:
+    """Say whether a job to index the latest changes waits."""
+    tx.run("UPDATE search_guilds SET pending = ? WHERE guild_id = ?", int(pending), guild_id)
+
+
+def take_changes(tx: Tx, guild_id: int, limit: int) -> list[tuple[int, int]]:
+    """The channels and ids of some messages that changed, no longer to be looked at."""
+    rows = tx.all(
+        "SELECT channel_id, message_id FROM search_changes WHERE guild_id = ? ORDER BY message_id LIMIT ?",
+        guild_id,
+        limit,
+    )
+    for start in range(0, len(rows), BATCH):
+        ids = [message_id for _, message_id in rows[start : start + BATCH]]
+        tx.run(f"DELETE FROM search_changes WHERE guild_id = ? AND message_id IN ({places(ids)})", guild_id, *ids)
+    return [(channel_id, message_id) for channel_id, message_id in rows]
+
+
+# Documents
+
+_COLUMNS: Final = ", ".join(Document._fields)
+_FORGET_TERMS: Final = "INSERT INTO search_terms (search_terms, rowid, terms) VALUES ('delete', ?, ?)"
+
+
+def find_documents(tx: Tx, ids: Sequence[int]) -> dict[int, Document]:
+    """The indexed messages of these."""
+    found: dict[int, Document] = {}
+    for start in range(0, len(ids), BATCH):
+        some = ids[start : start + BATCH]
+        for row in tx.all(f"SELECT {_COLUMNS} FROM search_documents WHERE id IN ({places(some)})", *some):
+            found[row[0]] = Document(*row)
+    return found
+
+
+def replace(tx: Tx, ids: Sequence[int], new: Iterable[Document]) -> None:
+    """Of these messages keep exactly the new ones."""
+    wanted = {document.id: document for document in new}
+    before = find_documents(tx, ids)
+    _remove(tx, [document for document in before.values() if wanted.get(document.id) != document])
+    _add(tx, [document for document in wanted.values() if before.get(document.id) != document])
+
+
+def remove_of_channel(tx: Tx, channel_id: int, limit: int) -> int:
+    """Drop some messages of a channel that is gone, and say how many."""
+    rows = tx.fetch(
+        Document, f"SELECT {_COLUMNS} FROM search_documents WHERE channel_id = ? ORDER BY id LIMIT ?", channel_id, limit
+    )
+    _remove(tx, rows)
+    return len(rows)
+
+
+def channels_with_documents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
+    """Those of some channels that have messages in the index."""
+    found: list[int] = []
+    for start in range(0, len(channel_ids), BATCH):
+        some = channel_ids[start : start + BATCH]
+        rows = tx.all(f"SELECT DISTINCT channel_id FROM search_documents WHERE channel_id IN ({places(some)})", *some)
+        found += [channel_id for (channel_id,) in rows]
+    return found
+
+
+def _add(tx: Tx, new: Sequence[Document]) -> None:
+    if not new:
+        return
+    if tx.dialect == "sqlite":
+        tx.run_many(f"INSERT INTO search_documents ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)", new)
+        # In the order of their ids, as the index likes them.
+        rows = sorted((document.id, " ".join(documents.terms(document))) for document in new)
+        tx.run_many("INSERT INTO search_terms (rowid, terms) VALUES (?, ?)", rows)
+    else:
+        tx.run_many(
+            f"INSERT INTO search_documents ({_COLUMNS}, terms) VALUES (?, ?, ?, ?, ?, CAST(? AS tsvector))",
+            [(*document, " ".join(f"'{term}'" for term in documents.terms(document))) for document in new],
+        )
+
+
+def _remove(tx: Tx, old: Sequence[Document]) -> None:
+    if not old:
+        return
+    if tx.dialect == "sqlite":
+        # The index keeps no text, so it must be told what to forget.
+        tx.run_many(_FORGET_TERMS, [(document.id, " ".join(documents.terms(document))) for document in old])
+    for start in range(0, len(old), BATCH):
+        ids = [document.id for document in old[start : start + BATCH]]
+        tx.run(f"DELETE FROM search_documents WHERE id IN ({places(ids)})", *ids)
+
+
+# What messages depend on
+
+
+def bots_among(tx: Tx, user_ids: Iterable[int]) -> set[int]:
+    """Which of these users are bots."""
+    wanted = list(dict.fromkeys(user_ids))
+    found: set[int] = set()
+    for start in range(0, len(wanted), BATCH):
+        some = wanted[start : start + BATCH]
+        rows = tx.all(f"SELECT id FROM users WHERE bot = 1 AND id IN ({places(some)})", *some)
+        found.update(user_id for (user_id,) in rows)
+    return found
+
+
+# Finding
+
+
+def find(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
+    """The ids of the messages that fit, in the order of time."""
+    order = "DESC" if newest_first else "ASC"
+    if tx.dialect == "sqlite":
+        bounds = f"rowid > ?{'' if query.before is None else ' AND rowid < ?'}"
+        text = _gathered(
+            tx,
+            "SELECT group_concat(id) FROM (SELECT rowid AS id FROM search_terms "
+            f"WHERE search_terms MATCH ? AND {bounds} ORDER BY rowid {order} LIMIT ?) AS found",
+            _fts5(query),
+            *_bounds(query),
+            limit,
+        )
+        return list(map(int, text.split(","))) if text else []
+    among = (
+        f"FROM search_documents WHERE guild_id = ? AND terms @@ CAST(? AS tsquery) AND id > ?"
+        f"{'' if query.before is None else ' AND id < ?'} ORDER BY id {order} LIMIT ?"
+    )
+    parameters = (query.guild_id, _tsquery(query), *_bounds(query), limit)
+    if sum(len(unit) for unit in query.units) < 2:
+        text = _gathered(tx, f"SELECT string_agg(CAST(id AS text), ',') FROM (SELECT id {among}) AS found", *parameters)
+        return list(map(int, text.split(","))) if text else []
+    # tsquery knows exact distances only, so nearness is looked at here.
+    rows = tx.all(f"SELECT id, words {among}", *parameters)
+    return [id for id, words in rows if near(words.split(), query.units, query.slop)]
+
+
+def words_of(tx: Tx, ids: Sequence[int]) -> dict[int, list[str]]:
+    """The words of messages, in order."""
+    joined = "group_concat(id || ' ' || words, char(10))"
+    if tx.dialect != "sqlite":
+        joined = "string_agg(id || ' ' || words, chr(10))"
+    found: dict[int, list[str]] = {}
+    for start in range(0, len(ids), BATCH):
+        some = ids[start : start + BATCH]
+        text = _gathered(tx, f"SELECT {joined} FROM search_documents WHERE id IN ({places(some)})", *some)
+        for line in text.split("\n") if text else ():
+            id, *words = line.split(" ")
+            found[int(id)] = words
+    return found
+
+
+def _gathered(tx: Tx, sql: str, *parameters: Any) -> str | None:
+    """One row with one text of many values: thousands of rows would each wait for the interpreter (decisions/0003)."""
+    found: str | None = tx.value(sql, *parameters)
+    return found
+
+
+def _bounds(query: Query) -> tuple[int, ...]:
+    return (query.after,) if query.before is None else (query.after, query.before)
+
+
+def _fts5(query: Query) -> str:
+    """The query in the words of FTS5."""
+    guild = documents.prefix(query.guild_id)
+
+    def mark(value: str) -> str:
+        return f'"{documents.mark_term(guild, value)}"'
+
+    parts = []
+    if query.units:
+        phrases = [f'"{" ".join(documents.word_term(guild, word) for word in unit)}"' for unit in query.units]
+        if len(phrases) == 1:
+            parts += phrases
+        else:
+            parts.append(f"NEAR({' '.join(phrases)}, {reach(query.units, query.slop)})")
+    parts += [f"({' OR '.join(mark(value) for value in group)})" for group in query.every]
+    if not parts:
+        parts.append(f'"{guild}"')
+    text = " AND ".join(parts)
+    unwanted = [mark(value) for value in query.none]
+    if query.private is not None:
+        hidden = mark(documents.PRIVATE)
+        if query.private:
+            hidden = f"({hidden} NOT ({' OR '.join(mark(value) for value in query.private)}))"
+        unwanted.append(hidden)
+    return f"({text}) NOT ({' OR '.join(unwanted)})" if unwanted else text
+
+
+def _tsquery(query: Query) -> str:
+    """The query in the words of PostgreSQL, nearness aside."""
+    guild = documents.prefix(query.guild_id)
+
+    def mark(value: str) -> str:
+        return f"'{documents.mark_term(guild, value)}'"
+
+    parts = [f"'{documents.word_term(guild, word)}'" for unit in query.units for word in unit]
+    parts += [f"({' | '.join(mark(value) for value in group)})" for group in query.every]
+    if not parts:
+        parts.append(f"'{guild}'")
+    parts += [f"!{mark(value)}" for value in query.none]
+    if query.private is not None:
+        hidden = mark(documents.PRIVATE)
+        if query.private:
+            hidden = f"({hidden} & !({' | '.join(mark(value) for value in query.private)}))"
+        parts.append(f"!{hidden}")
+    return " & ".join(parts)
+
+
+# Places
+
+
+def guild_channels(tx: Tx, guild_id: int) -> dict[int, tuple[int, int]]:
+    """The type of every channel of a guild but its threads, and whether it is age-restricted."""
+    rows = tx.all("SELECT id, type, nsfw FROM channels WHERE guild_id = ? AND type NOT IN (10, 11, 12)", guild_id)
+    return {channel_id: (kind, nsfw) for channel_id, kind, nsfw in rows}
+
+
+def joined_private_threads(tx: Tx, guild_id: int, user_id: int) -> list[int]:
+    """The private threads of a guild that somebody is in."""
+    rows = tx.all(
+        "SELECT c.id FROM thread_members m JOIN channels c ON c.id = m.thread_id "
+        "WHERE m.user_id = ? AND c.guild_id = ? AND c.type = 12",
+        user_id,
+        guild_id,
+    )
+    return [thread_id for (thread_id,) in rows]
+
+
+def memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
+    """A user's memberships among some threads, by thread."""
+    if not thread_ids:
+        return {}
+    rows = tx.fetch(
+        ThreadMemberRow,
+        "SELECT thread_id, user_id, joined_ms, flags FROM thread_members "
+        f"WHERE user_id = ? AND thread_id IN ({places(thread_ids)})",
+        user_id,
+        *thread_ids,
+    )
+    return {row.thread_id: row for row in rows}
+
+
+class ThreadRow(NamedTuple):
+    """A thread as far as a search goes."""
+
+    id: int
+    type: int
+    name: str | None
+    applied_tags: str | None
+    archive_changed_ms: int | None
+    created_ms: int | None
+    last_message_id: int | None
+
+
+def list_threads(
+    tx: Tx, parent_id: int, *, archived: bool | None, after: int, before: int | None, with_last: bool
+) -> list[ThreadRow]:
+    """The threads of a channel, newest first; `with_last` also reads each one's last message."""
+    last = "(SELECT MAX(m.id) FROM messages m WHERE m.channel_id = c.id)" if with_last else "NULL"
+    bounds = "" if archived is None else " AND c.archived = ?"
+    bounds += "" if before is None else " AND c.id < ?"
+    return tx.fetch(
+        ThreadRow,
+        f"SELECT c.id, c.type, c.name, c.applied_tags, c.archive_changed_ms, c.created_ms, {last} FROM channels c "
+        f"WHERE c.parent_id = ? AND c.id > ? AND c.type IN (10, 11, 12){bounds} ORDER BY c.id DESC",
+        parent_id,
+        after,
+        *(() if archived is None else (int(archived),)),
+        *(() if before is None else (before,)),
+    )

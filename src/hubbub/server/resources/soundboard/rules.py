@@ -1,0 +1,72 @@
+"""What may be a sound, and who may play which where."""
+
+from msgspec import UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ChannelType, GuildFeature
+from hubbub.protocol.ids import EmojiId, GuildId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import soundboard as wire
+from hubbub.protocol.sounds import SoundData
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
+from hubbub.server.resources import emojis, expressions, members, voice_states
+from hubbub.server.resources.soundboard import defaults, store, views
+
+
+def require_sound(sound: SoundData) -> str:
+    """The hash of a file that is a short sound; what is none says why."""
+    if sound.content_type is None:
+        raise errors.FILE_TYPE_INVALID()
+    if not sound.duration_ms:
+        raise errors.FILE_WITHOUT_DURATION()
+    if sound.duration_ms > wire.SOUND_MS_MAX:
+        raise errors.FILE_TOO_LONG()
+    return sound.hash
+
+
+def require_slot(tx: Tx, guild_id: GuildId) -> None:
+    """Raise unless the guild has room for one more."""
+    most = expressions.slots(tx, guild_id, wire.SOUNDS_MAX_BY_TIER, GuildFeature.MORE_SOUNDBOARD, wire.SOUNDS_MAX_MORE)
+    if store.count_of_guild(tx, guild_id) >= most:
+        raise errors.MAX_SOUNDS()
+
+
+def require_emoji(
+    tx: Tx, guild_id: GuildId, emoji_id: EmojiId | UnsetType | None, name: str | UnsetType | None
+) -> None:
+    """Raise unless what is to be shown beside a sound is an emoji of the guild, or a unicode one."""
+    if emoji_id:
+        row = emojis.find(tx, emoji_id)
+        if row is None or row.guild_id != guild_id:
+            raise errors.UNKNOWN_EMOJI()
+    if name and not emojis.is_unicode(name):
+        raise errors.invalid("emoji_name", "INVALID_EMOJI", "Invalid emoji")
+
+
+def require_heard(call: Call, here: ChannelAccess) -> None:
+    """Raise unless the caller is connected to this voice channel, and neither they nor others silenced them there."""
+    if here.channel.type not in (ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE):
+        raise errors.WRONG_CHANNEL_TYPE()
+    state = voice_states.find(call.tx, here.guild_id, call.user_id)
+    if state is None or state.channel_id != here.channel.id:
+        raise errors.TARGET_NOT_IN_VOICE()
+    member = members.find_rows(call.tx, here.guild_id, [call.user_id])[call.user_id]
+    if member.deaf or member.mute or state.self_deaf or state.suppress:
+        raise errors.VOICE_EFFECT_WHILE_SILENCED()
+
+
+def require_playable(call: Call, here: ChannelAccess, body: wire.SendSound) -> wire.SoundboardSound:
+    """The sound, if the caller may play it here: a default one, the guild's, with USE_EXTERNAL_SOUNDS one of their other guilds."""
+    default = defaults.find(body.sound_id)
+    if default is not None:
+        return default
+    row = store.find(call.tx, body.sound_id)
+    if row is None or (body.source_guild_id and body.source_guild_id != row.guild_id):
+        raise errors.UNKNOWN_SOUND()
+    if row.guild_id != here.guild_id:
+        if not store.is_member(call.tx, row.guild_id, call.user_id):
+            raise errors.UNKNOWN_SOUND()
+        here.require(Permissions.USE_EXTERNAL_SOUNDS)
+    return views.sound(row)

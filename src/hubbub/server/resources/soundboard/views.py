@@ -1,0 +1,37 @@
+"""A guild's sound as others see it."""
+
+from msgspec import UNSET
+
+from hubbub.protocol.ids import EmojiId, GuildId, SoundId
+from hubbub.protocol.resources import soundboard as wire
+from hubbub.protocol.resources.users import User
+from hubbub.server.core.store import Tx
+from hubbub.server.resources import users
+from hubbub.server.resources.soundboard import store
+from hubbub.server.resources.soundboard.store import SoundRow
+
+
+def sound(row: SoundRow, maker: User | None = None) -> wire.SoundboardSound:
+    """A sound; with who made it for those who may know."""
+    return wire.SoundboardSound(
+        name=row.name,
+        sound_id=SoundId(row.id),
+        volume=row.volume,
+        emoji_id=None if row.emoji_id is None else EmojiId(row.emoji_id),
+        emoji_name=row.emoji_name,
+        available=True,
+        guild_id=GuildId(row.guild_id),
+        user=UNSET if maker is None else maker,
+    )
+
+
+def sounds(tx: Tx, rows: list[SoundRow], *, makers: bool) -> list[wire.SoundboardSound]:
+    """Some sounds, with who made them or not."""
+    found = users.find_many(tx, [row.user_id for row in rows]) if makers else {}
+    shown = {user_id: users.user(user) for user_id, user in found.items()}
+    return [sound(row, shown.get(row.user_id)) for row in rows]
+
+
+def of_guild(tx: Tx, guild_id: int) -> list[wire.SoundboardSound]:
+    """A guild's sounds as all its members see them."""
+    return [sound(row) for row in store.list_of_guild(tx, guild_id)]

@@ -1,0 +1,12 @@
+"""Stickers, of guilds and of the standard packs."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.stickers import routes
+from hubbub.server.resources.stickers.packs import find_file
+from hubbub.server.resources.stickers.rules import require_sendable
+from hubbub.server.resources.stickers.store import StickerRow, find
+from hubbub.server.resources.stickers.views import of_guild
+
+SLICE = Slice(name="stickers", modules=(routes,), assets={"stickers": find_file})
+
+__all__ = ["SLICE", "StickerRow", "find", "of_guild", "require_sendable"]

@@ -1,0 +1,44 @@
+"""Drawings in Lottie's JSON: read only as far as the rules about stickers go."""
+
+from typing import Any
+
+import msgspec
+
+from hubbub.protocol import errors
+from hubbub.protocol.resources import stickers as wire
+
+_NUMBERS = ("fr", "ip", "op", "w", "h")
+
+
+def require_drawing(data: bytes) -> None:
+    """Raise unless it is a vector animation that a sticker may be (http.md 1.9: 170001 to 170007)."""
+    try:
+        drawing = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise errors.LOTTIE_INVALID_JSON() from None
+    if not isinstance(drawing, dict) or not isinstance(drawing.get("layers"), list):
+        raise errors.LOTTIE_INVALID_JSON()
+    if not all(_is_number(drawing.get(name)) for name in _NUMBERS):
+        raise errors.LOTTIE_INVALID_JSON()
+    if any(_is_raster(asset) for asset in drawing.get("assets") or ()):
+        raise errors.LOTTIE_RASTER_IMAGES()
+    rate, frames = drawing["fr"], drawing["op"] - drawing["ip"]
+    if rate > wire.LOTTIE_FRAME_RATE_MAX:
+        raise errors.LOTTIE_FRAME_RATE()
+    if rate < 1 or frames <= 0:
+        raise errors.LOTTIE_FRAME_RATE_RANGE()
+    if frames > wire.LOTTIE_FRAMES_MAX:
+        raise errors.LOTTIE_FRAME_COUNT()
+    if not (0 < drawing["w"] <= wire.STICKER_SIDE and 0 < drawing["h"] <= wire.STICKER_SIDE):
+        raise errors.LOTTIE_DIMENSIONS()
+    if frames / rate > wire.STICKER_SECONDS_MAX:
+        raise errors.LOTTIE_DURATION()
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_raster(asset: Any) -> bool:
+    """An asset with a path is a picture: inside the file or, worse, elsewhere."""
+    return isinstance(asset, dict) and bool(asset.get("p"))

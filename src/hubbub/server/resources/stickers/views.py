@@ -1,0 +1,39 @@
+"""A guild's sticker as others see it."""
+
+from msgspec import UNSET
+
+from hubbub.protocol.enums import StickerType
+from hubbub.protocol.ids import GuildId, StickerId
+from hubbub.protocol.resources import stickers as wire
+from hubbub.protocol.resources.users import User
+from hubbub.server.core.store import Tx
+from hubbub.server.resources import users
+from hubbub.server.resources.stickers import store
+from hubbub.server.resources.stickers.store import StickerRow
+
+
+def sticker(row: StickerRow, maker: User | None = None) -> wire.Sticker:
+    """A sticker; with who made it for those who may know."""
+    return wire.Sticker(
+        id=StickerId(row.id),
+        name=row.name,
+        tags=row.tags,
+        type=StickerType.GUILD,
+        format_type=row.format_type,
+        description=row.description,
+        available=True,
+        guild_id=GuildId(row.guild_id),
+        user=UNSET if maker is None else maker,
+    )
+
+
+def stickers(tx: Tx, rows: list[StickerRow], *, makers: bool) -> list[wire.Sticker]:
+    """Some stickers, with who made them or not."""
+    found = users.find_many(tx, [row.user_id for row in rows]) if makers else {}
+    shown = {user_id: users.user(user) for user_id, user in found.items()}
+    return [sticker(row, shown.get(row.user_id)) for row in rows]
+
+
+def of_guild(tx: Tx, guild_id: int) -> list[wire.Sticker]:
+    """A guild's stickers as all its members see them."""
+    return [sticker(row) for row in store.list_of_guild(tx, guild_id)]

@@ -1,0 +1,42 @@
+"""Posts that nobody begins in person: a webhook does."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.ids import ChannelId, TagId
+from hubbub.server.core.call import Call
+from hubbub.server.resources import channels
+from hubbub.server.resources.channels import ChannelRow
+from hubbub.server.resources.threads import actions, rules
+
+USUAL_DURATION: Final = 1440
+
+
+def create_unattended(call: Call, forum_id: int, name: str, tags: Iterable[TagId], *, owner_id: int) -> ChannelRow:
+    """A new post in a forum with nobody in it yet; its owner may be no user."""
+    forum = channels.find(call.tx, forum_id)
+    if forum is None:
+        raise errors.UNKNOWN_CHANNEL()
+    name = name.strip()
+    if not name:
+        raise errors.invalid("thread_name", *errors.bad_length(1, 100))
+    worn = rules.require_tags(forum, tags, (), moderates=False)
+    rules.require_room(call, forum.guild_id or 0, ChannelType.PUBLIC_THREAD)
+    row = ChannelRow(
+        id=call.new_id(ChannelId),
+        type=ChannelType.PUBLIC_THREAD,
+        guild_id=forum.guild_id,
+        name=name,
+        parent_id=forum.id,
+        nsfw=forum.nsfw,
+        rate_limit_per_user=forum.default_thread_rate_limit_per_user or 0,
+        owner_id=owner_id,
+        archive_changed_ms=call.now,
+        auto_archive_duration=forum.default_auto_archive_duration or USUAL_DURATION,
+        created_ms=call.now,
+        applied_tags=json.encode(worn).decode(),
+    )
+    return actions.open_unattended(call, row)

@@ -1,0 +1,28 @@
+"""Voice regions over HTTP. A platform that one runs oneself stands in one place (decisions/0021)."""
+
+import sys
+from typing import Final
+
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.resources import voice_regions as wire
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice, handles
+
+REGIONS: Final = [wire.VoiceRegion(id="local", name="Local", optimal=True)]
+
+
+@handles(wire.LIST_VOICE_REGIONS)
+def list_voice_regions(call: Call) -> list[wire.VoiceRegion]:
+    """Every region."""
+    return REGIONS
+
+
+@handles(wire.LIST_GUILD_VOICE_REGIONS)
+def list_guild_voice_regions(call: Call, guild_id: GuildId) -> list[wire.VoiceRegion]:
+    """The regions that a guild's channels may use."""
+    access.guild(call, guild_id)
+    return REGIONS
+
+
+SLICE = Slice(name="voice_regions", modules=(sys.modules[__name__],))

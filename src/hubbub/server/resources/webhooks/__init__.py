@@ -1,0 +1,37 @@
+"""Incoming webhooks, and channels that follow announcements."""
+
+from typing import Final
+
+from hubbub.protocol.enums import AuditLogAction
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.audit_log import AuditLogRead
+from hubbub.server.resources.channels import ChannelsDeleted
+from hubbub.server.resources.messages import MessageChanged, MessageCrossposted, MessagesDeleted
+from hubbub.server.resources.webhooks import actions, jobs, routes, speaking, store, views
+from hubbub.server.resources.webhooks.store import WebhookRow, find
+
+_DEEDS: Final = frozenset({AuditLogAction.WEBHOOK_CREATE, AuditLogAction.WEBHOOK_UPDATE, AuditLogAction.WEBHOOK_DELETE})
+
+
+def _name(call: Call, fact: AuditLogRead) -> None:
+    entries = fact.log.audit_log_entries
+    named = [entry.target_id for entry in entries if entry.action_type in _DEEDS and entry.target_id is not None]
+    if named:
+        fact.log.webhooks += views.named(call, store.find_many(call.tx, named))
+
+
+SLICE = Slice(
+    name="webhooks",
+    modules=(routes, speaking),
+    jobs=jobs.JOBS,
+    hears={
+        ChannelsDeleted: actions.channels_deleted,
+        MessageCrossposted: jobs.hear_crosspost,
+        MessageChanged: jobs.hear_change,
+        MessagesDeleted: jobs.hear_deletion,
+        AuditLogRead: _name,
+    },
+)
+
+__all__ = ["SLICE", "WebhookRow", "find"]

@@ -1,0 +1,199 @@
+"""Making, changing and ending webhooks, and bringing announcements to who follows: write, audit, publish."""
+
+from typing import Final
+
+import msgspec
+
+from hubbub.protocol.enums import AuditLogAction, MessageType, WebhookType
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, MessageId, WebhookId
+from hubbub.protocol.resources import webhooks as wire
+from hubbub.protocol.resources.messages import MessageReference
+from hubbub.server.core import access, audit
+from hubbub.server.core.access import ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.core.dispatches import Audience
+from hubbub.server.resources import guilds, messages
+from hubbub.server.resources.channels import ChannelsDeleted
+from hubbub.server.resources.messages import MessageRow
+from hubbub.server.resources.webhooks import rules, store, tokens
+from hubbub.server.resources.webhooks.store import Crosspost, WebhookRow
+
+AT_ONCE: Final = 25
+"""So many copies are made or changed in one transaction, so that no announcement holds the store up."""
+
+CARRIED: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.IS_COMPONENTS_V2
+"""Flags that a copy takes over from its source when that changes."""
+
+GONE: Final = "[Original Message Deleted]"
+"""What a copy says once its source is deleted."""
+
+
+class Logged(msgspec.Struct, frozen=True, kw_only=True):
+    """What the audit log shows of a webhook."""
+
+    type: int
+    name: str
+    channel_id: ChannelId
+    avatar_hash: str | None
+    """http.md 3.11: the log's own word for the avatar."""
+    application_id: ApplicationId | None
+
+
+def create(call: Call, channel: ChannelRef, guild_id: int, name: str, avatar: str | None) -> WebhookRow:
+    """Make an incoming webhook."""
+    rules.require_room(call, channel.id, guild_id)
+    store.get_key(call.tx)
+    return _add(
+        call,
+        WebhookRow(
+            id=call.new_id(WebhookId),
+            type=WebhookType.INCOMING,
+            guild_id=guild_id,
+            channel_id=channel.id,
+            user_id=call.user_id,
+            name=name,
+            avatar=avatar,
+            application_id=call.actor.application_id if call.actor.is_bot else None,
+            salt=tokens.new_salt(),
+        ),
+    )
+
+
+def _add(call: Call, row: WebhookRow) -> WebhookRow:
+    store.insert(call.tx, row)
+    changes = audit.differences(None, _logged(row))
+    audit.record(call, row.guild_id, AuditLogAction.WEBHOOK_CREATE, target_id=row.id, changes=changes)
+    _announce(call, row.guild_id, row.channel_id)
+    return row
+
+
+def change(call: Call, before: WebhookRow, after: WebhookRow) -> WebhookRow:
+    """Keep what changed of a webhook; nothing is said when nothing did."""
+    if after == before:
+        return after
+    store.update(call.tx, after)
+    changes = audit.differences(_logged(before), _logged(after))
+    audit.record(call, after.guild_id, AuditLogAction.WEBHOOK_UPDATE, target_id=after.id, changes=changes)
+    for channel_id in dict.fromkeys((before.channel_id, after.channel_id)):
+        _announce(call, after.guild_id, channel_id)
+    return after
+
+
+def delete(call: Call, row: WebhookRow) -> None:
+    """End a webhook; what it said stays."""
+    store.delete(call.tx, row.id)
+    changes = audit.differences(_logged(row), None)
+    audit.record(call, row.guild_id, AuditLogAction.WEBHOOK_DELETE, target_id=row.id, changes=changes)
+    _announce(call, row.guild_id, row.channel_id)
+
+
+def _announce(call: Call, guild_id: int, channel_id: int) -> None:
+    told = wire.WebhooksUpdate(guild_id=GuildId(guild_id), channel_id=ChannelId(channel_id))
+    call.tx.emit(wire.WEBHOOKS_UPDATE, told, Audience.viewers(guild_id, channel_id))
+
+
+def _logged(row: WebhookRow) -> Logged:
+    return Logged(
+        type=row.type,
+        name=row.name,
+        channel_id=ChannelId(row.channel_id),
+        avatar_hash=row.avatar,
+        application_id=None if row.application_id is None else ApplicationId(row.application_id),
+    )
+
+
+def channels_deleted(call: Call, fact: ChannelsDeleted) -> None:
+    """Channels are going, and the webhooks into them. Who followed one of them keeps a webhook that nothing comes from."""
+    store.delete_of_channels(call.tx, fact.channel_ids)
+
+
+# Followers
+
+
+def follow(call: Call, source: ChannelRef, target: ChannelRef) -> WebhookRow:
+    """Bring a channel's announcements to another from now on; who follows already goes on as before."""
+    known = store.find_follower(call.tx, source.id, target.id)
+    if known is not None:
+        return known
+    guild_id, source_guild_id = target.guild_id or 0, source.guild_id or 0
+    rules.require_room(call, target.id, guild_id)
+    home = guilds.find(call.tx, source_guild_id)
+    name = f"{home.name if home is not None else ''} #{source.name}".strip()
+    row = _add(
+        call,
+        WebhookRow(
+            id=call.new_id(WebhookId),
+            type=WebhookType.CHANNEL_FOLLOWER,
+            guild_id=guild_id,
+            channel_id=target.id,
+            user_id=call.user_id,
+            name=name[: wire.WEBHOOK_NAME_MAX],
+            avatar=None if home is None else home.icon,
+            source_guild_id=source_guild_id,
+            source_channel_id=source.id,
+        ),
+    )
+    there = MessageReference(channel_id=source.id, guild_id=GuildId(source_guild_id))
+    messages.system(call, target, MessageType.CHANNEL_FOLLOW_ADD, call.user_id, content=name, reference=there)
+    return row
+
+
+def bring(call: Call, source: MessageRow, after: int) -> int | None:
+    """Copy a published message to some of the channels that follow; after which webhook to go on, or None at the end."""
+    followers = store.followers(call.tx, source.channel_id, after, AT_ONCE)
+    for row in followers:
+        channel = access.find_channel(call.tx, row.channel_id)
+        if channel is None:
+            continue
+        reference = MessageReference(
+            channel_id=ChannelId(source.channel_id),
+            message_id=MessageId(source.id),
+            guild_id=GuildId(row.source_guild_id or 0),
+        )
+        author = rules.author(row, rules.require_guild(call, row))
+        copy = messages.copy(call, channel, source, author, reference)
+        store.insert_crosspost(call.tx, source.channel_id, source.id, Crosspost(copy.id, channel.id))
+    return followers[-1].id if len(followers) == AT_ONCE else None
+
+
+def renew(call: Call, channel_id: int, message_id: int, after: int) -> int | None:
+    """Let some copies say what their source says now, or that it is gone; after which to go on, or None at the end."""
+    source = messages.find(call.tx, channel_id, message_id)
+    copies = store.crossposts(call.tx, channel_id, message_id, after, AT_ONCE)
+    for each in copies:
+        row = messages.find(call.tx, each.channel_id, each.message_id)
+        channel = access.find_channel(call.tx, each.channel_id)
+        if row is None or channel is None:
+            continue
+        changed = _without_source(row) if source is None else _like(row, source)
+        if changed != row:
+            messages.change(call, channel, changed)
+    if len(copies) == AT_ONCE:
+        return copies[-1].message_id
+    if source is None:
+        store.forget_source(call.tx, channel_id, message_id)
+    return None
+
+
+def _like(row: MessageRow, source: MessageRow) -> MessageRow:
+    return row._replace(
+        flags=row.flags & ~CARRIED | source.flags & CARRIED,
+        content=source.content,
+        mentions=source.mentions,
+        attachments=source.attachments,
+        embeds=source.embeds,
+        components=source.components,
+        edited_ms=source.edited_ms,
+    )
+
+
+def _without_source(row: MessageRow) -> MessageRow:
+    return row._replace(
+        flags=row.flags & ~MessageFlags.IS_COMPONENTS_V2 | MessageFlags.SOURCE_MESSAGE_DELETED,
+        content=GONE,
+        mentions=None,
+        attachments=None,
+        embeds=None,
+        components=None,
+    )

@@ -1,0 +1,140 @@
+"""Calls to addresses that users supply never reach what only we can reach."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from hubbub.server.core.guarded import ForbiddenTargetError, GuardedClient, UnreachableError, is_public
+
+SPECIAL = [
+    "127.0.0.1",
+    "127.8.9.1",
+    "0.0.0.0",
+    "10.1.2.3",
+    "172.16.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "224.0.0.1",
+    "255.255.255.255",
+    "::1",
+    "::",
+    "fe80::1",
+    "fc00::1",
+    "::ffff:127.0.0.1",
+    "::ffff:10.0.0.1",
+    "64:ff9b::7f00:1",
+    "2002:7f00:1::",
+    "fe80::1%eth0",
+    "nonsense",
+]
+
+
+@pytest.mark.parametrize("address", SPECIAL)
+def test_a_special_address_is_not_public(address: str) -> None:
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"])
+def test_an_ordinary_address_is_public(address: str) -> None:
+    assert is_public(address)
+
+
+class Receiver:
+    """A server on this machine, and what reached it."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.port = 0
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answers by path."""
+        self.seen.append(request.path)
+        if request.path == "/redirect":
+            return web.Response(status=302, headers={"Location": "/secret"})
+        if request.path == "/slow":
+            await asyncio.sleep(30)
+        if request.path == "/large":
+            return web.Response(body=b"x" * 100_000)
+        return web.Response(text="hello")
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    """Somewhere that must not be reached."""
+    made = Receiver()
+    app = web.Application()
+    app.router.add_route("*", "/{tail:.*}", made.handle)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    made.port = runner.addresses[0][1]
+    yield made
+    await runner.cleanup()
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[GuardedClient]:
+    """The client as `hubbub serve` has it."""
+    made = GuardedClient(timeout_s=2.0)
+    yield made
+    await made.close()
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "localhost", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "[::1]", "[::ffff:127.0.0.1]", "0"],
+)
+async def test_this_machine_is_not_reached_however_it_is_written(client: GuardedClient, receiver: Receiver, host: str) -> None:
+    with pytest.raises(UnreachableError):
+        await client.request("GET", f"http://{host}:{receiver.port}/secret")
+
+    assert receiver.seen == []
+
+
+async def test_a_name_that_resolves_to_this_machine_is_refused(
+    client: GuardedClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([("203.0.113.5",), ("127.0.0.1",)])
+
+    async def rebinding(host: str, port: int, **_: Any) -> list[Any]:
+        # First a harmless address, then, when asked again, ours.
+        (number,) = next(answers)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (number, port))]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", rebinding, raising=False)
+    for _ in range(2):
+        with pytest.raises(UnreachableError):
+            await client.request("GET", f"http://harmless.example:{receiver.port}/secret")
+
+    assert receiver.seen == []
+
+
+@pytest.mark.parametrize("url", ["ftp://example.org", "file:///etc/passwd", "http://", "http://user:pass@example.org/", "nothing"])
+async def test_other_kinds_of_address_are_refused(client: GuardedClient, url: str) -> None:
+    with pytest.raises(ForbiddenTargetError):
+        await client.request("GET", url)
+
+
+async def test_a_rehearsal_may_call_this_machine_but_follows_no_redirect(receiver: Receiver) -> None:
+    client = GuardedClient(allow_private=True, timeout_s=2.0)
+
+    assert (await client.request("POST", f"http://127.0.0.1:{receiver.port}/hello", body=b"{}")).body == b"hello"
+    assert (await client.request("GET", f"http://localhost:{receiver.port}/redirect")).status == 302
+    assert "/secret" not in receiver.seen
+    await client.close()
+
+
+async def test_time_and_size_are_bounded(receiver: Receiver) -> None:
+    client = GuardedClient(allow_private=True, timeout_s=0.2, answer_max=1000)
+
+    with pytest.raises(UnreachableError):
+        await client.request("GET", f"http://127.0.0.1:{receiver.port}/slow")
+    with pytest.raises(UnreachableError, match="too large"):
+        await client.request("GET", f"http://127.0.0.1:{receiver.port}/large")
+    await client.close()

@@ -1,0 +1,732 @@
+"""Auto moderation: what a rule may be, what it catches, and what follows."""
+
+import time
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.flags import MemberFlags
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.resources import members
+from hubbub.server.resources.auto_moderation import matching
+from hubbub.server.resources.auto_moderation.matching import BadPattern, Hit, Matcher
+from tests.world import Actor, Guild, World
+
+BLOCK: dict[str, Any] = {"type": 1}
+QUARANTINE: dict[str, Any] = {"type": 4}
+QUARANTINED = MemberFlags.AUTOMOD_QUARANTINED_USERNAME
+
+
+def alert(channel: int) -> dict[str, Any]:
+    return {"type": 2, "metadata": {"channel_id": str(channel)}}
+
+
+def timeout(seconds: int = 60) -> dict[str, Any]:
+    return {"type": 3, "metadata": {"duration_seconds": seconds}}
+
+
+def keyword_rule(*words: str, **body: Any) -> dict[str, Any]:
+    return {
+        "name": "words",
+        "event_type": 1,
+        "trigger_type": 1,
+        "trigger_metadata": {"keyword_filter": list(words)},
+        "actions": [BLOCK],
+        "enabled": True,
+        **body,
+    }
+
+
+def profile_rule(*words: str, **body: Any) -> dict[str, Any]:
+    return {**keyword_rule(*words), "event_type": 2, "trigger_type": 6, "actions": [QUARANTINE], **body}
+
+
+async def add(guild: Guild, body: dict[str, Any]) -> Any:
+    """A new rule, by the owner."""
+    return (await guild.owner.post(f"/guilds/{guild.id}/auto-moderation/rules", json=body)).ok()
+
+
+async def say(actor: Actor, guild: Guild, content: str, **body: Any) -> Any:
+    """Try to say something."""
+    return await actor.post(f"/channels/{guild.general}/messages", json={"content": content, **body})
+
+
+async def log(guild: Guild, action: int) -> list[Any]:
+    """Audit log entries of a kind, newest first."""
+    found = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
+    return list(found["audit_log_entries"])
+
+
+async def town(world: World) -> tuple[Guild, Actor]:
+    """A guild, and somebody in it without any power."""
+    bob = await world.user()
+    return await world.guild(None, bob), bob
+
+
+async def flags_of(guild: Guild, actor: Actor) -> int:
+    """A member's flags."""
+    return int((await guild.owner.get(f"/guilds/{guild.id}/members/{actor.id}")).ok()["flags"])
+
+
+# Words and patterns
+
+
+@pytest.mark.parametrize(
+    ("entry", "text", "found"),
+    [
+        ("cat", "the CAT sat", "CAT"),
+        ("cat", "catalog", None),
+        ("cat", "tomcat", None),
+        ("cat", "cat", "cat"),
+        ("cat", "a cat!", "cat"),
+        ("cat*", "a Catalog", "Cat"),
+        ("cat*", "tomcat", None),
+        ("*cat", "tomcat", "cat"),
+        ("*cat", "catalog", None),
+        ("*cat*", "the tomcats", "cat"),
+        ("the cat", "see The Cat here", "The Cat"),
+        ("the cat", "bathe cat", None),
+        ("c++", "I like C++ much", "C++"),
+        ("a*b", "a*b", "a*b"),
+        ("ärger", "So ein ÄRGER!", "ÄRGER"),
+        ("ärger", "verärgert", None),
+        ("*ärger*", "verärgert", "ärger"),
+        ("cat", "İ cat", "cat"),
+    ],
+)
+def test_words_stand_as_their_stars_say(entry: str, text: str, found: str | None) -> None:
+    hit = Matcher([entry], [], []).find(text)
+    assert hit == (None if found is None else Hit(entry, found))
+    # A long list takes another way to the same answer.
+    many = [f"*nothing{number}*" for number in range(50)]
+    assert Matcher([*many, entry], [], []).find(text) == hit
+
+
+def test_what_is_allowed_excuses_only_what_lies_within_it() -> None:
+    matcher = Matcher(["*ass*"], [r"b\d+"], ["class", "b42"])
+    assert matcher.find("the class") is None
+    assert matcher.find("the class of an ass") == Hit("*ass*", "ass")
+    assert matcher.find("b42") is None
+    assert matcher.find("b42 b43") == Hit(r"b\d+", "b43")
+
+
+def test_a_pattern_that_matches_nothing_at_all_catches_nothing() -> None:
+    assert Matcher([], ["x*"], []).find("hello") is None
+
+
+@pytest.mark.parametrize("pattern", ["(", r"(a)\1", "(?=a)", "(?<!a)b", r"\p{L}{1000}"])
+def test_patterns_that_could_take_long_are_no_patterns(pattern: str) -> None:
+    with pytest.raises(BadPattern):
+        matching.compile_pattern(pattern)
+
+
+def test_no_pattern_takes_long() -> None:
+    matcher = Matcher([], ["(a+)+$", "(x+x+)+y", "(.*a){12}$"], [])
+    began = time.perf_counter()
+    assert matcher.find("a" * 1999 + "!" + "x" * 1999) is None
+    assert time.perf_counter() - began < 0.5
+
+
+def test_mentions_and_links_are_counted() -> None:
+    assert matching.mentions("<@1> <@!1> <@2> <@&2> @everyone <@x>") == 3
+    assert matching.links("https://a.test http://b.test discord.gg/abc nothing/here") == 3
+
+
+# Rules
+
+
+async def test_a_rule_is_made_told_and_written_down(world: World) -> None:
+    guild, _ = await town(world)
+    role, channel = await guild.role("trusted"), await guild.channel("alerts")
+    manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
+    other = await world.bot(guild)
+    told, untold = await manager.connect(), await other.connect()
+    body = keyword_rule(
+        "bad*",
+        actions=[{"type": 1, "metadata": {"custom_message": "no"}}, alert(channel), timeout()],
+        exempt_roles=[str(role), "1"],
+        exempt_channels=[str(channel), "1"],
+    )
+    body["trigger_metadata"] |= {"regex_patterns": ["b[4a]d"], "allow_list": ["badge"]}
+
+    rule = await add(guild, body)
+
+    assert rule["trigger_metadata"] == body["trigger_metadata"]
+    assert rule["actions"] == body["actions"]
+    assert (rule["exempt_roles"], rule["exempt_channels"]) == ([str(role)], [str(channel)])
+    assert (rule["creator_id"], rule["guild_id"], rule["enabled"]) == (str(guild.owner.id), str(guild.id), True)
+    assert await told.next("AUTO_MODERATION_RULE_CREATE") == rule
+    await untold.none_of("AUTO_MODERATION_RULE_CREATE")
+    path = f"/guilds/{guild.id}/auto-moderation/rules"
+    assert (await guild.owner.get(path)).ok() == [rule]
+    assert (await manager.get(f"{path}/{rule['id']}")).ok() == rule
+    [entry] = await log(guild, 140)
+    assert entry["target_id"] == rule["id"]
+    assert {"key": "name", "new_value": "words"} in entry["changes"]
+    page = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=140")).ok()
+    assert page["auto_moderation_rules"] == [rule]
+
+
+async def test_a_rule_has_defaults(world: World) -> None:
+    guild, _ = await town(world)
+    made = [
+        await add(guild, {"name": "r", "event_type": 1, "trigger_type": 1}),
+        await add(guild, {"name": "r", "event_type": 1, "trigger_type": 3}),
+        await add(guild, {"name": "r", "event_type": 1, "trigger_type": 4, "trigger_metadata": {"presets": [1, 3]}}),
+        await add(guild, {"name": "r", "event_type": 1, "trigger_type": 5}),
+        await add(guild, {"name": "r", "event_type": 2, "trigger_type": 6, "trigger_metadata": {}}),
+    ]
+
+    words = {"keyword_filter": [], "regex_patterns": [], "allow_list": []}
+    assert [rule["trigger_metadata"] for rule in made] == [
+        words,
+        {},
+        {"presets": [1, 3], "allow_list": []},
+        {"mention_total_limit": 20, "mention_raid_protection_enabled": False},
+        words,
+    ]
+    assert [rule["actions"][0]["type"] for rule in made] == [1, 1, 1, 1, 4]
+    assert not any(rule["enabled"] for rule in made)
+
+
+async def test_a_rule_is_changed_and_deleted(world: World) -> None:
+    guild, _ = await town(world)
+    session = await (await world.bot(guild, permissions=Permissions.MANAGE_GUILD)).connect()
+    rule = await add(guild, keyword_rule("bad"))
+    path = f"/guilds/{guild.id}/auto-moderation/rules/{rule['id']}"
+
+    same = (await guild.owner.patch(path, json={"name": "words"})).ok()
+    changed = (
+        await guild.owner.patch(
+            path, json={"name": "new", "enabled": False, "trigger_metadata": {"keyword_filter": ["worse"]}}
+        )
+    ).ok()
+
+    assert same == rule
+    assert changed == rule | {
+        "name": "new",
+        "enabled": False,
+        "trigger_metadata": rule["trigger_metadata"] | {"keyword_filter": ["worse"]},
+    }
+    assert await session.next("AUTO_MODERATION_RULE_UPDATE") == changed
+    [entry] = await log(guild, 141)
+    assert {change["key"] for change in entry["changes"]} == {"name", "enabled", "trigger_metadata"}
+
+    assert (await guild.owner.delete(path)).status == 204
+
+    assert await session.next("AUTO_MODERATION_RULE_DELETE") == changed
+    [entry] = await log(guild, 142)
+    assert {"key": "name", "old_value": "new"} in entry["changes"]
+    for answer in (await guild.owner.get(path), await guild.owner.patch(path, json={}), await guild.owner.delete(path)):
+        answer.refused(404, 0)
+
+
+async def test_rules_are_for_those_who_manage_the_guild(world: World) -> None:
+    guild, bob = await town(world)
+    stranger = await world.user()
+    rule = await add(guild, keyword_rule("bad"))
+    path = f"/guilds/{guild.id}/auto-moderation/rules"
+    for method, place, body in (
+        ("GET", path, None),
+        ("POST", path, keyword_rule("x")),
+        ("GET", f"{path}/{rule['id']}", None),
+        ("PATCH", f"{path}/{rule['id']}", {"name": "x"}),
+        ("DELETE", f"{path}/{rule['id']}", None),
+    ):
+        (await bob.request(method, place, json=body)).refused(403, 50013)
+        (await stranger.request(method, place, json=body)).refused(403, 50001)
+    other = await world.guild(guild.owner)
+    wrong = f"/guilds/{other.id}/auto-moderation/rules/{rule['id']}"
+    (await guild.owner.get(wrong)).refused(404, 0)
+
+
+async def test_a_rule_that_times_out_needs_moderate_members(world: World) -> None:
+    guild, bob = await town(world)
+    await guild.allow(bob, Permissions.MANAGE_GUILD)
+    path = f"/guilds/{guild.id}/auto-moderation/rules"
+    (await bob.post(path, json=keyword_rule("x", actions=[timeout()]))).refused(403, 50013)
+    rule = (await bob.post(path, json=keyword_rule("x"))).ok()
+    (await bob.patch(f"{path}/{rule['id']}", json={"actions": [timeout()]})).refused(403, 50013)
+    await guild.allow(bob, Permissions.MODERATE_MEMBERS)
+    (await bob.patch(f"{path}/{rule['id']}", json={"actions": [timeout()]})).ok()
+
+
+@pytest.mark.parametrize(
+    ("trigger", "most"),
+    [(1, 6), (3, 1), (4, 1), (5, 1), (6, 1)],
+)
+async def test_a_guild_has_so_many_rules_of_a_kind(world: World, trigger: int, most: int) -> None:
+    guild, _ = await town(world)
+    body = {"name": "r", "event_type": 2 if trigger == 6 else 1, "trigger_type": trigger, "trigger_metadata": {}}
+    for _ in range(most):
+        await add(guild, body)
+    answer = await guild.owner.post(f"/guilds/{guild.id}/auto-moderation/rules", json=body)
+    assert answer.errors("trigger_type") == ["AUTO_MODERATION_MAX_RULES_OF_TYPE_EXCEEDED"]
+
+
+async def test_what_a_rule_cannot_be_is_said_with_its_path(world: World) -> None:
+    guild, _ = await town(world)
+    forum = await guild.channel("forum", type=15)
+    elsewhere = (await world.guild()).general
+    path = f"/guilds/{guild.id}/auto-moderation/rules"
+
+    async def refused(where: str, code: str, body: dict[str, Any], method: str = "POST", rule: str = "") -> None:
+        answer = await guild.owner.request(method, path + rule, json=body)
+        assert answer.errors(where) == [code]
+
+    def metadata(**more: Any) -> dict[str, Any]:
+        return keyword_rule(trigger_metadata=more)
+
+    await refused("name", "BASE_TYPE_REQUIRED", {"event_type": 1, "trigger_type": 1})
+    await refused("name", "BASE_TYPE_BAD_LENGTH", keyword_rule(name="x" * 101))
+    await refused("event_type", "BASE_TYPE_CHOICES", keyword_rule(event_type=2))
+    await refused("event_type", "BASE_TYPE_CHOICES", profile_rule("x", event_type=1))
+    await refused("trigger_metadata", "BASE_TYPE_REQUIRED", profile_rule(trigger_metadata=None))
+    await refused("trigger_metadata", "BASE_TYPE_REQUIRED", keyword_rule(trigger_type=4, trigger_metadata=None))
+    await refused("trigger_metadata.keyword_filter.1", "BASE_TYPE_BAD_LENGTH", keyword_rule("x", "**"))
+    await refused("trigger_metadata.keyword_filter", "BASE_TYPE_BAD_LENGTH", keyword_rule(*["x"] * 1001))
+    await refused("trigger_metadata.keyword_filter.0", "BASE_TYPE_BAD_LENGTH", keyword_rule("x" * 61))
+    await refused("trigger_metadata.allow_list", "BASE_TYPE_BAD_LENGTH", metadata(allow_list=["x"] * 101))
+    await refused("trigger_metadata.regex_patterns", "BASE_TYPE_BAD_LENGTH", metadata(regex_patterns=["x"] * 11))
+    await refused("trigger_metadata.regex_patterns.0", "BASE_TYPE_BAD_LENGTH", metadata(regex_patterns=["x" * 261]))
+    for pattern in ("(", r"(a)\1", "a(?=b)", r"\p{L}{1000}"):
+        code = "AUTO_MODERATION_INVALID_REGEX"
+        await refused("trigger_metadata.regex_patterns.1", code, metadata(regex_patterns=["fine", pattern]))
+    preset = {"trigger_type": 4, "trigger_metadata": {"presets": [1, 1]}}
+    await refused("trigger_metadata.presets.1", "SET_TYPE_ALREADY_CONTAINS_VALUE", keyword_rule(**preset))
+    limit = {"trigger_type": 5, "trigger_metadata": {"mention_total_limit": 51}}
+    await refused("trigger_metadata.mention_total_limit", "NUMBER_TYPE_MAX", keyword_rule(**limit))
+    for action in (QUARANTINE,):
+        await refused("actions.0.type", "BASE_TYPE_CHOICES", keyword_rule(actions=[action]))
+    for action in (BLOCK, timeout()):
+        await refused("actions.0.type", "BASE_TYPE_CHOICES", profile_rule(actions=[action]))
+    for trigger in (3, 4):
+        body = keyword_rule(trigger_type=trigger, actions=[timeout()])
+        await refused("actions.0.type", "BASE_TYPE_CHOICES", body)
+    await refused("actions.1", "SET_TYPE_ALREADY_CONTAINS_VALUE", keyword_rule(actions=[BLOCK, BLOCK]))
+    await refused("actions.0.metadata.channel_id", "BASE_TYPE_REQUIRED", keyword_rule(actions=[{"type": 2}]))
+    for channel in (forum, elsewhere, 1):
+        code = "AUTO_MODERATION_INVALID_ALERT_CHANNEL"
+        await refused("actions.0.metadata.channel_id", code, keyword_rule(actions=[alert(channel)]))
+    await refused("actions.0.metadata.duration_seconds", "BASE_TYPE_REQUIRED", keyword_rule(actions=[{"type": 3}]))
+    await refused(
+        "actions.0.metadata.duration_seconds", "NUMBER_TYPE_MAX", keyword_rule(actions=[timeout(2_419_201)])
+    )
+    long = [{"type": 1, "metadata": {"custom_message": "x" * 151}}]
+    await refused("actions.0.metadata.custom_message", "BASE_TYPE_MAX_LENGTH", keyword_rule(actions=long))
+    await refused("exempt_roles", "BASE_TYPE_BAD_LENGTH", keyword_rule(exempt_roles=["1"] * 21))
+    await refused("exempt_roles.1", "SET_TYPE_ALREADY_CONTAINS_VALUE", keyword_rule(exempt_roles=["1", "1"]))
+    await refused("exempt_channels", "BASE_TYPE_BAD_LENGTH", keyword_rule(exempt_channels=["1"] * 51))
+    rule = await add(guild, keyword_rule("x"))
+    await refused("trigger_type", "BASE_TYPE_CHOICES", {"trigger_type": 3}, "PATCH", f"/{rule['id']}")
+
+
+async def test_rules_about_names_came_at_their_date(world: World) -> None:
+    guild, _ = await town(world)
+    path = f"/guilds/{guild.id}/auto-moderation/rules"
+    world.clock.set(changes.MEMBER_PROFILE_RULES.at_ms - 1)
+    assert (await guild.owner.post(path, json=profile_rule("x"))).errors("trigger_type") == ["BASE_TYPE_CHOICES"]
+    world.clock.set(changes.MEMBER_PROFILE_RULES.at_ms)
+    (await guild.owner.post(path, json=profile_rule("x"))).ok()
+
+
+async def test_the_rules_of_a_deleted_guild_are_gone(world: World) -> None:
+    guild, _ = await town(world)
+    await add(guild, keyword_rule("bad"))
+
+    (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
+
+    def count(call: Any) -> int:
+        return int(call.tx.value("SELECT COUNT(*) FROM auto_moderation_rules"))
+
+    assert await world.write(count) == 0
+
+
+# Messages
+
+
+async def test_a_blocked_message_is_refused_and_what_follows_is_kept(world: World) -> None:
+    guild, bob = await town(world)
+    alerts = await guild.channel("alerts")
+    session = await (await world.bot(guild, permissions=Permissions.MANAGE_GUILD)).connect()
+    actions = [{"type": 1, "metadata": {"custom_message": "Not here, please."}}, alert(alerts), timeout(60)]
+    rule = await add(guild, keyword_rule("bad*", actions=actions))
+
+    answer = await say(bob, guild, "so BADLY said", nonce="1", enforce_nonce=True)
+
+    assert answer.refused(400, 200000)["message"] == "Not here, please."
+    common = {
+        "guild_id": str(guild.id),
+        "rule_id": rule["id"],
+        "rule_trigger_type": 1,
+        "user_id": str(bob.id),
+        "channel_id": str(guild.general),
+        "content": "so BADLY said",
+        "matched_keyword": "bad*",
+        "matched_content": "BAD",
+    }
+    told = {}
+    for _ in range(3):
+        executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
+        told[executed["action"]["type"]] = executed
+    assert told[1] == {**common, "action": rule["actions"][0]}
+    assert told[3] == {**common, "action": rule["actions"][2]}
+    [message] = (await guild.owner.get(f"/channels/{alerts}/messages")).ok()
+    assert told[2] == {**common, "action": rule["actions"][1], "alert_system_message_id": message["id"]}
+    assert (message["type"], message["author"]["id"], message["content"]) == (24, str(bob.id), "")
+    [embed] = message["embeds"]
+    assert (embed["type"], embed["description"]) == ("auto_moderation_message", "so BADLY said")
+    fields = {field["name"]: field["value"] for field in embed["fields"]}
+    assert fields["rule_name"] == "words"
+    assert fields["keyword_matched_content"] == "BAD"
+    assert fields["timeout_duration"] == "60"
+    for action in (143, 144, 145):
+        [entry] = await log(guild, action)
+        assert (entry["user_id"], entry["target_id"]) == (str(bob.id), str(bob.id))
+        assert entry["options"] == {
+            "auto_moderation_rule_name": "words",
+            "auto_moderation_rule_trigger_type": "1",
+            "channel_id": str(guild.general),
+        }
+    assert (await guild.owner.get(f"/channels/{guild.general}/messages")).ok() == []
+    assert await log(guild, 24) == []
+    (await say(bob, guild, "sorry")).refused(403, 50013)
+    world.clock.advance(60_001)
+    # Nothing of the blocked message was kept, its nonce neither.
+    assert (await say(bob, guild, "sorry", nonce="1", enforce_nonce=True)).ok()["content"] == "sorry"
+
+
+async def test_what_is_not_blocked_is_said_and_flagged(world: World) -> None:
+    guild, bob = await town(world)
+    alerts = await guild.channel("alerts")
+    session = await (await world.bot(guild, permissions=Permissions.MANAGE_GUILD)).connect()
+    await add(guild, keyword_rule("bad", actions=[alert(alerts)]))
+
+    said = await guild.say(bob, "bad but said")
+
+    executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
+    assert executed["message_id"] == said["id"]
+    [message] = (await guild.owner.get(f"/channels/{alerts}/messages")).ok()
+    fields = {field["name"]: field["value"] for field in message["embeds"][0]["fields"]}
+    assert fields["flagged_message_id"] == said["id"]
+    assert [entry["options"]["channel_id"] for entry in await log(guild, 144)] == [str(guild.general)]
+
+
+async def test_content_is_hidden_from_bots_that_may_not_read_it(world: World) -> None:
+    guild, bob = await town(world)
+    bot = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
+    session = await bot.connect(Intents.BOT_MASK & ~Intents.MESSAGE_CONTENT)
+    await add(guild, keyword_rule("bad"))
+
+    (await say(bob, guild, "bad")).refused(400, 200000)
+
+    executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
+    assert (executed["content"], executed["matched_content"], executed["matched_keyword"]) == ("", None, "bad")
+
+
+async def test_executions_are_for_those_who_manage_the_guild_and_want_them(world: World) -> None:
+    guild, bob = await town(world)
+    powerless = await (await world.bot(guild)).connect()
+    uninterested = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
+    deaf = await uninterested.connect(Intents.BOT_MASK & ~Intents.AUTO_MODERATION_EXECUTION)
+    await add(guild, keyword_rule("bad"))
+
+    (await say(bob, guild, "bad")).refused(400, 200000)
+
+    await powerless.none_of("AUTO_MODERATION_ACTION_EXECUTION")
+    await deaf.none_of("AUTO_MODERATION_ACTION_EXECUTION")
+
+
+async def test_an_edit_is_looked_at_like_a_message(world: World) -> None:
+    guild, bob = await town(world)
+    await add(guild, keyword_rule("bad"))
+    said = await guild.say(bob, "fine")
+    path = f"/channels/{guild.general}/messages/{said['id']}"
+
+    (await bob.patch(path, json={"content": "bad"})).refused(400, 200000)
+
+    assert (await bob.get(path)).ok()["content"] == "fine"
+    assert len(await log(guild, 143)) == 1
+    assert (await bob.patch(path, json={"content": "finer"})).ok()["content"] == "finer"
+
+
+async def test_edits_were_not_blocked_before_the_day(world: World) -> None:
+    world.clock.set(changes.EXTERNAL_APPS.at_ms - 10_000)
+    guild, bob = await town(world)
+    await guild.allow(bob, Permissions.SEND_MESSAGES)
+    alerts = await guild.channel("alerts")
+    await add(guild, keyword_rule("bad", actions=[BLOCK, alert(alerts)]))
+    said = await guild.say(bob, "fine")
+    path = f"/channels/{guild.general}/messages/{said['id']}"
+
+    world.clock.set(changes.EXTERNAL_APPS.at_ms - 1)
+    assert (await bob.patch(path, json={"content": "bad"})).ok()["content"] == "bad"
+    (await say(bob, guild, "bad")).refused(400, 200000)
+    assert len((await guild.owner.get(f"/channels/{alerts}/messages")).ok()) == 2
+    world.clock.set(changes.EXTERNAL_APPS.at_ms)
+    (await bob.patch(path, json={"content": "bad bad"})).refused(400, 200000)
+
+
+async def test_who_is_not_looked_at(world: World) -> None:
+    guild, bob = await town(world)
+    carol, dave = await world.user(), await world.user()
+    for person in (carol, dave):
+        await world.write(lambda call, person=person: members.add(call, guild.id, person.id), actor=guild.owner.id)
+    trusted = await guild.role("trusted")
+    category = await guild.channel("free", type=4)
+    free = await guild.channel("free-talk", parent_id=str(category))
+    lounge = await guild.channel("lounge")
+    await guild.give(carol, trusted)
+    await guild.allow(dave, Permissions.MANAGE_GUILD)
+    bot = await world.bot(guild)
+    exempt = {"exempt_roles": [str(trusted)], "exempt_channels": [str(category), str(lounge)]}
+    await add(guild, keyword_rule("bad", **exempt))
+
+    (await say(bob, guild, "bad")).refused(400, 200000)
+    for somebody in (guild.owner, carol, dave, bot):
+        await guild.say(somebody, "bad")
+    await guild.say(bob, "bad", channel=free)
+    await guild.say(bob, "bad", channel=lounge)
+    thread = (await guild.owner.post(f"/channels/{free}/threads", json={"name": "t", "type": 11})).ok()
+    await guild.say(bob, "bad", channel=int(thread["id"]))
+    private = (await bob.post("/users/@me/channels", json={"recipient_id": str(carol.id)})).ok()
+    await guild.say(bob, "bad", channel=int(private["id"]))
+
+
+async def test_a_rule_holds_from_when_it_is_enabled_until_it_is_not(world: World) -> None:
+    guild, bob = await town(world)
+    rule = await add(guild, keyword_rule("bad", enabled=False))
+    path = f"/guilds/{guild.id}/auto-moderation/rules/{rule['id']}"
+    await guild.say(bob, "bad")
+    (await guild.owner.patch(path, json={"enabled": True})).ok()
+    (await say(bob, guild, "bad")).refused(400, 200000)
+    (await guild.owner.patch(path, json={"trigger_metadata": {"keyword_filter": ["worse"]}})).ok()
+    await guild.say(bob, "bad")
+    (await say(bob, guild, "worse")).refused(400, 200000)
+    (await guild.owner.delete(path)).ok()
+    await guild.say(bob, "worse")
+
+
+async def test_everything_that_people_read_is_read(world: World) -> None:
+    guild, bob = await town(world)
+    await add(guild, keyword_rule("bad"))
+    elsewhere = await world.guild(None, bob)
+    said = await elsewhere.say(bob, "bad")
+    reference = {"type": 1, "message_id": said["id"], "channel_id": str(elsewhere.general)}
+    poll = {"question": {"text": "bad?"}, "answers": [{"poll_media": {"text": "yes"}}]}
+    for body in (
+        {"embeds": [{"title": "t", "fields": [{"name": "n", "value": "bad"}]}]},
+        {"poll": poll},
+        {"message_reference": reference},
+        {"flags": 1 << 15, "components": [{"type": 10, "content": "bad"}]},
+    ):
+        (await bob.post(f"/channels/{guild.general}/messages", json=body)).refused(400, 200000)
+
+
+async def test_all_rules_that_are_hit_act(world: World) -> None:
+    guild, bob = await town(world)
+    alerts = await guild.channel("alerts")
+    await add(guild, keyword_rule("bad", name="one", actions=[alert(alerts)]))
+    await add(guild, keyword_rule("worse", name="two", actions=[BLOCK, alert(alerts)]))
+
+    (await say(bob, guild, "bad and worse")).refused(400, 200000)
+
+    shown = (await guild.owner.get(f"/channels/{alerts}/messages")).ok()
+    assert {field["value"] for each in shown for field in each["embeds"][0]["fields"] if field["name"] == "rule_name"} == {
+        "one",
+        "two",
+    }
+    assert len(await log(guild, 143)) == 1
+
+
+async def test_a_rule_whose_alert_channel_is_gone_does_the_rest(world: World) -> None:
+    guild, bob = await town(world)
+    alerts = await guild.channel("alerts")
+    await add(guild, keyword_rule("bad", actions=[BLOCK, alert(alerts)]))
+    (await guild.owner.delete(f"/channels/{alerts}")).ok()
+
+    (await say(bob, guild, "bad")).refused(400, 200000)
+
+    assert len(await log(guild, 143)) == 1
+    assert await log(guild, 144) == []
+
+
+async def test_the_platforms_own_lists_and_their_exceptions(world: World) -> None:
+    guild, bob = await town(world)
+    metadata = {"presets": [1], "allow_list": ["damn good"]}
+    await add(guild, keyword_rule(trigger_type=4, trigger_metadata=metadata))
+
+    (await say(bob, guild, "Damn!")).refused(400, 200000)
+    await guild.say(bob, "damn good")
+    await guild.say(bob, "porn is another list")
+
+
+async def test_too_many_mentions_are_spam(world: World) -> None:
+    guild, bob = await town(world)
+    metadata = {"mention_total_limit": 2}
+    await add(guild, keyword_rule(trigger_type=5, trigger_metadata=metadata, actions=[BLOCK, timeout()]))
+
+    await guild.say(bob, "<@1> <@1> <@&2>")
+    (await say(bob, guild, "<@1> <@2> <@&3>")).refused(400, 200000)
+
+    assert len(await log(guild, 145)) == 1
+
+
+async def test_many_members_who_mention_many_are_a_raid(world: World) -> None:
+    people = [await world.user() for _ in range(6)]
+    guild = await world.guild(None, *people)
+    metadata = {"mention_total_limit": 10, "mention_raid_protection_enabled": True}
+    await add(guild, keyword_rule(trigger_type=5, trigger_metadata=metadata))
+    named = "<@1> <@2> <@3> <@4> <@5>"
+    for person in people[:4]:
+        await guild.say(person, named)
+
+    (await say(people[4], guild, named)).refused(400, 200000)
+    await guild.say(people[5], "nobody mentioned")
+    (await say(people[5], guild, "<@1>")).refused(400, 200000)
+    world.clock.advance(31_000)
+    await guild.say(people[5], named)
+
+
+async def test_repetition_and_floods_of_links_are_spam(world: World) -> None:
+    guild, bob = await town(world)
+    await add(guild, keyword_rule(trigger_type=3, trigger_metadata={}))
+    for _ in range(3):
+        await guild.say(bob, "buy now")
+    (await say(bob, guild, "BUY now")).refused(400, 200000)
+    for number in range(4):
+        await guild.say(bob, f"see https://example.test/{number}")
+    (await say(bob, guild, "and discord.gg/abc")).refused(400, 200000)
+    await guild.say(bob, "no links")
+    world.clock.advance(31_000)
+    await guild.say(bob, "buy now")
+    (await say(bob, guild, " ".join(f"https://example.test/{n}" for n in range(10)))).refused(400, 200000)
+
+
+# Titles
+
+
+async def test_a_thread_with_a_blocked_title_is_not_opened(world: World) -> None:
+    guild, bob = await town(world)
+    forum = await guild.channel("forum", type=15)
+    await add(guild, keyword_rule("bad"))
+    said = await guild.say(bob, "fine")
+    session = await (await world.bot(guild)).connect()
+
+    path = f"/channels/{guild.general}"
+    (await bob.post(f"{path}/threads", json={"name": "bad", "type": 11})).refused(400, 200001)
+    (await bob.post(f"{path}/messages/{said['id']}/threads", json={"name": "bad"})).refused(400, 200001)
+    post = {"name": "bad", "message": {"content": "fine"}}
+    (await bob.post(f"/channels/{forum}/threads", json=post)).refused(400, 200001)
+    post = {"name": "fine", "message": {"content": "bad"}}
+    (await bob.post(f"/channels/{forum}/threads", json=post)).refused(400, 200000)
+
+    await session.none_of("THREAD_CREATE")
+    assert (await guild.owner.get(f"/guilds/{guild.id}/threads/active")).ok()["threads"] == []
+    assert len(await log(guild, 143)) == 4
+    assert await log(guild, 110) == []
+
+
+async def test_a_thread_keeps_its_name_when_the_new_one_is_blocked(world: World) -> None:
+    guild, bob = await town(world)
+    await add(guild, keyword_rule("bad"))
+    thread = (await bob.post(f"/channels/{guild.general}/threads", json={"name": "fine", "type": 11})).ok()
+
+    (await bob.patch(f"/channels/{thread['id']}", json={"name": "bad"})).refused(400, 200001)
+
+    assert (await bob.get(f"/channels/{thread['id']}")).ok()["name"] == "fine"
+    (await guild.owner.patch(f"/channels/{thread['id']}", json={"name": "bad"})).ok()
+
+
+# Names
+
+
+async def test_who_joins_with_a_bad_name_is_quarantined(world: World) -> None:
+    guild, _ = await town(world)
+    alerts = await guild.channel("alerts")
+    session = await (await world.bot(guild, permissions=Permissions.MANAGE_GUILD)).connect()
+    rule = await add(guild, profile_rule("*villain*", actions=[QUARANTINE, alert(alerts)]))
+    eve = await world.user("supervillain")
+    invite = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
+
+    (await eve.post(f"/invites/{invite['code']}")).ok()
+
+    member = await session.next("GUILD_MEMBER_UPDATE")
+    assert (member["user"]["id"], member["flags"]) == (str(eve.id), QUARANTINED)
+    executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
+    assert executed == {
+        "guild_id": str(guild.id),
+        "action": {"type": 4, "metadata": {}},
+        "rule_id": rule["id"],
+        "rule_trigger_type": 6,
+        "user_id": str(eve.id),
+        "content": "supervillain",
+        "matched_keyword": "*villain*",
+        "matched_content": "villain",
+    }
+    [entry] = await log(guild, 146)
+    assert entry["options"] == {"auto_moderation_rule_name": "words", "auto_moderation_rule_trigger_type": "6"}
+    assert len((await guild.owner.get(f"/channels/{alerts}/messages")).ok()) == 1
+    (await say(eve, guild, "hello")).refused(403, 50013)
+
+    (await eve.patch("/users/@me", json={"username": f"saint{eve.id}"})).ok()
+
+    await session.next("GUILD_MEMBER_UPDATE", lambda d: d["user"]["id"] == str(eve.id) and d["flags"] == 0)
+    await guild.say(eve, "hello")
+
+
+async def test_a_bad_nick_quarantines_until_it_is_changed(world: World) -> None:
+    guild, bob = await town(world)
+    await add(guild, profile_rule("villain"))
+    path = f"/guilds/{guild.id}/members/@me"
+
+    assert (await bob.patch(path, json={"nick": "The Villain"})).ok()["flags"] == QUARANTINED
+
+    (await say(bob, guild, "hello")).refused(403, 50013)
+    assert (await bob.patch(path, json={"nick": "villain again"})).ok()["flags"] == QUARANTINED
+    assert len(await log(guild, 146)) == 1
+    assert (await bob.patch(path, json={"nick": "bob"})).ok()["flags"] == 0
+    await guild.say(bob, "hello")
+
+
+async def test_a_display_name_is_looked_at_in_every_guild_with_rules(world: World) -> None:
+    guild, bob = await town(world)
+    other = await world.guild(None, bob)
+    await add(guild, profile_rule("villain"))
+
+    (await bob.patch("/users/@me", json={"global_name": "Villain"})).ok()
+
+    assert await flags_of(guild, bob) == QUARANTINED
+    assert await flags_of(other, bob) == 0
+
+
+async def test_managers_and_exempt_roles_may_be_called_anything(world: World) -> None:
+    guild, bob = await town(world)
+    trusted = await guild.role("trusted")
+    await guild.give(bob, trusted)
+    await add(guild, profile_rule("villain", exempt_roles=[str(trusted)]))
+
+    for person in (bob, guild.owner):
+        changed = (await person.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "villain"})).ok()
+        assert changed["flags"] == 0
+
+
+async def test_without_the_rule_nobody_stays_quarantined(world: World) -> None:
+    guild, bob = await town(world)
+    carol = await world.user()
+    await world.write(lambda call: members.add(call, guild.id, carol.id), actor=guild.owner.id)
+    rule = await add(guild, profile_rule("villain", "fiend"))
+    for person, nick in ((bob, "villain"), (carol, "fiend")):
+        (await person.patch(f"/guilds/{guild.id}/members/@me", json={"nick": nick})).ok()
+    path = f"/guilds/{guild.id}/auto-moderation/rules/{rule['id']}"
+    assert world.app.worker is not None
+
+    (await guild.owner.patch(path, json={"trigger_metadata": {"keyword_filter": ["fiend"]}})).ok()
+    await world.app.worker.run_due()
+    assert [await flags_of(guild, person) for person in (bob, carol)] == [0, QUARANTINED]
+
+    (await guild.owner.delete(path)).ok()
+    await world.app.worker.run_due()
+    assert await flags_of(guild, carol) == 0
