@@ -25,7 +25,7 @@ SPEAKS_SQL = {
 
 ROOM = "hubbub.server.resources"
 
-LINES_MOST = 620
+LINES_MOST = 700
 LONG = {
     # Tables of constants: they are looked up, not read.
     "hubbub/protocol/enums.py",

@@ -59,6 +59,11 @@ E2EE_VOICE_ONLY: Final = Change("e2ee_voice_only", date(2026, 3, 1), "Calls need
 SDK_SUPPORT_WINDOW: Final = Change(
     "sdk_support_window", date(2026, 7, 1), "With SDK 1.10, versions 1.6 to 1.10 are supported; nobody is refused."
 )
+PUBLISHER_SCHEME: Final = Change(
+    "publisher_scheme",
+    date(2026, 7, 7),
+    "Connections of the publisher's types are made under its new scheme, and never listed.",
+)
 CONNECTIONS_PUBLISHER: Final = Change(
     "connections_publisher",
     date(2026, 7, 10),

@@ -279,6 +279,22 @@ class JoinRequestStatus(StrEnum):
     APPROVED = "APPROVED"
 
 
+class FormFieldType(StrEnum):
+    """A kind of question in the form that new members answer."""
+
+    TERMS = "TERMS"
+    TEXT_INPUT = "TEXT_INPUT"
+    PARAGRAPH = "PARAGRAPH"
+    MULTIPLE_CHOICE = "MULTIPLE_CHOICE"
+
+
+class NewMemberActionType(IntEnum):
+    """What a new member should do in a channel."""
+
+    VIEW = 0
+    TALK = 1
+
+
 class IntegrationExpireBehavior(IntEnum):
     """What happens to a subscriber who stops."""
 
@@ -643,6 +659,35 @@ class RoleConnectionMetadataType(IntEnum):
     DATETIME_GREATER_THAN_EQUAL = 6
     BOOLEAN_EQUAL = 7
     BOOLEAN_NOT_EQUAL = 8
+
+
+class ConnectionType(StrEnum):
+    """Where people have accounts that they connect."""
+
+    BATTLENET = "battlenet"
+    BLUESKY = "bluesky"
+    BUNGIE = "bungie"
+    DOMAIN = "domain"
+    EBAY = "ebay"
+    EPIC_GAMES = "epicgames"
+    FACEBOOK = "facebook"
+    GITHUB = "github"
+    INSTAGRAM = "instagram"
+    LEAGUE_OF_LEGENDS = "leagueoflegends"
+    MASTODON = "mastodon"
+    PAYPAL = "paypal"
+    PLAYSTATION = "playstation"
+    REDDIT = "reddit"
+    RIOT_GAMES = "riotgames"
+    ROBLOX = "roblox"
+    SKYPE = "skype"
+    SPOTIFY = "spotify"
+    STEAM = "steam"
+    TIKTOK = "tiktok"
+    TWITCH = "twitch"
+    TWITTER = "twitter"
+    XBOX = "xbox"
+    YOUTUBE = "youtube"
 
 
 class TeamMembershipState(IntEnum):

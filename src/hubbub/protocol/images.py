@@ -92,6 +92,12 @@ class ImageData:
         self.hash = f"a_{digest}" if animated else digest
         """The name assets and CDN addresses use; `a_` marks one that moves."""
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.data == self.data
+
+    def __hash__(self) -> int:
+        return hash(self.data)
+
     @property
     def raster(self) -> bool:
         """Whether it is made of pixels."""

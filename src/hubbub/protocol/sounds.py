@@ -128,6 +128,12 @@ class SoundData:
         self.content_type, self.data, self.duration_ms = measure(data)
         self.hash = hashlib.sha256(self.data).hexdigest()[:32]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SoundData) and other.data == self.data
+
+    def __hash__(self) -> int:
+        return hash(self.data)
+
     @classmethod
     def parse(cls, text: object) -> "SoundData":
         """Read `data:audio/ogg;base64,...`; ValueError for anything else. What it is and how long is told by its bytes."""

@@ -30,6 +30,7 @@ from hubbub.protocol.resources import (
     users,
     voice_states,
 )
+from hubbub.protocol.sounds import SoundData
 
 MODULES: tuple[ModuleType, ...] = (
     accounts,
@@ -66,6 +67,7 @@ PATH_PARAMETERS = {
     "application_id",
     "overwrite_id",
     "code",
+    "sound_id",
 }
 BIG = 1_234_567_890_123_456_789
 
@@ -84,7 +86,9 @@ def sample(kind: inspect.Type, *, full: bool) -> Any:
         case inspect.DictType():
             return {sample(kind.key_type, full=full): sample(kind.value_type, full=full)} if full else {}
         case inspect.CustomType():
-            return ImageData(b"\x89PNG\r\n\x1a\n", "image/png") if kind.cls is ImageData else kind.cls(BIG)
+            if issubclass(kind.cls, ImageData):
+                return kind.cls(b"\x89PNG\r\n\x1a\n", "image/png")
+            return kind.cls(b"OggS") if issubclass(kind.cls, SoundData) else kind.cls(BIG)
         case inspect.StrType():
             return "user@example.org" if kind.pattern else "a" * max(8, kind.min_length or 0)
         case inspect.IntType():

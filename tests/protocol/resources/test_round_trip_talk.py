@@ -40,6 +40,7 @@ from hubbub.protocol.resources import (
     typing,
     webhooks,
 )
+from hubbub.protocol.sounds import SoundData
 
 MODULES: tuple[ModuleType, ...] = (
     attachments,
@@ -98,13 +99,17 @@ def sample(kind: Any, *, full: bool, depth: int = 0) -> Any:
         return next(iter(kind))
     if issubclass(kind, WideInt):
         return kind(WIDE)
+    if issubclass(kind, ImageData):
+        return kind(b"\x89PNG\r\n\x1a\n", "image/png")
+    if issubclass(kind, SoundData):
+        return kind(b"OggS")
     if issubclass(kind, Struct):
         hints = get_type_hints(kind, include_extras=True)
         return kind(
             **{
                 field.name: sample(hints[field.name], full=full, depth=depth + 1)
                 for field in msgspec.structs.fields(kind)
-                if field.required or (full and depth < 3 and ImageData not in get_args(hints[field.name]))
+                if field.required or (full and depth < 3)
             }
         )
     return {str: "word", int: 7, float: 0.5, bool: True}[kind]

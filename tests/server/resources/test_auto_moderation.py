@@ -298,8 +298,7 @@ async def test_what_a_rule_cannot_be_is_said_with_its_path(world: World) -> None
     await refused("trigger_metadata.presets.1", "SET_TYPE_ALREADY_CONTAINS_VALUE", keyword_rule(**preset))
     limit = {"trigger_type": 5, "trigger_metadata": {"mention_total_limit": 51}}
     await refused("trigger_metadata.mention_total_limit", "NUMBER_TYPE_MAX", keyword_rule(**limit))
-    for action in (QUARANTINE,):
-        await refused("actions.0.type", "BASE_TYPE_CHOICES", keyword_rule(actions=[action]))
+    await refused("actions.0.type", "BASE_TYPE_CHOICES", keyword_rule(actions=[QUARANTINE]))
     for action in (BLOCK, timeout()):
         await refused("actions.0.type", "BASE_TYPE_CHOICES", profile_rule(actions=[action]))
     for trigger in (3, 4):
@@ -311,9 +310,7 @@ async def test_what_a_rule_cannot_be_is_said_with_its_path(world: World) -> None
         code = "AUTO_MODERATION_INVALID_ALERT_CHANNEL"
         await refused("actions.0.metadata.channel_id", code, keyword_rule(actions=[alert(channel)]))
     await refused("actions.0.metadata.duration_seconds", "BASE_TYPE_REQUIRED", keyword_rule(actions=[{"type": 3}]))
-    await refused(
-        "actions.0.metadata.duration_seconds", "NUMBER_TYPE_MAX", keyword_rule(actions=[timeout(2_419_201)])
-    )
+    await refused("actions.0.metadata.duration_seconds", "NUMBER_TYPE_MAX", keyword_rule(actions=[timeout(2_419_201)]))
     long = [{"type": 1, "metadata": {"custom_message": "x" * 151}}]
     await refused("actions.0.metadata.custom_message", "BASE_TYPE_MAX_LENGTH", keyword_rule(actions=long))
     await refused("exempt_roles", "BASE_TYPE_BAD_LENGTH", keyword_rule(exempt_roles=["1"] * 21))
@@ -534,7 +531,9 @@ async def test_all_rules_that_are_hit_act(world: World) -> None:
     (await say(bob, guild, "bad and worse")).refused(400, 200000)
 
     shown = (await guild.owner.get(f"/channels/{alerts}/messages")).ok()
-    assert {field["value"] for each in shown for field in each["embeds"][0]["fields"] if field["name"] == "rule_name"} == {
+    assert {
+        field["value"] for each in shown for field in each["embeds"][0]["fields"] if field["name"] == "rule_name"
+    } == {
         "one",
         "two",
     }

@@ -1,6 +1,5 @@
 """Guilds: founding, changing, leaving and ending them."""
 
-import base64
 import json
 from datetime import UTC, datetime
 from typing import Any
@@ -11,10 +10,11 @@ from hubbub.protocol import changes
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import auth
 from hubbub.server.resources import guild_state, guilds
+from tests import media
 from tests.world import Guild, World
 
-PNG = "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 16).decode()
-GIF = "data:image/gif;base64," + base64.b64encode(b"GIF89a" + b"\0" * 16).decode()
+PNG = media.uri(media.png())
+GIF = media.uri(media.moving())
 
 
 async def set_features(world: World, guild: Guild, *features: str) -> None:

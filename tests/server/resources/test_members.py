@@ -1,6 +1,5 @@
 """Members: who comes, changes and goes, who may do that to whom, and who hears of it."""
 
-import base64
 from typing import Any
 
 import pytest
@@ -13,10 +12,11 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.resources import guilds, members, roles
+from tests import media
 from tests.world import NOW_MS, Actor, Guild, World
 
 DAY_MS = 86_400_000
-PNG = "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 16).decode()
+PNG = media.uri(media.png())
 
 
 async def audit_entries(world: World, guild: Guild) -> list[tuple[int, int | None, Any, Any, str | None]]:

@@ -283,3 +283,33 @@ async def test_reactions_go_with_their_message(world: World) -> None:
         return count
 
     assert await world.write(left) == 0
+
+
+async def test_people_with_premium_react_in_bursts_counted_apart(world: World) -> None:
+    bob, carol = await world.user(), await world.user()
+    guild = await world.guild(None, bob, carol)
+    said = await guild.say(bob)
+    burst = path(guild.general, said["id"], FIRE, "@me") + "?type=1"
+    (await bob.put(burst)).refused(403, 90002)
+    (await (await world.bot(guild)).put(burst)).refused(403, 90002)
+    assert (await bob.put(burst.replace("=1", "=2"))).errors("type") == ["BASE_TYPE_CHOICES"]
+
+    def give_premium(call: Call) -> None:
+        call.tx.run("UPDATE users SET premium_type = 2 WHERE id = ?", bob.id)
+
+    await world.write(give_premium)
+    session = await (await world.bot(guild)).connect()
+    (await bob.put(burst)).ok()
+    told = await session.next("MESSAGE_REACTION_ADD")
+    assert (told["burst"], told["type"], told["burst_colors"]) == (True, 1, [])
+    await react(carol, guild.general, said["id"])
+
+    (shown,) = (await bob.get(f"/channels/{guild.general}/messages/{said['id']}")).ok()["reactions"]
+    assert (shown["count"], shown["count_details"]) == (2, {"normal": 1, "burst": 1})
+    assert (shown["me"], shown["me_burst"]) == (False, True)
+    for kind, person in ((0, carol), (1, bob)):
+        listed = (await bob.get(path(guild.general, said["id"], FIRE) + f"?type={kind}")).ok()
+        assert [user["id"] for user in listed] == [str(person.id)]
+    (await bob.delete(path(guild.general, said["id"], FIRE, "@me"))).ok()
+    gone = await session.next("MESSAGE_REACTION_REMOVE")
+    assert (gone["burst"], gone["type"]) == (True, 1)

@@ -1,6 +1,5 @@
 """Roles: what they are, how they are ordered, and who may change them."""
 
-import base64
 import json
 from itertools import permutations
 from typing import Any
@@ -12,9 +11,10 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.roles import HOLOGRAPHIC_COLORS
 from hubbub.server.resources.roles import rules
 from hubbub.server.resources.roles.store import RoleRow
+from tests import media
 from tests.world import Actor, Guild, World
 
-PNG = "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 16).decode()
+PNG = media.uri(media.png())
 
 
 async def set_features(world: World, guild: Guild, *features: str) -> None:

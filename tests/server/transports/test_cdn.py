@@ -9,12 +9,28 @@ from aiohttp.test_utils import TestClient, TestServer
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.files import Files
+from hubbub.server.core.images import Images
 from hubbub.server.transports.cdn import Cdn, byte_range, default_avatar
+from tests import media
 
 KEY = bytes(range(32))
 NOW_MS = 1_795_000_000_000
 PICTURE = default_avatar(1)
 NAME = "0123456789abcdef" * 2
+MOVING = "a_" + "f0" * 16
+STICKER = "a_" + "e1" * 16
+LOTTIE = "d2" * 16
+ASSETS: dict[tuple[str, int], str | bytes] = {
+    ("emojis", 7): cdn_urls.image_key(NAME),
+    ("emojis", 8): cdn_urls.image_key(MOVING),
+    ("emojis", 9): cdn_urls.image_key("c3" * 16),
+    ("stickers", 7): cdn_urls.image_key(NAME),
+    ("stickers", 8): cdn_urls.image_key(STICKER),
+    ("stickers", 9): cdn_urls.image_key(LOTTIE),
+    ("stickers", 10): PICTURE,
+    ("soundboard-sounds", 7): cdn_urls.sound_key("b4" * 16),
+    ("soundboard-sounds", 1): media.ogg(),
+}
 
 Client = TestClient[web.Request, web.Application]
 
@@ -31,6 +47,10 @@ async def client(clock: ControlledClock) -> AsyncIterator[Client]:
     await files.put(cdn_urls.attachment_key(3), b"<script>alert(1)</script>", "text/html")
     await files.put(cdn_urls.attachment_key(4), b"", "text/html")
     await files.put(cdn_urls.image_key(NAME), PICTURE, "image/png")
+    await files.put(cdn_urls.image_key(MOVING), media.moving("GIF", width=64, height=64), "image/gif")
+    await files.put(cdn_urls.image_key(STICKER), media.moving("PNG", width=64, height=64), "image/png")
+    await files.put(cdn_urls.image_key(LOTTIE), b'{"v": "5.5.2"}', "application/json")
+    await files.put(cdn_urls.sound_key("b4" * 16), media.mp3(), "audio/mpeg")
     await files.put("secret", b"x")
 
     async def find_key() -> bytes:
@@ -108,7 +128,6 @@ async def test_what_a_browser_could_run_is_a_download(client: Client) -> None:
     "path",
     [
         f"/cdn/avatars/5/{NAME}.png?size=128",
-        f"/cdn/avatars/5/{NAME}.webp",
         f"/cdn/icons/5/{NAME}",
         f"/cdn/banners/5/{NAME}.png",
         f"/cdn/guilds/1/users/2/avatars/{NAME}.png",
@@ -129,6 +148,75 @@ async def test_pictures_are_found_by_their_hash(client: Client, path: str) -> No
 @pytest.mark.parametrize("name", ["../secret", "..%2fsecret", "x.png", f"{NAME}.exe", "f" * 32 + ".png"])
 async def test_no_other_file_is_found(client: Client, name: str) -> None:
     assert (await client.get(f"/cdn/avatars/5/{name}")).status == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "side", "frames"),
+    [
+        (f"/cdn/avatars/5/{NAME}.png?size=64", "PNG", 64, 1),
+        (f"/cdn/avatars/5/{NAME}.png?size=4096", "PNG", 128, 1),
+        (f"/cdn/avatars/5/{NAME}.webp", "WEBP", 128, 1),
+        (f"/cdn/icons/5/{NAME}.jpg?size=16", "JPEG", 16, 1),
+        (f"/cdn/icons/5/{NAME}?size=20", "PNG", 20, 1),
+        (f"/cdn/icons/5/{MOVING}.gif", "GIF", 64, 3),
+        (f"/cdn/icons/5/{MOVING}.gif?size=32", "GIF", 32, 3),
+        (f"/cdn/icons/5/{MOVING}.webp?animated=true", "WEBP", 64, 3),
+        (f"/cdn/icons/5/{MOVING}.webp?animated=false", "WEBP", 64, 1),
+        (f"/cdn/icons/5/{MOVING}.png", "PNG", 64, 1),
+        ("/cdn/emojis/7.png", "PNG", 128, 1),
+        ("/cdn/emojis/7.webp?size=48&quality=lossless", "WEBP", 48, 1),
+        ("/cdn/emojis/8.gif", "GIF", 64, 3),
+        ("/cdn/emojis/8.png", "PNG", 64, 1),
+        ("/cdn/emojis/8", "GIF", 64, 3),
+        ("/cdn/stickers/7.png?size=16", "PNG", 128, 1),
+        ("/cdn/stickers/8.png", "PNG", 64, 3),
+        ("/cdn/stickers/8.gif", "GIF", 64, 3),
+        ("/cdn/stickers/10.png", "PNG", 128, 1),
+    ],
+)
+async def test_pictures_come_as_they_are_asked_for(client: Client, path: str, kind: str, side: int, frames: int) -> None:
+    for _ in range(2):
+        answer = await client.get(path)
+        assert answer.status == 200, await answer.text()
+        picture = media.opened(await answer.read())
+        assert (picture.format, picture.size, getattr(picture, "n_frames", 1)) == (kind, (side, side), frames)
+        assert answer.headers["Content-Type"] == f"image/{kind.lower()}"
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        (f"/cdn/avatars/5/{NAME}.png?size=17", 400),
+        (f"/cdn/avatars/5/{NAME}.png?size=x", 400),
+        (f"/cdn/avatars/5/{NAME}.png?size=", 400),
+        (f"/cdn/avatars/5/{NAME}.png?size=128000", 400),
+        (f"/cdn/avatars/5/{NAME}.webp?animated=1", 400),
+        (f"/cdn/avatars/5/{NAME}.gif", 415),
+        ("/cdn/emojis/7.gif", 415),
+        ("/cdn/emojis/7.json", 415),
+        ("/cdn/emojis/1.png", 404),
+        ("/cdn/emojis/9.png", 404),
+        ("/cdn/emojis/7.", 404),
+        ("/cdn/emojis/7png", 404),
+        ("/cdn/stickers/1.png", 404),
+        ("/cdn/stickers/9.png", 415),
+        ("/cdn/stickers/10.gif", 415),
+        ("/cdn/soundboard-sounds/2", 404),
+    ],
+)
+async def test_what_cannot_be_had_is_refused(client: Client, path: str, status: int) -> None:
+    answer = await client.get(path)
+    assert answer.status == status
+    assert (await answer.json())["code"] == 0
+
+
+async def test_a_drawing_is_json_and_a_sound_a_sound(client: Client) -> None:
+    drawing = await client.get("/cdn/stickers/9.json")
+    assert (drawing.headers["Content-Type"], await drawing.read()) == ("application/json", b'{"v": "5.5.2"}')
+    assert (await client.get("/cdn/soundboard-sounds/7")).headers["Content-Type"] == "audio/mpeg"
+    default = await client.get("/cdn/soundboard-sounds/1")
+    assert (default.headers["Content-Type"], await default.read()) == ("audio/ogg", media.ogg())
 
 
 async def test_default_avatars_are_pictures(client: Client) -> None:

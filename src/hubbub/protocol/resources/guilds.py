@@ -233,6 +233,12 @@ class UpdateGuild(Struct, kw_only=True):
     premium_progress_bar_enabled: bool | None | UnsetType = UNSET
 
 
+class GuildMfaLevel(Struct, kw_only=True):
+    """Whether moderators need two-factor: 0 no, 1 yes."""
+
+    level: int
+
+
 GUILD_CREATE = Event("GUILD_CREATE", GuildCreated, intents=Intents.GUILDS)
 GUILD_UPDATE = Event("GUILD_UPDATE", Guild, intents=Intents.GUILDS)
 GUILD_DELETE = Event("GUILD_DELETE", UnavailableGuild, intents=Intents.GUILDS)
@@ -281,6 +287,23 @@ DELETE_GUILD = Operation(
     "/guilds/{guild_id}",
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
     emits=(GUILD_DELETE,),
+)
+
+# Only the owner, who must have two-factor too.
+SET_GUILD_MFA_LEVEL = Operation(
+    "POST",
+    "/guilds/{guild_id}/mfa",
+    body=GuildMfaLevel,
+    result=GuildMfaLevel,
+    auth=Auth.USER,
+    raises=(
+        errors.UNKNOWN_GUILD,
+        errors.MISSING_ACCESS,
+        errors.MISSING_PERMISSIONS,
+        errors.TWO_FACTOR_REQUIRED,
+        errors.INVALID_MFA_LEVEL,
+    ),
+    emits=(GUILD_UPDATE,),
 )
 
 # Who is not a member may look when the guild is DISCOVERABLE.

@@ -131,9 +131,7 @@ class SearchMessages(Struct, kw_only=True):
     embed_type: Annotated[list[SearchableEmbedType], Meta(max_length=5)] = []
     embed_provider: Annotated[list[Word], Meta(max_length=SEARCH_VALUES_MAX)] = []
     link_hostname: Annotated[list[Word], Meta(max_length=SEARCH_VALUES_MAX)] = []
-    attachment_filename: Annotated[
-        list[Annotated[str, Meta(max_length=1024)]], Meta(max_length=SEARCH_VALUES_MAX)
-    ] = []
+    attachment_filename: Annotated[list[Annotated[str, Meta(max_length=1024)]], Meta(max_length=SEARCH_VALUES_MAX)] = []
     attachment_extension: Annotated[list[Word], Meta(max_length=SEARCH_VALUES_MAX)] = []
     include_nsfw: bool = False
 

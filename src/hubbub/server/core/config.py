@@ -146,6 +146,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     roles: frozenset[Role] = frozenset(ROLES)
     worker: Annotated[int, Meta(ge=0, le=31)] = 0
     """The number of this process among all that share a database: it keeps ids apart."""
+    publisher_connection_types: frozenset[str] = frozenset({"riotgames", "leagueoflegends"})
+    """Connections of these types are not listed from 10 July 2026, and those of the new scheme never (dated-changes.md 2.7)."""
     rate_limits: Literal["off", "real", "report"] = "real"
     seed: int | None = None
     """Makes the ids and tokens of a world repeatable."""
@@ -203,6 +205,8 @@ _SCHEMES: Final = {
     "database_url": ("postgresql", "postgres"),
     "nats_url": ("nats", "tls", "ws", "wss"),
 }
+_LISTS: Final = ("roles", "publisher_connection_types")
+"""Settings that are several words, separated by commas in flags and the environment."""
 _WORDS: Final = dict.fromkeys(("true", "on", "yes", "1"), True) | dict.fromkeys(("false", "off", "no", "0"), False)
 
 
@@ -305,7 +309,7 @@ def _read(key: str, raw: Any, source: str) -> Any:
         value = raw.strip()
         if kind is bool and word:
             value = _WORDS.get(value.lower(), value)
-        elif key == "roles":
+        elif key in _LISTS:
             value = [word.strip() for word in value.split(",") if word.strip()]
     elif isinstance(raw, Path):
         value = str(raw)
@@ -341,6 +345,8 @@ def allowed(key: str) -> str:
         return "an address that starts with " + " or ".join(f"{scheme}://" for scheme in _SCHEMES[key])
     if key == "roles":
         return "one or more of " + ", ".join(ROLES)
+    if key in _LISTS:
+        return "words separated by commas"
     return _words(msgspec.inspect.type_info(KEYS[key]))
 
 

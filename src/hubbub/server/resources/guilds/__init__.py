@@ -5,7 +5,7 @@ from hubbub.server.resources.guilds import routes
 from hubbub.server.resources.guilds.actions import announce, change, create, delete
 from hubbub.server.resources.guilds.facts import GuildDeleted, MemberLeft
 from hubbub.server.resources.guilds.founding import Founding, usual
-from hubbub.server.resources.guilds.rules import guilds_max
+from hubbub.server.resources.guilds.rules import clean_name, guilds_max, require_creation, require_picture
 from hubbub.server.resources.guilds.store import (
     GuildRow,
     NewChannel,
@@ -17,6 +17,7 @@ from hubbub.server.resources.guilds.store import (
     ids_of_user,
     is_member,
     member_ids,
+    with_feature,
 )
 from hubbub.server.resources.guilds.views import guild
 
@@ -32,6 +33,7 @@ __all__ = [
     "NewOverwrite",
     "announce",
     "change",
+    "clean_name",
     "count_of_user",
     "count_present",
     "create",
@@ -43,5 +45,8 @@ __all__ = [
     "ids_of_user",
     "is_member",
     "member_ids",
+    "require_creation",
+    "require_picture",
     "usual",
+    "with_feature",
 ]

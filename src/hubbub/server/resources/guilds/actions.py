@@ -1,11 +1,13 @@
 """Making, changing and deleting guilds: write, audit, publish."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.resources import guilds as wire
+from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
@@ -55,17 +57,20 @@ def create(
     return row
 
 
-def change(call: Call, before: GuildRow, after: GuildRow) -> wire.Guild:
-    """Keep what changed of a guild; nothing is said when nothing did."""
+def change(call: Call, before: GuildRow, after: GuildRow, also: Sequence[AuditLogChange] = ()) -> wire.Guild:
+    """Keep what changed of a guild; nothing is said when nothing did.
+
+    `also` is what changed beside the guild object (its welcome screen), for the same entry of the audit log."""
     role_rows = roles.list_of_guild(call.tx, before.id)
     guild = views.guild(call.tx, after, role_rows)
     if after != before:
         store.update(call.tx, before, after)
         old = views.guild(call.tx, before, role_rows)
         keys = [key for key in guild.__struct_fields__ if key not in _UNAUDITED]
-        changes = audit.differences(old, guild, keys)
-        audit.record(call, before.id, AuditLogAction.GUILD_UPDATE, target_id=before.id, changes=changes)
+        also = [*audit.differences(old, guild, keys), *also]
         announce(call, guild)
+    if also:
+        audit.record(call, before.id, AuditLogAction.GUILD_UPDATE, target_id=before.id, changes=also)
     return guild
 
 

@@ -6,7 +6,7 @@ from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import errors
 from hubbub.protocol import wire as json
-from hubbub.protocol.enums import AfkTimeout, GuildFeature
+from hubbub.protocol.enums import AfkTimeout, GuildFeature, MfaLevel
 from hubbub.protocol.flags import SystemChannelFlags
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.images import ImageData
@@ -15,7 +15,7 @@ from hubbub.server.core import access
 from hubbub.server.core.access import GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.resources import roles
+from hubbub.server.resources import roles, users
 from hubbub.server.resources.guilds import actions, founding, rules, store, views
 from hubbub.server.resources.guilds.store import GuildRow
 
@@ -94,6 +94,20 @@ def update_guild(call: Call, guild_id: GuildId, body: wire.UpdateGuild) -> wire.
     after = after._replace(**_numbers(body))
     rules.require_community(after)
     return actions.change(call, before, after)
+
+
+@handles(wire.SET_GUILD_MFA_LEVEL)
+def set_guild_mfa_level(call: Call, guild_id: GuildId, body: wire.GuildMfaLevel) -> wire.GuildMfaLevel:
+    """Ask two-factor of moderators, or no longer."""
+    rules.require_owner(access.guild(call, guild_id))
+    if body.level not in (MfaLevel.NONE, MfaLevel.ELEVATED):
+        raise errors.INVALID_MFA_LEVEL()
+    owner = users.find(call.tx, call.user_id)
+    if owner is None or not owner.mfa_enabled:
+        raise errors.TWO_FACTOR_REQUIRED()
+    before = _get(call, guild_id)
+    actions.change(call, before, before._replace(mfa_level=body.level))
+    return body
 
 
 @handles(wire.DELETE_GUILD)

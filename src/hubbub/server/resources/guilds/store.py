@@ -50,6 +50,12 @@ class GuildRow(NamedTuple):
         return wire.decode(self.features, list[str])
 
 
+def with_feature(row: GuildRow, feature: str, having: bool) -> GuildRow:
+    """A guild with a feature, or without it."""
+    others = {name for name in row.feature_names if name != feature}
+    return row._replace(features=wire.encode(sorted(others | {str(feature)} if having else others)).decode())
+
+
 class NewChannel(NamedTuple):
     """A channel that comes with a new guild; everything else about it is set through the channels slice."""
 

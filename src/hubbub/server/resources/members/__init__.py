@@ -23,6 +23,7 @@ from hubbub.server.resources.members.store import (
     find_row,
     find_rows,
     is_banned,
+    pending,
     ranks,
 )
 from hubbub.server.resources.members.views import (
@@ -59,6 +60,7 @@ __all__ = [
     "VoiceMoveRequested",
     "add",
     "add_roles",
+    "admit",
     "change",
     "find",
     "find_many",
@@ -72,6 +74,7 @@ __all__ = [
     "is_banned",
     "member",
     "partial_member",
+    "pending",
     "presence_in_guild",
     "ranks",
     "remove",

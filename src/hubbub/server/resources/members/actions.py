@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from hubbub.protocol import errors
 from hubbub.protocol import wire as codec
 from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import ChannelId, GuildId, RoleId, UserId
 from hubbub.protocol.resources import members as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
@@ -14,7 +15,7 @@ from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import roles, users
-from hubbub.server.resources.members import store, views
+from hubbub.server.resources.members import rules, store, views
 from hubbub.server.resources.members.facts import (
     MemberAdded,
     MemberRemoved,
@@ -39,15 +40,18 @@ def add(
     deaf: bool = False,
     flags: int = 0,
     temporary: bool = False,
-    pending: bool = False,
+    pending: bool | None = None,
     permissions: int | None = None,
 ) -> Membership | None:
     """Let a user into a guild; None when they are in already. Whether they may come is asked before (`require_can_join`).
 
-    For a bot, `permissions` are what was asked for it: it gets a role of its own that carries them."""
+    Where the guild asks newcomers to answer its form first, people are pending unless said otherwise. For a bot, `permissions`
+    are what was asked for it: it gets a role of its own that carries them."""
     person = users.find(call.tx, user_id)
     if person is None:
         raise errors.UNKNOWN_USER()
+    if pending is None:
+        pending = not person.bot and rules.is_gated(call, guild_id, flags)
     row = MemberRow(
         guild_id=GuildId(guild_id),
         user_id=UserId(user_id),
@@ -110,6 +114,8 @@ def change(
     """Keep a member's new row and, where given, their new roles; nothing is said when nothing shows.
 
     What is not `logged` here the caller writes down in words of its own."""
+    if row.flags & MemberFlags.BYPASSES_VERIFICATION:
+        row = row._replace(pending=0)
     worn = before.roles if role_ids is None else tuple(RoleId(role) for role in sorted(set(role_ids)))
     after = Membership(row, worn, before.user)
     if row != before.row:
@@ -136,6 +142,12 @@ def change(
         call.tell(MemberRenamed(guild_id=GuildId(row.guild_id), user_id=UserId(row.user_id)))
         after = store.find(call.tx, row.guild_id, row.user_id) or after
     return after
+
+
+def admit(call: Call, guild_id: int, user_ids: Iterable[int]) -> None:
+    """Let pending members be members in full; nothing is written down, for it is they who answered the form."""
+    for found in store.find_many(call.tx, guild_id, user_ids).values():
+        change(call, found, found.row._replace(pending=0), logged=False)
 
 
 def _weight(row: MemberRow) -> tuple[int, int, int]:

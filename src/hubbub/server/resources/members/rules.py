@@ -47,6 +47,14 @@ def require_can_join(call: Call, guild_id: int, user_id: int) -> None:
         raise errors.MAX_MEMBERS()
 
 
+def is_gated(call: Call, guild_id: int, flags: int) -> bool:
+    """Whether who comes with these flags must answer the guild's form before they may act."""
+    guild = guilds.find(call.tx, guild_id)
+    if guild is None or flags & MemberFlags.BYPASSES_VERIFICATION:
+        return False
+    return GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED in guild.feature_names
+
+
 def require_consent(call: Call, user_id: int, token: str) -> None:
     """Raise unless this user let the calling application bring them into guilds."""
     found = auth.find_actor(call.tx, token, call.now)

@@ -178,6 +178,12 @@ def _like(text: str) -> str:
     return text + "%"
 
 
+def pending(tx: Tx, guild_id: int) -> list[int]:
+    """Who has not answered a guild's form yet."""
+    rows = tx.all("SELECT user_id FROM members WHERE guild_id = ? AND pending = 1 ORDER BY user_id", guild_id)
+    return [row[0] for row in rows]
+
+
 def noticed(tx: Tx, guild_id: int) -> list[tuple[int, bool]]:
     """Every member's id, and whether a role, a nick or a voice channel makes them stand out."""
     rows = tx.all(

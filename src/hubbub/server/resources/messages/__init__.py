@@ -5,6 +5,7 @@ from hubbub.server.resources.bans import MemberBanned
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.messages import actions, jobs, routes, views
 from hubbub.server.resources.messages.actions import (
+    CARRIED_FLAGS,
     audience,
     change,
     copy,
@@ -36,6 +37,7 @@ SLICE = Slice(
 )
 
 __all__ = [
+    "CARRIED_FLAGS",
     "SAID",
     "SLICE",
     "Author",

@@ -10,6 +10,7 @@ from hubbub.protocol import changes, errors
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import PollLayoutType
 from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import EmojiId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
 from hubbub.protocol.resources.attachments import (
@@ -33,7 +34,7 @@ from hubbub.protocol.resources.stickers import StickerItem
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call, Upload
-from hubbub.server.resources import stickers
+from hubbub.server.resources import emojis, stickers
 from hubbub.server.resources.attachments import StoredAttachment, describe, from_upload
 from hubbub.server.resources.messages import components, embeds, mentions, views
 from hubbub.server.resources.messages.store import Author, MessageRow
@@ -67,13 +68,7 @@ class Draft(msgspec.Struct, kw_only=True):
         if self.flags & MessageFlags.IS_COMPONENTS_V2:
             return not self.components
         return not (
-            self.content
-            or self.embeds
-            or self.components
-            or self.files
-            or self.stickers
-            or self.poll
-            or self.theme
+            self.content or self.embeds or self.components or self.files or self.stickers or self.poll or self.theme
         )
 
     def texts(self) -> Iterator[str]:
@@ -81,7 +76,6 @@ class Draft(msgspec.Struct, kw_only=True):
         yield self.content
         if self.flags & MessageFlags.IS_COMPONENTS_V2:
             yield from components.texts(self.components)
-
 
     def words(self) -> Iterator[str]:
         """All that people will read of it."""
@@ -123,7 +117,7 @@ def read(call: Call, access: ChannelAccess, author: Author, body: wire.CreateFir
     draft.components = _components(call, body.components or [], draft.flags, form)
     draft.files = _new_files(call, author, body.attachments or [], form)
     if body.poll:
-        draft.poll = _poll(call, body.poll, form)
+        draft.poll = _poll(call, access, body.poll, form)
     draft.theme = body.shared_client_theme or None
     form.raise_if_any()
     embeds.claim(draft.embeds, draft.files)
@@ -296,13 +290,13 @@ def _require_voice_message(draft: Draft) -> None:
         raise errors.VOICE_MESSAGE_METADATA()
 
 
-def _poll(call: Call, body: CreatePoll, form: errors.FormErrors) -> Poll:
+def _poll(call: Call, access: ChannelAccess, body: CreatePoll, form: errors.FormErrors) -> Poll:
     answers = []
     for index, answer in enumerate(body.answers):
         media = answer.poll_media
         if not (media.text and media.text.strip()):
             form.add(("poll", "answers", index, "poll_media", "text"), *errors.required())
-        answers.append(PollAnswer(answer_id=index + 1, poll_media=_poll_media(media)))
+        answers.append(PollAnswer(answer_id=index + 1, poll_media=_poll_media(call, access, media)))
     hours = body.duration or POLL_HOURS_DEFAULT
     if hours != int(hours):
         form.add(("poll", "duration"), *errors.not_number(hours))
@@ -316,12 +310,26 @@ def _poll(call: Call, body: CreatePoll, form: errors.FormErrors) -> Poll:
     )
 
 
-def _poll_media(media: PollAnswerMediaRequest) -> PollMedia:
+def _poll_media(call: Call, access: ChannelAccess, media: PollAnswerMediaRequest) -> PollMedia:
     shown = PollMedia(text=media.text or "")
     if media.emoji:
         if media.emoji.id:
-            # There are no custom emoji to choose from.
-            raise errors.POLL_CANNOT_USE_EMOJI()
-        if media.emoji.name:
+            shown.emoji = _poll_emoji(call, access, media.emoji.id)
+        elif media.emoji.name:
+            if not emojis.is_unicode(media.emoji.name):
+                raise errors.POLL_CANNOT_USE_EMOJI()
             shown.emoji = PartialEmoji(id=None, name=media.emoji.name)
     return shown
+
+
+def _poll_emoji(call: Call, access: ChannelAccess, emoji_id: EmojiId) -> PartialEmoji:
+    """A custom emoji that the sender may use here; a webhook uses those of its guild."""
+    if call.find_actor is not None:
+        try:
+            return emojis.partial(emojis.require_use(call, access, emoji_id))
+        except errors.ApiError as error:
+            raise errors.POLL_CANNOT_USE_EMOJI() from error
+    row = emojis.find(call.tx, emoji_id)
+    if row is None or row.guild_id is None or row.guild_id != access.channel.guild_id:
+        raise errors.POLL_CANNOT_USE_EMOJI()
+    return emojis.partial(row)

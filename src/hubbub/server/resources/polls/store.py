@@ -34,9 +34,7 @@ def remove(tx: Tx, message_id: int, user_id: int, answers: Iterable[int]) -> Non
             user_id,
             answer_id,
         )
-        tx.run(
-            "UPDATE poll_counts SET votes = votes - 1 WHERE message_id = ? AND answer_id = ?", message_id, answer_id
-        )
+        tx.run("UPDATE poll_counts SET votes = votes - 1 WHERE message_id = ? AND answer_id = ?", message_id, answer_id)
 
 
 def counts(tx: Tx, message_id: int) -> dict[int, int]:

@@ -197,9 +197,13 @@ def document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], replied:
     if row.snapshots is not None:
         marks.append(HAS["snapshot"])
         texts += [snapshot.content for snapshot in messages.views.snapshots(row)]
-    if row.polled and (poll := messages.views.extra(row).poll) is not None:
-        marks.append(HAS["poll"])
-        texts += _poll_texts(poll)
+    if row.extra is not None:
+        extra = messages.views.extra(row)
+        if extra.sticker_items:
+            marks.append(HAS["sticker"])
+        if extra.poll is not None:
+            marks.append(HAS["poll"])
+            texts += _poll_texts(extra.poll)
     said = [word for text in texts if text for word in words(text)]
     return Document(row.id, channel.guild_id or 0, channel.id, " ".join(said), " ".join(dict.fromkeys(marks)))
 

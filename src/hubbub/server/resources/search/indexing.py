@@ -55,9 +55,7 @@ class Forget(msgspec.Struct, kw_only=True):
 # What happens below
 
 
-def hear_message(
-    call: Call, fact: messages.MessageCreated | messages.MessageChanged | messages.MessagePinned
-) -> None:
+def hear_message(call: Call, fact: messages.MessageCreated | messages.MessageChanged | messages.MessagePinned) -> None:
     """A message came or changed."""
     row = fact.row
     if fact.channel.guild_id is not None and row.type in messages.SAID:

@@ -1,12 +1,12 @@
 """Where a caller may search: channels they can see and read the history of, age-restricted ones only on request."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import msgspec
 
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import ChannelType
-from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.permissions import Permissions, effective
 from hubbub.server.core import access
 from hubbub.server.core.access import VOICES, GuildAccess
 from hubbub.server.core.call import Call
@@ -57,22 +57,25 @@ def require(call: Call, guild_id: int, *, nsfw: bool) -> Scope:
             raise errors.BOTS_CANNOT_USE_ENDPOINT()
         if not actor.application_flags & messages.views.READS_CONTENT:
             raise errors.MISSING_ACCESS()
-    readable = _readable(call, standing)
+    kinds = store.guild_channels(call.tx, guild_id)
+    readable = _readable(call, standing, kinds)
     if not readable:
         raise errors.MISSING_ACCESS()
-    kinds = store.guild_channels(call.tx, guild_id)
     seen = {channel_id: bits for channel_id, bits in readable.items() if nsfw or not kinds[channel_id][1]}
     holding = {channel_id for channel_id, (kind, _) in kinds.items() if kind != ChannelType.GUILD_CATEGORY}
-    threads: Sequence[int] = store.joined_private_threads(call.tx, guild_id, call.user_id)
+    threads = store.joined_private_threads(call.tx, guild_id, call.user_id)
     return Scope(seen=seen, hidden=frozenset(holding - seen.keys()), threads=frozenset(threads))
 
 
-def _readable(call: Call, standing: GuildAccess) -> dict[int, int]:
-    kinds = store.guild_channels(call.tx, standing.guild_id)
+def _readable(call: Call, standing: GuildAccess, kinds: Mapping[int, tuple[int, int]]) -> dict[int, int]:
     readable = {}
     for channel_id, bits in access.visible_channels(call.tx, standing).items():
         kind = kinds[channel_id][0]
+        if kind == ChannelType.GUILD_CATEGORY:
+            continue
+        allowed = effective(bits, timed_out=standing.restricted, voice=kind in VOICES)
+        # What was said in a voice channel is for those who may come in; messages.rules asks the same of who lists them.
         needed = _READS | (Permissions.CONNECT if kind in VOICES else 0)
-        if kind != ChannelType.GUILD_CATEGORY and not needed & ~bits:
-            readable[channel_id] = bits
+        if not needed & ~allowed:
+            readable[channel_id] = allowed
     return readable

@@ -5,9 +5,10 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.users import routes
+from hubbub.server.resources.users.actions import wear
 from hubbub.server.resources.users.facts import UserChanged
 from hubbub.server.resources.users.rules import clean_name, require_username
-from hubbub.server.resources.users.store import UserRow, find, find_many, find_person, insert
+from hubbub.server.resources.users.store import UserRow, find, find_many, find_person, insert, wearers
 from hubbub.server.resources.users.views import my_user, user
 
 
@@ -30,4 +31,6 @@ __all__ = [
     "my_user",
     "require_username",
     "user",
+    "wear",
+    "wearers",
 ]

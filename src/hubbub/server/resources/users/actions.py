@@ -1,7 +1,8 @@
 """Changing a user: write, publish, tell."""
 
+from hubbub.protocol import wire as json
 from hubbub.protocol.resources import users as wire
-from hubbub.server.core.call import Call
+from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources.users import store, views
 from hubbub.server.resources.users.facts import UserChanged
@@ -15,3 +16,16 @@ def change(call: Call, row: UserRow) -> wire.MyUser:
     call.tx.emit(wire.USER_UPDATE, shown, Audience.of_users(row.id))
     call.tell(UserChanged(row))
     return shown
+
+
+def wear(call: Call, row: UserRow, shown: wire.PrimaryGuild | None) -> UserRow:
+    """Keep the tag a user wears (or that they wear none), and let everybody who sees them hear of it.
+
+    The platform may do it for them, so what their sessions are told is what their own token would see."""
+    row = row._replace(primary_guild=None if shown is None else json.encode(shown).decode())
+    worn = shown is not None and shown.tag is not None
+    store.set_primary_guild(call.tx, row.id, shown.identity_guild_id if shown and worn else None, row.primary_guild)
+    own = Actor(user_id=row.id, kind="bot" if row.bot else "user")
+    call.tx.emit(wire.USER_UPDATE, views.my_user(row, own), Audience.of_users(row.id))
+    call.tell(UserChanged(row))
+    return row

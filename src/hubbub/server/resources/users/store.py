@@ -27,6 +27,8 @@ class UserRow(NamedTuple):
     email: str | None
     verified: int
     mfa_enabled: int
+    primary_guild: str | None = None
+    """`PrimaryGuild` as JSON."""
 
 
 COLUMNS = ", ".join(UserRow._fields)
@@ -69,4 +71,20 @@ def update(tx: Tx, row: UserRow) -> None:
         row.accent_color,
         row.bio,
         row.id,
+    )
+
+
+def set_primary_guild(tx: Tx, user_id: int, guild_id: int | None, shown: str | None) -> None:
+    """Keep the tag a user wears, and whose it is."""
+    tx.run("UPDATE users SET primary_guild = ?, primary_guild_id = ? WHERE id = ?", shown, guild_id, user_id)
+
+
+def wearers(tx: Tx, guild_id: int, *, after: int, limit: int) -> list[UserRow]:
+    """Who wears a guild's tag, by ascending id."""
+    return tx.fetch(
+        UserRow,
+        f"SELECT {COLUMNS} FROM users WHERE primary_guild_id = ? AND id > ? ORDER BY id LIMIT ?",
+        guild_id,
+        after,
+        limit,
     )

@@ -2,6 +2,7 @@
 
 from msgspec import UNSET
 
+from hubbub.protocol import wire as json
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import users as wire
 from hubbub.server.core.call import Actor
@@ -22,6 +23,7 @@ def user(row: UserRow) -> wire.User:
         system=True if row.system else UNSET,
         banner=row.banner,
         accent_color=row.accent_color,
+        primary_guild=_primary_guild(row),
     )
 
 
@@ -40,6 +42,7 @@ def my_user(row: UserRow, actor: Actor) -> wire.MyUser:
         bot=bool(row.bot),
         banner=row.banner,
         accent_color=row.accent_color,
+        primary_guild=_primary_guild(row),
         mfa_enabled=bool(row.mfa_enabled),
         locale=row.locale,
         # Spec, User.premium_type: 0 unless the token may read it.
@@ -47,3 +50,7 @@ def my_user(row: UserRow, actor: Actor) -> wire.MyUser:
         verified=bool(row.verified or row.bot),
         email=row.email if sees_email else UNSET,
     )
+
+
+def _primary_guild(row: UserRow) -> wire.PrimaryGuild | None:
+    return None if row.primary_guild is None else json.decode(row.primary_guild, wire.PrimaryGuild)

@@ -22,9 +22,6 @@ from hubbub.server.resources.webhooks.store import Crosspost, WebhookRow
 AT_ONCE: Final = 25
 """So many copies are made or changed in one transaction, so that no announcement holds the store up."""
 
-CARRIED: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.IS_COMPONENTS_V2
-"""Flags that a copy takes over from its source when that changes."""
-
 GONE: Final = "[Original Message Deleted]"
 """What a copy says once its source is deleted."""
 
@@ -178,7 +175,7 @@ def renew(call: Call, channel_id: int, message_id: int, after: int) -> int | Non
 
 def _like(row: MessageRow, source: MessageRow) -> MessageRow:
     return row._replace(
-        flags=row.flags & ~CARRIED | source.flags & CARRIED,
+        flags=row.flags & ~messages.CARRIED_FLAGS | source.flags & messages.CARRIED_FLAGS,
         content=source.content,
         mentions=source.mentions,
         attachments=source.attachments,

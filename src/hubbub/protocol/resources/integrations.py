@@ -1,0 +1,99 @@
+"""Integrations: the applications that a guild has let in."""
+
+from typing import Final
+
+from msgspec import UNSET, Struct, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ApplicationId, GuildId, IntegrationId
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.operation import Event, Operation
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import members, roles
+from hubbub.protocol.resources.users import User
+
+INTEGRATIONS_MAX: Final = 50
+"""So many are listed."""
+
+
+class IntegrationAccount(Struct, kw_only=True):
+    """What the other side calls it; for an application, itself."""
+
+    id: str
+    name: str | None
+
+
+class IntegrationApplication(Struct, kw_only=True):
+    """The application, as anybody may see it."""
+
+    id: ApplicationId
+    name: str
+    icon: str | None
+    description: str
+    type: None = None
+    bot: User | UnsetType = UNSET
+
+
+class Integration(Struct, kw_only=True):
+    """An application in a guild."""
+
+    id: IntegrationId
+    name: str | None
+    type: str = "discord"
+    """The word that client libraries know applications by."""
+    enabled: bool = True
+    account: IntegrationAccount
+    application: IntegrationApplication
+    scopes: list[str]
+    user: User | UnsetType = UNSET
+    """Who let it in; absent where that is not known."""
+
+
+class GuildIntegration(Integration, kw_only=True):
+    """An integration as events carry it, with its guild and without the user."""
+
+    guild_id: GuildId
+
+
+class IntegrationDeleted(Struct, kw_only=True):
+    """An application is no longer in a guild."""
+
+    id: IntegrationId
+    guild_id: GuildId
+    application_id: ApplicationId | UnsetType = UNSET
+
+
+class GuildIntegrations(Struct, kw_only=True):
+    """Something about the integrations of a guild changed."""
+
+    guild_id: GuildId
+
+
+INTEGRATION_CREATE = Event("INTEGRATION_CREATE", GuildIntegration, intents=Intents.GUILD_INTEGRATIONS)
+INTEGRATION_UPDATE = Event("INTEGRATION_UPDATE", GuildIntegration, intents=Intents.GUILD_INTEGRATIONS)
+INTEGRATION_DELETE = Event("INTEGRATION_DELETE", IntegrationDeleted, intents=Intents.GUILD_INTEGRATIONS)
+GUILD_INTEGRATIONS_UPDATE = Event("GUILD_INTEGRATIONS_UPDATE", GuildIntegrations, intents=Intents.GUILD_INTEGRATIONS)
+
+_MANAGED: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
+
+LIST_GUILD_INTEGRATIONS = Operation(
+    "GET",
+    "/guilds/{guild_id}/integrations",
+    result=list[Integration],
+    needs=Permissions.MANAGE_GUILD,
+    raises=_MANAGED,
+)
+
+# The bot goes, and its role with it.
+DELETE_GUILD_INTEGRATION = Operation(
+    "DELETE",
+    "/guilds/{guild_id}/integrations/{integration_id}",
+    needs=Permissions.MANAGE_GUILD,
+    raises=(*_MANAGED, errors.UNKNOWN_INTEGRATION),
+    emits=(
+        INTEGRATION_DELETE,
+        GUILD_INTEGRATIONS_UPDATE,
+        members.GUILD_MEMBER_REMOVE,
+        roles.GUILD_ROLE_DELETE,
+    ),
+)

@@ -1,0 +1,128 @@
+"""Onboarding: the questions a guild asks newcomers, and the channels they begin with."""
+
+from typing import Annotated, Final
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import OnboardingMode, OnboardingPromptType
+from hubbub.protocol.ids import ChannelId, EmojiId, GuildId, RoleId, Snowflake
+from hubbub.protocol.operation import Operation
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.guilds import GUILD_UPDATE
+
+PROMPTS_MAX: Final = 15
+OPTIONS_MAX: Final = 50
+PROMPT_TITLE_MAX: Final = 100
+OPTION_TITLE_MAX: Final = 50
+OPTION_DESCRIPTION_MAX: Final = 100
+OPTION_ROLES_MAX: Final = 50
+OPTION_CHANNELS_MAX: Final = 50
+DEFAULT_CHANNELS_MAX: Final = 500
+DEFAULT_CHANNELS_LEAST: Final = 7
+"""Onboarding needs so many default channels,"""
+WRITABLE_CHANNELS_LEAST: Final = 5
+"""of which so many let everybody write."""
+
+
+class OnboardingEmoji(Struct, kw_only=True):
+    """The emoji of an answer."""
+
+    id: EmojiId | None
+    name: str | None
+    animated: bool
+
+
+class OnboardingOption(Struct, kw_only=True):
+    """A possible answer, and what it gives."""
+
+    id: Snowflake
+    title: str
+    description: str
+    emoji: OnboardingEmoji
+    role_ids: list[RoleId]
+    channel_ids: list[ChannelId]
+
+
+class OnboardingPrompt(Struct, kw_only=True):
+    """A question."""
+
+    id: Snowflake
+    title: str
+    options: list[OnboardingOption]
+    single_select: bool
+    required: bool
+    in_onboarding: bool
+    """Asked when one comes; otherwise only to be found among the channels and roles."""
+    type: int
+
+
+class Onboarding(Struct, kw_only=True):
+    """What newcomers are asked."""
+
+    guild_id: GuildId
+    prompts: list[OnboardingPrompt]
+    default_channel_ids: list[ChannelId]
+    enabled: bool
+    mode: int
+
+
+class SetOnboardingOption(Struct, kw_only=True):
+    """A possible answer."""
+
+    title: Annotated[str, Meta(min_length=1, max_length=OPTION_TITLE_MAX)]
+    id: Snowflake | None | UnsetType = UNSET
+    """Of an answer that exists; any other becomes a new one."""
+    description: Annotated[str, Meta(max_length=OPTION_DESCRIPTION_MAX)] | None | UnsetType = UNSET
+    emoji_id: EmojiId | None | UnsetType = UNSET
+    emoji_name: Annotated[str, Meta(max_length=100)] | None | UnsetType = UNSET
+    emoji_animated: bool | None | UnsetType = UNSET
+    role_ids: Annotated[list[RoleId], Meta(max_length=OPTION_ROLES_MAX)] | None | UnsetType = UNSET
+    channel_ids: Annotated[list[ChannelId], Meta(max_length=OPTION_CHANNELS_MAX)] | None | UnsetType = UNSET
+
+
+class SetOnboardingPrompt(Struct, kw_only=True):
+    """A question."""
+
+    id: Snowflake
+    """Of a question that exists; any other becomes a new one."""
+    title: Annotated[str, Meta(min_length=1, max_length=PROMPT_TITLE_MAX)]
+    options: Annotated[list[SetOnboardingOption], Meta(min_length=1, max_length=OPTIONS_MAX)]
+    single_select: bool | None | UnsetType = UNSET
+    required: bool | None | UnsetType = UNSET
+    in_onboarding: bool | None | UnsetType = UNSET
+    type: OnboardingPromptType | None | UnsetType = UNSET
+
+
+class SetOnboarding(Struct, kw_only=True):
+    """What newcomers are to be asked; what is absent stays."""
+
+    prompts: Annotated[list[SetOnboardingPrompt], Meta(max_length=PROMPTS_MAX)] | None | UnsetType = UNSET
+    default_channel_ids: Annotated[list[ChannelId], Meta(max_length=DEFAULT_CHANNELS_MAX)] | None | UnsetType = UNSET
+    enabled: bool | None | UnsetType = UNSET
+    mode: OnboardingMode | None | UnsetType = UNSET
+
+
+GET_GUILDS_ONBOARDING = Operation(
+    "GET",
+    "/guilds/{guild_id}/onboarding",
+    result=Onboarding,
+    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS),
+)
+
+PUT_GUILDS_ONBOARDING = Operation(
+    "PUT",
+    "/guilds/{guild_id}/onboarding",
+    body=SetOnboarding,
+    result=Onboarding,
+    needs=Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES,
+    raises=(
+        errors.UNKNOWN_GUILD,
+        errors.MISSING_ACCESS,
+        errors.MISSING_PERMISSIONS,
+        errors.TWO_FACTOR_REQUIRED,
+        errors.CANNOT_ENABLE_ONBOARDING,
+        errors.CANNOT_UPDATE_ONBOARDING,
+    ),
+    emits=(GUILD_UPDATE,),
+)

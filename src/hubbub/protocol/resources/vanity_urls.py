@@ -1,0 +1,53 @@
+"""Vanity URLs: an invite code of a guild's own choice."""
+
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
+
+from hubbub.protocol import errors
+from hubbub.protocol.operation import Operation
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.guilds import GUILD_UPDATE
+
+VANITY_CODE_MAX: Final = 32
+
+
+class VanityUrl(Struct, kw_only=True):
+    """A guild's own code, and how often people came by it."""
+
+    code: str | None
+    uses: int
+
+
+class UpdateVanityUrl(Struct, kw_only=True):
+    """A new code; null gives it up."""
+
+    code: Annotated[str, Meta(max_length=VANITY_CODE_MAX)] | None
+
+
+_MANAGED: Final = (
+    errors.UNKNOWN_GUILD,
+    errors.MISSING_ACCESS,
+    errors.MISSING_PERMISSIONS,
+    errors.TWO_FACTOR_REQUIRED,
+    errors.MORE_BOOSTS_NEEDED,
+)
+
+# The guild needs the feature VANITY_URL.
+GET_GUILD_VANITY_URL = Operation(
+    "GET",
+    "/guilds/{guild_id}/vanity-url",
+    result=VanityUrl,
+    needs=Permissions.MANAGE_GUILD,
+    raises=_MANAGED,
+)
+
+UPDATE_GUILD_VANITY_URL = Operation(
+    "PATCH",
+    "/guilds/{guild_id}/vanity-url",
+    body=UpdateVanityUrl,
+    result=VanityUrl,
+    needs=Permissions.MANAGE_GUILD,
+    raises=(*_MANAGED, errors.INVITE_INVALID_OR_TAKEN),
+    emits=(GUILD_UPDATE,),
+)

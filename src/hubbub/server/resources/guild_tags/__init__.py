@@ -1,0 +1,16 @@
+"""Guild tags: what members wear beside their name."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.guild_tags import actions, routes
+from hubbub.server.resources.guild_tags.jobs import JOBS
+from hubbub.server.resources.guilds import GuildDeleted
+from hubbub.server.resources.members import MemberRemoved
+
+SLICE = Slice(
+    name="guild_tags",
+    modules=(routes,),
+    jobs=JOBS,
+    hears={GuildDeleted: actions.forget_guild, MemberRemoved: actions.forget_member},
+)
+
+__all__ = ["SLICE"]

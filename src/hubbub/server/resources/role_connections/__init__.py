@@ -1,0 +1,14 @@
+"""Role connections: what applications tell of their users, and the roles that are linked to it."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.guilds import GuildDeleted
+from hubbub.server.resources.role_connections import actions, routes
+from hubbub.server.resources.roles import RoleDeleted
+
+SLICE = Slice(
+    name="role_connections",
+    modules=(routes,),
+    hears={GuildDeleted: actions.forget_guild, RoleDeleted: actions.forget_role},
+)
+
+__all__ = ["SLICE"]

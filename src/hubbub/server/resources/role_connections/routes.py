@@ -1,0 +1,144 @@
+"""Role connections over HTTP."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import ApplicationId, GuildId, RoleId
+from hubbub.protocol.resources import role_connections as wire
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.resources import applications, members, roles
+from hubbub.server.resources.members import Membership
+from hubbub.server.resources.role_connections import actions, rules, store
+from hubbub.server.resources.role_connections.store import LinkedRoleRow, RoleConnectionRow
+from hubbub.server.resources.roles import RoleRow
+
+
+@handles(wire.GET_APPLICATION_ROLE_CONNECTIONS_METADATA)
+def get_application_role_connections_metadata(
+    call: Call, application_id: ApplicationId
+) -> list[wire.RoleConnectionMetadata]:
+    """What an application can tell of its users."""
+    applications.require_manager(call, application_id)
+    return store.metadata(call.tx, [application_id]).get(application_id, [])
+
+
+@handles(wire.UPDATE_APPLICATION_ROLE_CONNECTIONS_METADATA)
+def update_application_role_connections_metadata(
+    call: Call, application_id: ApplicationId, body: wire.MetadataRecords
+) -> list[wire.RoleConnectionMetadata]:
+    """Replace what an application can tell of its users."""
+    applications.require_manager(call, application_id)
+    records = rules.records(body or [])
+    actions.set_metadata(call, application_id, records)
+    return records
+
+
+@handles(wire.GET_APPLICATION_USER_ROLE_CONNECTION)
+def get_application_user_role_connection(call: Call, application_id: ApplicationId) -> wire.RoleConnection:
+    """What the application tells of the user."""
+    rules.require_own_connection(call, application_id)
+    row = store.find(call.tx, call.user_id, application_id)
+    return wire.RoleConnection() if row is None else _connection(row)
+
+
+@handles(wire.UPDATE_APPLICATION_USER_ROLE_CONNECTION)
+def update_application_user_role_connection(
+    call: Call, application_id: ApplicationId, body: wire.SetRoleConnection
+) -> wire.RoleConnection:
+    """Tell of the user; what is left out is no longer told."""
+    rules.require_own_connection(call, application_id)
+    values = body.metadata or {}
+    rules.require_values(store.metadata(call.tx, [application_id]).get(application_id, []), values)
+    row = RoleConnectionRow(
+        user_id=call.user_id,
+        application_id=application_id,
+        platform_name=body.platform_name or None,
+        platform_username=body.platform_username or None,
+        metadata=json.encode(values).decode(),
+    )
+    actions.tell(call, row)
+    return _connection(row)
+
+
+@handles(wire.DELETE_APPLICATION_USER_ROLE_CONNECTION)
+def delete_application_user_role_connection(call: Call, application_id: ApplicationId) -> None:
+    """Tell nothing of the user any more."""
+    rules.require_own_connection(call, application_id)
+    actions.forget(call, call.user_id, application_id)
+
+
+@handles(wire.GET_GUILD_ROLE_CONNECTIONS_CONFIGURATION)
+def get_guild_role_connections_configuration(
+    call: Call, guild_id: GuildId, role_id: RoleId
+) -> list[list[wire.Requirement]]:
+    """What a linked role requires; nothing for an ordinary one."""
+    access.guild(call, guild_id)
+    _get_role(call, guild_id, role_id)
+    row = store.find_linked(call.tx, role_id)
+    return [] if row is None else row.alternatives
+
+
+@handles(wire.UPDATE_GUILD_ROLE_CONNECTIONS_CONFIGURATION)
+def update_guild_role_connections_configuration(
+    call: Call, guild_id: GuildId, role_id: RoleId, body: wire.Configuration
+) -> list[list[wire.Requirement]]:
+    """Say what a linked role requires; nothing makes it an ordinary one."""
+    standing = access.guild(call, guild_id)
+    row = _get_role(call, guild_id, role_id)
+    if row.is_everyone or row.managed:
+        raise errors.INVALID_ROLE()
+    if not standing.above(row.rank):
+        raise errors.MISSING_PERMISSIONS()
+    named = {requirement.application_id for requirements in body for requirement in requirements}
+    if any(applications.find(call.tx, each) is None for each in named):
+        raise errors.UNKNOWN_APPLICATION()
+    rules.require_configuration(body, store.metadata(call.tx, named))
+    actions.link(call, row, body)
+    return body
+
+
+@handles(wire.ASSIGN_GUILD_ROLE_CONNECTION)
+def assign_guild_role_connection(call: Call, guild_id: GuildId, role_id: RoleId) -> None:
+    """Take a linked role that one qualifies for."""
+    linked, member = _linked(call, guild_id, role_id)
+    told = store.list_of_user(call.tx, call.user_id)
+    if not rules.qualifies(linked, told, store.metadata(call.tx, told), call.now):
+        raise errors.MISSING_PERMISSIONS()
+    actions.set_worn(call, member, {role_id: True})
+
+
+@handles(wire.UNASSIGN_GUILD_ROLE_CONNECTION)
+def unassign_guild_role_connection(call: Call, guild_id: GuildId, role_id: RoleId) -> None:
+    """Give a linked role back."""
+    _, member = _linked(call, guild_id, role_id)
+    actions.set_worn(call, member, {role_id: False})
+
+
+def _get_role(call: Call, guild_id: GuildId, role_id: RoleId) -> RoleRow:
+    row = roles.find(call.tx, guild_id, role_id)
+    if row is None:
+        raise errors.UNKNOWN_ROLE()
+    return row
+
+
+def _linked(call: Call, guild_id: GuildId, role_id: RoleId) -> tuple[LinkedRoleRow, Membership]:
+    access.guild(call, guild_id)
+    _get_role(call, guild_id, role_id)
+    linked = store.find_linked(call.tx, role_id)
+    if linked is None:
+        raise errors.INVALID_ROLE()
+    member = members.find(call.tx, guild_id, call.user_id)
+    if member is None:
+        raise errors.UNKNOWN_MEMBER()
+    return linked, member
+
+
+def _connection(row: RoleConnectionRow) -> wire.RoleConnection:
+    return wire.RoleConnection(
+        platform_name=UNSET if row.platform_name is None else row.platform_name,
+        platform_username=row.platform_username,
+        metadata=row.values,
+    )

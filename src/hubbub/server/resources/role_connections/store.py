@@ -1,0 +1,132 @@
+"""Rows of what applications tell of users, and of linked roles."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.resources.role_connections import Requirement, RoleConnectionMetadata
+from hubbub.server.core.store import Tx, places
+
+
+class RoleConnectionRow(NamedTuple):
+    """What an application tells of a user."""
+
+    user_id: int
+    application_id: int
+    platform_name: str | None
+    platform_username: str | None
+    metadata: str
+    """JSON of values by key."""
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The values by key."""
+        return json.decode(self.metadata, dict[str, str])
+
+
+class LinkedRoleRow(NamedTuple):
+    """A role that is worn by whom applications vouch for."""
+
+    role_id: int
+    guild_id: int
+    configuration: str
+    """JSON of the alternatives."""
+
+    @property
+    def alternatives(self) -> list[list[Requirement]]:
+        """The sets of requirements, any of which suffices."""
+        return json.decode(self.configuration, list[list[Requirement]])
+
+
+_CONNECTION = ", ".join(RoleConnectionRow._fields)
+_LINKED = ", ".join(LinkedRoleRow._fields)
+
+
+def metadata(tx: Tx, application_ids: Iterable[int]) -> dict[int, list[RoleConnectionMetadata]]:
+    """The records of applications, by application; who has none is left out."""
+    wanted = list(dict.fromkeys(application_ids))
+    if not wanted:
+        return {}
+    rows = tx.all(
+        f"SELECT application_id, records FROM role_connection_metadata WHERE application_id IN ({places(wanted)})",
+        *wanted,
+    )
+    return {row[0]: json.decode(row[1], list[RoleConnectionMetadata]) for row in rows}
+
+
+def put_metadata(tx: Tx, application_id: int, records: list[RoleConnectionMetadata]) -> None:
+    """Replace the records of an application."""
+    tx.run(
+        "INSERT INTO role_connection_metadata (application_id, records) VALUES (?, ?) "
+        "ON CONFLICT (application_id) DO UPDATE SET records = excluded.records",
+        application_id,
+        json.encode(records).decode(),
+    )
+
+
+def find(tx: Tx, user_id: int, application_id: int) -> RoleConnectionRow | None:
+    """What an application tells of a user, or None."""
+    return tx.find(
+        RoleConnectionRow,
+        f"SELECT {_CONNECTION} FROM role_connections WHERE user_id = ? AND application_id = ?",
+        user_id,
+        application_id,
+    )
+
+
+def list_of_user(tx: Tx, user_id: int) -> dict[int, RoleConnectionRow]:
+    """What all applications tell of a user, by application."""
+    rows = tx.fetch(RoleConnectionRow, f"SELECT {_CONNECTION} FROM role_connections WHERE user_id = ?", user_id)
+    return {row.application_id: row for row in rows}
+
+
+def put(tx: Tx, row: RoleConnectionRow) -> None:
+    """Keep what an application tells of a user."""
+    tx.run(
+        f"INSERT INTO role_connections ({_CONNECTION}) VALUES ({places(row)}) "
+        "ON CONFLICT (user_id, application_id) DO UPDATE SET platform_name = excluded.platform_name, "
+        "platform_username = excluded.platform_username, metadata = excluded.metadata",
+        *row,
+    )
+
+
+def delete(tx: Tx, user_id: int, application_id: int) -> bool:
+    """Forget what an application told of a user; False when it told nothing."""
+    return bool(
+        tx.run("DELETE FROM role_connections WHERE user_id = ? AND application_id = ?", user_id, application_id)
+    )
+
+
+def find_linked(tx: Tx, role_id: int) -> LinkedRoleRow | None:
+    """A linked role, or None."""
+    return tx.find(LinkedRoleRow, f"SELECT {_LINKED} FROM linked_roles WHERE role_id = ?", role_id)
+
+
+def linked_of_user(tx: Tx, user_id: int) -> list[LinkedRoleRow]:
+    """The linked roles of all guilds that a user is in."""
+    columns = ", ".join(f"l.{field}" for field in LinkedRoleRow._fields)
+    return tx.fetch(
+        LinkedRoleRow,
+        f"SELECT {columns} FROM members m JOIN linked_roles l ON l.guild_id = m.guild_id WHERE m.user_id = ? "
+        "ORDER BY l.guild_id, l.role_id",
+        user_id,
+    )
+
+
+def put_linked(tx: Tx, row: LinkedRoleRow) -> None:
+    """Keep the requirements of a role."""
+    tx.run(
+        f"INSERT INTO linked_roles ({_LINKED}) VALUES ({places(row)}) "
+        "ON CONFLICT (role_id) DO UPDATE SET configuration = excluded.configuration",
+        *row,
+    )
+
+
+def delete_linked(tx: Tx, role_id: int) -> None:
+    """Make a role an ordinary one."""
+    tx.run("DELETE FROM linked_roles WHERE role_id = ?", role_id)
+
+
+def delete_linked_of_guild(tx: Tx, guild_id: int) -> None:
+    """Forget the linked roles of a guild."""
+    tx.run("DELETE FROM linked_roles WHERE guild_id = ?", guild_id)

@@ -1,0 +1,16 @@
+"""Vanity URLs: an invite code of a guild's own choice."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.guilds import GuildDeleted
+from hubbub.server.resources.vanity_urls import routes, store
+from hubbub.server.resources.vanity_urls.store import VanityRow, find, use
+
+
+def _guild_deleted(call: Call, fact: GuildDeleted) -> None:
+    store.delete_of_guild(call.tx, fact.guild_id)
+
+
+SLICE = Slice(name="vanity_urls", modules=(routes,), hears={GuildDeleted: _guild_deleted})
+
+__all__ = ["SLICE", "VanityRow", "find", "use"]

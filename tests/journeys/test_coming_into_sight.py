@@ -1,0 +1,42 @@
+"""gateway.md 9, and what the promise about READY asks beyond it: what comes into sight is told, with what is in it."""
+
+from hubbub.protocol.permissions import Permissions
+from tests.world import World
+
+
+async def test_who_gains_sight_of_a_voice_channel_is_told_who_is_in_it(world: World) -> None:
+    alice, carol = await world.user(), await world.user()
+    guild = await world.guild(alice, carol)
+    lounge = await guild.channel("lounge", type=2)
+    await guild.overwrite(lounge, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    await guild.overwrite(lounge, carol.id, allow=Permissions.VIEW_CHANNEL)
+    speaking = await carol.connect()
+    await speaking.send(
+        4, {"guild_id": str(guild.id), "channel_id": str(lounge), "self_mute": True, "self_deaf": False}
+    )
+    await speaking.next("VOICE_STATE_UPDATE")
+    bot = await world.bot(guild)
+    session = await bot.connect()
+    assert session.guilds[str(guild.id)]["voice_states"] == []
+
+    await guild.overwrite(lounge, bot.id, allow=Permissions.VIEW_CHANNEL)
+
+    told = await session.next("VOICE_STATE_UPDATE")
+    assert (told["guild_id"], told["channel_id"], told["user_id"]) == (str(guild.id), str(lounge), str(carol.id))
+    assert (told["self_mute"], told["member"]["user"]["id"]) == (True, str(carol.id))
+
+
+async def test_who_comes_to_moderate_threads_is_told_the_private_ones(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    bot = await world.bot(guild)
+    session = await bot.connect()
+    thread = (await alice.post(f"/channels/{guild.general}/threads", json={"name": "quiet", "type": 12})).ok()
+    await session.none_of("THREAD_CREATE")
+
+    await guild.allow(bot, Permissions.MANAGE_THREADS)
+
+    told = await session.next("THREAD_LIST_SYNC")
+    assert told["channel_ids"] == [str(guild.general)]
+    assert [each["id"] for each in told["threads"]] == [thread["id"]]
+    assert told["members"] == []

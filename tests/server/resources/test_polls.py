@@ -1,0 +1,312 @@
+"""Polls: who votes for what, who sees it, and how a poll ends."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.permissions import Permissions
+from tests.world import Actor, Guild, World
+
+HOUR_MS = 3_600_000
+
+
+async def ask(actor: Actor, channel: int, *answers: str, **more: Any) -> Any:
+    """A new poll's message."""
+    poll: dict[str, Any] = {
+        "question": {"text": "Which?"},
+        "answers": [{"poll_media": {"text": text}} for text in answers or ("this", "that", "other")],
+        **more,
+    }
+    return (await actor.post(f"/channels/{channel}/messages", json={"poll": poll})).ok()
+
+
+def at(channel: int, message: Any, rest: str) -> str:
+    """The address of something of a poll."""
+    return f"/channels/{channel}/polls/{message['id']}/{rest}"
+
+
+async def vote(actor: Actor, channel: int, message: Any, *answers: Any) -> None:
+    """Vote, successfully."""
+    answer = await actor.put(at(channel, message, "answers/@me"), json={"answer_ids": list(answers)})
+    assert answer.status == 204, answer.body
+
+
+async def results(actor: Actor, channel: int, message: Any) -> Any:
+    """What somebody sees of the votes."""
+    return (await actor.get(f"/channels/{channel}/messages/{message['id']}")).ok()["poll"]["results"]
+
+
+async def counts(actor: Actor, channel: int, message: Any) -> dict[int, tuple[int, bool]]:
+    """How many votes each answer has, and whether one of them is the reader's."""
+    shown = (await results(actor, channel, message))["answer_counts"]
+    return {each["id"]: (each["count"], each["me_voted"]) for each in shown}
+
+
+async def place(world: World) -> tuple[Guild, Actor, Actor, Any]:
+    """A guild with two members and a poll of the owner's."""
+    bob, carol = await world.user(), await world.user()
+    guild = await world.guild(None, bob, carol)
+    return guild, bob, carol, await ask(guild.owner, guild.general)
+
+
+async def test_votes_are_counted_and_each_reader_sees_their_own(world: World) -> None:
+    guild, bob, carol, poll = await place(world)
+    await vote(bob, guild.general, poll, 1)
+    await vote(carol, guild.general, poll, "1")
+    await vote(guild.owner, guild.general, poll, 3)
+
+    assert await counts(bob, guild.general, poll) == {1: (2, True), 3: (1, False)}
+    assert await counts(guild.owner, guild.general, poll) == {1: (2, False), 3: (1, True)}
+    assert not (await results(bob, guild.general, poll))["is_finalized"]
+    listed = (await bob.get(f"/channels/{guild.general}/messages")).ok()
+    assert listed[0]["poll"]["results"]["answer_counts"][0] == {"id": 1, "count": 2, "me_voted": True}
+    reply = {"content": "hm", "message_reference": {"message_id": poll["id"]}}
+    answered = (await bob.post(f"/channels/{guild.general}/messages", json=reply)).ok()
+    assert [each["count"] for each in answered["referenced_message"]["poll"]["results"]["answer_counts"]] == [2, 1]
+
+
+async def test_voting_otherwise_takes_the_first_vote_back_and_both_are_told(world: World) -> None:
+    guild, bob, _, poll = await place(world)
+    bot = await world.bot(guild)
+    session = await bot.connect(Intents.GUILDS | Intents.GUILD_MESSAGE_POLLS)
+    deaf = await bot.connect(Intents.GUILDS | Intents.GUILD_MESSAGES)
+    await vote(bob, guild.general, poll, 1)
+    told = {
+        "user_id": str(bob.id),
+        "channel_id": str(guild.general),
+        "message_id": poll["id"],
+        "answer_id": 1,
+        "guild_id": str(guild.id),
+    }
+    assert await session.next("MESSAGE_POLL_VOTE_ADD") == told
+    await vote(bob, guild.general, poll, 1)
+    await session.none_of("MESSAGE_POLL_VOTE_ADD", "MESSAGE_POLL_VOTE_REMOVE")
+
+    await vote(bob, guild.general, poll, 2)
+
+    assert await session.next("MESSAGE_POLL_VOTE_REMOVE") == told
+    assert (await session.next("MESSAGE_POLL_VOTE_ADD"))["answer_id"] == 2
+    assert await counts(bob, guild.general, poll) == {2: (1, True)}
+    await vote(bob, guild.general, poll)
+    assert (await session.next("MESSAGE_POLL_VOTE_REMOVE"))["answer_id"] == 2
+    assert await counts(bob, guild.general, poll) == {}
+    await deaf.none_of("MESSAGE_POLL_VOTE_ADD", "MESSAGE_POLL_VOTE_REMOVE")
+
+
+async def test_several_answers_can_be_chosen_where_the_poll_says_so(world: World) -> None:
+    guild, bob, _, single = await place(world)
+    several = await ask(guild.owner, guild.general, allow_multiselect=True)
+    path = at(guild.general, single, "answers/@me")
+    assert (await bob.put(path, json={"answer_ids": [1, 2]})).errors("answer_ids") == ["BASE_TYPE_BAD_LENGTH"]
+
+    await vote(bob, guild.general, several, 1, 3)
+    assert await counts(bob, guild.general, several) == {1: (1, True), 3: (1, True)}
+    await vote(bob, guild.general, several, 3, 2)
+    assert await counts(bob, guild.general, several) == {2: (1, True), 3: (1, True)}
+
+
+async def test_a_vote_must_be_for_an_answer_of_a_poll(world: World) -> None:
+    guild, bob, _, poll = await place(world)
+    said = await guild.say(guild.owner)
+    path = at(guild.general, poll, "answers/@me")
+    assert (await bob.put(path, json={"answer_ids": [1, 9]})).errors("answer_ids.1") == ["BASE_TYPE_CHOICES"]
+    assert (await bob.put(path, json={"answer_ids": ["x"]})).errors("answer_ids.0") == ["NUMBER_TYPE_COERCE"]
+    assert (await bob.put(path, json={})).errors("answer_ids") == ["BASE_TYPE_REQUIRED"]
+    assert (await bob.put(path, json={"answer_ids": [1] * 11})).errors("answer_ids") == ["BASE_TYPE_BAD_LENGTH"]
+    (await bob.put(at(guild.general, said, "answers/@me"), json={"answer_ids": [1]})).refused(400, 520000)
+    (await bob.put(f"/channels/{guild.general}/polls/1/answers/@me", json={"answer_ids": []})).refused(404, 10008)
+
+
+async def test_only_people_who_may_read_here_vote(world: World) -> None:
+    guild, bob, carol, poll = await place(world)
+    bot = await world.bot(guild, permissions=Permissions.ADMINISTRATOR)
+    path = at(guild.general, poll, "answers/@me")
+    (await bot.put(path, json={"answer_ids": [1]})).refused(403, 20001)
+    (await (await world.user()).put(path, json={"answer_ids": [1]})).refused(403, 50001)
+    await guild.overwrite(guild.general, carol.id, deny=Permissions.READ_MESSAGE_HISTORY)
+    (await carol.put(path, json={"answer_ids": [1]})).refused(403, 50013)
+    until = {"communication_disabled_until": "2026-11-19T00:00:00+00:00"}
+    (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json=until)).ok()
+    (await bob.put(path, json={"answer_ids": [1]})).refused(403, 50013)
+
+
+async def test_voters_of_an_answer_are_listed_by_their_ids(world: World) -> None:
+    guild, bob, carol, poll = await place(world)
+    bot = await world.bot(guild)
+    for person in (carol, bob, guild.owner):
+        await vote(person, guild.general, poll, 2)
+    path = at(guild.general, poll, "answers/2")
+
+    async def voters(query: str = "") -> list[int]:
+        return [int(user["id"]) for user in (await bot.get(f"{path}?{query}")).ok()["users"]]
+
+    everybody = sorted(person.id for person in (carol, bob, guild.owner))
+    assert await voters() == everybody
+    assert await voters("limit=2") == everybody[:2]
+    assert await voters(f"after={everybody[0]}&limit=1") == everybody[1:2]
+    assert (await bot.get(at(guild.general, poll, "answers/1"))).ok() == {"users": []}
+    assert (await bot.get(f"{path}?limit=101")).errors("limit") == ["NUMBER_TYPE_MAX"]
+    assert (await bot.get(at(guild.general, poll, "answers/9"))).errors("answer_id") == ["BASE_TYPE_CHOICES"]
+    said = await guild.say(bob)
+    (await bot.get(at(guild.general, said, "answers/1"))).refused(404, 10008)
+    (await (await world.user()).get(path)).refused(403, 50001)
+    await guild.overwrite(guild.general, bot.id, deny=Permissions.READ_MESSAGE_HISTORY)
+    (await bot.get(path)).refused(403, 50013)
+
+
+def fields(message: Any) -> dict[str, str]:
+    """What a result message tells."""
+    (embed,) = message["embeds"]
+    assert embed["type"] == "poll_result"
+    return {field["name"]: field["value"] for field in embed["fields"]}
+
+
+async def test_a_poll_ends_by_the_clock_and_its_result_is_said(world: World) -> None:
+    guild, bob, carol, _ = await place(world)
+    poll = await ask(bob, guild.general, "this", "that", duration=2)
+    bot = await world.bot(guild)
+    await vote(carol, guild.general, poll, 2)
+    session = await bot.connect()
+    await world.clock.run_for(2 * HOUR_MS - 1)
+    await session.none_of("MESSAGE_UPDATE")
+
+    await world.clock.run_for(1)
+
+    ended = await session.next("MESSAGE_UPDATE")
+    assert ended["poll"]["results"] == {
+        "is_finalized": True,
+        "answer_counts": [{"id": 2, "count": 1, "me_voted": False}],
+    }
+    assert ended["poll"]["expiry"] == poll["poll"]["expiry"]
+    told = await session.next("MESSAGE_CREATE")
+    assert (told["type"], told["author"]["id"], told["content"]) == (46, str(bob.id), "")
+    assert told["message_reference"]["message_id"] == poll["id"]
+    assert fields(told) == {
+        "poll_question_text": "Which?",
+        "victor_answer_votes": "1",
+        "total_votes": "1",
+        "victor_answer_id": "2",
+        "victor_answer_text": "that",
+    }
+    path = at(guild.general, poll, "answers/@me")
+    (await carol.put(path, json={"answer_ids": [1]})).refused(400, 520001)
+    assert await counts(carol, guild.general, poll) == {2: (1, True)}
+    (await bob.post(at(guild.general, poll, "expire"))).refused(400, 520001)
+
+
+async def test_its_author_ends_a_poll_before_its_time(world: World) -> None:
+    guild, bob, carol, _ = await place(world)
+    bot = await world.bot(guild)
+    poll = await ask(bot, guild.general, "this", "that", duration=2)
+    for person, answer in ((bob, 1), (carol, 2)):
+        await vote(person, guild.general, poll, answer)
+    session = await bot.connect()
+    (await bob.post(at(guild.general, poll, "expire"))).refused(403, 50005)
+    world.clock.advance(1000)
+
+    ended = (await bot.post(at(guild.general, poll, "expire"))).ok()
+
+    assert ended["poll"]["results"]["is_finalized"]
+    assert ended["poll"]["expiry"] == "2026-11-18T11:06:41.000000+00:00"
+    assert (await session.next("MESSAGE_UPDATE"))["poll"]["results"]["is_finalized"]
+    told = fields(await session.next("MESSAGE_CREATE"))
+    assert told == {"poll_question_text": "Which?", "victor_answer_votes": "1", "total_votes": "2"}
+    await world.clock.run_for(3 * HOUR_MS)
+    await session.none_of("MESSAGE_UPDATE", "MESSAGE_CREATE")
+
+
+async def test_only_a_poll_can_be_ended(world: World) -> None:
+    guild, bob, _, poll = await place(world)
+    said = await guild.say(bob)
+    (await bob.post(at(guild.general, said, "expire"))).refused(400, 520006)
+    (await bob.post(f"/channels/{guild.general}/polls/1/expire")).refused(404, 10008)
+    (await (await world.user()).post(at(guild.general, poll, "expire"))).refused(403, 50001)
+
+
+async def test_a_poll_without_votes_has_no_winner(world: World) -> None:
+    guild, _, _, poll = await place(world)
+    (await guild.owner.post(at(guild.general, poll, "expire"))).ok()
+
+    newest = (await guild.owner.get(f"/channels/{guild.general}/messages?limit=1")).ok()[0]
+    assert fields(newest) == {"poll_question_text": "Which?", "victor_answer_votes": "0", "total_votes": "0"}
+
+
+async def test_the_winners_emoji_is_told(world: World) -> None:
+    guild, bob, _, _ = await place(world)
+    answers = [{"poll_media": {"text": "party", "emoji": {"name": "🎉"}}}]
+    body = {"poll": {"question": {"text": "What?"}, "answers": answers}}
+    poll = (await bob.post(f"/channels/{guild.general}/messages", json=body)).ok()
+    await vote(bob, guild.general, poll, 1)
+    (await bob.post(at(guild.general, poll, "expire"))).ok()
+
+    newest = (await bob.get(f"/channels/{guild.general}/messages?limit=1")).ok()[0]
+    told = fields(newest)
+    assert (told["victor_answer_emoji_name"], told["victor_answer_emoji_animated"]) == ("🎉", "false")
+
+
+async def test_polls_work_in_conversations(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    channel = int((await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()["id"])
+    poll = await ask(alice, channel)
+    session = await bob.connect()
+    await vote(bob, channel, poll, 1)
+    told = await session.next("MESSAGE_POLL_VOTE_ADD")
+    assert told["answer_id"] == 1
+    assert "guild_id" not in told
+    await world.clock.run_for(24 * HOUR_MS)
+    assert (await session.next("MESSAGE_UPDATE"))["poll"]["results"]["is_finalized"]
+    assert (await session.next("MESSAGE_CREATE"))["type"] == 46
+
+
+async def test_votes_go_with_their_message(world: World) -> None:
+    guild, bob, _, poll = await place(world)
+    await vote(bob, guild.general, poll, 1)
+    session = await (await world.bot(guild)).connect()
+    (await guild.owner.delete(f"/channels/{guild.general}/messages/{poll['id']}")).ok()
+
+    def left(call: Any) -> int:
+        return int(call.tx.value("SELECT COUNT(*) FROM poll_votes") + call.tx.value("SELECT COUNT(*) FROM poll_counts"))
+
+    assert await world.write(left) == 0
+    await world.clock.run_for(25 * HOUR_MS)
+    await session.none_of("MESSAGE_UPDATE", "MESSAGE_CREATE")
+
+
+async def test_a_poll_ends_in_an_archived_thread_without_waking_it(world: World) -> None:
+    guild, bob, _, _ = await place(world)
+    path = f"/channels/{guild.general}/threads"
+    thread = (await guild.owner.post(path, json={"name": "talk", "type": 11, "auto_archive_duration": 60})).ok()
+    poll = await ask(guild.owner, int(thread["id"]), duration=2)
+    await world.clock.run_for(90 * 60_000)
+    (await bob.put(at(int(thread["id"]), poll, "answers/@me"), json={"answer_ids": [1]})).refused(400, 50083)
+    await world.clock.run_for(HOUR_MS)
+
+    assert (await bob.get(f"/channels/{thread['id']}")).ok()["thread_metadata"]["archived"]
+    assert (await results(bob, int(thread["id"]), poll))["is_finalized"]
+
+
+@pytest.mark.parametrize(
+    ("poll", "path", "code"),
+    [
+        ({"question": {"text": "?" * 301}}, "poll.question.text", "BASE_TYPE_BAD_LENGTH"),
+        ({"answers": []}, "poll.answers", "BASE_TYPE_BAD_LENGTH"),
+        ({"answers": [{"poll_media": {"text": "a"}}] * 11}, "poll.answers", "BASE_TYPE_BAD_LENGTH"),
+        ({"answers": [{"poll_media": {"text": "a" * 56}}]}, "poll.answers.0.poll_media.text", "BASE_TYPE_BAD_LENGTH"),
+        ({"duration": 769}, "poll.duration", "NUMBER_TYPE_MAX"),
+        ({"duration": 0}, "poll.duration", "NUMBER_TYPE_MIN"),
+        ({"layout_type": 2}, "poll.layout_type", "BASE_TYPE_CHOICES"),
+    ],
+)
+async def test_polls_have_limits(world: World, poll: dict[str, Any], path: str, code: str) -> None:
+    guild = await world.guild()
+    body = {"question": {"text": "Which?"}, "answers": [{"poll_media": {"text": "a"}}], **poll}
+    answer = await guild.owner.post(f"/channels/{guild.general}/messages", json={"poll": body})
+    assert answer.errors(path) == [code]
+
+
+async def test_bots_without_the_content_intent_do_not_see_polls(world: World) -> None:
+    guild, bob, _, poll = await place(world)
+    bot = await world.bot(guild, flags=0)
+    await vote(bob, guild.general, poll, 1)
+    assert "poll" not in (await bot.get(f"/channels/{guild.general}/messages/{poll['id']}")).ok()
