@@ -95,6 +95,33 @@ class Mirror:
         for member in guild["members"].values():
             member["roles"] = [role for role in member["roles"] if role != d["role_id"]]
 
+    # Expressions
+
+    def guild_emojis_update(self, guild: Any, d: Any) -> None:
+        """All emoji."""
+        guild["emojis"] = d["emojis"]
+
+    def guild_stickers_update(self, guild: Any, d: Any) -> None:
+        """All stickers."""
+        guild["stickers"] = d["stickers"]
+
+    def guild_soundboard_sounds_update(self, guild: Any, d: Any) -> None:
+        """All sounds."""
+        guild["soundboard_sounds"] = d["soundboard_sounds"]
+
+    def guild_soundboard_sound_create(self, guild: Any, d: Any) -> None:
+        """A new sound, or a changed one."""
+        others = [sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != d["sound_id"]]
+        guild["soundboard_sounds"] = sorted([*others, d], key=lambda sound: int(sound["sound_id"]))
+
+    guild_soundboard_sound_update = guild_soundboard_sound_create
+
+    def guild_soundboard_sound_delete(self, guild: Any, d: Any) -> None:
+        """A sound is gone."""
+        guild["soundboard_sounds"] = [
+            sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != d["sound_id"]
+        ]
+
     # Members
 
     def guild_member_add(self, guild: Any, d: Any) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hubbub.protocol import changes
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.resources import members
+from tests import media
 from tests.journeys.mirror import Mirror, differences
 from tests.world import Actor, Answer, Guild, Session, World
 
@@ -204,6 +205,28 @@ async def edit_guild(story: Story, choose: Choose) -> None:
     (await story.owner.patch(f"/guilds/{story.guild.id}", json=body)).ok()
 
 
+async def express(story: Story, choose: Choose) -> None:
+    """An emoji, perhaps for a role, or a sound that perhaps shows one; or the end of one."""
+    emojis, sounds = f"/guilds/{story.guild.id}/emojis", f"/guilds/{story.guild.id}/soundboard-sounds"
+    known = (await story.owner.get(emojis)).ok()
+    heard = (await story.owner.get(sounds)).ok()["items"]
+    deed = choose(4)
+    if deed == 0:
+        roles = [str(role) for role in story.roles[: choose(2)]]
+        body: dict[str, Any] = {"name": f"emoji_{choose(9)}", "image": media.uri(media.png()), "roles": roles}
+        await story.owner.post(emojis, json=body)
+    elif deed == 1:
+        body = {"name": f"sound {choose(9)}", "sound": media.uri(media.ogg(), "audio/ogg")}
+        if (shown := one(choose, known)) is not None:
+            body["emoji_id"] = shown["id"]
+        await story.owner.post(sounds, json=body)
+    elif deed == 2 and known:
+        await story.owner.delete(f"{emojis}/{one(choose, known)['id']}")
+    elif heard:
+        path = f"{sounds}/{one(choose, heard)['sound_id']}"
+        await (story.owner.patch(path, json={"volume": choose(2)}) if choose(2) else story.owner.delete(path))
+
+
 async def rename_oneself(story: Story, choose: Choose) -> None:
     """A person's user changes, everywhere."""
     await story.people[choose(2) * 3].patch("/users/@me", json={"global_name": f"Name {choose(9)}"})
@@ -329,6 +352,7 @@ DEEDS: tuple[Deed, ...] = (
     remove_member,
     return_member,
     edit_guild,
+    express,
     rename_oneself,
     create_thread,
     create_thread,

@@ -38,35 +38,48 @@ from hubbub.server.core.store import Database, Tx
 from hubbub.server.core.trace import Trace
 from hubbub.server.resources import (
     accounts,
+    activity_instances,
+    application_attachments,
     applications,
     attachments,
     audit_log,
     auto_moderation,
     bans,
     channels,
+    connections,
     direct_messages,
     emojis,
     gateway_info,
     guild_state,
+    guild_tags,
     guilds,
+    incident_actions,
+    integrations,
     invites,
+    join_requests,
     members,
     messages,
+    onboarding,
     pins,
     polls,
     reactions,
+    role_connections,
     roles,
-    search,
     scheduled_events,
+    search,
     soundboard,
     stage_instances,
     stickers,
+    templates,
     threads,
     typing,
     users,
+    vanity_urls,
     voice_regions,
     voice_states,
     webhooks,
+    welcome_screens,
+    widgets,
 )
 from hubbub.server.transports.cdn import Cdn
 from hubbub.server.transports.gateway import Gateway, PresenceFeed
@@ -78,10 +91,14 @@ SLICES: tuple[Slice, ...] = (
     users.SLICE,
     applications.SLICE,
     accounts.SLICE,
+    connections.SLICE,
+    activity_instances.SLICE,
     gateway_info.SLICE,
     guilds.SLICE,
     roles.SLICE,
     members.SLICE,
+    role_connections.SLICE,
+    guild_tags.SLICE,
     bans.SLICE,
     channels.SLICE,
     audit_log.SLICE,
@@ -90,11 +107,20 @@ SLICES: tuple[Slice, ...] = (
     voice_regions.SLICE,
     stage_instances.SLICE,
     scheduled_events.SLICE,
+    templates.SLICE,
+    welcome_screens.SLICE,
+    onboarding.SLICE,
+    vanity_urls.SLICE,
+    widgets.SLICE,
+    integrations.SLICE,
+    incident_actions.SLICE,
+    join_requests.SLICE,
     emojis.SLICE,
     stickers.SLICE,
     soundboard.SLICE,
     messages.SLICE,
     attachments.SLICE,
+    application_attachments.SLICE,
     threads.SLICE,
     auto_moderation.SLICE,
     reactions.SLICE,
@@ -215,6 +241,7 @@ class App:
                 trace=self.trace,
             )
             await self.gateway.start()
+            self.listeners[gateway_info.SessionStartsAsked] = [self._tell_session_starts]
             routes += [web.get("/gateway", self.gateway.handle), web.get("/gateway/", self.gateway.handle)]
         else:
             # Operations ask who is online here too.
@@ -300,6 +327,10 @@ class App:
                 self.auth.hear(dispatch)
             for subject in dispatch.subjects:
                 self.bus.publish(subject, dispatch)
+
+    def _tell_session_starts(self, _: Call, asked: gateway_info.SessionStartsAsked) -> None:
+        if self.gateway is not None:
+            asked.limit = self.gateway.starts.left(asked.user_id)
 
     async def _settle(self) -> None:
         """Return once the bus has what was said so far; soon if it is away, for then every node reads anew afterwards."""
