@@ -12,7 +12,7 @@ from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.permissions import Permissions, base_permissions, can_see_thread, channel_permissions
 
-BY_ID = ("channels", "roles", "threads")
+BY_ID = ("channels", "roles", "threads", "stage_instances", "guild_scheduled_events")
 FORUMS = (ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA)
 UNTOLD = ("message_count", "total_message_sent")
 """What a thread counts; no event tells each change of it."""
@@ -153,6 +153,41 @@ class Mirror:
         else:
             guild["voice_states"][d["user_id"]] = _without(d, "guild_id")
 
+    # Stages and plans
+
+    def stage_instance_create(self, guild: Any, d: Any) -> None:
+        """A stage that is live, or live with another topic."""
+        guild["stage_instances"][d["id"]] = d
+
+    stage_instance_update = stage_instance_create
+
+    def stage_instance_delete(self, guild: Any, d: Any) -> None:
+        """It closed."""
+        guild["stage_instances"].pop(d["id"], None)
+
+    def guild_scheduled_event_create(self, guild: Any, d: Any) -> None:
+        """A plan, or a changed one; what is over is put away."""
+        guild["guild_scheduled_events"][d["id"]] = d
+        if d["status"] > 2:
+            del guild["guild_scheduled_events"][d["id"]]
+
+    guild_scheduled_event_update = guild_scheduled_event_create
+
+    def guild_scheduled_event_delete(self, guild: Any, d: Any) -> None:
+        """It was taken back."""
+        guild["guild_scheduled_events"].pop(d["id"], None)
+
+    def guild_scheduled_event_exception_create(self, guild: Any, d: Any) -> None:
+        """One occurrence differs."""
+        if (event := guild["guild_scheduled_events"].get(d["event_id"])) is not None:
+            others = [
+                each
+                for each in event["guild_scheduled_event_exceptions"]
+                if each["event_exception_id"] != d["event_exception_id"]
+            ]
+            exceptions = sorted([*others, _without(d, "guild_id")], key=lambda each: int(each["event_exception_id"]))
+            guild["guild_scheduled_events"][d["event_id"]] = event | {"guild_scheduled_event_exceptions": exceptions}
+
     # Channels
 
     def channel_create(self, guild: Any, d: Any) -> None:
@@ -283,6 +318,11 @@ class Mirror:
         for state in list(guild["voice_states"].values()):
             if not self.permissions(guild, state["channel_id"]) & Permissions.VIEW_CHANNEL:
                 del guild["voice_states"][state["user_id"]]
+        for part in ("stage_instances", "guild_scheduled_events"):
+            for each in list(guild[part].values()):
+                hidden = not self.permissions(guild, each["channel_id"]) & Permissions.VIEW_CHANNEL
+                if each["channel_id"] is not None and hidden:
+                    del guild[part][each["id"]]
 
     # For comparing
 

@@ -162,6 +162,7 @@ class App:
         self.ids = SnowflakeFactory(self.clock, worker=config.worker)
         self.presences = Presences()
         self.database = _database(config)
+        self.database.metrics = self.metrics
         self.bus: Bus[Dispatch] = open_bus(
             config.nats_url,
             Dispatch,
@@ -325,6 +326,7 @@ class App:
             if dispatch.event == ACTOR_CHANGED.name:
                 # Here at once: the bus brings it back later, or much later when it is away.
                 self.auth.hear(dispatch)
+            self.metrics.dispatches(dispatch.event).inc()
             for subject in dispatch.subjects:
                 self.bus.publish(subject, dispatch)
 

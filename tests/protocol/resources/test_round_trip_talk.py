@@ -90,7 +90,8 @@ def sample(kind: Any, *, full: bool, depth: int = 0) -> Any:
     if origin in (list, Sequence):
         return [sample(arguments[0], full=full, depth=depth + 1)]
     if origin is dict:
-        return {"key": sample(arguments[1], full=full, depth=depth + 1)}
+        key = "key" if arguments[0] is str else sample(arguments[0], full=full)
+        return {key: sample(arguments[1], full=full, depth=depth + 1)}
     if kind is Any:
         return {"deep": [1, None, "x"]}
     if kind is datetime:

@@ -818,7 +818,12 @@ async def test_what_was_said_in_a_deleted_channel_is_forgotten(world: World) -> 
 async def test_a_page_of_plain_messages_is_encoded_as_each_message_would_be(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    for actor, words in ((alice, 'quotes " and \\ and \x01'), (bob, "ünïcödé 🎉"), (alice, "plain"), (bob, f"<@{alice.id}>")):
+    for actor, words in (
+        (alice, 'quotes " and \\ and \x01'),
+        (bob, "ünïcödé 🎉"),
+        (alice, "plain"),
+        (bob, f"<@{alice.id}>"),
+    ):
         await guild.say(actor, words)
 
     page = (await alice.get(f"/channels/{guild.general}/messages")).ok()

@@ -214,17 +214,24 @@ class PostgresDatabase(Database):
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         """Run in a serializable transaction, again if it collides; what it raises undoes it and is raised here."""
-        result: T = await self._accept(work, True)
+        result: T = await self._timed("write", self._accept(work, True))
         return result
 
     async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run over a consistent snapshot; it must not write."""
-        result: T = await self._accept(work, False)
+        result: T = await self._timed("read", self._accept(work, False))
         return result
 
     async def check(self) -> None:
         """Raise if the store cannot take a write now."""
         await self.write(lambda tx: tx.stamp)
+
+    async def _timed(self, kind: str, future: "asyncio.Future[Any]") -> Any:
+        began = self._loop.time()
+        result = await future
+        if self.metrics is not None:
+            self.metrics.db_seconds(kind).observe(self._loop.time() - began)
+        return result
 
     def _accept(self, work: Callable[[Tx], Any], writes: bool) -> "asyncio.Future[Any]":
         if not self._open:
@@ -320,6 +327,8 @@ class PostgresDatabase(Database):
                     self._answers.add([(future, result, None, tx)])
                     return True
             except (SerializationFailure, DeadlockDetected):
+                if self.metrics is not None:
+                    self.metrics.db_retries.inc()
                 return False
             except _LostInCommit as lost:
                 self._answers.add([self._ask_server(future, lost)])
