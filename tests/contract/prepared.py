@@ -12,7 +12,13 @@ from tests.media import mp3, png, uri
 from tests.world import NOW_MS, Actor, Guild, World
 
 HOUR = 3_600_000
-FEATURES = ["GUILD_TAGS", "NEWS", "VANITY_URL"]
+FEATURES = [
+    "GUILD_TAGS",
+    "MEMBER_VERIFICATION_GATE_ENABLED",
+    "MEMBER_VERIFICATION_MANUAL_APPROVAL",
+    "NEWS",
+    "VANITY_URL",
+]
 
 
 class Prepared:
@@ -50,7 +56,7 @@ class Prepared:
                 values["message_id"] = self.article
         elif "/polls/" in path:
             values["message_id"] = self.poll
-        elif "/templates" in path:
+        elif "/templates" in path and "code" in values:
             values["code"] = self.template
         elif path.startswith("/applications/") and "emoji_id" in values:
             values["emoji_id"] = self.application_emoji

@@ -48,7 +48,6 @@ async def test_a_platform_at_work_counts_its_store_and_its_events(world: World) 
     async with world.client.get(f"{world.url}/metrics") as response:
         told = dict(re.findall(r"^hubbub_(\S+) (\S+)$", await response.text(), re.MULTILINE))
     assert told['dispatches_total{event="MESSAGE_CREATE"}'] == "1.0"
-    assert float(told['db_seconds_count{kind="write"}']) > 0
-    assert float(told['db_seconds_count{kind="read"}']) > 0
+    assert float(told["db_seconds_count"]) > 0
     if world.app.config.database_url is None:
         assert float(told["db_batch_units_count"]) > 0

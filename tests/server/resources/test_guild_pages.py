@@ -397,6 +397,8 @@ async def test_bots_are_integrations_and_deleting_one_removes_them(world: World)
     await session.next("GUILD_ROLE_DELETE")
     assert (await watcher.next("GUILD_DELETE"))["id"] == str(guild.id)
     assert (await entries(guild, 82))[0]["target_id"] == listed["id"]
+    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=82")).ok()
+    assert [each["id"] for each in log["integrations"]] == [listed["id"]]
     (kick,) = await entries(guild, 20)
     assert (kick["target_id"], kick["options"]) == (str(bot.id), {"integration_type": "discord"})
     assert (await guild.owner.get(url)).ok() == []

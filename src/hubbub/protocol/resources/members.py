@@ -243,6 +243,7 @@ ADD_GUILD_MEMBER = Operation(
     ),
     emits=(GUILD_MEMBER_ADD,),
     limit=MEMBER_UPDATE_LIMIT,
+    also=(204,),
 )
 
 # mute, deaf and channel_id also cause a VOICE_STATE_UPDATE, which the voice_states resource declares.
@@ -264,6 +265,7 @@ UPDATE_GUILD_MEMBER = Operation(
     ),
     emits=(GUILD_MEMBER_UPDATE,),
     limit=MEMBER_UPDATE_LIMIT,
+    also=(204,),
 )
 
 UPDATE_MY_GUILD_MEMBER = Operation(

@@ -333,6 +333,7 @@ EXECUTE_WEBHOOK = Operation(
     emits=_SPOKEN,
     limit=EXECUTE_LIMIT,
     uploads=_UPLOADS,
+    also=(204,),
 )
 
 # Slack's own answer is the word itself, which senders compare.

@@ -135,6 +135,7 @@ GET_GUILD_NEW_MEMBER_WELCOME = Operation(
     "/guilds/{guild_id}/new-member-welcome",
     result=NewMemberWelcome,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS),
+    also=(204,),
 )
 
 # The published description only reads it; people write it with this (decisions/0021).

@@ -58,7 +58,9 @@ class Metrics:
         self.deliveries = self._counters("deliveries", "Events written to a session", "event")
         self.delivered_bytes = self._counter("delivered_bytes", "Bytes written to gateway connections")
 
-        self.db_seconds = self._histograms("db_seconds", "Time of a unit of work, waiting included", "kind")
+        self.db_seconds = self._histogram(
+            "db_seconds", "Time of a transaction that wrote, its commit included", SECONDS
+        )
         self.db_retries = self._counter("db_retries", "Units of work run again after a serialization failure")
         self.db_batch = self._histogram("db_batch_units", "Units of work in one commit", SIZES)
 

@@ -214,24 +214,17 @@ class PostgresDatabase(Database):
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         """Run in a serializable transaction, again if it collides; what it raises undoes it and is raised here."""
-        result: T = await self._timed("write", self._accept(work, True))
+        result: T = await self._accept(work, True)
         return result
 
     async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run over a consistent snapshot; it must not write."""
-        result: T = await self._timed("read", self._accept(work, False))
+        result: T = await self._accept(work, False)
         return result
 
     async def check(self) -> None:
         """Raise if the store cannot take a write now."""
         await self.write(lambda tx: tx.stamp)
-
-    async def _timed(self, kind: str, future: "asyncio.Future[Any]") -> Any:
-        began = self._loop.time()
-        result = await future
-        if self.metrics is not None:
-            self.metrics.db_seconds(kind).observe(self._loop.time() - began)
-        return result
 
     def _accept(self, work: Callable[[Tx], Any], writes: bool) -> "asyncio.Future[Any]":
         if not self._open:
@@ -322,7 +315,10 @@ class PostgresDatabase(Database):
         for last in (False, True):
             try:
                 with self._pool.connection() as connection:
+                    began = time.monotonic()
                     result, tx = self._attempt(connection, work)
+                    if self.metrics is not None:
+                        self.metrics.db_seconds.observe(time.monotonic() - began)
                     # Still with the connection in hand: the next transaction on these rows is told after this one.
                     self._answers.add([(future, result, None, tx)])
                     return True

@@ -1,7 +1,8 @@
 """The embedded store: SQLite with one writer thread that commits everything waiting at once, and readers beside it.
 
-A caller's unit of work joins the queue; the writer takes what is there, runs each unit in a savepoint of one transaction,
-and syncs the disk once for all of them. Nobody is answered, and no event leaves, before that sync.
+A caller's unit of work joins the queue; the writer takes what is there, runs it all in one transaction, and syncs the disk once.
+When a unit wrote and then refused, the batch is run anew with a savepoint for each, so that it alone is undone. Nobody is
+answered, and no event leaves, before that sync.
 """
 
 import asyncio
@@ -287,11 +288,8 @@ class SqliteDatabase(Database):
         if not self._open or self._writes.qsize() >= self._waiting_max:
             raise self._refusal()
         future = self._loop.create_future()
-        began = self._loop.time()
         self._writes.put((work, future, True))
         result: T = await future
-        if self.metrics is not None:
-            self.metrics.db_seconds("write").observe(self._loop.time() - began)
         return result
 
     async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
@@ -302,16 +300,11 @@ class SqliteDatabase(Database):
         if self._path is not None and not long:
             if not self._open:
                 raise self._refusal()
-            began = self._loop.time()
-            found = self._read_here(work)
-            if self.metrics is not None:
-                self.metrics.db_seconds("read").observe(self._loop.time() - began)
-            return found
+            return self._read_here(work)
         queue: SimpleQueue[Any] = self._writes if self._path is None else self._reads
         if not self._open or queue.qsize() >= self._waiting_max:
             raise self._refusal()
         future = self._loop.create_future()
-        began = self._loop.time()
         queue.put((work, future, False))
         self._unanswered += 1
         if self._unanswered > 1 and self._watch is None:
@@ -320,8 +313,6 @@ class SqliteDatabase(Database):
             result: T = await future
         finally:
             self._unanswered -= 1
-        if self.metrics is not None:
-            self.metrics.db_seconds("read").observe(self._loop.time() - began)
         return result
 
     def _read_here(self, work: Callable[[Tx], T]) -> T:
@@ -466,6 +457,7 @@ class SqliteDatabase(Database):
             execute("COMMIT")
             if self.metrics is not None:
                 self.metrics.db_batch.observe(len(units))
+                self.metrics.db_seconds.observe(time.monotonic() - deadline + BATCH_SECONDS)
         except BaseException as error:
             answers = self._lose(units or [first], answers, error)
         self._answers.add(answers)
