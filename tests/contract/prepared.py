@@ -46,7 +46,7 @@ class Prepared:
         values = {name: self.common.get(name, "1") for name in endpoint.operation.parameters}
         if "/thread-members" in path:
             values["channel_id"] = self.thread
-        elif "voice-status" in path or "soundboard-sound" in path and "channel_id" in values:
+        elif "voice-status" in path or ("soundboard-sound" in path and "channel_id" in values):
             values["channel_id"] = self.voice
         elif path.startswith("/stage-instances"):
             values["channel_id"] = self.stage
@@ -156,9 +156,7 @@ async def prepare(world: World, *people: Actor, bot_permissions: int = Permissio
     await made("/stage-instances", json={"channel_id": values["stage_id"], "topic": "talk"})
     image = {"name": "first", "image": uri(png())}
     values["emoji_id"] = await made(f"{place}/emojis", json=image)
-    values["application_emoji_id"] = await made(
-        f"/applications/{bot.application_id}/emojis", actor=bot, json=image
-    )
+    values["application_emoji_id"] = await made(f"/applications/{bot.application_id}/emojis", actor=bot, json=image)
     form = aiohttp.FormData({"name": "first", "tags": "hello", "description": "words"})
     form.add_field("file", png(320, 320), filename="sticker.png", content_type="image/png")
     values["sticker_id"] = await made(f"{place}/stickers", data=form)

@@ -56,6 +56,8 @@ ALSO = {
     "update_guild_scheduled_event_exception": P.MANAGE_EVENTS,
     "delete_guild_scheduled_event_exception": P.MANAGE_EVENTS,
     "list_guild_invites": P.MANAGE_GUILD,
+    "preview_prune_guild": P.MANAGE_GUILD,
+    "prune_guild": P.MANAGE_GUILD,
     "get_guild_join_requests": P.KICK_MEMBERS,
     "guild_search": P.VIEW_CHANNEL | P.READ_MESSAGE_HISTORY,
 }
@@ -210,7 +212,9 @@ async def test_every_operation_asks_for_what_its_row_says(stage: Stage) -> None:
         if set(values) - OBJECTS:
             answer = await stage.ask(endpoint, stage.foreigner, theirs)
             # The place may be of another kind, or lack a feature: then that is said before the thing is looked for.
-            expect(endpoint, "wrong guild", answer, answer.status == 404 or told(answer) in ((403, 50001), (400, 50024)))
+            expect(
+                endpoint, "wrong guild", answer, answer.status == 404 or told(answer) in ((403, 50001), (400, 50024))
+            )
 
         await stage.enable(bits)
         answer = await stage.ask(endpoint, stage.able, values)

@@ -1,4 +1,4 @@
-"""Our own OpenAPI document, taken at its word: requests made from it find no failure of the server, and no answer it does not allow.
+"""Our own OpenAPI document, taken at its word: requests made from it find no failure of the server and no answer it does not allow.
 
 Bounded on purpose: few examples for each operation, always the same ones."""
 
@@ -87,9 +87,10 @@ def _modes(endpoint: Endpoint) -> list[GenerationMode]:
 
 
 def _order(operation: APIOperation[Any, Any, Any, Any]) -> tuple[bool, bool, int]:
-    """What takes away comes last, and of that the largest: first messages, then channels, at the very end the bot leaves."""
-    removes = operation.method.upper() == "DELETE"
-    return removes, operation.path == "/users/@me/guilds/{guild_id}", -operation.path.count("/") if removes else 0
+    """What takes away comes last, and of that the largest: first messages, then channels, at the very end the callers go."""
+    leaves = operation.path in ("/auth/logout", "/users/@me/guilds/{guild_id}")
+    removes = operation.method.upper() == "DELETE" or leaves
+    return removes, leaves, -operation.path.count("/") if removes else 0
 
 
 def _try(

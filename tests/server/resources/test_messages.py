@@ -830,3 +830,12 @@ async def test_a_page_of_plain_messages_is_encoded_as_each_message_would_be(worl
 
     singles = [(await alice.get(f"/channels/{guild.general}/messages/{each['id']}")).ok() for each in page]
     assert page == singles
+
+
+@pytest.mark.parametrize("nonce", [True, 1.5, [], {}])
+async def test_a_nonce_of_another_kind_is_refused_by_its_own_name(world: World, nonce: object) -> None:
+    guild = await world.guild()
+
+    answer = await guild.owner.post(f"/channels/{guild.general}/messages", json={"content": "x", "nonce": nonce})
+
+    assert answer.errors("nonce") == ["NONCE_TYPE_INVALID_TYPE"]

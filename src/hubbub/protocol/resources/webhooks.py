@@ -383,8 +383,6 @@ UPDATE_WEBHOOK_MESSAGE = Operation(
         errors.EMPTY_MESSAGE,
         errors.MAX_ATTACHMENTS,
         errors.FILE_TOO_LARGE,
-        errors.INVALID_FILE,
-        errors.UPLOADED_FILE_NOT_FOUND,
         errors.POLL_CANNOT_EDIT,
         errors.THREAD_ARCHIVED,
         errors.THREAD_LOCKED,

@@ -31,10 +31,9 @@ from tests.world import NOW_MS, World, small_config
 
 schemathesis.openapi.format("data-uri", st.sampled_from([uri(png()), uri(mp3(), "audio/mpeg"), "data:,"]))
 
-EXAMPLES = 1
+EXAMPLES = 10
 """For each operation and each of: what the document allows, and what it does not."""
 
-STATS = {}
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -55,7 +54,7 @@ async def prepared() -> AsyncIterator[Prepared]:
     await app.stop()
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 async def test_the_platform_keeps_what_its_own_document_promises(prepared: Prepared) -> None:
     document = (await prepared.world.request("GET", f"{prepared.world.url}/api/openapi.json")).ok()
     loop = asyncio.get_running_loop()
@@ -63,8 +62,6 @@ async def test_the_platform_keeps_what_its_own_document_promises(prepared: Prepa
     # The server runs in this loop, so that what waits for its answers must not.
     problems = await loop.run_in_executor(None, lambda: list(_problems(prepared, document)))
 
-    for k, v in STATS.items():
-        print("STAT", k, v)
     assert not problems, "\n".join(problems)
 
 
@@ -90,9 +87,10 @@ def _modes(endpoint: Endpoint) -> list[GenerationMode]:
 
 
 def _order(operation: APIOperation[Any, Any, Any, Any]) -> tuple[bool, bool, int]:
-    """What takes away comes last, and of that the largest: first messages, then channels, at the very end the bot leaves."""
-    removes = operation.method.upper() == "DELETE"
-    return removes, operation.path == "/users/@me/guilds/{guild_id}", -operation.path.count("/") if removes else 0
+    """What takes away comes last, and of that the largest: first messages, then channels, at the very end the callers go."""
+    leaves = operation.path in ("/auth/logout", "/users/@me/guilds/{guild_id}")
+    removes = operation.method.upper() == "DELETE" or leaves
+    return removes, leaves, -operation.path.count("/") if removes else 0
 
 
 def _try(
@@ -115,9 +113,6 @@ def _try(
             # Ids of things that are there, so that the operation comes to its point.
             case.path_parameters.update(real)
         response = case.call(headers={"Authorization": caller.header}, timeout=20)
-        STATS.setdefault(endpoint.name, {}).setdefault((mode.value[0], response.status_code), 0)
-        STATS[endpoint.name][(mode.value[0], response.status_code)] += 1
-        if response.status_code == 401: print("H", endpoint.name, response.request.headers.get("Authorization"), caller.header[:20], response.content[:100])
         case.validate_response(response, checks=CHECKS)
 
     try:
