@@ -193,7 +193,7 @@ def _parity(arguments: argparse.Namespace) -> int:
 
     try:
         return parity.run(arguments)
-    except OSError as error:
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         return complain(f"{error.filename}: {error.strerror}")
 
 

@@ -146,7 +146,7 @@ GET_GUILD_ROLE_CONNECTIONS_CONFIGURATION = Operation(
 UPDATE_GUILD_ROLE_CONNECTIONS_CONFIGURATION = Operation(
     "PUT",
     "/guilds/{guild_id}/roles/{role_id}/connections/configuration",
-    body=Configuration,  # type: ignore[arg-type]
+    body=Configuration,
     result=list[list[Requirement]],
     needs=Permissions.MANAGE_ROLES,
     raises=(

@@ -70,7 +70,9 @@ def retell(call: Call, asked: Retell) -> None:
     for person in some:
         users.wear(call, person, shown)
     if len(some) == WEARERS_AT_ONCE:
-        call.tx.enqueue(RETELL, Retell(guild_id=asked.guild_id, after=int(some[-1].id)), key=f"guild_tags:{int(asked.guild_id)}")
+        call.tx.enqueue(
+            RETELL, Retell(guild_id=asked.guild_id, after=int(some[-1].id)), key=f"guild_tags:{int(asked.guild_id)}"
+        )
 
 
 def forget_guild(call: Call, fact: GuildDeleted) -> None:

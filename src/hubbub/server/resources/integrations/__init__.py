@@ -6,7 +6,7 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources import applications, users
+from hubbub.server.resources import applications
 from hubbub.server.resources.audit_log import AuditLogRead
 from hubbub.server.resources.integrations import actions, routes, views
 from hubbub.server.resources.members import MemberAdded, MemberRemoved
@@ -19,8 +19,7 @@ def _audit_log(call: Call, fact: AuditLogRead) -> None:
     """The integrations that a page of the audit log names."""
     named = [entry.target_id for entry in fact.log.audit_log_entries if entry.action_type in AUDITED]
     rows = applications.find_many(call.tx, [each for each in named if each is not None])
-    bots = users.find_many(call.tx, [row.bot_id for row in rows.values() if row.bot_id is not None])
-    shown = [views.integration(row, bots[row.bot_id]) for row in rows.values() if row.bot_id in bots]
+    shown = [views.partial_integration(row) for row in rows.values()]
     fact.log.integrations = [msgspec.to_builtins(each, enc_hook=json.encode_hook) for each in shown]
 
 
