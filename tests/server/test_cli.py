@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ import pytest
 
 from hubbub.server import cli
 from hubbub.server.commands.serve import summary
+from hubbub.server.core import config as settings
 from hubbub.server.ready import Ready
 from hubbub.server.worlds.building import Built, BuiltApplication, BuiltBot, BuiltUser
 
@@ -185,6 +187,58 @@ def test_a_port_in_use_is_said_in_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in error
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["serve", "--data", "taken"], "the data folder taken cannot be used: File exists"),
+        (["serve", "--files-url", "taken/files"], "files cannot be kept at taken/files: "),
+        (["dev", "--ready-file", "."], "the ready file . cannot be written: "),
+        (["dev", "--ready-file", "taken/ready.json"], "the ready file taken/ready.json cannot be written: "),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_said_in_one_line(
+    data: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    (tmp_path / "taken").write_text("")
+    process = start(*arguments, "--port", "0")
+    error = process.communicate(timeout=PATIENCE_S)[1].decode()
+    assert process.returncode == 1
+    assert f"hubbub: {message}" in error
+    assert "Traceback" not in error
+
+
+def test_a_kept_world_that_others_can_reach_needs_a_seed(data: Path) -> None:
+    process = start("dev", "--host", "0.0.0.0", "--port", "0", "--data", str(data))
+    error = process.communicate(timeout=PATIENCE_S)[1].decode()
+    assert process.returncode == 2
+    assert "seed (hubbub dev): 0.0.0.0 can be reached from outside and the world is kept: give --seed" in error
+    assert not data.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_what_is_kept_is_for_its_owner_only(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["admin", "create-user", "ann", "--data", str(data)]) == 0
+    assert stat.S_IMODE(data.stat().st_mode) == 0o700
+    assert stat.S_IMODE((data / "hubbub.sqlite3").stat().st_mode) == 0o600
+
+
+def test_an_operator_hears_that_the_data_folder_is_another_one(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["admin", "reset-bot-token", "1", "--data", str(data)]) == 1
+    assert f"{data / 'hubbub.sqlite3'} does not exist; --data names the data folder" in capsys.readouterr().err
+    assert not data.exists()
+    assert cli.main(["admin", "create-user", "ann", "--data", str(data)]) == 0
+    assert f"{data / 'hubbub.sqlite3'} is new" in capsys.readouterr().err
+    assert cli.main(["admin", "create-user", "ben", "--data", str(data)]) == 0
+    assert "is new" not in capsys.readouterr().err
+
+
+def test_every_setting_is_explained_to_operators() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
+    for key in settings.KEYS:
+        if key not in cli.REHEARSAL:
+            assert f"`{key}`" in page, key
+
+
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder, and an environment without settings."""
@@ -203,7 +257,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["serve"], {"HUBBUB_CONTROL": "true"}, "control (hubbub serve): belongs to rehearsals"),
         (["serve"], {"HUBBUB_SEED": "1"}, "seed (hubbub serve): belongs to rehearsals"),
         (["serve", "--config", "nowhere.toml"], {}, "nowhere.toml): cannot be read"),
-        (["dev", "--world", "nowhere.toml"], {}, "world nowhere.toml: world: nowhere.toml cannot be read"),
+        (["dev", "--world", "nowhere.toml"], {}, "world nowhere.toml: nowhere.toml cannot be read"),
     ],
 )
 def test_a_wrong_setting_is_named(

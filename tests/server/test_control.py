@@ -96,6 +96,12 @@ async def test_the_clock_is_set_advanced_frozen_and_resumed(rehearsal: Rehearsal
     assert not (await rehearsal.ask("POST", "/clock/freeze")).ok()["running"]
 
 
+async def test_the_latest_time_still_has_room_for_ids(rehearsal: Rehearsal) -> None:
+    (await rehearsal.ask("POST", "/clock/set", json={"now": "2084-01-01T00:00:00Z"})).ok()
+    said = await rehearsal.actor("alice").post(f"/channels/{general(rehearsal)}/messages", json={"content": "late"})
+    assert said.ok()["timestamp"].startswith("2084-01-01T00:00:00")
+
+
 async def test_an_advance_answers_after_the_timers_on_the_way_have_run(rehearsal: Rehearsal) -> None:
     rung: list[int] = []
 
@@ -116,11 +122,17 @@ async def test_an_advance_answers_after_the_timers_on_the_way_have_run(rehearsal
     [
         ("/clock/set", {}, "now"),
         ("/clock/set", {"now": "yesterday"}, "now"),
+        ("/clock/set", {"now": "2014-12-31T23:59:59Z"}, "now"),
+        ("/clock/set", {"now": "9999-12-31T00:00:00Z"}, "now"),
+        ("/clock/advance", {"ms": 90 * 366 * 86_400 * SECOND_MS}, "ms"),
         ("/clock/advance", {"ms": -1}, "ms"),
         ("/clock/advance", {"ms": "soon"}, "ms"),
         ("/users", {}, "username"),
         ("/faults", {"door": "http", "effect": "explode"}, "effect"),
         ("/faults", {"door": "http", "effect": "status", "status": 200}, "status"),
+        ("/faults", {"door": "http", "effect": "drop", "route": "/channels/1/messages"}, "route"),
+        ("/faults", {"door": "http", "effect": "drop", "route": "/users/@me", "method": "PUT"}, "method"),
+        ("/faults", {"door": "http", "effect": "drop", "method": "FETCH"}, "method"),
     ],
 )
 async def test_a_wrong_body_is_refused_with_its_path(

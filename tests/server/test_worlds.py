@@ -220,7 +220,10 @@ GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
         (GUILD + '[guilds.Home.roles."@everyone"]', "guilds.Home.roles.@everyone: every guild has it"),
         (GUILD + "[guilds.Home.roles.r]\ncolor = -1", "guilds.Home.roles.r.color: expected int >= 0"),
         (GUILD + "[guilds.Home.roles.r]\npermissions = ['MANAGE_MESAGES']", "did you mean MANAGE_MESSAGES?"),
-        (GUILD + "[guilds.Home.channels.c]\ntype = 'telly'", "guilds.Home.channels.c.type: invalid enum value 'telly'"),
+        (
+            GUILD + "[guilds.Home.channels.c]\ntype = 'telly'",
+            "guilds.Home.channels.c.type: invalid enum value 'telly'; there are: text, voice",
+        ),
         (GUILD + "[guilds.Home.channels.c]\nparent = 'd'", 'guilds.Home.channels.c.parent: "d" is not a channel'),
         (GUILD + "[guilds.Home.channels.c]\nparent = 'c'", 'guilds.Home.channels.c.parent: "c" is not a category'),
         (

@@ -5,6 +5,9 @@ from typing import Final, NewType, Self, TypeVar
 EPOCH_MS: Final = 1_420_070_400_000
 """2015-01-01T00:00:00Z: bit 22 and up of a snowflake count milliseconds from here."""
 
+LATEST_MS: Final = 3_597_523_200_000
+"""2084-01-01T00:00:00Z: ids of this moment still fit 63 bits, some months later they would not."""
+
 MAX_WIDE: Final = (1 << 63) - 1
 
 Timestamp = NewType("Timestamp", str)

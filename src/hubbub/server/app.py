@@ -27,6 +27,7 @@ from hubbub.server.core.faults import Faults
 from hubbub.server.core.files import Files
 from hubbub.server.core.images import Images
 from hubbub.server.core.jobs import Job, Worker
+from hubbub.server.core.logs import Secrets
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.rate_limits import RateLimits
@@ -34,7 +35,7 @@ from hubbub.server.core.realtime import GuildState, MemberState
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.sqlite import SqliteDatabase
-from hubbub.server.core.store import Database, Tx
+from hubbub.server.core.store import Database, StoreUnavailable, Tx
 from hubbub.server.core.trace import Trace
 from hubbub.server.resources import (
     accounts,
@@ -170,7 +171,7 @@ class App:
             prefix=config.bus.prefix,
             max_pending_bytes=config.bus.max_pending_bytes,
         )
-        self.files = Files(_files_url(config))
+        self.files = _files(config)
         self.images = Images()
         self.auth = Authenticator(self.database, self.clock, hears=lambda: self.bus.healthy)
         self.listeners = _listeners(slices)
@@ -432,14 +433,22 @@ def _database(config: Config) -> Database:
     if config.data is None:
         return SqliteDatabase(None)
     folder = Path(config.data)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        # Messages and addresses of people are in it: whoever else has an account on this machine does not read them.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(f"the data folder {folder} cannot be used: {error.strerror}") from error
     return SqliteDatabase(folder / DATABASE_FILE)
 
 
-def _files_url(config: Config) -> str:
-    if config.files_url is not None:
-        return config.files_url
-    return "memory://" if config.data is None else str(Path(config.data) / FILES_FOLDER)
+def _files(config: Config) -> Files:
+    url = config.files_url
+    if url is None:
+        url = "memory://" if config.data is None else str(Path(config.data) / FILES_FOLDER)
+    try:
+        return Files(url)
+    except OSError as error:
+        raise StoreUnavailable(f"files cannot be kept at {Secrets().clean(url)}: {error.strerror or error}") from error
 
 
 def _listeners(slices: tuple[Slice, ...]) -> dict[type, list[Callable[[Call, Any], None]]]:

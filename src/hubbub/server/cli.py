@@ -4,7 +4,7 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ REHEARSAL: Final = ("control", "control_token", "now", "seed", "world")
 """Settings that only `hubbub dev` has."""
 
 MAIN: Final[dict[str, str]] = {
-    "data": "the folder of the embedded database and files",
+    "data": "the folder of the embedded database and files (default ./hubbub-data)",
     "host": "the address to listen at (default 127.0.0.1)",
     "port": "the port to listen at; 0 picks a free one (default 8080)",
     "public_url": "the address that clients reach us at (default http://HOST:PORT)",
@@ -31,6 +31,7 @@ MAIN: Final[dict[str, str]] = {
 }
 DEV: Final[dict[str, str]] = {
     "world": "a world file (TOML) instead of the demo world",
+    "data": "the folder of the embedded database and files (default: everything is in memory)",
     "seed": "a number that decides the world's ids and tokens",
     "now": "what time it is at the start, such as 2026-12-01T00:00:00Z",
     "rate_limits": "off, real, or report: count but refuse nothing (default report)",
@@ -84,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
         help="run a rehearsal platform: in memory, with the demo world and the control API",
         usage="hubbub dev [SETTINGS]",
     )
-    _add_settings(dev, MAIN | DEV, without=("control",))
+    _add_settings(dev, MAIN | DEV, without=("control",), defaults=DEV_DEFAULTS)
     dev.set_defaults(run=_dev)
 
     admin = commands.add_parser("admin", help="make and change users, applications and bots in the store")
@@ -115,7 +116,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_settings(parser: argparse.ArgumentParser, shown: dict[str, str], without: Iterable[str] | None = None) -> None:
+def _add_settings(
+    parser: argparse.ArgumentParser,
+    shown: dict[str, str],
+    without: Iterable[str] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+) -> None:
     """Flags for these settings; where some are left out by name, for all others too."""
     parser.add_argument("--config", metavar="FILE", help="a TOML file of settings (or HUBBUB_CONFIG)")
     for key, text in shown.items():
@@ -123,11 +129,16 @@ def _add_settings(parser: argparse.ArgumentParser, shown: dict[str, str], withou
     if without is None:
         return
     more = parser.add_argument_group(
-        "more settings", "each is also HUBBUB_... in the environment, and a key of the file"
+        "more settings",
+        "docs/operating.md explains them; each is also HUBBUB_... in the environment, and a key of the file",
     )
     for key in settings.KEYS:
         if key not in shown and key not in without:
-            more.add_argument(_flag(key), metavar="...", help=settings.allowed(key).replace("%", "%%"))
+            text = settings.allowed(key)
+            usual = (defaults or {}).get(key, settings.default(key))
+            if usual is not None:
+                text += f" (default {str(usual).lower() if isinstance(usual, bool) else usual})"
+            more.add_argument(_flag(key), metavar="...", help=text.replace("%", "%%"))
 
 
 def _flag(key: str) -> str:

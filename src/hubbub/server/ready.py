@@ -13,6 +13,10 @@ from hubbub.server.worlds import Built
 from hubbub.server.worlds.building import BuiltApplication, BuiltGuild, BuiltUser
 
 
+class ReadyFileError(Exception):
+    """The ready file cannot be where it should be."""
+
+
 class Ready(msgspec.Struct, kw_only=True):
     """What `--ready-file` holds and a fork answers. Other programs rely on it: keys are added, never changed."""
 
@@ -43,11 +47,22 @@ def ready(config: Config, built: Built, control_token: str | None = None) -> Rea
     )
 
 
+def forget(path: str) -> None:
+    """Take away the document of an earlier run, which would tell lies to whoever waits for the file."""
+    try:
+        Path(path).unlink(missing_ok=True)
+    except OSError as error:
+        raise ReadyFileError(f"the ready file {path} cannot be written: {error.strerror}") from error
+
+
 def write(path: str, document: Ready) -> None:
     """Write the document so that whoever waits for the file finds it whole. It holds tokens, so only its owner may read it."""
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, partial = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, partial = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise ReadyFileError(f"the ready file {path} cannot be written: {error.strerror}") from error
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(msgspec.json.format(wire.encode(document), indent=2) + b"\n")

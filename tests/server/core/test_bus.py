@@ -299,7 +299,7 @@ async def test_platforms_that_share_a_nats_do_not_hear_each_other(make_nats: Mak
 
 async def test_a_nats_that_cannot_be_reached_is_told_without_the_password() -> None:
     bus = NatsBus("nats://me:hunter2hunter2@127.0.0.1:1", Note, connect_timeout_ms=100)
-    with pytest.raises(BusError, match=r"cannot reach NATS at nats://me") as caught:
+    with pytest.raises(BusError, match=r"cannot reach NATS at nats://me.*: .+") as caught:
         await bus.start()
     assert "hunter2" not in str(caught.value)
     assert not bus.healthy

@@ -5,12 +5,13 @@ import asyncio
 import getpass
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import ApplicationId, GuildId, UserId
 from hubbub.protocol.resources.accounts import PASSWORD_MAX, PASSWORD_MIN
-from hubbub.server.app import App
+from hubbub.server.app import DATABASE_FILE, App
 from hubbub.server.cli import complain
 from hubbub.server.core import auth
 from hubbub.server.core.bus import BusError
@@ -48,7 +49,7 @@ def create_user(config: Config, arguments: argparse.Namespace) -> int:
         password_hash = accounts.hash_password(_read_password()) if arguments.password_stdin else None
     except Refusal as refusal:
         return complain(refusal)
-    return _do(config, deed)
+    return _do(config, deed, begins=True)
 
 
 def set_password(config: Config, arguments: argparse.Namespace) -> int:
@@ -149,8 +150,14 @@ def _read_password() -> str:
     return password
 
 
-def _do(config: Config, deed: Callable[[Call], list[str]]) -> int:
-    """Run a deed in one transaction and print what came of it."""
+def _do(config: Config, deed: Callable[[Call], list[str]], *, begins: bool = False) -> int:
+    """Run a deed in one transaction and print what came of it; only one that `begins` makes sense in an empty store."""
+    if config.database_url is None and config.data is not None:
+        path = Path(config.data) / DATABASE_FILE
+        if not path.exists():
+            if not begins:
+                return complain(f"{path} does not exist; --data names the data folder")
+            print(f"hubbub: {path} is new: a server on this machine uses it with --data {config.data}", file=sys.stderr)
     try:
         lines = asyncio.run(_run(config, deed))
     except (Refusal, WorldError) as refusal:

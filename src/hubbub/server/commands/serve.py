@@ -10,7 +10,6 @@ import secrets
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from hubbub.server import ready as documents
@@ -19,11 +18,11 @@ from hubbub.server.app import App
 from hubbub.server.cli import complain
 from hubbub.server.control import Control
 from hubbub.server.core.bus import BusError
-from hubbub.server.core.config import Config
+from hubbub.server.core.config import Config, ConfigError
 from hubbub.server.core.logs import Logs
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.store import StoreUnavailable
-from hubbub.server.ready import Ready
+from hubbub.server.ready import Ready, ReadyFileError
 from hubbub.server.worlds import WorldError
 
 log = logging.getLogger("hubbub")
@@ -36,15 +35,14 @@ def run(config: Config, *, rehearsal: bool = False) -> int:
     """Serve until told to stop; 0 after an orderly end."""
     logs = Logs(level=config.log.level, library_level=config.log.library_level, format=config.log.format)
     logs.install()
-    if config.ready_file is not None:
-        # One from an earlier run would tell lies to whoever waits for it.
-        Path(config.ready_file).unlink(missing_ok=True)
     try:
+        if config.ready_file is not None:
+            documents.forget(config.ready_file)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(_serve(config, rehearsal))
     except WorldError as error:
-        return complain(f"world {config.world or 'demo'}: {error}", 2)
-    except (BusError, MigrationError, StoreUnavailable) as error:
+        return complain(f"world {config.world or 'demo'}: {error if error.path else error.problem}", 2)
+    except (BusError, MigrationError, ReadyFileError, StoreUnavailable) as error:
         return complain(error)
     except OSError as error:
         return complain(f"cannot listen at {config.host}:{config.port}: {error.strerror or error}")
@@ -64,6 +62,7 @@ async def _serve(config: Config, rehearsal: bool) -> int:
     world = None
     if rehearsal:
         world = worlds.demo() if config.world is None else worlds.read_file(config.world)
+    seed = _seed(config) if rehearsal else 0
     stopping = asyncio.Event()
     _on_signals(stopping)
     app = App(config)
@@ -72,7 +71,7 @@ async def _serve(config: Config, rehearsal: bool) -> int:
     try:
         built = worlds.Built()
         if world is not None:
-            built = await worlds.begin(app, world, _seed(config))
+            built = await worlds.begin(app, world, seed)
         if control is not None:
             control.built = built
         document = documents.ready(app.config, built, control.token if control is not None else None)
@@ -117,6 +116,13 @@ def _seed(config: Config) -> int:
         return config.seed
     if _is_loopback(config.host):
         return 0
+    if config.data is not None or config.database_url is not None:
+        raise ConfigError(
+            "seed",
+            "hubbub dev",
+            f"{config.host} can be reached from outside and the world is kept: give --seed with a number that nobody "
+            "guesses, so that the next start finds its tokens again",
+        )
     log.warning(
         "the world's tokens are new ones, since %s can be reached from outside; --seed N keeps them", config.host
     )

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from hubbub.protocol import errors, wire
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.ids import UserId, parse_wide
+from hubbub.protocol.ids import EPOCH_MS, LATEST_MS, UserId, parse_wide
 from hubbub.server import worlds
 from hubbub.server.app import App
 from hubbub.server.control import bodies
@@ -20,7 +20,7 @@ from hubbub.server.control.snapshots import Snapshots
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.faults import MOST, Fault, GatewayFault
+from hubbub.server.core.faults import MOST, Fault, GatewayFault, HttpFault
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.ready import Ready, ready
 from hubbub.server.resources import accounts, users
@@ -134,13 +134,13 @@ class Control:
     async def _set_clock(self, request: web.Request) -> bodies.ClockState:
         body: bodies.SetClock = await self._body(request, bodies.SetClock)
         async with self._turn:
-            await self.clock.run_until(wire.milliseconds(body.now))
+            await self.clock.run_until(_possible("now", wire.milliseconds(body.now)))
             return await self._get_clock(request)
 
     async def _advance_clock(self, request: web.Request) -> bodies.ClockState:
         body: bodies.AdvanceClock = await self._body(request, bodies.AdvanceClock)
         async with self._turn:
-            await self.clock.run_for(body.ms)
+            await self.clock.run_until(_possible("ms", self.clock.now_ms() + body.ms))
             return await self._get_clock(request)
 
     async def _freeze_clock(self, request: web.Request) -> bodies.ClockState:
@@ -256,9 +256,23 @@ class Control:
         if isinstance(fault, GatewayFault) and fault.moment == "now":
             hit = 0 if self.app.gateway is None else self.app.gateway.inflict(fault)
             return bodies.Inflicted(sessions=hit, waiting=None)
+        if isinstance(fault, HttpFault):
+            self._require_operation(fault)
         if len(self.app.faults) >= MOST:
             raise errors.BAD_REQUEST(message=f"{MOST} faults wait at most; delete some")
         return bodies.Inflicted(sessions=0, waiting=self.app.faults.add(fault))
+
+    def _require_operation(self, fault: HttpFault) -> None:
+        """A fault that no call can meet would let a test pass that tests nothing."""
+        operations = [endpoint.operation for endpoint in self.app.table]
+        if fault.route is not None:
+            operations = [operation for operation in operations if operation.path == fault.route]
+            if not operations:
+                raise errors.invalid(
+                    "route", "ROUTE_UNKNOWN", "No operation has this path; write it as /channels/{channel_id}/messages."
+                )
+        if fault.method is not None and fault.method.upper() not in {operation.method for operation in operations}:
+            raise errors.invalid("method", "METHOD_UNKNOWN", "No operation there has this method.")
 
     async def _delete_faults(self, _: web.Request) -> None:
         self.app.faults.clear()
@@ -292,6 +306,13 @@ class Control:
 
     async def _clear_rate_limits(self, _: web.Request) -> None:
         self.app.rate_limits.clear()
+
+
+def _possible(path: str, ms: int) -> int:
+    """A moment that ids can hold."""
+    if not EPOCH_MS <= ms <= LATEST_MS:
+        raise errors.invalid(path, "CLOCK_OUT_OF_RANGE", "The clock shows times from 2015-01-01 to 2084-01-01.")
+    return ms
 
 
 def _snowflake(path: str, text: str) -> UserId:

@@ -179,7 +179,7 @@ class NatsBus(Bus[BusMessage]):
         except (TimeoutError, OSError, nats.errors.Error) as error:
             with contextlib.suppress(Exception):
                 await self._client.close()
-            raise BusError(f"cannot reach NATS at {Secrets().clean(self._url)}: {error or 'no answer'}") from None
+            raise BusError(f"cannot reach NATS at {Secrets().clean(self._url)}: {str(error) or 'no answer'}") from None
         # Half of what the server takes leaves room for the header and for subjects.
         self._part_bytes = max(1024, self._client.max_payload // 2)
         await self._client.subscribe(self._gap, cb=self._on_gap_notice)

@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Meta
 
 from hubbub.protocol import wire
+from hubbub.protocol.ids import EPOCH_MS, LATEST_MS
 from hubbub.server.core.logs import Secrets
 
 ENVIRONMENT_PREFIX: Final = "HUBBUB_"
@@ -205,6 +206,9 @@ _SCHEMES: Final = {
     "database_url": ("postgresql", "postgres"),
     "nats_url": ("nats", "tls", "ws", "wss"),
 }
+_FILE_SCHEMES: Final = ("", "file", "memory", "s3")
+_HIDDEN: Final = ("control_token",)
+"""Settings that are secrets themselves: a message about them does not repeat them."""
 _LISTS: Final = ("roles", "publisher_connection_types")
 """Settings that are several words, separated by commas in flags and the environment."""
 _WORDS: Final = dict.fromkeys(("true", "on", "yes", "1"), True) | dict.fromkeys(("false", "off", "no", "0"), False)
@@ -316,15 +320,20 @@ def _read(key: str, raw: Any, source: str) -> Any:
     try:
         read = msgspec.convert(value, kind, strict=not word)
     except msgspec.ValidationError:
-        raise ConfigError(key, source, f"{_shown(raw)} is not allowed; allowed: {allowed(key)}") from None
+        raise ConfigError(key, source, f"{_shown(key, raw)} is not allowed; allowed: {allowed(key)}") from None
     if read is not None and _wrong(key, read):
-        raise ConfigError(key, source, f"{_shown(raw)} is not allowed; allowed: {allowed(key)}")
+        raise ConfigError(key, source, f"{_shown(key, raw)} is not allowed; allowed: {allowed(key)}")
     return read
 
 
 def _wrong(key: str, value: Any) -> bool:
     if key == "roles":
         return not value
+    if key == "now":
+        return not EPOCH_MS <= wire.milliseconds(value) <= LATEST_MS
+    if key == "files_url":
+        scheme = str(value).partition(":")[0] if "://" in str(value) else ""
+        return scheme not in _FILE_SCHEMES
     if key not in _SCHEMES:
         return False
     try:
@@ -334,7 +343,9 @@ def _wrong(key: str, value: Any) -> bool:
         return True
 
 
-def _shown(raw: Any) -> str:
+def _shown(key: str, raw: Any) -> str:
+    if key in _HIDDEN:
+        return "what was given"
     # A database address may carry a password.
     return Secrets().clean(repr(raw))[:200]
 
@@ -347,7 +358,22 @@ def allowed(key: str) -> str:
         return "one or more of " + ", ".join(ROLES)
     if key in _LISTS:
         return "words separated by commas"
+    if key == "files_url":
+        return "a folder, file://..., memory:// or s3://bucket/prefix?..."
+    if key == "now":
+        return "a time such as 2026-12-01T00:00:00Z, from 2015 to 2083"
     return _words(msgspec.inspect.type_info(KEYS[key]))
+
+
+def default(key: str) -> str | None:
+    """What a key is where nobody says anything, as one would write it; None where it is nothing then."""
+    group, _, inner = key.rpartition(".")
+    value = getattr(getattr(Config(), group) if group else Config(), inner)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, frozenset):
+        return ",".join(sorted(value))
+    return None if value is None else str(value)
 
 
 def _words(kind: msgspec.inspect.Type) -> str:
@@ -369,4 +395,6 @@ def _words(kind: msgspec.inspect.Type) -> str:
         return "a time such as 2026-12-01T00:00:00Z"
     if isinstance(kind, inspect.StrType) and kind.pattern is not None:
         return f"text that matches {kind.pattern}"
+    if isinstance(kind, inspect.StrType) and kind.min_length is not None:
+        return f"text of {kind.min_length} characters or more"
     return "text"

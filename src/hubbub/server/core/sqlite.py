@@ -6,6 +6,7 @@ answered, and no event leaves, before that sync.
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 import sqlite3
@@ -375,6 +376,9 @@ class SqliteDatabase(Database):
                 self._lock_file = None
                 raise StoreUnavailable(f"another process has {self._path} open") from error
             raise StoreUnavailable(f"{self._path} cannot be opened: {error}") from error
+        with contextlib.suppress(OSError):  # SQLite says it better.
+            # Left to SQLite it would be readable for all, and so would its companions, which are made as it is.
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
 
     def _spawn(self, name: str, target: Callable[..., None], opened: "asyncio.Future[Any]") -> None:
         thread = threading.Thread(target=target, args=(opened,), name=name, daemon=True)

@@ -315,6 +315,8 @@ def _convert(value: Any, kind: type[K], path: tuple[str, ...]) -> K:
         if unknown is not None:
             known = [field.name for field in msgspec.structs.fields(kind)]
             raise WorldError((*path, *inner, unknown[1]), _suggest("no such key", unknown[1], known)) from None
+        if problem.startswith("Invalid enum value") and inner == ("type",):
+            problem += f"; there are: {', '.join(CHANNEL_TYPES)}"
         raise WorldError((*path, *inner), problem[0].lower() + problem[1:].replace("`", "")) from None
 
 
