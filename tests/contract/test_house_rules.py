@@ -115,6 +115,10 @@ def test_operations_do_not_wait() -> None:
         if any(isinstance(node, ast.AsyncFunctionDef) for node in ast.walk(tree(path)))
     }
 
-    # Passwords are hashed between two transactions, away from the store's threads (core/work.py); a search reads, and writes only
-    # when its index is behind.
-    assert waiting == {"hubbub/server/resources/accounts/routes.py", "hubbub/server/resources/search/routes.py"}
+    # Passwords are hashed between two transactions, and ID tokens signed, away from the store's threads (core/work.py); a search
+    # reads, and writes only when its index is behind.
+    assert waiting == {
+        "hubbub/server/resources/accounts/routes.py",
+        "hubbub/server/resources/oauth2/routes.py",
+        "hubbub/server/resources/search/routes.py",
+    }
