@@ -16,11 +16,7 @@ SPEAKING = {
 }
 """Files of slices besides actions.py that emit."""
 
-SPEAKS_SQL = {
-    # Hashes of passwords and tokens belong to `core.auth`'s tables, which the slice asks in two lines.
-    "hubbub/server/resources/accounts/actions.py",
-    "hubbub/server/resources/accounts/routes.py",
-}
+SPEAKS_SQL: set[str] = set()
 """Files of slices besides store.py that hold SQL."""
 
 ROOM = "hubbub.server.resources"
