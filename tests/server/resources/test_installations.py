@@ -13,7 +13,7 @@ from tests.oauth import Client, application, edit, fields_of, refused
 from tests.world import Answer, Guild, World
 
 
-async def add(client: Client, guild: Guild, scope: str = "bot", *, body: Any = None, **more: Any) -> Answer:
+async def add(client: Client, guild: Guild, scope: str | None = "bot", *, body: Any = None, **more: Any) -> Answer:
     """The guild's owner adds an application."""
     fields = {"response_type": None, "redirect_uri": None} | more
     return await client.ask(guild.owner, scope, body={"guild_id": str(guild.id), **(body or {})}, **fields)
@@ -245,7 +245,7 @@ async def test_webhook_incoming_gives_a_new_webhook_each_time(world: World) -> N
     client, guild = await application(world, name="Bridge"), await world.guild()
     body = {"webhook_channel_id": str(guild.general)}
 
-    made = []
+    made: list[Any] = []
     for _ in range(2):
         code = await client.code(guild.owner, "webhook.incoming", body=body)
         assert (await guild.owner.get(f"/channels/{guild.general}/webhooks")).ok() == [] or made

@@ -13,7 +13,7 @@ from hubbub.server.resources import oauth2
 from tests.oauth import FORM, REDIRECT, application, edit, fields_of, pkce, refused
 from tests.world import World
 
-DEVICE = {"grant_type": wire.DEVICE_GRANT}
+DEVICE: dict[str, Any] = {"grant_type": wire.DEVICE_GRANT}
 DAY_MS = 86_400_000
 
 
@@ -297,7 +297,7 @@ async def test_an_unknown_or_unproven_client_is_told_the_same(world: World, fiel
     ],
 )
 async def test_what_is_missing_or_wrong_is_said_in_the_words_of_the_rfc(
-    world: World, fields: dict[str, str], error: str
+    world: World, fields: dict[str, Any], error: str
 ) -> None:
     client = await application(world)
 
