@@ -55,6 +55,13 @@ INVALID_REFRESH_TOKEN: Final = 'Invalid "refresh_token" in request'
 DENIED: Final = "The resource owner or authorization server denied the request"
 
 
+class OAuth2Refusal(Struct, kw_only=True):
+    """A refusal in the form of RFC 6749."""
+
+    error: str
+    error_description: str
+
+
 # Scopes
 
 
@@ -264,17 +271,14 @@ class AuthorizationPreview(Struct, kw_only=True):
     """Where it could be installed, if it wants to be in a guild."""
 
 
-_AUTHORIZING: Final = (
-    errors.NOT_AUTHORIZED_ON_APPLICATION,
-    errors.UNKNOWN_GUILD,
-    errors.UNKNOWN_CHANNEL,
-    errors.MISSING_ACCESS,
-    errors.MISSING_PERMISSIONS,
-    errors.TWO_FACTOR_REQUIRED,
-)
-
 PREVIEW_OAUTH2_AUTHORIZATION = Operation(
-    "GET", "/oauth2/authorize", query=AuthorizeQuery, result=AuthorizationPreview, auth=Auth.USER
+    "GET",
+    "/oauth2/authorize",
+    query=AuthorizeQuery,
+    result=AuthorizationPreview,
+    auth=Auth.USER,
+    raises=(errors.NOT_AUTHORIZED_ON_APPLICATION,),
+    refusal=OAuth2Refusal,
 )
 
 AUTHORIZE_OAUTH2_APPLICATION = Operation(
@@ -285,12 +289,18 @@ AUTHORIZE_OAUTH2_APPLICATION = Operation(
     result=AuthorizeResult,
     auth=Auth.USER,
     raises=(
-        *_AUTHORIZING,
+        errors.NOT_AUTHORIZED_ON_APPLICATION,
+        errors.UNKNOWN_GUILD,
+        errors.UNKNOWN_CHANNEL,
+        errors.MISSING_ACCESS,
+        errors.MISSING_PERMISSIONS,
+        errors.TWO_FACTOR_REQUIRED,
         errors.MAX_MEMBERS,
         errors.USER_BANNED,
         errors.CANNOT_EXECUTE_ON_DM,
         errors.WRONG_CHANNEL_TYPE,
     ),
+    refusal=OAuth2Refusal,
 )
 
 
@@ -351,6 +361,7 @@ EXCHANGE_OAUTH2_TOKEN = Operation(
     auth=Auth.NONE,
     form=True,
     headers=("Authorization",),
+    refusal=OAuth2Refusal,
     limit=TOKEN_LIMIT,
 )
 
@@ -362,6 +373,7 @@ REVOKE_OAUTH2_TOKEN = Operation(
     auth=Auth.NONE,
     form=True,
     headers=("Authorization",),
+    refusal=OAuth2Refusal,
     limit=TOKEN_LIMIT,
 )
 
@@ -426,6 +438,7 @@ AUTHORIZE_OAUTH2_DEVICE = Operation(
     auth=Auth.NONE,
     form=True,
     headers=("Authorization",),
+    refusal=OAuth2Refusal,
 )
 
 VERIFY_OAUTH2_DEVICE = Operation(

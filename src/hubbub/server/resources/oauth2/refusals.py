@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+import msgspec
+
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import oauth2 as wire
@@ -23,7 +25,7 @@ class OAuthError(ApiError):
 
     def body(self) -> dict[str, Any]:
         """The answer's JSON body."""
-        return {"error": self.error, "error_description": self.description}
+        return msgspec.structs.asdict(wire.OAuth2Refusal(error=self.error, error_description=self.description))
 
 
 def invalid_request(description: str) -> OAuthError:

@@ -65,8 +65,8 @@ def _public(row: ApplicationRow, bot: UserRow | None, kind: Any) -> Any:
 
 def authorizations(tx: Tx, rows: Sequence[AuthorizationRow]) -> list[wire.Authorization]:
     """What a person let in; an application that is gone is left out."""
-    known = [(row, applications.find(tx, row.application_id)) for row in rows]
-    there = [(row, application) for row, application in known if application is not None]
+    known = applications.find_many(tx, [row.application_id for row in rows])
+    there = [(row, known[row.application_id]) for row in rows if row.application_id in known]
     shown = public_applications(tx, [application for _, application in there])
     return [
         wire.Authorization(id=row.id, application=application, scopes=row.scopes.split())
