@@ -206,8 +206,8 @@ GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
         ),
         ("[users.ann]\n[applications.a]\nflags = ['EMBEDED']", "did you mean EMBEDDED?"),
         (
-            "[users.ann]\n[applications.a]\nscopes = ['x']",
-            "applications.a.scopes: this version cannot build approved scopes",
+            "[users.ann]\n[applications.a]\nscopes = ['voise']",
+            'applications.a.scopes: "voise" is not a scope; did you mean voice?',
         ),
         ("[users.ann]\n[applications.a]\nparent = 'b'", "applications.a.parent: this version cannot build families"),
         ("[guilds.Home]", "guilds.Home: object missing required field owner"),

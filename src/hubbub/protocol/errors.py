@@ -39,6 +39,8 @@ class ApiError(Exception):
         """The form errors, nested as the request is."""
         self.extra = extra or {}
         """Further keys of the body."""
+        self.headers: dict[str, str] = {}
+        """Headers of the answer."""
         super().__init__(f"{self.extra.get('message', kind.message)} ({kind.code})")
 
     @property

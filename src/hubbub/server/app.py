@@ -55,11 +55,13 @@ from hubbub.server.resources import (
     guild_tags,
     guilds,
     incident_actions,
+    installations,
     integrations,
     invites,
     join_requests,
     members,
     messages,
+    oauth2,
     onboarding,
     pins,
     polls,
@@ -83,6 +85,7 @@ from hubbub.server.resources import (
     widgets,
 )
 from hubbub.server.transports.cdn import Cdn
+from hubbub.server.transports.discovery import Discovery
 from hubbub.server.transports.gateway import Gateway, PresenceFeed
 from hubbub.server.transports.http import HttpDoor
 
@@ -94,6 +97,7 @@ SLICES: tuple[Slice, ...] = (
     accounts.SLICE,
     connections.SLICE,
     activity_instances.SLICE,
+    oauth2.SLICE,
     gateway_info.SLICE,
     guilds.SLICE,
     roles.SLICE,
@@ -131,6 +135,7 @@ SLICES: tuple[Slice, ...] = (
     typing.SLICE,
     direct_messages.SLICE,
     webhooks.SLICE,
+    installations.SLICE,
 )
 
 DATABASE_FILE = "hubbub.sqlite3"
@@ -217,6 +222,7 @@ class App:
             web.get("/healthz", self._healthz),
             web.get("/readyz", self._readyz),
             web.get("/metrics", self._metrics),
+            *Discovery(self.config).routes(),
             *self.routes,
         ]
         routes += Cdn(

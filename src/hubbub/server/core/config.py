@@ -175,9 +175,14 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     bus: BusConfig = BusConfig()
 
     @property
+    def web_url(self) -> str:
+        """The root of all addresses, without a slash at the end; also the issuer of ID tokens."""
+        return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")
+
+    @property
     def cdn_url(self) -> str:
         """Where files are served from."""
-        return f"{(self.public_url or f'http://{self.host}:{self.port}').rstrip('/')}/cdn"
+        return f"{self.web_url}/cdn"
 
     @property
     def now_ms(self) -> int | None:

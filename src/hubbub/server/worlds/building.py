@@ -24,7 +24,7 @@ from hubbub.server.core.auth import Entropy
 from hubbub.server.core.call import Call
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Tx
-from hubbub.server.resources import accounts, applications, channels, guilds, members, roles
+from hubbub.server.resources import accounts, applications, channels, guilds, members, oauth2, roles
 from hubbub.server.worlds import files
 from hubbub.server.worlds.files import WorldError
 
@@ -205,6 +205,7 @@ class _Builder:
             redirect_uris=application.redirect_uris,
             entropy=self._seed.entropy("application", name),
         )
+        oauth2.approve_scopes(self._call, made.row.id, application.scopes)
         bot = None
         if made.row.bot_id is not None and made.bot_token is not None:
             bot = BuiltBot(id=made.row.bot_id, token=made.bot_token)

@@ -17,6 +17,7 @@ from hubbub.protocol import intents
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import BITS
+from hubbub.protocol.resources.oauth2 import SCOPES
 
 EVERYONE: Final = "@everyone"
 
@@ -76,7 +77,8 @@ class Application(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The privileged intents it may ask for."""
     flags: list[str] = []
     redirect_uris: list[str] = []
-    scopes: list[str] | UnsetType = UNSET
+    scopes: list[str] = []
+    """OAuth2 scopes it is approved for."""
     parent: str | UnsetType = UNSET
 
 
@@ -215,8 +217,8 @@ def permissions(names: Iterable[str], path: tuple[str, ...]) -> int:
 
 
 def _check_application(world: World, application: Application, path: tuple[str, ...]) -> None:
-    if application.scopes is not UNSET:
-        raise WorldError((*path, "scopes"), NOT_YET.format("approved scopes"))
+    for scope in application.scopes:
+        _known(scope, [str(known) for known in SCOPES], (*path, "scopes"), "scope")
     if application.parent is not UNSET:
         raise WorldError((*path, "parent"), NOT_YET.format("families of applications"))
     if application.owner is not None:

@@ -8,7 +8,7 @@ from hubbub.server.resources.applications import routes
 from hubbub.server.resources.applications.actions import Created, create, reset_bot_token
 from hubbub.server.resources.applications.rules import require_manager
 from hubbub.server.resources.applications.store import ApplicationRow, find, find_by_bot, find_many
-from hubbub.server.resources.applications.views import application, flagged
+from hubbub.server.resources.applications.views import application, flagged, settings
 
 
 def _ready(call: Call) -> dict[str, Any]:
@@ -30,4 +30,5 @@ __all__ = [
     "flagged",
     "require_manager",
     "reset_bot_token",
+    "settings",
 ]

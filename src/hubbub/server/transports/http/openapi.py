@@ -109,7 +109,7 @@ class _Schemas:
         kinds: list[Any] = []
         for endpoint in endpoints:
             operation = endpoint.operation
-            kinds += [operation.body, operation.result]
+            kinds += [operation.body, operation.result, operation.refusal]
             if operation.query is not NoneType:
                 kinds += [_present(field.type) for field in msgspec.structs.fields(operation.query)]
         self._kinds = [kind for kind in dict.fromkeys(kinds) if kind not in (NoneType, None, Any, bytes)]
@@ -256,10 +256,13 @@ def _responses(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
     by_status: dict[int, list[errors.ErrorCode]] = {}
     for kind in operation.raises:
         by_status.setdefault(kind.status, []).append(kind)
+    refusal: dict[str, Any] = {"$ref": REFERENCE.format(name="Error")}
+    if operation.refusal is not NoneType:
+        refusal = {"anyOf": [schemas.of(operation.refusal), refusal]}
     for status, kinds in sorted(by_status.items()):
         described: dict[str, Any] = {
             "description": "; ".join(f"{kind.code}: {kind.message}" for kind in kinds),
-            "content": {"application/json": {"schema": {"$ref": REFERENCE.format(name="Error")}}},
+            "content": {"application/json": {"schema": refusal}},
         }
         described["x-codes"] = [kind.code for kind in kinds]
         responses.setdefault(str(status), described)
@@ -273,7 +276,7 @@ def _responses(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
         }
     responses["4XX"] = {
         "description": "Refused",
-        "content": {"application/json": {"schema": {"$ref": REFERENCE.format(name="Error")}}},
+        "content": {"application/json": {"schema": refusal}},
     }
     return responses
 
