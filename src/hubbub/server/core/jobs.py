@@ -148,8 +148,8 @@ def _failed(id: int | None, kind: str | None, key_prefix: str) -> tuple[str, lis
         where += " AND kind = ?"
         parameters.append(kind)
     if key_prefix:
-        where += " AND substr(key, 1, ?) = ?"
-        parameters += [len(key_prefix), key_prefix]
+        where += f" AND substr(key, 1, {len(key_prefix)}) = ?"
+        parameters.append(key_prefix)
     return where, parameters
 
 

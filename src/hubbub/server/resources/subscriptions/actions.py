@@ -25,7 +25,7 @@ RENEW: Final = "subscriptions.renew"
 class Renewal(msgspec.Struct, frozen=True, omit_defaults=True):
     """A period that ends. Stored as JSON in jobs: add fields with a default, never rename."""
 
-    subscription_id: int
+    subscription_id: SubscriptionId
     period_end_ms: int
     declined: int = 0
     """How often the payment was declined."""
@@ -148,7 +148,7 @@ def delete(call: Call, row: SubscriptionRow) -> None:
 def renew_at(call: Call, row: SubscriptionRow, due_ms: int, *, declined: int = 0) -> None:
     """Have it renewed, or ended, at a moment; one that was planned before is not."""
     jobs.cancel(call.tx, RENEW, _key(row))
-    call.tx.enqueue(RENEW, Renewal(row.id, row.period_end_ms, declined), due_ms=due_ms, key=_key(row))
+    call.tx.enqueue(RENEW, Renewal(SubscriptionId(row.id), row.period_end_ms, declined), due_ms=due_ms, key=_key(row))
 
 
 def _key(row: SubscriptionRow) -> str:
