@@ -555,7 +555,7 @@ async def test_a_renewal_that_is_paid_late_keeps_its_day(paid_world: World, bank
 async def test_a_platform_without_a_provider_sells_nothing(paid_world: World, bank: Bank) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     sku = await sell(bot)
-    bank.enabled = False  # type: ignore[misc]
+    bank.enabled = False
 
     (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(400, 50097)
     assert bank.asked == []

@@ -8,7 +8,14 @@ from hubbub.server.resources.skus import rules, store
 from hubbub.server.resources.skus.store import SkuRow
 
 
-def create(call: Call, application_id: ApplicationId, body: wire.CreateSku, *, sku_id: SkuId | None = None) -> SkuRow:
+def create(
+    call: Call,
+    application_id: ApplicationId,
+    body: wire.CreateSku,
+    *,
+    sku_id: SkuId | None = None,
+    group_id: SkuId | None = None,
+) -> SkuRow:
     """A new SKU; a subscription comes with its group."""
     rules.require_creation(store.list_of_application(call.tx, application_id), body)
     row = SkuRow(
@@ -24,7 +31,9 @@ def create(call: Call, application_id: ApplicationId, body: wire.CreateSku, *, s
         listed=int(body.listed),
     )
     if row.is_subscription:
-        group = row._replace(id=call.new_id(SkuId), type=SkuType.SUBSCRIPTION_GROUP, description=None, price=0)
+        group = row._replace(
+            id=group_id or call.new_id(SkuId), type=SkuType.SUBSCRIPTION_GROUP, description=None, price=0
+        )
         row = row._replace(group_id=group.id)
         store.insert(call.tx, group)
     store.insert(call.tx, row)
