@@ -419,9 +419,7 @@ class HttpDoor:
     ) -> Encoded:
         operation = endpoint.operation
         if endpoint.waits:
-            work = Work(
-                self._db, make_call, self._executor, actor, outside=self._outside, payments=self._payments
-            )
+            work = Work(self._db, make_call, self._executor, actor, outside=self._outside, payments=self._payments)
             return answers.encode(operation, await run_waiting(work, endpoint, arguments))
 
         def unit(tx: Tx) -> Encoded:
