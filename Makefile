@@ -13,7 +13,7 @@ JS := tests/clients/js
 # More words for the command: make run ARGS="--port 9000", make test ARGS="tests/sdk -k import".
 ARGS ?=
 
-.PHONY: help venv run test check bench format clean client-deps
+.PHONY: help venv run test parity check bench format clean client-deps
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +33,16 @@ run: venv ## start the demo platform
 # Tests share one PostgreSQL and have a database each, so they run on all cores; loadgroup keeps xdist_group together.
 test: venv client-deps ## run the whole test suite
 	@$(RUN) -m pytest -q -n auto --maxprocesses 8 --dist loadgroup $(ARGS)
+
+# The public description is nobody's to copy: it is read where it lies.
+OPENAPI ?= $(wildcard ../shared/spec/openapi.json)
+TRAFFIC := $(VENV)/.traffic
+parity: venv ## write docs/parity.md: what of the public API is served and tested (OPENAPI=FILE names it)
+	@test -n "$(OPENAPI)" || { echo "make OPENAPI=/path/to/openapi.json parity names the public description" >&2; exit 1; }
+	@rm -f $(TRAFFIC)
+	@HUBBUB_OPENAPI="$(abspath $(OPENAPI))" HUBBUB_TRAFFIC=$(TRAFFIC) $(RUN) -m pytest -q -n auto --maxprocesses 8 \
+		--dist loadgroup -k "not postgres" tests/server/resources $(ARGS)
+	@$(VENV)/bin/hubbub parity "$(OPENAPI)" --traffic $(TRAFFIC)
 
 client-deps:
 	@if ! command -v npm >/dev/null 2>&1 || ! node -e 'process.exit(Number(parseInt(process.versions.node) < 18))' 2>/dev/null; then \

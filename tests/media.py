@@ -70,11 +70,14 @@ def mp3(frames: int = 10, *, tag: bytes = b"") -> bytes:
 def ogg(milliseconds: int = 1000, *, hertz: int = 44100, pages: int = 3, codec: bytes = b"\x01vorbis") -> bytes:
     """The pages of an Ogg stream whose last one says when it ends."""
     head = codec + struct.pack("<IBI", 0, 1, hertz) + b"\0" * 14
-    found = _page(head, 0, 2, 0)
+    found = ogg_page(head, 0, 2, 0)
     for number in range(1, pages + 1):
-        found += _page(b"\0" * 20, hertz * milliseconds * number // (1000 * pages), 4 if number == pages else 0, number)
+        found += ogg_page(
+            b"\0" * 20, hertz * milliseconds * number // (1000 * pages), 4 if number == pages else 0, number
+        )
     return found
 
 
-def _page(body: bytes, granule: int, kind: int, number: int) -> bytes:
+def ogg_page(body: bytes, granule: int, kind: int, number: int) -> bytes:
+    """One page of an Ogg stream."""
     return struct.pack("<4sBBQIIIB", b"OggS", 0, kind, granule, 7, number, 0, 1) + bytes([len(body)]) + body

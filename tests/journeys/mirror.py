@@ -12,7 +12,7 @@ from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.permissions import Permissions, base_permissions, can_see_thread, channel_permissions
 
-BY_ID = ("channels", "roles", "threads")
+BY_ID = ("channels", "roles", "threads", "stage_instances", "guild_scheduled_events")
 FORUMS = (ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA)
 UNTOLD = ("message_count", "total_message_sent")
 """What a thread counts; no event tells each change of it."""
@@ -95,6 +95,33 @@ class Mirror:
         for member in guild["members"].values():
             member["roles"] = [role for role in member["roles"] if role != d["role_id"]]
 
+    # Expressions
+
+    def guild_emojis_update(self, guild: Any, d: Any) -> None:
+        """All emoji."""
+        guild["emojis"] = d["emojis"]
+
+    def guild_stickers_update(self, guild: Any, d: Any) -> None:
+        """All stickers."""
+        guild["stickers"] = d["stickers"]
+
+    def guild_soundboard_sounds_update(self, guild: Any, d: Any) -> None:
+        """All sounds."""
+        guild["soundboard_sounds"] = d["soundboard_sounds"]
+
+    def guild_soundboard_sound_create(self, guild: Any, d: Any) -> None:
+        """A new sound, or a changed one."""
+        others = [sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != d["sound_id"]]
+        guild["soundboard_sounds"] = sorted([*others, d], key=lambda sound: int(sound["sound_id"]))
+
+    guild_soundboard_sound_update = guild_soundboard_sound_create
+
+    def guild_soundboard_sound_delete(self, guild: Any, d: Any) -> None:
+        """A sound is gone."""
+        guild["soundboard_sounds"] = [
+            sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != d["sound_id"]
+        ]
+
     # Members
 
     def guild_member_add(self, guild: Any, d: Any) -> None:
@@ -125,6 +152,41 @@ class Mirror:
             guild["voice_states"].pop(d["user_id"], None)
         else:
             guild["voice_states"][d["user_id"]] = _without(d, "guild_id")
+
+    # Stages and plans
+
+    def stage_instance_create(self, guild: Any, d: Any) -> None:
+        """A stage that is live, or live with another topic."""
+        guild["stage_instances"][d["id"]] = d
+
+    stage_instance_update = stage_instance_create
+
+    def stage_instance_delete(self, guild: Any, d: Any) -> None:
+        """It closed."""
+        guild["stage_instances"].pop(d["id"], None)
+
+    def guild_scheduled_event_create(self, guild: Any, d: Any) -> None:
+        """A plan, or a changed one; what is over is put away."""
+        guild["guild_scheduled_events"][d["id"]] = d
+        if d["status"] > 2:
+            del guild["guild_scheduled_events"][d["id"]]
+
+    guild_scheduled_event_update = guild_scheduled_event_create
+
+    def guild_scheduled_event_delete(self, guild: Any, d: Any) -> None:
+        """It was taken back."""
+        guild["guild_scheduled_events"].pop(d["id"], None)
+
+    def guild_scheduled_event_exception_create(self, guild: Any, d: Any) -> None:
+        """One occurrence differs."""
+        if (event := guild["guild_scheduled_events"].get(d["event_id"])) is not None:
+            others = [
+                each
+                for each in event["guild_scheduled_event_exceptions"]
+                if each["event_exception_id"] != d["event_exception_id"]
+            ]
+            exceptions = sorted([*others, _without(d, "guild_id")], key=lambda each: int(each["event_exception_id"]))
+            guild["guild_scheduled_events"][d["event_id"]] = event | {"guild_scheduled_event_exceptions": exceptions}
 
     # Channels
 
@@ -256,6 +318,11 @@ class Mirror:
         for state in list(guild["voice_states"].values()):
             if not self.permissions(guild, state["channel_id"]) & Permissions.VIEW_CHANNEL:
                 del guild["voice_states"][state["user_id"]]
+        for part in ("stage_instances", "guild_scheduled_events"):
+            for each in list(guild[part].values()):
+                hidden = not self.permissions(guild, each["channel_id"]) & Permissions.VIEW_CHANNEL
+                if each["channel_id"] is not None and hidden:
+                    del guild[part][each["id"]]
 
     # For comparing
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from hubbub.protocol import changes
+from hubbub.protocol import changes, wire
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.resources import members
+from tests import media
 from tests.journeys.mirror import Mirror, differences
 from tests.world import Actor, Answer, Guild, Session, World
 
@@ -77,7 +78,7 @@ BITS = (0, VIEW, VIEW | THREADS, Permissions.ADMINISTRATOR, Permissions.MENTION_
 
 async def create_channel(story: Story, choose: Choose) -> None:
     """Text, voice, a category or a forum; some are hidden from everyone, some take over from a category."""
-    body: dict[str, Any] = {"name": f"channel-{choose(9)}", "type": (0, 0, 2, 4, 15)[choose(5)]}
+    body: dict[str, Any] = {"name": f"channel-{choose(9)}", "type": (0, 0, 2, 4, 13, 15)[choose(6)]}
     if choose(3) == 0:
         body["permission_overwrites"] = [{"id": str(story.guild.id), "type": 0, "allow": "0", "deny": str(VIEW)}]
     if choose(3) == 0 and body["type"] != 4:
@@ -204,6 +205,28 @@ async def edit_guild(story: Story, choose: Choose) -> None:
     (await story.owner.patch(f"/guilds/{story.guild.id}", json=body)).ok()
 
 
+async def express(story: Story, choose: Choose) -> None:
+    """An emoji, perhaps for a role, or a sound that perhaps shows one; or the end of one."""
+    emojis, sounds = f"/guilds/{story.guild.id}/emojis", f"/guilds/{story.guild.id}/soundboard-sounds"
+    known = (await story.owner.get(emojis)).ok()
+    heard = (await story.owner.get(sounds)).ok()["items"]
+    deed = choose(4)
+    if deed == 0:
+        roles = [str(role) for role in story.roles[: choose(2)]]
+        body: dict[str, Any] = {"name": f"emoji_{choose(9)}", "image": media.uri(media.png()), "roles": roles}
+        await story.owner.post(emojis, json=body)
+    elif deed == 1:
+        body = {"name": f"sound {choose(9)}", "sound": media.uri(media.ogg(), "audio/ogg")}
+        if (shown := one(choose, known)) is not None:
+            body["emoji_id"] = shown["id"]
+        await story.owner.post(sounds, json=body)
+    elif deed == 2 and known:
+        await story.owner.delete(f"{emojis}/{one(choose, known)['id']}")
+    elif heard:
+        path = f"{sounds}/{one(choose, heard)['sound_id']}"
+        await (story.owner.patch(path, json={"volume": choose(2)}) if choose(2) else story.owner.delete(path))
+
+
 async def rename_oneself(story: Story, choose: Choose) -> None:
     """A person's user changes, everywhere."""
     await story.people[choose(2) * 3].patch("/users/@me", json={"global_name": f"Name {choose(9)}"})
@@ -306,6 +329,41 @@ async def converse(story: Story, choose: Choose) -> None:
         await first.delete(f"/channels/{channel}")
 
 
+async def stage(story: Story, choose: Choose) -> None:
+    """A stage opens, changes or closes."""
+    channel = one(choose, story.channels)
+    if choose(2):
+        await story.owner.post("/stage-instances", json={"channel_id": str(channel), "topic": f"topic {choose(9)}"})
+    elif choose(2):
+        await story.owner.patch(f"/stage-instances/{channel}", json={"topic": f"other {choose(9)}"})
+    else:
+        await story.owner.delete(f"/stage-instances/{channel}")
+
+
+async def plan(story: Story, choose: Choose) -> None:
+    """Something is planned, begun, changed, moved or taken back; every other time one occurrence of it differs."""
+    url = f"/guilds/{story.guild.id}/scheduled-events"
+    known = (await story.owner.get(url)).ok()
+    channel, begins = str(one(choose, story.channels)), story.world.clock.now_ms() + 3_600_000
+    if choose(2) or not known:
+        times = {"scheduled_start_time": wire.timestamp(begins), "scheduled_end_time": wire.timestamp(begins + 1)}
+        place = ({"channel_id": channel}, {"channel_id": channel}, {"entity_metadata": {"location": "here"}})
+        kind = choose(3)
+        rule = {"start": wire.timestamp(begins), "frequency": 3} if choose(2) else None
+        body = {"name": f"plan {choose(9)}", "privacy_level": 2, "entity_type": kind + 1, "recurrence_rule": rule}
+        await story.owner.post(url, json={**body, **times, **place[kind]})
+        return
+    event = one(choose, known)
+    if event["recurrence_rule"] is not None and choose(2):
+        body = {"original_scheduled_start_time": event["scheduled_start_time"], "is_canceled": bool(choose(2))}
+        await story.owner.post(f"{url}/{event['id']}/exceptions", json=body)
+    elif choose(4):
+        edits = ({"name": f"renamed {choose(9)}"}, {"status": 2}, {"status": 3}, {"channel_id": channel})
+        await story.owner.patch(f"{url}/{event['id']}", json=edits[choose(4)])
+    else:
+        await story.owner.delete(f"{url}/{event['id']}")
+
+
 async def check(story: Story, choose: Choose) -> None:
     """Look whether everybody knows everything."""
     await story.check()
@@ -329,6 +387,7 @@ DEEDS: tuple[Deed, ...] = (
     remove_member,
     return_member,
     edit_guild,
+    express,
     rename_oneself,
     create_thread,
     create_thread,
@@ -343,6 +402,9 @@ DEEDS: tuple[Deed, ...] = (
     move_in_voice,
     show_presence,
     converse,
+    stage,
+    plan,
+    plan,
     check,
 )
 
@@ -375,6 +437,7 @@ async def begin(world: World) -> Story:
         (person, {}, await person.connect()),
     ]
     channels = [guild.general, await guild.channel("hall"), await guild.channel("voice", type=2)]
+    channels.append(await guild.channel("stage", type=13))
     return Story(world, guild, carol, await carol.connect(), watchers, channels, [await guild.role("first", VIEW)])
 
 

@@ -82,6 +82,8 @@ class Operation(Generic[BodyT, ResultT]):
     """A Struct of query parameters."""
     status: int = 0
     """The success status; 0 means 200, or 204 without a result."""
+    also: tuple[int, ...] = ()
+    """Further statuses of success that the handler may choose: 204 for what is there already, 202 for what takes time."""
     auth: Auth = Auth.BOT | Auth.USER
     scopes: tuple[str, ...] = ()
     """Any of these admits a bearer token."""

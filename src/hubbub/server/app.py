@@ -41,39 +41,52 @@ from hubbub.server.core.trace import Trace
 from hubbub.server.core.work import Work
 from hubbub.server.resources import (
     accounts,
+    activity_instances,
+    application_attachments,
     applications,
     attachments,
     audit_log,
     auto_moderation,
     bans,
     channels,
+    connections,
     direct_messages,
     emojis,
     entitlements,
     gateway_info,
     guild_state,
+    guild_tags,
     guilds,
+    incident_actions,
+    integrations,
     invites,
+    join_requests,
     members,
     messages,
+    onboarding,
     pins,
     polls,
     reactions,
+    role_connections,
     roles,
-    search,
     scheduled_events,
+    search,
     skus,
     soundboard,
     stage_instances,
     stickers,
     subscriptions,
+    templates,
     threads,
     typing,
     users,
+    vanity_urls,
     voice_regions,
     voice_states,
     webhook_events,
     webhooks,
+    welcome_screens,
+    widgets,
 )
 from hubbub.server.transports.cdn import Cdn
 from hubbub.server.transports.gateway import Gateway, PresenceFeed
@@ -85,10 +98,14 @@ SLICES: tuple[Slice, ...] = (
     users.SLICE,
     applications.SLICE,
     accounts.SLICE,
+    connections.SLICE,
+    activity_instances.SLICE,
     gateway_info.SLICE,
     guilds.SLICE,
     roles.SLICE,
     members.SLICE,
+    role_connections.SLICE,
+    guild_tags.SLICE,
     bans.SLICE,
     channels.SLICE,
     audit_log.SLICE,
@@ -97,11 +114,20 @@ SLICES: tuple[Slice, ...] = (
     voice_regions.SLICE,
     stage_instances.SLICE,
     scheduled_events.SLICE,
+    templates.SLICE,
+    welcome_screens.SLICE,
+    onboarding.SLICE,
+    vanity_urls.SLICE,
+    widgets.SLICE,
+    integrations.SLICE,
+    incident_actions.SLICE,
+    join_requests.SLICE,
     emojis.SLICE,
     stickers.SLICE,
     soundboard.SLICE,
     messages.SLICE,
     attachments.SLICE,
+    application_attachments.SLICE,
     threads.SLICE,
     auto_moderation.SLICE,
     reactions.SLICE,
@@ -157,6 +183,7 @@ class App:
         self.ids = SnowflakeFactory(self.clock, worker=config.worker)
         self.presences = Presences()
         self.database = _database(config)
+        self.database.metrics = self.metrics
         self.bus: Bus[Dispatch] = open_bus(
             config.nats_url,
             Dispatch,
@@ -240,6 +267,7 @@ class App:
                 trace=self.trace,
             )
             await self.gateway.start()
+            self.listeners[gateway_info.SessionStartsAsked] = [self._tell_session_starts]
             routes += [web.get("/gateway", self.gateway.handle), web.get("/gateway/", self.gateway.handle)]
         else:
             # Operations ask who is online here too.
@@ -326,8 +354,13 @@ class App:
             if dispatch.event == ACTOR_CHANGED.name:
                 # Here at once: the bus brings it back later, or much later when it is away.
                 self.auth.hear(dispatch)
+            self.metrics.dispatches(dispatch.event).inc()
             for subject in dispatch.subjects:
                 self.bus.publish(subject, dispatch)
+
+    def _tell_session_starts(self, _: Call, asked: gateway_info.SessionStartsAsked) -> None:
+        if self.gateway is not None:
+            asked.limit = self.gateway.starts.left(asked.user_id)
 
     async def _settle(self) -> None:
         """Return once the bus has what was said so far; soon if it is away, for then every node reads anew afterwards."""

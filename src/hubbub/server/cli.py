@@ -102,6 +102,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_settings(doctor, {key: text for key, text in MAIN.items() if key != "ready_file"}, without=REHEARSAL)
     doctor.set_defaults(run=_later("doctor", "run"))
+
+    parity = commands.add_parser(
+        "parity", help="say which operations of a public API description are served and tested"
+    )
+    parity.add_argument("openapi", metavar="OPENAPI.json", help="the description, an OpenAPI file")
+    parity.add_argument("--traffic", metavar="FILE", help="what a run of the tests with HUBBUB_TRAFFIC=FILE recorded")
+    parity.add_argument(
+        "--output", metavar="FILE", default="docs/parity.md", help="where to write the ledger (default docs/parity.md)"
+    )
+    parity.set_defaults(run=_parity)
     return parser
 
 
@@ -176,6 +186,15 @@ def _run(config: Config, *, rehearsal: bool) -> int:
     from hubbub.server.commands import serve
 
     return serve.run(config, rehearsal=rehearsal)
+
+
+def _parity(arguments: argparse.Namespace) -> int:
+    from hubbub.server import parity
+
+    try:
+        return parity.run(arguments)
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        return complain(f"{error.filename}: {error.strerror}")
 
 
 def _later(module: str, function: str) -> Callable[[argparse.Namespace], int]:

@@ -51,6 +51,8 @@ def test_the_environment_may_name_the_file(file: Path) -> None:
         ("control", "0", False),
         ("port", " 0 ", 0),
         ("roles", "api, gateway", frozenset({"api", "gateway"})),
+        ("publisher_connection_types", "steam, xbox", frozenset({"steam", "xbox"})),
+        ("publisher_connection_types", "", frozenset()),
         ("now", "2026-12-01T00:00:00Z", datetime(2026, 12, 1, tzinfo=UTC)),
         ("public_url", "https://chat.example", "https://chat.example"),
         ("nats_url", "nats://a:4222,nats://b:4222", "nats://a:4222,nats://b:4222"),

@@ -39,7 +39,9 @@ def test_a_special_address_is_not_public(address: str) -> None:
     assert not is_public(address)
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"])
+@pytest.mark.parametrize(
+    "address", ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"]
+)
 def test_an_ordinary_address_is_public(address: str) -> None:
     assert is_public(address)
 
@@ -90,7 +92,9 @@ async def client() -> AsyncIterator[GuardedClient]:
     "host",
     ["127.0.0.1", "localhost", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "[::1]", "[::ffff:127.0.0.1]", "0"],
 )
-async def test_this_machine_is_not_reached_however_it_is_written(client: GuardedClient, receiver: Receiver, host: str) -> None:
+async def test_this_machine_is_not_reached_however_it_is_written(
+    client: GuardedClient, receiver: Receiver, host: str
+) -> None:
     with pytest.raises(UnreachableError):
         await client.request("GET", f"http://{host}:{receiver.port}/secret")
 
@@ -115,7 +119,9 @@ async def test_a_name_that_resolves_to_this_machine_is_refused(
     assert receiver.seen == []
 
 
-@pytest.mark.parametrize("url", ["ftp://example.org", "file:///etc/passwd", "http://", "http://user:pass@example.org/", "nothing"])
+@pytest.mark.parametrize(
+    "url", ["ftp://example.org", "file:///etc/passwd", "http://", "http://user:pass@example.org/", "nothing"]
+)
 async def test_other_kinds_of_address_are_refused(client: GuardedClient, url: str) -> None:
     with pytest.raises(ForbiddenTargetError):
         await client.request("GET", url)

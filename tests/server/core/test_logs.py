@@ -160,10 +160,10 @@ def test_a_record_that_cannot_be_written_is_reported_instead_of_raised(logs: Log
 
 def test_long_hostile_texts_are_cleaned_in_reasonable_time() -> None:
     secrets = Secrets()
-    started = time.perf_counter()
+    started = time.process_time()
     for text in ("a" * 500_000, "a-" * 250_000, "token:'" * 50_000, "Bot " * 100_000, "://" * 100_000, "a." * 200_000):
         secrets.clean(text)
-    assert time.perf_counter() - started < 8
+    assert time.process_time() - started < 8
 
 
 def test_a_long_text_is_cut_only_after_it_was_cleaned() -> None:

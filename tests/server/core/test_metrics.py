@@ -1,6 +1,9 @@
 """Metrics: counted apart for each App, rendered for Prometheus."""
 
+import re
+
 from hubbub.server.core.metrics import Metrics
+from tests.world import World
 
 
 def test_what_was_counted_is_rendered() -> None:
@@ -36,3 +39,15 @@ def test_a_watched_gauge_is_asked_when_it_is_rendered() -> None:
     metrics.watch(metrics.gateway_sessions, lambda: len(sessions))
     sessions += [1, 2, 3]
     assert "hubbub_gateway_sessions 3.0" in metrics.render().decode()
+
+
+async def test_a_platform_at_work_counts_its_store_and_its_events(world: World) -> None:
+    guild = await world.guild()
+    await guild.say(guild.owner)
+
+    async with world.client.get(f"{world.url}/metrics") as response:
+        told = dict(re.findall(r"^hubbub_(\S+) (\S+)$", await response.text(), re.MULTILINE))
+    assert told['dispatches_total{event="MESSAGE_CREATE"}'] == "1.0"
+    assert float(told["db_seconds_count"]) > 0
+    if world.app.config.database_url is None:
+        assert float(told["db_batch_units_count"]) > 0

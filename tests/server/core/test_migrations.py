@@ -63,7 +63,10 @@ def test_both_dialects_end_with_the_same_tables_and_columns(
         )
 
     assert tables >= STORE_TABLES
-    assert {entry for entry in here if entry[0] in {table for table, _ in there}} == there
+    # SQLite keeps the terms of the search index in a virtual table.
+    assert {entry for entry in here if entry[0] in {table for table, _ in there}} == there - {
+        ("search_documents", "terms")
+    }
     assert {table for table, _ in there} >= STORE_TABLES
 
 

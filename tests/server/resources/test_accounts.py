@@ -52,7 +52,9 @@ async def test_names_and_addresses_are_taken_once(world: World) -> None:
 
 
 async def test_a_bad_registration_says_what_is_wrong(world: World) -> None:
-    answer = await world.request("POST", "/auth/register", json={"username": "x", "password": "short", "email": "nowhere"})
+    answer = await world.request(
+        "POST", "/auth/register", json={"username": "x", "password": "short", "email": "nowhere"}
+    )
 
     assert answer.errors("username") == ["BASE_TYPE_BAD_LENGTH"]
     assert answer.errors("password")

@@ -113,3 +113,12 @@ async def test_a_bots_token_begins_with_its_id(world: World) -> None:
 
     first = bot.token.split(".")[0]
     assert base64.urlsafe_b64decode(first + "=" * (-len(first) % 4)).decode() == str(UserId(bot.id).__int__())
+
+
+async def test_an_application_is_changed_at_its_own_address_too(world: World) -> None:
+    bot = await world.bot()
+
+    changed = (await bot.patch(f"/applications/{bot.application_id}", json={"description": "new words"})).ok()
+
+    assert changed["description"] == "new words"
+    assert (await bot.get("/applications/@me")).ok()["description"] == "new words"

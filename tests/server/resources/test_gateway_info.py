@@ -1,10 +1,14 @@
 """Where the gateway is."""
 
+import aiohttp
+import msgspec
 import pytest
 
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config
 from hubbub.server.resources.gateway_info import gateway_url
-from tests.world import World
+from tests.world import NOW_MS, World
 
 
 async def test_anybody_may_ask_where_the_gateway_is(world: World) -> None:
@@ -22,6 +26,27 @@ async def test_a_bot_is_told_how_to_spread_and_how_often_it_may_start(world: Wor
     assert told["url"] == world.gateway
     assert told["shards"] == 1
     assert told["session_start_limit"] == {"total": 1000, "remaining": 1000, "reset_after": 0, "max_concurrency": 100}
+
+
+async def test_every_start_leaves_one_fewer_for_the_day(store_config: Config) -> None:
+    limited = msgspec.structs.replace(store_config, rate_limits="real")
+    app = App(limited, clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    try:
+        async with aiohttp.ClientSession() as client:
+            world = World(app, client)
+            bot = await world.bot()
+            await bot.connect()
+
+            told = (await bot.get("/gateway/bot")).ok()["session_start_limit"]
+            assert told == {"total": 1000, "remaining": 999, "reset_after": 86_400_000, "max_concurrency": 100}
+
+            world.clock.advance(86_400_000)
+            told = (await bot.get("/gateway/bot")).ok()["session_start_limit"]
+            assert (told["remaining"], told["reset_after"]) == (1000, 0)
+            await world.close()
+    finally:
+        await app.stop()
 
 
 @pytest.mark.parametrize(("guilds", "shards"), [(0, 1), (1000, 1), (1001, 2), (2500, 3)])

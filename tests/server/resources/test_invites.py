@@ -163,7 +163,7 @@ async def test_without_unique_an_equal_invite_is_given_again(world: World) -> No
 
 async def test_a_guild_has_at_most_1000_invites(world: World) -> None:
     guild = await world.guild()
-    rows = [(f"code{number:04}", guild.id, guild.general, guild.owner.id, 0, 0, 0) for number in range(1000)]
+    rows = [(f"code{number:04}", guild.id, guild.general, guild.owner.id, 1, 0, 0) for number in range(1000)]
 
     def fill(call: Call) -> None:
         call.tx.run_many(

@@ -818,10 +818,24 @@ async def test_what_was_said_in_a_deleted_channel_is_forgotten(world: World) -> 
 async def test_a_page_of_plain_messages_is_encoded_as_each_message_would_be(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    for actor, words in ((alice, 'quotes " and \\ and \x01'), (bob, "ünïcödé 🎉"), (alice, "plain"), (bob, f"<@{alice.id}>")):
+    for actor, words in (
+        (alice, 'quotes " and \\ and \x01'),
+        (bob, "ünïcödé 🎉"),
+        (alice, "plain"),
+        (bob, f"<@{alice.id}>"),
+    ):
         await guild.say(actor, words)
 
     page = (await alice.get(f"/channels/{guild.general}/messages")).ok()
 
     singles = [(await alice.get(f"/channels/{guild.general}/messages/{each['id']}")).ok() for each in page]
     assert page == singles
+
+
+@pytest.mark.parametrize("nonce", [True, 1.5, [], {}])
+async def test_a_nonce_of_another_kind_is_refused_by_its_own_name(world: World, nonce: object) -> None:
+    guild = await world.guild()
+
+    answer = await guild.owner.post(f"/channels/{guild.general}/messages", json={"content": "x", "nonce": nonce})
+
+    assert answer.errors("nonce") == ["NONCE_TYPE_INVALID_TYPE"]

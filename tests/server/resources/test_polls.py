@@ -1,11 +1,13 @@
 """Polls: who votes for what, who sees it, and how a poll ends."""
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
 
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
+from hubbub.server.transports.cdn import default_avatar
 from tests.world import Actor, Guild, World
 
 HOUR_MS = 3_600_000
@@ -243,6 +245,23 @@ async def test_the_winners_emoji_is_told(world: World) -> None:
     newest = (await bob.get(f"/channels/{guild.general}/messages?limit=1")).ok()[0]
     told = fields(newest)
     assert (told["victor_answer_emoji_name"], told["victor_answer_emoji_animated"]) == ("🎉", "false")
+
+
+async def test_answers_may_show_emoji_that_their_sender_could_react_with(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    picture = "data:image/png;base64," + b64encode(default_avatar(0)).decode()
+    emoji = (await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "party", "image": picture})).ok()
+
+    async def asked(shown: Any) -> Any:
+        answers = [{"poll_media": {"text": "a", "emoji": shown}}]
+        body = {"poll": {"question": {"text": "What?"}, "answers": answers}}
+        return await bob.post(f"/channels/{guild.general}/messages", json=body)
+
+    media = (await asked({"id": emoji["id"]})).ok()["poll"]["answers"][0]["poll_media"]
+    assert media["emoji"] == {"id": emoji["id"], "name": "party"}
+    (await asked({"id": "5"})).refused(400, 520004)
+    (await asked({"name": "party"})).refused(400, 520004)
 
 
 async def test_polls_work_in_conversations(world: World) -> None:

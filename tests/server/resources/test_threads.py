@@ -70,6 +70,9 @@ async def test_a_thread_starts_at_a_message_and_takes_its_id(world: World) -> No
 
     created = await session.next("THREAD_CREATE")
     assert (created["id"], created["newly_created"]) == (said["id"], True)
+    first = await session.next("THREAD_MEMBERS_UPDATE")
+    assert (first["id"], first["member_count"]) == (said["id"], 1)
+    assert [each["user_id"] for each in first["added_members"]] == [str(guild.owner.id)]
     updated = await session.next("MESSAGE_UPDATE")
     assert updated["flags"] & 1 << 5
     starter = await session.next("MESSAGE_CREATE")

@@ -72,5 +72,11 @@ async def test_a_name_must_be_free_and_decent(world: World) -> None:
 async def test_what_is_no_picture_is_refused(world: World) -> None:
     alice = await world.user()
 
-    for text in ("nonsense", "data:image/png;base64,AAAA", "data:image/png;base64,%%%", "data:text/html;base64,AAAA", 5):
+    for text in (
+        "nonsense",
+        "data:image/png;base64,AAAA",
+        "data:image/png;base64,%%%",
+        "data:text/html;base64,AAAA",
+        5,
+    ):
         assert (await alice.patch("/users/@me", json={"avatar": text})).errors("avatar") == ["IMAGE_INVALID"], text

@@ -61,9 +61,7 @@ async def client(clock: ControlledClock) -> AsyncIterator[Client]:
 
     app = web.Application()
     images = Images()
-    app.add_routes(
-        Cdn(files=files, images=images, clock=clock, find_key=find_key, find_asset=find_asset).routes()
-    )
+    app.add_routes(Cdn(files=files, images=images, clock=clock, find_key=find_key, find_asset=find_asset).routes())
     async with TestClient(TestServer(app)) as client:
         yield client
     await images.close()
@@ -174,7 +172,9 @@ async def test_no_other_file_is_found(client: Client, name: str) -> None:
         ("/cdn/stickers/10.png", "PNG", 128, 1),
     ],
 )
-async def test_pictures_come_as_they_are_asked_for(client: Client, path: str, kind: str, side: int, frames: int) -> None:
+async def test_pictures_come_as_they_are_asked_for(
+    client: Client, path: str, kind: str, side: int, frames: int
+) -> None:
     for _ in range(2):
         answer = await client.get(path)
         assert answer.status == 200, await answer.text()

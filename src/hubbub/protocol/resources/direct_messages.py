@@ -89,6 +89,7 @@ ADD_GROUP_DM_USER = Operation(
         errors.MAX_RECIPIENTS,
     ),
     emits=(CHANNEL_RECIPIENT_ADD, channels.CHANNEL_CREATE, messages.MESSAGE_CREATE),
+    also=(204,),
 )
 
 DELETE_GROUP_DM_USER = Operation(

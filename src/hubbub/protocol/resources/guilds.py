@@ -272,6 +272,7 @@ UPDATE_GUILD = Operation(
         errors.UNKNOWN_GUILD,
         errors.MISSING_ACCESS,
         errors.MISSING_PERMISSIONS,
+        errors.TWO_FACTOR_REQUIRED,
         errors.UNKNOWN_CHANNEL,
         errors.UNKNOWN_MEMBER,
         errors.OWNERSHIP_CANNOT_GO_TO_BOT,

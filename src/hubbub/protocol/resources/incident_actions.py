@@ -8,7 +8,8 @@ from msgspec import UNSET, Struct, UnsetType
 from hubbub.protocol import errors
 from hubbub.protocol.operation import Operation
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources.guilds import GUILD_UPDATE, IncidentsData
+from hubbub.protocol.resources import guilds
+from hubbub.protocol.resources.guilds import IncidentsData
 
 INCIDENT_HOURS_MAX: Final = 24
 """How long something may stay switched off."""
@@ -28,5 +29,5 @@ UPDATE_GUILD_INCIDENT_ACTIONS = Operation(
     result=IncidentsData,
     needs=Permissions.MANAGE_GUILD,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED),
-    emits=(GUILD_UPDATE,),
+    emits=(guilds.GUILD_UPDATE,),
 )

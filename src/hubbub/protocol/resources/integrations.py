@@ -49,6 +49,16 @@ class Integration(Struct, kw_only=True):
     """Who let it in; absent where that is not known."""
 
 
+class PartialIntegration(Struct, kw_only=True):
+    """The little of an integration that the audit log tells."""
+
+    id: IntegrationId
+    type: str = "discord"
+    name: str | None
+    account: IntegrationAccount
+    application_id: ApplicationId
+
+
 class GuildIntegration(Integration, kw_only=True):
     """An integration as events carry it, with its guild and without the user."""
 

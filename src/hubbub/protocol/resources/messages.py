@@ -43,6 +43,11 @@ BULK_DELETE_MIN: Final = 2
 BULK_DELETE_MAX: Final = 100
 BULK_DELETE_AGE: Final = timedelta(days=14)
 
+OLD_MESSAGE_AGE: Final = timedelta(hours=1)
+OLD_EDIT_LIMIT: Final = RateLimit(30, 3600.0, per="channel_id", code=errors.MAX_OLD_MESSAGE_EDITS)
+"""Edits of messages older than OLD_MESSAGE_AGE, of one author in one channel. The platform names the limit, not the number."""
+ANNOUNCEMENT_EDIT_LIMIT: Final = RateLimit(10, 3600.0, per="channel_id", code=errors.ANNOUNCEMENT_EDIT_RATE_LIMIT)
+"""Edits of a published message, which all its copies follow; the number is ours too."""
 FORWARD_LIMIT: Final = RateLimit(5, 10.0, bucket="forwards")
 """Forwards of one user, counted beside CREATE_MESSAGE's own limit."""
 
@@ -277,8 +282,8 @@ class CreateFirstMessage(Struct, kw_only=True):
 class CreateMessage(CreateFirstMessage, kw_only=True):
     """A message to send."""
 
-    # Length is not declared: its refusal has a name of its own, NONCE_TYPE_TOO_LONG (http.md 1.7).
-    nonce: int | str | None | UnsetType = UNSET
+    # An int or a string; neither the types nor the length are declared, for their refusals have names of their own (http.md 1.7).
+    nonce: Any = UNSET
     enforce_nonce: bool | None | UnsetType = UNSET
     """A repeat within NONCE_WINDOW gives the earlier message back."""
     tts: bool | None | UnsetType = UNSET
@@ -334,18 +339,12 @@ SEND_REFUSALS: Final = (
     errors.EMPTY_MESSAGE,
     errors.MAX_ATTACHMENTS,
     errors.FILE_TOO_LARGE,
-    errors.INVALID_FILE,
-    errors.UPLOADED_FILE_NOT_FOUND,
     errors.INVALID_STICKER,
     errors.STICKER_NOT_ALLOWED,
-    errors.POLL_INVALID_CHANNEL_TYPE,
     errors.POLL_CANNOT_USE_EMOJI,
     errors.VERIFICATION_LEVEL_TOO_HIGH,
     errors.SLOWMODE_RATE_LIMIT,
     errors.AUTO_MODERATION_BLOCKED_MESSAGE,
-    errors.HARMFUL_LINK_BLOCKED,
-    errors.UPLOADS_LIMITED,
-    errors.SENDING_MESSAGES_DISABLED,
     errors.INVALID_FORM_BODY,
 )
 """Why a message may be refused wherever it is said."""
@@ -379,7 +378,6 @@ CREATE_MESSAGE = Operation(
         errors.CANNOT_SEND_IN_CHANNEL,
         errors.CANNOT_MESSAGE_USER,
         errors.NO_MUTUAL_GUILDS,
-        errors.EXPLICIT_CONTENT_BLOCKED,
         errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE,
         errors.INVALID_MESSAGE_TYPE,
         errors.REPLY_NEEDS_READ_MESSAGE_HISTORY,
@@ -422,8 +420,6 @@ UPDATE_MESSAGE = Operation(
         errors.EMPTY_MESSAGE,
         errors.MAX_ATTACHMENTS,
         errors.FILE_TOO_LARGE,
-        errors.INVALID_FILE,
-        errors.UPLOADED_FILE_NOT_FOUND,
         errors.CANNOT_EDIT_STICKERS,
         errors.VOICE_MESSAGE_CANNOT_EDIT,
         errors.POLL_CANNOT_EDIT,
@@ -432,8 +428,6 @@ UPDATE_MESSAGE = Operation(
         errors.MAX_OLD_MESSAGE_EDITS,
         errors.ANNOUNCEMENT_EDIT_RATE_LIMIT,
         errors.AUTO_MODERATION_BLOCKED_MESSAGE,
-        errors.HARMFUL_LINK_BLOCKED,
-        errors.UPLOADS_LIMITED,
         errors.INVALID_FORM_BODY,
     ),
     emits=(MESSAGE_UPDATE,),

@@ -9,7 +9,7 @@ from hubbub.protocol.enums import OnboardingMode, OnboardingPromptType
 from hubbub.protocol.ids import ChannelId, EmojiId, GuildId, RoleId, Snowflake
 from hubbub.protocol.operation import Operation
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources.guilds import GUILD_UPDATE
+from hubbub.protocol.resources import guilds
 
 PROMPTS_MAX: Final = 15
 OPTIONS_MAX: Final = 50
@@ -124,5 +124,5 @@ PUT_GUILDS_ONBOARDING = Operation(
         errors.CANNOT_ENABLE_ONBOARDING,
         errors.CANNOT_UPDATE_ONBOARDING,
     ),
-    emits=(GUILD_UPDATE,),
+    emits=(guilds.GUILD_UPDATE,),
 )

@@ -66,9 +66,7 @@ class SetRoleConnection(Struct, kw_only=True):
 
     platform_name: Annotated[str, Meta(max_length=PLATFORM_NAME_MAX)] | None | UnsetType = UNSET
     platform_username: Annotated[str, Meta(max_length=PLATFORM_USERNAME_MAX)] | None | UnsetType = UNSET
-    metadata: (
-        Annotated[dict[str, MetadataValue], Meta(max_length=METADATA_RECORDS_MAX)] | None | UnsetType
-    ) = UNSET
+    metadata: Annotated[dict[str, MetadataValue], Meta(max_length=METADATA_RECORDS_MAX)] | None | UnsetType = UNSET
     """Values by the keys of the application's records, as text: a whole number, an ISO 8601 time, 0 or 1."""
 
 
@@ -148,7 +146,7 @@ GET_GUILD_ROLE_CONNECTIONS_CONFIGURATION = Operation(
 UPDATE_GUILD_ROLE_CONNECTIONS_CONFIGURATION = Operation(
     "PUT",
     "/guilds/{guild_id}/roles/{role_id}/connections/configuration",
-    body=Configuration,  # type: ignore[arg-type]
+    body=Configuration,
     result=list[list[Requirement]],
     needs=Permissions.MANAGE_ROLES,
     raises=(
@@ -177,4 +175,3 @@ UNASSIGN_GUILD_ROLE_CONNECTION = Operation(
     raises=(*_ROLE, errors.INVALID_ROLE, errors.UNKNOWN_MEMBER),
     emits=(GUILD_MEMBER_UPDATE,),
 )
-

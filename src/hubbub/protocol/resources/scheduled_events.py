@@ -18,8 +18,8 @@ from hubbub.protocol.ids import ChannelId, GuildId, ScheduledEventId, Snowflake,
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Auth, Event, Operation
+from hubbub.protocol.resources import stage_instances
 from hubbub.protocol.resources.members import Member
-from hubbub.protocol.resources.stage_instances import STAGE_INSTANCE_CREATE, STAGE_INSTANCE_DELETE
 from hubbub.protocol.resources.users import User
 
 ACTIVE_EVENTS_MAX: Final = 100
@@ -308,8 +308,8 @@ UPDATE_GUILD_SCHEDULED_EVENT = Operation(
     emits=(
         GUILD_SCHEDULED_EVENT_UPDATE,
         GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE,
-        STAGE_INSTANCE_CREATE,
-        STAGE_INSTANCE_DELETE,
+        stage_instances.STAGE_INSTANCE_CREATE,
+        stage_instances.STAGE_INSTANCE_DELETE,
     ),
 )
 
@@ -317,7 +317,7 @@ DELETE_GUILD_SCHEDULED_EVENT = Operation(
     "DELETE",
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}",
     raises=_WRITE,
-    emits=(GUILD_SCHEDULED_EVENT_DELETE, STAGE_INSTANCE_DELETE),
+    emits=(GUILD_SCHEDULED_EVENT_DELETE, stage_instances.STAGE_INSTANCE_DELETE),
 )
 
 CREATE_GUILD_SCHEDULED_EVENT_EXCEPTION = Operation(

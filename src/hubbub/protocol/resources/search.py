@@ -190,6 +190,7 @@ GUILD_SEARCH = Operation(
     query=SearchMessages,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.INDEX_NOT_AVAILABLE),
     limit=RateLimit(10, 60.0),
+    also=(202,),
 )
 
 THREAD_SEARCH = Operation(
@@ -206,4 +207,5 @@ THREAD_SEARCH = Operation(
         errors.WRONG_CHANNEL_TYPE,
         errors.INDEX_NOT_AVAILABLE,
     ),
+    also=(202,),
 )

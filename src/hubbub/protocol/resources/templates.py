@@ -9,8 +9,9 @@ from hubbub.protocol.ids import ChannelId, EmojiId, GuildId, Snowflake, Timestam
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.operation import Auth, Operation
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import guilds
 from hubbub.protocol.resources.channels import DefaultReaction, Overwrite
-from hubbub.protocol.resources.guilds import GUILD_CREATE, Guild, GuildName
+from hubbub.protocol.resources.guilds import Guild, GuildName
 from hubbub.protocol.resources.roles import RoleColors
 from hubbub.protocol.resources.users import User
 
@@ -151,7 +152,7 @@ CREATE_GUILD_FROM_TEMPLATE = Operation(
         errors.BOTS_CANNOT_USE_ENDPOINT,
         errors.MORE_BOOSTS_NEEDED,
     ),
-    emits=(GUILD_CREATE,),
+    emits=(guilds.GUILD_CREATE,),
 )
 
 LIST_GUILD_TEMPLATES = Operation(

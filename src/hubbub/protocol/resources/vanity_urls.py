@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from hubbub.protocol import errors
 from hubbub.protocol.operation import Operation
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources.guilds import GUILD_UPDATE
+from hubbub.protocol.resources import guilds
 
 VANITY_CODE_MAX: Final = 32
 
@@ -49,5 +49,5 @@ UPDATE_GUILD_VANITY_URL = Operation(
     result=VanityUrl,
     needs=Permissions.MANAGE_GUILD,
     raises=(*_MANAGED, errors.INVITE_INVALID_OR_TAKEN),
-    emits=(GUILD_UPDATE,),
+    emits=(guilds.GUILD_UPDATE,),
 )

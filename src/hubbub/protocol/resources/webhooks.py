@@ -333,6 +333,7 @@ EXECUTE_WEBHOOK = Operation(
     emits=_SPOKEN,
     limit=EXECUTE_LIMIT,
     uploads=_UPLOADS,
+    also=(204,),
 )
 
 # Slack's own answer is the word itself, which senders compare.
@@ -382,8 +383,6 @@ UPDATE_WEBHOOK_MESSAGE = Operation(
         errors.EMPTY_MESSAGE,
         errors.MAX_ATTACHMENTS,
         errors.FILE_TOO_LARGE,
-        errors.INVALID_FILE,
-        errors.UPLOADED_FILE_NOT_FOUND,
         errors.POLL_CANNOT_EDIT,
         errors.THREAD_ARCHIVED,
         errors.THREAD_LOCKED,

@@ -9,7 +9,7 @@ from hubbub.protocol.enums import NewMemberActionType
 from hubbub.protocol.ids import ChannelId, EmojiId, GuildId, UserId
 from hubbub.protocol.operation import Auth, Operation
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources.guilds import GUILD_UPDATE
+from hubbub.protocol.resources import guilds
 
 WELCOME_CHANNELS_MAX: Final = 5
 WELCOME_DESCRIPTION_MAX: Final = 140
@@ -126,7 +126,7 @@ UPDATE_GUILD_WELCOME_SCREEN = Operation(
     result=WelcomeScreen,
     needs=Permissions.MANAGE_GUILD,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED),
-    emits=(GUILD_UPDATE,),
+    emits=(guilds.GUILD_UPDATE,),
 )
 
 # 204 instead of 200 when the guild has none.
@@ -135,6 +135,7 @@ GET_GUILD_NEW_MEMBER_WELCOME = Operation(
     "/guilds/{guild_id}/new-member-welcome",
     result=NewMemberWelcome,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS),
+    also=(204,),
 )
 
 # The published description only reads it; people write it with this (decisions/0021).

@@ -9,7 +9,7 @@ from hubbub.protocol.enums import WidgetStyle
 from hubbub.protocol.ids import ChannelId, GuildId
 from hubbub.protocol.operation import Auth, Operation
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources.guilds import GUILD_UPDATE
+from hubbub.protocol.resources import guilds
 
 WIDGET_MEMBERS_MAX: Final = 100
 
@@ -96,7 +96,7 @@ UPDATE_GUILD_WIDGET_SETTINGS = Operation(
     result=WidgetSettings,
     needs=Permissions.MANAGE_GUILD,
     raises=(*_MANAGED, errors.UNKNOWN_CHANNEL, errors.WRONG_CHANNEL_TYPE),
-    emits=(GUILD_UPDATE,),
+    emits=(guilds.GUILD_UPDATE,),
 )
 
 # Makes an invite where there is none yet, which is told with INVITE_CREATE.

@@ -5,7 +5,7 @@ the guild gets MISSING_ACCESS where the guild exists and UNKNOWN_GUILD where it 
 caller cannot see is MISSING_ACCESS, one that does not exist UNKNOWN_CHANNEL.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -157,15 +157,19 @@ def find_member(tx: Tx, now: int, guild_id: int, user_id: int) -> GuildAccess | 
     return _standing(tx, now, guild_id, user_id, row)
 
 
+_ROLES = (
+    "SELECT r.id, r.permissions, r.position FROM member_roles mr JOIN roles r ON r.id = mr.role_id "
+    "WHERE mr.guild_id = ? AND mr.user_id = ? UNION ALL SELECT id, permissions, position FROM roles WHERE id = ?"
+)
+"""A member's roles, @everyone among them."""
+
+
 def _standing(tx: Tx, now: int, guild_id: int, user_id: int, row: tuple[int, ...]) -> GuildAccess:
+    return _stand(now, guild_id, user_id, row, tx.all(_ROLES, guild_id, user_id, guild_id))
+
+
+def _stand(now: int, guild_id: int, user_id: int, row: tuple[int, ...], rows: list[tuple[int, ...]]) -> GuildAccess:
     owner_id, mfa_level, _, pending, flags, timed_out_until_ms = row
-    rows = tx.all(
-        "SELECT r.id, r.permissions, r.position FROM member_roles mr JOIN roles r ON r.id = mr.role_id "
-        "WHERE mr.guild_id = ? AND mr.user_id = ? UNION ALL SELECT id, permissions, position FROM roles WHERE id = ?",
-        guild_id,
-        user_id,
-        guild_id,
-    )
     roles = {role: bits for role, bits, _ in rows}
     return GuildAccess(
         guild_id=GuildId(guild_id),
@@ -213,8 +217,10 @@ def require_guild(call: Call, guild_id: int, bits: int = 0) -> GuildAccess:
 def find_channel(tx: Tx, channel_id: int) -> ChannelRef | None:
     """A channel, whoever may see it."""
     row = tx.one(f"SELECT {_REF} FROM channels WHERE id = ?", channel_id)
-    if row is None:
-        return None
+    return None if row is None else _ref(row)
+
+
+def _ref(row: tuple[Any, ...]) -> ChannelRef:
     # A store gives plain numbers; payloads take their ids from here, so they must be what they say they are.
     found, guild_id, kind, parent_id, owner_id, *rest = row
     return ChannelRef(
@@ -227,20 +233,44 @@ def find_channel(tx: Tx, channel_id: int) -> ChannelRef | None:
     )
 
 
+# Every message asks for these, and a statement costs more than what it returns: so one for the channel, its guild and the
+# membership, and one for the member's roles and the overwrites that rule the channel.
+_PLACE = (
+    f"SELECT {', '.join(f'c.{name}' for name in ChannelRef._fields)}, "
+    "g.owner_id, g.mfa_level, m.user_id, m.pending, m.flags, m.timed_out_until_ms FROM channels c "
+    "LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = ? "
+    "WHERE c.id = ?"
+)
+_POWERS = (
+    "SELECT 0, r.id, r.permissions, r.position FROM member_roles mr JOIN roles r ON r.id = mr.role_id "
+    "WHERE mr.guild_id = ? AND mr.user_id = ? UNION ALL SELECT 0, id, permissions, position FROM roles WHERE id = ? "
+    "UNION ALL SELECT 1, target_id, allow, deny FROM overwrites WHERE channel_id = ?"
+)
+
+
 def channel(call: Call, channel_id: int) -> ChannelAccess:
     """The caller's standing in a channel they can see."""
     known: ChannelAccess | None = call.access.get(("channel", channel_id))
     if known is not None:
         return known
-    ref = find_channel(call.tx, channel_id)
-    if ref is None:
+    tx = call.tx
+    row = tx.one(_PLACE, call.user_id, channel_id)
+    if row is None:
         raise errors.UNKNOWN_CHANNEL()
+    ref, membership = _ref(row[:-6]), row[-6:]
     if ref.guild_id is None:
         known = _in_conversation(call, ref)
+    elif membership[2] is None:
+        raise errors.MISSING_ACCESS()
     else:
-        standing = guild(call, ref.guild_id)
-        bits = permissions_in(call.tx, standing, ref.ruling_id)
-        known = stand_in(call.tx, standing, ref, bits)
+        powers = tx.all(_POWERS, ref.guild_id, call.user_id, ref.guild_id, ref.ruling_id)
+        standing: GuildAccess | None = call.access.get(("guild", ref.guild_id))
+        if standing is None:
+            roles = [power[1:] for power in powers if not power[0]]
+            standing = _stand(call.now, ref.guild_id, call.user_id, membership, roles)
+            call.access["guild", ref.guild_id] = standing
+        bits = apply_overwrites(standing, {target: (allow, deny) for ruling, target, allow, deny in powers if ruling})
+        known = stand_in(tx, standing, ref, bits)
         if not known.allowed & Permissions.VIEW_CHANNEL:
             raise errors.MISSING_ACCESS()
     call.access["channel", channel_id] = known
@@ -282,7 +312,7 @@ def permissions_in(tx: Tx, standing: GuildAccess, channel_id: int) -> int:
 
 def apply_overwrites(standing: GuildAccess, overwrites: dict[int, tuple[int, int]]) -> int:
     """A member's computed bits under a channel's overwrites (role or user id to allow and deny)."""
-    if not overwrites:
+    if not overwrites or standing.permissions & Permissions.ADMINISTRATOR:
         return standing.permissions
     return channel_permissions(
         standing.permissions,

@@ -124,6 +124,7 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
     """Fit a handler to its operation, or raise TypeError saying what does not fit."""
     parameters = operation.parameters
     hints = get_type_hints(function)
+    precise = get_type_hints(function, include_extras=True)
     takes = list(inspect.signature(function).parameters)[1:]
     expected = [*parameters]
     if operation.body is not NoneType:
@@ -134,7 +135,8 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
     if set(takes) - set(expected) or set(parameters) - set(takes):
         raise TypeError(f"{function.__qualname__} takes {takes}, but {operation.path} offers {expected}")
     for part in ("body", "query"):
-        if part in takes and hints.get(part, Any) not in (Any, getattr(operation, part)):
+        declared = getattr(operation, part)
+        if part in takes and hints.get(part, Any) not in (Any, declared) and precise[part] != declared:
             raise TypeError(f"{function.__qualname__} takes another {part} than {name} declares")
     places = {name: place for place, name in enumerate(parameters)} | {
         "body": len(parameters),

@@ -73,7 +73,9 @@ class _GuardedResolver(AbstractResolver):
         """The addresses of a name; refused when any of them is special, since which one is used would be chance."""
         loop = asyncio.get_running_loop()
         try:
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, family=family, flags=socket.AI_ADDRCONFIG)
+            found = await loop.getaddrinfo(
+                host, port, type=socket.SOCK_STREAM, family=family, flags=socket.AI_ADDRCONFIG
+            )
         except OSError as error:
             raise UnreachableError(f"{host} is not known") from error
         results: list[ResolveResult] = []
@@ -95,7 +97,9 @@ class _GuardedResolver(AbstractResolver):
 class GuardedClient:
     """Makes calls to addresses that users supplied."""
 
-    def __init__(self, *, allow_private: bool = False, timeout_s: float = TIMEOUT_S, answer_max: int = ANSWER_MAX) -> None:
+    def __init__(
+        self, *, allow_private: bool = False, timeout_s: float = TIMEOUT_S, answer_max: int = ANSWER_MAX
+    ) -> None:
         self._allow_private = allow_private
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
         self._answer_max = answer_max
@@ -120,7 +124,9 @@ class GuardedClient:
             raise ForbiddenTargetError(f"{target.host} is not a public address")
         return target
 
-    async def request(self, method: str, url: str, *, headers: Mapping[str, str] | None = None, body: bytes = b"") -> GuardedAnswer:
+    async def request(
+        self, method: str, url: str, *, headers: Mapping[str, str] | None = None, body: bytes = b""
+    ) -> GuardedAnswer:
         """One call; UnreachableError when it may not be made, times out, breaks off or answers too much."""
         target = self.check(url)
         try:

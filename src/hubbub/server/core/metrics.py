@@ -58,9 +58,10 @@ class Metrics:
         self.deliveries = self._counters("deliveries", "Events written to a session", "event")
         self.delivered_bytes = self._counter("delivered_bytes", "Bytes written to gateway connections")
 
-        self.db_seconds = self._histograms("db_seconds", "Time of a unit of work, waiting included", "kind")
+        self.db_seconds = self._histogram(
+            "db_seconds", "Time of a transaction that wrote, its commit included", SECONDS
+        )
         self.db_retries = self._counter("db_retries", "Units of work run again after a serialization failure")
-        self.db_failures = self._counters("db_failures", "Units of work that failed", "kind")
         self.db_batch = self._histogram("db_batch_units", "Units of work in one commit", SIZES)
 
         self.bus_published = self._counter("bus_published", "Messages given to the bus")
@@ -70,8 +71,6 @@ class Metrics:
         self.bus_pending_bytes = self._gauge("bus_pending_bytes", "Bytes that wait for the bus")
 
         self.jobs = self._counters("jobs", "Outbox jobs run", "job", "result")
-        self.jobs_waiting = self._gauge("jobs_waiting", "Outbox jobs that wait")
-        self.job_seconds = self._histograms("job_seconds", "Time of an outbox job", "job")
 
     def job(self, kind: str, outcome: str) -> None:
         """An attempt at a job ended: `done`, `retried` or `failed`."""

@@ -315,11 +315,16 @@ class PostgresDatabase(Database):
         for last in (False, True):
             try:
                 with self._pool.connection() as connection:
+                    began = time.monotonic()
                     result, tx = self._attempt(connection, work)
+                    if self.metrics is not None:
+                        self.metrics.db_seconds.observe(time.monotonic() - began)
                     # Still with the connection in hand: the next transaction on these rows is told after this one.
                     self._answers.add([(future, result, None, tx)])
                     return True
             except (SerializationFailure, DeadlockDetected):
+                if self.metrics is not None:
+                    self.metrics.db_retries.inc()
                 return False
             except _LostInCommit as lost:
                 self._answers.add([self._ask_server(future, lost)])

@@ -17,7 +17,10 @@ def take(call: Call, kind: str, owner_id: int, limit: RateLimit, *, user_id: int
         return
     window_ms = int(limit.seconds * 1000)
     rows = call.tx.all(
-        "SELECT kind, last_ms FROM slowmodes WHERE channel_id = ? AND user_id = ? AND kind LIKE ?", owner_id, user_id, f"{kind}:%"
+        "SELECT kind, last_ms FROM slowmodes WHERE channel_id = ? AND user_id = ? AND kind LIKE ?",
+        owner_id,
+        user_id,
+        f"{kind}:%",
     )
     moments = dict(rows)
     earliest, place = min((moments.get(f"{kind}:{number}", 0), f"{kind}:{number}") for number in range(limit.calls))

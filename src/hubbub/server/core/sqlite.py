@@ -1,7 +1,8 @@
 """The embedded store: SQLite with one writer thread that commits everything waiting at once, and readers beside it.
 
-A caller's unit of work joins the queue; the writer takes what is there, runs each unit in a savepoint of one transaction,
-and syncs the disk once for all of them. Nobody is answered, and no event leaves, before that sync.
+A caller's unit of work joins the queue; the writer takes what is there, runs it all in one transaction, and syncs the disk once.
+When a unit wrote and then refused, the batch is run anew with a savepoint for each, so that it alone is undone. Nobody is
+answered, and no event leaves, before that sync.
 """
 
 import asyncio
@@ -86,7 +87,7 @@ class SqliteTx(Tx):
 
     dialect = "sqlite"
 
-    def __init__(self, cursor: sqlite3.Cursor, number: int, marked: bool) -> None:
+    def __init__(self, cursor: sqlite3.Cursor, number: int, guard: bool) -> None:
         self.dispatches = []
         self.woken = False
         self.after_commit = []
@@ -94,8 +95,9 @@ class SqliteTx(Tx):
         """Whether anyone asked for the number, so that readers must be able to see it."""
         self.failure: StoreUnavailable | None = None
         """What broke the transaction under this unit; it can then no longer succeed."""
-        self.marked = marked
-        """Whether the unit can be undone alone: a savepoint was set, or nothing came before it."""
+        self.wrote = False
+        """Whether the unit has begun to write, so that its refusal leaves something to undo."""
+        self._guard = guard
         self._cursor = cursor
         self._execute: Callable[..., sqlite3.Cursor] = cursor.execute
         self._number = number
@@ -114,10 +116,8 @@ class SqliteTx(Tx):
     def all(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Every row."""
         try:
-            # A unit that only looks and then refuses costs no savepoint.
-            if not self.marked and not sql.startswith("SELECT"):
-                self._execute("SAVEPOINT unit")
-                self.marked = True
+            if not self.wrote and not sql.startswith("SELECT"):
+                self._begin_to_write()
             return self._execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
             self._fail(error)
@@ -125,9 +125,8 @@ class SqliteTx(Tx):
     def run(self, sql: str, *parameters: Any) -> int:
         """Execute, and say how many rows it touched."""
         try:
-            if not self.marked:
-                self._execute("SAVEPOINT unit")
-                self.marked = True
+            if not self.wrote:
+                self._begin_to_write()
             cursor = self._execute(sql, parameters)
             if cursor.description is not None:
                 cursor.fetchall()  # With RETURNING, rows are written as they are fetched.
@@ -138,14 +137,18 @@ class SqliteTx(Tx):
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Execute once per row."""
         try:
-            if not self.marked:
-                self._execute("SAVEPOINT unit")
-                self.marked = True
+            if not self.wrote:
+                self._begin_to_write()
             if self.failure is not None:
                 raise self.failure
             self._cursor.executemany(sql, rows)
         except sqlite3.Error as error:
             self._fail(error)
+
+    def _begin_to_write(self) -> None:
+        if self._guard:
+            self._execute("SAVEPOINT unit")
+        self.wrote = True
 
     def end(self) -> None:
         """Refuse every further statement: the unit is over."""
@@ -172,7 +175,7 @@ class SqliteReadTx(SqliteTx):
     """A unit of work that only looks."""
 
     def __init__(self, cursor: sqlite3.Cursor, seen: int | None) -> None:
-        super().__init__(cursor, 0, True)
+        super().__init__(cursor, 0, False)
         self.seen = seen
 
     @property
@@ -187,6 +190,10 @@ class SqliteReadTx(SqliteTx):
             # The first statement of the transaction fixed what it sees, so asking late asks about the same moment.
             self.seen = int(self.value(_GET_SEQUENCE))
         return SqliteSnapshot(self.seen)
+
+
+class _UndoError(Exception):
+    """A unit wrote and then refused, and the units before it are in the same transaction."""
 
 
 class _Job:
@@ -436,18 +443,21 @@ class SqliteDatabase(Database):
             execute("BEGIN IMMEDIATE")
             deadline = time.monotonic() + BATCH_SECONDS
             self._stamped = False
-            while isinstance(waiting, tuple):
-                units.append(waiting)
-                work, future, writes = waiting
-                answers.append(
-                    self._write_unit(work, future, not answers) if writes else self._read_in_batch(work, future)
-                )
-                if not queue.qsize() or len(answers) >= BATCH_UNITS or time.monotonic() > deadline:
-                    break
-                waiting = queue.get_nowait()
+            try:
+                while isinstance(waiting, tuple):
+                    units.append(waiting)
+                    answers.append(self._unit(waiting, guard=False, alone=not answers))
+                    if not queue.qsize() or len(answers) >= BATCH_UNITS or time.monotonic() > deadline:
+                        break
+                    waiting = queue.get_nowait()
+            except _UndoError:
+                answers = self._again(units)
             if self._stamped:
                 execute(_SET_SEQUENCE, (str(self._sequence),))
             execute("COMMIT")
+            if self.metrics is not None:
+                self.metrics.db_batch.observe(len(units))
+                self.metrics.db_seconds.observe(time.monotonic() - deadline + BATCH_SECONDS)
         except BaseException as error:
             answers = self._lose(units or [first], answers, error)
         self._answers.add(answers)
@@ -455,10 +465,22 @@ class SqliteDatabase(Database):
             self._answers.add([self._alone(waiting)])
         return waiting is not None
 
-    def _write_unit(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]", alone: bool) -> Answer:
+    def _again(self, units: list[_Unit]) -> list[Answer]:
+        """Run a batch anew with a savepoint for each unit, since one of them wrote and then refused.
+
+        That is rare: what refuses mostly does so before it writes. So the other batches are spared two statements a unit."""
+        self._cursor.execute("ROLLBACK")
+        self._cursor.execute("BEGIN IMMEDIATE")
+        self._stamped = False
+        return [self._unit(unit, guard=True, alone=False) for unit in units]
+
+    def _unit(self, unit: _Unit, *, guard: bool, alone: bool) -> Answer:
         """Run one unit of the batch; it alone is undone when it fails."""
+        work, future, writes = unit
+        if not writes:
+            return self._read_in_batch(work, future)
         self._sequence += 1
-        tx = SqliteTx(self._cursor, self._sequence, alone)
+        tx = SqliteTx(self._cursor, self._sequence, guard)
         try:
             result = work(tx)
             if tx.failure is not None:
@@ -467,15 +489,18 @@ class SqliteDatabase(Database):
             tx.end()
             if not self._connection.in_transaction:
                 raise  # SQLite gave up the whole transaction, and with it the units before this one.
-            if alone:
-                self._cursor.execute("ROLLBACK")
-                self._cursor.execute("BEGIN IMMEDIATE")
-            elif tx.marked:
-                self._cursor.execute("ROLLBACK TO unit")
-                self._cursor.execute("RELEASE unit")
+            if tx.wrote:
+                if guard:
+                    self._cursor.execute("ROLLBACK TO unit")
+                    self._cursor.execute("RELEASE unit")
+                elif alone:
+                    self._cursor.execute("ROLLBACK")
+                    self._cursor.execute("BEGIN IMMEDIATE")
+                else:
+                    raise _UndoError from error
             return (future, None, error, None)
         tx.end()
-        if tx.marked and not alone:
+        if tx.wrote and guard:
             self._cursor.execute("RELEASE unit")
         self._stamped = self._stamped or tx.stamped
         return (future, result, None, tx)

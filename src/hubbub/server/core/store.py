@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 from hubbub.protocol.operation import Event
 from hubbub.server.core.dispatches import Audience, Dispatch, dispatch
+from hubbub.server.core.metrics import Metrics
 
 T = TypeVar("T")
 
@@ -130,6 +131,8 @@ class Database(ABC):
     def __init__(self) -> None:
         self.on_commit = lambda dispatches: None
         self.on_wake = lambda: None
+        self.metrics: Metrics | None = None
+        """Where units of work are counted; set by the App before `start`."""
 
     @abstractmethod
     async def start(self) -> None:

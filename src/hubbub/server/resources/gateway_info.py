@@ -3,6 +3,8 @@
 import sys
 from urllib.parse import urlsplit
 
+import msgspec
+
 from hubbub.protocol.resources import gateway as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
@@ -11,6 +13,13 @@ from hubbub.server.resources import guilds
 
 GUILDS_PER_SHARD = 1000
 """Spec, gateway.md 4.1: the recommended number of shards is one per so many guilds."""
+
+
+class SessionStartsAsked(msgspec.Struct, kw_only=True):
+    """Told to learn how many sessions a bot may still begin: a gateway in this process puts what is left in `limit`."""
+
+    user_id: int
+    limit: wire.SessionStartLimit
 
 
 def gateway_url(config: Config) -> str:
@@ -31,16 +40,19 @@ def get_bot_gateway(call: Call) -> wire.BotGateway:
     """The address, the recommended shards, and how many sessions may begin."""
     served = guilds.count_of_user(call.tx, call.user_id)
     limits = call.config.gateway
+    # Each gateway node counts the starts it sees; a process without a gateway tells the allowance (decisions/0014).
+    allowance = wire.SessionStartLimit(
+        total=limits.session_starts,
+        remaining=limits.session_starts,
+        reset_after=0,
+        max_concurrency=limits.max_concurrency,
+    )
+    asked = SessionStartsAsked(user_id=call.user_id, limit=allowance)
+    call.tell(asked)
     return wire.BotGateway(
         url=gateway_url(call.config),
         shards=max(1, -(-served // GUILDS_PER_SHARD)),
-        # Each gateway node counts the starts it sees; what is told here is the allowance (decisions/0014).
-        session_start_limit=wire.SessionStartLimit(
-            total=limits.session_starts,
-            remaining=limits.session_starts,
-            reset_after=0,
-            max_concurrency=limits.max_concurrency,
-        ),
+        session_start_limit=asked.limit,
     )
 
 

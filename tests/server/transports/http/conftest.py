@@ -73,10 +73,16 @@ class Doorway:
             images=Images(),
             metrics=self.metrics,
             executor=self.executor,
+            settle=self._settle,
             routes=[web.get("/healthz", self._healthy)],
         )
         self.tokens: dict[str, str] = {}
         self.base = ""
+        self.settled = 0
+        """How often an answer waited for the other processes."""
+
+    async def _settle(self) -> None:
+        self.settled += 1
 
     async def _healthy(self, request: web.Request) -> web.Response:
         return web.Response(text="ok")

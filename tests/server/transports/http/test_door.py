@@ -385,6 +385,22 @@ async def test_nobody_is_left_inside(doorway: Doorway) -> None:
     assert "hubbub_http_requests_active 0.0" in doorway.metrics.render().decode()
 
 
+@pytest.mark.parametrize(
+    ("path", "waits"),
+    [("/refresh", True), ("/revoke", True), ("/waiting", True), ("/tell", False), ("/gone", False)],
+)
+async def test_an_answer_waits_for_the_others_when_it_changes_who_may_do_what(
+    doorway: Doorway, path: str, waits: bool
+) -> None:
+    assert (await doorway.ask("POST", path)).status in (200, 204)
+    assert doorway.settled == int(waits)
+
+
+async def test_nobody_waits_for_a_read(doorway: Doorway) -> None:
+    assert (await doorway.ask("GET", "/users/@me")).status == 200
+    assert doorway.settled == 0
+
+
 # Query
 
 

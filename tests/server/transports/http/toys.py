@@ -8,9 +8,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId, RoleId, Snowflake, UserId, WebhookId
-from hubbub.protocol.operation import Auth, Operation, RateLimit, Uploads
+from hubbub.protocol.operation import Auth, Event, Operation, RateLimit, Uploads
 from hubbub.protocol.permissions import Permissions
+from hubbub.server.core import auth
 from hubbub.server.core.call import Call
+from hubbub.server.core.dispatches import Audience
 from hubbub.server.core.refusals import Refusal
 from hubbub.server.core.slices import Answer, handles
 from hubbub.server.core.work import Work
@@ -136,6 +138,9 @@ SLOW = Operation("GET", "/slow", result=Echo, limit=BIG)
 REFUSE = Operation("POST", "/refuse", auth=Auth.ANYONE, limit=BIG)
 REFUSE_WAITING = Operation("POST", "/refuse-waiting", auth=Auth.ANYONE, limit=BIG)
 WRITING_GET = Operation("GET", "/writing", result=Echo, limit=BIG)
+REFRESH = Operation("POST", "/refresh", limit=BIG)
+REVOKE = Operation("POST", "/revoke", limit=BIG)
+TELL = Operation("POST", "/tell", limit=BIG)
 
 
 def _echo(call: Call, seen: Any = None) -> Echo:
@@ -288,6 +293,21 @@ def slow(call: Call) -> Echo:
 def writing_get(call: Call) -> Echo:
     call.tx.run("CREATE TABLE IF NOT EXISTS toys (id BIGINT)")
     return _echo(call, call.tx.run("INSERT INTO toys (id) VALUES (1)"))
+
+
+@handles(REFRESH)
+def refresh(call: Call) -> None:
+    call.tx.emit(Event("TOY_UPDATE", dict), {}, Audience.guild(1), refresh="guild")
+
+
+@handles(REVOKE)
+def revoke(call: Call) -> None:
+    auth.changed(call.tx, 1)
+
+
+@handles(TELL)
+def tell(call: Call) -> None:
+    call.tx.emit(Event("TOY_CREATE", dict), {}, Audience.guild(1))
 
 
 def _refuse(call: Call) -> None:

@@ -8,7 +8,7 @@ from hubbub.server.resources.applications import routes
 from hubbub.server.resources.applications.actions import Created, change_settings, create, reset_bot_token
 from hubbub.server.resources.applications.facts import EventWebhooksChanged
 from hubbub.server.resources.applications.rules import require_manager
-from hubbub.server.resources.applications.store import ApplicationRow, find, find_by_bot
+from hubbub.server.resources.applications.store import ApplicationRow, find, find_by_bot, find_many
 from hubbub.server.resources.applications.views import Settings, application, flagged, settings
 
 
@@ -30,6 +30,7 @@ __all__ = [
     "create",
     "find",
     "find_by_bot",
+    "find_many",
     "flagged",
     "require_manager",
     "reset_bot_token",

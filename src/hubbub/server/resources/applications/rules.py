@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from hubbub.protocol import errors
+from hubbub.protocol import changes, errors
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.server.core.call import Call
 from hubbub.server.resources.applications import store
@@ -10,6 +10,10 @@ from hubbub.server.resources.applications.store import ApplicationRow
 
 FREE_INTENT_USERS = 10_000
 """Spec, Limits: privileged intents are a free toggle below so many users, and granted by review from there on."""
+
+
+FREE_INTENT_GUILDS = 100
+"""Before 10 June 2026 guilds were counted instead (dated-changes.md 3)."""
 
 
 def require_manager(call: Call, application_id: int) -> ApplicationRow:
@@ -28,11 +32,15 @@ def allowed_flags(call: Call, row: ApplicationRow, wanted: int) -> int:
     """The flags after an edit: only the three limited intent bits change, and are set only below the free limit."""
     bits = row.flags & ~ApplicationFlags.EDITABLE | wanted & ApplicationFlags.EDITABLE
     gained = bits & ~row.flags
-    if gained and row.bot_id is not None and store.reachable_users(call.tx, row.bot_id) >= FREE_INTENT_USERS:
+    if not gained or row.bot_id is None:
+        return bits
+    if changes.PRIVILEGED_INTENTS_BY_USERS.active(call.now):
+        counted, most, word = store.reachable_users(call.tx, row.bot_id), FREE_INTENT_USERS, "users"
+    else:
+        counted, most, word = store.guild_count(call.tx, row.bot_id), FREE_INTENT_GUILDS, "guilds"
+    if counted >= most:
         raise errors.invalid(
-            "flags",
-            "APPLICATION_INTENTS_NEED_REVIEW",
-            f"Privileged intents need a review from {FREE_INTENT_USERS} users on.",
+            "flags", "APPLICATION_INTENTS_NEED_REVIEW", f"Privileged intents need a review from {most} {word} on."
         )
     return bits
 

@@ -1,5 +1,6 @@
 """Rows of applications."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from hubbub.protocol.ids import ApplicationId, UserId
@@ -33,6 +34,15 @@ COLUMNS = ", ".join(ApplicationRow._fields)
 def find(tx: Tx, application_id: int) -> ApplicationRow | None:
     """An application, or None."""
     return tx.find(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE id = ?", application_id)
+
+
+def find_many(tx: Tx, application_ids: Iterable[int]) -> dict[int, ApplicationRow]:
+    """The applications there are of these, by id, in one query."""
+    wanted = list(dict.fromkeys(application_ids))
+    if not wanted:
+        return {}
+    rows = tx.fetch(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE id IN ({places(wanted)})", *wanted)
+    return {row.id: row for row in rows}
 
 
 def find_by_bot(tx: Tx, bot_id: int) -> ApplicationRow | None:

@@ -28,7 +28,7 @@ CLEARED: Final = PrimaryGuild(identity_guild_id=None, identity_enabled=None, tag
 class Retell(msgspec.Struct):
     """Whose tag changed, and who was told so far."""
 
-    guild_id: int
+    guild_id: GuildId
     after: int = 0
 
 
@@ -59,9 +59,7 @@ def wear(call: Call, person: UserRow, row: GuildTagRow | None, guild_id: int | N
 
 def worn(row: GuildTagRow) -> PrimaryGuild:
     """The tag as it shows on who wears it."""
-    return PrimaryGuild(
-        identity_guild_id=GuildId(row.guild_id), identity_enabled=True, tag=row.tag, badge=row.badge
-    )
+    return PrimaryGuild(identity_guild_id=GuildId(row.guild_id), identity_enabled=True, tag=row.tag, badge=row.badge)
 
 
 def retell(call: Call, asked: Retell) -> None:
@@ -72,7 +70,9 @@ def retell(call: Call, asked: Retell) -> None:
     for person in some:
         users.wear(call, person, shown)
     if len(some) == WEARERS_AT_ONCE:
-        call.tx.enqueue(RETELL, Retell(asked.guild_id, some[-1].id), key=f"guild_tags:{asked.guild_id}")
+        call.tx.enqueue(
+            RETELL, Retell(guild_id=asked.guild_id, after=int(some[-1].id)), key=f"guild_tags:{int(asked.guild_id)}"
+        )
 
 
 def forget_guild(call: Call, fact: GuildDeleted) -> None:

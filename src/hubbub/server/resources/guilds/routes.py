@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import errors
+from hubbub.protocol import changes, errors
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import AfkTimeout, GuildFeature, MfaLevel
 from hubbub.protocol.flags import SystemChannelFlags
@@ -129,7 +129,11 @@ def list_my_guilds(call: Call, query: wire.ListMyGuilds) -> list[wire.MyGuild]:
     )
     permissions = roles.permissions_of(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
     present = _present(call, rows) if query.with_counts else {}
-    return [views.my_guild(row, call.user_id, permissions[row.id], present.get(row.id)) for row in rows]
+    shown = [views.my_guild(row, call.user_id, permissions[row.id], present.get(row.id)) for row in rows]
+    if not changes.GUILD_LIST_BANNER.active(call.now):
+        for each in shown:
+            each.banner = None
+    return shown
 
 
 @handles(wire.LEAVE_GUILD)

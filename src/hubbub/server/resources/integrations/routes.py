@@ -12,13 +12,10 @@ from hubbub.server.resources.integrations import actions, store, views
 @handles(wire.LIST_GUILD_INTEGRATIONS)
 def list_guild_integrations(call: Call, guild_id: GuildId) -> list[wire.Integration]:
     """The applications whose bots are in a guild."""
-    found = []
-    for application_id in store.applications_of_guild(call.tx, guild_id, wire.INTEGRATIONS_MAX):
-        row = applications.find(call.tx, application_id)
-        bot = None if row is None else users.find(call.tx, row.bot_id or 0)
-        if row is not None and bot is not None:
-            found.append(views.integration(row, bot))
-    return found
+    order = store.applications_of_guild(call.tx, guild_id, wire.INTEGRATIONS_MAX)
+    rows = applications.find_many(call.tx, order)
+    bots = users.find_many(call.tx, [row.bot_id for row in rows.values() if row.bot_id is not None])
+    return [views.integration(rows[each], bots[rows[each].bot_id or 0]) for each in order]
 
 
 @handles(wire.DELETE_GUILD_INTEGRATION)

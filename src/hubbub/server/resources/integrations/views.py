@@ -20,6 +20,16 @@ def integration(row: ApplicationRow, bot: UserRow) -> wire.Integration:
     )
 
 
+def partial_integration(row: ApplicationRow) -> wire.PartialIntegration:
+    """The little of it that the audit log tells."""
+    return wire.PartialIntegration(
+        id=IntegrationId(row.id),
+        name=row.name,
+        account=wire.IntegrationAccount(id=str(int(row.id)), name=row.name),
+        application_id=ApplicationId(row.id),
+    )
+
+
 def guild_integration(guild_id: int, row: ApplicationRow, bot: UserRow) -> wire.GuildIntegration:
     """The same with its guild, for events."""
     shown = integration(row, bot)

@@ -6,7 +6,7 @@ from hubbub.server.resources.invites import actions, routes
 from hubbub.server.resources.invites.actions import create
 from hubbub.server.resources.invites.facts import GroupInviteAccepted
 from hubbub.server.resources.invites.jobs import JOBS
-from hubbub.server.resources.invites.store import InviteRow
+from hubbub.server.resources.invites.store import InviteRow, find
 
 SLICE = Slice(
     name="invites",
@@ -15,4 +15,4 @@ SLICE = Slice(
     hears={ChannelsDeleted: actions.delete_with_channels},
 )
 
-__all__ = ["SLICE", "GroupInviteAccepted", "InviteRow", "create"]
+__all__ = ["SLICE", "GroupInviteAccepted", "InviteRow", "create", "find"]

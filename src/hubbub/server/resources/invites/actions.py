@@ -15,7 +15,7 @@ from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core import audit, jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
-from hubbub.server.resources import members, roles
+from hubbub.server.resources import members, roles, vanity_urls
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.invites import rules, store, views
 from hubbub.server.resources.invites.facts import GroupInviteAccepted
@@ -46,8 +46,8 @@ class MoreTargets(msgspec.Struct):
     user_ids: list[int]
 
 
-def create(call: Call, wanted: InviteRow, listed: Listed | None = None) -> InviteRow:
-    """Make an invite like this one, under a new code."""
+def create(call: Call, wanted: InviteRow, listed: Listed | None = None, *, logged: bool = True) -> InviteRow:
+    """Make an invite like this one, under a new code; one that nobody asked for by name is not `logged`."""
     if wanted.guild_id is not None and store.count(call.tx, wanted.guild_id, call.now) >= wire.INVITES_MAX:
         raise errors.MAX_INVITES()
     row = wanted._replace(code=_new_code())
@@ -58,8 +58,9 @@ def create(call: Call, wanted: InviteRow, listed: Listed | None = None) -> Invit
     if listed is not None:
         row = _take_targets(call, row, listed)
     if row.guild_id is not None:
-        changes = [AuditLogChange(key=key, new_value=value) for key, value in _traits(row).items()]
-        audit.record(call, row.guild_id, AuditLogAction.INVITE_CREATE, changes=changes)
+        if logged:
+            changes = [AuditLogChange(key=key, new_value=value) for key, value in _traits(row).items()]
+            audit.record(call, row.guild_id, AuditLogAction.INVITE_CREATE, changes=changes)
         call.tx.emit(wire.INVITE_CREATE, views.created(call, row), _managers(row))
     return row
 
@@ -168,7 +169,9 @@ def accept(call: Call, row: InviteRow) -> None:
 
 
 def _use(call: Call, row: InviteRow) -> None:
-    if row.max_uses and row.uses + 1 >= row.max_uses:
+    if row.is_vanity:
+        vanity_urls.use(call.tx, row.code)
+    elif row.max_uses and row.uses + 1 >= row.max_uses:
         delete(call, row)
     else:
         store.use(call.tx, row.code)

@@ -88,6 +88,9 @@ def invite_revoke(call: Call, code: str) -> wire.Invite:
     """End an invite."""
     row = _get(call, code)
     rules.require_manager(call, row, rules.require_visible(call, row))
+    if row.is_vanity:
+        # It is given up where it was chosen: PATCH vanity-url.
+        raise errors.UNKNOWN_INVITE()
     shown = _show(call, row, metadata=False)
     actions.revoke(call, row)
     return shown
@@ -139,7 +142,7 @@ def get_invite_target_users_job_status(call: Call, code: str) -> wire.TargetUser
 
 
 def _get(call: Call, code: str) -> InviteRow:
-    row = store.find(call.tx, code)
+    row = rules.find(call, code)
     if row is None or row.expired(call.now):
         raise errors.UNKNOWN_INVITE()
     return row

@@ -15,7 +15,7 @@ from hubbub.protocol.resources.guilds import IncidentsData
 from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
-from hubbub.server.resources import applications, guilds, voice_states
+from hubbub.server.resources import applications, guilds, vanity_urls, voice_states
 from hubbub.server.resources.invites import store
 from hubbub.server.resources.invites.store import InviteRow
 
@@ -72,6 +72,28 @@ def require_group_age(body: wire.CreateChannelInvite) -> None:
     """A group's invite always ends."""
     if body.max_age is not UNSET and body.max_age is not None and body.max_age < 1:
         raise errors.invalid("max_age", *errors.number_min(1))
+
+
+def find(call: Call, code: str) -> InviteRow | None:
+    """The invite of a code, or a guild's own code as if it were one that never ends; None without either."""
+    row = store.find(call.tx, code)
+    vanity = vanity_urls.find(call.tx, code) if row is None else None
+    if vanity is None:
+        return row
+    channel_id = store.entrance(call.tx, vanity.guild_id)
+    if channel_id is None:
+        return None
+    return InviteRow(
+        code=vanity.code,
+        guild_id=vanity.guild_id,
+        channel_id=channel_id,
+        inviter_id=None,
+        created_ms=0,
+        expires_ms=None,
+        max_age=0,
+        max_uses=0,
+        uses=vanity.uses,
+    )
 
 
 def standing(call: Call, row: InviteRow) -> ChannelAccess | None:

@@ -57,6 +57,11 @@ class InviteRow(NamedTuple):
         """The state of its list of target users, or None without one."""
         return None if self.targets is None else wire.decode(self.targets, Targets)
 
+    @property
+    def is_vanity(self) -> bool:
+        """Whether it stands for a guild's own code: then it was never made, and is nowhere in this table."""
+        return not self.created_ms
+
     def expired(self, now: int) -> bool:
         """Whether its time is over; the job that removes it may come a moment later."""
         return self.expires_ms is not None and self.expires_ms <= now
@@ -134,6 +139,16 @@ def find_equal(tx: Tx, wanted: InviteRow, lasting_ms: int) -> InviteRow | None:
 def insert(tx: Tx, row: InviteRow) -> bool:
     """Keep a new invite; False when its code is taken."""
     return bool(tx.run(f"INSERT INTO invites ({COLUMNS}) VALUES ({places(row)}) ON CONFLICT DO NOTHING", *row))
+
+
+def entrance(tx: Tx, guild_id: int) -> int | None:
+    """The channel that a guild's own code leads to: where newcomers are greeted, else the first text channel."""
+    found: int | None = tx.value(
+        "SELECT c.id FROM channels c JOIN guilds g ON g.id = c.guild_id WHERE c.guild_id = ? AND c.type IN (0, 5) "
+        "ORDER BY CASE WHEN c.id = g.system_channel_id THEN 0 ELSE 1 END, c.position, c.id LIMIT 1",
+        guild_id,
+    )
+    return found
 
 
 def use(tx: Tx, code: str) -> None:

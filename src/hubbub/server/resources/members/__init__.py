@@ -4,7 +4,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.guilds import MemberLeft
 from hubbub.server.resources.members import actions, commands, routes, views
-from hubbub.server.resources.members.actions import add, change, give_roles, remove, remove_many
+from hubbub.server.resources.members.actions import add, admit, change, give_roles, remove, remove_many
 from hubbub.server.resources.members.facts import (
     MemberAdded,
     MemberRemoved,

@@ -121,7 +121,7 @@ def change(
     if row != before.row:
         store.update(call.tx, row)
     if worn != before.roles:
-        _change_roles(call, before, after)
+        _change_roles(call, before, after, logged=logged)
     differences = audit.differences(views.member(before), views.member(after), _AUDITED)
     if differences and logged:
         audit.record(call, row.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=row.user_id, changes=differences)
@@ -154,12 +154,14 @@ def _weight(row: MemberRow) -> tuple[int, int, int]:
     return row.timed_out_until_ms, row.pending, row.flags
 
 
-def _change_roles(call: Call, before: Membership, after: Membership) -> None:
+def _change_roles(call: Call, before: Membership, after: Membership, *, logged: bool) -> None:
     guild_id, user_id = after.row.guild_id, after.row.user_id
     gained = [role for role in after.roles if role not in before.roles]
     lost = [role for role in before.roles if role not in after.roles]
     store.add_roles(call.tx, guild_id, user_id, gained)
     store.remove_roles(call.tx, guild_id, user_id, lost)
+    if not logged:
+        return
     known = roles.find_many(call.tx, guild_id, gained + lost)
 
     def named(ids: Sequence[RoleId]) -> list[dict[str, object]]:

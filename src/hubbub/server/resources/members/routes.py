@@ -2,7 +2,7 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol import errors
+from hubbub.protocol import changes, errors
 from hubbub.protocol import wire as codec
 from hubbub.protocol.ids import GuildId, RoleId, UserId
 from hubbub.protocol.permissions import Permissions
@@ -160,12 +160,14 @@ def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGui
     if body.nick is not UNSET:
         rules.require_own_nick(standing, found.row.flags)
         row = row._replace(nick=_nick(body.nick))
-    if body.avatar is not UNSET:
-        row = row._replace(avatar=body.avatar.hash if body.avatar else None)
-    if body.banner is not UNSET:
-        row = row._replace(banner=body.banner.hash if body.banner else None)
-    if body.bio is not UNSET:
-        row = row._replace(bio=body.bio or "")
+    # dated-changes.md 3: bots look the same everywhere until 10 September 2025.
+    if not call.actor.is_bot or changes.MODAL_SELECTS.active(call.now):
+        if body.avatar is not UNSET:
+            row = row._replace(avatar=body.avatar.hash if body.avatar else None)
+        if body.banner is not UNSET:
+            row = row._replace(banner=body.banner.hash if body.banner else None)
+        if body.bio is not UNSET:
+            row = row._replace(bio=body.bio or "")
     return views.member(actions.change(call, found, row), standing.permissions)
 
 

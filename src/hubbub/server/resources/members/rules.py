@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from hubbub.protocol import errors
+from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import GuildFeature
 from hubbub.protocol.flags import ApplicationFlags, MemberFlags
 from hubbub.protocol.ids import RoleId, parse_wide
@@ -145,6 +145,8 @@ def require_voice_channel(call: Call, guild_id: int, channel_id: int) -> None:
 
 def require_prune(call: Call, standing: GuildAccess, included: Iterable[int]) -> None:
     """Raise unless the caller may prune members who wear these roles."""
+    if changes.PRUNE_PERMISSIONS.active(call.now):
+        access.require_guild(call, standing.guild_id, Permissions.MANAGE_GUILD)
     guild = guilds.find(call.tx, standing.guild_id)
     if guild is not None and GuildFeature.PRUNE_REQUIRES_ADMIN in guild.feature_names:
         standing.require(Permissions.ADMINISTRATOR)

@@ -335,6 +335,8 @@ def _nonce(body: wire.CreateMessage) -> int | str | None:
     nonce = body.nonce
     if nonce is UNSET or nonce is None or nonce == "":
         return None
+    if not isinstance(nonce, int | str) or isinstance(nonce, bool):
+        raise errors.invalid("nonce", *errors.nonce_type())
     if len(str(nonce)) > wire.NONCE_MAX:
         raise errors.invalid("nonce", *errors.nonce_length(wire.NONCE_MAX))
     return nonce
@@ -387,6 +389,7 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
     if after != row._replace(flags=after.flags):
         if author.moderated:
             _ask(call, access, author, row.id, draft.words(), edited=True)
+        rules.count_edit(call, row)
         # http.md 3.4: a change of flags alone is no edit that readers are told of.
         after = after._replace(edited_ms=call.now)
     return change(call, access.channel, after)

@@ -214,7 +214,10 @@ def file_bytes_max(call: Call, author: Author) -> int:
 
 
 def _stored(call: Call, author: Author, upload: Upload, said: AttachmentRequest | None) -> StoredAttachment:
-    if upload.size > file_bytes_max(call, author):
+    # dated-changes.md 2.2: at first all files of a message were weighed together.
+    each = changes.PER_ATTACHMENT_LIMIT.active(call.now)
+    weight = upload.size if each else sum(file.size for file in call.files)
+    if weight > file_bytes_max(call, author):
         raise errors.FILE_TOO_LARGE()
     return from_upload(upload, said, spoiler_flag=changes.ATTACHMENT_SPOILER.active(call.now))
 

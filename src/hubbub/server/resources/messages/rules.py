@@ -11,6 +11,7 @@ from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core import access as core_access
+from hubbub.server.core import quotas
 from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.resources.messages import store, views
@@ -105,7 +106,7 @@ def is_slowed(call: Call, access: ChannelAccess) -> bool:
     """Whether slowmode holds for the caller here: bots are never slowed, others unless they may bypass it."""
     if not access.channel.rate_limit_per_user or call.actor.is_bot:
         return False
-    bits = Permissions.BYPASS_SLOWMODE
+    bits = Permissions.BYPASS_SLOWMODE if changes.BYPASS_SLOWMODE_INTRODUCED.active(call.now) else 0
     if not changes.PERMISSION_SPLITS.active(call.now):
         bits |= Permissions.MANAGE_MESSAGES | Permissions.MANAGE_CHANNELS | Permissions.MANAGE_THREADS
     return not access.allowed & bits
@@ -184,6 +185,14 @@ def require_edit(call: Call, access: ChannelAccess, row: MessageRow, body: wire.
         if row.extra is not None and views.extra(row).poll is not None:
             raise errors.POLL_CANNOT_EDIT()
     return True
+
+
+def count_edit(call: Call, row: MessageRow) -> None:
+    """Hold an edit against the limits of old messages (30046) and of published ones (20022)."""
+    if call.now - row.created_ms > wire.OLD_MESSAGE_AGE.total_seconds() * 1000:
+        quotas.take(call, "old edit", row.channel_id, wire.OLD_EDIT_LIMIT, user_id=call.user_id)
+    if row.flags & MessageFlags.CROSSPOSTED:
+        quotas.take(call, "published edit", row.channel_id, wire.ANNOUNCEMENT_EDIT_LIMIT, user_id=call.user_id)
 
 
 def _changes_content(call: Call, body: wire.UpdateMessage) -> bool:

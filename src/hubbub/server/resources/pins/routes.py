@@ -14,6 +14,7 @@ from hubbub.server.resources.pins import actions, rules, store
 @handles(wire.LIST_PINS)
 def list_pins(call: Call, channel_id: ChannelId, query: wire.ListPins) -> wire.PinnedMessages:
     """A channel's pins by pages, the latest first."""
+    rules.require_pages(call.now)
     here = access.channel(call, channel_id)
     if not rules.can_read_pins(here):
         return wire.PinnedMessages(items=[], has_more=False)
@@ -44,6 +45,7 @@ def deprecated_list_pins(call: Call, channel_id: ChannelId) -> list[Message]:
 @handles(wire.CREATE_PIN)
 def create_pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
     """Pin a message."""
+    rules.require_pages(call.now)
     _pin(call, channel_id, message_id)
 
 
@@ -56,6 +58,7 @@ def deprecated_create_pin(call: Call, channel_id: ChannelId, message_id: Message
 @handles(wire.DELETE_PIN)
 def delete_pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
     """Unpin a message."""
+    rules.require_pages(call.now)
     _unpin(call, channel_id, message_id)
 
 

@@ -9,6 +9,12 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources.messages import MessageRow
 
 
+def require_pages(now: int) -> None:
+    """Raise before the day from which pins come by pages; the old routes were there always (dated-changes.md 3)."""
+    if not changes.PAGINATED_PINS.active(now):
+        raise errors.NOT_FOUND()
+
+
 def require_pinner(call: Call, here: ChannelAccess) -> None:
     """dated-changes.md 2.5: PIN_MESSAGES; before 2026-02-23 MANAGE_MESSAGES did as well, and at first it alone.
 

@@ -78,5 +78,3 @@ def forget_role(call: Call, fact: RoleDeleted) -> None:
 def forget_guild(call: Call, fact: GuildDeleted) -> None:
     """What its roles required goes with a guild."""
     store.delete_linked_of_guild(call.tx, fact.guild_id)
-
-

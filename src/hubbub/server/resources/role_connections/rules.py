@@ -130,8 +130,7 @@ def qualifies(
 ) -> bool:
     """Whether what applications tell of a user meets any alternative of a linked role."""
     return any(
-        all(_meets(requirement, told, known, now) for requirement in requirements)
-        for requirements in role.alternatives
+        all(_meets(requirement, told, known, now) for requirement in requirements) for requirements in role.alternatives
     )
 
 

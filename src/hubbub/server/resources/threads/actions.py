@@ -71,6 +71,8 @@ def create(call: Call, row: ChannelRow) -> ChannelRow:
         audience(call.tx, row, excluded=call.user_id),
     )
     _tell_one(call, row, mine, new=True)
+    # http.md 4.2: who started it is the first to come.
+    announce_member(call, row, mine)
     return row
 
 

@@ -87,7 +87,9 @@ def require_room(call: Call, guild_id: int, kind: int) -> None:
 
 def is_slowed(call: Call, here: ChannelAccess) -> bool:
     """Whether slowmode concerns the caller: bots never, people unless they may bypass it (http.md 2.4)."""
-    if call.actor.is_bot or here.can(Permissions.BYPASS_SLOWMODE):
+    if call.actor.is_bot:
+        return False
+    if changes.BYPASS_SLOWMODE_INTRODUCED.active(call.now) and here.can(Permissions.BYPASS_SLOWMODE):
         return False
     return changes.PERMISSION_SPLITS.active(call.now) or not here.allowed & _OLD_BYPASS
 

@@ -19,6 +19,7 @@ from hubbub.server.resources.voice_states.store import VoiceStateRow
 @handles(wire.GET_SELF_VOICE_STATE)
 def get_self_voice_state(call: Call, guild_id: GuildId) -> wire.VoiceState:
     """The caller's own voice state."""
+    rules.require_reads(call.now)
     access.guild(call, guild_id)
     return _show(call, store.find(call.tx, guild_id, call.user_id))
 
@@ -26,6 +27,7 @@ def get_self_voice_state(call: Call, guild_id: GuildId) -> wire.VoiceState:
 @handles(wire.GET_VOICE_STATE)
 def get_voice_state(call: Call, guild_id: GuildId, user_id: UserId) -> wire.VoiceState:
     """Another's voice state, in a channel the caller could connect to."""
+    rules.require_reads(call.now)
     access.guild(call, guild_id)
     row = store.find(call.tx, guild_id, user_id)
     if row is not None and row.user_id != call.user_id:

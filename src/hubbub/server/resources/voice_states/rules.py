@@ -1,6 +1,6 @@
 """Who may connect to a voice channel, who is heard there at once, and who lets whom speak on a stage."""
 
-from hubbub.protocol import errors
+from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR
@@ -10,6 +10,12 @@ from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.resources.voice_states import store
 from hubbub.server.resources.voice_states.store import VoiceStateRow
+
+
+def require_reads(now: int) -> None:
+    """Raise before the day from which voice states can be read over HTTP (dated-changes.md 3)."""
+    if not changes.VOICE_STATE_READS.active(now):
+        raise errors.NOT_FOUND()
 
 
 def find_standing(call: Call, guild_id: int, channel_id: int, user_id: int) -> ChannelAccess | None:

@@ -420,18 +420,29 @@ class HttpDoor:
         operation = endpoint.operation
         if endpoint.waits:
             work = Work(self._db, make_call, self._executor, actor, outside=self._outside, payments=self._payments)
-            return answers.encode(operation, await run_waiting(work, endpoint, arguments))
+            encoded = answers.encode(operation, await run_waiting(work, endpoint, arguments))
+            if self._settle is not None and endpoint.writes:
+                await self._settle()
+            return encoded
+        concerns_others = False
 
         def unit(tx: Tx) -> Encoded:
-            return answers.encode(operation, run(make_call(tx), endpoint, arguments))
+            nonlocal concerns_others
+            encoded = answers.encode(operation, run(make_call(tx), endpoint, arguments))
+            concerns_others = any(each.refresh or each.event.startswith("_") for each in tx.dispatches)
+            return encoded
 
         if not endpoint.writes:
             return await self._db.read(unit, long=endpoint.long)
         try:
-            return await self._db.write(unit)
+            encoded = await self._db.write(unit)
         except Refusal as refusal:
             await follow(refusal, self._db, make_call)
             raise
+        if concerns_others and self._settle is not None:
+            # Who may see what has changed, or a token ended: what is asked next, of any process, goes by it (decisions/0004).
+            await self._settle()
+        return encoded
 
     def openapi(self) -> bytes:
         """The OpenAPI document, made on first demand."""

@@ -263,6 +263,9 @@ def _responses(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
         }
         described["x-codes"] = [kind.code for kind in kinds]
         responses.setdefault(str(status), described)
+    for status in operation.also:
+        content = {} if status == 204 or operation.success == 204 else {"content": success["content"]}
+        responses.setdefault(str(status), {"description": "Success", **content})
     if endpoint.rule is not None:
         responses["429"] = {
             "description": "Rate limited",

@@ -1,0 +1,33 @@
+"""Files that an application puts on the CDN for a while."""
+
+import sys
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ApplicationId
+from hubbub.protocol.resources import application_attachments as wire
+from hubbub.server.core import cdn_urls
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice, handles
+from hubbub.server.resources import applications, attachments
+
+
+@handles(wire.UPLOAD_APPLICATION_ATTACHMENT)
+def upload_application_attachment(call: Call, application_id: ApplicationId) -> wire.ApplicationAttachment:
+    """Put a file on the CDN; its address works for a day, and is the only trace of it."""
+    if call.actor.kind == "bearer" and call.actor.application_id != application_id:
+        raise errors.NOT_AUTHORIZED_ON_APPLICATION()
+    applications.require_manager(call, application_id)
+    if not call.files:
+        raise errors.invalid("file", *errors.required())
+    stored = attachments.from_upload(call.files[0], None, spoiler_flag=False)
+    cdn_urls.get_key(call.tx)
+    # The application's id stands where a channel's would (decisions/0025).
+    shown = attachments.Signer(call).attachment(application_id, stored)
+    shown.ephemeral = True
+    shown.description = UNSET
+    return wire.ApplicationAttachment(attachment=shown)
+
+
+SLICE = Slice(name="application_attachments", modules=(sys.modules[__name__],))

@@ -1,0 +1,14 @@
+"""Member verification and join requests: the form that newcomers answer, and who reads it."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.guilds import GuildDeleted
+from hubbub.server.resources.join_requests import actions, routes
+from hubbub.server.resources.members import MemberRemoved
+
+SLICE = Slice(
+    name="join_requests",
+    modules=(routes,),
+    hears={GuildDeleted: actions.forget_guild, MemberRemoved: actions.forget_member},
+)
+
+__all__ = ["SLICE"]

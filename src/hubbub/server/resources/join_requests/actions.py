@@ -1,0 +1,91 @@
+"""Changing the form, asking to come in, and deciding on it: write, audit, publish."""
+
+from typing import Any, Final
+
+from hubbub.protocol.enums import AuditLogAction, GuildFeature, JoinRequestStatus
+from hubbub.protocol.ids import GuildId, JoinRequestId, UserId
+from hubbub.protocol.operation import Event
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import join_requests as wire
+from hubbub.server.core import audit
+from hubbub.server.core.call import Call
+from hubbub.server.core.dispatches import Audience
+from hubbub.server.resources import guilds, members
+from hubbub.server.resources.guilds import GuildDeleted, GuildRow
+from hubbub.server.resources.join_requests import rules, store, views
+from hubbub.server.resources.join_requests.store import FormRow, JoinRequestRow
+from hubbub.server.resources.members import MemberRemoved
+
+_AUDITED: Final = ("form_fields", "description")
+
+
+def change(call: Call, guild: GuildRow, before: FormRow | None, after: FormRow, *, gated: bool, reviewed: bool) -> None:
+    """Keep a guild's form, and whether newcomers must answer it; who still waits when they need not is let in."""
+    if after != before:
+        store.put_form(call.tx, after)
+        old = None if before is None else views.member_verification(before)
+        changes = audit.differences(old, views.member_verification(after), _AUDITED)
+        if changes:
+            action = AuditLogAction.MEMBER_VERIFICATION_UPDATE
+            audit.record(call, guild.id, action, target_id=guild.id, changes=changes)
+    changed = guilds.with_feature(guild, GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED, gated)
+    changed = guilds.with_feature(changed, GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL, reviewed)
+    guilds.change(call, guild, changed)
+    if rules.is_gated(guild) and not gated:
+        members.admit(call, guild.id, members.pending(call.tx, guild.id))
+
+
+def submit(call: Call, guild: GuildRow, row: JoinRequestRow) -> None:
+    """Somebody asks to come in; where nobody has to read it, they are in at once."""
+    store.put(call.tx, row)
+    _tell(call, wire.GUILD_JOIN_REQUEST_CREATE, row)
+    if row.status == JoinRequestStatus.APPROVED:
+        members.admit(call, guild.id, [row.user_id])
+
+
+def decide(call: Call, row: JoinRequestRow) -> None:
+    """Somebody read a request and approved or rejected it."""
+    store.put(call.tx, row)
+    _tell(call, wire.GUILD_JOIN_REQUEST_UPDATE, row)
+    member = members.find_row(call.tx, row.guild_id, row.user_id)
+    if row.status == JoinRequestStatus.REJECTED:
+        if member is not None and member.pending:
+            members.remove(call, row.guild_id, row.user_id)
+    elif member is None:
+        members.require_can_join(call, row.guild_id, row.user_id)
+        members.add(call, row.guild_id, row.user_id, pending=False)
+    else:
+        members.admit(call, row.guild_id, [row.user_id])
+
+
+def withdraw(call: Call, row: JoinRequestRow) -> None:
+    """A request is taken back, or its user is gone."""
+    store.delete(call.tx, row.id)
+    gone = wire.JoinRequestDeleted(
+        id=JoinRequestId(row.id), user_id=UserId(row.user_id), guild_id=GuildId(row.guild_id)
+    )
+    call.tx.emit(wire.GUILD_JOIN_REQUEST_DELETE, gone, _readers(row))
+
+
+def forget_member(call: Call, fact: MemberRemoved) -> None:
+    """Who leaves no longer waits; what was decided stays."""
+    row = store.find_of_user(call.tx, fact.guild_id, fact.user_id)
+    if row is not None and row.status == JoinRequestStatus.SUBMITTED:
+        withdraw(call, row)
+
+
+def forget_guild(call: Call, fact: GuildDeleted) -> None:
+    """A guild is going, and its form with it."""
+    store.delete_of_guild(call.tx, fact.guild_id)
+
+
+def _readers(row: JoinRequestRow) -> Audience:
+    """gateway.md 5.1: join requests are for those who hold KICK_MEMBERS."""
+    return Audience.guild(row.guild_id, permission=Permissions.KICK_MEMBERS)
+
+
+def _tell(call: Call, event: Event[Any], row: JoinRequestRow) -> None:
+    told = wire.GuildJoinRequest(
+        guild_id=GuildId(row.guild_id), request=views.join_request(call.tx, row), status=row.status
+    )
+    call.tx.emit(event, told, _readers(row))

@@ -1,0 +1,117 @@
+"""Rows of the forms that newcomers answer, and of what they answered."""
+
+from typing import Any, NamedTuple
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import JoinRequestStatus
+from hubbub.protocol.resources import join_requests as wire
+from hubbub.server.core.store import Tx, places
+
+
+class FormRow(NamedTuple):
+    """A guild's form as we keep it; whether it must be answered is a feature of the guild."""
+
+    guild_id: int
+    version_ms: int
+    description: str | None = None
+    fields: str = "[]"
+    """A list of `FormField` as JSON."""
+
+    @property
+    def questions(self) -> list[wire.FormField]:
+        """What is asked."""
+        return json.decode(self.fields, list[wire.FormField])
+
+
+class JoinRequestRow(NamedTuple):
+    """What somebody answered; a user has at most one request in a guild."""
+
+    id: int
+    guild_id: int
+    user_id: int
+    status: str
+    created_ms: int
+    reviewed_ms: int | None = None
+    rejection_reason: str | None = None
+    responses: str = "[]"
+    """A list of `AnsweredField` as JSON."""
+    actioned_by: int | None = None
+
+    @property
+    def answers(self) -> list[wire.AnsweredField]:
+        """What they answered."""
+        return json.decode(self.responses, list[wire.AnsweredField])
+
+
+COLUMNS = ", ".join(JoinRequestRow._fields)
+
+
+def find_form(tx: Tx, guild_id: int) -> FormRow | None:
+    """A guild's form, or None when it never had one."""
+    return tx.find(
+        FormRow,
+        "SELECT guild_id, version_ms, description, fields FROM member_verification_forms WHERE guild_id = ?",
+        guild_id,
+    )
+
+
+def put_form(tx: Tx, row: FormRow) -> None:
+    """Keep a guild's form."""
+    tx.run(
+        "INSERT INTO member_verification_forms (guild_id, version_ms, description, fields) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (guild_id) DO UPDATE SET version_ms = excluded.version_ms, description = excluded.description, "
+        "fields = excluded.fields",
+        *row,
+    )
+
+
+def find(tx: Tx, guild_id: int, request_id: int) -> JoinRequestRow | None:
+    """A request, or None."""
+    return tx.find(
+        JoinRequestRow, f"SELECT {COLUMNS} FROM join_requests WHERE id = ? AND guild_id = ?", request_id, guild_id
+    )
+
+
+def find_of_user(tx: Tx, guild_id: int, user_id: int) -> JoinRequestRow | None:
+    """Somebody's request in a guild, or None."""
+    return tx.find(
+        JoinRequestRow, f"SELECT {COLUMNS} FROM join_requests WHERE guild_id = ? AND user_id = ?", guild_id, user_id
+    )
+
+
+def count(tx: Tx, guild_id: int, status: str) -> int:
+    """How many requests of a guild have come so far."""
+    return int(tx.value("SELECT COUNT(*) FROM join_requests WHERE guild_id = ? AND status = ?", guild_id, status) or 0)
+
+
+def page(
+    tx: Tx, guild_id: int, status: str, *, before: int | None, after: int | None, limit: int
+) -> list[JoinRequestRow]:
+    """A page of requests: those to be read by descending id, others by the time they were reviewed, the latest first."""
+    where, values = "guild_id = ? AND status = ?", [guild_id, status]
+    if after is not None:
+        where, values = f"{where} AND id > ?", [*values, after]
+    elif before is not None:
+        where, values = f"{where} AND id < ?", [*values, before]
+    order = "id DESC" if status == JoinRequestStatus.SUBMITTED else "reviewed_ms DESC, id DESC"
+    parameters: list[Any] = [*values, limit]
+    return tx.fetch(
+        JoinRequestRow, f"SELECT {COLUMNS} FROM join_requests WHERE {where} ORDER BY {order} LIMIT ?", *parameters
+    )
+
+
+def put(tx: Tx, row: JoinRequestRow) -> None:
+    """Keep a request in the place of any that its user made before."""
+    tx.run("DELETE FROM join_requests WHERE guild_id = ? AND user_id = ?", row.guild_id, row.user_id)
+    tx.run(f"INSERT INTO join_requests ({COLUMNS}) VALUES ({places(row)})", *row)
+
+
+def delete(tx: Tx, request_id: int) -> None:
+    """Forget a request."""
+    tx.run("DELETE FROM join_requests WHERE id = ?", request_id)
+
+
+def delete_of_guild(tx: Tx, guild_id: int) -> None:
+    """Forget a guild's form and all requests."""
+    tx.run("DELETE FROM member_verification_forms WHERE guild_id = ?", guild_id)
+    tx.run("DELETE FROM join_requests WHERE guild_id = ?", guild_id)

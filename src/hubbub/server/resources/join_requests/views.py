@@ -1,0 +1,48 @@
+"""Forms and join requests on the wire."""
+
+from collections.abc import Sequence
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import GuildId, JoinRequestId, UserId
+from hubbub.protocol.resources import join_requests as wire
+from hubbub.protocol.resources.users import User
+from hubbub.server.core.store import Tx
+from hubbub.server.resources import users
+from hubbub.server.resources.join_requests.store import FormRow, JoinRequestRow
+
+
+def member_verification(row: FormRow) -> wire.MemberVerification:
+    """A guild's form."""
+    return wire.MemberVerification(
+        version=json.timestamp(row.version_ms), form_fields=row.questions, description=row.description
+    )
+
+
+def join_requests(tx: Tx, rows: Sequence[JoinRequestRow]) -> list[wire.JoinRequest]:
+    """Requests, with who made and who decided them."""
+    named = [user for row in rows for user in (row.user_id, row.actioned_by) if user is not None]
+    people = users.find_many(tx, named)
+
+    def person(user_id: int | None) -> User | None:
+        return users.user(people[user_id]) if user_id in people else None
+
+    return [
+        wire.JoinRequest(
+            id=JoinRequestId(row.id),
+            created_at=json.timestamp(row.created_ms),
+            reviewed_at=None if row.reviewed_ms is None else json.timestamp(row.reviewed_ms),
+            application_status=row.status,
+            rejection_reason=row.rejection_reason,
+            guild_id=GuildId(row.guild_id),
+            user_id=UserId(row.user_id),
+            user=person(row.user_id),
+            form_responses=row.answers,
+            actioned_by_user=person(row.actioned_by),
+        )
+        for row in rows
+    ]
+
+
+def join_request(tx: Tx, row: JoinRequestRow) -> wire.JoinRequest:
+    """One request."""
+    return join_requests(tx, [row])[0]

@@ -1,0 +1,46 @@
+"""Onboarding over HTTP."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import OnboardingMode
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.resources import onboarding as wire
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.resources.onboarding import actions, rules, store, views
+from hubbub.server.resources.onboarding.store import OnboardingRow
+
+
+@handles(wire.GET_GUILDS_ONBOARDING)
+def get_guilds_onboarding(call: Call, guild_id: GuildId) -> wire.Onboarding:
+    """What newcomers are asked."""
+    access.guild(call, guild_id)
+    return views.onboarding(call.tx, store.find(call.tx, guild_id) or OnboardingRow(guild_id))
+
+
+@handles(wire.PUT_GUILDS_ONBOARDING)
+def put_guilds_onboarding(call: Call, guild_id: GuildId, body: wire.SetOnboarding) -> wire.Onboarding:
+    """Say what newcomers are asked, and whether."""
+    around = rules.Surroundings(call, access.guild(call, guild_id))
+    known = store.find(call.tx, guild_id)
+    before = known or OnboardingRow(guild_id)
+    after = before
+    form = FormErrors()
+    if body.prompts is not UNSET:
+        prompts = rules.prompts(around, body.prompts or [], before.questions, form)
+        after = after._replace(prompts=json.encode(prompts).decode())
+    if body.default_channel_ids is not UNSET:
+        listed = body.default_channel_ids or []
+        rules.check_channels(around, listed, ("default_channel_ids",), form)
+        after = after._replace(default_channel_ids=json.encode(listed).decode())
+    form.raise_if_any()
+    if isinstance(body.enabled, bool):
+        after = after._replace(enabled=int(body.enabled))
+    if body.mode is not UNSET:
+        after = after._replace(mode=int(body.mode or OnboardingMode.DEFAULT))
+    rules.require_enough(call, around, before, after)
+    actions.change(call, known, after)
+    return views.onboarding(call.tx, after)

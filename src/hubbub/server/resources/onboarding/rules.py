@@ -1,0 +1,139 @@
+"""What onboarding may ask and give, and what it needs to be switched on (http.md 3.5)."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ChannelType, OnboardingMode, OnboardingPromptType
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.ids import ChannelId, EmojiId, RoleId, Snowflake
+from hubbub.protocol.permissions import Permissions, channel_permissions
+from hubbub.protocol.resources import onboarding as wire
+from hubbub.server.core.access import GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.resources import channels, emojis, roles
+from hubbub.server.resources.onboarding.store import OnboardingRow
+
+_SPOKEN_IN = frozenset(
+    {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA}
+)
+
+
+class Surroundings:
+    """The guild's roles, channels and emoji, loaded once for all that a request names."""
+
+    def __init__(self, call: Call, standing: GuildAccess) -> None:
+        self.call = call
+        self.standing = standing
+        self.roles = {row.id: row for row in roles.list_of_guild(call.tx, standing.guild_id)}
+        self.channels = {row.id: row for row in channels.list_of_guild(call.tx, standing.guild_id)}
+        self.emojis = {emoji.id: emoji for emoji in emojis.of_guild(call.tx, standing.guild_id)}
+
+    def can_give(self, role_id: int) -> bool:
+        """Whether the caller may have newcomers given this role."""
+        row = self.roles.get(role_id)
+        return row is not None and not row.managed and not row.is_everyone and self.standing.above(row.rank)
+
+
+def check_channels(around: Surroundings, ids: Sequence[int], path: tuple[str | int, ...], form: FormErrors) -> None:
+    """Each must be a channel of the guild, named once."""
+    seen: set[int] = set()
+    for index, channel_id in enumerate(ids):
+        if channel_id not in around.channels:
+            form.add((*path, index), "CHANNEL_UNKNOWN", "Unknown channel")
+        elif channel_id in seen:
+            form.add((*path, index), *errors.duplicate())
+        seen.add(channel_id)
+
+
+def prompts(
+    around: Surroundings,
+    wanted: Sequence[wire.SetOnboardingPrompt],
+    known: Iterable[wire.OnboardingPrompt],
+    form: FormErrors,
+) -> list[wire.OnboardingPrompt]:
+    """The questions of a request, those that exist under their ids and others under new ones."""
+    before = {prompt.id: prompt for prompt in known}
+    made = []
+    for index, prompt in enumerate(wanted):
+        old = before.pop(prompt.id, None)
+        options = {} if old is None else {option.id: option for option in old.options}
+        made.append(
+            wire.OnboardingPrompt(
+                id=around.call.new_id(Snowflake) if old is None else old.id,
+                title=prompt.title,
+                options=[
+                    _option(around, option, options, ("prompts", index, "options", place), form)
+                    for place, option in enumerate(prompt.options)
+                ],
+                single_select=bool(prompt.single_select or False),
+                required=bool(prompt.required or False),
+                in_onboarding=bool(prompt.in_onboarding or False),
+                type=int(prompt.type or OnboardingPromptType.MULTIPLE_CHOICE),
+            )
+        )
+    return made
+
+
+def _option(
+    around: Surroundings,
+    option: wire.SetOnboardingOption,
+    known: dict[Snowflake, wire.OnboardingOption],
+    path: tuple[str | int, ...],
+    form: FormErrors,
+) -> wire.OnboardingOption:
+    old = known.pop(option.id, None) if option.id else None
+    role_ids, channel_ids = _listed(option.role_ids), _listed(option.channel_ids)
+    for index, role_id in enumerate(role_ids):
+        if not around.can_give(role_id):
+            form.add((*path, "role_ids", index), "ROLE_INVALID", "Invalid role")
+        elif role_id in role_ids[:index]:
+            form.add((*path, "role_ids", index), *errors.duplicate())
+    check_channels(around, channel_ids, (*path, "channel_ids"), form)
+    return wire.OnboardingOption(
+        id=around.call.new_id(Snowflake) if old is None else old.id,
+        title=option.title,
+        description=option.description or "",
+        emoji=_emoji(around, option, path, form),
+        role_ids=[RoleId(each) for each in role_ids],
+        channel_ids=[ChannelId(each) for each in channel_ids],
+    )
+
+
+def _emoji(
+    around: Surroundings, option: wire.SetOnboardingOption, path: tuple[str | int, ...], form: FormErrors
+) -> wire.OnboardingEmoji:
+    if option.emoji_id:
+        known = around.emojis.get(option.emoji_id)
+        if known is not None:
+            return wire.OnboardingEmoji(id=EmojiId(option.emoji_id), name=known.name, animated=bool(known.animated))
+        form.add((*path, "emoji_id"), "EMOJI_UNKNOWN", "Unknown emoji")
+    return wire.OnboardingEmoji(id=None, name=option.emoji_name or None, animated=False)
+
+
+def _listed(values: Sequence[int] | UnsetType | None) -> list[int]:
+    return [] if values is UNSET or values is None else list(values)
+
+
+def require_enough(call: Call, around: Surroundings, before: OnboardingRow, after: OnboardingRow) -> None:
+    """Raise when onboarding is on without the channels it needs: 7 to begin with, 5 of them for everybody to write in."""
+    if not after.enabled:
+        return
+    offered = set(after.channels)
+    if after.mode == OnboardingMode.ADVANCED:
+        # Here what answers give counts too.
+        offered |= {
+            channel for prompt in after.questions for option in prompt.options for channel in option.channel_ids
+        }
+    offered &= around.channels.keys()
+    everyone = around.roles[around.standing.guild_id].permissions
+    overwrites = channels.overwrites_of_guild(call.tx, around.standing.guild_id)
+    needed = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
+    writable = 0
+    for channel_id in offered:
+        own = {each.target_id: (each.allow, each.deny) for each in overwrites.get(channel_id, [])}
+        bits = channel_permissions(everyone, own.get(around.standing.guild_id), [], None)
+        writable += around.channels[channel_id].type in _SPOKEN_IN and not needed & ~bits
+    if len(offered) < wire.DEFAULT_CHANNELS_LEAST or writable < wire.WRITABLE_CHANNELS_LEAST:
+        raise errors.CANNOT_UPDATE_ONBOARDING() if before.enabled else errors.CANNOT_ENABLE_ONBOARDING()

@@ -1,0 +1,35 @@
+"""Changing what newcomers see: write, audit."""
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import AuditLogAction, GuildFeature
+from hubbub.protocol.resources import welcome_screens as wire
+from hubbub.server.core import audit
+from hubbub.server.core.call import Call
+from hubbub.server.resources import guilds
+from hubbub.server.resources.guilds import GuildRow
+from hubbub.server.resources.welcome_screens import store
+from hubbub.server.resources.welcome_screens.store import WelcomeScreenRow
+
+
+def change(call: Call, guild: GuildRow, before: WelcomeScreenRow, after: WelcomeScreenRow, enabled: bool) -> None:
+    """Keep a welcome screen, and whether it is shown."""
+    if after != before:
+        store.put(call.tx, after)
+    changes = audit.differences(_screen(before), _screen(after))
+    guilds.change(call, guild, guilds.with_feature(guild, GuildFeature.WELCOME_SCREEN_ENABLED, enabled), also=changes)
+
+
+def _screen(row: WelcomeScreenRow) -> wire.WelcomeScreen:
+    return wire.WelcomeScreen(description=row.description, welcome_channels=row.welcome_channels)
+
+
+def set_home(
+    call: Call, guild_id: int, before: wire.SetNewMemberWelcome | None, after: wire.SetNewMemberWelcome
+) -> None:
+    """Keep the guide for new members."""
+    store.put_home(call.tx, guild_id, json.encode(after).decode())
+    changes = audit.differences(before, after)
+    if before is None:
+        audit.record(call, guild_id, AuditLogAction.HOME_SETTINGS_CREATE, target_id=guild_id, changes=changes)
+    elif changes:
+        audit.record(call, guild_id, AuditLogAction.HOME_SETTINGS_UPDATE, target_id=guild_id, changes=changes)

@@ -1,0 +1,194 @@
+"""A guild with one of everything in it, so that tests which walk the operation table have something to name in every path."""
+
+import json
+from typing import Any
+
+import aiohttp
+
+from hubbub.protocol import wire
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.dispatch import Endpoint
+from tests.media import mp3, png, uri
+from tests.world import NOW_MS, Actor, Guild, World
+
+HOUR = 3_600_000
+FEATURES = [
+    "GUILD_TAGS",
+    "MEMBER_VERIFICATION_GATE_ENABLED",
+    "MEMBER_VERIFICATION_MANUAL_APPROVAL",
+    "NEWS",
+    "VANITY_URL",
+]
+
+
+class Prepared:
+    """The guild, and the ids of what is in it by the names that paths use."""
+
+    def __init__(self, world: World, guild: Guild, bot: Actor, values: dict[str, str]) -> None:
+        self.world = world
+        self.guild = guild
+        self.bot = bot
+        self.common = values
+        self.thread = values.pop("thread_id")
+        self.voice = values.pop("voice_id")
+        self.stage = values.pop("stage_id")
+        self.news = values.pop("news_id")
+        self.article = values.pop("article_id")
+        self.poll = values.pop("poll_id")
+        self.template = values.pop("template_code")
+        self.application_emoji = values.pop("application_emoji_id")
+        self.exception = values["exception_id"]
+
+    def values(self, endpoint: Endpoint) -> dict[str, str]:
+        """What to put into an operation's path."""
+        path = endpoint.operation.path
+        # What a slice of tomorrow names is not here: nobody finds it.
+        values = {name: self.common.get(name, "1") for name in endpoint.operation.parameters}
+        if "/thread-members" in path:
+            values["channel_id"] = self.thread
+        elif "voice-status" in path or ("soundboard-sound" in path and "channel_id" in values):
+            values["channel_id"] = self.voice
+        elif path.startswith("/stage-instances"):
+            values["channel_id"] = self.stage
+        elif path.endswith(("/crosspost", "/followers")):
+            values["channel_id"] = self.news
+            if "message_id" in values:
+                values["message_id"] = self.article
+        elif "/polls/" in path:
+            values["message_id"] = self.poll
+        elif "/templates" in path and "code" in values:
+            values["code"] = self.template
+        elif path.startswith("/applications/") and "emoji_id" in values:
+            values["emoji_id"] = self.application_emoji
+        return values
+
+    def body(self, endpoint: Endpoint) -> Any:
+        """The least that an operation takes; None for one without a body."""
+        if endpoint.name in self.bodies:
+            return self.bodies[endpoint.name]
+        return None if endpoint.operation.body is type(None) else {}
+
+    @property
+    def bodies(self) -> dict[str, Any]:
+        """Bodies of operations that do not take an empty object."""
+        later = wire.timestamp(NOW_MS + HOUR)
+        return {
+            "set_guild_mfa_level": {"level": 0},
+            "bulk_update_guild_roles": [],
+            "bulk_update_guild_channels": [],
+            "add_guild_member": {"access_token": "none"},
+            "update_guild_role_connections_configuration": [],
+            "bulk_ban_users_from_guild": {"user_ids": ["1"]},
+            "create_guild_channel": {"name": "one-more"},
+            "create_guild_scheduled_event": {
+                "name": "picnic",
+                "entity_type": 3,
+                "privacy_level": 2,
+                "scheduled_start_time": later,
+                "scheduled_end_time": wire.timestamp(NOW_MS + 2 * HOUR),
+                "entity_metadata": {"location": "the park"},
+            },
+            "create_guild_scheduled_event_exception": {"original_scheduled_start_time": later},
+            "create_guild_template": {"name": "another"},
+            "update_guild_vanity_url": {"code": "townsquare"},
+            "create_guild_join_request": {"version": None, "form_fields": []},
+            "create_guild_emoji": {"name": "second", "image": uri(png())},
+            "create_guild_soundboard_sound": {"name": "second", "sound": uri(mp3(), "audio/mpeg")},
+            "send_soundboard_sound": {"sound_id": self.common["sound_id"]},
+            "create_message": {"content": "hello"},
+            "bulk_delete_messages": {"messages": ["1", "2"]},
+            "create_thread_from_message": {"name": "talk"},
+            "create_thread": {"name": "talk", "type": 11},
+            "create_auto_moderation_rule": {
+                "name": "no links",
+                "event_type": 1,
+                "trigger_type": 1,
+                "trigger_metadata": {"keyword_filter": ["http"]},
+                "actions": [{"type": 1}],
+            },
+            "vote_in_poll": {"answer_ids": ["1"]},
+            "create_webhook": {"name": "news"},
+            "follow_channel": {"webhook_channel_id": self.common["channel_id"]},
+            "set_channel_permission_overwrite": {"type": 1, "allow": "0", "deny": "0"},
+            "action_guild_join_request": {"action": "APPROVED"},
+        }
+
+
+async def prepare(world: World, *people: Actor, bot_permissions: int = Permissions.ADMINISTRATOR) -> Prepared:
+    """Make the guild, with these people in it."""
+    victim = await world.user()
+    guild = await world.guild(None, victim, *people)
+    owner = guild.owner
+    text = json.dumps(FEATURES)
+    await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", text, guild.id))
+    bot = await world.bot(guild, permissions=bot_permissions)
+    place = f"/guilds/{guild.id}"
+    values: dict[str, str] = {
+        "guild_id": str(guild.id),
+        "channel_id": str(guild.general),
+        "user_id": str(victim.id),
+        "overwrite_id": str(victim.id),
+        "application_id": str(bot.application_id),
+        "emoji_name": "🔥",
+        "answer_id": "1",
+        "instance_id": "i-1-gc-1-1",
+        "integration_id": "1",
+        "request_id": "1",
+        "pack_id": "1",
+        "connection_type": "steam",
+        "connection_id": "7",
+        "guild_scheduled_event_exception_id": "1",
+        "voice_id": str(await guild.channel("voice", type=2)),
+        "stage_id": str(await guild.channel("stage", type=13)),
+        "news_id": str(await guild.channel("news", type=5)),
+    }
+
+    async def made(path: str, key: str = "id", actor: Actor = owner, **options: Any) -> str:
+        return str((await actor.post(path, **options)).ok()[key])
+
+    values["role_id"] = str(await guild.role("plain"))
+    general = f"/channels/{guild.general}"
+    values["message_id"] = await made(f"{general}/messages", json={"content": "hello"})
+    values["article_id"] = await made(f"/channels/{values['news_id']}/messages", json={"content": "news"})
+    poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"text": "no"}}]}
+    values["poll_id"] = await made(f"{general}/messages", json={"poll": poll})
+    values["thread_id"] = await made(f"{general}/threads", json={"name": "thread", "type": 11})
+    await made("/stage-instances", json={"channel_id": values["stage_id"], "topic": "talk"})
+    image = {"name": "first", "image": uri(png())}
+    values["emoji_id"] = await made(f"{place}/emojis", json=image)
+    values["application_emoji_id"] = await made(f"/applications/{bot.application_id}/emojis", actor=bot, json=image)
+    form = aiohttp.FormData({"name": "first", "tags": "hello", "description": "words"})
+    form.add_field("file", png(320, 320), filename="sticker.png", content_type="image/png")
+    values["sticker_id"] = await made(f"{place}/stickers", data=form)
+    values["sound_id"] = await made(
+        f"{place}/soundboard-sounds", "sound_id", json={"name": "first", "sound": uri(mp3(), "audio/mpeg")}
+    )
+    hook = (await owner.post(f"{general}/webhooks", json={"name": "hook"})).ok()
+    values["webhook_id"], values["webhook_token"] = hook["id"], hook["token"]
+    values["code"] = await made(f"{general}/invites", "code", json={})
+    values["template_code"] = await made(f"{place}/templates", "code", json={"name": "template"})
+    rule = {
+        "name": "rule",
+        "event_type": 1,
+        "trigger_type": 1,
+        "trigger_metadata": {"keyword_filter": ["forbidden"]},
+        "actions": [{"type": 1}],
+    }
+    values["rule_id"] = await made(f"{place}/auto-moderation/rules", json=rule)
+    start = wire.timestamp(NOW_MS + HOUR)
+    event = {
+        "name": "weekly",
+        "entity_type": 3,
+        "privacy_level": 2,
+        "scheduled_start_time": start,
+        "scheduled_end_time": wire.timestamp(NOW_MS + 2 * HOUR),
+        "entity_metadata": {"location": "the park"},
+        "recurrence_rule": {"start": start, "frequency": 3, "interval": 1},
+    }
+    values["guild_scheduled_event_id"] = await made(f"{place}/scheduled-events", json=event)
+    exception = await owner.post(
+        f"{place}/scheduled-events/{values['guild_scheduled_event_id']}/exceptions",
+        json={"original_scheduled_start_time": start, "is_canceled": True},
+    )
+    values["exception_id"] = str(exception.ok().get("event_exception_id") or exception.ok().get("id") or 1)
+    return Prepared(world, guild, bot, values)

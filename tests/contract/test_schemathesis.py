@@ -1,0 +1,126 @@
+"""Our own OpenAPI document, taken at its word: requests made from it find no failure of the server and no answer it does not allow.
+
+Bounded on purpose: few examples for each operation, always the same ones."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import aiohttp
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis import Case
+from schemathesis.checks import not_a_server_error
+from schemathesis.generation import GenerationMode
+from schemathesis.schemas import APIOperation
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from hubbub.protocol.operation import Auth
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.dispatch import Endpoint
+from tests.contract.prepared import Prepared, prepare
+from tests.media import mp3, png, uri
+from tests.world import NOW_MS, World, small_config
+
+schemathesis.openapi.format("data-uri", st.sampled_from([uri(png()), uri(mp3(), "audio/mpeg"), "data:,"]))
+
+EXAMPLES = 2
+"""For each operation and each of: what the document allows, and what it does not."""
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+]
+
+
+@pytest.fixture
+async def prepared() -> AsyncIterator[Prepared]:
+    """A world of its own: these answers are held against our own document."""
+    app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        yield await prepare(world)
+        await world.close()
+    await app.stop()
+
+
+@pytest.mark.timeout(300)
+async def test_the_platform_keeps_what_its_own_document_promises(prepared: Prepared) -> None:
+    document = (await prepared.world.request("GET", f"{prepared.world.url}/api/openapi.json")).ok()
+    loop = asyncio.get_running_loop()
+
+    # The server runs in this loop, so that what waits for its answers must not.
+    problems = await loop.run_in_executor(None, lambda: list(_problems(prepared, document)))
+
+    assert not problems, "\n".join(problems)
+
+
+def _problems(prepared: Prepared, document: dict[str, Any]) -> Iterator[str]:
+    schema = schemathesis.openapi.from_dict(document)
+    schema.config.base_url = prepared.world.api
+    endpoints = {each.name: each for each in prepared.world.app.table}
+    found = [result.ok() for result in schema.get_all_operations()]
+    for operation in sorted(found, key=_order):
+        endpoint = endpoints[operation.definition.raw["operationId"]]
+        for mode in _modes(endpoint):
+            problem = _try(prepared, endpoint, operation, mode)
+            if problem is not None:
+                yield problem
+
+
+def _modes(endpoint: Endpoint) -> list[GenerationMode]:
+    """Where there is nothing that could be said wrongly, only what is right is said."""
+    said = (endpoint.operation.body, endpoint.operation.query)
+    if any(endpoint.snowflakes) or any(kind is not type(None) for kind in said):
+        return [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
+    return [GenerationMode.POSITIVE]
+
+
+def _order(operation: APIOperation[Any, Any, Any, Any]) -> tuple[bool, bool, int]:
+    """What takes away comes last, and of that the largest: first messages, then channels, at the very end the callers go."""
+    leaves = operation.path in ("/auth/logout", "/users/@me/guilds/{guild_id}")
+    removes = operation.method.upper() == "DELETE" or leaves
+    return removes, leaves, -operation.path.count("/") if removes else 0
+
+
+def _try(
+    prepared: Prepared, endpoint: Endpoint, operation: APIOperation[Any, Any, Any, Any], mode: GenerationMode
+) -> str | None:
+    real = prepared.values(endpoint)
+    caller = prepared.bot if Auth.BOT in endpoint.operation.auth else prepared.guild.owner
+
+    @settings(
+        max_examples=EXAMPLES,
+        phases=[Phase.generate],
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def run(case: Case) -> None:
+        if mode is GenerationMode.POSITIVE:
+            # Ids of things that are there, so that the operation comes to its point.
+            case.path_parameters.update(real)
+        response = case.call(headers={"Authorization": caller.header}, timeout=20)
+        case.validate_response(response, checks=CHECKS)
+
+    try:
+        run()
+    except (Exception, BaseExceptionGroup) as error:
+        return f"{operation.label} ({mode.value}): {_words(error)}"
+    return None
+
+
+def _words(error: BaseException) -> str:
+    return " ".join(str(error).split())[:1500] or repr(error)

@@ -1,0 +1,232 @@
+"""Accounts elsewhere, the publisher's rule with its dates, and the tags of guilds."""
+
+import json
+
+from hubbub.protocol import changes
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core import auth
+from hubbub.server.core.call import Call
+from hubbub.server.resources import connections
+from tests.media import png, uri
+from tests.world import Actor, Guild, World
+
+
+async def connect(world: World, person: Actor, type: str, id: str, **more: object) -> None:
+    await world.write(lambda call: connections.add(call, person.id, type, id, **more))
+
+
+async def listed(person: Actor) -> list[str]:
+    return [each["id"] for each in (await person.get("/users/@me/connections")).ok()]
+
+
+async def bearer(world: World, person: Actor, *scopes: str) -> str:
+    bot = await world.bot()
+
+    def issue(call: Call) -> str:
+        return auth.issue(
+            call.tx,
+            kind="bearer",
+            user_id=person.id,
+            application_id=bot.application_id,
+            scopes=frozenset(scopes),
+            now=call.now,
+            ids=call.ids,
+        )
+
+    token: str = await world.write(issue)
+    return f"Bearer {token}"
+
+
+async def test_a_person_connects_changes_and_disconnects_an_account(world: World) -> None:
+    alice = await world.user()
+    path = "/users/@me/connections/twitch/1234"
+
+    made = (await alice.put(path, json={"name": "alice_plays", "visibility": 1})).ok()
+
+    assert made == {
+        "id": "1234",
+        "name": "alice_plays",
+        "type": "twitch",
+        "verified": False,
+        "friend_sync": False,
+        "show_activity": False,
+        "two_way_link": False,
+        "visibility": 1,
+    }
+    assert (await alice.get("/users/@me/connections")).ok() == [made]
+    changed = (await alice.put(path, json={"show_activity": True})).ok()
+    assert changed == made | {"show_activity": True}
+    assert (await alice.delete(path)).status == 204
+    assert await listed(alice) == []
+    (await alice.delete(path)).refused(404, 10001)
+
+
+async def test_what_cannot_be_connected_is_refused(world: World) -> None:
+    alice = await world.user()
+    bot = await world.bot()
+
+    (await alice.put("/users/@me/connections/nowhere/1")).refused(404, 10010)
+    answer = await alice.put("/users/@me/connections/twitch/1", json={"visibility": 7})
+    assert answer.errors("visibility")
+    answer = await alice.put("/users/@me/connections/twitch/" + "1" * 257)
+    assert answer.errors("connection_id") == ["BASE_TYPE_BAD_LENGTH"]
+    (await bot.put("/users/@me/connections/twitch/1")).refused(403, 20001)
+    assert (await bot.get("/users/@me/connections")).ok() == []
+
+
+async def test_a_person_has_so_many_connections_and_no_more(world: World) -> None:
+    alice = await world.user()
+
+    def fill(call: Call) -> None:
+        for number in range(100):
+            connections.add(call, alice.id, "steam", str(number))
+
+    await world.write(fill)
+
+    assert (await alice.put("/users/@me/connections/steam/100")).errors("connection_id") == ["CONNECTIONS_MAX"]
+    (await alice.put("/users/@me/connections/steam/99", json={"name": "known"})).ok()
+
+
+async def test_a_bearer_token_needs_the_scope(world: World) -> None:
+    alice = await world.user()
+    await connect(world, alice, "github", "7", name="alice", verified=True, revoked=True)
+    good, bad = await bearer(world, alice, "connections"), await bearer(world, alice, "identify")
+
+    seen = (await world.request("GET", "/users/@me/connections", headers={"Authorization": good})).ok()
+
+    assert [(each["id"], each["verified"], each["revoked"]) for each in seen] == [("7", True, True)]
+    (await world.request("GET", "/users/@me/connections", headers={"Authorization": bad})).refused(403, 50026)
+    assert (await world.request("GET", "/users/@me/connections")).status == 401
+
+
+async def test_old_connections_of_a_publisher_are_hidden_from_its_day_and_new_ones_always(world: World) -> None:
+    alice = await world.user()
+    await connect(world, alice, "riotgames", "legacy", publisher_scheme="legacy")
+    await connect(world, alice, "leagueoflegends", "old", publisher_scheme="legacy")
+    await connect(world, alice, "riotgames", "new", publisher_scheme="new")
+    await connect(world, alice, "steam", "other")
+
+    world.clock.set(changes.CONNECTIONS_PUBLISHER.at_ms - 1)
+    assert await listed(alice) == ["old", "legacy", "other"]
+    world.clock.set(changes.CONNECTIONS_PUBLISHER.at_ms)
+    assert await listed(alice) == ["other"]
+
+
+async def test_what_a_person_connects_is_of_the_new_scheme_from_its_day(world: World) -> None:
+    alice = await world.user()
+    world.clock.set(changes.PUBLISHER_SCHEME.at_ms - 1)
+    (await alice.put("/users/@me/connections/riotgames/before")).ok()
+    world.clock.set(changes.PUBLISHER_SCHEME.at_ms)
+    (await alice.put("/users/@me/connections/riotgames/after")).ok()
+    (await alice.put("/users/@me/connections/riotgames/before", json={"name": "still old"})).ok()
+
+    assert await listed(alice) == ["before"]
+
+
+# Guild tags.
+
+
+async def tagged(world: World, *people: Actor, tag: str = "HUBB") -> Guild:
+    guild = await world.guild(None, *people)
+    text = json.dumps(["GUILD_TAGS"])
+    await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", text, guild.id))
+    (await guild.owner.patch(f"/guilds/{guild.id}/profile", json={"tag": tag, "badge": uri(png())})).ok()
+    return guild
+
+
+async def test_a_member_wears_the_tag_and_everybody_hears_of_it(world: World) -> None:
+    alice = await world.user()
+    guild = await tagged(world, alice)
+    bot = await world.bot(guild)
+    watching, own = await bot.connect(), await alice.connect()
+    profile = (await alice.get(f"/guilds/{guild.id}/profile")).ok()
+
+    me = (await alice.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).ok()
+
+    worn = {
+        "identity_guild_id": str(guild.id),
+        "identity_enabled": True,
+        "tag": "HUBB",
+        "badge": profile["badge"],
+    }
+    assert me["primary_guild"] == worn
+    assert (await own.next("USER_UPDATE"))["primary_guild"] == worn
+    assert (await watching.next("GUILD_MEMBER_UPDATE"))["user"]["primary_guild"] == worn
+    assert (await bot.get(f"/users/{alice.id}")).ok()["primary_guild"] == worn
+    assert (await guild.say(alice))["author"]["primary_guild"] == worn
+    async with world.client.get(f"{world.url}/cdn/guild-tag-badges/{guild.id}/{profile['badge']}.png") as response:
+        assert response.status == 200
+
+
+async def test_a_tag_is_taken_off_by_hand_or_by_the_platform(world: World) -> None:
+    alice, bob, carol = [await world.user() for _ in range(3)]
+    guild = await tagged(world, alice, bob, carol)
+    for person in (alice, bob, carol):
+        (await person.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).ok()
+
+    off = await alice.put("/users/@me/clan", json={"identity_guild_id": str(guild.id), "identity_enabled": False})
+    assert off.ok()["primary_guild"] == {
+        "identity_guild_id": str(guild.id),
+        "identity_enabled": False,
+        "tag": None,
+        "badge": None,
+    }
+    assert (await alice.put("/users/@me/clan", json={"identity_guild_id": None})).ok()["primary_guild"] is None
+
+    session = await bob.connect()
+    (await guild.owner.delete(f"/guilds/{guild.id}/members/{bob.id}")).ok()
+    cleared = {"identity_guild_id": None, "identity_enabled": None, "tag": None, "badge": None}
+    assert (await session.next("USER_UPDATE"))["primary_guild"] == cleared
+    assert (await bob.get("/users/@me")).ok()["primary_guild"] == cleared
+
+    session = await carol.connect()
+    (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
+    assert (await session.next("USER_UPDATE"))["primary_guild"] == cleared
+
+
+async def test_wearers_follow_the_guilds_new_tag(world: World) -> None:
+    alice = await world.user()
+    guild = await tagged(world, alice)
+    (await alice.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).ok()
+    session = await alice.connect()
+
+    changed = (await guild.owner.patch(f"/guilds/{guild.id}/profile", json={"tag": "NEW", "badge": None})).ok()
+    assert (changed["tag"], changed["badge"]) == ("NEW", None)
+    told = (await session.next("USER_UPDATE"))["primary_guild"]
+    assert (told["tag"], told["badge"], told["identity_enabled"]) == ("NEW", None, True)
+    entries = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs", params={"action_type": 1})).ok()
+    assert {"key": "tag", "old_value": "HUBB", "new_value": "NEW"} in entries["audit_log_entries"][0]["changes"]
+
+    (await guild.owner.patch(f"/guilds/{guild.id}/profile", json={"tag": None})).ok()
+    assert (await session.next("USER_UPDATE"))["primary_guild"]["identity_enabled"] is None
+
+
+async def test_tags_that_cannot_be_given_or_worn_are_refused(world: World) -> None:
+    alice, stranger = await world.user(), await world.user()
+    guild = await tagged(world, alice)
+    plain = await world.guild(None, alice)
+    profile = f"/guilds/{guild.id}/profile"
+
+    (await alice.patch(profile, json={"tag": "X"})).refused(403, 50013)
+    (await stranger.get(profile)).refused(403, 50001)
+    assert (await guild.owner.patch(profile, json={"tag": "FIVES"})).errors("tag") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await guild.owner.patch(profile, json={"tag": " "})).errors("tag") == ["BASE_TYPE_BAD_LENGTH"]
+    (await plain.owner.patch(f"/guilds/{plain.id}/profile", json={"tag": "X"})).refused(403, 50101)
+    (await stranger.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).refused(403, 50001)
+    (await alice.put("/users/@me/clan", json={"identity_guild_id": "1"})).refused(404, 10004)
+    answer = await alice.put("/users/@me/clan", json={"identity_guild_id": str(plain.id)})
+    assert answer.errors("identity_guild_id") == ["GUILD_TAG_UNAVAILABLE"]
+    await guild.allow(alice, Permissions.MANAGE_GUILD)
+    (await alice.patch(profile, json={"tag": "ABCD"})).ok()
+
+
+async def test_tags_came_on_their_day(world: World) -> None:
+    alice = await world.user()
+    guild = await tagged(world, alice)
+    body = {"identity_guild_id": str(guild.id)}
+
+    world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
+    assert (await alice.put("/users/@me/clan", json=body)).status == 404
+    assert (await alice.get(f"/guilds/{guild.id}/profile")).status == 404
+    world.clock.set(changes.ROLE_GRADIENTS.at_ms)
+    (await alice.put("/users/@me/clan", json=body)).ok()

@@ -1,0 +1,350 @@
+"""The soundboard: sounds of guilds and those that everybody has, and playing them."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.ids import SoundId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.sounds import measure
+from hubbub.server.resources import members
+from tests import media
+from tests.world import Actor, Guild, Session, World
+
+CREATE, MANAGE = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_EXPRESSIONS
+OGG = media.uri(media.ogg(), "audio/ogg")
+MP3 = media.uri(media.mp3(), "audio/mpeg")
+
+
+async def made(actor: Actor, guild: Guild, **body: Any) -> Any:
+    """A new sound."""
+    given = {"name": "honk", "sound": OGG} | body
+    return (await actor.post(f"/guilds/{guild.id}/soundboard-sounds", json=given)).ok()
+
+
+async def member(world: World, guild: Guild, permissions: int = 0) -> Actor:
+    """Somebody in a guild, with some permissions more."""
+    actor = await world.user()
+    await world.write(lambda call: members.add(call, guild.id, actor.id), actor=guild.owner.id)
+    if permissions:
+        await guild.allow(actor, permissions)
+    return actor
+
+
+async def last_entry(guild: Guild, action: int) -> Any:
+    """The newest audit log entry of a kind."""
+    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
+    return log["audit_log_entries"][0]
+
+
+async def test_a_new_sound_is_kept_told_written_down_and_served(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    session = await bot.connect()
+
+    answer = await guild.owner.post(
+        f"/guilds/{guild.id}/soundboard-sounds", json={"name": "honk", "sound": OGG, "volume": 0.5, "emoji_name": "📣"}
+    )
+
+    assert answer.status == 201
+    sound = answer.ok()
+    bare = {
+        "name": "honk",
+        "sound_id": sound["sound_id"],
+        "volume": 0.5,
+        "emoji_id": None,
+        "emoji_name": "📣",
+        "available": True,
+        "guild_id": str(guild.id),
+    }
+    assert sound == bare | {"user": sound["user"]}
+    assert await session.next("GUILD_SOUNDBOARD_SOUND_CREATE") == bare
+    entry = await last_entry(guild, 130)
+    assert entry["target_id"] == sound["sound_id"]
+    assert {"key": "volume", "new_value": 0.5} in entry["changes"]
+    served = await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")
+    assert (served.headers["Content-Type"], served.body) == ("audio/ogg", media.ogg())
+    assert (await bot.connect()).guilds[str(guild.id)]["soundboard_sounds"] == [bare]
+    await session.send(31, {"guild_ids": [str(guild.id), "1"]})
+    assert await session.next("SOUNDBOARD_SOUNDS") == {"guild_id": str(guild.id), "soundboard_sounds": [bare]}
+    await session.none_of("SOUNDBOARD_SOUNDS")
+
+
+async def test_an_mp3_is_a_sound_too_and_volume_is_full_unless_said(world: World) -> None:
+    guild = await world.guild()
+    sound = await made(guild.owner, guild, sound=MP3, volume=None)
+    assert sound["volume"] == 1.0
+    served = await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")
+    assert served.headers["Content-Type"] == "audio/mpeg"
+
+
+@pytest.mark.parametrize(
+    ("sound", "code"),
+    [
+        (media.uri(b"RIFF\0\0\0\0WAVE", "audio/ogg"), 50123),
+        (media.uri(media.ogg()[:-3], "audio/ogg"), 50192),
+        (media.uri(media.ogg(5201), "audio/ogg"), 50124),
+        (media.uri(media.mp3(200), "audio/mpeg"), 50124),
+    ],
+    ids=["another type", "cut", "long ogg", "long mp3"],
+)
+async def test_a_sound_is_judged_by_its_bytes(world: World, sound: str, code: int) -> None:
+    guild = await world.guild()
+    path = f"/guilds/{guild.id}/soundboard-sounds"
+    (await guild.owner.post(path, json={"name": "honk", "sound": sound})).refused(400, code)
+    (await guild.owner.post(path, json={"name": "honk", "sound": media.uri(media.ogg(5200), "audio/ogg")})).ok()
+
+
+@pytest.mark.parametrize(
+    ("body", "path", "code"),
+    [
+        ({"name": "x"}, "name", "BASE_TYPE_BAD_LENGTH"),
+        ({"name": "x" * 33}, "name", "BASE_TYPE_BAD_LENGTH"),
+        ({"volume": 1.1}, "volume", "NUMBER_TYPE_MAX"),
+        ({"volume": -0.1}, "volume", "NUMBER_TYPE_MIN"),
+        ({"sound": "data:audio/ogg;base64,?"}, "sound", "BASE_TYPE_BAD_VALUE"),
+        ({"sound": media.uri(bytes(524_289), "audio/ogg")}, "sound", "BINARY_TYPE_MAX_SIZE"),
+        ({"emoji_name": "horn"}, "emoji_name", "INVALID_EMOJI"),
+    ],
+    ids=["short", "long", "loud", "quiet", "no base64", "large", "no emoji"],
+)
+async def test_what_makes_no_sound_is_named(world: World, body: Any, path: str, code: str) -> None:
+    guild = await world.guild()
+    answer = await guild.owner.post(f"/guilds/{guild.id}/soundboard-sounds", json={"name": "honk", "sound": OGG} | body)
+    assert answer.errors(path) == [code]
+
+
+async def test_sounds_are_read_by_members_and_their_makers_by_those_who_make_some(world: World) -> None:
+    guild = await world.guild()
+    sound = await made(guild.owner, guild)
+    plain, maker, stranger = await member(world, guild), await member(world, guild, CREATE), await world.user()
+    all_ = f"/guilds/{guild.id}/soundboard-sounds"
+    one = f"{all_}/{sound['sound_id']}"
+    for actor, sees in ((plain, False), (maker, True), (guild.owner, True)):
+        found = (await actor.get(one)).ok()
+        assert ("user" in found) is sees
+        assert (await actor.get(all_)).ok() == {"items": [found]}
+    for path in (one, all_):
+        (await stranger.get(path)).refused(403, 50001)
+    (await plain.get(f"{all_}/1")).refused(404, 10097)
+    other = await world.guild(guild.owner)
+    for method in ("GET", "PATCH", "DELETE"):
+        body = {"json": {}} if method == "PATCH" else {}
+        answer = await guild.owner.request(method, f"/guilds/{other.id}/soundboard-sounds/{sound['sound_id']}", **body)
+        answer.refused(404, 10097)
+
+
+async def test_changes_and_the_end_are_told_and_written_down(world: World) -> None:
+    guild = await world.guild()
+    emoji = (
+        await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "horn", "image": media.uri(media.png())})
+    ).ok()
+    sound = await made(guild.owner, guild, emoji_name="📣")
+    session = await (await world.bot(guild)).connect()
+    path = f"/guilds/{guild.id}/soundboard-sounds/{sound['sound_id']}"
+
+    changed = (await guild.owner.patch(path, json={"name": "toot", "volume": 0.25, "emoji_id": emoji["id"]})).ok()
+
+    assert (changed["name"], changed["volume"]) == ("toot", 0.25)
+    assert (changed["emoji_id"], changed["emoji_name"]) == (emoji["id"], None)
+    told = await session.next("GUILD_SOUNDBOARD_SOUND_UPDATE")
+    assert told == {key: value for key, value in changed.items() if key != "user"}
+    entry = await last_entry(guild, 131)
+    assert {"key": "name", "old_value": "honk", "new_value": "toot"} in entry["changes"]
+    (await guild.owner.patch(path, json={"name": "toot"})).ok()
+    await session.none_of("GUILD_SOUNDBOARD_SOUND_UPDATE")
+    again = (await guild.owner.patch(path, json={"emoji_name": "🎺", "volume": None})).ok()
+    assert (again["emoji_id"], again["emoji_name"], again["volume"]) == (None, "🎺", 1.0)
+    assert (await guild.owner.patch(path, json={"emoji_name": None})).ok()["emoji_name"] is None
+    (await guild.owner.patch(path, json={"emoji_id": "1"})).refused(404, 10014)
+    assert (await guild.owner.delete(path)).status == 204
+    gone = {"guild_id": str(guild.id), "sound_id": sound["sound_id"]}
+    assert await session.next("GUILD_SOUNDBOARD_SOUND_DELETE") == gone
+    assert (await last_entry(guild, 132))["target_id"] == sound["sound_id"]
+    (await guild.owner.get(path)).refused(404, 10097)
+    assert (await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")).status == 404
+
+
+async def test_an_emoji_that_goes_leaves_all_sounds_that_showed_it(world: World) -> None:
+    guild = await world.guild()
+    emoji = (
+        await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "horn", "image": media.uri(media.png())})
+    ).ok()
+    for name in ("one", "two"):
+        await made(guild.owner, guild, name=name, emoji_id=emoji["id"])
+    session = await (await world.bot(guild)).connect()
+
+    (await guild.owner.delete(f"/guilds/{guild.id}/emojis/{emoji['id']}")).ok()
+
+    told = await session.next("GUILD_SOUNDBOARD_SOUNDS_UPDATE")
+    assert [sound["emoji_id"] for sound in told["soundboard_sounds"]] == [None, None]
+    assert told["guild_id"] == str(guild.id)
+
+
+@pytest.mark.parametrize(
+    ("when", "permissions", "may"),
+    [
+        ("after", 0, ""),
+        ("after", CREATE, "create own"),
+        ("after", MANAGE, "own others"),
+        ("before", 0, ""),
+        ("before", CREATE, "create own"),
+        ("before", MANAGE, "create own others"),
+    ],
+)
+async def test_who_may_do_what_before_and_after_the_split(world: World, when: str, permissions: int, may: str) -> None:
+    world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if when == "before" else 0))
+    guild = await world.guild()
+    actor = await member(world, guild, permissions)
+    path = f"/guilds/{guild.id}/soundboard-sounds"
+    answer = await actor.post(path, json={"name": "mine", "sound": OGG})
+    answer.ok() if "create" in may else answer.refused(403, 50013)
+    for whose in ("own", "others"):
+        sound = (await made(guild.owner, guild))["sound_id"]
+        if whose == "own":
+            await world.write(
+                lambda call, sound=sound: call.tx.run(
+                    "UPDATE sounds SET user_id = ? WHERE id = ?", actor.id, int(sound)
+                )
+            )
+        for answer in (
+            await actor.patch(f"{path}/{sound}", json={"name": "other"}),
+            await actor.delete(f"{path}/{sound}"),
+        ):
+            answer.ok() if whose in may.split() else answer.refused(403, 50013)
+    (await (await world.user()).post(path, json={"name": "mine", "sound": OGG})).refused(403, 50001)
+
+
+async def test_slots_grow_with_the_tier_and_the_feature(world: World) -> None:
+    guild = await world.guild()
+
+    async def fill(count: int) -> None:
+        def step(call: Any) -> None:
+            rows = [(call.new_id(SoundId), guild.id, 1, "x", "y") for _ in range(count)]
+            call.tx.run_many("INSERT INTO sounds (id, guild_id, user_id, name, file) VALUES (?, ?, ?, ?, ?)", rows)
+
+        await world.write(step)
+
+    path, body = f"/guilds/{guild.id}/soundboard-sounds", {"name": "more", "sound": OGG}
+    await fill(8)
+    (await guild.owner.post(path, json=body)).refused(400, 30045)
+    await world.write(lambda call: call.tx.run("UPDATE guilds SET premium_tier = 2 WHERE id = ?", guild.id))
+    await fill(27)
+    (await guild.owner.post(path, json=body)).ok()
+    (await guild.owner.post(path, json=body)).refused(400, 30045)
+    await world.write(
+        lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", '["MORE_SOUNDBOARD"]', guild.id)
+    )
+    (await guild.owner.post(path, json=body)).ok()
+
+
+# Those that everybody has
+
+
+async def test_the_default_sounds_can_be_heard(world: World) -> None:
+    alice = await world.user()
+    sounds = (await alice.get("/soundboard-default-sounds")).ok()
+    assert len(sounds) >= 3
+    for sound in sounds:
+        assert "guild_id" not in sound
+        served = await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")
+        assert served.headers["Content-Type"] == "audio/ogg"
+        assert 0 < (measure(served.body).duration_ms or 0) <= 5200
+    assert (await world.request("GET", "/soundboard-default-sounds")).status == 401
+
+
+# Playing
+
+
+async def join(actor: Actor, guild: Guild, channel: int, **state: Any) -> Session:
+    """Connect to a voice channel."""
+    session = await actor.connect()
+    body = {"guild_id": str(guild.id), "channel_id": str(channel), "self_mute": False, "self_deaf": False} | state
+    await session.send(4, body)
+    await session.next("VOICE_STATE_UPDATE", lambda d: d["user_id"] == str(actor.id))
+    return session
+
+
+async def test_a_sound_is_heard_by_those_in_the_channel(world: World) -> None:
+    bob, carol = await world.user(), await world.user()
+    guild = await world.guild(None, bob, carol)
+    voice = await guild.channel("voice", type=2)
+    sound = await made(guild.owner, guild, volume=0.5, emoji_name="📣")
+    speaker, listener = await join(bob, guild, voice), await join(guild.owner, guild, voice)
+    outside = await carol.connect()
+
+    answer = await bob.post(f"/channels/{voice}/send-soundboard-sound", json={"sound_id": sound["sound_id"]})
+
+    assert answer.status == 204
+    effect = {
+        "channel_id": str(voice),
+        "guild_id": str(guild.id),
+        "user_id": str(bob.id),
+        "emoji": {"id": None, "name": "📣"},
+        "sound_id": sound["sound_id"],
+        "sound_volume": 0.5,
+    }
+    for session in (speaker, listener):
+        assert await session.next("VOICE_CHANNEL_EFFECT_SEND") == effect
+    await outside.none_of("VOICE_CHANNEL_EFFECT_SEND")
+    (await bob.post(f"/channels/{voice}/send-soundboard-sound", json={"sound_id": "1"})).ok()
+    assert (await listener.next("VOICE_CHANNEL_EFFECT_SEND"))["sound_id"] == 1
+    for body in ({"sound_id": "2000"}, {"sound_id": sound["sound_id"], "source_guild_id": "5"}):
+        (await bob.post(f"/channels/{voice}/send-soundboard-sound", json=body)).refused(404, 10097)
+
+
+async def test_only_who_is_connected_and_can_be_heard_plays(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    voice, other = await guild.channel("voice", type=2), await guild.channel("other", type=2)
+    path = f"/channels/{voice}/send-soundboard-sound"
+
+    (await bob.post(path, json={"sound_id": "1"})).refused(400, 40032)
+    (await bob.post("/channels/1/send-soundboard-sound", json={"sound_id": "1"})).refused(404, 10003)
+    text = await guild.owner.post(f"/channels/{guild.general}/send-soundboard-sound", json={"sound_id": "1"})
+    text.refused(400, 50024)
+    session = await join(bob, guild, other)
+    (await bob.post(path, json={"sound_id": "1"})).refused(400, 40032)
+    await session.send(4, {"guild_id": str(guild.id), "channel_id": str(voice), "self_mute": False, "self_deaf": True})
+    await session.next("VOICE_STATE_UPDATE", lambda d: d["self_deaf"])
+    (await bob.post(path, json={"sound_id": "1"})).refused(403, 50167)
+    await session.send(4, {"guild_id": str(guild.id), "channel_id": str(voice), "self_mute": True, "self_deaf": False})
+    await session.next("VOICE_STATE_UPDATE", lambda d: not d["self_deaf"])
+    (await bob.post(path, json={"sound_id": "1"})).ok()
+    for what in ("mute", "deaf"):
+        (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json={what: True})).ok()
+        (await bob.post(path, json={"sound_id": "1"})).refused(403, 50167)
+        (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json={what: False})).ok()
+    await world.write(lambda call: call.tx.run("UPDATE voice_states SET suppress = 1 WHERE user_id = ?", bob.id))
+    (await bob.post(path, json={"sound_id": "1"})).refused(403, 50167)
+
+
+@pytest.mark.parametrize("missing", [Permissions.SPEAK, Permissions.USE_SOUNDBOARD])
+async def test_playing_needs_both_permissions(world: World, missing: int) -> None:
+    bob, stranger = await world.user(), await world.user()
+    guild = await world.guild(None, bob)
+    voice = await guild.channel("voice", type=2)
+    await join(bob, guild, voice)
+    path = f"/channels/{voice}/send-soundboard-sound"
+    (await bob.post(path, json={"sound_id": "1"})).ok()
+    await guild.overwrite(voice, bob.id, deny=missing)
+    (await bob.post(path, json={"sound_id": "1"})).refused(403, 50013)
+    (await stranger.post(path, json={"sound_id": "1"})).refused(403, 50001)
+
+
+async def test_a_sound_of_elsewhere_needs_a_member_there_and_the_permission_here(world: World) -> None:
+    bob = await world.user()
+    home, away = await world.guild(None, bob), await world.guild(None, bob)
+    voice = await home.channel("voice", type=2)
+    sound = await made(away.owner, away)
+    session = await join(bob, home, voice)
+    await join(home.owner, home, voice)
+    path = f"/channels/{voice}/send-soundboard-sound"
+    body = {"sound_id": sound["sound_id"], "source_guild_id": str(away.id)}
+
+    (await bob.post(path, json=body)).ok()
+    assert (await session.next("VOICE_CHANNEL_EFFECT_SEND"))["sound_id"] == sound["sound_id"]
+    (await home.owner.post(path, json=body)).refused(404, 10097)
+    await home.overwrite(voice, bob.id, deny=Permissions.USE_EXTERNAL_SOUNDS)
+    (await bob.post(path, json=body)).refused(403, 50013)

@@ -1,0 +1,317 @@
+"""Stickers of guilds and of the standard pack: what makes one, who may, and how messages carry them."""
+
+import json as jsonlib
+from typing import Any
+
+import aiohttp
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.ids import StickerId
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.resources import members
+from tests import media
+from tests.world import Actor, Answer, Guild, World
+
+CREATE, MANAGE = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_EXPRESSIONS
+LOTTIE: dict[str, Any] = {"v": "5.5.2", "fr": 60, "ip": 0, "op": 120, "w": 320, "h": 320, "layers": [], "assets": []}
+
+
+async def upload(actor: Actor, guild: Guild, file: bytes | None = None, **fields: str) -> Answer:
+    """Send the form that makes a sticker."""
+    form = aiohttp.FormData()
+    for name, value in ({"name": "wave", "tags": "hello, hi", "description": "a hand"} | fields).items():
+        form.add_field(name, value)
+    data = media.png(400, 400) if file is None else file
+    if data:
+        form.add_field("file", data, filename="x.png", content_type="image/png")
+    return await actor.post(f"/guilds/{guild.id}/stickers", data=form)
+
+
+async def member(world: World, guild: Guild, permissions: int = 0) -> Actor:
+    """Somebody in a guild, with some permissions more."""
+    actor = await world.user()
+    await world.write(lambda call: members.add(call, guild.id, actor.id), actor=guild.owner.id)
+    if permissions:
+        await guild.allow(actor, permissions)
+    return actor
+
+
+async def set_guild(world: World, guild: Guild, column: str, value: Any) -> None:
+    """Give a guild what nobody can write over HTTP."""
+    await world.write(lambda call: call.tx.run(f"UPDATE guilds SET {column} = ? WHERE id = ?", value, guild.id))
+
+
+async def last_entry(guild: Guild, action: int) -> Any:
+    """The newest audit log entry of a kind."""
+    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
+    return log["audit_log_entries"][0]
+
+
+async def test_a_new_sticker_is_kept_told_written_down_and_served(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    session = await bot.connect()
+
+    answer = await upload(guild.owner, guild)
+
+    assert answer.status == 201
+    sticker = answer.ok()
+    bare = {
+        "id": sticker["id"],
+        "name": "wave",
+        "tags": "hello, hi",
+        "type": 2,
+        "format_type": 1,
+        "description": "a hand",
+        "available": True,
+        "guild_id": str(guild.id),
+    }
+    assert sticker == bare | {"user": sticker["user"]}
+    assert sticker["user"]["id"] == str(guild.owner.id)
+    assert await session.next("GUILD_STICKERS_UPDATE") == {"guild_id": str(guild.id), "stickers": [bare]}
+    entry = await last_entry(guild, 90)
+    assert entry["target_id"] == sticker["id"]
+    assert {"key": "tags", "new_value": "hello, hi"} in entry["changes"]
+    file = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.png")
+    assert media.opened(file.body).size == (320, 320)
+    assert (await guild.owner.get(f"/guilds/{guild.id}")).ok()["stickers"] == [bare]
+    assert (await bot.connect()).guilds[str(guild.id)]["stickers"] == [bare]
+
+
+@pytest.mark.parametrize(
+    ("file", "format_type", "extension"),
+    [(media.png(), 1, "png"), (media.moving("PNG"), 2, "png"), (media.moving("GIF"), 4, "gif")],
+    ids=["png", "apng", "gif"],
+)
+async def test_the_bytes_say_what_kind_of_sticker_it_is(
+    world: World, file: bytes, format_type: int, extension: str
+) -> None:
+    guild = await world.guild()
+    sticker = (await upload(guild.owner, guild, file)).ok()
+    assert sticker["format_type"] == format_type
+    served = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.{extension}")
+    assert getattr(media.opened(served.body), "n_frames", 1) == (1 if format_type == 1 else 3)
+
+
+async def test_a_drawing_is_for_guilds_that_are_known(world: World) -> None:
+    guild = await world.guild()
+    drawing = jsonlib.dumps(LOTTIE).encode()
+    (await upload(guild.owner, guild, drawing)).refused(400, 50123)
+    await set_guild(world, guild, "features", '["VERIFIED"]')
+    sticker = (await upload(guild.owner, guild, drawing)).ok()
+    assert sticker["format_type"] == 3
+    served = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.json")
+    assert (served.headers["Content-Type"], served.json) == ("application/json", LOTTIE)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"layers": None}, 170001),
+        ({"fr": "60"}, 170001),
+        ({"assets": [{"p": "photo.png"}]}, 170002),
+        ({"fr": 61}, 170003),
+        ({"op": 1001}, 170004),
+        ({"w": 321}, 170005),
+        ({"h": 0}, 170005),
+        ({"fr": 0.5}, 170006),
+        ({"op": 301}, 170007),
+    ],
+    ids=str,
+)
+async def test_a_drawing_has_rules_of_its_own(world: World, change: Any, code: int) -> None:
+    guild = await world.guild()
+    await set_guild(world, guild, "features", '["PARTNERED"]')
+    (await upload(guild.owner, guild, jsonlib.dumps(LOTTIE | change).encode())).refused(400, code)
+    (await upload(guild.owner, guild, b"{" * 5000)).refused(400, 170001)
+
+
+async def test_what_makes_no_sticker_is_named(world: World) -> None:
+    guild = await world.guild()
+    owner = guild.owner
+    (await upload(owner, guild, media.jpeg())).refused(400, 50123)
+    (await upload(owner, guild, b"hello")).refused(400, 50123)
+    (await upload(owner, guild, media.moving("GIF", frames=51, duration=100))).refused(400, 170007)
+    assert (await upload(owner, guild, b"")).errors("file") == ["BASE_TYPE_REQUIRED"]
+    assert (await upload(owner, guild, media.png()[:50])).errors("file") == ["IMAGE_INVALID"]
+    assert (await upload(owner, guild, media.bomb(30_000))).errors("file") == ["IMAGE_INVALID"]
+    assert (await upload(owner, guild, media.png() + bytes(524_288))).errors("file") == ["BINARY_TYPE_MAX_SIZE"]
+    assert (await upload(owner, guild, name="x")).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await upload(owner, guild, name="x" * 31)).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await upload(owner, guild, tags="")).errors("tags") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await upload(owner, guild, tags="x" * 201)).errors("tags") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await upload(owner, guild, description="x")).errors("description") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await upload(owner, guild, description="x" * 101)).errors("description") == ["BASE_TYPE_MAX_LENGTH"]
+    plain = await owner.post(f"/guilds/{guild.id}/stickers", json={"name": "wave", "tags": "hi"})
+    assert plain.errors("file") == ["BASE_TYPE_REQUIRED"]
+    assert (await owner.get(f"/guilds/{guild.id}/stickers")).ok() == []
+    assert (await upload(owner, guild, description="")).ok()["description"] is None
+
+
+async def test_stickers_are_read_by_members_and_any_by_its_id(world: World) -> None:
+    guild = await world.guild()
+    sticker = (await upload(guild.owner, guild)).ok()
+    plain, maker, stranger = await member(world, guild), await member(world, guild, CREATE), await world.user()
+    one, all_ = f"/guilds/{guild.id}/stickers/{sticker['id']}", f"/guilds/{guild.id}/stickers"
+    for actor, sees in ((plain, False), (maker, True), (guild.owner, True)):
+        found = (await actor.get(one)).ok()
+        assert ("user" in found) is sees
+        assert (await actor.get(all_)).ok() == [found]
+        assert (await actor.get(f"/stickers/{sticker['id']}")).ok() == found
+    assert "user" not in (await stranger.get(f"/stickers/{sticker['id']}")).ok()
+    for path in (one, all_):
+        (await stranger.get(path)).refused(403, 50001)
+    (await plain.get(f"{all_}/1")).refused(404, 10060)
+    (await plain.get("/stickers/1")).refused(404, 10060)
+    other = await world.guild(guild.owner)
+    for method in ("GET", "PATCH", "DELETE"):
+        body = {"json": {}} if method == "PATCH" else {}
+        answer = await guild.owner.request(method, f"/guilds/{other.id}/stickers/{sticker['id']}", **body)
+        answer.refused(404, 10060)
+
+
+async def test_changes_and_the_end_are_told_and_written_down(world: World) -> None:
+    guild = await world.guild()
+    sticker = (await upload(guild.owner, guild)).ok()
+    session = await (await world.bot(guild)).connect()
+    path = f"/guilds/{guild.id}/stickers/{sticker['id']}"
+
+    changed = (await guild.owner.patch(path, json={"name": "bye", "tags": "end", "description": None})).ok()
+
+    assert (changed["name"], changed["tags"], changed["description"]) == ("bye", "end", None)
+    assert (await session.next("GUILD_STICKERS_UPDATE"))["stickers"][0]["name"] == "bye"
+    entry = await last_entry(guild, 91)
+    assert {"key": "name", "old_value": "wave", "new_value": "bye"} in entry["changes"]
+    assert {"key": "description", "old_value": "a hand"} in entry["changes"]
+    (await guild.owner.patch(path, json={"name": "bye"})).ok()
+    await session.none_of("GUILD_STICKERS_UPDATE")
+    assert (await guild.owner.patch(path, json={"description": "x"})).errors("description") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await guild.owner.delete(path)).status == 204
+    assert (await session.next("GUILD_STICKERS_UPDATE"))["stickers"] == []
+    assert (await last_entry(guild, 92))["target_id"] == sticker["id"]
+    (await guild.owner.get(path)).refused(404, 10060)
+    assert (await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.png")).status == 404
+
+
+@pytest.mark.parametrize(
+    ("when", "permissions", "may"),
+    [
+        ("after", 0, ""),
+        ("after", CREATE, "create own"),
+        ("after", MANAGE, "own others"),
+        ("before", 0, ""),
+        ("before", CREATE, "create own"),
+        ("before", MANAGE, "create own others"),
+    ],
+)
+async def test_who_may_do_what_before_and_after_the_split(world: World, when: str, permissions: int, may: str) -> None:
+    world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if when == "before" else 0))
+    guild = await world.guild()
+    actor = await member(world, guild, permissions)
+    answer = await upload(actor, guild)
+    answer.ok() if "create" in may else answer.refused(403, 50013)
+    for whose in ("own", "others"):
+        sticker = (await upload(guild.owner, guild)).ok()["id"]
+        if whose == "own":
+            await world.write(
+                lambda call, sticker=sticker: call.tx.run(
+                    "UPDATE stickers SET user_id = ? WHERE id = ?", actor.id, int(sticker)
+                )
+            )
+        path = f"/guilds/{guild.id}/stickers/{sticker}"
+        for answer in (await actor.patch(path, json={"name": "other"}), await actor.delete(path)):
+            answer.ok() if whose in may.split() else answer.refused(403, 50013)
+    stranger = await world.user()
+    (await upload(stranger, guild)).refused(403, 50001)
+
+
+async def test_slots_grow_with_the_tier(world: World) -> None:
+    guild = await world.guild()
+
+    async def fill(count: int) -> None:
+        def step(call: Any) -> None:
+            rows = [(call.new_id(StickerId), guild.id, 1, "x", "y", 1, "z") for _ in range(count)]
+            call.tx.run_many(
+                "INSERT INTO stickers (id, guild_id, user_id, name, tags, format_type, image) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                rows,
+            )
+
+        await world.write(step)
+
+    await fill(5)
+    (await upload(guild.owner, guild)).refused(400, 30039)
+    await set_guild(world, guild, "premium_tier", 3)
+    await fill(54)
+    (await upload(guild.owner, guild)).ok()
+    (await upload(guild.owner, guild)).refused(400, 30039)
+
+
+# The standard pack
+
+
+async def test_the_standard_pack_is_there_for_everybody(world: World) -> None:
+    alice = await world.user()
+    [pack] = (await world.request("GET", "/sticker-packs")).ok()["sticker_packs"]
+    assert (await alice.get(f"/sticker-packs/{pack['id']}")).ok() == pack
+    (await alice.get("/sticker-packs/1")).refused(404, 10061)
+    assert pack["cover_sticker_id"] == pack["stickers"][0]["id"]
+    kinds = set()
+    for sticker in pack["stickers"]:
+        assert (await alice.get(f"/stickers/{sticker['id']}")).ok() == sticker
+        assert (sticker["type"], sticker["pack_id"]) == (1, pack["id"])
+        extension = {1: "png", 2: "png", 4: "gif"}[sticker["format_type"]]
+        served = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.{extension}")
+        picture = media.opened(served.body)
+        assert picture.size == (320, 320)
+        assert (getattr(picture, "n_frames", 1) > 1) is (sticker["format_type"] != 1)
+        assert len(served.body) <= 524_288
+        kinds.add(sticker["format_type"])
+    assert kinds == {1, 2, 4}
+
+
+# In messages
+
+
+async def test_a_message_carries_stickers(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    sticker = (await upload(guild.owner, guild)).ok()
+    session = await (await world.bot(guild)).connect()
+
+    said = (await bob.post(f"/channels/{guild.general}/messages", json={"sticker_ids": [sticker["id"], "101"]})).ok()
+
+    items = [
+        {"id": sticker["id"], "name": "wave", "format_type": 1},
+        {"id": "101", "name": "Happy", "format_type": 1},
+    ]
+    assert (said["content"], said["sticker_items"]) == ("", items)
+    assert (await session.next("MESSAGE_CREATE"))["sticker_items"] == items
+    path = f"/channels/{guild.general}/messages/{said['id']}"
+    assert (await bob.get(path)).ok()["sticker_items"] == items
+    edited = (await bob.patch(path, json={"content": "look"})).ok()
+    assert edited["sticker_items"] == items
+    assert (await bob.patch(path, json={"content": ""})).ok()["content"] == ""
+    (await bob.patch(path, json={"content": "x", "sticker_ids": ["102"]})).refused(400, 50080)
+    reference = {"type": 1, "message_id": said["id"], "channel_id": str(guild.general)}
+    forward = (await bob.post(f"/channels/{guild.general}/messages", json={"message_reference": reference})).ok()
+    assert forward["message_snapshots"][0]["message"]["sticker_items"] == items
+
+
+async def test_a_sticker_of_elsewhere_needs_a_member_there_and_the_permission_here(world: World) -> None:
+    bob = await world.user()
+    home, away = await world.guild(None, bob), await world.guild(None, bob)
+    sticker = (await upload(away.owner, away)).ok()
+    path, body = f"/channels/{home.general}/messages", {"sticker_ids": [sticker["id"]]}
+
+    (await bob.post(path, json=body)).ok()
+    (await home.owner.post(path, json=body)).refused(400, 50081)
+    (await bob.post(path, json={"sticker_ids": ["1"]})).refused(400, 50081)
+    allowed = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_STICKERS
+    (await home.owner.patch(f"/guilds/{home.id}/roles/{home.id}", json={"permissions": str(int(allowed))})).ok()
+    (await bob.post(path, json=body)).refused(403, 50600)
+    (await bob.post(path, json={"sticker_ids": ["101"]})).ok()
+    many = await bob.post(path, json={"sticker_ids": ["101", "102", "103", "104"]})
+    assert many.errors("sticker_ids") == ["BASE_TYPE_BAD_LENGTH"]
+    private = (await bob.post("/users/@me/channels", json={"recipient_id": str(home.owner.id)})).ok()
+    (await bob.post(f"/channels/{private['id']}/messages", json=body)).ok()

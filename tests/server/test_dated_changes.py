@@ -1,0 +1,268 @@
+"""Both sides of every dated change (dated-changes.md) that the server knows.
+
+Most have their test beside their resource; what had none is here, and a look over the sources says that none is without."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from hubbub.protocol import changes
+from hubbub.protocol.changes import Change
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import Config
+from hubbub.server.transports.gateway.limits import LARGE_GUILD, MemberRequests
+from tests.media import png, uri
+from tests.world import Actor, Answer, Guild, World
+
+ROOT = Path(__file__).parents[2]
+SERVER = ROOT / "src" / "hubbub" / "server"
+TESTS = ROOT / "tests"
+
+V2 = 1 << 15
+
+
+def named(folder: Path) -> dict[str, set[str]]:
+    """Which files under a folder name which change."""
+    found: dict[str, set[str]] = {}
+    for path in folder.rglob("*.py"):
+        for name in re.findall(r"\bchanges\.([A-Z][A-Z0-9_]+)\b", path.read_text()):
+            found.setdefault(name, set()).add(str(path.relative_to(ROOT)))
+    return found
+
+
+def test_every_change_that_the_server_asks_for_is_tested_on_both_sides() -> None:
+    known = {name.upper() for name in changes.ALL}
+    asked = named(SERVER).keys() & known
+    tested = {
+        name
+        for name, files in named(TESTS).items()
+        # The table's own test knows nothing of what a change does.
+        if files - {"tests/protocol/test_changes.py"}
+    }
+
+    assert asked - tested == set()
+
+
+async def both_sides(world: World, change: Change, ask: Any) -> tuple[Answer, Answer]:
+    """The answers to a question a moment before and at the instant of a change."""
+    world.clock.set(change.at_ms - 1)
+    before = await ask()
+    world.clock.set(change.at_ms)
+    return before, await ask()
+
+
+async def member(world: World, guild: Guild, permissions: int) -> Actor:
+    from hubbub.server.resources import members
+
+    person = await world.user()
+    await world.write(lambda call: members.add(call, guild.id, person.id), actor=guild.owner.id)
+    await guild.allow(person, permissions)
+    return person
+
+
+async def test_a_nonce_is_enforced_from_its_day(world: World) -> None:
+    guild = await world.guild()
+    body = {"content": "once", "nonce": "n1", "enforce_nonce": True}
+
+    async def twice() -> Answer:
+        first = (await guild.owner.post(f"/channels/{guild.general}/messages", json=body)).ok()
+        second = await guild.owner.post(f"/channels/{guild.general}/messages", json=body)
+        assert (second.ok()["id"] == first["id"]) is changes.ENFORCE_NONCE.active(world.clock.now_ms())
+        return second
+
+    await both_sides(world, changes.ENFORCE_NONCE, twice)
+
+
+async def test_messages_are_forwarded_from_its_day(world: World) -> None:
+    guild = await world.guild()
+    there = await guild.channel("there")
+    world.clock.set(changes.MESSAGE_FORWARDING.at_ms - 10_000)
+    said = await guild.say(guild.owner, "carry me")
+    reference = {"type": 1, "channel_id": str(guild.general), "message_id": said["id"]}
+
+    before, after = await both_sides(
+        world,
+        changes.MESSAGE_FORWARDING,
+        lambda: guild.owner.post(f"/channels/{there}/messages", json={"message_reference": reference}),
+    )
+
+    assert before.status == 400
+    assert after.ok()["message_snapshots"][0]["message"]["content"] == "carry me"
+
+
+async def test_messages_are_made_of_components_from_its_day(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    body = {"flags": V2, "components": [{"type": 10, "content": "words"}]}
+
+    before, after = await both_sides(
+        world, changes.COMPONENTS_V2, lambda: bot.post(f"/channels/{guild.general}/messages", json=body)
+    )
+
+    assert before.status == 400
+    assert after.ok()["components"][0]["content"] == "words"
+
+
+async def test_a_message_has_forty_components_from_its_day_and_thirty_before(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+
+    def of(count: int) -> dict[str, Any]:
+        return {"flags": V2, "components": [{"type": 10, "content": "x"} for _ in range(count)]}
+
+    path = f"/channels/{guild.general}/messages"
+    before, after = await both_sides(world, changes.COMPONENTS_40, lambda: bot.post(path, json=of(40)))
+
+    assert before.errors("components") == ["BASE_TYPE_BAD_LENGTH"]
+    after.ok()
+    assert (await bot.post(path, json=of(41))).errors("components")
+    world.clock.set(changes.COMPONENTS_40.at_ms - 1)
+    (await bot.post(path, json=of(30))).ok()
+
+
+def test_very_large_guilds_are_asked_for_all_members_once_in_thirty_seconds_before_others_are() -> None:
+    clock = ControlledClock(changes.MEMBER_REQUEST_LIMIT_LARGE.at_ms - 1, running=False)
+    requests = MemberRequests(Config(rate_limits="real"), clock)
+
+    def waits(guild_id: int, count: int) -> list[int]:
+        return [requests.wait_ms(1, guild_id, count) for _ in range(2)]
+
+    assert waits(10, LARGE_GUILD) == [0, 0]
+    clock.set(changes.MEMBER_REQUEST_LIMIT_LARGE.at_ms)
+    assert waits(10, LARGE_GUILD) == [0, 30_000]
+    assert waits(11, LARGE_GUILD - 1) == [0, 0]
+    clock.set(changes.MEMBER_REQUEST_LIMIT.at_ms)
+    assert waits(11, LARGE_GUILD - 1) == [0, 30_000]
+
+
+async def test_pruning_needs_two_permissions_from_its_day_and_one_before(world: World) -> None:
+    guild = await world.guild()
+    kicker = await member(world, guild, Permissions.KICK_MEMBERS)
+    both = await member(world, guild, Permissions.KICK_MEMBERS | Permissions.MANAGE_GUILD)
+    path = f"/guilds/{guild.id}/prune"
+
+    before, after = await both_sides(world, changes.PRUNE_PERMISSIONS, lambda: kicker.get(path))
+
+    before.ok()
+    after.refused(403, 50013)
+    (await kicker.post(path, json={})).refused(403, 50013)
+    (await both.get(path)).ok()
+    world.clock.set(changes.PRUNE_PERMISSIONS.at_ms - 1)
+    (await kicker.post(path, json={})).ok()
+
+
+async def test_the_list_of_guilds_shows_banners_from_its_day(world: World) -> None:
+    guild = await world.guild()
+    await world.write(lambda call: call.tx.run("UPDATE guilds SET banner = 'abc' WHERE id = ?", guild.id))
+
+    before, after = await both_sides(world, changes.GUILD_LIST_BANNER, lambda: guild.owner.get("/users/@me/guilds"))
+
+    assert (before.ok()[0]["banner"], after.ok()[0]["banner"]) == (None, "abc")
+
+
+async def test_voice_states_are_read_over_http_from_its_day(world: World) -> None:
+    guild = await world.guild()
+    for path in ("@me", str(guild.owner.id)):
+        before, after = await both_sides(
+            world,
+            changes.VOICE_STATE_READS,
+            lambda path=path: guild.owner.get(f"/guilds/{guild.id}/voice-states/{path}"),
+        )
+        before.refused(404, 0)
+        after.refused(404, 10065)
+
+
+async def test_pins_come_by_pages_from_its_day_and_by_the_old_routes_always(world: World) -> None:
+    guild = await world.guild()
+    world.clock.set(changes.PAGINATED_PINS.at_ms - 10_000)
+    said = await guild.say(guild.owner)
+    new, old = f"/channels/{guild.general}/messages/pins", f"/channels/{guild.general}/pins"
+
+    for method, path in (("PUT", f"/{said['id']}"), ("GET", ""), ("DELETE", f"/{said['id']}")):
+        world.clock.set(changes.PAGINATED_PINS.at_ms - 1)
+        (await guild.owner.request(method, new + path)).refused(404, 0)
+        (await guild.owner.request(method, old + path)).ok()
+        world.clock.set(changes.PAGINATED_PINS.at_ms)
+        (await guild.owner.request(method, new + path)).ok()
+
+
+async def test_bypassing_slowmode_is_a_permission_from_its_day(world: World) -> None:
+    guild = await world.guild()
+    slow = await guild.channel("slow", rate_limit_per_user=21600)
+    old, new = (
+        await member(world, guild, Permissions.MANAGE_MESSAGES),
+        await member(world, guild, Permissions.BYPASS_SLOWMODE),
+    )
+
+    async def twice(person: Actor) -> Answer:
+        await person.post(f"/channels/{slow}/messages", json={"content": "first"})
+        return await person.post(f"/channels/{slow}/messages", json={"content": "second"})
+
+    before, after = await both_sides(world, changes.BYPASS_SLOWMODE_INTRODUCED, lambda: twice(new))
+    before.refused(429, 20016)
+    after.ok()
+    (await twice(old)).ok()
+    threads = f"/channels/{slow}/threads"
+    body = {"name": "talk", "type": 11}
+    (await new.post(threads, json=body)).ok()
+    world.clock.set(changes.BYPASS_SLOWMODE_INTRODUCED.at_ms - 1)
+    (await new.post(threads, json=body)).ok()
+    (await new.post(threads, json=body)).refused(429, 20016)
+
+
+async def test_a_bot_chooses_its_face_in_a_guild_from_its_day(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    body = {"avatar": uri(png())}
+
+    before, after = await both_sides(
+        world, changes.MODAL_SELECTS, lambda: bot.patch(f"/guilds/{guild.id}/members/@me", json=body)
+    )
+
+    assert before.ok()["avatar"] is None
+    assert after.ok()["avatar"] is not None
+    world.clock.set(changes.MODAL_SELECTS.at_ms - 1)
+    shown = (await guild.owner.patch(f"/guilds/{guild.id}/members/@me", json=body)).ok()
+    assert shown["avatar"] is not None
+
+
+async def test_files_are_weighed_one_by_one_from_its_day(world: World) -> None:
+    guild = await world.guild()
+
+    def form() -> aiohttp.FormData:
+        data = aiohttp.FormData()
+        for number in range(2):
+            data.add_field(f"files[{number}]", b"x" * (6 << 20), filename=f"{number}.bin")
+        return data
+
+    before, after = await both_sides(
+        world,
+        changes.PER_ATTACHMENT_LIMIT,
+        lambda: guild.owner.post(f"/channels/{guild.general}/messages", data=form()),
+    )
+
+    before.refused(413, 50045)
+    assert len(after.ok()["attachments"]) == 2
+
+
+async def test_intents_are_free_below_so_many_users_and_were_below_so_many_guilds(world: World) -> None:
+    bot = await world.bot(flags=0)
+    bit = 1 << 15
+
+    def crowd(call: Any) -> None:
+        for number in range(100):
+            call.tx.run("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, 0)", 1000 + number, bot.id)
+
+    await world.write(crowd)
+
+    before, after = await both_sides(
+        world,
+        changes.PRIVILEGED_INTENTS_BY_USERS,
+        lambda: bot.patch("/applications/@me", json={"flags": bit}),
+    )
+
+    assert before.errors("flags") == ["APPLICATION_INTENTS_NEED_REVIEW"]
+    assert after.ok()["flags"] & bit

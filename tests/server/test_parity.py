@@ -1,0 +1,107 @@
+"""The ledger of what is described, served and exercised."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hubbub.server import cli
+from hubbub.server.app import SLICES
+from hubbub.server.core.dispatch import Table
+from hubbub.server.parity import Described, Seen, ledger, page, place, read_description, served_beyond, summary
+from tests.fixtures.validator import Traffic, description_file
+
+GET_USER = Described("get_user", "GET", "/users/{id}")
+CREATE_ROLE = Described("create_guild_role", "POST", "/guilds/{g}/roles")
+UNKNOWN = Described("fly", "POST", "/users/{user_id}/fly")
+LIST_ROLES = Described("list_guild_roles", "GET", "/guilds/{guild_id}/roles")
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    return Table(SLICES)
+
+
+def test_names_of_parameters_do_not_matter() -> None:
+    assert place("get", "/users/{user_id}/x/{b}") == place("GET", "/users/{u}/x/{other}")
+    assert place("get", "/users/{user_id}") != place("get", "/users/@me")
+
+
+def test_each_operation_has_its_slice_its_state_and_its_tests(table: Table) -> None:
+    traffic = [
+        Seen("get_user", 200, True, "tests/server/test_b.py::test_two"),
+        Seen("get_user", 200, True, "tests/server/test_a.py::test_one"),
+        Seen("get_user", 404, True, "tests/server/test_a.py::test_none"),
+        Seen("create_guild_role", 403, True, "tests/server/test_a.py::test_refused"),
+        # An answer that nobody held against the description proves nothing.
+        Seen("create_guild_role", 200, None, "tests/server/test_a.py::test_unchecked"),
+        Seen("list_guild_roles", 200, False, "tests/server/test_a.py::test_wrong"),
+    ]
+
+    lines = ledger([GET_USER, CREATE_ROLE, UNKNOWN, LIST_ROLES], table, traffic)
+
+    assert [line.state for line in lines] == ["exercised", "refusals only", "not served", "not exercised"]
+    assert [line.endpoint.tag if line.endpoint else None for line in lines] == ["users", "roles", None, "roles"]
+    assert lines[0].tests == ["tests/server/test_a.py::test_one", "tests/server/test_b.py::test_two"]
+    assert summary(lines) == "4 operations described, 3 served, 1 exercised by a test with a valid answer"
+    written = page(lines, [], with_traffic=True)
+    assert "| get_user | GET /users/{id} | users | exercised | `server/test_a.py` test_one and 1 more |" in written
+    assert "| fly | POST /users/{user_id}/fly |  | not served |  |" in written
+
+
+def test_what_is_served_beyond_the_description_is_told(table: Table) -> None:
+    beyond = {endpoint.name for endpoint in served_beyond([GET_USER], table)}
+
+    assert "get_user" not in beyond
+    assert "create_guild" in beyond
+
+
+def test_the_command_reads_the_files_it_is_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    description = {"paths": {"/users/{x}": {"get": {"operationId": "get_user"}, "parameters": []}}}
+    (tmp_path / "openapi.json").write_text(json.dumps(description))
+    line = {"operation": "get_user", "status": 200, "valid": True, "test": "tests/a.py::test_it"}
+    (tmp_path / "traffic").write_text(json.dumps(line) + "\n")
+    output = tmp_path / "docs" / "parity.md"
+
+    code = cli.main(
+        [
+            "parity",
+            str(tmp_path / "openapi.json"),
+            *("--traffic", str(tmp_path / "traffic")),
+            *("--output", str(output)),
+        ]
+    )
+
+    assert code == 0
+    assert "1 operations described, 1 served, 1 exercised" in capsys.readouterr().out
+    assert "`a.py` test_it" in output.read_text()
+
+
+def test_the_command_says_what_it_cannot_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["parity", str(tmp_path / "missing.json")]) == 1
+    assert "missing.json" in capsys.readouterr().err
+
+
+def test_traffic_is_one_line_for_each_thing_a_test_saw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_CURRENT_TEST", "tests/x.py::test_name[sqlite-2] (call)")
+    traffic = Traffic(str(tmp_path / "traffic"))
+
+    traffic.write("get_user", 200, True)
+    traffic.write("get_user", 200, True)
+    traffic.write("get_user", 404, True)
+
+    lines = [json.loads(line) for line in (tmp_path / "traffic").read_text().splitlines()]
+    assert [(line["status"], line["test"]) for line in lines] == [
+        (200, "tests/x.py::test_name"),
+        (404, "tests/x.py::test_name"),
+    ]
+
+
+def test_every_operation_that_is_described_under_our_id_is_found_at_its_place(table: Table) -> None:
+    file = description_file()
+    if file is None:
+        pytest.skip("the public description is not here")
+    described = {each.id: place(each.method, each.path) for each in read_description(file)}
+    ours = {each.name: place(each.operation.method, each.operation.path) for each in table}
+
+    assert {name: ours[name] for name in ours.keys() & described.keys() if ours[name] != described[name]} == {}
