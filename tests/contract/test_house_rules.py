@@ -112,9 +112,15 @@ def test_operations_do_not_wait() -> None:
     }
 
     # Passwords are hashed between two transactions, and ID tokens signed, away from the store's threads (core/work.py); a search
-    # reads, and writes only when its index is behind.
+    # reads, and writes only when its index is behind; the rest speaks with receivers and payment providers.
     assert waiting == {
         "hubbub/server/resources/accounts/routes.py",
+        "hubbub/server/resources/applications/endpoints.py",
+        "hubbub/server/resources/applications/routes.py",
         "hubbub/server/resources/oauth2/routes.py",
         "hubbub/server/resources/search/routes.py",
+        "hubbub/server/resources/subscriptions/jobs.py",
+        "hubbub/server/resources/subscriptions/purchases.py",
+        "hubbub/server/resources/subscriptions/routes.py",
+        "hubbub/server/resources/webhook_events/jobs.py",
     }

@@ -112,6 +112,18 @@ class TeamId(Snowflake):
     __slots__ = ()
 
 
+class SkuId(Snowflake):
+    __slots__ = ()
+
+
+class EntitlementId(Snowflake):
+    __slots__ = ()
+
+
+class SubscriptionId(Snowflake):
+    __slots__ = ()
+
+
 W = TypeVar("W", bound=WideInt)
 
 

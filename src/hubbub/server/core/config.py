@@ -164,6 +164,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """What the control API asks for; by default a fresh one at each start."""
     private_targets: bool = False
     """Whether outgoing calls may go to private, loopback and link-local addresses."""
+    payments: str | None = None
+    """What takes payments, as `module:name`; by default a rehearsal grants everything, and else nothing is for sale."""
     registration: bool = True
     """Whether anybody may register."""
     search_at_once: bool = False

@@ -82,6 +82,20 @@ class Application(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     parent: str | UnsetType = UNSET
 
 
+class Sku(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Something that an application sells, under the name of its table."""
+
+    application: str
+    type: Literal["subscription", "durable", "consumable"] = "subscription"
+    sold_to: Literal["users", "guilds"] = "users"
+    """Who a subscription is for."""
+    description: str | None = None
+    price: Annotated[int, Meta(ge=0)] = 0
+    """In the smallest unit of the currency."""
+    currency: Annotated[str, Meta(pattern="^[a-z]{3}$")] = "usd"
+    published: bool = True
+
+
 class Role(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A role; those of a guild are listed from the highest to the lowest."""
 
@@ -188,7 +202,7 @@ def read_text(text: str) -> World:
 def read(content: Mapping[str, Any]) -> World:
     """The world that this mapping describes, with every name in it resolved once."""
     world = _convert(content, World, ())
-    for section in ("friendships", "lobbies", "skus"):
+    for section in ("friendships", "lobbies"):
         if getattr(world, section) is not UNSET:
             raise WorldError((section,), NOT_YET.format(section))
     world.users = _table(world.users, User, ("users",))
@@ -200,6 +214,10 @@ def read(content: Mapping[str, Any]) -> World:
             )
     for name, application in world.applications.items():
         _check_application(world, application, ("applications", name))
+    if world.skus is not UNSET:
+        world.skus = _table(world.skus, Sku, ("skus",))
+        for name, sku in world.skus.items():
+            _known(sku.application, world.applications, ("skus", name, "application"), "application")
     world.guilds = _table(world.guilds, Guild, ("guilds",))
     for name, guild in world.guilds.items():
         _check_guild(world, guild, ("guilds", name))

@@ -5,10 +5,11 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import routes
-from hubbub.server.resources.applications.actions import Created, create, reset_bot_token
+from hubbub.server.resources.applications.actions import Created, change_settings, create, reset_bot_token
+from hubbub.server.resources.applications.facts import EventWebhooksChanged
 from hubbub.server.resources.applications.rules import require_manager
 from hubbub.server.resources.applications.store import ApplicationRow, find, find_by_bot, find_many
-from hubbub.server.resources.applications.views import application, flagged, settings
+from hubbub.server.resources.applications.views import Settings, application, flagged, settings
 
 
 def _ready(call: Call) -> dict[str, Any]:
@@ -22,7 +23,10 @@ __all__ = [
     "SLICE",
     "ApplicationRow",
     "Created",
+    "EventWebhooksChanged",
+    "Settings",
     "application",
+    "change_settings",
     "create",
     "find",
     "find_by_bot",
