@@ -44,6 +44,7 @@ from hubbub.server.resources import (
     auto_moderation,
     bans,
     channels,
+    commands,
     direct_messages,
     emojis,
     gateway_info,
@@ -104,6 +105,7 @@ SLICES: tuple[Slice, ...] = (
     typing.SLICE,
     direct_messages.SLICE,
     webhooks.SLICE,
+    commands.SLICE,
 )
 
 DATABASE_FILE = "hubbub.sqlite3"
