@@ -50,6 +50,7 @@ from hubbub.server.resources import (
     gateway_info,
     guild_state,
     guilds,
+    interactions,
     invites,
     members,
     messages,
@@ -106,6 +107,7 @@ SLICES: tuple[Slice, ...] = (
     direct_messages.SLICE,
     webhooks.SLICE,
     commands.SLICE,
+    interactions.SLICE,
 )
 
 DATABASE_FILE = "hubbub.sqlite3"

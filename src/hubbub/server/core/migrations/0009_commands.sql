@@ -24,6 +24,15 @@ CREATE TABLE command_permissions (
 ) {without_rowid};
 CREATE INDEX command_permissions_target ON command_permissions (target_id);
 
+-- Applications that people installed for themselves.
+CREATE TABLE user_installs (
+    user_id BIGINT NOT NULL,
+    application_id BIGINT NOT NULL,
+    created_ms BIGINT NOT NULL,
+    PRIMARY KEY (user_id, application_id)
+) {without_rowid};
+CREATE INDEX user_installs_application ON user_installs (application_id);
+
 -- What people asked of apps, for as long as the apps may answer. `asked` is JSON of what answers need to know of it,
 -- `modal` JSON of the components that were shown in answer.
 CREATE TABLE interactions (

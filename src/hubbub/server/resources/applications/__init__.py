@@ -7,8 +7,15 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import routes
 from hubbub.server.resources.applications.actions import Created, create, reset_bot_token
 from hubbub.server.resources.applications.rules import require_manager
-from hubbub.server.resources.applications.store import ApplicationRow, find, find_by_bot
-from hubbub.server.resources.applications.views import application, flagged
+from hubbub.server.resources.applications.store import (
+    ApplicationRow,
+    find,
+    find_by_bot,
+    install_for,
+    is_installed_by,
+    uninstall_for,
+)
+from hubbub.server.resources.applications.views import application, flagged, settings
 
 
 def _ready(call: Call) -> dict[str, Any]:
@@ -27,6 +34,10 @@ __all__ = [
     "find",
     "find_by_bot",
     "flagged",
+    "install_for",
+    "is_installed_by",
     "require_manager",
     "reset_bot_token",
+    "settings",
+    "uninstall_for",
 ]

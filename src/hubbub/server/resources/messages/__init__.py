@@ -33,7 +33,7 @@ from hubbub.server.resources.messages.facts import (
     MessagesDeleted,
     SkusNamed,
 )
-from hubbub.server.resources.messages.rules import SAID, require_send
+from hubbub.server.resources.messages.rules import SAID, SPOKEN_IN, require_send
 from hubbub.server.resources.messages.store import (
     Author,
     Interacted,
@@ -64,6 +64,7 @@ __all__ = [
     "SAID",
     "SELECTS",
     "SLICE",
+    "SPOKEN_IN",
     "Author",
     "Interacted",
     "MessageChanged",

@@ -126,7 +126,7 @@ def _create(
             mentions.check(body.allowed_mentions, form)
             form.raise_if_any()
     refers = references.refer(call, access, reference) if reference else None
-    if (refers is None or refers.snapshot is None) and not (response and response.flags & MessageFlags.LOADING):
+    if (refers is None or refers.snapshot is None) and not (response and response.silent):
         if draft is None:
             if not content:
                 raise errors.EMPTY_MESSAGE()

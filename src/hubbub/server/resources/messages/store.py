@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake, UserId
 from hubbub.protocol.resources.components import Component
@@ -129,6 +130,11 @@ class Response(NamedTuple):
     flags: int = 0
     """LOADING for an answer that is still being made, EPHEMERAL for one that only `seen_by` see."""
     seen_by: tuple[int, ...] = ()
+
+    @property
+    def silent(self) -> bool:
+        """Whether it says nothing itself: it is still being made, or its type says it all."""
+        return bool(self.flags & MessageFlags.LOADING) or self.kind == MessageType.INTERACTION_PREMIUM_UPSELL
 
 
 class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
