@@ -1,6 +1,7 @@
 """Whose commands these are, where they may be kept, and who may say who uses them."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from hubbub.protocol import changes, errors
 from hubbub.protocol import wire as json
@@ -41,7 +42,7 @@ def require_in_guild(call: Call, row: ApplicationRow, guild_id: int) -> None:
 
 def around(call: Call, row: ApplicationRow, guild_id: int) -> Around:
     """What an application may offer in a scope."""
-    supported = json.decode(row.integration_types_config, dict[str, dict[str, object]])
+    supported = json.decode(row.integration_types_config, dict[str, Any])
     return Around(
         guild=guild_id != EVERYWHERE,
         supported=sorted(int(key) for key in supported),

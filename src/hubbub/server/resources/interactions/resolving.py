@@ -161,8 +161,7 @@ class Resolver:
             form.add(wanted.path, *errors.choices(list(wanted.file_types)))
             return
         cdn_urls.get_key(self.call.tx)
-        shown: Attachment = attachments.Signer(self.call).attachment(self.here.channel.id, stored)
-        shown.ephemeral = True
+        shown: Attachment = attachments.Signer(self.call).attachment(self.here.channel.id, stored, ephemeral=True)
         self.uploaded[wanted.id] = stored.id
         self.found.attachments = {**(self.found.attachments or {}), str(int(stored.id)): shown}
 

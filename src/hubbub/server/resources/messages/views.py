@@ -396,7 +396,7 @@ def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = T
         return shown
     if row.attachments is not None:
         files = attachments(row)
-        shown.attachments = around.sign().attachments(row.channel_id, files)
+        shown.attachments = around.sign().attachments(row.channel_id, files, ephemeral=row.ephemeral)
     else:
         files = []
     if row.embeds is not None and not row.flags & MessageFlags.SUPPRESS_EMBEDS:
@@ -444,9 +444,6 @@ def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = T
                     name=kept.interaction.name,
                     user=around.user(kept.interaction.user_id),
                 )
-    if row.ephemeral:
-        for attachment in shown.attachments:
-            attachment.ephemeral = True
     return shown
 
 
