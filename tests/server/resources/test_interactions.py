@@ -19,10 +19,7 @@ EPHEMERAL = MessageFlags.EPHEMERAL
 LOADING = MessageFlags.LOADING
 V2 = MessageFlags.IS_COMPONENTS_V2
 ANSWERING = (
-    Permissions.ATTACH_FILES
-    | Permissions.EMBED_LINKS
-    | Permissions.MENTION_EVERYONE
-    | Permissions.USE_EXTERNAL_EMOJIS
+    Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE | Permissions.USE_EXTERNAL_EMOJIS
 )
 BUTTON = {"type": 1, "components": [{"type": 2, "style": 1, "label": "press", "custom_id": "go"}]}
 
@@ -390,7 +387,9 @@ async def test_global_commands_work_in_the_bots_dm(stage: Stage) -> None:
     assert told["authorizing_integration_owners"] == {"0": "0"}
     assert int(told["app_permissions"]) == ANSWERING
     assert (await stage.eyes.next("MESSAGE_CREATE"))["id"] == said["id"]
-    only = (await stage.bot.post(f"{stage.base}/commands", json={"name": "g", "description": "x", "contexts": [0]})).ok()
+    only = (
+        await stage.bot.post(f"{stage.base}/commands", json={"name": "g", "description": "x", "contexts": [0]})
+    ).ok()
     (await stage.ask(2, {"id": only["id"], "name": "g"})).refused(404, 10063)
 
 
@@ -646,7 +645,9 @@ async def test_a_poll_fills_a_deferred_answer(stage: Stage) -> None:
     assert filled["poll"]["question"]["text"] == "?"
     (await heard.request("PATCH", "/messages/@original", json={"content": "x"})).refused(400, 520003)
     stage.world.clock.advance(3_600_001)
-    ended = await stage.eyes.next("MESSAGE_UPDATE", lambda told: told.get("poll", {}).get("results", {})["is_finalized"])
+    ended = await stage.eyes.next(
+        "MESSAGE_UPDATE", lambda told: told.get("poll", {}).get("results", {})["is_finalized"]
+    )
     assert ended["id"] == filled["id"]
 
 
