@@ -402,11 +402,9 @@ class _Walk:
         self.custom_id(component, path)
         self.string(component, path, "placeholder", most=limits.SELECT_PLACEHOLDER_MAX)
         self.range(component, path, limits.SELECT_VALUES_MAX)
-        if self.modal:
-            # webhooks-and-interactions.md 4.3: nothing in a modal is disabled.
-            self.refuse(component, path, "disabled")
-        else:
-            self.boolean(component, path, "disabled")
+        if self.boolean(component, path, "disabled") and self.modal and component.pop("disabled", False):
+            # webhooks-and-interactions.md 4.3: nothing in a modal is disabled; libraries say so of everything.
+            self.note((*path, "disabled"), errors.component_field())
 
     # What stands in modals
 
