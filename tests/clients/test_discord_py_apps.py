@@ -65,9 +65,11 @@ class Person:
 class Form(discord.ui.Modal, title="Tell us"):
     """A modal of all that the library knows."""
 
-    intro = discord.ui.TextDisplay("Welcome")
-    name = discord.ui.Label(text="Name", component=discord.ui.TextInput(custom_id="name", max_length=20))
-    colour = discord.ui.Label(
+    intro: "discord.ui.TextDisplay[Any]" = discord.ui.TextDisplay("Welcome")
+    name: "discord.ui.Label[Any]" = discord.ui.Label(
+        text="Name", component=discord.ui.TextInput(custom_id="name", max_length=20)
+    )
+    colour: "discord.ui.Label[Any]" = discord.ui.Label(
         text="Colour",
         component=discord.ui.RadioGroup(
             custom_id="colour",
@@ -77,8 +79,10 @@ class Form(discord.ui.Modal, title="Tell us"):
             ],
         ),
     )
-    friend = discord.ui.Label(text="Friend", component=discord.ui.UserSelect(custom_id="friend", required=False))
-    sure = discord.ui.Label(text="Sure?", component=discord.ui.Checkbox(custom_id="sure"))
+    friend: "discord.ui.Label[Any]" = discord.ui.Label(
+        text="Friend", component=discord.ui.UserSelect(custom_id="friend", required=False)
+    )
+    sure: "discord.ui.Label[Any]" = discord.ui.Label(text="Sure?", component=discord.ui.Checkbox(custom_id="sure"))
 
     async def on_submit(self, interaction: discord.Interaction) -> None:
         """Say what was filled in."""

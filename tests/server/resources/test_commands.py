@@ -349,7 +349,7 @@ async def test_a_command_says_only_so_much(world: World) -> None:
 
 
 def test_the_longest_language_counts() -> None:
-    said = definitions.Definition(description="ab", description_localizations={"de": "abcdef", "fr": "a"})
+    said = commands.Definition(description="ab", description_localizations={"de": "abcdef", "fr": "a"})
 
     assert definitions.size("xyz", said) == 3 + 6
 

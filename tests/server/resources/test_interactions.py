@@ -38,6 +38,12 @@ class Stage:
         """The address of the app's commands."""
         return f"/applications/{self.bot.application_id}"
 
+    @property
+    def application_id(self) -> int:
+        """The app."""
+        assert self.bot.application_id is not None
+        return self.bot.application_id
+
     async def command(self, name: str = "greet", **body: Any) -> Any:
         """A new command, for the guild."""
         given = {"name": name, "description": "says hello", **body}
@@ -399,7 +405,7 @@ async def test_people_bring_apps_along(stage: Stage) -> None:
     stage.channel = away.general
     (await stage.ask(2, {"id": made["id"], "name": "hi"})).refused(404, 10063)
     await stage.world.write(
-        lambda call: applications.install_for(call.tx, stage.bot.application_id, stage.person.id, call.now)
+        lambda call: applications.install_for(call.tx, stage.application_id, stage.person.id, call.now)
     )
 
     heard = await stage.run(made)
@@ -416,7 +422,7 @@ async def test_people_bring_apps_along(stage: Stage) -> None:
     alone = await (await stage.run(made)).say(content="just you")
     assert alone["flags"] & EPHEMERAL
     await away.overwrite(away.general, away.id, kind=0)
-    await stage.world.write(lambda call: applications.uninstall_for(call.tx, stage.bot.application_id, stage.person.id))
+    await stage.world.write(lambda call: applications.uninstall_for(call.tx, stage.application_id, stage.person.id))
     (await stage.ask(2, {"id": made["id"], "name": "hi"})).refused(404, 10063)
 
 
@@ -527,7 +533,7 @@ async def test_an_answer_is_given_once_and_soon(stage: Stage) -> None:
 @pytest.mark.parametrize("kind", [1, 6, 7, 8, 12])
 async def test_a_command_is_not_answered_like_something_else(stage: Stage, kind: int) -> None:
     heard = await stage.run(await stage.command())
-    data = {"choices": []} if kind == 8 else {}
+    data: dict[str, Any] = {"choices": []} if kind == 8 else {}
 
     assert (await heard.call(kind, data)).errors("type") == ["BASE_TYPE_CHOICES"]
     assert (await heard.call(2)).errors("type") == ["UNION_TYPE_CHOICES"]
@@ -922,7 +928,12 @@ async def test_what_is_filled_in_is_held_against_the_modal(stage: Stage) -> None
     (await heard.call(9, modal)).ok()
 
     def body(**values: Any) -> dict[str, Any]:
-        given = {"t": {"value": "xxx"}, "r": {"value": "a"}, "g": {"values": ["a"]}, "u": {"values": ["0"]}} | values
+        given: dict[str, Any] = {
+            "t": {"value": "xxx"},
+            "r": {"value": "a"},
+            "g": {"values": ["a"]},
+            "u": {"values": ["0"]},
+        } | values
         components = [{"type": 18, "component": {"custom_id": key, **value}} for key, value in given.items()]
         return {"id": heard.told["id"], "custom_id": "f", "components": components}
 

@@ -27,7 +27,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import messages
 from hubbub.server.resources.applications import ApplicationRow
-from hubbub.server.resources.interactions import asking, rules, store, views
+from hubbub.server.resources.interactions import asking, rules, showing, store, views
 from hubbub.server.resources.interactions.asking import Question, Scene
 from hubbub.server.resources.interactions.store import Asked, InteractionRow, Modal
 from hubbub.server.resources.messages import MessageRow, Response
@@ -71,20 +71,7 @@ def deliver(scene: Scene, question: Question) -> None:
         store.answer(call.tx, row.id, InteractionCallbackType.LAUNCH_ACTIVITY, None)
         _tell(call, row, question.asked, wire.INTERACTION_SUCCESS, note)
         return
-    shown = views.interaction(
-        call,
-        scene.interaction_id,
-        question.type,
-        token,
-        application,
-        here,
-        scene.place,
-        question.owners,
-        scene.bot,
-        question.data,
-    )
-    if question.message is not None:
-        shown.message = question.message
+    shown = views.interaction(scene, question, token)
     bot_id = int(application.bot_id or 0)
     if scene.bot is not None and here.channel.guild_id is not None:
         # Among its sessions the one of the guild's shard (gateway.md 4.2).
@@ -288,7 +275,7 @@ def _modal(
         id=InteractionId(row.id),
         nonce=UNSET if asked.nonce is None else asked.nonce,
         channel_id=ChannelId(row.channel_id),
-        application=views.application(application),
+        application=showing.application(application),
         custom_id=body.custom_id,
         title=body.title,
         components=body.components,

@@ -23,10 +23,10 @@ from hubbub.server.core.access import ChannelAccess, GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.resources import commands, messages
 from hubbub.server.resources.applications import ApplicationRow
-from hubbub.server.resources.interactions import options, rules, store, submissions, views
+from hubbub.server.resources.interactions import options, rules, showing, store, submissions
 from hubbub.server.resources.interactions.resolving import Resolver
 from hubbub.server.resources.interactions.store import Asked, InteractionRow
-from hubbub.server.resources.messages import Interacted, MessageRow
+from hubbub.server.resources.messages import Author, Interacted, MessageRow
 
 _MENUS: Final = (CommandType.USER, CommandType.MESSAGE)
 
@@ -53,11 +53,12 @@ class Scene(NamedTuple):
     place: InteractionContextType
     bot: GuildAccess | None
     """The bot's standing in the guild, if it is there."""
+    person: Author
+    """Who asks."""
 
     def resolver(self) -> Resolver:
         """What looks up ids here."""
-        person = messages.find_author(self.call.tx, self.here.channel.guild_id, self.call.user_id)
-        largest = 0 if person is None else messages.file_bytes_max(self.call, person)
+        largest = messages.file_bytes_max(self.call, self.person)
         return Resolver(self.call, self.here, self.bot, largest)
 
     def interacted(self, kind: int, owners: dict[str, Snowflake]) -> Interacted:
@@ -81,15 +82,18 @@ def scene(call: Call, application: ApplicationRow, here: ChannelAccess) -> Scene
     bot = None
     if here.guild is not None and application.bot_id is not None:
         bot = access.find_member(call.tx, call.now, here.guild.guild_id, application.bot_id)
+    person = messages.find_author(call.tx, here.channel.guild_id, call.user_id)
+    if person is None:
+        raise errors.UNAUTHORIZED()
     place = rules.context(call, application, here.channel)
-    return Scene(call, call.new_id(InteractionId), application, here, place, bot)
+    return Scene(call, call.new_id(InteractionId), application, here, place, bot, person)
 
 
 def run_command(scene: Scene, body: wire.RunCommand | wire.CompleteCommand) -> Question:
     """A command is run, or typed."""
     call, given = scene.call, body.data
     typing = isinstance(body, wire.CompleteCommand)
-    row, owners = rules.require_command(call, scene.application, scene.here, scene.place, given.id)
+    row, owners = rules.require_command(call, scene.application, scene.here, scene.bot, scene.place, given.id)
     if given.version and given.version != row.version:
         raise errors.invalid("data", *errors.command_outdated())
     said = commands.definition(row)
@@ -158,7 +162,7 @@ def _target(
     row = messages.find(scene.call.tx, scene.here.channel.id, target_id)
     if row is None:
         raise errors.UNKNOWN_MESSAGE()
-    shown = views.message(scene.call, row, scene.application.bot_id or 0)
+    shown = showing.message(scene.call, row, scene.application.bot_id or 0)
     resolver.found.messages = {str(int(row.id)): shown}
     interacted.target_message_id = MessageId(row.id)
     asked.refers_to = MessageId(row.id)
@@ -185,7 +189,7 @@ def use_component(scene: Scene, body: wire.UseComponent) -> Question:
     if row.ephemeral:
         # Whoever uses it can be answered as long as by any other.
         messages.prolong_ephemeral(call.tx, row, call.now + messages.EPHEMERAL_MS)
-    owners = rules.owners(call, application, scene.here.channel, scene.place, call.user_id)
+    owners = rules.owners(call, application, scene.bot, scene.place)
     source = messages.views.extra(row).interaction
     if not owners and source is not None:
         # Somebody else brought the app along, and its message is there for all.
@@ -199,7 +203,7 @@ def use_component(scene: Scene, body: wire.UseComponent) -> Question:
         data.values = values
     if resolver.found != wire.Resolved():
         data.resolved = resolver.found
-    return Question(int(kind), data, asked, owners, message=views.message(call, row, application.bot_id or 0))
+    return Question(int(kind), data, asked, owners, message=showing.message(call, row, application.bot_id or 0))
 
 
 def submit_modal(scene: Scene, body: wire.SubmitModal) -> Question:
@@ -228,7 +232,7 @@ def submit_modal(scene: Scene, body: wire.SubmitModal) -> Question:
     if before.message_id is not None:
         row = find_message(call, scene.here.channel.id, before.message_id)
         asked = _under(asked, row)
-        message = views.message(call, row, scene.application.bot_id or 0)
+        message = showing.message(call, row, scene.application.bot_id or 0)
     data = wire.InteractionData(custom_id=shown.custom_id, components=told)
     if resolver.found != wire.Resolved():
         data.resolved = resolver.found

@@ -101,22 +101,26 @@ def context(call: Call, application: ApplicationRow, channel: ChannelRef) -> Int
 
 
 def owners(
-    call: Call, application: ApplicationRow, channel: ChannelRef, place: InteractionContextType, user_id: int
+    call: Call, application: ApplicationRow, bot: GuildAccess | None, place: InteractionContextType
 ) -> dict[str, Snowflake]:
-    """Who let the application in here, by installation context."""
+    """Who let the application in where the caller is, by installation context; `bot` is its standing in the guild."""
     found: dict[str, Snowflake] = {}
     if place == InteractionContextType.BOT_DM:
         found[GUILD] = Snowflake(0)
-    elif channel.guild_id is not None and application.bot_id is not None:
-        if guilds.is_member(call.tx, channel.guild_id, application.bot_id):
-            found[GUILD] = Snowflake(channel.guild_id)
-    if applications.is_installed_by(call.tx, application.id, user_id):
-        found[USER] = Snowflake(user_id)
+    elif bot is not None:
+        found[GUILD] = Snowflake(bot.guild_id)
+    if applications.is_installed_by(call.tx, application.id, call.user_id):
+        found[USER] = Snowflake(call.user_id)
     return found
 
 
 def require_command(
-    call: Call, application: ApplicationRow, here: ChannelAccess, place: InteractionContextType, command_id: int
+    call: Call,
+    application: ApplicationRow,
+    here: ChannelAccess,
+    bot: GuildAccess | None,
+    place: InteractionContextType,
+    command_id: int,
 ) -> tuple[CommandRow, dict[str, Snowflake]]:
     """A command that the caller may run here, and who let its application in.
 
@@ -132,9 +136,7 @@ def require_command(
     if said.nsfw and here.guild is not None and not _is_nsfw(call, here.channel):
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     found = {
-        key: owner
-        for key, owner in owners(call, application, here.channel, place, call.user_id).items()
-        if int(key) in said.integration_types
+        key: owner for key, owner in owners(call, application, bot, place).items() if int(key) in said.integration_types
     }
     if not found:
         raise errors.UNKNOWN_APPLICATION_COMMAND()

@@ -9,7 +9,7 @@ from hubbub.protocol.resources.messages import Message, UpdateMessage
 from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, messages
 from hubbub.server.resources.applications import ApplicationRow
-from hubbub.server.resources.interactions import actions, asking, rules, views
+from hubbub.server.resources.interactions import actions, asking, rules, showing
 from hubbub.server.resources.interactions.store import InteractionRow
 from hubbub.server.resources.messages import MessageRow
 from hubbub.server.resources.webhooks import TokenPresented
@@ -38,7 +38,7 @@ class Voice:
 
     def get(self, call: Call, message_id: MessageId) -> Message:
         """What was said."""
-        return views.message(call, self._message(call, message_id), self._application.bot_id or 0)
+        return showing.message(call, self._message(call, message_id), self._application.bot_id or 0)
 
     def change(self, call: Call, message_id: MessageId, body: wire.UpdateWebhookMessage) -> Message:
         """Say something else instead."""
@@ -50,7 +50,7 @@ class Voice:
 
     def get_original(self, call: Call) -> Message:
         """The first answer."""
-        return views.message(call, self._original(call), self._application.bot_id or 0)
+        return showing.message(call, self._original(call), self._application.bot_id or 0)
 
     def change_original(self, call: Call, body: wire.UpdateWebhookMessage) -> Message:
         """Answer something else first; or say what was promised."""
