@@ -518,6 +518,8 @@ async def test_an_answer_is_given_once_and_soon(stage: Stage) -> None:
     (await heard.call(4, {"content": "again"})).refused(400, 40060)
     late = await stage.run(command)
     stage.world.clock.advance(3_001)
+    (await late.call(4, {"content": "late"})).refused(404, 10062)
+    stage.world.clock.advance(250)
     failed = await stage.eyes.next("INTERACTION_FAILURE")
     assert failed == {"id": late.told["id"], "nonce": "n1", "reason_code": 2}
     (await late.call(4, {"content": "late"})).refused(404, 10062)

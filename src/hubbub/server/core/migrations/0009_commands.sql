@@ -50,6 +50,7 @@ CREATE TABLE interactions (
     modal TEXT
 );
 CREATE UNIQUE INDEX interactions_token ON interactions (token_hash);
+CREATE INDEX interactions_open ON interactions (id) WHERE callback_type IS NULL;
 
 -- What only the one who asked, and the app, can see: messages in every way but that nobody else finds them.
 CREATE TABLE ephemeral_messages (

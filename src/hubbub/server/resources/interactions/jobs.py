@@ -7,4 +7,4 @@ from hubbub.server.resources.interactions import actions
 
 def expire(call: Call, job: Job) -> None:
     """Three seconds are over."""
-    actions.expire(call, job.decode(actions.Expiry).interaction_id)
+    actions.expire(call, job.decode(actions.Expiry).asked_before_ms)

@@ -209,17 +209,16 @@ def require_unanswered(call: Call, interaction_id: int, token: str) -> Interacti
     row = store.find_by_token(call.tx, token)
     if row is None or row.id != interaction_id or call.now - row.created_ms > wire.TOKEN_MS:
         raise errors.UNKNOWN_INTERACTION()
-    if row.callback_type is not None:
-        raise errors.INTERACTION_ALREADY_ACKNOWLEDGED()
-    if call.now - row.created_ms > wire.ANSWER_MS:
-        raise errors.UNKNOWN_INTERACTION()
-    return row
+    if row.callback_type is None and call.now - row.created_ms <= wire.ANSWER_MS:
+        return row
+    late = row.callback_type in (None, store.FAILED)
+    raise (errors.UNKNOWN_INTERACTION if late else errors.INTERACTION_ALREADY_ACKNOWLEDGED)()
 
 
 def find_answered(call: Call, application_id: int, token: str) -> InteractionRow | None:
     """An interaction that was answered and can be answered further, for who has its token, or None."""
     row = store.find_by_token(call.tx, token)
-    if row is None or row.application_id != application_id or row.callback_type is None:
+    if row is None or row.application_id != application_id or row.callback_type in (None, store.FAILED):
         return None
     return row if call.now - row.created_ms <= wire.TOKEN_MS else None
 

@@ -12,6 +12,9 @@ from hubbub.protocol.resources.interactions import TOKEN_MS
 from hubbub.server.core.store import Tx, places
 from hubbub.server.resources.messages import Interacted
 
+FAILED: Final = 0
+"""In place of the type of an answer: there was none."""
+
 
 class Asked(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What answers need to know. Stored as JSON: add fields with a default, never rename."""
@@ -50,7 +53,7 @@ class InteractionRow(NamedTuple):
     guild_id: int | None
     asked: str
     callback_type: int | None = None
-    """How it was answered first; None while it was not."""
+    """How it was answered first; None while it was not, FAILED if it was not in time."""
     original_id: int | None = None
     """The message of the first answer, or the one that it changed."""
     follow_ups: int = 0
@@ -117,6 +120,17 @@ def answer(
         )
         == 1
     )
+
+
+def fail(tx: Tx, before: int) -> list[InteractionRow]:
+    """Give up what was asked before an id and not answered."""
+    rows = tx.fetch(
+        InteractionRow, f"SELECT {COLUMNS} FROM interactions WHERE callback_type IS NULL AND id < ? ORDER BY id", before
+    )
+    if rows:
+        ids = [row.id for row in rows]
+        tx.run(f"UPDATE interactions SET callback_type = ? WHERE id IN ({places(ids)})", FAILED, *ids)
+    return rows
 
 
 def count_follow_up(tx: Tx, interaction_id: int) -> None:

@@ -639,7 +639,9 @@ def audience(call: Call, channel: ChannelRef) -> Audience:
 
 def _readers(call: Call, row: MessageRow, mentioned: Iterable[int]) -> frozenset[int]:
     """Who reads a message without the content intent: its author (the bot whose webhook it is), and whom it mentions."""
-    owner = None if row.application_id is None else applications.find(call.tx, row.application_id)
+    # What an app answers bears its bot's id, which is its own.
+    named = row.application_id is None or row.application_id == row.author_id
+    owner = None if named else applications.find(call.tx, row.application_id or 0)
     own = () if owner is None or owner.bot_id is None else (owner.bot_id,)
     return frozenset((row.author_id, *own, *mentioned))
 
