@@ -84,6 +84,14 @@ class AuditLogEntryId(Snowflake):
     __slots__ = ()
 
 
+class CommandId(Snowflake):
+    __slots__ = ()
+
+
+class InteractionId(Snowflake):
+    __slots__ = ()
+
+
 class AutoModerationRuleId(Snowflake):
     __slots__ = ()
 

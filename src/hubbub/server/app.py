@@ -50,6 +50,7 @@ from hubbub.server.resources import (
     auto_moderation,
     bans,
     channels,
+    commands,
     connections,
     direct_messages,
     emojis,
@@ -61,6 +62,7 @@ from hubbub.server.resources import (
     incident_actions,
     installations,
     integrations,
+    interactions,
     invites,
     join_requests,
     members,
@@ -147,6 +149,8 @@ SLICES: tuple[Slice, ...] = (
     skus.SLICE,
     entitlements.SLICE,
     subscriptions.SLICE,
+    commands.SLICE,
+    interactions.SLICE,
 )
 
 DATABASE_FILE = "hubbub.sqlite3"

@@ -7,7 +7,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.operation import Auth, Operation, RateLimit
-from hubbub.protocol.resources.users import GLOBAL_NAME_MAX, USER_UPDATE, Username
+from hubbub.protocol.resources import users
+from hubbub.protocol.resources.users import GLOBAL_NAME_MAX, Username
 
 PASSWORD_MIN = 8
 PASSWORD_MAX = 128
@@ -166,9 +167,14 @@ ENABLE_TOTP = Operation(
     result=BackupCodes,
     auth=Auth.USER,
     limit=LOGIN_LIMIT,
-    emits=(USER_UPDATE,),
+    emits=(users.USER_UPDATE,),
 )
 
 DISABLE_TOTP = Operation(
-    "POST", "/users/@me/mfa/totp/disable", body=DisableTotp, auth=Auth.USER, limit=LOGIN_LIMIT, emits=(USER_UPDATE,)
+    "POST",
+    "/users/@me/mfa/totp/disable",
+    body=DisableTotp,
+    auth=Auth.USER,
+    limit=LOGIN_LIMIT,
+    emits=(users.USER_UPDATE,),
 )

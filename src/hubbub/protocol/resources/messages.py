@@ -126,6 +126,8 @@ class MessageInteraction(Struct, kw_only=True):
     name: str
     user: User
     name_localized: str | UnsetType = UNSET
+    member: PartialMember | UnsetType = UNSET
+    """On the gateway, in a guild."""
 
 
 class InteractionMetadata(Struct, kw_only=True):

@@ -109,6 +109,12 @@ def enqueue(tx: Tx, kind: str, payload: Any, *, due_ms: int = 0, key: str = "") 
     )
 
 
+def enqueue_once(tx: Tx, kind: str, payload: Any, *, due_ms: int, key: str) -> None:
+    """Leave a job unless one of this kind and key waits already; two transactions at once may still leave two."""
+    if tx.value("SELECT 1 FROM jobs WHERE key = ? AND kind = ? AND state = 'waiting'", key, kind) is None:
+        enqueue(tx, kind, payload, due_ms=due_ms, key=key)
+
+
 def cancel(tx: Tx, kind: str, key: str) -> int:
     """Delete the waiting jobs of a kind and key, and say how many; one already in an async handler's hands still finishes."""
     return tx.run("DELETE FROM jobs WHERE kind = ? AND key = ? AND state = 'waiting'", kind, key)

@@ -8,7 +8,15 @@ from hubbub.server.resources.applications import routes
 from hubbub.server.resources.applications.actions import Created, change_settings, create, reset_bot_token
 from hubbub.server.resources.applications.facts import EventWebhooksChanged
 from hubbub.server.resources.applications.rules import require_manager
-from hubbub.server.resources.applications.store import ApplicationRow, find, find_by_bot, find_many
+from hubbub.server.resources.applications.store import (
+    ApplicationRow,
+    find,
+    find_by_bot,
+    find_many,
+    install_for,
+    is_installed_by,
+    uninstall_for,
+)
 from hubbub.server.resources.applications.views import Settings, application, flagged, settings
 
 
@@ -32,7 +40,10 @@ __all__ = [
     "find_by_bot",
     "find_many",
     "flagged",
+    "install_for",
+    "is_installed_by",
     "require_manager",
     "reset_bot_token",
     "settings",
+    "uninstall_for",
 ]

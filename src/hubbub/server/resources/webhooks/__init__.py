@@ -10,6 +10,7 @@ from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.messages import MessageChanged, MessageCrossposted, MessagesDeleted
 from hubbub.server.resources.webhooks import actions, jobs, routes, speaking, store, views
 from hubbub.server.resources.webhooks.actions import create
+from hubbub.server.resources.webhooks.facts import Speaker, TokenPresented
 from hubbub.server.resources.webhooks.rules import require_holding
 from hubbub.server.resources.webhooks.store import WebhookRow, find
 from hubbub.server.resources.webhooks.views import with_token
@@ -37,4 +38,4 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE", "WebhookRow", "create", "find", "require_holding", "with_token"]
+__all__ = ["SLICE", "Speaker", "TokenPresented", "WebhookRow", "create", "find", "require_holding", "with_token"]
