@@ -7,7 +7,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import routes
 from hubbub.server.resources.applications.actions import Created, change_settings, create, reset_bot_token
 from hubbub.server.resources.applications.facts import EventWebhooksChanged
-from hubbub.server.resources.applications.rules import require_manager
+from hubbub.server.resources.applications.rules import require_manager, require_own
 from hubbub.server.resources.applications.store import (
     ApplicationRow,
     find,
@@ -43,6 +43,7 @@ __all__ = [
     "install_for",
     "is_installed_by",
     "require_manager",
+    "require_own",
     "reset_bot_token",
     "settings",
     "uninstall_for",

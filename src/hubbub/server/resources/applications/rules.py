@@ -28,6 +28,16 @@ def require_manager(call: Call, application_id: int) -> ApplicationRow:
     return row
 
 
+def require_own(call: Call, application_id: int) -> ApplicationRow:
+    """The application whose token this is, whoever holds it, or its owner's; 20012 for everybody else."""
+    row = store.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    if call.actor.application_id != row.id and not (call.actor.kind == "user" and call.user_id == row.owner_id):
+        raise errors.NOT_AUTHORIZED_ON_APPLICATION()
+    return row
+
+
 def allowed_flags(call: Call, row: ApplicationRow, wanted: int) -> int:
     """The flags after an edit: only the three limited intent bits change, and are set only below the free limit."""
     bits = row.flags & ~ApplicationFlags.EDITABLE | wanted & ApplicationFlags.EDITABLE

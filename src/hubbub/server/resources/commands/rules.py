@@ -22,7 +22,7 @@ from hubbub.server.resources.commands.store import EVERYWHERE, CommandRow
 
 def require_own(call: Call, application_id: int) -> ApplicationRow:
     """The application whose token this is."""
-    return applications.require_manager(call, application_id)
+    return applications.require_own(call, application_id)
 
 
 def require_installed(call: Call, application_id: int, guild_id: int) -> ApplicationRow:
