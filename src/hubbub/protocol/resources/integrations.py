@@ -30,6 +30,8 @@ class IntegrationApplication(Struct, kw_only=True):
     name: str
     icon: str | None
     description: str
+    summary: str = ""
+    """Gone from the documents, yet discord.py indexes it."""
     type: None = None
     bot: User | UnsetType = UNSET
 
