@@ -84,8 +84,10 @@ async def test_a_plain_job_that_fails_leaves_no_effect_and_is_tried_again(desk: 
 
     def handle(tx: Tx, job: Job) -> None:
         tx.run("INSERT INTO meta (name, value) VALUES ('a', '1')")
-        attempts.append(job.attempts)
-        if len(attempts) < 3:
+        # A unit of work may run more than once (core/store.py), so attempts are told apart by their number.
+        if job.attempts not in attempts:
+            attempts.append(job.attempts)
+        if job.attempts < 2:
             raise RuntimeError("not yet")
 
     desk.hire({"mark": handle})

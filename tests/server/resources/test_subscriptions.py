@@ -8,6 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from hubbub.protocol import changes
 from hubbub.protocol.flags import SkuFlags
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
@@ -390,6 +391,7 @@ async def test_old_entitlements_had_an_end_that_moved_and_were_then_migrated(wor
     await heard(session)
 
     # In it, the renewal gives a new one without an end; what is set to end is not migrated.
+    assert at("2024-09-05T00:00:00") < changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.at_ms < at("2024-10-05T00:00:00")
     await until(world, "2024-10-05T00:00:00")
     later = await heard(session)
     mine = [(name, data) for name, data in later if data["user_id"] == str(alice.id)]
@@ -400,6 +402,7 @@ async def test_old_entitlements_had_an_end_that_moved_and_were_then_migrated(wor
     assert names([(name, data) for name, data in later if data["user_id"] == str(bob.id)]) == ["SUBSCRIPTION_UPDATE"]
 
     # After it, only the subscription changes; from its day on it says what it renews into.
+    assert at("2024-12-05T00:00:00") < changes.RENEWAL_SKU_IDS.at_ms < at("2025-01-05T00:00:00")
     await until(world, "2024-12-05T00:00:00")
     assert names(await heard(session)) == ["SUBSCRIPTION_UPDATE"] * 2
     await until(world, "2025-01-05T00:00:00")

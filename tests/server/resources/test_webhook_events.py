@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol import changes
 from hubbub.protocol.enums import WebhookEventType
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.server.core.call import Call
@@ -156,7 +157,8 @@ async def test_before_their_day_there_are_no_webhook_events(near_world: World, r
     await subscribe(receiver, bot, "ENTITLEMENT_CREATE", "APPLICATION_DEAUTHORIZED")
     application_id = ApplicationId(bot.application_id or 0)
 
-    for day in (1_729_814_399_999, 1_729_814_400_000, 1_749_081_599_999, 1_749_081_600_000):
+    first, second = changes.WEBHOOK_EVENTS.at_ms, changes.APPLICATION_DEAUTHORIZED_EVENT.at_ms
+    for day in (first - 1, first, second - 1, second):
         near_world.clock.set(day)
         await tell(near_world, bot, 7, day)
         await near_world.write(
