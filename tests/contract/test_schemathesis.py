@@ -80,7 +80,8 @@ def _problems(prepared: Prepared, document: dict[str, Any]) -> Iterator[str]:
 
 def _modes(endpoint: Endpoint) -> list[GenerationMode]:
     """Where there is nothing that could be said wrongly, only what is right is said."""
-    said = (endpoint.operation.body, endpoint.operation.query)
+    # In a form everything is text, and OAuth's fields may all be missing.
+    said = (type(None) if endpoint.operation.form else endpoint.operation.body, endpoint.operation.query)
     if any(endpoint.snowflakes) or any(kind is not type(None) for kind in said):
         return [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
     return [GenerationMode.POSITIVE]

@@ -73,6 +73,21 @@ async def test_the_same_file_and_seed_give_the_same_ids_and_tokens(text: str | N
     assert not {guild.id for guild in first.guilds.values()} & {guild.id for guild in other.guilds.values()}
 
 
+async def test_what_applications_sell_is_in_the_file_too(app: App) -> None:
+    text = (
+        SMALL
+        + '[skus.Gold]\napplication = "helper"\nprice = 999\n[skus.Hat]\napplication = "helper"\ntype = "durable"\n'
+    )
+    before = await built_once(SMALL, 1)
+
+    built = await worlds.load(app, worlds.read_text(text), 1)
+
+    assert built == before
+    rows = "SELECT name, type, flags, price FROM skus WHERE application_id = ? AND type <> 6 ORDER BY price"
+    application_id = built.applications["helper"].id
+    assert await app.database.read(lambda tx: tx.all(rows, application_id)) == [("Hat", 2, 0, 0), ("Gold", 5, 256, 999)]
+
+
 async def test_a_channel_added_to_the_file_changes_no_other_id() -> None:
     before = await built_once(SMALL, 1)
     after = await built_once(SMALL + "\n[guilds.Home.channels.cellar]\n", 1)
@@ -192,7 +207,7 @@ GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
         ("[users.ann]\nglobal_name = ''", "users.ann.global_name: expected str of length >= 1"),
         ("[[friendships]]\nbetween = ['a', 'b']", "friendships: this version cannot build friendships yet"),
         ("[lobbies.one]", "lobbies: this version cannot build lobbies yet"),
-        ("[skus.one]", "skus: this version cannot build skus yet"),
+        ('[skus.one]\napplication = "nobody"', "skus.one.application: "),
         ("[applications.a]", "applications.a.owner: an application needs an owner"),
         (
             "[users.ann]\n[applications.a]\nowner = 'anne'",
@@ -206,8 +221,8 @@ GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
         ),
         ("[users.ann]\n[applications.a]\nflags = ['EMBEDED']", "did you mean EMBEDDED?"),
         (
-            "[users.ann]\n[applications.a]\nscopes = ['x']",
-            "applications.a.scopes: this version cannot build approved scopes",
+            "[users.ann]\n[applications.a]\nscopes = ['voise']",
+            'applications.a.scopes: "voise" is not a scope; did you mean voice?',
         ),
         ("[users.ann]\n[applications.a]\nparent = 'b'", "applications.a.parent: this version cannot build families"),
         ("[guilds.Home]", "guilds.Home: object missing required field owner"),

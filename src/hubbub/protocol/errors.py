@@ -39,6 +39,8 @@ class ApiError(Exception):
         """The form errors, nested as the request is."""
         self.extra = extra or {}
         """Further keys of the body."""
+        self.headers: dict[str, str] = {}
+        """Headers of the answer."""
         super().__init__(f"{self.extra.get('message', kind.message)} ({kind.code})")
 
     @property
@@ -667,6 +669,16 @@ def component_type() -> FormError:
     return "COMPONENT_TYPE_INVALID", "The specified component type is invalid in this context"
 
 
+def component_field() -> FormError:
+    """A key that this component cannot have here."""
+    return "COMPONENT_FIELD_INVALID", "This field cannot be used on this component"
+
+
+def component_sku() -> FormError:
+    """A premium button's SKU is not an active one of the application."""
+    return "BUTTON_COMPONENT_INVALID_SKU", "Invalid SKU"
+
+
 def button_custom_id_required() -> FormError:
     """A button that needs a custom_id has none."""
     return "BUTTON_COMPONENT_CUSTOM_ID_REQUIRED", "A custom id is required"
@@ -712,6 +724,39 @@ def command_options_required() -> FormError:
     return (
         "APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID",
         "Required options must be placed before non-required options",
+    )
+
+
+def command_context_menu(what: str) -> FormError:
+    """A context menu command has what only chat input commands have: a description, options."""
+    return f"CONTEXT_MENU_COMMAND_{what.upper()}_NOT_ALLOWED", f"Context menu commands cannot have {what}"
+
+
+def command_option_name_duplicated() -> FormError:
+    """Two options beside each other have the same name, in some language."""
+    return "APPLICATION_COMMAND_OPTIONS_NAME_DUPLICATE", "Option names must be unique"
+
+
+def command_option_choices() -> FormError:
+    """An option that completes what is typed cannot have choices too."""
+    return "APPLICATION_COMMAND_OPTIONS_CHOICES_AUTOCOMPLETE", "Options with autocomplete cannot have choices"
+
+
+def command_handler() -> FormError:
+    """Only entry point commands have a handler."""
+    return "APPLICATION_COMMAND_HANDLER_NOT_ALLOWED", "Only entry point commands can have a handler"
+
+
+def command_permission_target() -> FormError:
+    """A command permission names somebody or something that is not in the guild."""
+    return "APPLICATION_COMMAND_PERMISSIONS_UNKNOWN_TARGET", "Unknown role, user or channel"
+
+
+def command_outdated() -> FormError:
+    """A person runs a command in a form that it no longer has; their client reads it again."""
+    return (
+        "INTERACTION_APPLICATION_COMMAND_INVALID_VERSION",
+        "This command is outdated, please try again in a few minutes",
     )
 
 

@@ -84,6 +84,14 @@ class AuditLogEntryId(Snowflake):
     __slots__ = ()
 
 
+class CommandId(Snowflake):
+    __slots__ = ()
+
+
+class InteractionId(Snowflake):
+    __slots__ = ()
+
+
 class AutoModerationRuleId(Snowflake):
     __slots__ = ()
 
@@ -109,6 +117,18 @@ class SoundId(Snowflake):
 
 
 class TeamId(Snowflake):
+    __slots__ = ()
+
+
+class SkuId(Snowflake):
+    __slots__ = ()
+
+
+class EntitlementId(Snowflake):
+    __slots__ = ()
+
+
+class SubscriptionId(Snowflake):
     __slots__ = ()
 
 

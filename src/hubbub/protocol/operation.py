@@ -90,6 +90,8 @@ class Operation(Generic[BodyT, ResultT]):
     needs: int = 0
     """Permission bits the caller must all hold in the channel (or guild) of the path."""
     raises: tuple[ErrorCode, ...] = ()
+    refusal: Any = NoneType
+    """A form that refusals may have besides the platform's own."""
     emits: tuple["Event[Any]", ...] = ()
     limit: RateLimit | None = DEFAULT_LIMIT
     """None: no bucket and no bucket headers."""

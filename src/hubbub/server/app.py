@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,12 @@ from hubbub.server.core.dispatch import Table
 from hubbub.server.core.dispatches import Audience, Dispatch
 from hubbub.server.core.faults import Faults
 from hubbub.server.core.files import Files
+from hubbub.server.core.guarded import GuardedClient
 from hubbub.server.core.images import Images
 from hubbub.server.core.jobs import Job, Worker
 from hubbub.server.core.logs import Secrets
 from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.payments import PaymentProvider, open_payments
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.realtime import GuildState, MemberState
@@ -37,6 +39,7 @@ from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 from hubbub.server.core.trace import Trace
+from hubbub.server.core.work import Work
 from hubbub.server.resources import (
     accounts,
     activity_instances,
@@ -47,19 +50,24 @@ from hubbub.server.resources import (
     auto_moderation,
     bans,
     channels,
+    commands,
     connections,
     direct_messages,
     emojis,
+    entitlements,
     gateway_info,
     guild_state,
     guild_tags,
     guilds,
     incident_actions,
+    installations,
     integrations,
+    interactions,
     invites,
     join_requests,
     members,
     messages,
+    oauth2,
     onboarding,
     pins,
     polls,
@@ -68,9 +76,11 @@ from hubbub.server.resources import (
     roles,
     scheduled_events,
     search,
+    skus,
     soundboard,
     stage_instances,
     stickers,
+    subscriptions,
     templates,
     threads,
     typing,
@@ -78,11 +88,13 @@ from hubbub.server.resources import (
     vanity_urls,
     voice_regions,
     voice_states,
+    webhook_events,
     webhooks,
     welcome_screens,
     widgets,
 )
 from hubbub.server.transports.cdn import Cdn
+from hubbub.server.transports.discovery import Discovery
 from hubbub.server.transports.gateway import Gateway, PresenceFeed
 from hubbub.server.transports.http import HttpDoor
 
@@ -94,6 +106,7 @@ SLICES: tuple[Slice, ...] = (
     accounts.SLICE,
     connections.SLICE,
     activity_instances.SLICE,
+    oauth2.SLICE,
     gateway_info.SLICE,
     guilds.SLICE,
     roles.SLICE,
@@ -131,6 +144,13 @@ SLICES: tuple[Slice, ...] = (
     typing.SLICE,
     direct_messages.SLICE,
     webhooks.SLICE,
+    installations.SLICE,
+    webhook_events.SLICE,
+    skus.SLICE,
+    entitlements.SLICE,
+    subscriptions.SLICE,
+    commands.SLICE,
+    interactions.SLICE,
 )
 
 DATABASE_FILE = "hubbub.sqlite3"
@@ -140,6 +160,9 @@ FILES_FOLDER = "files"
 
 HEAVY_THREADS = 2
 """Passwords are hashed this many at a time, so that logins cannot take the whole machine."""
+
+STORE_PAGE = r"/application-directory/{application_id:\d+}/store"
+"""The link to an application's store (webhooks-and-interactions.md 7.1); one to a SKU has its id behind it."""
 
 POLL_MS = 5_000
 """How often workers look for jobs by themselves, where other processes leave some too."""
@@ -155,7 +178,14 @@ SETTLE_S = 1.0
 class App:
     """A running platform: store, bus, clock, files, doors."""
 
-    def __init__(self, config: Config, *, clock: Clock | None = None, slices: tuple[Slice, ...] = SLICES) -> None:
+    def __init__(
+        self,
+        config: Config,
+        *,
+        clock: Clock | None = None,
+        slices: tuple[Slice, ...] = SLICES,
+        payments: PaymentProvider | None = None,
+    ) -> None:
         self.config = config
         self.clock = clock or _clock(config)
         self.slices = slices
@@ -173,6 +203,8 @@ class App:
         )
         self.files = _files(config)
         self.images = Images()
+        self.outside = GuardedClient(allow_private=config.private_targets)
+        self.payments = payments or open_payments(config.payments, rehearsal=config.control)
         self.auth = Authenticator(self.database, self.clock, hears=lambda: self.bus.healthy)
         self.listeners = _listeners(slices)
         self.rate_limits = RateLimits(
@@ -217,6 +249,9 @@ class App:
             web.get("/healthz", self._healthz),
             web.get("/readyz", self._readyz),
             web.get("/metrics", self._metrics),
+            *Discovery(self.config).routes(),
+            web.get(STORE_PAGE, _to_store),
+            web.get(STORE_PAGE + r"/{sku_id:\d+}", _to_store),
             *self.routes,
         ]
         routes += Cdn(
@@ -272,6 +307,8 @@ class App:
             images=self.images,
             metrics=self.metrics,
             executor=self._heavy,
+            outside=self.outside,
+            payments=self.payments,
             listeners=self.listeners,
             faults=self.faults,
             settle=None if self.config.nats_url is None else self._settle,
@@ -298,6 +335,7 @@ class App:
             await self.gateway.close()
         if self.worker is not None:
             await self.worker.stop()
+        await self.outside.close()
         if self._watching is not None:
             self._watching.cancel()
         if self._presence_feed is not None:
@@ -366,12 +404,22 @@ class App:
         handlers: dict[str, Callable[..., Any]] = {}
         for part in self.slices:
             for kind, function in part.jobs.items():
-                handlers[kind] = function if asyncio.iscoroutinefunction(function) else self._in_call(function)
+                waits = asyncio.iscoroutinefunction(function)
+                handlers[kind] = self._in_work(function) if waits else self._in_call(function)
         return handlers
 
     def _in_call(self, function: Callable[[Call, Job], None]) -> Callable[[Tx, Job], None]:
         def run(tx: Tx, job: Job) -> None:
             function(self.make_call(tx), job)
+
+        return run
+
+    def _in_work(self, function: Callable[[Work, Job], Awaitable[None]]) -> Callable[[Job], Awaitable[None]]:
+        async def run(job: Job) -> None:
+            await function(
+                Work(self.database, self.make_call, self._heavy, None, outside=self.outside, payments=self.payments),
+                job,
+            )
 
         return run
 
@@ -415,6 +463,13 @@ class Source:
     def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
         """The guilds a user is in."""
         return guild_state.guild_ids(tx, user_id)
+
+
+async def _to_store(request: web.Request) -> web.Response:
+    """What the store link shows: the same that the API tells of it."""
+    named = request.match_info
+    sku = f"/{named['sku_id']}" if "sku_id" in named else ""
+    raise web.HTTPFound(f"/api/v10/applications/{named['application_id']}/store{sku}")
 
 
 def _clock(config: Config) -> Clock:

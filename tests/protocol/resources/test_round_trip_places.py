@@ -66,6 +66,7 @@ PATH_PARAMETERS = {
     "message_id",
     "application_id",
     "overwrite_id",
+    "session_id",
     "code",
     "sound_id",
 }

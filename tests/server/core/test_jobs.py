@@ -8,7 +8,7 @@ import pytest
 
 from hubbub.server.core import jobs
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.jobs import FailedJob, GiveUp, Job, JobHandler, Worker
+from hubbub.server.core.jobs import FailedJob, GiveUp, Job, JobHandler, TryAgain, Worker
 from hubbub.server.core.store import Database, Tx
 
 START_MS = 1_800_000_000_000
@@ -84,8 +84,10 @@ async def test_a_plain_job_that_fails_leaves_no_effect_and_is_tried_again(desk: 
 
     def handle(tx: Tx, job: Job) -> None:
         tx.run("INSERT INTO meta (name, value) VALUES ('a', '1')")
-        attempts.append(job.attempts)
-        if len(attempts) < 3:
+        # A unit of work may run more than once (core/store.py), so attempts are told apart by their number.
+        if job.attempts not in attempts:
+            attempts.append(job.attempts)
+        if job.attempts < 2:
             raise RuntimeError("not yet")
 
     desk.hire({"mark": handle})
@@ -311,6 +313,40 @@ async def test_cancelled_jobs_do_not_run(desk: Desk) -> None:
     await desk.done()
 
     assert ran == ["b"]
+
+
+async def test_a_handler_may_say_when_to_try_again(desk: Desk) -> None:
+    tried: list[int] = []
+
+    async def handle(job: Job) -> None:
+        tried.append((desk.clock.now_ms() - START_MS) // 1000)
+        if len(tried) < 3:
+            raise TryAgain(5_000, "not yet")
+
+    desk.hire({"call": handle})
+    await desk.enqueue("call")
+    await desk.done()
+    await desk.clock.run_for(60_000)
+
+    assert tried == [0, 5, 10]
+    assert await desk.left() == 0
+
+
+async def test_given_up_jobs_are_found_by_how_their_keys_begin(desk: Desk) -> None:
+    async def handle(job: Job) -> None:
+        raise GiveUp("no")
+
+    desk.hire({"call": handle, "other": handle})
+    for kind, key in (("call", "a/1"), ("call", "a/2"), ("call", "ab/1"), ("other", "a/1")):
+        await desk.enqueue(kind, key, key=key)
+    await desk.done()
+
+    found = await desk.db.read(lambda tx: jobs.list_failed(tx, kind="call", key_prefix="a/"))
+    assert sorted(job.key for job in found) == ["a/1", "a/2"]
+    after = max(job.id for job in found)
+    assert await desk.db.read(lambda tx: jobs.list_failed(tx, kind="call", key_prefix="a/", after=after)) == []
+    assert await desk.db.write(lambda tx: jobs.retry_failed(tx, after, kind="call", key_prefix="ab/")) == 0
+    assert await desk.db.write(lambda tx: jobs.retry_failed(tx, kind="call", key_prefix="a/")) == 2
 
 
 async def test_a_kind_nobody_here_handles_is_left_for_others(desk: Desk) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import WebhookEventType
 from hubbub.protocol.ids import ApplicationId, GuildId, Snowflake, TeamId, UserId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.operation import Auth, Operation
@@ -157,7 +158,7 @@ class UpdateApplication(Struct, kw_only=True):
     event_webhooks_status: Literal[1, 2] | None | UnsetType = UNSET
     """3 is the platform's own word and cannot be written."""
     event_webhooks_url: Url | None | UnsetType = UNSET
-    event_webhooks_types: list[str] | None | UnsetType = UNSET
+    event_webhooks_types: list[WebhookEventType] | None | UnsetType = UNSET
 
 
 GET_MY_APPLICATION = Operation("GET", "/applications/@me", result=Application, auth=Auth.BOT)

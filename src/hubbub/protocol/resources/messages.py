@@ -126,6 +126,8 @@ class MessageInteraction(Struct, kw_only=True):
     name: str
     user: User
     name_localized: str | UnsetType = UNSET
+    member: PartialMember | UnsetType = UNSET
+    """On the gateway, in a guild."""
 
 
 class InteractionMetadata(Struct, kw_only=True):
@@ -342,6 +344,7 @@ SEND_REFUSALS: Final = (
     errors.INVALID_STICKER,
     errors.STICKER_NOT_ALLOWED,
     errors.POLL_CANNOT_USE_EMOJI,
+    errors.POLL_INVALID_CHANNEL_TYPE,
     errors.VERIFICATION_LEVEL_TOO_HIGH,
     errors.SLOWMODE_RATE_LIMIT,
     errors.AUTO_MODERATION_BLOCKED_MESSAGE,

@@ -172,6 +172,8 @@ class UpdateWebhookMessage(Struct, kw_only=True):
     allowed_mentions: AllowedMentions | None | UnsetType = UNSET
     components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)] | None | UnsetType = UNSET
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
+    poll: CreatePoll | None | UnsetType = UNSET
+    """Only of an answer to an interaction that was deferred."""
 
 
 class SlackField(Struct, kw_only=True):
@@ -224,6 +226,7 @@ _ON_MESSAGE: Final = (*_BY_TOKEN, errors.UNKNOWN_CHANNEL, errors.UNKNOWN_MESSAGE
 _EXECUTING: Final = (
     *_BY_TOKEN,
     *messages.SEND_REFUSALS,
+    errors.MAX_FOLLOW_UPS,
     errors.FORUM_WEBHOOK_NEEDS_THREAD,
     errors.FORUM_WEBHOOK_THREAD_TWICE,
     errors.WEBHOOK_THREAD_OUTSIDE_FORUM,
@@ -384,6 +387,9 @@ UPDATE_WEBHOOK_MESSAGE = Operation(
         errors.MAX_ATTACHMENTS,
         errors.FILE_TOO_LARGE,
         errors.POLL_CANNOT_EDIT,
+        errors.POLL_CANNOT_USE_EMOJI,
+        errors.POLL_INVALID_CHANNEL_TYPE,
+        errors.VOICE_MESSAGE_CANNOT_EDIT,
         errors.THREAD_ARCHIVED,
         errors.THREAD_LOCKED,
         errors.INVALID_FORM_BODY,

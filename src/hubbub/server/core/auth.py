@@ -61,15 +61,16 @@ def issue(
     application_id: int | None = None,
     scopes: frozenset[str] = frozenset(),
     expires_ms: int | None = None,
+    token_id: int | None = None,
     entropy: Entropy = secrets.token_bytes,
 ) -> str:
-    """Make and keep a token; its text is returned this once."""
+    """Make and keep a token, under an id of the caller's choice if given; its text is returned this once."""
     token = token_text(user_id, now, entropy)
     tx.run(
         "INSERT INTO tokens (hash, id, kind, user_id, application_id, scopes, created_ms, expires_ms) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         hash_token(token),
-        ids.new(Snowflake),
+        ids.new(Snowflake) if token_id is None else token_id,
         kind,
         user_id,
         application_id,
@@ -80,18 +81,32 @@ def issue(
     return token
 
 
-def revoke(tx: Tx, user_id: int, *, kind: str | None = None, token_id: int | None = None) -> None:
-    """End a user's tokens: one, all of a kind, or all. Their sessions are closed after the commit."""
+def revoke(
+    tx: Tx,
+    user_id: int,
+    *,
+    kind: str | None = None,
+    token_id: int | None = None,
+    application_id: int | None = None,
+    except_id: int | None = None,
+) -> int:
+    """End a user's tokens: one, all of a kind, of an application, all but one, or all; how many there were.
+
+    Their sessions are closed after the commit."""
     where, parameters = "user_id = ?", [user_id]
-    if kind is not None:
-        where += " AND kind = ?"
-        parameters.append(kind)  # type: ignore[arg-type]
-    if token_id is not None:
-        where += " AND id = ?"
-        parameters.append(token_id)
+    for condition, value in (
+        ("kind = ?", kind),
+        ("id = ?", token_id),
+        ("application_id = ?", application_id),
+        ("id <> ?", except_id),
+    ):
+        if value is not None:
+            where += f" AND {condition}"
+            parameters.append(value)  # type: ignore[arg-type]
     rows = tx.all(f"SELECT id FROM tokens WHERE {where}", *parameters)
     tx.run(f"DELETE FROM tokens WHERE {where}", *parameters)
     changed(tx, user_id, revoked=[row[0] for row in rows])
+    return len(rows)
 
 
 def changed(tx: Tx, user_id: int, *, revoked: list[int] | None = None) -> None:

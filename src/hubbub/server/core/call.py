@@ -141,6 +141,20 @@ class Call:
         """The caller's user."""
         return self.actor.user_id
 
+    def acting_as(self, actor: Actor) -> "Call":
+        """The same request on behalf of somebody else: whoever brings a code does what its owner granted."""
+        return Call(
+            self.tx,
+            actor=actor,
+            now=self.now,
+            ids=self.ids,
+            config=self.config,
+            presences=self.presences,
+            api_version=self.api_version,
+            ip=self.ip,
+            listeners=self.listeners,
+        )
+
     def tell(self, fact: object) -> None:
         """Say inside the transaction that something happened, so that upper floors can do their part of it (a ban that also
         removes messages)."""

@@ -17,6 +17,10 @@ from hubbub.server.core.store import Tx
 VALID_SECONDS: Final = 86_400
 """How long a signed address works. Open in the spec; a day (http.md 1.12)."""
 
+LASTING: Final = "attachments"
+EPHEMERAL: Final = "ephemeral-attachments"
+"""Where the files are that only some know of."""
+
 _KEY: Final = "cdn_key"
 
 
@@ -51,9 +55,9 @@ def sound_key(name: str) -> str:
     return f"sounds/{name}"
 
 
-def attachment_path(channel_id: int, attachment_id: int, filename: str) -> str:
+def attachment_path(channel_id: int, attachment_id: int, filename: str, *, ephemeral: bool = False) -> str:
     """The path of an attachment below the CDN's base."""
-    return f"/attachments/{int(channel_id)}/{int(attachment_id)}/{quote(filename, safe='')}"
+    return f"/{EPHEMERAL if ephemeral else LASTING}/{int(channel_id)}/{int(attachment_id)}/{quote(filename, safe='')}"
 
 
 def sign(key: bytes, path: str, now_ms: int) -> str:

@@ -164,6 +164,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """What the control API asks for; by default a fresh one at each start."""
     private_targets: bool = False
     """Whether outgoing calls may go to private, loopback and link-local addresses."""
+    payments: str | None = None
+    """What takes payments, as `module:name`; by default a rehearsal grants everything, and else nothing is for sale."""
     registration: bool = True
     """Whether anybody may register."""
     search_at_once: bool = False
@@ -175,9 +177,14 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     bus: BusConfig = BusConfig()
 
     @property
+    def web_url(self) -> str:
+        """The root of all addresses, without a slash at the end; also the issuer of ID tokens."""
+        return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")
+
+    @property
     def cdn_url(self) -> str:
         """Where files are served from."""
-        return f"{(self.public_url or f'http://{self.host}:{self.port}').rstrip('/')}/cdn"
+        return f"{self.web_url}/cdn"
 
     @property
     def now_ms(self) -> int | None:

@@ -78,6 +78,14 @@ class GiveUp(Exception):
     """Raised by a handler that knows trying again is useless."""
 
 
+class TryAgain(Exception):
+    """Raised by a handler that knows when to try again."""
+
+    def __init__(self, after_ms: int, reason: str) -> None:
+        self.after_ms = after_ms
+        super().__init__(reason)
+
+
 class JobMetrics(Protocol):
     """Counts what became of jobs."""
 
@@ -101,27 +109,54 @@ def enqueue(tx: Tx, kind: str, payload: Any, *, due_ms: int = 0, key: str = "") 
     )
 
 
+def enqueue_once(tx: Tx, kind: str, payload: Any, *, due_ms: int, key: str) -> None:
+    """Leave a job unless one of this kind and key waits already; two transactions at once may still leave two."""
+    if tx.value("SELECT 1 FROM jobs WHERE key = ? AND kind = ? AND state = 'waiting'", key, kind) is None:
+        enqueue(tx, kind, payload, due_ms=due_ms, key=key)
+
+
 def cancel(tx: Tx, kind: str, key: str) -> int:
     """Delete the waiting jobs of a kind and key, and say how many; one already in an async handler's hands still finishes."""
     return tx.run("DELETE FROM jobs WHERE kind = ? AND key = ? AND state = 'waiting'", kind, key)
 
 
-def list_failed(tx: Tx, *, kind: str | None = None, limit: int = 100) -> list[FailedJob]:
+def list_failed(
+    tx: Tx, *, kind: str | None = None, key_prefix: str = "", after: int = 0, limit: int = 100
+) -> list[FailedJob]:
     """Jobs that were given up, the oldest first."""
-    columns = "SELECT id, kind, key, due_ms, payload, attempts, error FROM jobs WHERE state = 'failed'"
-    if kind is None:
-        return tx.fetch(FailedJob, f"{columns} ORDER BY id LIMIT ?", limit)
-    return tx.fetch(FailedJob, f"{columns} AND kind = ? ORDER BY id LIMIT ?", kind, limit)
+    where, parameters = _failed(None, kind, key_prefix)
+    return tx.fetch(
+        FailedJob,
+        f"SELECT id, kind, key, due_ms, payload, attempts, error FROM jobs WHERE {where} AND id > ? ORDER BY id LIMIT ?",
+        *parameters,
+        after,
+        limit,
+    )
 
 
-def retry_failed(tx: Tx, id: int | None = None) -> int:
+def retry_failed(tx: Tx, id: int | None = None, *, kind: str | None = None, key_prefix: str = "") -> int:
     """Let given-up jobs (or one) start over, and say how many."""
     tx.woken = True
-    sql = (
+    where, parameters = _failed(id, kind, key_prefix)
+    return tx.run(
         "UPDATE jobs SET state = 'waiting', attempts = 0, first_tried_ms = NULL, ready_ms = due_ms, error = NULL,"
-        " leased_by = '' WHERE state = 'failed'"
+        f" leased_by = '' WHERE {where}",
+        *parameters,
     )
-    return tx.run(sql) if id is None else tx.run(f"{sql} AND id = ?", id)
+
+
+def _failed(id: int | None, kind: str | None, key_prefix: str) -> tuple[str, list[Any]]:
+    where, parameters = "state = 'failed'", list[Any]()
+    if id is not None:
+        where += " AND id = ?"
+        parameters.append(id)
+    if kind is not None:
+        where += " AND kind = ?"
+        parameters.append(kind)
+    if key_prefix:
+        where += f" AND substr(key, 1, {len(key_prefix)}) = ?"
+        parameters.append(key_prefix)
+    return where, parameters
 
 
 class Worker:
@@ -318,12 +353,15 @@ class Worker:
         """Have it tried again later, or keep it as failed."""
         now_ms = self._clock.now_ms()
         tried_ms = now_ms - (now_ms if job.first_tried_ms is None else job.first_tried_ms)
+        after_ms = min(BACKOFF_MS * 2 ** min(job.attempts, 30), BACKOFF_MAX_MS)
+        if isinstance(error, TryAgain):
+            after_ms = error.after_ms
         failed = isinstance(error, GiveUp) or tried_ms >= self._give_up_after_ms.get(job.kind, GIVE_UP_AFTER_MS)
         tx.run(
             "UPDATE jobs SET state = ?, attempts = attempts + 1, ready_ms = ?, leased_by = '', error = ?"
             " WHERE id = ? AND leased_by = ?",
             "failed" if failed else "waiting",
-            now_ms + min(BACKOFF_MS * 2 ** min(job.attempts, 30), BACKOFF_MAX_MS),
+            now_ms + after_ms,
             f"{type(error).__name__}: {error}"[:2000],
             job.id,
             self._name,

@@ -67,6 +67,7 @@ class Slice:
     modules: tuple[ModuleType, ...]
     """Where its handlers and commands are."""
     jobs: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """What to do for a kind of job: `(call, job)` in the transaction that ends it, or `async (work, job)`."""
     hears: Mapping[type, Callable[[Call, Any], None]] = field(default_factory=dict)
     """What to do, in the same transaction, when a lower floor tells a fact of this type (`call.tell`)."""
     ready: ReadyPart | None = None

@@ -1,7 +1,8 @@
-"""For the few operations that cannot be one transaction: those that hash a password, call out, or wait.
+"""For the few operations and jobs that cannot be one transaction: those that hash a password, call out, or wait.
 
-Their handler is `async def (work, *path parameters, body?, query?)`. It does each step through `work`: a read, a write, or
-something heavy in a thread. Everything else is a plain function over a `Call`.
+Their handler is `async def (work, *path parameters, body?, query?)`, that of a job `async def (work, job)`. It does each step
+through `work`: a read, a write, something heavy in a thread, or a call to the outside. Everything else is a plain function over a
+`Call`.
 """
 
 import asyncio
@@ -10,6 +11,8 @@ from concurrent.futures import Executor
 from typing import Any, TypeVar
 
 from hubbub.server.core.call import Actor, Call
+from hubbub.server.core.guarded import GuardedClient
+from hubbub.server.core.payments import NoPayments, PaymentProvider
 from hubbub.server.core.refusals import Refusal, follow
 from hubbub.server.core.store import Database, Tx
 
@@ -17,15 +20,25 @@ T = TypeVar("T")
 
 
 class Work:
-    """One request whose handler waits between its transactions."""
+    """One request or job whose handler waits between its transactions."""
 
     def __init__(
-        self, database: Database, make_call: Callable[[Tx], Call], executor: Executor, actor: Actor | None
+        self,
+        database: Database,
+        make_call: Callable[[Tx], Call],
+        executor: Executor,
+        actor: Actor | None,
+        *,
+        outside: GuardedClient | None = None,
+        payments: PaymentProvider | None = None,
     ) -> None:
         self._database = database
         self._make_call = make_call
         self._executor = executor
         self.actor = actor
+        self.outside = outside or GuardedClient()
+        """The way to addresses that users supply."""
+        self.payments = payments or NoPayments()
 
     def read(self, step: Callable[[Call], T], *, long: bool = False) -> Awaitable[T]:
         """Run a step over a consistent snapshot; `long` for one that may take more than a few milliseconds."""

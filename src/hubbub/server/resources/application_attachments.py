@@ -18,7 +18,7 @@ def upload_application_attachment(call: Call, application_id: ApplicationId) -> 
     """Put a file on the CDN; its address works for a day, and is the only trace of it."""
     if call.actor.kind == "bearer" and call.actor.application_id != application_id:
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
-    applications.require_manager(call, application_id)
+    applications.require_own(call, application_id)
     if not call.files:
         raise errors.invalid("file", *errors.required())
     stored = attachments.from_upload(call.files[0], None, spoiler_flag=False)

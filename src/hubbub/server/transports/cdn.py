@@ -99,7 +99,11 @@ class Cdn:
         """What to mount, below /cdn."""
         kinds = "|".join(PICTURES)
         return [
-            web.get(r"/cdn/attachments/{channel_id:\d{1,19}}/{attachment_id:\d{1,19}}/{filename}", self.attachment),
+            web.get(
+                rf"/cdn/{{kind:{cdn_urls.LASTING}|{cdn_urls.EPHEMERAL}}}/"
+                r"{channel_id:\d{1,19}}/{attachment_id:\d{1,19}}/{filename}",
+                self.attachment,
+            ),
             web.get(rf"/cdn/{{kind:{kinds}}}/{{owner_id:\d{{1,19}}}}/{{name}}", self.picture),
             web.get(
                 r"/cdn/guilds/{guild_id:\d{1,19}}/users/{user_id:\d{1,19}}/{kind:avatars|banners}/{name}", self.picture
@@ -120,7 +124,9 @@ class Cdn:
         expires = query.get("ex", "")
         if key is None or not cdn_urls.verify(
             key,
-            cdn_urls.attachment_path(channel_id, attachment_id, filename),
+            cdn_urls.attachment_path(
+                channel_id, attachment_id, filename, ephemeral=request.match_info["kind"] == cdn_urls.EPHEMERAL
+            ),
             expires,
             query.get("is", ""),
             query.get("hm", ""),

@@ -13,18 +13,20 @@ import msgspec
 from msgspec import UNSET
 
 from hubbub.protocol import wire
-from hubbub.protocol.enums import OverwriteType
+from hubbub.protocol.enums import OverwriteType, SkuType
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, RoleId, Snowflake, UserId
+from hubbub.protocol.flags import SkuFlags
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, RoleId, SkuId, Snowflake, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.channels import CreateGuildChannel
 from hubbub.protocol.resources.roles import RoleTags
+from hubbub.protocol.resources.skus import CreateSku
 from hubbub.server.core import auth
 from hubbub.server.core.auth import Entropy
 from hubbub.server.core.call import Call
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Tx
-from hubbub.server.resources import accounts, applications, channels, guilds, members, roles
+from hubbub.server.resources import accounts, applications, channels, guilds, members, oauth2, roles, skus
 from hubbub.server.worlds import files
 from hubbub.server.worlds.files import WorldError
 
@@ -38,8 +40,8 @@ DAY_MS: Final = 86_400_000
 
 S = TypeVar("S", bound=Snowflake)
 
-_ORDER: Final[tuple[type[Snowflake], ...]] = (UserId, ApplicationId, GuildId, RoleId, ChannelId)
-"""What was made first, by a day each."""
+_ORDER: Final[tuple[type[Snowflake], ...]] = (SkuId, UserId, ApplicationId, GuildId, RoleId, ChannelId)
+"""What was made first, by a day each. New kinds come first: ids of the others are counted from the end."""
 
 
 class BuiltUser(msgspec.Struct, kw_only=True):
@@ -166,6 +168,8 @@ class _Builder:
             self._guarded(("users", name), self._user, name, user)
         for name, application in self._world.applications.items():
             self._guarded(("applications", name), self._application, name, application)
+        for name, sku in (self._world.skus or {}).items():
+            self._guarded(("skus", name), self._sku, name, sku)
         for name, guild in self._world.guilds.items():
             self._guarded(("guilds", name), self._guild, name, guild)
         return self._built
@@ -205,11 +209,32 @@ class _Builder:
             redirect_uris=application.redirect_uris,
             entropy=self._seed.entropy("application", name),
         )
+        oauth2.approve_scopes(self._call, made.row.id, application.scopes)
         bot = None
         if made.row.bot_id is not None and made.bot_token is not None:
             bot = BuiltBot(id=made.row.bot_id, token=made.bot_token)
         self._built.applications[name] = BuiltApplication(
             id=made.row.id, client_secret=made.client_secret, public_key=made.row.verify_key, bot=bot
+        )
+
+    def _sku(self, name: str, sku: files.Sku) -> None:
+        kind, flags = SkuType[sku.type.upper()], 0
+        if kind is SkuType.SUBSCRIPTION:
+            flags = SkuFlags.GUILD_SUBSCRIPTION if sku.sold_to == "guilds" else SkuFlags.USER_SUBSCRIPTION
+        skus.create(
+            self._call,
+            self._built.applications[sku.application].id,
+            CreateSku(
+                type=kind,
+                name=name,
+                description=sku.description,
+                flags=flags,
+                price=sku.price,
+                currency=sku.currency,
+                published=sku.published,
+            ),
+            sku_id=self._seed.new_id(SkuId, name),
+            group_id=self._seed.new_id(SkuId, name, "group"),
         )
 
     def _guild(self, name: str, guild: files.Guild) -> None:

@@ -17,6 +17,7 @@ from hubbub.protocol import intents
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import BITS
+from hubbub.protocol.resources.oauth2 import SCOPES
 
 EVERYONE: Final = "@everyone"
 
@@ -76,8 +77,23 @@ class Application(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The privileged intents it may ask for."""
     flags: list[str] = []
     redirect_uris: list[str] = []
-    scopes: list[str] | UnsetType = UNSET
+    scopes: list[str] = []
+    """OAuth2 scopes it is approved for."""
     parent: str | UnsetType = UNSET
+
+
+class Sku(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Something that an application sells, under the name of its table."""
+
+    application: str
+    type: Literal["subscription", "durable", "consumable"] = "subscription"
+    sold_to: Literal["users", "guilds"] = "users"
+    """Who a subscription is for."""
+    description: str | None = None
+    price: Annotated[int, Meta(ge=0)] = 0
+    """In the smallest unit of the currency."""
+    currency: Annotated[str, Meta(pattern="^[a-z]{3}$")] = "usd"
+    published: bool = True
 
 
 class Role(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -186,7 +202,7 @@ def read_text(text: str) -> World:
 def read(content: Mapping[str, Any]) -> World:
     """The world that this mapping describes, with every name in it resolved once."""
     world = _convert(content, World, ())
-    for section in ("friendships", "lobbies", "skus"):
+    for section in ("friendships", "lobbies"):
         if getattr(world, section) is not UNSET:
             raise WorldError((section,), NOT_YET.format(section))
     world.users = _table(world.users, User, ("users",))
@@ -198,6 +214,10 @@ def read(content: Mapping[str, Any]) -> World:
             )
     for name, application in world.applications.items():
         _check_application(world, application, ("applications", name))
+    if world.skus is not UNSET:
+        world.skus = _table(world.skus, Sku, ("skus",))
+        for name, sku in world.skus.items():
+            _known(sku.application, world.applications, ("skus", name, "application"), "application")
     world.guilds = _table(world.guilds, Guild, ("guilds",))
     for name, guild in world.guilds.items():
         _check_guild(world, guild, ("guilds", name))
@@ -215,8 +235,8 @@ def permissions(names: Iterable[str], path: tuple[str, ...]) -> int:
 
 
 def _check_application(world: World, application: Application, path: tuple[str, ...]) -> None:
-    if application.scopes is not UNSET:
-        raise WorldError((*path, "scopes"), NOT_YET.format("approved scopes"))
+    for scope in application.scopes:
+        _known(scope, [str(known) for known in SCOPES], (*path, "scopes"), "scope")
     if application.parent is not UNSET:
         raise WorldError((*path, "parent"), NOT_YET.format("families of applications"))
     if application.owner is not None:

@@ -1,12 +1,22 @@
-"""Making people."""
+"""Making people, signing them in, and what they change about that."""
+
+import secrets
 
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.ids import UserId
-from hubbub.server.core.call import Call
+from hubbub.protocol.ids import Snowflake, UserId
+from hubbub.protocol.resources import accounts as wire
+from hubbub.protocol.resources.users import USER_UPDATE
+from hubbub.server.core import auth
+from hubbub.server.core.auth import hash_token
+from hubbub.server.core.call import Actor, Call
+from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import users
+from hubbub.server.resources.accounts import store, totp
 from hubbub.server.resources.users import UserRow
+
+USER_AGENT_MAX = 256
 
 
 def create(
@@ -23,7 +33,7 @@ def create(
     if users.find_person(call.tx, name) is not None:
         form.add("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")
     address = email.lower() if isinstance(email, str) else None
-    if address is not None and call.tx.value("SELECT 1 FROM users WHERE email = ?", address) is not None:
+    if address is not None and store.is_registered(call.tx, address):
         form.add("email", "EMAIL_ALREADY_REGISTERED", "Email is already registered.")
     form.raise_if_any()
     row = UserRow(
@@ -51,10 +61,71 @@ def create(
 
 def set_password(call: Call, user_id: UserId, password_hash: str) -> None:
     """Keep a password's hash."""
-    call.tx.run(
-        "INSERT INTO accounts (user_id, password_hash, changed_ms) VALUES (?, ?, ?) "
-        "ON CONFLICT (user_id) DO UPDATE SET password_hash = excluded.password_hash, changed_ms = excluded.changed_ms",
-        user_id,
-        password_hash,
-        call.now,
-    )
+    store.set_password_hash(call.tx, user_id, password_hash, call.now)
+
+
+# Signing in
+
+
+def sign_in(call: Call, user_id: UserId) -> str:
+    """A new token of a person's own, and what is known of where it was asked for."""
+    token_id = call.new_id(Snowflake)
+    token = auth.issue(call.tx, kind="user", user_id=user_id, now=call.now, ids=call.ids, token_id=token_id)
+    agent = call.headers.get("User-Agent", "")[:USER_AGENT_MAX]
+    store.insert_sign_in(call.tx, token_id, user_id, call.ip, agent)
+    return token
+
+
+def sign_out(call: Call, user_id: UserId, *, token_id: int | None = None, except_id: int | None = None) -> int:
+    """End one of a person's own tokens, all but one, or all; how many there were."""
+    ended = auth.revoke(call.tx, user_id, kind="user", token_id=token_id, except_id=except_id)
+    store.drop_sign_ins(call.tx, user_id)
+    return ended
+
+
+def ask_for_code(call: Call, user_id: UserId) -> str:
+    """A ticket for a person who gave the right password and still owes a code."""
+    ticket = secrets.token_urlsafe(32)
+    store.insert_ticket(call.tx, hash_token(ticket), user_id, call.now + wire.MFA_TICKET_SECONDS * 1000, call.now)
+    return ticket
+
+
+def change_password(call: Call, user_id: UserId, password_hash: str) -> None:
+    """Keep a new password; whoever signed in with the old one is out, but for who asks."""
+    set_password(call, user_id, password_hash)
+    sign_out(call, user_id, except_id=call.actor.token_id)
+
+
+# The second factor
+
+
+def take_code(call: Call, user_id: UserId, code: str) -> bool:
+    """Whether this is a good code of a person's authenticator, or one of their backup codes; none is good twice."""
+    kept = store.find_authenticator(call.tx, user_id)
+    if kept is None:
+        return False
+    step = totp.find_step(kept.secret, code, call.now)
+    if step is not None:
+        return store.take_step(call.tx, user_id, step)
+    return store.take_backup_code(call.tx, user_id, hash_token(totp.plain(code)))
+
+
+def enable_totp(call: Call, row: UserRow, secret: str, step: int) -> list[str]:
+    """Ask for a code from now on; the backup codes."""
+    codes = [totp.new_backup_code() for _ in range(wire.BACKUP_CODES)]
+    store.set_authenticator(call.tx, row.id, secret, step)
+    store.set_backup_codes(call.tx, row.id, [hash_token(totp.plain(code)) for code in codes])
+    _set_mfa(call, row, enabled=True)
+    return codes
+
+
+def disable_totp(call: Call, row: UserRow) -> None:
+    """Ask for no code from now on."""
+    store.delete_authenticator(call.tx, row.id)
+    _set_mfa(call, row, enabled=False)
+
+
+def _set_mfa(call: Call, row: UserRow, *, enabled: bool) -> None:
+    store.set_mfa_enabled(call.tx, row.id, enabled)
+    shown = users.my_user(row._replace(mfa_enabled=int(enabled)), Actor(user_id=row.id, kind="user"))
+    call.tx.emit(USER_UPDATE, shown, Audience.of_users(row.id))

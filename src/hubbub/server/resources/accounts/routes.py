@@ -1,14 +1,16 @@
-"""Registering, logging in and out."""
+"""Registering, logging in and out, and looking after one's account."""
 
 from hubbub.protocol import errors
-from hubbub.protocol.ids import UserId
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.resources import accounts as wire
-from hubbub.server.core import auth
+from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.core.work import Work
 from hubbub.server.resources import users
-from hubbub.server.resources.accounts import actions, passwords
+from hubbub.server.resources.accounts import actions, passwords, store, throttle, totp
+from hubbub.server.resources.users import UserRow
 
 
 @handles(wire.AUTH_REGISTER)
@@ -21,38 +23,168 @@ async def auth_register(work: Work, body: wire.Register) -> wire.Session:
     def register(call: Call) -> wire.Session:
         row = actions.create(call, body.username, email=body.email, global_name=body.global_name)
         actions.set_password(call, row.id, password_hash)
-        return _sign_in(call, row.id)
+        return wire.Session(user_id=row.id, token=actions.sign_in(call, row.id))
 
     return await work.write(register)
 
 
 @handles(wire.AUTH_LOGIN)
-async def auth_login(work: Work, body: wire.Login) -> wire.Session:
-    """Sign in by name or address."""
+async def auth_login(work: Work, body: wire.Login) -> wire.LoginResult:
+    """Sign in by name or address; who has an authenticator owes its code next."""
     login = body.login.strip().lower()
-    known = await work.read(
-        lambda call: call.tx.one(
-            "SELECT a.user_id, a.password_hash FROM users u JOIN accounts a ON a.user_id = u.id "
-            "WHERE u.bot = 0 AND (u.username = ? OR u.email = ?)",
-            login,
-            login,
-        )
-    )
+
+    def begin(call: Call) -> tuple[UserId, str] | None:
+        throttle.take(call, throttle.of_name(login), throttle.of_address(call.ip))
+        return store.find_login(call.tx, login)
+
+    known = await work.write(begin)
     if not await work.heavy(passwords.verify, known[1] if known else None, body.password) or known is None:
         form = errors.FormErrors()
         for field in ("login", "password"):
             form.add(field, "INVALID_LOGIN", "Login or password is invalid.")
         raise form.error()
-    user_id = UserId(known[0])
-    return await work.write(lambda call: _sign_in(call, user_id))
+    user_id = known[0]
+
+    def finish(call: Call) -> wire.LoginResult:
+        throttle.forgive(call, throttle.of_name(login), throttle.of_address(call.ip))
+        if store.find_authenticator(call.tx, user_id) is not None:
+            return wire.LoginResult(user_id=user_id, token=None, mfa=True, ticket=actions.ask_for_code(call, user_id))
+        return wire.LoginResult(user_id=user_id, token=actions.sign_in(call, user_id))
+
+    return await work.write(finish)
+
+
+@handles(wire.AUTH_LOGIN_WITH_TOTP)
+async def auth_login_with_totp(work: Work, body: wire.LoginWithCode) -> wire.Session:
+    """Finish a login with a code."""
+    ticket = hash_token(body.ticket)
+
+    def begin(call: Call) -> UserId:
+        user_id = store.find_ticket(call.tx, ticket, call.now)
+        if user_id is None:
+            raise errors.invalid("ticket", "MFA_INVALID_TICKET", "Log in again.")
+        throttle.take(call, throttle.of_codes(user_id), throttle.of_address(call.ip))
+        return user_id
+
+    user_id = await work.write(begin)
+
+    def finish(call: Call) -> wire.Session:
+        if not actions.take_code(call, user_id, body.code):
+            raise _wrong_code()
+        if not store.delete_ticket(call.tx, ticket):
+            raise errors.invalid("ticket", "MFA_INVALID_TICKET", "Log in again.")
+        throttle.forgive(call, throttle.of_codes(user_id), throttle.of_address(call.ip))
+        return wire.Session(user_id=user_id, token=actions.sign_in(call, user_id))
+
+    return await work.write(finish)
 
 
 @handles(wire.AUTH_LOGOUT)
 def auth_logout(call: Call) -> None:
     """End the token this call came with."""
-    auth.revoke(call.tx, call.user_id, token_id=call.actor.token_id)
+    actions.sign_out(call, call.user_id, token_id=call.actor.token_id)
 
 
-def _sign_in(call: Call, user_id: UserId) -> wire.Session:
-    token = auth.issue(call.tx, kind="user", user_id=user_id, now=call.now, ids=call.ids)
-    return wire.Session(user_id=user_id, token=token)
+# Sessions
+
+
+@handles(wire.LIST_AUTH_SESSIONS)
+def list_auth_sessions(call: Call) -> list[wire.AccountSession]:
+    """Where the caller is signed in."""
+    return [
+        wire.AccountSession(
+            id=Snowflake(row.token_id),
+            created_at=json.timestamp(row.created_ms),
+            current=row.token_id == call.actor.token_id,
+            ip=row.ip,
+            user_agent=row.user_agent or None,
+        )
+        for row in store.list_sign_ins(call.tx, call.user_id)
+    ]
+
+
+@handles(wire.DELETE_AUTH_SESSION)
+def delete_auth_session(call: Call, session_id: Snowflake) -> None:
+    """Sign one's self out somewhere."""
+    if not actions.sign_out(call, call.user_id, token_id=session_id):
+        raise errors.UNKNOWN_SESSION()
+
+
+@handles(wire.DELETE_OTHER_AUTH_SESSIONS)
+def delete_other_auth_sessions(call: Call) -> None:
+    """Sign one's self out everywhere but here."""
+    actions.sign_out(call, call.user_id, except_id=call.actor.token_id)
+
+
+# The password
+
+
+@handles(wire.CHANGE_PASSWORD)
+async def change_password(work: Work, body: wire.ChangePassword) -> None:
+    """Take another password; everybody who signed in with the old one is out."""
+    user_id = await _require_password(work, body.password)
+    password_hash = await work.heavy(passwords.hash_password, body.new_password)
+    await work.write(lambda call: actions.change_password(call, user_id, password_hash))
+
+
+async def _require_password(work: Work, password: str) -> UserId:
+    """The caller, who has shown that they know their password: a token alone, left open somewhere, is not enough."""
+
+    def begin(call: Call) -> tuple[UserId, str | None]:
+        throttle.take(call, throttle.of_person(call.user_id), throttle.of_address(call.ip))
+        return call.user_id, store.find_password_hash(call.tx, call.user_id)
+
+    user_id, kept = await work.write(begin)
+    if not await work.heavy(passwords.verify, kept, password):
+        raise errors.invalid("password", "PASSWORD_DOES_NOT_MATCH", "Password does not match.")
+    await work.write(lambda call: throttle.forgive(call, throttle.of_person(user_id), throttle.of_address(call.ip)))
+    return user_id
+
+
+# The second factor
+
+
+@handles(wire.ENABLE_TOTP)
+async def enable_totp(work: Work, body: wire.EnableTotp) -> wire.BackupCodes:
+    """Ask for a code at every login from now on."""
+    secret = totp.clean_secret(body.secret)
+    if secret is None:
+        raise errors.invalid("secret", *errors.regex())
+    await _require_password(work, body.password)
+
+    def enable(call: Call) -> wire.BackupCodes:
+        row = _me(call)
+        if row.mfa_enabled:
+            raise errors.invalid("secret", "MFA_ALREADY_ENABLED", "This account has an authenticator already.")
+        step = totp.find_step(secret, body.code, call.now)
+        if step is None:
+            raise _wrong_code()
+        return wire.BackupCodes(backup_codes=actions.enable_totp(call, row, secret, step))
+
+    return await work.write(enable)
+
+
+@handles(wire.DISABLE_TOTP)
+async def disable_totp(work: Work, body: wire.DisableTotp) -> None:
+    """Ask for no code from now on; the last one is asked for here."""
+    user_id = await _require_password(work, body.password)
+    await work.write(lambda call: throttle.take(call, throttle.of_codes(user_id)))
+
+    def disable(call: Call) -> None:
+        if not actions.take_code(call, user_id, body.code):
+            raise _wrong_code()
+        throttle.forgive(call, throttle.of_codes(user_id))
+        actions.disable_totp(call, _me(call))
+
+    await work.write(disable)
+
+
+def _me(call: Call) -> UserRow:
+    row = users.find(call.tx, call.user_id)
+    if row is None:
+        raise errors.UNAUTHORIZED()
+    return row
+
+
+def _wrong_code() -> errors.ApiError:
+    return errors.invalid("code", "MFA_INVALID_CODE", "Invalid two-factor code.")

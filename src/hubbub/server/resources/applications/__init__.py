@@ -5,10 +5,19 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import routes
-from hubbub.server.resources.applications.actions import Created, create, reset_bot_token
-from hubbub.server.resources.applications.rules import require_manager
-from hubbub.server.resources.applications.store import ApplicationRow, find, find_by_bot, find_many
-from hubbub.server.resources.applications.views import application, flagged
+from hubbub.server.resources.applications.actions import Created, change_settings, create, reset_bot_token
+from hubbub.server.resources.applications.facts import EventWebhooksChanged
+from hubbub.server.resources.applications.rules import require_manager, require_own
+from hubbub.server.resources.applications.store import (
+    ApplicationRow,
+    find,
+    find_by_bot,
+    find_many,
+    install_for,
+    is_installed_by,
+    uninstall_for,
+)
+from hubbub.server.resources.applications.views import Settings, application, flagged, settings
 
 
 def _ready(call: Call) -> dict[str, Any]:
@@ -22,12 +31,20 @@ __all__ = [
     "SLICE",
     "ApplicationRow",
     "Created",
+    "EventWebhooksChanged",
+    "Settings",
     "application",
+    "change_settings",
     "create",
     "find",
     "find_by_bot",
     "find_many",
     "flagged",
+    "install_for",
+    "is_installed_by",
     "require_manager",
+    "require_own",
     "reset_bot_token",
+    "settings",
+    "uninstall_for",
 ]

@@ -16,6 +16,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import users
 from hubbub.server.resources.applications import store
 from hubbub.server.resources.applications.store import ApplicationRow
+from hubbub.server.resources.applications.views import Settings
 from hubbub.server.resources.users import UserRow
 
 # Spec, Application.integration_types_config: a new application supports both contexts, with these scopes.
@@ -126,3 +127,8 @@ def change(call: Call, row: ApplicationRow) -> None:
     store.update(call.tx, row)
     if row.bot_id is not None:
         auth.changed(call.tx, row.bot_id)
+
+
+def change_settings(call: Call, row: ApplicationRow, settings: Settings) -> None:
+    """Keep what the platform itself changed of an application's settings."""
+    store.update(call.tx, row._replace(settings=json.encode(settings).decode()))

@@ -1,5 +1,6 @@
 """Applications over HTTP."""
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import UNSET
@@ -10,7 +11,9 @@ from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import applications as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.resources.applications import actions, rules, store, views
+from hubbub.server.core.work import Work
+from hubbub.server.resources.applications import actions, endpoints, rules, store, views
+from hubbub.server.resources.applications.facts import EventWebhooksChanged
 from hubbub.server.resources.applications.store import ApplicationRow
 
 
@@ -33,15 +36,17 @@ def get_application(call: Call, application_id: ApplicationId) -> wire.Applicati
 
 
 @handles(wire.UPDATE_MY_APPLICATION)
-def update_my_application(call: Call, body: wire.UpdateApplication) -> wire.Application:
+async def update_my_application(work: Work, body: wire.UpdateApplication) -> wire.Application:
     """Change the calling bot's application."""
-    return _update(call, _mine(call), body)
+    return await _update(work, _mine, body)
 
 
 @handles(wire.UPDATE_APPLICATION)
-def update_application(call: Call, application_id: ApplicationId, body: wire.UpdateApplication) -> wire.Application:
+async def update_application(
+    work: Work, application_id: ApplicationId, body: wire.UpdateApplication
+) -> wire.Application:
     """Change an application one manages."""
-    return _update(call, rules.require_manager(call, application_id), body)
+    return await _update(work, lambda call: rules.require_manager(call, application_id), body)
 
 
 def _mine(call: Call) -> ApplicationRow:
@@ -66,7 +71,12 @@ _PLAIN = (
 )
 
 
-def _update(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wire.Application:
+async def _update(work: Work, find: Callable[[Call], ApplicationRow], body: wire.UpdateApplication) -> wire.Application:
+    await endpoints.require_sound(work, find, body)
+    return await work.write(lambda call: _change(call, find(call), body))
+
+
+def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wire.Application:
     kept = views.settings(row)
     defaults = views.Settings()
     for name in _URLS:
@@ -93,4 +103,6 @@ def _update(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wi
     if body.flags is not UNSET and body.flags is not None:
         row = row._replace(flags=rules.allowed_flags(call, row, body.flags))
     actions.change(call, row)
+    if body.event_webhooks_url is not UNSET or body.event_webhooks_status is not UNSET:
+        call.tell(EventWebhooksChanged(ApplicationId(row.id)))
     return views.application(call.tx, row)

@@ -21,6 +21,18 @@ def require_manager(call: Call, application_id: int) -> ApplicationRow:
     row = store.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
+    # Anybody may hold a bearer token of the application; it manages in its owner's hands only.
+    own = call.actor.application_id == row.id or call.actor.kind == "user"
+    if not own or (call.actor.kind != "bot" and call.user_id != row.owner_id):
+        raise errors.NOT_AUTHORIZED_ON_APPLICATION()
+    return row
+
+
+def require_own(call: Call, application_id: int) -> ApplicationRow:
+    """The application whose token this is, whoever holds it, or its owner's; 20012 for everybody else."""
+    row = store.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
     if call.actor.application_id != row.id and not (call.actor.kind == "user" and call.user_id == row.owner_id):
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
     return row

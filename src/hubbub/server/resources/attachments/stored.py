@@ -93,14 +93,14 @@ class Signer:
         self._key = cdn_urls.find_key(call.tx) or b""
         self._now = call.now
 
-    def url(self, channel_id: int, stored: StoredAttachment) -> str:
+    def url(self, channel_id: int, stored: StoredAttachment, *, ephemeral: bool = False) -> str:
         """The address of a file, good for a day."""
-        path = cdn_urls.attachment_path(channel_id, stored.id, stored.filename)
+        path = cdn_urls.attachment_path(channel_id, stored.id, stored.filename, ephemeral=ephemeral)
         return self._base + cdn_urls.sign(self._key, path, self._now)
 
-    def attachment(self, channel_id: int, stored: StoredAttachment) -> wire.Attachment:
-        """One file as a message shows it."""
-        url = self.url(channel_id, stored)
+    def attachment(self, channel_id: int, stored: StoredAttachment, *, ephemeral: bool = False) -> wire.Attachment:
+        """One file as a message shows it; `ephemeral`: as one shows it that only some know of."""
+        url = self.url(channel_id, stored, ephemeral=ephemeral)
         shown = wire.Attachment(
             id=stored.id,
             filename=stored.filename,
@@ -120,8 +120,12 @@ class Signer:
             shown.waveform = stored.waveform
         if stored.flags:
             shown.flags = stored.flags
+        if ephemeral:
+            shown.ephemeral = True
         return shown
 
-    def attachments(self, channel_id: int, stored: Iterable[StoredAttachment]) -> list[wire.Attachment]:
+    def attachments(
+        self, channel_id: int, stored: Iterable[StoredAttachment], *, ephemeral: bool = False
+    ) -> list[wire.Attachment]:
         """The files that a message lists."""
-        return [self.attachment(channel_id, each) for each in stored if not each.embedded]
+        return [self.attachment(channel_id, each, ephemeral=ephemeral) for each in stored if not each.embedded]

@@ -6,6 +6,7 @@ from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.messages import actions, jobs, routes, views
 from hubbub.server.resources.messages.actions import (
     CARRIED_FLAGS,
+    EPHEMERAL_MS,
     audience,
     change,
     copy,
@@ -13,21 +14,40 @@ from hubbub.server.resources.messages.actions import (
     delete,
     delete_of_user_since,
     edit,
+    fill,
     set_flags,
     set_pinned,
     system,
 )
+from hubbub.server.resources.messages.components import ENTITIES, INTERACTIVE, SELECTS, check_modal, is_required
+from hubbub.server.resources.messages.components import each as each_component
 from hubbub.server.resources.messages.components import texts as component_texts
+from hubbub.server.resources.messages.drafts import file_bytes_max, require_emojis
 from hubbub.server.resources.messages.facts import (
     MessageChanged,
     MessageCreated,
     MessageCrossposted,
     MessageDrafted,
+    MessageFilled,
     MessagePinned,
     MessagesDeleted,
+    SkusNamed,
 )
-from hubbub.server.resources.messages.rules import SAID, require_send
-from hubbub.server.resources.messages.store import Author, MessageRow, find, find_many, following, get, set_reacted
+from hubbub.server.resources.messages.rules import SAID, SPOKEN_IN, require_send
+from hubbub.server.resources.messages.store import (
+    Author,
+    Interacted,
+    MessageRow,
+    Response,
+    find,
+    find_author,
+    find_ephemeral,
+    find_many,
+    following,
+    get,
+    prolong_ephemeral,
+    set_reacted,
+)
 
 SLICE = Slice(
     name="messages",
@@ -38,28 +58,46 @@ SLICE = Slice(
 
 __all__ = [
     "CARRIED_FLAGS",
+    "ENTITIES",
+    "EPHEMERAL_MS",
+    "INTERACTIVE",
     "SAID",
+    "SELECTS",
     "SLICE",
+    "SPOKEN_IN",
     "Author",
+    "Interacted",
     "MessageChanged",
     "MessageCreated",
     "MessageCrossposted",
     "MessageDrafted",
+    "MessageFilled",
     "MessagePinned",
     "MessageRow",
     "MessagesDeleted",
+    "Response",
+    "SkusNamed",
     "audience",
     "change",
+    "check_modal",
     "component_texts",
     "copy",
     "create",
     "delete",
     "delete_of_user_since",
+    "each_component",
     "edit",
+    "file_bytes_max",
+    "fill",
     "find",
+    "find_author",
+    "find_ephemeral",
     "find_many",
     "following",
     "get",
+    "is_required",
+    "prolong_ephemeral",
+    "require_emojis",
     "require_send",
     "set_flags",
     "set_pinned",

@@ -30,18 +30,21 @@ from hubbub.server.resources.messages.facts import (
     MessageCreated,
     MessageCrossposted,
     MessageDrafted,
+    MessageFilled,
     MessagePinned,
     MessagesDeleted,
 )
 from hubbub.server.resources.messages.mentions import NOBODY, Mentions
 from hubbub.server.resources.messages.references import Refers
-from hubbub.server.resources.messages.store import Author, Extra, Identity, MessageRow
+from hubbub.server.resources.messages.store import Author, Extra, Identity, MessageRow, Response
 
 NONCE_WINDOW_MS: Final = round(wire.NONCE_WINDOW.total_seconds() * 1000)
 DELETIONS_COUNTED_MS: Final = 5 * 60_000
 """Deletions of one author's messages in one channel within this are one audit log entry (http.md 3.4)."""
 CARRIED_FLAGS: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.IS_COMPONENTS_V2
 """Flags that a crosspost shares with what it is a copy of."""
+EPHEMERAL_MS: Final = 15 * 60_000
+"""How long a message is kept that only some know of: as long as its app can change it (decisions/0030)."""
 BULK_EVENT_MAX: Final = 100
 """How many ids one MESSAGE_DELETE_BULK carries."""
 
@@ -77,13 +80,16 @@ def create(
     kind: int = 0,
     message_id: MessageId | None = None,
     author: Author | None = None,
+    response: Response | None = None,
 ) -> wire.Message:
-    """Keep and publish what the caller says; whether they may speak here at all was asked before (`rules.require_send`)."""
+    """Keep and publish what the caller says; whether they may speak here at all was asked before (`rules.require_send`).
+
+    `response` says that it is an app's answer to an interaction."""
     if author is None:
         author = rules.require_author(call, access.channel)
     if message_id is None:
         message_id = call.new_id(MessageId)
-    return _create(call, access, body, author, kind=kind, message_id=message_id)[0]
+    return _create(call, access, body, author, kind=kind, message_id=message_id, response=response)[0]
 
 
 def _create(
@@ -95,6 +101,7 @@ def _create(
     kind: int,
     message_id: MessageId,
     nonce: int | str | None = None,
+    response: Response | None = None,
 ) -> "Kept":
     channel = access.channel
     reference = body.message_reference if isinstance(body, wire.CreateMessage) else None
@@ -119,7 +126,7 @@ def _create(
             mentions.check(body.allowed_mentions, form)
             form.raise_if_any()
     refers = references.refer(call, access, reference) if reference else None
-    if refers is None or refers.snapshot is None:
+    if (refers is None or refers.snapshot is None) and not (response and response.silent):
         if draft is None:
             if not content:
                 raise errors.EMPTY_MESSAGE()
@@ -155,6 +162,8 @@ def _create(
     )
     if not plain:
         row = _spoken(_fill(call, channel, row, draft, refers, named, tts), author)
+    if response is not None:
+        row = _answering(row, response)
     around = views.Around(call)
     around.users[author.user.id] = users.user(author.user)
     if refers is not None and refers.replied is not None:
@@ -244,6 +253,11 @@ def _keep(
         channel, standing = where, None
     else:
         channel, standing = where.channel, where.guild
+    if row.ephemeral:
+        store.insert_ephemeral(call.tx, row, call.now, call.now + EPHEMERAL_MS)
+        around.load((row,))
+        _emit(call, wire.MESSAGE_CREATE, channel, row, views.dispatched(around, channel, row), frozenset())
+        return views.show(wire.Message, around, row), None
     if plain:
         store.insert_plain(call.tx, row)
     else:
@@ -259,8 +273,10 @@ def _keep(
             else:
                 roles = list(members.find_roles(call.tx, channel.guild_id, (author.user.id,)).get(author.user.id, ()))
             member = members.partial_member(author.member, tuple(roles))
-        if named.users:
-            known = views.partial_members(call, channel.guild_id, named.users)
+        asking = views.asking(row)
+        if named.users or asking is not None:
+            people = [*named.users, *(() if asking is None else (asking,))]
+            known = views.partial_members(call, channel.guild_id, people)
     readers = _readers(call, row, named.users)
     shown = views.show(wire.Message, around, row)
     if nonce is not None:
@@ -276,7 +292,7 @@ def _keep(
     payload = views.dispatched(around, channel, row, member, known)
     if nonce is not None:
         payload.nonce = nonce
-    _emit(call, wire.MESSAGE_CREATE, channel, payload, readers)
+    _emit(call, wire.MESSAGE_CREATE, channel, row, payload, readers)
     return shown, None
 
 
@@ -316,11 +332,28 @@ def _spoken(row: MessageRow, author: Author) -> MessageRow:
     if author.webhook_id is None:
         return row
     row = row._replace(webhook_id=author.webhook_id, application_id=author.application_id)
-    if author.webhook_id != author.user.id:
+    if author.webhook_id != author.user.id or author.known:
         return row
     extra = views.extra(row)
     extra.author = Identity(username=author.user.username, avatar=author.user.avatar)
     return row._replace(extra=_text(extra))
+
+
+def _answering(row: MessageRow, response: Response) -> MessageRow:
+    """The row as an app's answer."""
+    extra = views.extra(row)
+    extra.interaction = response.interaction
+    if response.flags & MessageFlags.EPHEMERAL:
+        if extra.poll is not None:
+            # Nobody could be told of votes (decisions/0030).
+            raise errors.POLL_INVALID_CHANNEL_TYPE()
+        extra.seen_by = [UserId(each) for each in response.seen_by]
+    return row._replace(
+        type=response.kind,
+        flags=row.flags | response.flags,
+        reference=_text(response.reference),
+        extra=_text(extra),
+    )
 
 
 def _text(value: Any) -> str | None:
@@ -395,6 +428,34 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
     return change(call, access.channel, after)
 
 
+def fill(
+    call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.CreateFirstMessage
+) -> wire.Message:
+    """Let an answer that was still being made say something, as if it were said only now."""
+    draft = drafts.read(call, access, author, body)
+    if draft.empty:
+        raise errors.EMPTY_MESSAGE()
+    named = mentions.read(call, access, draft.texts(), body.allowed_mentions)
+    extra = views.extra(row)
+    extra.poll = draft.poll
+    if row.ephemeral and extra.poll is not None:
+        raise errors.POLL_INVALID_CHANNEL_TYPE()
+    after = row._replace(
+        flags=row.flags & ~MessageFlags.LOADING | draft.flags,
+        content=draft.content,
+        attachments=_text(draft.files),
+        embeds=_text(draft.embeds),
+        components=_text(draft.components),
+        mentions=_text(list(named.users)),
+        mention_roles=_text(list(named.roles)),
+        mention_everyone=int(named.everyone),
+        extra=_text(extra),
+    )
+    if not row.ephemeral:
+        call.tell(MessageFilled(channel=access.channel, row=after))
+    return change(call, access.channel, after)
+
+
 def _still_replied(call: Call, row: MessageRow, body: wire.UpdateMessage) -> int | None:
     """Whom a reply keeps notifying through an edit: the author it answers, if it did and the edit does not say otherwise."""
     if row.type != MessageType.REPLY or row.reference is None:
@@ -442,7 +503,8 @@ def set_pinned(call: Call, row: MessageRow, pinned_ms: int | None) -> wire.Messa
 def change(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
     """Keep a changed message, and publish it."""
     store.update(call.tx, row)
-    call.tell(MessageChanged(channel=channel, row=row))
+    if not row.ephemeral:
+        call.tell(MessageChanged(channel=channel, row=row))
     return _changed(call, channel, row)
 
 
@@ -451,12 +513,14 @@ def _changed(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
     around.load((row,))
     mentioned = views.mentions(row)
     known: dict[int, PartialMember] = {}
-    if channel.guild_id is not None:
-        known = views.partial_members(call, channel.guild_id, [row.author_id, *mentioned])
+    if channel.guild_id is not None and not row.ephemeral:
+        asking = views.asking(row)
+        people = [row.author_id, *mentioned, *(() if asking is None else (asking,))]
+        known = views.partial_members(call, channel.guild_id, people)
     payload = views.dispatched(around, channel, row, known.get(row.author_id, UNSET), known)
     # gateway.md 6: an update never speaks aloud.
     payload.tts = False
-    _emit(call, wire.MESSAGE_UPDATE, channel, payload, _readers(call, row, mentioned))
+    _emit(call, wire.MESSAGE_UPDATE, channel, row, payload, _readers(call, row, mentioned))
     return views.message(call, row, guild_id=channel.guild_id)
 
 
@@ -474,6 +538,11 @@ def _channel_of(call: Call, row: MessageRow) -> ChannelRef:
 def delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
     """Remove a message; the audit log hears of a person who removes another's (http.md 3.4)."""
     channel = access.channel
+    if row.ephemeral:
+        store.delete_ephemeral(call.tx, row)
+        gone = wire.MessageDeleted(id=MessageId(row.id), channel_id=ChannelId(channel.id))
+        call.tx.emit(wire.MESSAGE_DELETE, gone, Audience.of_users(*views.extra(row).seen_by))
+        return
     _remove(call, channel, (row,))
     actor = call.find_actor
     if channel.guild_id is not None and actor is not None and row.author_id != actor.user_id and not actor.is_bot:
@@ -573,14 +642,24 @@ def audience(call: Call, channel: ChannelRef) -> Audience:
 
 def _readers(call: Call, row: MessageRow, mentioned: Iterable[int]) -> frozenset[int]:
     """Who reads a message without the content intent: its author (the bot whose webhook it is), and whom it mentions."""
-    owner = None if row.application_id is None else applications.find(call.tx, row.application_id)
+    # What an app answers bears its bot's id, which is its own.
+    named = row.application_id is None or row.application_id == row.author_id
+    owner = None if named else applications.find(call.tx, row.application_id or 0)
     own = () if owner is None or owner.bot_id is None else (owner.bot_id,)
     return frozenset((row.author_id, *own, *mentioned))
 
 
 def _emit(
-    call: Call, event: Event[Any], channel: ChannelRef, payload: wire.DispatchedMessage, readers: frozenset[int]
+    call: Call,
+    event: Event[Any],
+    channel: ChannelRef,
+    row: MessageRow,
+    payload: wire.DispatchedMessage,
+    readers: frozenset[int],
 ) -> None:
     """Publish a message with its bare twin for sessions that may not read the content; in private everybody reads it."""
+    if row.ephemeral:
+        call.tx.emit(event, payload, Audience.of_users(*views.extra(row).seen_by))
+        return
     bare = None if channel.guild_id is None else views.redacted(payload)
     call.tx.emit(event, payload, audience(call, channel), redacted=bare, unredacted_for=readers)

@@ -18,7 +18,7 @@ from hubbub.protocol.resources.attachments import (
     ATTACHMENTS_MAX,
     AttachmentRequest,
 )
-from hubbub.protocol.resources.components import COMPONENTS_MAX
+from hubbub.protocol.resources.components import COMPONENTS_MAX, Component
 from hubbub.protocol.resources.embeds import Embed, EmbedRequest
 from hubbub.protocol.resources.emojis import PartialEmoji
 from hubbub.protocol.resources.polls import (
@@ -34,9 +34,11 @@ from hubbub.protocol.resources.stickers import StickerItem
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call, Upload
-from hubbub.server.resources import emojis, stickers
+from hubbub.server.resources import applications, emojis, stickers
 from hubbub.server.resources.attachments import StoredAttachment, describe, from_upload
 from hubbub.server.resources.messages import components, embeds, mentions, views
+from hubbub.server.resources.messages.components import Named
+from hubbub.server.resources.messages.facts import SkusNamed
 from hubbub.server.resources.messages.store import Author, MessageRow
 
 MIB: Final = 1 << 20
@@ -114,8 +116,9 @@ def read(call: Call, access: ChannelAccess, author: Author, body: wire.CreateFir
     if draft.flags & MessageFlags.IS_COMPONENTS_V2:
         _refuse_legacy(body, form)
     draft.embeds = _embeds(call, access, body.embeds or [], form)
-    draft.components = _components(call, body.components or [], draft.flags, form)
+    named = _components(call, author, body.components or [], draft, form)
     draft.files = _new_files(call, author, body.attachments or [], form)
+    _require_named_files(named, draft.files, form)
     if body.poll:
         draft.poll = _poll(call, access, body.poll, form)
     draft.theme = body.shared_client_theme or None
@@ -154,11 +157,13 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
         ):
             if held:
                 form.add((name,), *errors.components_v2_field(name))
+    named = Named()
     if body.components is UNSET:
         draft.components = views.components(row)
     else:
-        draft.components = _components(call, body.components or [], draft.flags, form)
+        named = _components(call, author, body.components or [], draft, form)
     draft.files = _edited_files(call, author, row, body, form)
+    _require_named_files(named, draft.files, form)
     form.raise_if_any()
     if body.embeds is not UNSET:
         # A file that no embed shows any longer is listed again.
@@ -199,10 +204,46 @@ def _embeds(call: Call, access: ChannelAccess, requests: list[EmbedRequest], for
     return embeds.read(requests, form)
 
 
-def _components(call: Call, found: list[dict[str, Any]], flags: int, form: errors.FormErrors) -> list[dict[str, Any]]:
+def _components(call: Call, author: Author, found: list[Component], draft: Draft, form: errors.FormErrors) -> Named:
+    """Check and take over the components; answers what they name."""
     most = COMPONENTS_MAX if changes.COMPONENTS_40.active(call.now) else components.COMPONENTS_MAX_BEFORE
-    components.check(found, form, v2=bool(flags & MessageFlags.IS_COMPONENTS_V2), most=most)
-    return found
+    named = components.check(found, form, v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), most=most)
+    require_emojis(call, named, form)
+    if named.skus:
+        owner = applications.find_by_bot(call.tx, author.user.id) if author.application_id is None else None
+        application_id = author.application_id if owner is None else owner.id
+        fact = SkusNamed(application_id=application_id, sku_ids=tuple(sku for _, sku in named.skus), active=set())
+        call.tell(fact)
+        for path, sku_id in named.skus:
+            if sku_id not in fact.active:
+                form.add(path, *errors.component_sku())
+    draft.components = found
+    return named
+
+
+def require_emojis(call: Call, named: Named, form: errors.FormErrors) -> None:
+    """Note which emoji of components do not exist, and complete those that do."""
+    for path, emoji in named.emojis:
+        if "id" not in emoji:
+            if not emojis.is_unicode(emoji["name"]):
+                form.add((*path, "name"), *errors.button_emoji())
+            continue
+        row = emojis.find(call.tx, int(emoji["id"]))
+        if row is None:
+            form.add((*path, "id"), *errors.button_emoji())
+        else:
+            emoji["name"] = row.name
+            if row.animated:
+                emoji["animated"] = True
+
+
+def _require_named_files(named: Named, files: list[StoredAttachment], form: errors.FormErrors) -> None:
+    """Note which files that components show did not come, or are no pictures where one belongs."""
+    known = {file.filename: file for file in files}
+    for path, name, picture in named.files:
+        file = known.get(name)
+        if file is None or (picture and not (file.content_type or "").startswith("image/")):
+            form.add(path, *errors.attachment_not_found())
 
 
 def file_bytes_max(call: Call, author: Author) -> int:

@@ -18,6 +18,14 @@ class MessageDrafted(msgspec.Struct, frozen=True, kw_only=True):
     edited: bool = False
 
 
+class SkusNamed(msgspec.Struct, kw_only=True):
+    """A message is about to show premium buttons. Whoever knows SKUs adds those that the application can sell to `active`."""
+
+    application_id: int | None
+    sku_ids: tuple[int, ...]
+    active: set[int]
+
+
 class MessageCreated(msgspec.Struct, frozen=True, kw_only=True):
     """A message was kept; its event follows."""
 
@@ -30,6 +38,13 @@ class MessageCreated(msgspec.Struct, frozen=True, kw_only=True):
 
 class MessageChanged(msgspec.Struct, frozen=True, kw_only=True):
     """A message says something else now, or has other flags; its event follows."""
+
+    channel: ChannelRef
+    row: MessageRow
+
+
+class MessageFilled(msgspec.Struct, frozen=True, kw_only=True):
+    """A deferred answer to an interaction says something at last; its event follows."""
 
     channel: ChannelRef
     row: MessageRow

@@ -10,10 +10,12 @@ from typing import Final, NamedTuple
 import msgspec
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import MessageType
+from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake, UserId
 from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.embeds import Embed
-from hubbub.protocol.resources.messages import SharedClientTheme
+from hubbub.protocol.resources.messages import MessageReference, SharedClientTheme
 from hubbub.protocol.resources.polls import Poll, PollAnswerCount
 from hubbub.protocol.resources.stickers import StickerItem
 from hubbub.server.core.store import Tx, places
@@ -68,6 +70,11 @@ class MessageRow(NamedTuple):
         """Whether it may hold a poll: there are votes to look for."""
         return self.extra is not None and '"poll":' in self.extra
 
+    @property
+    def ephemeral(self) -> bool:
+        """Whether only some know of it; it is then kept apart."""
+        return bool(self.flags & MessageFlags.EPHEMERAL)
+
 
 class StoredSnapshot(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A forwarded message as it was. Stored as JSON: add fields with a default, never rename."""
@@ -96,6 +103,40 @@ class Identity(msgspec.Struct, kw_only=True, omit_defaults=True):
     avatar: str | None = None
 
 
+class Interacted(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The interaction that a message answers. Stored as JSON: add fields with a default, never rename."""
+
+    id: Snowflake
+    type: int
+    user_id: UserId
+    owners: dict[str, Snowflake] = {}
+    name: str | None = None
+    """Of the command that was run, with its sub-commands; on answers to commands alone."""
+    original_id: MessageId | None = None
+    """The first answer, on those that follow."""
+    target_user_id: UserId | None = None
+    target_message_id: MessageId | None = None
+    interacted_message_id: MessageId | None = None
+    triggering: "Interacted | None" = None
+    """What opened the modal that was submitted."""
+
+
+class Response(NamedTuple):
+    """That a new message is an app's answer, and how it shows."""
+
+    interaction: Interacted
+    kind: int = 0
+    reference: MessageReference | None = None
+    flags: int = 0
+    """LOADING for an answer that is still being made, EPHEMERAL for one that only `seen_by` see."""
+    seen_by: tuple[int, ...] = ()
+
+    @property
+    def silent(self) -> bool:
+        """Whether it says nothing itself: it is still being made, or its type says it all."""
+        return bool(self.flags & MessageFlags.LOADING) or self.kind == MessageType.INTERACTION_PREMIUM_UPSELL
+
+
 class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What few messages have. Stored as JSON: add fields with a default, never rename."""
 
@@ -106,6 +147,10 @@ class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
     shared_client_theme: SharedClientTheme | None = None
     author: Identity | None = None
     """Who a webhook spoke as; the author's id is then the webhook's."""
+    interaction: Interacted | None = None
+    """Of an app's answer."""
+    seen_by: list[UserId] = []
+    """Of an ephemeral message: who knows of it."""
 
 
 class Author(NamedTuple):
@@ -121,6 +166,8 @@ class Author(NamedTuple):
     """The application that owns the webhook."""
     moderated: int = 0
     """What the guild's auto moderation looks at (a column of the guild, so that nobody asks where there are no rules)."""
+    known: bool = False
+    """Of what an app answers: that its bot speaks, under its own name, whatever the webhook's id."""
 
 
 class ReactionRow(NamedTuple):
@@ -221,8 +268,9 @@ def insert_plain(tx: Tx, row: MessageRow) -> None:
 
 def update(tx: Tx, row: MessageRow) -> None:
     """Keep what an edit may change."""
+    table = "ephemeral_messages" if row.ephemeral else "messages"
     tx.run(
-        "UPDATE messages SET flags = ?, content = ?, edited_ms = ?, mention_everyone = ?, mentions = ?, mention_roles = ?, "
+        f"UPDATE {table} SET flags = ?, content = ?, edited_ms = ?, mention_everyone = ?, mentions = ?, mention_roles = ?, "
         "attachments = ?, embeds = ?, components = ?, extra = ? WHERE channel_id = ? AND id = ?",
         row.flags,
         row.content,
@@ -237,6 +285,41 @@ def update(tx: Tx, row: MessageRow) -> None:
         row.channel_id,
         row.id,
     )
+
+
+def find_ephemeral(tx: Tx, channel_id: int, message_id: int, now: int) -> MessageRow | None:
+    """A message that only some know of, while it lasts, or None."""
+    row = tx.one(
+        f"SELECT {COLUMNS} FROM ephemeral_messages WHERE channel_id = ? AND id = ? AND expires_ms > ?",
+        channel_id,
+        message_id,
+        now,
+    )
+    return None if row is None else MessageRow._make(row)
+
+
+def insert_ephemeral(tx: Tx, row: MessageRow, now: int, expires_ms: int) -> None:
+    """Keep a message that only some know of; each takes two with it whose time is over, so that they do not pile up."""
+    tx.run(f"INSERT INTO ephemeral_messages ({COLUMNS}, expires_ms) VALUES ({_PLACES}, ?)", *row, expires_ms)
+    for channel_id, message_id in tx.all(
+        "SELECT channel_id, id FROM ephemeral_messages WHERE expires_ms <= ? ORDER BY expires_ms LIMIT 2", now
+    ):
+        tx.run("DELETE FROM ephemeral_messages WHERE channel_id = ? AND id = ?", channel_id, message_id)
+
+
+def prolong_ephemeral(tx: Tx, row: MessageRow, expires_ms: int) -> None:
+    """Keep a message that only some know of until then."""
+    tx.run(
+        "UPDATE ephemeral_messages SET expires_ms = ? WHERE channel_id = ? AND id = ?",
+        expires_ms,
+        row.channel_id,
+        row.id,
+    )
+
+
+def delete_ephemeral(tx: Tx, row: MessageRow) -> None:
+    """Let a message go that only some know of."""
+    tx.run("DELETE FROM ephemeral_messages WHERE channel_id = ? AND id = ?", row.channel_id, row.id)
 
 
 def set_pinned(tx: Tx, channel_id: int, message_id: int, pinned_ms: int | None) -> None:

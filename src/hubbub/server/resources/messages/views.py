@@ -37,7 +37,7 @@ from hubbub.server.core.call import Actor, Call
 from hubbub.server.resources import channels, members, users
 from hubbub.server.resources.attachments import Signer, StoredAttachment
 from hubbub.server.resources.messages import store
-from hubbub.server.resources.messages.store import Extra, Identity, MessageRow, StoredSnapshot
+from hubbub.server.resources.messages.store import Extra, Identity, Interacted, MessageRow, StoredSnapshot
 
 M = TypeVar("M", bound=wire.Message)
 
@@ -85,7 +85,8 @@ class Around:
         polled: list[int] = []
         threads: list[int] = []
         for row in rows:
-            if row.author_id != row.webhook_id:
+            if row.author_id != row.webhook_id or row.webhook_id == row.application_id:
+                # What an app answers bears its bot's id thrice.
                 people.add(row.author_id)
             if row[10:] == _PLAIN_ROW and not row.flags:
                 continue
@@ -95,6 +96,8 @@ class Around:
                 reacted.append(row.id)
             if row.polled:
                 polled.append(row.id)
+            if row.extra is not None and '"interaction":' in row.extra:
+                people.update(_interacted_people(extra(row).interaction))
             if row.flags & MessageFlags.HAS_THREAD:
                 threads.append(row.id)
             if row.reference is not None and row.type in _SHOWS_REFERENCED:
@@ -111,6 +114,8 @@ class Around:
                 self.referenced[channel_id, found.id] = found
         for found in self.referenced.values():
             people.add(found.author_id)
+            if found.extra is not None and '"interaction":' in found.extra:
+                people.update(_interacted_people(extra(found).interaction))
             if found.mentions is not None:
                 people.update(mentions(found))
             if found.polled:
@@ -256,6 +261,14 @@ def extra(row: MessageRow) -> Extra:
     return found
 
 
+def asking(row: MessageRow) -> int | None:
+    """Who ran the command that a message answers, where it names them in the older form too."""
+    if row.extra is None or '"interaction":' not in row.extra:
+        return None
+    found = extra(row).interaction
+    return None if found is None or found.name is None else found.user_id
+
+
 def readable(actor: Actor, row: MessageRow, guild_id: int | None) -> bool:
     """Whether a caller may read a message: people may, and bots with the intent, in private, of their own, or mentioned."""
     if actor.kind != "bot" or guild_id is None or actor.application_flags & READS_CONTENT:
@@ -287,11 +300,14 @@ def dispatched(
     """A message as the gateway tells everybody of it; `member` is the author's membership, `known` that of the mentioned."""
     shown = show(wire.DispatchedMessage, around, row)
     shown.channel_type = channel.type
-    if channel.guild_id is not None:
+    # gateway.md 10: an ephemeral message names neither guild nor member.
+    if channel.guild_id is not None and not row.ephemeral:
         shown.guild_id = channel.guild_id
         shown.member = member
         if shown.mentions and known:
             shown.mentions = [_mentioned(user, known) for user in shown.mentions]
+        if shown.interaction and known and shown.interaction.user.id in known:
+            shown.interaction.member = known[shown.interaction.user.id]
     return shown
 
 
@@ -380,7 +396,7 @@ def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = T
         return shown
     if row.attachments is not None:
         files = attachments(row)
-        shown.attachments = around.sign().attachments(row.channel_id, files)
+        shown.attachments = around.sign().attachments(row.channel_id, files, ephemeral=row.ephemeral)
     else:
         files = []
     if row.embeds is not None and not row.flags & MessageFlags.SUPPRESS_EMBEDS:
@@ -419,6 +435,43 @@ def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = T
             shown.poll.results.answer_counts = around.polls.get(message_id, [])
         if kept.shared_client_theme is not None:
             shown.shared_client_theme = kept.shared_client_theme
+        if kept.interaction is not None:
+            shown.interaction_metadata = _metadata(around, kept.interaction)
+            if kept.interaction.name is not None:
+                shown.interaction = wire.MessageInteraction(
+                    id=kept.interaction.id,
+                    type=kept.interaction.type,
+                    name=kept.interaction.name,
+                    user=around.user(kept.interaction.user_id),
+                )
+    return shown
+
+
+def _interacted_people(found: Interacted | None) -> Iterable[int]:
+    while found is not None:
+        yield found.user_id
+        if found.target_user_id is not None:
+            yield found.target_user_id
+        found = found.triggering
+
+
+def _metadata(around: Around, kept: Interacted) -> wire.InteractionMetadata:
+    shown = wire.InteractionMetadata(
+        id=kept.id,
+        type=kept.type,
+        user=around.user(kept.user_id),
+        authorizing_integration_owners=kept.owners,
+    )
+    if kept.original_id is not None:
+        shown.original_response_message_id = kept.original_id
+    if kept.target_user_id is not None:
+        shown.target_user = around.user(kept.target_user_id)
+    if kept.target_message_id is not None:
+        shown.target_message_id = kept.target_message_id
+    if kept.interacted_message_id is not None:
+        shown.interacted_message_id = kept.interacted_message_id
+    if kept.triggering is not None:
+        shown.triggering_interaction_metadata = _metadata(around, kept.triggering)
     return shown
 
 

@@ -8,7 +8,7 @@ SLICE = Slice(
     name="polls",
     modules=(routes,),
     jobs={actions.EXPIRE: jobs.expire},
-    hears={messages.MessageCreated: actions.begin},
+    hears={messages.MessageCreated: actions.begin, messages.MessageFilled: actions.begin},
 )
 
 __all__ = ["SLICE"]

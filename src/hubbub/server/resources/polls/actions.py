@@ -30,7 +30,7 @@ class Ending(msgspec.Struct):
     message_id: MessageId
 
 
-def begin(call: Call, fact: messages.MessageCreated) -> None:
+def begin(call: Call, fact: messages.MessageCreated | messages.MessageFilled) -> None:
     """A poll was sent: it ends by the clock."""
     poll = rules.find_poll(fact.row)
     if poll is not None:

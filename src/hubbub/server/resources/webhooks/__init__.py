@@ -9,7 +9,11 @@ from hubbub.server.resources.audit_log import AuditLogRead
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.messages import MessageChanged, MessageCrossposted, MessagesDeleted
 from hubbub.server.resources.webhooks import actions, jobs, routes, speaking, store, views
+from hubbub.server.resources.webhooks.actions import create
+from hubbub.server.resources.webhooks.facts import Speaker, TokenPresented
+from hubbub.server.resources.webhooks.rules import require_holding
 from hubbub.server.resources.webhooks.store import WebhookRow, find
+from hubbub.server.resources.webhooks.views import with_token
 
 _DEEDS: Final = frozenset({AuditLogAction.WEBHOOK_CREATE, AuditLogAction.WEBHOOK_UPDATE, AuditLogAction.WEBHOOK_DELETE})
 
@@ -34,4 +38,4 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE", "WebhookRow", "find"]
+__all__ = ["SLICE", "Speaker", "TokenPresented", "WebhookRow", "create", "find", "require_holding", "with_token"]

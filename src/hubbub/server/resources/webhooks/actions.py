@@ -37,8 +37,18 @@ class Logged(msgspec.Struct, frozen=True, kw_only=True):
     application_id: ApplicationId | None
 
 
-def create(call: Call, channel: ChannelRef, guild_id: int, name: str, avatar: str | None) -> WebhookRow:
-    """Make an incoming webhook."""
+def create(
+    call: Call,
+    channel: ChannelRef,
+    guild_id: int,
+    name: str,
+    avatar: str | None,
+    *,
+    application_id: int | None = None,
+) -> WebhookRow:
+    """Make an incoming webhook, for an application where one is named or asks itself."""
+    if application_id is None and call.actor.is_bot:
+        application_id = call.actor.application_id
     rules.require_room(call, channel.id, guild_id)
     store.get_key(call.tx)
     return _add(
@@ -51,7 +61,7 @@ def create(call: Call, channel: ChannelRef, guild_id: int, name: str, avatar: st
             user_id=call.user_id,
             name=name,
             avatar=avatar,
-            application_id=call.actor.application_id if call.actor.is_bot else None,
+            application_id=application_id,
             salt=tokens.new_salt(),
         ),
     )

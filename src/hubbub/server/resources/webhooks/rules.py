@@ -19,6 +19,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, guilds, messages, roles, users
 from hubbub.server.resources.guilds import GuildRow
 from hubbub.server.resources.webhooks import store, tokens
+from hubbub.server.resources.webhooks.facts import Speaker, TokenPresented
 from hubbub.server.resources.webhooks.store import WebhookRow
 
 KEEPING: Final = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
@@ -99,6 +100,20 @@ def get(call: Call, webhook_id: int) -> WebhookRow:
 def require_token(call: Call, webhook_id: int, token: str) -> WebhookRow:
     """A webhook for who has its token."""
     row = get(call, webhook_id)
+    if not tokens.fits(store.find_key(call.tx), row, token):
+        raise errors.INVALID_WEBHOOK_TOKEN()
+    return row
+
+
+def require_speaker(call: Call, webhook_id: int, token: str) -> WebhookRow | Speaker:
+    """A webhook for who has its token; or whoever else speaks under that address."""
+    row = store.find(call.tx, webhook_id)
+    if row is None:
+        fact = TokenPresented(webhook_id=webhook_id, token=token)
+        call.tell(fact)
+        if fact.speaker is None:
+            raise errors.UNKNOWN_WEBHOOK()
+        return fact.speaker
     if not tokens.fits(store.find_key(call.tx), row, token):
         raise errors.INVALID_WEBHOOK_TOKEN()
     return row

@@ -26,7 +26,9 @@ def execute_webhook(
     call: Call, webhook_id: WebhookId, webhook_token: str, body: wire.ExecuteWebhook, query: wire.ExecuteQuery
 ) -> Message | Answer:
     """Say something through a webhook."""
-    row = rules.require_token(call, webhook_id, webhook_token)
+    row = rules.require_speaker(call, webhook_id, webhook_token)
+    if not isinstance(row, WebhookRow):
+        return row.say(call, body)
     said = _say(call, row, body, query, components=query.with_components)
     return said if query.wait else Answer(204)
 
@@ -57,7 +59,9 @@ def get_webhook_message(
     call: Call, webhook_id: WebhookId, webhook_token: str, message_id: MessageId, query: wire.WebhookQuery
 ) -> Message:
     """A message that the webhook sent."""
-    row = rules.require_token(call, webhook_id, webhook_token)
+    row = rules.require_speaker(call, webhook_id, webhook_token)
+    if not isinstance(row, WebhookRow):
+        return row.get(call, message_id)
     channel, message = _find_message(call, row, message_id, query)
     return messages.views.message(call, message, guild_id=channel.guild_id)
 
@@ -72,7 +76,9 @@ def update_webhook_message(
     query: wire.UpdateMessageQuery,
 ) -> Message:
     """Change a message that the webhook sent."""
-    row = rules.require_token(call, webhook_id, webhook_token)
+    row = rules.require_speaker(call, webhook_id, webhook_token)
+    if not isinstance(row, WebhookRow):
+        return row.change(call, message_id, body)
     channel, message = _find_message(call, row, message_id, query)
     _require_open(channel)
     if channel.locked:
@@ -99,7 +105,9 @@ def delete_webhook_message(
     call: Call, webhook_id: WebhookId, webhook_token: str, message_id: MessageId, query: wire.WebhookQuery
 ) -> None:
     """Remove a message that the webhook sent."""
-    row = rules.require_token(call, webhook_id, webhook_token)
+    row = rules.require_speaker(call, webhook_id, webhook_token)
+    if not isinstance(row, WebhookRow):
+        return row.delete(call, message_id)
     channel, message = _find_message(call, row, message_id, query)
     _require_open(channel)
     here = rules.standing(call, row, rules.require_guild(call, row), channel)

@@ -54,6 +54,7 @@ def encode_error(error: errors.ApiError, headers: dict[str, str]) -> Encoded:
         headers["Allow"] = ", ".join(error.allowed)
     elif error.extra:
         limits.put_refusal_headers(headers, error)
+    headers.update(error.headers)
     return Encoded(error.status, wire.encode(error.body()))
 
 

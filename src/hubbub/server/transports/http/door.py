@@ -30,8 +30,10 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.dispatch import Endpoint, Table, run, run_waiting
 from hubbub.server.core.faults import Faults
 from hubbub.server.core.files import Files
+from hubbub.server.core.guarded import GuardedClient
 from hubbub.server.core.images import Images
 from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.payments import PaymentProvider
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.rate_limits import RateLimits, Verdict
 from hubbub.server.core.refusals import Refusal, follow
@@ -88,6 +90,8 @@ class HttpDoor:
         images: Images,
         metrics: Metrics,
         executor: Executor,
+        outside: GuardedClient | None = None,
+        payments: PaymentProvider | None = None,
         listeners: Listeners | None = None,
         faults: Faults | None = None,
         settle: Callable[[], Awaitable[None]] | None = None,
@@ -105,6 +109,8 @@ class HttpDoor:
         self._keeper = Keeper(files, images)
         self._metrics = metrics
         self._executor = executor
+        self._outside = outside
+        self._payments = payments
         self._listeners = listeners
         self._faults = faults if faults is not None else Faults()
         self._settle = settle
@@ -413,7 +419,7 @@ class HttpDoor:
     ) -> Encoded:
         operation = endpoint.operation
         if endpoint.waits:
-            work = Work(self._db, make_call, self._executor, actor)
+            work = Work(self._db, make_call, self._executor, actor, outside=self._outside, payments=self._payments)
             encoded = answers.encode(operation, await run_waiting(work, endpoint, arguments))
             if self._settle is not None and endpoint.writes:
                 await self._settle()

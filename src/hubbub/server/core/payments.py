@@ -1,0 +1,79 @@
+"""Taking money for what applications sell: an interface that a real provider replaces.
+
+`config.payments` names one as `module:name`, an object or a class without arguments. Without it a rehearsal grants everything at
+once, and a platform that people use sells nothing.
+"""
+
+import importlib
+from typing import Any, Protocol
+
+import msgspec
+
+from hubbub.protocol.ids import ApplicationId, GuildId, SkuId, Snowflake, UserId
+
+
+class Charge(msgspec.Struct, frozen=True, kw_only=True):
+    """One payment to take."""
+
+    key: str
+    """The same for every attempt at one payment: a provider that has taken it says yes again and takes nothing."""
+    user_id: UserId
+    """Who pays."""
+    application_id: ApplicationId
+    """Whose application is paid."""
+    sku_id: SkuId
+    amount: int
+    """In the smallest unit of the currency."""
+    currency: str
+    guild_id: GuildId | None = None
+    """The guild it is bought for."""
+    subscription_id: Snowflake | None = None
+    """The subscription it renews or upgrades."""
+
+
+class PaymentDeclined(Exception):
+    """The payment was not taken, and trying again now would not help."""
+
+
+class PaymentUncertain(Exception):
+    """Nobody knows whether the payment was taken; it is asked for again later."""
+
+
+class PaymentProvider(Protocol):
+    """Takes payments."""
+
+    enabled: bool
+    """Whether anything can be bought at all."""
+
+    async def charge(self, charge: Charge) -> None:
+        """Take a payment, or raise PaymentDeclined; any other error means that nobody knows whether it was taken."""
+        ...
+
+
+class InstantPayments:
+    """Says yes to everything and takes nothing: a rehearsal."""
+
+    enabled = True
+
+    async def charge(self, charge: Charge) -> None:
+        """Granted."""
+
+
+class NoPayments:
+    """Nothing is for sale."""
+
+    enabled = False
+
+    async def charge(self, charge: Charge) -> None:
+        """Never."""
+        raise PaymentDeclined("this platform takes no payments")
+
+
+def open_payments(name: str | None, *, rehearsal: bool) -> PaymentProvider:
+    """The provider that the operator chose."""
+    if name is None:
+        return InstantPayments() if rehearsal else NoPayments()
+    module, _, attribute = name.partition(":")
+    found: Any = getattr(importlib.import_module(module), attribute)
+    provider: PaymentProvider = found() if isinstance(found, type) else found
+    return provider

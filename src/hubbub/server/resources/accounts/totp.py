@@ -1,0 +1,59 @@
+"""Codes of an authenticator (RFC 6238: SHA-1, six digits, thirty seconds), and backup codes."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import re
+import secrets
+from typing import Final
+
+from hubbub.protocol.resources.accounts import TOTP_DIGITS, TOTP_STEP_SECONDS
+
+DRIFT_STEPS: Final = 1
+"""RFC 6238 5.2: clocks differ and people type slowly, so the code before and the one after are good too."""
+
+LEAST_SECRET_BYTES: Final = 16
+
+
+def clean_secret(text: str) -> str | None:
+    """A secret as it is kept; None where it is no base32 or too short to be one."""
+    secret = re.sub(r"[\s=-]", "", text).upper()
+    try:
+        return secret if len(_decode(secret)) >= LEAST_SECRET_BYTES else None
+    except (binascii.Error, ValueError):
+        return None
+
+
+def code_at(secret: str, step: int) -> str:
+    """The code of one moment."""
+    digest = hmac.digest(_decode(secret), step.to_bytes(8, "big"), hashlib.sha1)
+    offset = digest[-1] & 0x0F
+    number = int.from_bytes(digest[offset : offset + 4], "big") & 0x7FFFFFFF
+    return f"{number % 10**TOTP_DIGITS:0{TOTP_DIGITS}d}"
+
+
+def find_step(secret: str, code: str, now_ms: int) -> int | None:
+    """The moment near now whose code this is, or None."""
+    given = plain(code).encode()
+    now = now_ms // 1000 // TOTP_STEP_SECONDS
+    found = None
+    for step in range(now - DRIFT_STEPS, now + DRIFT_STEPS + 1):
+        if hmac.compare_digest(code_at(secret, step).encode(), given):
+            found = step
+    return found
+
+
+def new_backup_code() -> str:
+    """Sixty random bits that can be copied from paper."""
+    text = base64.b32encode(secrets.token_bytes(10)).decode().lower()[:12]
+    return f"{text[:4]}-{text[4:8]}-{text[8:]}"
+
+
+def plain(code: str) -> str:
+    """A code without the gaps that people leave in it."""
+    return re.sub(r"[\s-]", "", code).lower()
+
+
+def _decode(secret: str) -> bytes:
+    return base64.b32decode(secret + "=" * (-len(secret) % 8))

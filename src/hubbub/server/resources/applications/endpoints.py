@@ -1,0 +1,87 @@
+"""The addresses at which applications hear from us: none is kept before it proved that it checks our signatures."""
+
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import InteractionType
+from hubbub.protocol.ids import ApplicationId, Snowflake
+from hubbub.protocol.resources.applications import UpdateApplication
+from hubbub.protocol.resources.webhook_events import WebhookPing
+from hubbub.server.core import signing
+from hubbub.server.core.call import Call
+from hubbub.server.core.guarded import GuardedAnswer, GuardedClient
+from hubbub.server.core.work import Work
+from hubbub.server.resources.applications import rules
+from hubbub.server.resources.applications.store import ApplicationRow
+
+
+class Signer(msgspec.Struct, frozen=True):
+    """What a ping needs of an application."""
+
+    application_id: ApplicationId
+    key: bytes
+    now: int
+
+
+async def require_sound(work: Work, find: Callable[[Call], ApplicationRow], body: UpdateApplication) -> None:
+    """Ping every endpoint that a body wants to save; the form error names those that fail."""
+    named = {name: url for name in CHECKS if isinstance(url := getattr(body, name), str) and url}
+    if not named:
+        return
+
+    def load(call: Call) -> Signer:
+        row = find(call)
+        for name, url in named.items():
+            rules.require_url(name, url)
+        key = signing.find_key(call.tx, row.id)
+        assert key is not None
+        return Signer(ApplicationId(row.id), key, call.now)
+
+    signer = await work.read(load)
+    form = errors.FormErrors()
+    for name, url in named.items():
+        if not await CHECKS[name](work.outside, url, signer):
+            words = name.removesuffix("_url").replace("_", " ")
+            form.add(name, f"APPLICATION_{name.upper()}_INVALID", f"The specified {words} url could not be verified.")
+    form.raise_if_any()
+
+
+async def takes_events(outside: GuardedClient, url: str, signer: Signer) -> bool:
+    """Whether an address may become an application's `event_webhooks_url`."""
+    ping = json.encode(WebhookPing(application_id=signer.application_id))
+    return await signing.is_sound(outside, url, signer.key, signer.now, ping, lambda answer: answer.status == 204)
+
+
+async def takes_interactions(outside: GuardedClient, url: str, signer: Signer) -> bool:
+    """Whether an address may become an application's `interactions_endpoint_url`."""
+    ping = json.encode(
+        {
+            "version": 1,
+            "id": Snowflake.at(signer.now),
+            "application_id": signer.application_id,
+            "type": InteractionType.PING,
+            "token": secrets.token_urlsafe(32),
+            "entitlements": [],
+            "authorizing_integration_owners": {},
+        }
+    )
+    return await signing.is_sound(outside, url, signer.key, signer.now, ping, _is_pong)
+
+
+def _is_pong(answer: GuardedAnswer) -> bool:
+    try:
+        return answer.status == 200 and json.decode(answer.body, dict[str, Any]).get("type") == 1
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+
+
+CHECKS: dict[str, Callable[[GuardedClient, str, Signer], Awaitable[bool]]] = {
+    "event_webhooks_url": takes_events,
+    "interactions_endpoint_url": takes_interactions,
+}
+"""By the name of the setting."""

@@ -1,0 +1,26 @@
+"""Application commands: what apps offer to be called by."""
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import AuditLogAction
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.audit_log import AuditLogRead
+from hubbub.server.resources.commands import actions, routes, store, views
+from hubbub.server.resources.commands.permissions import can_use
+from hubbub.server.resources.commands.store import EVERYWHERE, CommandRow, Definition, definition, find, permissions_of
+from hubbub.server.resources.guilds import GuildDeleted
+
+
+def _name(call: Call, fact: AuditLogRead) -> None:
+    named = [
+        entry.target_id
+        for entry in fact.log.audit_log_entries
+        if entry.action_type == AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE and entry.target_id is not None
+    ]
+    for row in store.find_many(call.tx, named):
+        fact.log.application_commands.append(json.decode(json.encode(views.command(row)), dict))
+
+
+SLICE = Slice(name="commands", modules=(routes,), hears={AuditLogRead: _name, GuildDeleted: actions.guild_deleted})
+
+__all__ = ["EVERYWHERE", "SLICE", "CommandRow", "Definition", "can_use", "definition", "find", "permissions_of"]

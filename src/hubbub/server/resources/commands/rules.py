@@ -1,0 +1,136 @@
+"""Whose commands these are, where they may be kept, and who may say who uses them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import CommandPermissionType, CommandType
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import ApplicationId, GuildId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import commands as wire
+from hubbub.server.core import access
+from hubbub.server.core.access import GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.resources import applications, guilds, roles
+from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.commands import permissions, store
+from hubbub.server.resources.commands.definitions import Around
+from hubbub.server.resources.commands.store import EVERYWHERE, CommandRow
+
+
+def require_own(call: Call, application_id: int) -> ApplicationRow:
+    """The application whose token this is."""
+    return applications.require_own(call, application_id)
+
+
+def require_installed(call: Call, application_id: int, guild_id: int) -> ApplicationRow:
+    """The caller's application, if it is in a guild."""
+    row = require_own(call, application_id)
+    require_in_guild(call, row, guild_id)
+    return row
+
+
+def require_in_guild(call: Call, row: ApplicationRow, guild_id: int) -> None:
+    """Raise unless an application is installed in a guild: its bot is a member."""
+    if row.bot_id is None or not guilds.is_member(call.tx, guild_id, row.bot_id):
+        if guilds.find(call.tx, guild_id) is None:
+            raise errors.UNKNOWN_GUILD()
+        raise errors.MISSING_ACCESS()
+
+
+def around(call: Call, row: ApplicationRow, guild_id: int) -> Around:
+    """What an application may offer in a scope."""
+    supported = json.decode(row.integration_types_config, dict[str, Any])
+    return Around(
+        guild=guild_id != EVERYWHERE,
+        supported=sorted(int(key) for key in supported),
+        embedded=bool(row.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.active(call.now),
+    )
+
+
+def get(call: Call, application_id: int, guild_id: int, command_id: int) -> CommandRow:
+    """A command of a scope; raises UNKNOWN_APPLICATION_COMMAND."""
+    row = store.find(call.tx, command_id)
+    if row is None or (row.application_id, row.guild_id) != (application_id, guild_id):
+        raise errors.UNKNOWN_APPLICATION_COMMAND()
+    return row
+
+
+def require_room(call: Call, rows: Sequence[CommandRow]) -> None:
+    """Raise when a scope holds more commands of a type than it may."""
+    for kind, most in wire.COMMANDS_MAX.items():
+        if kind in (CommandType.USER, CommandType.MESSAGE) and not changes.CONTEXT_MENU_LIMIT_15.active(call.now):
+            most = wire.CONTEXT_MENU_MAX_BEFORE
+        if sum(row.type == kind for row in rows) > most:
+            raise errors.MAX_APPLICATION_COMMANDS(message=f"Maximum number of application commands reached ({most})")
+
+
+# Who may say who uses them
+
+
+def require_target(call: Call, application_id: ApplicationId, guild_id: GuildId, target_id: int) -> CommandRow | None:
+    """The command that permissions are about, usable in a guild; None for the application as a whole."""
+    if target_id == application_id:
+        return None
+    row = store.find(call.tx, target_id)
+    if row is None or row.application_id != application_id or row.guild_id not in (EVERYWHERE, guild_id):
+        raise errors.UNKNOWN_APPLICATION_COMMAND()
+    return row
+
+
+def require_usable(
+    call: Call, guild_id: GuildId, row: CommandRow | None, said: dict[int, list[wire.CommandPermission]]
+) -> None:
+    """Raise unless the caller could use the command whose users they name."""
+    if row is None:
+        return
+    standing = access.guild(call, guild_id)
+    if not permissions.for_member(
+        guild_id=guild_id,
+        user_id=standing.user_id,
+        role_ids=standing.roles,
+        permissions=standing.allowed,
+        needed=store.definition(row).default_member_permissions,
+        of_command=said.get(row.id, ()),
+        of_application=said.get(row.application_id, ()),
+    ):
+        raise errors.MISSING_PERMISSIONS()
+
+
+def require_targets(call: Call, guild_id: GuildId, entries: Sequence[wire.CommandPermission]) -> None:
+    """Raise unless all that is named is there, once, and the caller may manage it."""
+    standing = access.guild(call, guild_id)
+    form = errors.FormErrors()
+    seen: set[tuple[int, int]] = set()
+    visible = access.visible_channels(call.tx, standing)
+    allowed = True
+    for index, entry in enumerate(entries):
+        at = ("permissions", index, "id")
+        if (entry.type, entry.id) in seen:
+            form.add(at, *errors.duplicate())
+            continue
+        seen.add((entry.type, entry.id))
+        if entry.type == CommandPermissionType.CHANNEL:
+            known = entry.id == wire.all_channels(guild_id) or entry.id in visible
+        elif entry.type == CommandPermissionType.ROLE:
+            role = roles.find(call.tx, guild_id, entry.id)
+            known = role is not None
+            if role is not None and role.id != guild_id:
+                allowed = allowed and standing.above((role.position, role.id))
+        else:
+            target = access.find_member(call.tx, call.now, guild_id, entry.id)
+            known = target is not None
+            allowed = allowed and (target is None or _may_manage(standing, target))
+        if not known:
+            form.add(at, *errors.command_permission_target())
+    form.raise_if_any()
+    if not allowed:
+        raise errors.MISSING_PERMISSIONS()
+
+
+def _may_manage(standing: GuildAccess, target: GuildAccess) -> bool:
+    if standing.user_id == target.user_id or standing.permissions & Permissions.ADMINISTRATOR:
+        return True
+    return standing.outranks(target)

@@ -1,0 +1,161 @@
+"""Rows of commands and of who may use them."""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+import msgspec
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.commands import CommandOption, CommandPermission
+from hubbub.server.core.store import Tx, places
+
+EVERYWHERE: Final = 0
+"""The guild of a global command."""
+
+
+class Definition(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """All of a command that is not looked for. Stored as JSON: add fields with a default, never rename."""
+
+    description: str = ""
+    name_localizations: dict[str, str] | None = None
+    description_localizations: dict[str, str] | None = None
+    options: list[CommandOption] = []
+    default_member_permissions: Permissions | None = None
+    contexts: list[int] | None = None
+    integration_types: list[int] = []
+    nsfw: bool = False
+    handler: int | None = None
+
+
+class CommandRow(NamedTuple):
+    """A command as we keep it."""
+
+    id: int
+    application_id: int
+    guild_id: int
+    type: int
+    name: str
+    version: int
+    position: int
+    """Where it stands in lists."""
+    definition: str
+
+    @property
+    def scope(self) -> GuildId | None:
+        """Its guild, or None of a global one."""
+        return None if self.guild_id == EVERYWHERE else GuildId(self.guild_id)
+
+
+COLUMNS: Final = ", ".join(CommandRow._fields)
+_definition: Final = json.decoder(Definition)
+_permissions: Final = json.decoder(list[CommandPermission])
+
+
+def definition(row: CommandRow) -> Definition:
+    """All that a command says."""
+    found: Definition = _definition.decode(row.definition)
+    return found
+
+
+def find(tx: Tx, command_id: int) -> CommandRow | None:
+    """A command, or None."""
+    return tx.find(CommandRow, f"SELECT {COLUMNS} FROM commands WHERE id = ?", command_id)
+
+
+def find_named(tx: Tx, application_id: int, guild_id: int, kind: int, name: str) -> CommandRow | None:
+    """The command of a name in a scope, or None."""
+    return tx.find(
+        CommandRow,
+        f"SELECT {COLUMNS} FROM commands WHERE application_id = ? AND guild_id = ? AND type = ? AND name = ?",
+        application_id,
+        guild_id,
+        kind,
+        name,
+    )
+
+
+def find_many(tx: Tx, command_ids: Iterable[int]) -> list[CommandRow]:
+    """The commands there are of these."""
+    wanted = list(dict.fromkeys(command_ids))
+    if not wanted:
+        return []
+    return tx.fetch(CommandRow, f"SELECT {COLUMNS} FROM commands WHERE id IN ({places(wanted)}) ORDER BY id", *wanted)
+
+
+def list_of(tx: Tx, application_id: int, guild_id: int) -> list[CommandRow]:
+    """The commands of a scope, in their order."""
+    return tx.fetch(
+        CommandRow,
+        f"SELECT {COLUMNS} FROM commands WHERE application_id = ? AND guild_id = ? ORDER BY position, id",
+        application_id,
+        guild_id,
+    )
+
+
+def insert(tx: Tx, row: CommandRow) -> None:
+    """Keep a new command."""
+    tx.run(f"INSERT INTO commands ({COLUMNS}) VALUES ({places(row)})", *row)
+
+
+def update(tx: Tx, row: CommandRow) -> None:
+    """Keep what changed of a command."""
+    tx.run(
+        "UPDATE commands SET name = ?, version = ?, position = ?, definition = ? WHERE id = ?",
+        row.name,
+        row.version,
+        row.position,
+        row.definition,
+        row.id,
+    )
+
+
+def delete(tx: Tx, command_ids: Iterable[int]) -> None:
+    """Remove commands, and who might use them."""
+    wanted = list(command_ids)
+    if wanted:
+        tx.run(f"DELETE FROM commands WHERE id IN ({places(wanted)})", *wanted)
+        delete_permissions(tx, wanted)
+
+
+def delete_of_guild(tx: Tx, guild_id: int) -> None:
+    """Remove all that concerns a guild that goes."""
+    tx.run("DELETE FROM commands WHERE guild_id = ? AND guild_id <> 0", guild_id)
+    tx.run("DELETE FROM command_permissions WHERE guild_id = ?", guild_id)
+
+
+# Permissions
+
+
+def permissions_of(tx: Tx, guild_id: int, application_id: int) -> dict[int, list[CommandPermission]]:
+    """Everything that is said in a guild of an application's commands, by command or application id."""
+    rows = tx.all(
+        "SELECT target_id, permissions FROM command_permissions WHERE guild_id = ? AND application_id = ? "
+        "ORDER BY target_id",
+        guild_id,
+        application_id,
+    )
+    return {target: _permissions.decode(kept) for target, kept in rows}
+
+
+def set_permissions(
+    tx: Tx, guild_id: int, application_id: int, target_id: int, permissions: list[CommandPermission]
+) -> None:
+    """Keep who may use a command in a guild; nobody in particular leaves no trace."""
+    if not permissions:
+        tx.run("DELETE FROM command_permissions WHERE guild_id = ? AND target_id = ?", guild_id, target_id)
+        return
+    tx.run(
+        "INSERT INTO command_permissions (guild_id, application_id, target_id, permissions) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (guild_id, application_id, target_id) DO UPDATE SET permissions = excluded.permissions",
+        guild_id,
+        application_id,
+        target_id,
+        json.encode(permissions).decode(),
+    )
+
+
+def delete_permissions(tx: Tx, target_ids: list[int]) -> None:
+    """Forget who might use commands."""
+    tx.run(f"DELETE FROM command_permissions WHERE target_id IN ({places(target_ids)})", *target_ids)

@@ -1,0 +1,24 @@
+"""Entitlements: who owns what applications sell."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.entitlements import routes
+from hubbub.server.resources.entitlements.actions import end, extend, grant, remove
+from hubbub.server.resources.entitlements.rules import require_of
+from hubbub.server.resources.entitlements.store import EntitlementRow, find, owns
+from hubbub.server.resources.entitlements.views import active_for, entitlement
+
+SLICE = Slice(name="entitlements", modules=(routes,))
+
+__all__ = [
+    "SLICE",
+    "EntitlementRow",
+    "active_for",
+    "end",
+    "entitlement",
+    "extend",
+    "find",
+    "grant",
+    "owns",
+    "remove",
+    "require_of",
+]

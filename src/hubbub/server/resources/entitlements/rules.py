@@ -1,0 +1,38 @@
+"""Which entitlements an application may touch, and what it may give for a test."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import EntitlementOwnerType
+from hubbub.protocol.resources import entitlements as wire
+from hubbub.server.core.call import Call
+from hubbub.server.resources import guilds, skus, users
+from hubbub.server.resources.entitlements import store
+from hubbub.server.resources.entitlements.store import EntitlementRow
+from hubbub.server.resources.skus import SkuRow
+
+
+def require_of(call: Call, application_id: int, entitlement_id: int) -> EntitlementRow:
+    """An application's entitlement that is not deleted."""
+    row = store.find(call.tx, entitlement_id)
+    if row is None or row.application_id != application_id or row.deleted:
+        raise errors.UNKNOWN_ENTITLEMENT()
+    return row
+
+
+def require_test(call: Call, application_id: int, body: wire.CreateEntitlement) -> SkuRow:
+    """The SKU of a test entitlement: a subscription of the application itself, for the kind of owner it is sold to."""
+    sku = skus.find(call.tx, body.sku_id)
+    if sku is None or sku.application_id != application_id:
+        raise errors.UNKNOWN_SKU()
+    if not sku.is_subscription:
+        raise errors.INVALID_SKU()
+    for_guild = body.owner_type is EntitlementOwnerType.GUILD
+    if for_guild is not sku.for_guilds:
+        sold = "guilds" if sku.for_guilds else "users"
+        raise errors.invalid("owner_type", "ENTITLEMENT_OWNER_TYPE_INVALID", f"This SKU is sold to {sold}.")
+    if for_guild and guilds.find(call.tx, body.owner_id) is None:
+        raise errors.UNKNOWN_GUILD()
+    if not for_guild and users.find(call.tx, body.owner_id) is None:
+        raise errors.UNKNOWN_USER()
+    if store.owns(call.tx, sku.id, body.owner_id, body.owner_id if for_guild else None, call.now):
+        raise errors.ENTITLEMENT_ALREADY_GRANTED()
+    return sku

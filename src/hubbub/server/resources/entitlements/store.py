@@ -1,0 +1,150 @@
+"""Rows of who owns what."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from hubbub.server.core.store import Tx, places
+
+
+class EntitlementRow(NamedTuple):
+    """An entitlement as we keep it."""
+
+    id: int
+    application_id: int
+    sku_id: int
+    user_id: int
+    guild_id: int | None
+    type: int
+    starts_ms: int | None = None
+    ends_ms: int | None = None
+    consumed: int = 0
+    deleted: int = 0
+    is_test: int = 0
+    """Made by the application, so it may delete it."""
+    subscription_id: int | None = None
+
+
+COLUMNS = ", ".join(EntitlementRow._fields)
+
+# Spec, 7.2: what counts as active.
+_RUNNING = "(starts_ms IS NULL OR starts_ms <= ?) AND (ends_ms IS NULL OR ends_ms > ?)"
+_ACTIVE = f"deleted = 0 AND consumed = 0 AND {_RUNNING}"
+
+
+def find(tx: Tx, entitlement_id: int) -> EntitlementRow | None:
+    """An entitlement, deleted ones included, or None."""
+    return tx.find(EntitlementRow, f"SELECT {COLUMNS} FROM entitlements WHERE id = ?", entitlement_id)
+
+
+def insert(tx: Tx, row: EntitlementRow) -> None:
+    """Keep a new entitlement."""
+    tx.run(f"INSERT INTO entitlements ({COLUMNS}) VALUES ({places(row)})", *row)
+
+
+def update(tx: Tx, row: EntitlementRow) -> None:
+    """Keep what changed of an entitlement."""
+    tx.run(
+        "UPDATE entitlements SET ends_ms = ?, consumed = ?, deleted = ? WHERE id = ?",
+        row.ends_ms,
+        row.consumed,
+        row.deleted,
+        row.id,
+    )
+
+
+def page(
+    tx: Tx,
+    application_id: int,
+    now: int,
+    *,
+    user_id: int | None = None,
+    guild_id: int | None = None,
+    sku_ids: Sequence[int] | None = None,
+    before: int | None = None,
+    after: int | None = None,
+    limit: int,
+    exclude_ended: bool = False,
+    exclude_deleted: bool = True,
+    only_active: bool = False,
+) -> list[EntitlementRow]:
+    """An application's entitlements by ascending id; with `before`, the last ones below it."""
+    where, parameters = ["application_id = ?"], list[Any]([application_id])
+    for column, value in (("user_id", user_id), ("guild_id", guild_id)):
+        if value is not None:
+            where.append(f"{column} = ?")
+            parameters.append(value)
+    if sku_ids is not None:
+        where.append(f"sku_id IN ({places(sku_ids)})" if sku_ids else "1 = 0")
+        parameters += sku_ids
+    if exclude_ended:
+        where.append("(ends_ms IS NULL OR ends_ms > ?)")
+        parameters.append(now)
+    if exclude_deleted:
+        where.append("deleted = 0")
+    if only_active:
+        where.append(_ACTIVE)
+        parameters += [now, now]
+    order = "ASC"
+    if before is not None:
+        where.append("id < ?")
+        parameters.append(before)
+        order = "DESC" if after is None else "ASC"
+    if after is not None:
+        where.append("id > ?")
+        parameters.append(after)
+    rows = tx.fetch(
+        EntitlementRow,
+        f"SELECT {COLUMNS} FROM entitlements WHERE {' AND '.join(where)} ORDER BY id {order} LIMIT ?",
+        *parameters,
+        limit,
+    )
+    return rows[::-1] if order == "DESC" else rows
+
+
+def active(tx: Tx, application_id: int, user_id: int, guild_id: int | None, now: int) -> list[EntitlementRow]:
+    """What a user owns themselves, and what their guild owns, by ascending id."""
+    own = tx.fetch(
+        EntitlementRow,
+        f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? AND application_id = ? AND guild_id IS NULL AND {_ACTIVE}",
+        user_id,
+        application_id,
+        now,
+        now,
+    )
+    if guild_id is not None:
+        own += tx.fetch(
+            EntitlementRow,
+            f"SELECT {COLUMNS} FROM entitlements WHERE guild_id = ? AND application_id = ? AND {_ACTIVE}",
+            guild_id,
+            application_id,
+            now,
+            now,
+        )
+    return sorted(own)
+
+
+def of_user(
+    tx: Tx, application_id: int, user_id: int, now: int, *, sku_ids: Sequence[int] | None, exclude_consumed: bool
+) -> list[EntitlementRow]:
+    """What a user owns themselves and has not lost."""
+    rows = tx.fetch(
+        EntitlementRow,
+        f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? AND application_id = ? AND guild_id IS NULL"
+        f" AND deleted = 0 AND {_RUNNING} ORDER BY id",
+        user_id,
+        application_id,
+        now,
+        now,
+    )
+    return [
+        row for row in rows if (sku_ids is None or row.sku_id in sku_ids) and not (exclude_consumed and row.consumed)
+    ]
+
+
+def owns(tx: Tx, sku_id: int, user_id: int, guild_id: int | None, now: int) -> bool:
+    """Whether a guild, or else a user, has this already."""
+    holder, value = (
+        ("guild_id = ?", guild_id) if guild_id is not None else ("guild_id IS NULL AND user_id = ?", user_id)
+    )
+    sql = f"SELECT 1 FROM entitlements WHERE sku_id = ? AND {holder} AND {_ACTIVE} LIMIT 1"
+    return tx.value(sql, sku_id, value, now, now) is not None

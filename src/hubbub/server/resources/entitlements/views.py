@@ -1,0 +1,34 @@
+"""An entitlement as its application sees it."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import EntitlementType
+from hubbub.protocol.ids import ApplicationId, EntitlementId, GuildId, SkuId, SubscriptionId, UserId
+from hubbub.protocol.resources import entitlements as wire
+from hubbub.server.core.call import Call
+from hubbub.server.resources.entitlements import store
+from hubbub.server.resources.entitlements.store import EntitlementRow
+
+
+def entitlement(row: EntitlementRow) -> wire.Entitlement:
+    """An entitlement."""
+    return wire.Entitlement(
+        id=EntitlementId(row.id),
+        sku_id=SkuId(row.sku_id),
+        application_id=ApplicationId(row.application_id),
+        user_id=UserId(row.user_id),
+        # hikari reads a guild wherever the key is, so there is none without one.
+        guild_id=UNSET if row.guild_id is None else GuildId(row.guild_id),
+        type=EntitlementType(row.type),
+        deleted=bool(row.deleted),
+        consumed=bool(row.consumed),
+        starts_at=None if row.starts_ms is None else json.timestamp(row.starts_ms),
+        ends_at=None if row.ends_ms is None else json.timestamp(row.ends_ms),
+        subscription_id=UNSET if row.subscription_id is None else SubscriptionId(row.subscription_id),
+    )
+
+
+def active_for(call: Call, application_id: int, user_id: int, guild_id: int | None) -> list[wire.Entitlement]:
+    """What an interaction tells of the user and the guild it happens in."""
+    return [entitlement(row) for row in store.active(call.tx, application_id, user_id, guild_id, call.now)]

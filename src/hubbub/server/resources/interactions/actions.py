@@ -1,0 +1,377 @@
+"""Asking apps and answering people: write, publish."""
+
+import base64
+import secrets
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import AllowedMentionType, CommandOptionType, InteractionCallbackType, MessageType
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import ChannelId, GuildId, InteractionId, MessageId, Snowflake
+from hubbub.protocol.operation import Event
+from hubbub.protocol.resources import interactions as wire
+from hubbub.protocol.resources.messages import (
+    AllowedMentions,
+    CreateMessage,
+    Message,
+    MessageReference,
+    UpdateMessage,
+)
+from hubbub.server.core import access, jobs
+from hubbub.server.core.access import ChannelAccess, ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.core.dispatches import Audience
+from hubbub.server.resources import messages
+from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.interactions import asking, rules, showing, store, views
+from hubbub.server.resources.interactions.asking import Question, Scene
+from hubbub.server.resources.interactions.store import Asked, InteractionRow, Modal
+from hubbub.server.resources.messages import MessageRow, Response
+
+EXPIRE: Final = "interactions.expire"
+TOGETHER_MS: Final = 250
+"""So finely the three seconds are counted for the person; for the app they are exact."""
+TOO_LATE: Final = 2
+"""Why an interaction failed: nobody answered in time."""
+
+_SETTABLE: Final = MessageFlags.SETTABLE
+_DEFERRED: Final = MessageFlags.LOADING
+
+
+class Expiry(msgspec.Struct):
+    """Until when what was asked must have been answered by now."""
+
+    asked_before_ms: int
+
+
+# Asking
+
+
+def deliver(scene: Scene, question: Question) -> None:
+    """Let an app hear what is asked of it, and the person that it does."""
+    call, application, here = scene.call, scene.application, scene.here
+    token = _token(scene.interaction_id)
+    row = InteractionRow(
+        id=scene.interaction_id,
+        token_hash=store.hash_token(token),
+        application_id=application.id,
+        type=question.type,
+        user_id=call.user_id,
+        channel_id=here.channel.id,
+        guild_id=here.channel.guild_id,
+        asked=json.encode(question.asked).decode(),
+    )
+    store.insert(call.tx, row, call.now)
+    note = _note(row, question.asked)
+    _tell(call, row, question.asked, wire.INTERACTION_CREATE, note)
+    if question.launches:
+        # webhooks-and-interactions.md 5.1: the platform launches the activity itself, and the app is not asked.
+        store.answer(call.tx, row.id, InteractionCallbackType.LAUNCH_ACTIVITY, None)
+        _tell(call, row, question.asked, wire.INTERACTION_SUCCESS, note)
+        return
+    shown = views.interaction(scene, question, token)
+    bot_id = int(application.bot_id or 0)
+    if scene.bot is not None and here.channel.guild_id is not None:
+        # Among its sessions the one of the guild's shard (gateway.md 4.2).
+        to = Audience.guild(here.channel.guild_id, users=frozenset({bot_id}))
+    else:
+        to = Audience.of_users(bot_id)
+    call.tx.emit(wire.INTERACTION_CREATE, shown, to)
+    # One job gives up all that was asked within a moment: most is answered, and a job for each would cost as much as the rest.
+    due_ms = -(-(call.now + wire.ANSWER_MS + 1) // TOGETHER_MS) * TOGETHER_MS
+    jobs.enqueue_once(call.tx, EXPIRE, Expiry(asked_before_ms=due_ms - wire.ANSWER_MS), due_ms=due_ms, key=_key(due_ms))
+
+
+def _token(interaction_id: int) -> str:
+    text = f"interaction:{int(interaction_id)}:{secrets.token_urlsafe(48)}"
+    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+def _key(due_ms: int) -> str:
+    return f"interactions-{due_ms}"
+
+
+def expire(call: Call, asked_before_ms: int) -> None:
+    """Tell people of what nobody answered in time."""
+    for row in store.fail(call.tx, Snowflake.at(asked_before_ms)):
+        asked = store.asked(row)
+        failed = wire.InteractionFailed(
+            id=InteractionId(row.id), nonce=UNSET if asked.nonce is None else asked.nonce, reason_code=TOO_LATE
+        )
+        _tell(call, row, asked, wire.INTERACTION_FAILURE, failed)
+
+
+def _note(row: InteractionRow, asked: Asked) -> wire.InteractionNote:
+    return wire.InteractionNote(id=InteractionId(row.id), nonce=UNSET if asked.nonce is None else asked.nonce)
+
+
+def _tell(call: Call, row: InteractionRow, asked: Asked, event: Event[Any], payload: wire.InteractionNote) -> None:
+    """Tell the person what becomes of what they asked."""
+    call.tx.emit(event, payload, Audience.of_users(row.user_id, session_id=asked.session_id or None))
+
+
+# Answering
+
+
+class Answered(msgspec.Struct):
+    """What an answer made."""
+
+    message: Message | None = None
+    ephemeral: bool = False
+    activity_id: str | None = None
+
+
+def answer(call: Call, row: InteractionRow, application: ApplicationRow, body: wire.Callback) -> Answered:
+    """Answer an interaction first, in whatever way."""
+    asked = store.asked(row)
+    kind = int(body.__struct_config__.tag)  # type: ignore[arg-type]
+    made, shown = Answered(), None
+    original_id: int | None = None
+    note: tuple[Event[Any], wire.InteractionNote] = (wire.INTERACTION_SUCCESS, _note(row, asked))
+    if isinstance(body, wire.MessageCallback):
+        made = _respond(call, row, asked, application, body.data or wire.CallbackMessage())
+    elif isinstance(body, wire.DeferredMessageCallback):
+        flags = (body.data.flags or 0) & MessageFlags.EPHEMERAL if body.data else 0
+        made = _respond(call, row, asked, application, wire.CallbackMessage(flags=flags), flags=_DEFERRED)
+    elif isinstance(body, wire.PremiumCallback):
+        made = _upsell(call, row, asked, application)
+    elif isinstance(body, wire.UpdateCallback):
+        original_id = asked.message_id
+        made.message = _update(call, row, asked, application, body.data or wire.CallbackMessage())
+        made.ephemeral = asked.ephemeral_message
+    elif isinstance(body, wire.DeferredUpdateCallback):
+        original_id = asked.message_id
+    elif isinstance(body, wire.AutocompleteCallback):
+        note = _choices(row, asked, body.data)
+    elif isinstance(body, wire.ModalCallback):
+        shown = _checked(call, body.data)
+        note = _modal(row, asked, application, body.data)
+    elif isinstance(body, wire.LaunchCallback):
+        made.activity_id = _activity(row)
+    if made.message is not None:
+        original_id = made.message.id
+    if not store.answer(call.tx, row.id, kind, original_id, shown):
+        raise errors.INTERACTION_ALREADY_ACKNOWLEDGED()
+    _tell(call, row, asked, *note)
+    return made
+
+
+def _activity(row: InteractionRow) -> str:
+    """The name of the activity that runs in a place."""
+    where = f"pc-{int(row.channel_id)}" if row.guild_id is None else f"gc-{int(row.guild_id)}-{int(row.channel_id)}"
+    return f"i-{int(row.id)}-{where}"
+
+
+def _respond(
+    call: Call,
+    row: InteractionRow,
+    asked: Asked,
+    application: ApplicationRow,
+    body: wire.CallbackMessage,
+    *,
+    flags: int = 0,
+) -> Answered:
+    """Answer with a message, or with the promise of one."""
+    channel = _channel(call, row)
+    wanted = (body.flags or 0) | flags
+    if asked.ephemeral:
+        wanted |= MessageFlags.EPHEMERAL
+    response = Response(
+        interaction=asked.interacted,
+        kind=asked.kind,
+        reference=_reference(channel, asked.refers_to),
+        flags=wanted & (MessageFlags.EPHEMERAL | MessageFlags.LOADING),
+        seen_by=_seen_by(row, application),
+    )
+    here = rules.standing(call, application, channel)
+    said = messages.create(
+        call, here, _created(body), author=rules.author(call, application, channel), response=response
+    )
+    return Answered(message=said, ephemeral=bool(wanted & MessageFlags.EPHEMERAL))
+
+
+def _upsell(call: Call, row: InteractionRow, asked: Asked, application: ApplicationRow) -> Answered:
+    """Tell the person alone that what they asked is for those who pay."""
+    channel = _channel(call, row)
+    response = Response(
+        interaction=asked.interacted,
+        kind=int(MessageType.INTERACTION_PREMIUM_UPSELL),
+        flags=MessageFlags.EPHEMERAL,
+        seen_by=_seen_by(row, application),
+    )
+    here = rules.standing(call, application, channel)
+    author = rules.author(call, application, channel)
+    return Answered(
+        message=messages.create(call, here, CreateMessage(), author=author, response=response), ephemeral=True
+    )
+
+
+def _update(
+    call: Call, row: InteractionRow, asked: Asked, application: ApplicationRow, body: wire.CallbackMessage
+) -> Message:
+    """Change the message whose component was used."""
+    channel = _channel(call, row)
+    message = asking.find_message(call, channel.id, asked.message_id or 0)
+    change = UpdateMessage(
+        content=body.content,
+        embeds=body.embeds,
+        flags=body.flags,
+        allowed_mentions=body.allowed_mentions,
+        components=body.components,
+        attachments=body.attachments,
+    )
+    return _edit(call, application, channel, message, change)
+
+
+def _edit(
+    call: Call, application: ApplicationRow, channel: ChannelRef, message: MessageRow, change: UpdateMessage
+) -> Message:
+    if message.flags & MessageFlags.IS_VOICE_MESSAGE:
+        raise errors.VOICE_MESSAGE_CANNOT_EDIT()
+    if messages.views.extra(message).poll is not None:
+        raise errors.POLL_CANNOT_EDIT()
+    if not change.allowed_mentions and (change.content is not UNSET or change.components is not UNSET):
+        change.allowed_mentions = _users_only()
+    here = rules.standing(call, application, channel)
+    return messages.edit(call, here, rules.author(call, application, channel), message, change)
+
+
+def _choices(row: InteractionRow, asked: Asked, body: wire.CallbackChoices) -> tuple[Event[Any], wire.InteractionNote]:
+    form = errors.FormErrors()
+    choices = body.choices or []
+    kinds = {CommandOptionType.STRING: str, CommandOptionType.INTEGER: int, CommandOptionType.NUMBER: (int, float)}
+    wanted = kinds[CommandOptionType(asked.kind)] if asked.kind in kinds else (str, int, float)
+    for index, choice in enumerate(choices):
+        at = ("data", "choices", index, "value")
+        if not isinstance(choice.value, wanted):  # type: ignore[arg-type]
+            wrong = errors.not_string(choice.value) if wanted is str else errors.not_number(choice.value)
+            form.add(at, *wrong)
+        elif isinstance(choice.value, str) and len(choice.value) > wire.AUTOCOMPLETE_VALUE_MAX:
+            form.add(at, *errors.max_length(wire.AUTOCOMPLETE_VALUE_MAX))
+    form.raise_if_any()
+    told = wire.AutocompleteResponse(
+        id=InteractionId(row.id), nonce=UNSET if asked.nonce is None else asked.nonce, choices=choices
+    )
+    return wire.APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE, told
+
+
+def _checked(call: Call, body: wire.CallbackModal) -> Modal:
+    form = errors.FormErrors()
+    named = messages.check_modal(body.components, form, now=call.now, path=("data",))
+    messages.require_emojis(call, named, form)
+    form.raise_if_any()
+    return Modal(custom_id=body.custom_id, components=body.components)
+
+
+def _modal(
+    row: InteractionRow, asked: Asked, application: ApplicationRow, body: wire.CallbackModal
+) -> tuple[Event[Any], wire.InteractionNote]:
+    told = wire.ModalCreated(
+        id=InteractionId(row.id),
+        nonce=UNSET if asked.nonce is None else asked.nonce,
+        channel_id=ChannelId(row.channel_id),
+        application=showing.application(application),
+        custom_id=body.custom_id,
+        title=body.title,
+        components=body.components,
+    )
+    return wire.INTERACTION_MODAL_CREATE, told
+
+
+# Going on
+
+
+def follow_up(call: Call, row: InteractionRow, application: ApplicationRow, body: wire.CallbackMessage) -> Message:
+    """Say more, after the first answer; right after the promise of one, keep the promise."""
+    asked = store.asked(row)
+    original = find_original(call, row)
+    if original is not None and original.flags & MessageFlags.LOADING:
+        return fill(call, row, application, original, body)
+    owners = asked.interacted.owners
+    if rules.GUILD not in owners and row.follow_ups >= wire.USER_INSTALL_FOLLOW_UPS_MAX:
+        # webhooks-and-interactions.md 3.1: an app that only the person brought along says little.
+        raise errors.MAX_FOLLOW_UPS()
+    store.count_follow_up(call.tx, row.id)
+    asked.interacted.name = None
+    asked.interacted.original_id = None if row.original_id is None else MessageId(row.original_id)
+    asked.kind, asked.refers_to = int(MessageType.DEFAULT), None
+    if original is not None and not original.ephemeral:
+        asked.kind, asked.refers_to = int(MessageType.REPLY), MessageId(original.id)
+    made = _respond(call, row, asked, application, body)
+    assert made.message is not None
+    return made.message
+
+
+def fill(
+    call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow, body: wire.CallbackMessage
+) -> Message:
+    """Say what was promised."""
+    channel = _channel(call, row)
+    here = rules.standing(call, application, channel)
+    return messages.fill(call, here, rules.author(call, application, channel), message, _created(body))
+
+
+def change(
+    call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow, change: UpdateMessage
+) -> Message:
+    """Say something else instead."""
+    return _edit(call, application, _channel(call, row), message, change)
+
+
+def delete(call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow) -> None:
+    """Take an answer back."""
+    here: ChannelAccess = rules.standing(call, application, _channel(call, row))
+    messages.delete(call, here, message)
+    if message.id == row.original_id:
+        store.forget_original(call.tx, row.id)
+
+
+def find_original(call: Call, row: InteractionRow) -> MessageRow | None:
+    """The message of the first answer, or the one that it changed, or None."""
+    if row.original_id is None:
+        return None
+    found = messages.find(call.tx, row.channel_id, row.original_id)
+    return found or messages.find_ephemeral(call.tx, row.channel_id, row.original_id, call.now)
+
+
+def _created(body: wire.CallbackMessage) -> CreateMessage:
+    return CreateMessage(
+        content=body.content,
+        embeds=body.embeds,
+        allowed_mentions=body.allowed_mentions or _users_only(),
+        components=body.components,
+        attachments=body.attachments,
+        flags=(body.flags or 0) & _SETTABLE,
+        poll=body.poll,
+        tts=body.tts,
+    )
+
+
+def _users_only() -> AllowedMentions:
+    """http.md 3.4: without a word of the app, answers notify users and nobody else."""
+    return AllowedMentions(parse=[AllowedMentionType.USERS])
+
+
+def _reference(channel: ChannelRef, message_id: int | None) -> MessageReference | None:
+    if message_id is None:
+        return None
+    return MessageReference(
+        channel_id=ChannelId(channel.id),
+        message_id=MessageId(message_id),
+        guild_id=UNSET if channel.guild_id is None else GuildId(channel.guild_id),
+    )
+
+
+def _seen_by(row: InteractionRow, application: ApplicationRow) -> tuple[int, ...]:
+    return (row.user_id, *(() if application.bot_id is None else (int(application.bot_id),)))
+
+
+def _channel(call: Call, row: InteractionRow) -> ChannelRef:
+    channel = access.find_channel(call.tx, row.channel_id)
+    if channel is None:
+        raise errors.UNKNOWN_CHANNEL()
+    return channel

@@ -1,0 +1,300 @@
+"""Where an app may be asked, by whom, and what it may do in its answers."""
+
+from typing import Final
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import (
+    ApplicationIntegrationType,
+    ChannelType,
+    InteractionCallbackType,
+    InteractionContextType,
+    InteractionType,
+)
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import GuildId, Snowflake, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import interactions as wire
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.resources import applications, channels, commands, guilds, messages, roles, users
+from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.commands import CommandRow
+from hubbub.server.resources.interactions import store
+from hubbub.server.resources.interactions.store import InteractionRow
+
+GUILD: Final = str(int(ApplicationIntegrationType.GUILD_INSTALL))
+USER: Final = str(int(ApplicationIntegrationType.USER_INSTALL))
+
+# webhooks-and-interactions.md 2.1: what answers can use, wherever the app itself is not.
+CONVERSATION: Final = Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE
+ANSWERING: Final = CONVERSATION | Permissions.USE_EXTERNAL_EMOJIS
+
+# An answer may always be given; only what reaches beyond its channel is asked of the bot, or of @everyone.
+_ALWAYS: Final = (
+    Permissions.VIEW_CHANNEL
+    | Permissions.READ_MESSAGE_HISTORY
+    | Permissions.SEND_MESSAGES
+    | Permissions.SEND_MESSAGES_IN_THREADS
+    | Permissions.EMBED_LINKS
+    | Permissions.ATTACH_FILES
+    | Permissions.SEND_POLLS
+    | Permissions.SEND_VOICE_MESSAGES
+)
+_BORROWED: Final = Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES | Permissions.USE_EXTERNAL_EMOJIS
+
+_MESSAGES: Final = frozenset(
+    {InteractionType.APPLICATION_COMMAND, InteractionType.MESSAGE_COMPONENT, InteractionType.MODAL_SUBMIT}
+)
+_OPENING: Final = _MESSAGES - {InteractionType.MODAL_SUBMIT}
+_CALLBACKS: Final[dict[int, frozenset[InteractionType]]] = {
+    InteractionCallbackType.PONG: frozenset({InteractionType.PING}),
+    InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE: _MESSAGES,
+    InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE: _MESSAGES,
+    InteractionCallbackType.DEFERRED_UPDATE_MESSAGE: _MESSAGES - {InteractionType.APPLICATION_COMMAND},
+    InteractionCallbackType.UPDATE_MESSAGE: _MESSAGES - {InteractionType.APPLICATION_COMMAND},
+    InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT: frozenset(
+        {InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE}
+    ),
+    InteractionCallbackType.MODAL: _OPENING,
+    InteractionCallbackType.PREMIUM_REQUIRED: _MESSAGES,
+    InteractionCallbackType.LAUNCH_ACTIVITY: _MESSAGES,
+}
+"""Which interactions each type of answer is for (webhooks-and-interactions.md 3)."""
+_UPDATES: Final = (InteractionCallbackType.DEFERRED_UPDATE_MESSAGE, InteractionCallbackType.UPDATE_MESSAGE)
+
+
+# Asking
+
+
+def require_application(call: Call, application_id: int) -> ApplicationRow:
+    """The application that is asked; raises where nobody would hear it."""
+    row = applications.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    if row.bot_id is None or applications.settings(row).interactions_endpoint_url is not None:
+        # It is heard over its own address, or not at all.
+        raise errors.INTERACTION_FAILED_TO_SEND()
+    return row
+
+
+def require_here(call: Call, body: wire.Asking) -> ChannelAccess:
+    """The caller's standing where they ask."""
+    here = access.channel(call, body.channel_id)
+    if body.guild_id and body.guild_id != here.channel.guild_id:
+        raise errors.UNKNOWN_GUILD()
+    if here.channel.type not in messages.SPOKEN_IN:
+        raise errors.invalid("channel_id", *errors.choices(sorted(int(each) for each in messages.SPOKEN_IN)))
+    if here.guild is not None and here.guild.restricted and not here.guild.permissions & Permissions.ADMINISTRATOR:
+        # http.md 2.2: timed out, pending or quarantined: only reading is left.
+        raise errors.MISSING_PERMISSIONS()
+    return here
+
+
+def context(call: Call, application: ApplicationRow, channel: ChannelRef) -> InteractionContextType:
+    """What kind of place this is to an application."""
+    if channel.guild_id is not None:
+        return InteractionContextType.GUILD
+    if channel.type == ChannelType.DM and application.bot_id in channels.recipients_of(call.tx, channel.id):
+        return InteractionContextType.BOT_DM
+    return InteractionContextType.PRIVATE_CHANNEL
+
+
+def owners(
+    call: Call, application: ApplicationRow, bot: GuildAccess | None, place: InteractionContextType
+) -> dict[str, Snowflake]:
+    """Who let the application in where the caller is, by installation context; `bot` is its standing in the guild."""
+    found: dict[str, Snowflake] = {}
+    if place == InteractionContextType.BOT_DM:
+        found[GUILD] = Snowflake(0)
+    elif bot is not None:
+        found[GUILD] = Snowflake(bot.guild_id)
+    if applications.is_installed_by(call.tx, application.id, call.user_id):
+        found[USER] = Snowflake(call.user_id)
+    return found
+
+
+def require_command(
+    call: Call,
+    application: ApplicationRow,
+    here: ChannelAccess,
+    bot: GuildAccess | None,
+    place: InteractionContextType,
+    command_id: int,
+) -> tuple[CommandRow, dict[str, Snowflake]]:
+    """A command that the caller may run here, and who let its application in.
+
+    A command that does not work here is unknown here; one that the caller may not use is forbidden."""
+    row = commands.find(call.tx, command_id)
+    if row is None or row.application_id != application.id:
+        raise errors.UNKNOWN_APPLICATION_COMMAND()
+    if row.scope is not None and row.scope != here.channel.guild_id:
+        raise errors.UNKNOWN_APPLICATION_COMMAND()
+    said = commands.definition(row)
+    if place not in _contexts(row, said):
+        raise errors.UNKNOWN_APPLICATION_COMMAND()
+    if said.nsfw and here.guild is not None and not _is_nsfw(call, here.channel):
+        raise errors.UNKNOWN_APPLICATION_COMMAND()
+    found = {
+        key: owner for key, owner in owners(call, application, bot, place).items() if int(key) in said.integration_types
+    }
+    if not found:
+        raise errors.UNKNOWN_APPLICATION_COMMAND()
+    if here.guild is not None:
+        entries = commands.permissions_of(call.tx, here.guild.guild_id, application.id)
+        if not commands.can_use(
+            guild_id=here.guild.guild_id,
+            user_id=call.user_id,
+            role_ids=here.guild.roles,
+            channel_id=here.channel.ruling_id,
+            permissions=here.allowed,
+            needed=said.default_member_permissions,
+            of_command=entries.get(row.id, ()),
+            of_application=entries.get(application.id, ()),
+        ):
+            raise errors.MISSING_PERMISSIONS()
+    return row, found
+
+
+def _contexts(row: CommandRow, said: commands.Definition) -> frozenset[int]:
+    """Where a command works (webhooks-and-interactions.md 5.4)."""
+    if row.scope is not None:
+        return frozenset({InteractionContextType.GUILD})
+    if said.contexts is not None:
+        return frozenset(said.contexts)
+    derived = {InteractionContextType.GUILD, InteractionContextType.BOT_DM}
+    if ApplicationIntegrationType.USER_INSTALL in said.integration_types:
+        derived.add(InteractionContextType.PRIVATE_CHANNEL)
+    return frozenset(derived)
+
+
+def _is_nsfw(call: Call, channel: ChannelRef) -> bool:
+    if not channel.is_thread or channel.parent_id is None:
+        return bool(channel.nsfw)
+    parent = access.find_channel(call.tx, channel.parent_id)
+    return parent is not None and bool(parent.nsfw)
+
+
+def app_permissions(
+    here: ChannelAccess,
+    place: InteractionContextType,
+    bot: ChannelAccess | None,
+    everyone: int,
+    found: dict[str, Snowflake],
+) -> Permissions:
+    """What the app may do in its answers, as it is told (webhooks-and-interactions.md 2.1)."""
+    if place == InteractionContextType.BOT_DM:
+        return Permissions(ANSWERING)
+    if here.guild is None:
+        return Permissions(CONVERSATION)
+    if bot is not None:
+        return Permissions(bot.permissions)
+    if GUILD in found:
+        return Permissions(everyone & ANSWERING)
+    return Permissions(here.permissions & ANSWERING)
+
+
+def is_muted(here: ChannelAccess, found: dict[str, Snowflake], now: int) -> bool:
+    """Whether an app that only the person brought along may answer them alone (webhooks-and-interactions.md 3)."""
+    if here.guild is None or GUILD in found or not changes.EXTERNAL_APPS.active(now):
+        return False
+    return not here.can(Permissions.USE_EXTERNAL_APPS | Permissions.SEND_MESSAGES)
+
+
+# Answering
+
+
+def require_unanswered(call: Call, interaction_id: int, token: str) -> InteractionRow:
+    """An interaction that can still be answered first, for who has its token."""
+    row = store.find_by_token(call.tx, token)
+    if row is None or row.id != interaction_id or call.now - row.created_ms > wire.TOKEN_MS:
+        raise errors.UNKNOWN_INTERACTION()
+    if row.callback_type is None and call.now - row.created_ms <= wire.ANSWER_MS:
+        return row
+    late = row.callback_type in (None, store.FAILED)
+    raise (errors.UNKNOWN_INTERACTION if late else errors.INTERACTION_ALREADY_ACKNOWLEDGED)()
+
+
+def find_answered(call: Call, application_id: int, token: str) -> InteractionRow | None:
+    """An interaction that was answered and can be answered further, for who has its token, or None."""
+    row = store.find_by_token(call.tx, token)
+    if row is None or row.application_id != application_id or row.callback_type in (None, store.FAILED):
+        return None
+    return row if call.now - row.created_ms <= wire.TOKEN_MS else None
+
+
+def require_fitting(call: Call, row: InteractionRow, kind: int, application: ApplicationRow) -> None:
+    """Raise unless an interaction can be answered in this way."""
+    allowed = [
+        int(each)
+        for each, kinds in _CALLBACKS.items()
+        if row.type in kinds
+        and (each not in _UPDATES or store.asked(row).message_id is not None)
+        and (each != InteractionCallbackType.LAUNCH_ACTIVITY or _is_embedded(call, application))
+    ]
+    if kind not in allowed:
+        raise errors.invalid("type", *errors.choices(sorted(allowed)))
+
+
+def _is_embedded(call: Call, application: ApplicationRow) -> bool:
+    return bool(application.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.active(call.now)
+
+
+def standing(call: Call, application: ApplicationRow, channel: ChannelRef) -> ChannelAccess:
+    """What an app may do in its answers in a channel, whether it sees that channel or not."""
+    if channel.guild_id is None:
+        return ChannelAccess(channel=channel, guild=None, permissions=_ALWAYS | ANSWERING, allowed=_ALWAYS | ANSWERING)
+    member = None
+    if application.bot_id is not None:
+        member = access.find_member(call.tx, call.now, channel.guild_id, application.bot_id)
+    if member is None:
+        member = everyone(call, channel.guild_id)
+    bits = _ALWAYS | access.permissions_in(call.tx, member, channel.ruling_id) & _BORROWED
+    return ChannelAccess(channel=channel, guild=member, permissions=bits, allowed=bits)
+
+
+def everyone(call: Call, guild_id: int) -> GuildAccess:
+    """The standing of one who is in a guild and nothing more."""
+    role = roles.find(call.tx, guild_id, guild_id)
+    bits = 0 if role is None else role.permissions
+    return GuildAccess(
+        guild_id=GuildId(guild_id),
+        user_id=UserId(0),
+        owner_id=UserId(0),
+        mfa_level=0,
+        roles={guild_id: bits},
+        top=(0, guild_id),
+        permissions=Permissions.ALL if bits & Permissions.ADMINISTRATOR else bits,
+        restricted=False,
+    )
+
+
+def author(call: Call, application: ApplicationRow, channel: ChannelRef) -> messages.Author:
+    """An app as the author of its answers: its bot, or its own name where it has none."""
+    found = None
+    if application.bot_id is not None:
+        found = messages.find_author(call.tx, channel.guild_id, application.bot_id)
+    if found is not None:
+        return found._replace(webhook_id=application.id, application_id=application.id, known=True)
+    guild = None if channel.guild_id is None else guilds.find(call.tx, channel.guild_id)
+    shown = users.UserRow(
+        id=UserId(application.id),
+        username=application.name,
+        discriminator=messages.views.WEBHOOK_DISCRIMINATOR,
+        global_name=None,
+        avatar=application.icon,
+        banner=None,
+        accent_color=None,
+        bio="",
+        bot=1,
+        system=0,
+        flags=0,
+        public_flags=0,
+        premium_type=0,
+        locale="en-US",
+        email=None,
+        verified=0,
+        mfa_enabled=0,
+    )
+    tier = 0 if guild is None else guild.premium_tier
+    return messages.Author(shown, None, 0, tier, webhook_id=application.id, application_id=application.id)

@@ -1,0 +1,143 @@
+"""Rows of interactions: what people asked, for as long as apps may answer."""
+
+import hashlib
+from typing import Final, NamedTuple
+
+import msgspec
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import MessageId, Snowflake
+from hubbub.protocol.resources.components import Component
+from hubbub.protocol.resources.interactions import TOKEN_MS
+from hubbub.server.core.store import Tx, places
+from hubbub.server.resources.messages import Interacted
+
+FAILED: Final = 0
+"""In place of the type of an answer: there was none."""
+
+
+class Asked(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What answers need to know. Stored as JSON: add fields with a default, never rename."""
+
+    interacted: Interacted
+    """What a message that answers shows of it."""
+    kind: int = 0
+    """The type of a message that answers; of what is being typed, the type of the option."""
+    refers_to: MessageId | None = None
+    """The message that an answer is shown under."""
+    message_id: MessageId | None = None
+    """The message whose component was used, now or to open the modal."""
+    ephemeral_message: bool = False
+    ephemeral: bool = False
+    """That answers are ephemeral, whatever the app says."""
+    session_id: str = ""
+    nonce: int | str | None = None
+
+
+class Modal(msgspec.Struct, kw_only=True):
+    """A modal that was shown in answer. Stored as JSON: add fields with a default, never rename."""
+
+    custom_id: str
+    components: list[Component]
+
+
+class InteractionRow(NamedTuple):
+    """An interaction as we keep it."""
+
+    id: int
+    token_hash: bytes
+    application_id: int
+    type: int
+    user_id: int
+    channel_id: int
+    guild_id: int | None
+    asked: str
+    callback_type: int | None = None
+    """How it was answered first; None while it was not, FAILED if it was not in time."""
+    original_id: int | None = None
+    """The message of the first answer, or the one that it changed."""
+    follow_ups: int = 0
+    modal: str | None = None
+
+    @property
+    def created_ms(self) -> int:
+        """When it was asked."""
+        return Snowflake(self.id).created_ms
+
+
+COLUMNS: Final = ", ".join(InteractionRow._fields)
+_asked: Final = json.decoder(Asked)
+_modal: Final = json.decoder(Modal)
+
+
+def hash_token(token: str) -> bytes:
+    """What we keep of a token."""
+    return hashlib.sha256(token.encode("utf-8", "replace")).digest()
+
+
+def asked(row: InteractionRow) -> Asked:
+    """What answers need to know."""
+    found: Asked = _asked.decode(row.asked)
+    return found
+
+
+def modal(row: InteractionRow) -> Modal | None:
+    """The modal that was shown in answer."""
+    found: Modal | None = None if row.modal is None else _modal.decode(row.modal)
+    return found
+
+
+def find(tx: Tx, interaction_id: int) -> InteractionRow | None:
+    """An interaction, or None."""
+    return tx.find(InteractionRow, f"SELECT {COLUMNS} FROM interactions WHERE id = ?", interaction_id)
+
+
+def find_by_token(tx: Tx, token: str) -> InteractionRow | None:
+    """The interaction of a token, or None."""
+    return tx.find(InteractionRow, f"SELECT {COLUMNS} FROM interactions WHERE token_hash = ?", hash_token(token))
+
+
+def insert(tx: Tx, row: InteractionRow, now: int) -> None:
+    """Keep what was asked; each takes two with it whose time is over, so that they do not pile up."""
+    tx.run(f"INSERT INTO interactions ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(
+        "DELETE FROM interactions WHERE id IN (SELECT id FROM interactions WHERE id < ? ORDER BY id LIMIT 2)",
+        Snowflake.at(now - TOKEN_MS),
+    )
+
+
+def answer(
+    tx: Tx, interaction_id: int, callback_type: int, original_id: int | None, shown: Modal | None = None
+) -> bool:
+    """Remember how an interaction was answered; False where somebody was faster."""
+    return (
+        tx.run(
+            "UPDATE interactions SET callback_type = ?, original_id = ?, modal = ? WHERE id = ? AND callback_type IS NULL",
+            callback_type,
+            original_id,
+            None if shown is None else json.encode(shown).decode(),
+            interaction_id,
+        )
+        == 1
+    )
+
+
+def fail(tx: Tx, before: int) -> list[InteractionRow]:
+    """Give up what was asked before an id and not answered."""
+    rows = tx.fetch(
+        InteractionRow, f"SELECT {COLUMNS} FROM interactions WHERE callback_type IS NULL AND id < ? ORDER BY id", before
+    )
+    if rows:
+        ids = [row.id for row in rows]
+        tx.run(f"UPDATE interactions SET callback_type = ? WHERE id IN ({places(ids)})", FAILED, *ids)
+    return rows
+
+
+def count_follow_up(tx: Tx, interaction_id: int) -> None:
+    """Remember that an answer was followed by another."""
+    tx.run("UPDATE interactions SET follow_ups = follow_ups + 1 WHERE id = ?", interaction_id)
+
+
+def forget_original(tx: Tx, interaction_id: int) -> None:
+    """The message of the first answer is gone."""
+    tx.run("UPDATE interactions SET original_id = NULL WHERE id = ?", interaction_id)

@@ -1,0 +1,55 @@
+"""An interaction as the app hears it."""
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId
+from hubbub.protocol.resources import interactions as wire
+from hubbub.server.core import access
+from hubbub.server.resources import channels, guilds, members, messages, users
+from hubbub.server.resources.interactions import rules
+from hubbub.server.resources.interactions.asking import Question, Scene
+
+
+def interaction(scene: Scene, question: Question, token: str) -> wire.Interaction:
+    """What a person asks of an application."""
+    call, here, person, bot = scene.call, scene.here, scene.person, scene.bot
+    channel = here.channel
+    row = channels.find(call.tx, channel.id)
+    assert row is not None
+    bot_here = None
+    basics = 0
+    if bot is not None:
+        bits = access.permissions_in(call.tx, bot, channel.ruling_id)
+        bot_here = access.stand_in(call.tx, bot, channel, bits)
+    elif channel.guild_id is not None:
+        basics = access.permissions_in(call.tx, rules.everyone(call, channel.guild_id), channel.ruling_id)
+    user = users.user(person.user)
+    shown = wire.Interaction(
+        id=scene.interaction_id,
+        application_id=ApplicationId(scene.application.id),
+        type=question.type,
+        token=token,
+        data=question.data,
+        channel_id=ChannelId(channel.id),
+        channel=channels.any_channel(row, recipients=() if channel.guild_id is not None else (user,)),
+        locale=person.user.locale,
+        app_permissions=rules.app_permissions(here, scene.place, bot_here, basics, question.owners),
+        authorizing_integration_owners=question.owners,
+        context=int(scene.place),
+        # http.md 1.11: the larger of the person's and the guild's limit.
+        attachment_size_limit=messages.file_bytes_max(call, person._replace(webhook_id=scene.application.id)),
+    )
+    if question.message is not None:
+        shown.message = question.message
+    if here.guild is None or person.member is None:
+        shown.user = user
+        return shown
+    guild = guilds.find(call.tx, here.guild.guild_id)
+    assert guild is not None
+    shown.guild_id = GuildId(guild.id)
+    shown.guild = wire.InteractionGuild(
+        id=GuildId(guild.id), features=json.decode(guild.features, list[str]), locale=guild.preferred_locale
+    )
+    shown.guild_locale = guild.preferred_locale
+    membership = members.Membership(person.member, tuple(access.role_ids(here.guild)), person.user)
+    shown.member = members.member(membership, here.permissions)
+    return shown

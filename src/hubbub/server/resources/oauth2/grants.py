@@ -1,0 +1,268 @@
+"""The token endpoint, one function for each grant. What is returned is kept, even a refusal; what is raised is undone."""
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.ids import GuildId, Snowflake, UserId
+from hubbub.protocol.resources import oauth2 as wire
+from hubbub.server.core.auth import hash_token
+from hubbub.server.core.call import Actor, Call
+from hubbub.server.resources import applications, users
+from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.oauth2 import actions, clients, rules, store, views
+from hubbub.server.resources.oauth2.facts import InstallationAsked, WebhookAsked
+from hubbub.server.resources.oauth2.refusals import OAuthError, invalid_grant, invalid_request, invalid_scope
+from hubbub.server.resources.oauth2.store import CodeRow, DeviceRow
+
+USER_CODE_LENGTH: Final = 8
+
+_VERIFIER: Final = re.compile(wire.VERIFIER_PATTERN, re.ASCII)
+
+
+class Granted(NamedTuple):
+    """Tokens, and what the ID token among them will say once it is signed."""
+
+    answer: wire.TokenResult
+    claims: dict[str, Any] | None = None
+
+
+Outcome = Granted | OAuthError
+
+
+def exchange(call: Call, body: wire.TokenRequest) -> Outcome:
+    """Tokens for whatever the client brings."""
+    if body.grant_type is UNSET:
+        raise invalid_request("grant_type is required")
+    grant = _GRANTS.get(body.grant_type)
+    if grant is None:
+        raise OAuthError(wire.UNSUPPORTED_GRANT_TYPE, "The grant type is not supported")
+    secret_needed = body.grant_type == "client_credentials"
+    client = clients.require(call, body.client_id, body.client_secret, secret_needed=secret_needed)
+    return grant(call, client, body)
+
+
+def _authorization_code(call: Call, client: ApplicationRow, body: wire.TokenRequest) -> Outcome:
+    code = _needed("code", body.code)
+    row = store.find_code(call.tx, code)
+    if row is None or row.application_id != client.id:
+        # Nothing is done to a code that another client brings: it may be stolen, and its owner is on the way.
+        raise invalid_grant(wire.INVALID_CODE)
+    if row.family_id is not None:
+        return _replayed_code(call, row, row.family_id)
+    if row.expires_ms <= call.now:
+        raise invalid_grant(wire.INVALID_CODE)
+    _require_same_redirect(row, body.redirect_uri)
+    _require_verifier(row, body.code_verifier, proven=not _is_bare(call, body))
+    family_id = call.new_id(Snowflake)
+    if not store.use_code(call.tx, code, family_id):
+        return invalid_grant(wire.INVALID_CODE)
+    scopes = wire.parse_scopes(row.scopes)
+    answer = actions.issue(call, client, row.user_id, scopes, refresh=True, family_id=family_id)
+    _do_what_was_granted(call, client, row, scopes, answer)
+    claims = _claims(call, client, row.user_id, scopes, row.nonce, answer.access_token)
+    return Granted(answer, claims)
+
+
+def _replayed_code(call: Call, row: CodeRow, family_id: int) -> OAuthError:
+    actions.end_family(call, row.user_id, family_id)
+    return invalid_grant(wire.INVALID_CODE)
+
+
+def _is_bare(call: Call, body: wire.TokenRequest) -> bool:
+    """Whether the client came without its secret."""
+    return "Authorization" not in call.headers and not body.client_secret
+
+
+def _require_same_redirect(row: CodeRow, redirect_uri: str | UnsetType) -> None:
+    if redirect_uri is UNSET and not row.redirect_sent:
+        return
+    if redirect_uri != row.redirect_uri:
+        raise invalid_grant('Invalid "redirect_uri" in request.')
+
+
+def _require_verifier(row: CodeRow, verifier: str | UnsetType, *, proven: bool) -> None:
+    """PKCE (RFC 7636), also against taking it away: a verifier without a challenge is as wrong as the reverse."""
+    if row.code_challenge is None:
+        if verifier is not UNSET or not proven:
+            raise invalid_grant('Invalid "code_verifier" in request.')
+        return
+    if verifier is UNSET or _VERIFIER.fullmatch(verifier) is None:
+        raise invalid_grant('Invalid "code_verifier" in request.')
+    digest = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
+    if not hmac.compare_digest(digest, row.code_challenge.encode()):
+        raise invalid_grant('Invalid "code_verifier" in request.')
+
+
+def _do_what_was_granted(
+    call: Call, client: ApplicationRow, row: CodeRow, scopes: tuple[str, ...], answer: wire.TokenResult
+) -> None:
+    """Let the bot in and make the webhook, as the person who granted them; they must still be allowed to."""
+    granter = call.acting_as(Actor(user_id=UserId(row.user_id), kind="user"))
+    try:
+        if row.guild_id is not None:
+            asked = InstallationAsked(
+                application=client,
+                guild_id=GuildId(row.guild_id),
+                scopes=scopes,
+                permissions=row.permissions,
+                act=bool(row.installs),
+            )
+            granter.tell(asked)
+            if asked.guild is not None:
+                answer.guild = asked.guild
+            if row.installs:
+                actions.tell_authorized(granter, client, scopes, 0, row.guild_id)
+        if row.webhook_channel_id is not None:
+            hook = WebhookAsked(application=client, channel_id=row.webhook_channel_id, act=True)
+            granter.tell(hook)
+            answer.webhook = hook.webhook
+    except ApiError:
+        raise invalid_grant("What was granted is no longer possible") from None
+
+
+def _refresh_token(call: Call, client: ApplicationRow, body: wire.TokenRequest) -> Outcome:
+    row = store.find_refresh(call.tx, _needed("refresh_token", body.refresh_token))
+    if row is None or row.application_id != client.id:
+        raise invalid_grant(wire.INVALID_REFRESH_TOKEN)
+    if row.expires_ms is not None and row.expires_ms <= call.now:
+        raise invalid_grant(wire.INVALID_REFRESH_TOKEN)
+    scope = body.scope if isinstance(body.scope, str) and body.scope.strip() else None
+    answer = actions.rotate(call, client, row, scope)
+    if answer is None:
+        actions.end_family(call, row.user_id, row.family_id)
+        return invalid_grant(wire.INVALID_REFRESH_TOKEN)
+    return Granted(answer)
+
+
+def _client_credentials(call: Call, client: ApplicationRow, body: wire.TokenRequest) -> Outcome:
+    scopes = wire.parse_scopes(_needed("scope", body.scope))
+    if not scopes:
+        raise invalid_scope("scope is required")
+    rules.require_scopes(call, client, scopes)
+    rules.require_granted_alone(scopes)
+    return Granted(actions.issue(call, client, client.owner_id, scopes, refresh=False))
+
+
+def _device_code(call: Call, client: ApplicationRow, body: wire.TokenRequest) -> Outcome:
+    row = store.find_device(call.tx, _needed("device_code", body.device_code))
+    if row is None or row.application_id != client.id:
+        raise invalid_grant('Invalid "device_code" in request.')
+    if row.expires_ms <= call.now:
+        raise OAuthError(wire.EXPIRED_TOKEN, "The device code has ended")
+    if row.polled_ms and call.now < row.polled_ms + row.interval_s * 1000:
+        store.note_poll(call.tx, row, row.interval_s + wire.DEVICE_INTERVAL_SECONDS, call.now)
+        return OAuthError(wire.SLOW_DOWN, "Ask less often")
+    if row.state == "pending":
+        store.note_poll(call.tx, row, row.interval_s, call.now)
+        return OAuthError(wire.AUTHORIZATION_PENDING, "The person has not answered yet")
+    if not store.delete_device(call.tx, row):
+        raise invalid_grant('Invalid "device_code" in request.')
+    if row.state != "granted" or row.user_id is None:
+        return OAuthError(wire.ACCESS_DENIED, wire.DENIED)
+    scopes = wire.parse_scopes(row.scopes)
+    answer = actions.issue(call, client, row.user_id, scopes, refresh=True)
+    return Granted(answer, _claims(call, client, row.user_id, scopes, None, answer.access_token))
+
+
+_GRANTS: Final[dict[str, Callable[[Call, ApplicationRow, wire.TokenRequest], Outcome]]] = {
+    "authorization_code": _authorization_code,
+    "refresh_token": _refresh_token,
+    "client_credentials": _client_credentials,
+    wire.DEVICE_GRANT: _device_code,
+}
+
+
+def _needed(name: str, value: str | UnsetType) -> str:
+    if not isinstance(value, str) or not value:
+        raise invalid_request(f"{name} is required")
+    return value
+
+
+def _claims(
+    call: Call,
+    client: ApplicationRow,
+    user_id: int,
+    scopes: tuple[str, ...],
+    nonce: str | None,
+    access_token: str,
+) -> dict[str, Any] | None:
+    row = users.find(call.tx, user_id)
+    if Scope.OPENID not in scopes or row is None:
+        return None
+    return views.id_claims(
+        call.config, row, client.id, wire.expand(scopes), now=call.now, nonce=nonce, access_token=access_token
+    )
+
+
+# Revocation
+
+
+def revoke(call: Call, body: wire.RevokeRequest) -> None:
+    """End every token of the user and application that the token given speaks of (RFC 7009)."""
+    client = clients.require(call, body.client_id, body.client_secret)
+    token = _needed("token", body.token)
+    owner = store.find_access_token(call.tx, token)
+    if owner is None:
+        refresh = store.find_refresh(call.tx, token)
+        owner = None if refresh is None else (refresh.user_id, refresh.application_id)
+    if owner is None:
+        return
+    user_id, application_id = owner
+    if application_id != client.id:
+        raise OAuthError(wire.UNAUTHORIZED_CLIENT, "The token was given to another client")
+    actions.deauthorize(call, user_id, application_id)
+
+
+# Devices
+
+
+def begin_device(call: Call, body: wire.DeviceRequest) -> wire.DeviceResult:
+    """Codes for a device that has no browser (RFC 8628)."""
+    client = clients.require(call, body.client_id, body.client_secret)
+    scopes = wire.parse_scopes(body.scope) if isinstance(body.scope, str) else ()
+    if not scopes:
+        raise invalid_scope("scope is required")
+    rules.require_scopes(call, client, scopes)
+    rules.require_granted_alone(scopes)
+    rules.require_for_people(scopes)
+    device_code = actions.new_secret()
+    while True:
+        user_code = "".join(secrets.choice(actions.USER_CODE_LETTERS) for _ in range(USER_CODE_LENGTH))
+        row = DeviceRow(
+            hash=hash_token(device_code),
+            user_code=user_code,
+            application_id=client.id,
+            scopes=" ".join(scopes),
+            state="pending",
+            user_id=None,
+            interval_s=wire.DEVICE_INTERVAL_SECONDS,
+            polled_ms=0,
+            expires_ms=call.now + wire.DEVICE_CODE_SECONDS * 1000,
+        )
+        if store.insert_device(call.tx, row, call.now):
+            break
+    page = f"{call.config.web_url}/activate"
+    return wire.DeviceResult(
+        device_code=device_code,
+        user_code=user_code,
+        verification_uri=page,
+        verification_uri_complete=f"{page}?user_code={user_code}",
+    )
+
+
+def find_waiting(call: Call, user_code: str) -> tuple[DeviceRow, ApplicationRow] | None:
+    """The device that shows this code and its application; None when there is none, or its time is over."""
+    row = store.find_device_by_user_code(call.tx, re.sub(r"[\s-]", "", user_code).upper())
+    if row is None or row.expires_ms <= call.now:
+        return None
+    application = applications.find(call.tx, row.application_id)
+    return None if application is None else (row, application)

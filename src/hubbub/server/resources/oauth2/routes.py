@@ -1,0 +1,212 @@
+"""OAuth2 and OpenID Connect over HTTP."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.ids import ApplicationId, Snowflake
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import oauth2 as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Answer, handles
+from hubbub.server.core.work import Work
+from hubbub.server.resources import applications, users
+from hubbub.server.resources.oauth2 import actions, grants, keys, rules, store, views
+from hubbub.server.resources.oauth2.facts import GuildsAsked
+from hubbub.server.resources.oauth2.refusals import NO_STORE, OAuthError
+from hubbub.server.resources.oauth2.store import AuthorizationRow, KeyRow
+
+# A person is asked
+
+
+@handles(wire.PREVIEW_OAUTH2_AUTHORIZATION)
+def preview_oauth2_authorization(call: Call, query: wire.AuthorizeQuery) -> wire.AuthorizationPreview:
+    """All that a person must know before they let an application in."""
+    request = rules.require_request(call, query)
+    person = users.find(call.tx, call.user_id)
+    if person is None:
+        raise errors.UNAUTHORIZED()
+    known = store.find_authorization(call.tx, call.user_id, request.application.id)
+    shown = wire.AuthorizationPreview(
+        application=views.public_applications(call.tx, [request.application])[0],
+        user=users.user(person),
+        scopes=rules.in_words(request.scopes),
+        redirect_uri=request.redirect_uri,
+        authorized=known is not None and rules.is_granted(known.scopes, request.scopes),
+        prompt=query.prompt if isinstance(query.prompt, str) else "consent",
+    )
+    if request.integration_type is not None:
+        shown.integration_type = request.integration_type
+        shown.permissions = Permissions(request.permissions)
+    if request.integration_type == 0:
+        asked = GuildsAsked()
+        call.tell(asked)
+        shown.guilds = asked.guilds
+    return shown
+
+
+@handles(wire.AUTHORIZE_OAUTH2_APPLICATION)
+def authorize_oauth2_application(call: Call, query: wire.AuthorizeQuery, body: wire.Authorize) -> wire.AuthorizeResult:
+    """Let an application in, or not."""
+    request = rules.require_request(call, query, body.integration_type)
+    url = actions.grant(call, request, query, body) if body.authorize else actions.deny(call, request)
+    return wire.AuthorizeResult(url=url)
+
+
+# A client asks
+
+
+@handles(wire.EXCHANGE_OAUTH2_TOKEN)
+async def exchange_oauth2_token(work: Work, body: wire.TokenRequest) -> Answer:
+    """Tokens for a code, a refresh token, a device, or the client itself."""
+    outcome = await work.write(lambda call: grants.exchange(call, body))
+    if isinstance(outcome, OAuthError):
+        raise outcome
+    if outcome.claims is not None:
+        key = await _signing_key(work)
+        outcome.answer.id_token = await work.heavy(keys.sign, key.kid, key.jwk, outcome.claims)
+    return Answer(200, outcome.answer, NO_STORE)
+
+
+@handles(wire.REVOKE_OAUTH2_TOKEN)
+def revoke_oauth2_token(call: Call, body: wire.RevokeRequest) -> Answer:
+    """End every token of a user and an application."""
+    grants.revoke(call, body)
+    return Answer(200, wire.Revoked(), NO_STORE)
+
+
+@handles(wire.AUTHORIZE_OAUTH2_DEVICE)
+def authorize_oauth2_device(call: Call, body: wire.DeviceRequest) -> Answer:
+    """Codes for a device that has no browser."""
+    return Answer(200, grants.begin_device(call, body), NO_STORE)
+
+
+# A device is answered
+
+
+@handles(wire.VERIFY_OAUTH2_DEVICE, writes=False)
+def verify_oauth2_device(call: Call, body: wire.VerifyDevice) -> wire.DeviceVerification:
+    """What the device that shows this code asks for."""
+    found = grants.find_waiting(call, body.user_code)
+    if found is None:
+        raise _unknown_code()
+    row, application = found
+    return wire.DeviceVerification(
+        client_id=ApplicationId(application.id),
+        application=views.public_applications(call.tx, [application])[0],
+        scopes=rules.in_words(wire.parse_scopes(row.scopes)),
+        type=row.state,
+    )
+
+
+@handles(wire.FINISH_OAUTH2_DEVICE)
+def finish_oauth2_device(call: Call, body: wire.FinishDevice) -> None:
+    """Let a device in, or not."""
+    found = grants.find_waiting(call, body.user_code)
+    if found is None or not store.answer_device(call.tx, found[0], body.result, call.user_id):
+        raise _unknown_code()
+    if body.result == "granted":
+        row, application = found
+        scopes = wire.parse_scopes(row.scopes)
+        actions.authorize(call, application, call.user_id, scopes)
+        actions.tell_authorized(call, application, scopes)
+
+
+def _unknown_code() -> errors.ApiError:
+    return errors.invalid("user_code", "INVALID_USER_CODE", "This code is unknown or no longer good.")
+
+
+# A token asks
+
+
+@handles(wire.GET_MY_OAUTH2_AUTHORIZATION)
+def get_my_oauth2_authorization(call: Call) -> wire.CurrentAuthorization:
+    """What the calling token is."""
+    actor = call.actor
+    row = None if actor.application_id is None else applications.find(call.tx, actor.application_id)
+    if row is None:
+        raise errors.UNAUTHORIZED()
+    ends = store.access_token_ends(call.tx, actor.token_id, actor.user_id) or call.now
+    person = users.find(call.tx, actor.user_id) if Scope.IDENTIFY in actor.scopes else None
+    return wire.CurrentAuthorization(
+        application=views.authorized_application(call.tx, row),
+        scopes=views.shown_scopes(actor.scopes),
+        expires=json.timestamp(ends),
+        user=users.user(person) if person is not None else UNSET,
+    )
+
+
+@handles(wire.GET_OPENID_CONNECT_USERINFO)
+def get_openid_connect_userinfo(call: Call) -> wire.UserInfo:
+    """The claims about the person behind the token."""
+    row = users.find(call.tx, call.user_id)
+    if row is None:
+        raise errors.UNAUTHORIZED()
+    return views.user_info(call.config, row, call.actor.scopes)
+
+
+# Keys
+
+
+@handles(wire.GET_PUBLIC_KEYS)
+async def get_public_keys(work: Work) -> wire.PublicKeys:
+    """Every key that an ID token may be signed with; the first is made when somebody first asks."""
+    await _signing_key(work)
+    shown = await work.read(lambda call: store.list_keys(call.tx, call.now - keys.SHOWN_MS))
+    return wire.PublicKeys(keys=[keys.public(row.kid, row.jwk) for row in shown])
+
+
+async def _signing_key(work: Work) -> KeyRow:
+    found = await work.read(lambda call: store.list_keys(call.tx, call.now - keys.SIGNS_MS))
+    if found:
+        return found[0]
+    kid, jwk = await work.heavy(keys.generate)
+
+    def keep(call: Call) -> KeyRow:
+        # Somebody else may have been quicker.
+        for row in store.list_keys(call.tx, call.now - keys.SIGNS_MS):
+            return row
+        row = KeyRow(kid, jwk, call.now)
+        store.insert_key(call.tx, row, keep_since_ms=call.now - keys.SHOWN_MS)
+        return row
+
+    return await work.write(keep)
+
+
+# A person looks at what they let in
+
+
+@handles(wire.LIST_OAUTH2_AUTHORIZATIONS)
+def list_oauth2_authorizations(call: Call) -> list[wire.Authorization]:
+    """Everything that the caller let in."""
+    return views.authorizations(call.tx, store.list_authorizations(call.tx, call.user_id))
+
+
+@handles(wire.GET_OAUTH2_AUTHORIZATION)
+def get_oauth2_authorization(call: Call, authorization_id: Snowflake) -> wire.Authorization:
+    """One application that the caller let in."""
+    return views.authorizations(call.tx, [_mine(call, authorization_id)])[0]
+
+
+@handles(wire.DELETE_OAUTH2_AUTHORIZATION)
+def delete_oauth2_authorization(call: Call, authorization_id: Snowflake) -> None:
+    """Send an application away: all its tokens end at once."""
+    row = _mine(call, authorization_id)
+    actions.deauthorize(call, row.user_id, row.application_id)
+
+
+@handles(wire.LIST_APPLICATION_OAUTH2_AUTHORIZATIONS)
+def list_application_oauth2_authorizations(call: Call, application_id: ApplicationId) -> list[wire.Authorization]:
+    """What the caller lets one application do."""
+    if applications.find(call.tx, application_id) is None:
+        raise errors.UNKNOWN_APPLICATION()
+    row = store.find_authorization(call.tx, call.user_id, application_id)
+    return views.authorizations(call.tx, [] if row is None else [row])
+
+
+def _mine(call: Call, authorization_id: int) -> AuthorizationRow:
+    row = store.find_authorization_by_id(call.tx, authorization_id, call.user_id)
+    if row is None:
+        raise errors.UNKNOWN_TOKEN()
+    return row

@@ -1,0 +1,19 @@
+"""SKUs: what applications sell."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.messages import SkusNamed
+from hubbub.server.resources.skus import routes
+from hubbub.server.resources.skus.actions import create
+from hubbub.server.resources.skus.rules import is_active, is_on_sale
+from hubbub.server.resources.skus.store import SkuRow, find
+
+
+def _hear_named(call: Call, fact: SkusNamed) -> None:
+    if fact.application_id is not None:
+        fact.active.update(each for each in fact.sku_ids if is_active(call.tx, fact.application_id, each))
+
+
+SLICE = Slice(name="skus", modules=(routes,), hears={SkusNamed: _hear_named})
+
+__all__ = ["SLICE", "SkuRow", "create", "find", "is_active", "is_on_sale"]

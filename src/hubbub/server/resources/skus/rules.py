@@ -1,0 +1,41 @@
+"""What may be sold, and is."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import SkuType
+from hubbub.protocol.flags import SkuFlags
+from hubbub.protocol.resources import skus as wire
+from hubbub.server.core.store import Tx
+from hubbub.server.resources.skus import store
+from hubbub.server.resources.skus.store import SkuRow
+
+SUBSCRIPTIONS = SkuFlags.GUILD_SUBSCRIPTION | SkuFlags.USER_SUBSCRIPTION
+
+
+def is_on_sale(row: SkuRow) -> bool:
+    """Whether it can be bought now."""
+    return row.state == store.PUBLISHED and row.type != SkuType.SUBSCRIPTION_GROUP
+
+
+def is_active(tx: Tx, application_id: int, sku_id: int) -> bool:
+    """Whether an application may offer this SKU with a premium button: published, and its own."""
+    row = store.find(tx, sku_id)
+    return row is not None and row.application_id == application_id and is_on_sale(row)
+
+
+def require_creation(present: list[SkuRow], body: wire.CreateSku) -> None:
+    """Spec, 7.1: so many for each application, which offers subscriptions either to users or to guilds."""
+    if body.type is SkuType.SUBSCRIPTION_GROUP:
+        raise errors.invalid("type", *errors.choices((2, 3, 5)))
+    own = [row for row in present if row.type != SkuType.SUBSCRIPTION_GROUP and row.state != store.DELETED]
+    if len(own) >= wire.SKUS_MAX:
+        raise errors.invalid("type", "SKU_LIMIT_REACHED", f"An application has at most {wire.SKUS_MAX} SKUs.")
+    if body.type != SkuType.SUBSCRIPTION:
+        if body.flags:
+            raise errors.invalid("flags", "SKU_FLAGS_INVALID", "Only subscriptions are for guilds or for users.")
+        return
+    if body.flags not in (SkuFlags.GUILD_SUBSCRIPTION, SkuFlags.USER_SUBSCRIPTION):
+        raise errors.invalid("flags", "SKU_FLAGS_INVALID", "A subscription is either for guilds or for users.")
+    if any(row.is_subscription and row.flags & SUBSCRIPTIONS != body.flags for row in own):
+        raise errors.invalid(
+            "flags", "SKU_FLAGS_MIXED", "An application offers subscriptions either to users or to guilds."
+        )

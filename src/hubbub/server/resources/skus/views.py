@@ -1,0 +1,56 @@
+"""A SKU as applications list it, and as buyers see it."""
+
+import re
+from typing import Any
+
+from hubbub.protocol.enums import SkuType
+from hubbub.protocol.flags import SkuFlags
+from hubbub.protocol.ids import ApplicationId, SkuId
+from hubbub.protocol.resources import skus as wire
+from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.skus import store
+from hubbub.server.resources.skus.store import SkuRow
+
+_BETWEEN = re.compile(r"[\W_]+")
+_STATES: dict[int, Any] = {store.UNPUBLISHED: "unpublished", store.PUBLISHED: "published", store.DELETED: "deleted"}
+
+
+def sku(row: SkuRow) -> wire.Sku:
+    """What the application's own list shows."""
+    return wire.Sku(**_common(row))
+
+
+def store_sku(row: SkuRow) -> wire.StoreSku:
+    """With its price."""
+    return wire.StoreSku(
+        **_common(row),
+        description=row.description,
+        price=row.price,
+        currency=row.currency,
+        state=_STATES[row.state],
+        listed=bool(row.listed),
+    )
+
+
+def shop(application: ApplicationRow, rows: list[SkuRow]) -> wire.Store:
+    """An application's store."""
+    return wire.Store(
+        application=wire.StoreApplication(
+            id=ApplicationId(application.id),
+            name=application.name,
+            icon=application.icon,
+            description=application.description,
+        ),
+        skus=[store_sku(row) for row in rows],
+    )
+
+
+def _common(row: SkuRow) -> dict[str, Any]:
+    return {
+        "id": SkuId(row.id),
+        "type": SkuType(row.type),
+        "application_id": ApplicationId(row.application_id),
+        "name": row.name,
+        "slug": _BETWEEN.sub("-", row.name.lower()).strip("-"),
+        "flags": row.flags | (SkuFlags.AVAILABLE if row.state == store.PUBLISHED else 0),
+    }

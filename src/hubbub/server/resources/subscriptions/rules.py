@@ -1,0 +1,38 @@
+"""Who may see and change a subscription."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import SubscriptionStatus
+from hubbub.server.core.call import Call
+from hubbub.server.resources import skus
+from hubbub.server.resources.skus import SkuRow
+from hubbub.server.resources.subscriptions import store
+from hubbub.server.resources.subscriptions.store import SubscriptionRow
+
+
+def require_sku(call: Call, sku_id: int) -> None:
+    """A SKU of the calling application."""
+    sku = skus.find(call.tx, sku_id)
+    if sku is None:
+        raise errors.UNKNOWN_SKU()
+    if call.actor.application_id != sku.application_id:
+        raise errors.NOT_AUTHORIZED_ON_APPLICATION()
+
+
+def require_own(call: Call, subscription_id: int) -> SubscriptionRow:
+    """A subscription that the caller pays for."""
+    row = store.find(call.tx, subscription_id)
+    if row is None or row.user_id != call.user_id:
+        raise errors.NOT_FOUND()
+    return row
+
+
+def require_going_on(row: SubscriptionRow) -> None:
+    """One that has not ended."""
+    if row.status == SubscriptionStatus.INACTIVE:
+        raise errors.invalid("subscription_id", "SUBSCRIPTION_INACTIVE", "This subscription has ended.")
+
+
+def require_replacement(row: SubscriptionRow, sku: SkuRow) -> None:
+    """Another subscription of the same application and kind."""
+    if sku.application_id != row.application_id or not sku.is_subscription or sku.for_guilds != bool(row.guild_id):
+        raise errors.INVALID_SKU()

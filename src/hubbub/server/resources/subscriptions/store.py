@@ -1,0 +1,134 @@
+"""Rows of subscriptions and purchases."""
+
+from typing import Any, Final, NamedTuple
+
+from hubbub.protocol.enums import SubscriptionStatus
+from hubbub.server.core.store import Tx, places
+
+PENDING: Final = 0
+DONE: Final = 1
+DECLINED: Final = 2
+
+
+class SubscriptionRow(NamedTuple):
+    """A subscription as we keep it."""
+
+    id: int
+    application_id: int
+    user_id: int
+    guild_id: int | None
+    sku_id: int
+    renewal_sku_id: int
+    """What it becomes at the next renewal, if it renews."""
+    entitlement_id: int | None
+    period_start_ms: int
+    period_end_ms: int
+    anchor_day: int
+    status: int
+    canceled_ms: int | None = None
+
+
+class PurchaseRow(NamedTuple):
+    """A purchase as we keep it."""
+
+    id: int
+    application_id: int
+    user_id: int
+    guild_id: int | None
+    sku_id: int
+    subscription_id: int | None
+    """The subscription it upgrades, and afterwards the one it began."""
+    state: int
+    entitlement_id: int | None = None
+
+
+COLUMNS = ", ".join(SubscriptionRow._fields)
+_PURCHASE = ", ".join(PurchaseRow._fields)
+
+
+def find(tx: Tx, subscription_id: int) -> SubscriptionRow | None:
+    """A subscription, or None."""
+    return tx.find(SubscriptionRow, f"SELECT {COLUMNS} FROM subscriptions WHERE id = ?", subscription_id)
+
+
+def insert(tx: Tx, row: SubscriptionRow) -> None:
+    """Keep a new subscription."""
+    tx.run(f"INSERT INTO subscriptions ({COLUMNS}) VALUES ({places(row)})", *row)
+
+
+def update(tx: Tx, row: SubscriptionRow) -> None:
+    """Keep what changed of a subscription."""
+    names = ", ".join(f"{name} = ?" for name in SubscriptionRow._fields[1:])
+    tx.run(f"UPDATE subscriptions SET {names} WHERE id = ?", *row[1:], row.id)
+
+
+def delete(tx: Tx, subscription_id: int) -> None:
+    """Forget a subscription."""
+    tx.run("DELETE FROM subscriptions WHERE id = ?", subscription_id)
+
+
+def list_of_user(tx: Tx, user_id: int) -> list[SubscriptionRow]:
+    """What a user pays for or paid for, the oldest first."""
+    return tx.fetch(SubscriptionRow, f"SELECT {COLUMNS} FROM subscriptions WHERE user_id = ? ORDER BY id", user_id)
+
+
+def page(
+    tx: Tx, sku_id: int, user_id: int, *, before: int | None, after: int | None, limit: int
+) -> list[SubscriptionRow]:
+    """A user's subscriptions to a SKU by ascending id; with `before`, the last ones below it."""
+    where, parameters = ["sku_id = ?", "user_id = ?"], list[Any]([sku_id, user_id])
+    order = "ASC"
+    if before is not None:
+        where.append("id < ?")
+        parameters.append(before)
+        order = "DESC" if after is None else "ASC"
+    if after is not None:
+        where.append("id > ?")
+        parameters.append(after)
+    rows = tx.fetch(
+        SubscriptionRow,
+        f"SELECT {COLUMNS} FROM subscriptions WHERE {' AND '.join(where)} ORDER BY id {order} LIMIT ?",
+        *parameters,
+        limit,
+    )
+    return rows[::-1] if order == "DESC" else rows
+
+
+def is_subscribed(tx: Tx, application_id: int, user_id: int, guild_id: int | None) -> bool:
+    """Whether a guild, or else a user, has a subscription of an application that goes on."""
+    holder, value = (
+        ("guild_id = ?", guild_id) if guild_id is not None else ("guild_id IS NULL AND user_id = ?", user_id)
+    )
+    sql = f"SELECT 1 FROM subscriptions WHERE {holder} AND application_id = ? AND status <> ? LIMIT 1"
+    return tx.value(sql, value, application_id, SubscriptionStatus.INACTIVE) is not None
+
+
+def find_purchase(tx: Tx, purchase_id: int) -> PurchaseRow | None:
+    """A purchase, or None."""
+    return tx.find(PurchaseRow, f"SELECT {_PURCHASE} FROM purchases WHERE id = ?", purchase_id)
+
+
+def insert_purchase(tx: Tx, row: PurchaseRow) -> None:
+    """Keep a new purchase."""
+    tx.run(f"INSERT INTO purchases ({_PURCHASE}) VALUES ({places(row)})", *row)
+
+
+def update_purchase(tx: Tx, row: PurchaseRow) -> None:
+    """Keep what became of a purchase."""
+    tx.run(
+        "UPDATE purchases SET state = ?, subscription_id = ?, entitlement_id = ? WHERE id = ?",
+        row.state,
+        row.subscription_id,
+        row.entitlement_id,
+        row.id,
+    )
+
+
+def pending_purchases(tx: Tx, application_id: int, user_id: int) -> list[PurchaseRow]:
+    """What a user is buying of an application at this moment."""
+    return tx.fetch(
+        PurchaseRow,
+        f"SELECT {_PURCHASE} FROM purchases WHERE user_id = ? AND application_id = ? AND state = {PENDING}",
+        user_id,
+        application_id,
+    )

@@ -1,0 +1,79 @@
+"""Where clients find out about us: the OpenID Connect discovery document (and RFC 8414's), at the root of our address."""
+
+from typing import Any, Final
+
+from aiohttp import web
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.resources import oauth2 as wire
+from hubbub.server.core.config import Config
+
+PATHS: Final = ("/.well-known/openid-configuration", "/.well-known/oauth-authorization-server")
+
+_HEADERS: Final = {
+    "Content-Type": "application/json",
+    "Access-Control-Allow-Origin": "*",
+    "Cache-Control": "public, max-age=3600",
+}
+
+
+def document(config: Config) -> dict[str, Any]:
+    """What we are and can, as OpenID Connect Discovery 1.0 and RFC 8414 name it."""
+    root = config.web_url
+    api = f"{root}/api/oauth2"
+    return {
+        "issuer": root,
+        "authorization_endpoint": f"{root}/oauth2/authorize",
+        "token_endpoint": f"{api}/token",
+        "userinfo_endpoint": f"{api}/userinfo",
+        "jwks_uri": f"{api}/keys",
+        "revocation_endpoint": f"{api}/token/revoke",
+        "device_authorization_endpoint": f"{api}/device/authorize",
+        "response_types_supported": ["code", "token"],
+        "response_modes_supported": ["query", "fragment"],
+        "grant_types_supported": [
+            "authorization_code",
+            "implicit",
+            "refresh_token",
+            "client_credentials",
+            wire.DEVICE_GRANT,
+        ],
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": ["RS256"],
+        "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post", "none"],
+        "revocation_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post", "none"],
+        "code_challenge_methods_supported": ["S256"],
+        "prompt_values_supported": ["consent", "none"],
+        "scopes_supported": [Scope.OPENID, *(scope for scope in wire.SCOPES if scope != Scope.OPENID)],
+        "claims_supported": [
+            "iss",
+            "sub",
+            "aud",
+            "iat",
+            "exp",
+            "nonce",
+            "at_hash",
+            "email",
+            "email_verified",
+            "preferred_username",
+            "nickname",
+            "picture",
+            "locale",
+        ],
+        "authorization_response_iss_parameter_supported": True,
+    }
+
+
+class Discovery:
+    """Serves the document."""
+
+    def __init__(self, config: Config) -> None:
+        self._body = json.encode(document(config))
+
+    def routes(self) -> list[web.RouteDef]:
+        """What the App serves beside the doors."""
+        return [web.get(path, self._show) for path in PATHS]
+
+    async def _show(self, _: web.Request) -> web.Response:
+        return web.Response(body=self._body, headers=_HEADERS)

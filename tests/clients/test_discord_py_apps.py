@@ -1,0 +1,286 @@
+"""discord.py, unmodified, as an app: commands, menus, buttons, selects and modals, used by a person over HTTP."""
+
+from typing import Any
+
+import discord
+import pytest
+from discord import app_commands
+
+from tests.clients.test_discord_py import Bot, point_at_us, running
+from tests.clients.town import Town
+from tests.world import Session
+
+__all__ = ["point_at_us"]
+
+
+class App(Bot):
+    """A bot with commands."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tree = app_commands.CommandTree(self)
+
+
+class Person:
+    """Somebody who uses the app, and sees what it answers."""
+
+    def __init__(self, town: Town, eyes: Session) -> None:
+        self.town, self.eyes = town, eyes
+        self.commands: dict[str, Any] = {}
+
+    async def ask(self, kind: int, data: dict[str, Any], **body: Any) -> None:
+        """Ask the app something."""
+        given = {
+            "type": kind,
+            "application_id": str(self.town.bot.application_id),
+            "guild_id": str(self.town.guild.id),
+            "channel_id": str(self.town.guild.general),
+            "session_id": self.eyes.ready["session_id"],
+            "nonce": "1",
+            "data": data,
+            **body,
+        }
+        (await self.town.bob.post("/interactions", json=given)).ok()
+
+    async def run(self, name: str, kind: int = 2, **data: Any) -> None:
+        """Run a command, or type it."""
+        command = self.commands[name]
+        await self.ask(kind, {"id": command["id"], "name": name, "type": command["type"], **data})
+
+    async def press(self, message: dict[str, Any], custom_id: str, kind: int = 2, **data: Any) -> None:
+        """Use a component."""
+        await self.ask(3, {"component_type": kind, "custom_id": custom_id, **data}, message_id=message["id"])
+
+    async def said(self) -> dict[str, Any]:
+        """The next message."""
+        message: dict[str, Any] = await self.eyes.next("MESSAGE_CREATE")
+        return message
+
+    async def changed(self) -> dict[str, Any]:
+        """The next message that changes."""
+        message: dict[str, Any] = await self.eyes.next("MESSAGE_UPDATE")
+        return message
+
+
+class Form(discord.ui.Modal, title="Tell us"):
+    """A modal of all that the library knows."""
+
+    intro: "discord.ui.TextDisplay[Any]" = discord.ui.TextDisplay("Welcome")
+    name: "discord.ui.Label[Any]" = discord.ui.Label(
+        text="Name", component=discord.ui.TextInput(custom_id="name", max_length=20)
+    )
+    colour: "discord.ui.Label[Any]" = discord.ui.Label(
+        text="Colour",
+        component=discord.ui.RadioGroup(
+            custom_id="colour",
+            options=[
+                discord.RadioGroupOption(label="Red", value="r"),
+                discord.RadioGroupOption(label="Blue", value="b"),
+            ],
+        ),
+    )
+    friend: "discord.ui.Label[Any]" = discord.ui.Label(
+        text="Friend", component=discord.ui.UserSelect(custom_id="friend", required=False)
+    )
+    sure: "discord.ui.Label[Any]" = discord.ui.Label(text="Sure?", component=discord.ui.Checkbox(custom_id="sure"))
+
+    async def on_submit(self, interaction: discord.Interaction) -> None:
+        """Say what was filled in."""
+        assert isinstance(self.name.component, discord.ui.TextInput)
+        assert isinstance(self.colour.component, discord.ui.RadioGroup)
+        assert isinstance(self.friend.component, discord.ui.UserSelect)
+        assert isinstance(self.sure.component, discord.ui.Checkbox)
+        name, colour, sure = self.name.component.value, self.colour.component.value, self.sure.component.value
+        friend = self.friend.component.values[0]
+        await interaction.response.send_message(f"{name} likes {colour} and {friend.name}: {sure}")
+
+
+class Panel(discord.ui.View):
+    """Things to press."""
+
+    @discord.ui.button(label="Count", custom_id="count", style=discord.ButtonStyle.primary)
+    async def count(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
+        """Change the message."""
+        button.label = "Counted"
+        await interaction.response.edit_message(content="pressed", view=self)
+
+    @discord.ui.button(label="Form", custom_id="form")
+    async def form(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
+        """Show a modal."""
+        await interaction.response.send_modal(Form())
+
+    @discord.ui.select(
+        cls=discord.ui.Select,
+        custom_id="words",
+        max_values=2,
+        options=[discord.SelectOption(label="a"), discord.SelectOption(label="b")],
+    )
+    async def words(self, interaction: discord.Interaction, select: "discord.ui.Select[Panel]") -> None:
+        """Answer to the person alone."""
+        await interaction.response.send_message(" and ".join(select.values), ephemeral=True)
+
+    @discord.ui.select(cls=discord.ui.UserSelect, custom_id="people")
+    async def people(self, interaction: discord.Interaction, select: "discord.ui.UserSelect[Panel]") -> None:
+        """Say who was chosen, later."""
+        await interaction.response.defer()
+        chosen = select.values[0]
+        await interaction.followup.send(f"{chosen.display_name} of {getattr(chosen, 'guild', None)}")
+
+
+def declare(tree: app_commands.CommandTree[App], guild: discord.Object) -> None:
+    """The app's commands."""
+
+    @tree.command(guild=guild, description="greets")
+    @app_commands.describe(whom="who", times="how often", place="where")
+    @app_commands.choices(mood=[app_commands.Choice(name="Happy", value="happy")])
+    async def greet(
+        interaction: discord.Interaction,
+        whom: discord.Member,
+        times: app_commands.Range[int, 1, 5],
+        place: discord.TextChannel,
+        mood: app_commands.Choice[str],
+        city: str = "nowhere",
+    ) -> None:
+        perms = interaction.app_permissions.send_messages
+        text = f"{whom.name} x{times} in {place.name}, {mood.name}, {city}, {perms}"
+        await interaction.response.send_message(text)
+        sent = await interaction.original_response()
+        await sent.edit(content=text + "!")
+
+    @greet.autocomplete("city")
+    async def complete(interaction: discord.Interaction, typed: str) -> list[app_commands.Choice[str]]:
+        known = ("Berlin", "Bern", "Paris")
+        return [app_commands.Choice(name=each, value=each.lower()) for each in known if each.startswith(typed)]
+
+    group = app_commands.Group(name="slow", description="takes time", guild_ids=[guild.id])
+
+    @group.command(description="thinks")
+    async def think(interaction: discord.Interaction) -> None:
+        await interaction.response.defer(thinking=True, ephemeral=True)
+        await interaction.edit_original_response(content="thought")
+        more = await interaction.followup.send("and more", wait=True)
+        await more.edit(content="and much more")
+        await more.delete()
+
+    tree.add_command(group)
+
+    @tree.context_menu(guild=guild, name="Poke")
+    async def poke(interaction: discord.Interaction, member: discord.Member) -> None:
+        await interaction.response.send_message(f"poked {member.name}")
+
+    @tree.context_menu(guild=guild, name="Shout")
+    async def shout(interaction: discord.Interaction, message: discord.Message) -> None:
+        await interaction.response.send_message(message.content.upper())
+
+    @tree.command(guild=guild, description="shows a panel")
+    async def panel(interaction: discord.Interaction) -> None:
+        await interaction.response.send_message("here", view=Panel(timeout=None))
+
+
+@pytest.fixture
+async def eyes(town: Town) -> Session:
+    """What bob sees."""
+    return await town.bob.connect()
+
+
+async def test_an_app_is_used(town: Town, eyes: Session) -> None:
+    bob = Person(town, eyes)
+    async with running(App(), town.bot.token) as app:
+        assert isinstance(app, App)
+        guild = discord.Object(town.guild.id)
+        declare(app.tree, guild)
+
+        synced = await app.tree.sync(guild=guild)
+        fetched = await app.tree.fetch_commands(guild=guild)
+
+        assert {command.name for command in synced} == {"greet", "slow", "Poke", "Shout", "panel"}
+        assert [command.id for command in fetched] == [command.id for command in synced]
+        bob.commands = {command.name: {"id": str(command.id), "type": command.type.value} for command in synced}
+
+        # What is typed is completed, then the whole is run.
+        await bob.run("greet", 4, options=[{"type": 3, "name": "city", "value": "Be", "focused": True}])
+        offered = await eyes.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
+        assert [each["value"] for each in offered["choices"]] == ["berlin", "bern"]
+        options = [
+            {"type": 6, "name": "whom", "value": str(town.alice.id)},
+            {"type": 4, "name": "times", "value": 3},
+            {"type": 7, "name": "place", "value": str(town.guild.general)},
+            {"type": 3, "name": "mood", "value": "happy"},
+            {"type": 3, "name": "city", "value": "bern"},
+        ]
+        await bob.run("greet", options=options)
+        said = await bob.said()
+        assert said["content"] == "alice x3 in general, Happy, bern, True"
+        assert said["interaction_metadata"]["user"]["id"] == str(town.bob.id)
+        assert (await bob.changed())["content"].endswith("!")
+        heard = await app.told("message", lambda message: message.id == int(said["id"]))
+        assert heard.author == app.user
+        assert heard.interaction_metadata.user.id == town.bob.id
+
+        # A deferred answer for bob alone, filled in, and more.
+        await bob.run("slow", options=[{"type": 1, "name": "think"}])
+        loading = await bob.said()
+        assert loading["flags"] == 64 | 128
+        assert (await bob.changed())["content"] == "thought"
+        assert (await bob.said())["content"] == "and more"
+        assert (await bob.changed())["content"] == "and much more"
+        await eyes.next("MESSAGE_DELETE")
+
+        # Menus.
+        await bob.run("Poke", target_id=str(town.alice.id))
+        assert (await bob.said())["content"] == "poked alice"
+        target = await town.guild.say(town.bob, "hello")
+        await bob.said()
+        await bob.run("Shout", target_id=target["id"])
+        assert (await bob.said())["content"] == "HELLO"
+
+        # A panel: a button, two selects, a modal.
+        await bob.run("panel")
+        panel = await bob.said()
+        await bob.press(panel, "count")
+        changed = await bob.changed()
+        assert (changed["content"], changed["components"][0]["components"][0]["label"]) == ("pressed", "Counted")
+        await bob.press(panel, "words", 3, values=["b", "a"])
+        assert (await bob.said())["content"] in ("a and b", "b and a")
+        await bob.press(panel, "people", 5, values=[str(town.alice.id)])
+        assert (await bob.said())["content"] == "alice of Town Square"
+        await bob.press(panel, "form")
+        modal = await eyes.next("INTERACTION_MODAL_CREATE")
+        assert [each["type"] for each in modal["components"]] == [10, 18, 18, 18, 18]
+        filled = [
+            {"type": 18, "component": {"type": 4, "custom_id": "name", "value": "Bob"}},
+            {"type": 18, "component": {"type": 21, "custom_id": "colour", "value": "b"}},
+            {"type": 18, "component": {"type": 5, "custom_id": "friend", "values": [str(town.alice.id)]}},
+            {"type": 18, "component": {"type": 23, "custom_id": "sure", "value": True}},
+        ]
+        await bob.ask(5, {"id": modal["id"], "custom_id": modal["custom_id"], "components": filled})
+        assert (await bob.said())["content"] == "Bob likes b and alice: True"
+
+
+async def test_commands_for_everyone_are_synced_and_their_permissions_read(town: Town) -> None:
+    async with running(App(), town.bot.token) as app:
+        assert isinstance(app, App)
+
+        @app.tree.command(name="everywhere", description="anywhere")
+        @app_commands.allowed_contexts(guilds=True, dms=True, private_channels=False)
+        @app_commands.default_permissions(ban_members=True)
+        async def everywhere(interaction: discord.Interaction) -> None:
+            await interaction.response.send_message("hi")
+
+        (made,) = await app.tree.sync()
+        assert made.default_member_permissions == discord.Permissions(ban_members=True)
+        # The library reads contexts as if they began with 1, so they are asked elsewhere.
+        (shown,) = (await town.bot.get(f"/applications/{town.bot.application_id}/commands")).ok()
+        assert shown["contexts"] == [0, 1]
+        path = f"/applications/{town.bot.application_id}/guilds/{town.guild.id}/commands/{made.id}/permissions"
+        entries = [{"id": str(town.bob.id), "type": 2, "permission": True}]
+        (await town.alice.put(path, json={"permissions": entries})).ok()
+        told = await app.told("raw_app_command_permissions_update")
+        assert [each.target.id for each in told.permissions] == [town.bob.id]
+        read = await made.fetch_permissions(discord.Object(town.guild.id))
+        assert [each.permission for each in read.permissions] == [True]
+        await made.edit(description="changed")
+        assert (await app.tree.fetch_command(made.id)).description == "changed"
+        await made.delete()
+        with pytest.raises(discord.NotFound):
+            await app.tree.fetch_command(made.id)

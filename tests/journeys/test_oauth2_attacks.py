@@ -1,0 +1,274 @@
+"""Known attacks on OAuth2 (RFC 9700), each by its name."""
+
+import logging
+
+import pytest
+
+from hubbub.protocol.resources import oauth2 as wire
+from hubbub.server.core import logs
+from hubbub.server.resources.oauth2 import redirects
+from tests.oauth import REDIRECT, application, fields_of, pkce, refused
+from tests.world import World
+
+NATIVE = "http://127.0.0.1/callback"
+
+
+async def test_code_injection(world: World) -> None:
+    """A stolen code is put into another session, or brought by another client."""
+    alice, client, thief = await world.user(), await application(world), await application(world)
+    _, challenge = pkce()
+    mine, _ = pkce()
+    code = await client.code(alice, code_challenge=challenge, code_challenge_method="S256")
+
+    refused(await thief.exchange(code), "invalid_grant")
+    refused(await thief.exchange(code, code_verifier=mine), "invalid_grant")
+    refused(await client.exchange(code, code_verifier=mine), "invalid_grant")
+    refused(await client.exchange(code, code_verifier="short"), "invalid_grant")
+    refused(await client.exchange(code), "invalid_grant")
+
+
+async def test_code_replay_ends_what_the_code_gave(world: World) -> None:
+    alice, client = await world.user(), await application(world)
+    code = await client.code(alice)
+    tokens = (await client.exchange(code)).ok()
+
+    refused(await client.exchange(code), "invalid_grant")
+
+    (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).refused(401, 0)
+    refused(await client.refresh(tokens["refresh_token"]), "invalid_grant")
+
+
+async def test_a_code_replayed_by_another_client_ends_nothing(world: World) -> None:
+    alice, client, thief = await world.user(), await application(world), await application(world)
+    code = await client.code(alice)
+    tokens = (await client.exchange(code)).ok()
+
+    refused(await thief.exchange(code), "invalid_grant")
+
+    (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()
+
+
+async def test_pkce_downgrade(world: World) -> None:
+    """The challenge is taken out of the request, or weakened, and the client sends its verifier as always."""
+    alice, client, public = await world.user(), await application(world), await application(world, public=True)
+    verifier, _ = pkce()
+
+    stripped = await client.code(alice)
+    refused(await client.exchange(stripped, code_verifier=verifier), "invalid_grant")
+    refused(await public.ask(alice), "invalid_request")
+    for method in (None, "plain", "s256"):
+        more = {"code_challenge": verifier, "code_challenge_method": method}
+        refused(await public.ask(alice, **more), "invalid_request")
+
+
+REGISTERED = ("https://game.example/callback", "https://game.example/a?b=c", NATIVE)
+
+
+@pytest.mark.parametrize(
+    "trick",
+    [
+        "https://evil.example/callback",
+        "https://game.example.evil.example/callback",
+        "https://game.example@evil.example/callback",
+        "https://evil.example\\@game.example/callback",
+        "https://game.example/callback/",
+        "https://game.example/callback/../evil",
+        "https://game.example/callback?next=https://evil.example",
+        "https://game.example/callback#fragment",
+        "https://game.example/CALLBACK",
+        "https://GAME.example/callback",
+        "https://game.example:443/callback",
+        "https://game.example:8443/callback",
+        "https://game.example/callback%2f",
+        "https://game.example/callback\n",
+        "http://game.example/callback",
+        "//game.example/callback",
+        "/callback",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "http://127.0.0.1.evil.example/callback",
+        "http://127.0.0.1:80@evil.example/callback",
+        "http://evil@127.0.0.1/callback",
+        "http://127.0.0.1:8080/other",
+        "http://localhost/callback",
+        "http://127.0.0.2/callback",
+        "https://127.0.0.1/callback",
+        "http://127.0.0.1:99999999/callback",
+        "evil:/authorize/callback",
+        "hubbub-1:/authorize/callback",
+        "",
+    ],
+)
+async def test_redirect_tricks(world: World, trick: str) -> None:
+    """An address that looks like a registered one, or comes to the same for a careless eye."""
+    alice, client = await world.user(), await application(world, redirect_uris=REGISTERED)
+
+    for answer in (
+        await alice.get(client.address(redirect_uri=trick)),
+        await alice.post(client.address(redirect_uri=trick), json={"authorize": True}),
+        await alice.post(client.address(redirect_uri=trick), json={"authorize": False}),
+    ):
+        refused(answer, "invalid_request")
+        assert "Location" not in answer.headers
+
+
+async def test_open_redirect_by_denying(world: World) -> None:
+    alice, client = await world.user(), await application(world)
+
+    for scope in ("identify", "wings"):
+        more = {"redirect_uri": "https://evil.example/", "scope": scope}
+        answer = await alice.post(client.address(**more), json={"authorize": False})
+        assert answer.status == 400
+        assert "evil.example" not in answer.body.decode()
+
+
+async def test_the_redirect_of_the_exchange_must_be_that_of_the_request(world: World) -> None:
+    alice, client = await world.user(), await application(world, redirect_uris=(REDIRECT, NATIVE))
+
+    refused(await client.exchange(await client.code(alice), redirect_uri=NATIVE), "invalid_grant")
+    refused(await client.exchange(await client.code(alice), redirect_uri=None), "invalid_grant")
+    native = await client.code(alice, redirect_uri="http://127.0.0.1:5001/callback")
+    refused(await client.exchange(native, redirect_uri="http://127.0.0.1:5002/callback"), "invalid_grant")
+    (await client.exchange(native, redirect_uri="http://127.0.0.1:5001/callback")).ok()
+
+
+@pytest.mark.parametrize(
+    ("registered", "asked"),
+    [
+        ("http://127.0.0.1/callback", "http://127.0.0.1:51234/callback"),
+        ("http://127.0.0.1:3000/callback", "http://127.0.0.1/callback"),
+        ("http://[::1]/callback", "http://[::1]:51234/callback"),
+        ("http://localhost:3000/a?b=c", "http://localhost:4000/a?b=c"),
+    ],
+)
+async def test_a_loopback_redirect_may_have_any_port(world: World, registered: str, asked: str) -> None:
+    alice, client = await world.user(), await application(world, redirect_uris=(registered,))
+
+    assert (await client.ask(alice, redirect_uri=asked)).ok()["url"].startswith(asked)
+
+
+async def test_custom_schemes_need_pkce(world: World) -> None:
+    alice, client = await world.user(), await application(world, redirect_uris=("mygame:/authorize/callback",))
+    verifier, challenge = pkce()
+
+    for uri in ("mygame:/authorize/callback", f"hubbub-{client.id}:/authorize/callback"):
+        refused(await client.ask(alice, redirect_uri=uri), "invalid_request")
+        refused(await client.ask(alice, redirect_uri=uri, response_type="token"), "unauthorized_client")
+        more = {"redirect_uri": uri, "code_challenge": challenge, "code_challenge_method": "S256"}
+        url = (await client.ask(alice, **more)).ok()["url"]
+        assert url.startswith(f"{uri}?code=")
+        (await client.exchange(fields_of(url)["code"], redirect_uri=uri, code_verifier=verifier)).ok()
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["javascript:/authorize/callback", "data:/authorize/callback", "mygame://authorize/callback", "mygame:x", "a b"],
+)
+def test_no_scheme_that_a_browser_runs_can_be_registered(uri: str) -> None:
+    assert not redirects.is_sound(uri)
+    assert not redirects.matches([uri], 1, uri)
+
+
+async def test_refresh_replay_ends_the_family(world: World) -> None:
+    """A refresh token is stolen; thief and client both use it, and nobody can say which is which."""
+    alice, client = await world.user(), await application(world)
+    first, other = await client.tokens(alice), await client.tokens(alice)
+    second = (await client.refresh(first["refresh_token"])).ok()
+    third = (await client.refresh(second["refresh_token"])).ok()
+
+    said = refused(await client.refresh(first["refresh_token"]), "invalid_grant")
+
+    assert said == wire.INVALID_REFRESH_TOKEN
+    refused(await client.refresh(third["refresh_token"]), "invalid_grant")
+    (await client.bearer(alice, third["access_token"]).get("/users/@me")).refused(401, 0)
+    # What another grant gave is not concerned.
+    (await client.refresh(other["refresh_token"])).ok()
+
+
+async def test_mix_up(world: World) -> None:
+    """A client of two servers must know which of them answered (RFC 9207)."""
+    alice, client = await world.user(), await application(world)
+    issuer = (await world.request("GET", f"{world.url}/.well-known/openid-configuration")).ok()["issuer"]
+
+    granted = (await client.ask(alice)).ok()["url"]
+    implicit = (await client.ask(alice, response_type="token")).ok()["url"]
+    denied = (await alice.post(client.address(), json={"authorize": False})).ok()["url"]
+
+    assert [fields_of(url)["iss"] for url in (granted, implicit, denied)] == [issuer] * 3
+
+
+async def test_token_in_the_address(world: World) -> None:
+    """RFC 9700 4.3.2: an address is written down everywhere."""
+    alice, client = await world.user(), await application(world)
+    token = (await client.tokens(alice))["access_token"]
+
+    (await world.request("GET", f"/users/@me?access_token={token}")).refused(401, 0)
+    code = await client.code(alice)
+    query = f"grant_type=authorization_code&code={code}&client_id={client.id}&client_secret={client.secret}"
+    assert (await world.request("POST", f"/oauth2/token?{query}")).status in (400, 401)
+
+
+async def test_token_in_the_log(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    alice, client = await world.user(), await application(world)
+    caplog.set_level(logging.DEBUG)
+
+    verifier, challenge = pkce()
+    url = (await client.ask(alice, code_challenge=challenge, code_challenge_method="S256")).ok()["url"]
+    code = fields_of(url)["code"]
+    tokens = (await client.exchange(code, code_verifier=verifier)).ok()
+    await client.exchange(code, code_verifier=verifier)
+    await client.refresh(tokens["refresh_token"])
+
+    secrets_ = (code, verifier, client.secret, tokens["access_token"], tokens["refresh_token"])
+    for record in caplog.records:
+        if record.name.startswith("hubbub"):
+            assert not any(secret in record.getMessage() for secret in secrets_)
+    # And where a library should write down a whole address or form, the handler's filter takes it out.
+    cleaned = logs.Secrets().clean(f"GET {url} refresh_token={tokens['refresh_token']} client_secret={client.secret}")
+    assert not any(secret in cleaned for secret in secrets_)
+
+
+async def test_scope_upgrade_by_refresh_or_code(world: World) -> None:
+    alice, client = await world.user(), await application(world)
+    tokens = await client.tokens(alice, "identify")
+
+    refused(await client.refresh(tokens["refresh_token"], scope="identify guilds"), "invalid_scope")
+    assert (await client.exchange(await client.code(alice), scope="identify guilds")).ok()["scope"] == "identify"
+
+
+async def test_a_token_of_one_application_is_not_one_of_another(world: World) -> None:
+    """RFC 9700 4.8: a token that another application got is handed to ours."""
+    alice, evil = await world.user(), await application(world)
+    victim = await application(world)
+    guild = await world.guild(alice)
+    await victim.ask(alice, "bot", response_type=None, permissions=1, body={"guild_id": str(guild.id)})
+    bob = await world.user()
+    token = (await evil.tokens(bob, "guilds.join"))["access_token"]
+    assert victim.bot is not None
+
+    answer = await victim.bot.put(f"/guilds/{guild.id}/members/{bob.id}", json={"access_token": token})
+
+    assert answer.status in (401, 403)
+
+
+async def test_a_refresh_token_is_no_access_token_nor_the_reverse(world: World) -> None:
+    alice, client = await world.user(), await application(world)
+    tokens = await client.tokens(alice)
+
+    (await client.bearer(alice, tokens["refresh_token"]).get("/users/@me")).refused(401, 0)
+    refused(await client.refresh(tokens["access_token"]), "invalid_grant")
+    (await world.request("GET", "/users/@me", headers={"Authorization": tokens["access_token"]})).refused(401, 0)
+    (await world.request("GET", "/users/@me", headers={"Authorization": f"Bot {tokens['access_token']}"})).refused(
+        401, 0
+    )
+
+
+async def test_an_application_cannot_grant_itself_more_with_a_token(world: World) -> None:
+    """The consent is the person's own: no access token may answer for them."""
+    alice, client = await world.user(), await application(world)
+    game = client.bearer(alice, (await client.tokens(alice))["access_token"])
+
+    (await game.get(client.address("guilds"))).refused(401, 0)
+    (await game.post(client.address("guilds"), json={"authorize": True})).refused(401, 0)
+    (await game.get("/oauth2/tokens")).refused(401, 0)
+    (await game.get("/auth/sessions")).refused(401, 0)

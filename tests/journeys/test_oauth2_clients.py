@@ -1,0 +1,203 @@
+"""A real OAuth2 client library against the real platform: authlib, as its users write it, and what it thinks of our ID tokens."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+from authlib.common.errors import AuthlibBaseError
+from authlib.common.security import generate_token
+from authlib.integrations.base_client.errors import OAuthError
+from authlib.integrations.requests_client import OAuth2Session
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+from authlib.oidc.core import CodeIDToken
+from joserfc import jwt
+from joserfc.jwk import KeySet
+
+from tests.oauth import Client, application, fields_of
+from tests.world import Actor, World
+
+T = TypeVar("T")
+
+DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
+
+
+async def aside(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+    """authlib waits where it stands, so it stands in a thread."""
+    return await asyncio.to_thread(function, *arguments, **options)
+
+
+async def metadata(world: World) -> Any:
+    """What a client finds out about us by our address alone."""
+    found = await aside(requests.get, f"{world.url}/.well-known/openid-configuration", timeout=10)
+    return found.json()
+
+
+async def consent(world: World, person: Actor, address: str) -> str:
+    """A person follows the client's address and agrees; where they are sent back to."""
+    parts = urlsplit(address)
+    assert f"{parts.scheme}://{parts.netloc}{parts.path}" == f"{world.url}/oauth2/authorize"
+    answer = await person.post(f"/oauth2/authorize?{parts.query}", json={"authorize": True})
+    url: str = answer.ok()["url"]
+    return url
+
+
+def session(client: Client, method: str, scope: str, **more: Any) -> OAuth2Session:
+    """authlib's client for our application."""
+    return OAuth2Session(
+        str(client.id),
+        None if method == "none" else client.secret,
+        scope=scope,
+        redirect_uri=client.redirect_uri,
+        token_endpoint_auth_method=method,
+        code_challenge_method="S256",
+        **more,
+    )
+
+
+@pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post", "none"])
+async def test_the_code_flow_with_pkce_refresh_and_revocation(world: World, method: str) -> None:
+    alice, client = await world.user(), await application(world, public=method == "none")
+    server = await metadata(world)
+    kept: list[Any] = []
+    oauth = session(
+        client,
+        method,
+        "identify guilds",
+        token_endpoint=server["token_endpoint"],
+        update_token=lambda t, **_: kept.append(t),
+    )
+    verifier = generate_token(48)
+
+    address, state = oauth.create_authorization_url(server["authorization_endpoint"], code_verifier=verifier)
+    back = await consent(world, alice, address)
+    token = await aside(
+        oauth.fetch_token, server["token_endpoint"], authorization_response=back, state=state, code_verifier=verifier
+    )
+
+    assert token["scope"] == "identify guilds"
+    me = await aside(oauth.get, f"{world.api}/users/@me")
+    assert me.json()["id"] == str(alice.id)
+
+    renewed = await aside(oauth.refresh_token, server["token_endpoint"], refresh_token=token["refresh_token"])
+    assert renewed["access_token"] != token["access_token"]
+    assert kept == [renewed]
+    assert (await aside(oauth.get, f"{world.api}/users/@me/guilds")).status_code == 200
+
+    revoked = await aside(oauth.revoke_token, server["revocation_endpoint"], token=renewed["access_token"])
+    assert revoked.status_code == 200
+    assert (await aside(oauth.get, f"{world.api}/users/@me")).status_code == 401
+    with pytest.raises(OAuthError, match="invalid_grant"):
+        await aside(oauth.refresh_token, server["token_endpoint"], refresh_token=renewed["refresh_token"])
+
+
+async def test_the_client_notices_a_forged_state(world: World) -> None:
+    alice, client = await world.user(), await application(world)
+    server = await metadata(world)
+    oauth = session(client, "client_secret_basic", "identify")
+    verifier = generate_token(48)
+    address, _ = oauth.create_authorization_url(server["authorization_endpoint"], code_verifier=verifier)
+    back = await consent(world, alice, address)
+
+    with pytest.raises(AuthlibBaseError, match="mismatching_state"):
+        await aside(
+            oauth.fetch_token,
+            server["token_endpoint"],
+            authorization_response=back,
+            state="mine",
+            code_verifier=verifier,
+        )
+
+
+async def test_the_client_understands_our_refusals(world: World) -> None:
+    client = await application(world)
+    server = await metadata(world)
+    oauth = session(client, "client_secret_basic", "identify")
+
+    with pytest.raises(OAuthError, match="invalid_grant"):
+        await aside(oauth.fetch_token, server["token_endpoint"], code="guess", grant_type="authorization_code")
+    stranger = OAuth2Session(str(client.id), "guess", scope="identify")
+    with pytest.raises(OAuthError, match="invalid_client"):
+        await aside(stranger.fetch_token, server["token_endpoint"], grant_type="client_credentials")
+
+
+async def test_client_credentials(world: World) -> None:
+    client = await application(world)
+    server = await metadata(world)
+    oauth = OAuth2Session(str(client.id), client.secret, scope="identify applications.commands.update")
+
+    token = await aside(oauth.fetch_token, server["token_endpoint"], grant_type="client_credentials")
+
+    assert "refresh_token" not in token
+    assert (await aside(oauth.get, f"{world.api}/users/@me")).json()["id"] == str(client.owner.id)
+
+
+async def test_the_implicit_flow(world: World) -> None:
+    alice, client = await world.user(), await application(world)
+    oauth = OAuth2Session(str(client.id), scope="identify", redirect_uri=client.redirect_uri)
+    server = await metadata(world)
+
+    address, state = oauth.create_authorization_url(server["authorization_endpoint"], response_type="token")
+    back = await consent(world, alice, address)
+    oauth.token_from_fragment(back, state)
+
+    assert (await aside(oauth.get, f"{world.api}/users/@me")).json()["id"] == str(alice.id)
+
+
+async def test_the_device_flow(world: World) -> None:
+    alice, client = await world.user(), await application(world, public=True)
+    server = await metadata(world)
+    form = {"client_id": str(client.id), "scope": "openid identify"}
+    begun = (await aside(requests.post, server["device_authorization_endpoint"], data=form, timeout=10)).json()
+    oauth = OAuth2Session(str(client.id), token_endpoint_auth_method="none")
+
+    async def poll() -> Any:
+        return await aside(
+            oauth.fetch_token, server["token_endpoint"], grant_type=DEVICE, device_code=begun["device_code"]
+        )
+
+    with pytest.raises(OAuthError, match="authorization_pending"):
+        await poll()
+    body = {"user_code": fields_of(begun["verification_uri_complete"])["user_code"], "result": "granted"}
+    (await alice.post("/oauth2/device/finish", json=body)).ok()
+    world.clock.advance(begun["interval"] * 1000)
+    token = await poll()
+
+    assert {"refresh_token", "id_token"} <= set(token)
+
+
+async def test_a_relying_party_checks_our_id_token(world: World) -> None:
+    alice, client = await world.user("alice"), await application(world)
+    server = await metadata(world)
+    oauth = session(client, "client_secret_basic", "openid identify email")
+    verifier, nonce = generate_token(48), generate_token()
+
+    address, state = oauth.create_authorization_url(
+        server["authorization_endpoint"], code_verifier=verifier, nonce=nonce
+    )
+    assert create_s256_code_challenge(verifier) in address
+    back = await consent(world, alice, address)
+    assert fields_of(back)["iss"] == server["issuer"]
+    token = await aside(
+        oauth.fetch_token, server["token_endpoint"], authorization_response=back, state=state, code_verifier=verifier
+    )
+    keys = KeySet.import_key_set((await aside(requests.get, server["jwks_uri"], timeout=10)).json())
+    decoded = jwt.decode(token["id_token"], keys, algorithms=server["id_token_signing_alg_values_supported"])
+    claims = CodeIDToken(
+        decoded.claims,
+        decoded.header,
+        options={
+            "iss": {"essential": True, "value": server["issuer"]},
+            "aud": {"essential": True, "value": str(client.id)},
+            "sub": {"essential": True, "value": str(alice.id)},
+        },
+        params={"nonce": nonce, "client_id": str(client.id), "access_token": token["access_token"]},
+    )
+
+    claims.validate(now=world.clock.now_ms() // 1000)
+
+    info = await aside(oauth.get, server["userinfo_endpoint"])
+    assert info.json()["sub"] == claims["sub"]
+    assert info.json()["preferred_username"] == claims["preferred_username"] == "alice"

@@ -1,0 +1,214 @@
+"""Webhook events under trouble, over real sockets: nothing lost, nothing endlessly repeated, order kept."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from hubbub.protocol.enums import WebhookEventType
+from hubbub.protocol.ids import ApplicationId
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.resources import webhook_events
+from tests.fixtures.validator import Watch
+from tests.receiver import Receiver, subscribe
+from tests.world import NOW_MS, PATIENCE, Actor, World, small_config
+
+ATTEMPTS_S = [0, 1, 3, 7, 15, 31, 63, 127, 255, 383, 511]
+"""Seconds after the first attempt: twice as long each time, at most 128, and none after 600."""
+
+
+async def happen(world: World, bot: Actor, subject: int, data: Any) -> None:
+    """Something that the application wants to hear of; attempts that are due are made."""
+    assert bot.application_id is not None
+    application_id, kind = ApplicationId(bot.application_id), WebhookEventType.ENTITLEMENT_UPDATE
+    await world.write(lambda call: webhook_events.send(call, application_id, kind, data, subject_id=subject))
+    await due(world)
+
+
+async def due(world: World) -> None:
+    """What is due is done."""
+    assert world.app.worker is not None
+    await world.app.worker.run_due()
+
+
+async def failed(bot: Actor) -> list[Any]:
+    """What was given up."""
+    shown = (await bot.get(f"/applications/{bot.application_id}/webhook-events/failed")).ok()
+    return [each["payload"]["event"]["data"] for each in shown]
+
+
+@pytest.fixture
+async def bot(near_world: World, receiver: Receiver) -> Actor:
+    """An application that listens."""
+    made = await near_world.bot()
+    await subscribe(receiver, made, "ENTITLEMENT_UPDATE")
+    return made
+
+
+async def test_a_receiver_that_fails_is_tried_later_and_later_for_ten_minutes(
+    near_world: World, receiver: Receiver, bot: Actor
+) -> None:
+    receiver.status = 500
+    attempts: list[int] = []
+    await happen(near_world, bot, 1, "lost?")
+
+    for second in range(700):
+        attempts += [second] * (len(receiver.events) - len(attempts))
+        await near_world.clock.run_for(1_000)
+    await near_world.clock.run_for(3_600_000)
+
+    assert attempts == ATTEMPTS_S
+    assert len(receiver.events) == len(ATTEMPTS_S)
+    assert all(event == receiver.events[0] for event in receiver.events)
+    assert await failed(bot) == ["lost?"]
+
+
+async def test_events_wait_for_a_receiver_that_is_down_and_then_come_in_order(
+    near_world: World, receiver: Receiver, bot: Actor
+) -> None:
+    await receiver.close()
+    for number in range(5):
+        await happen(near_world, bot, 1, number)
+    await near_world.clock.run_for(60_000)
+    await receiver.open()
+
+    await near_world.clock.run_for(10_000)
+
+    assert [event["data"] for event in receiver.events] == [0, 1, 2, 3, 4]
+    assert await failed(bot) == []
+
+
+async def test_one_subject_that_fails_holds_up_its_own_events_only(
+    near_world: World, receiver: Receiver, bot: Actor
+) -> None:
+    receiver.answers = [500, 500]
+    await happen(near_world, bot, 1, "first")
+    await happen(near_world, bot, 1, "second")
+    receiver.answers = [204, 500]
+    await happen(near_world, bot, 2, "other")
+    assert [event["data"] for event in receiver.events] == ["first", "other"]
+
+    await near_world.clock.run_for(10_000)
+
+    assert [event["data"] for event in receiver.events] == ["first", "other", "first", "first", "second"]
+
+
+async def test_after_an_event_was_given_up_the_next_of_its_subject_is_tried(
+    near_world: World, receiver: Receiver, bot: Actor
+) -> None:
+    receiver.answers = [500] * len(ATTEMPTS_S)
+    await happen(near_world, bot, 1, "poison")
+    await happen(near_world, bot, 1, "good")
+
+    await near_world.clock.run_for(600_000)
+
+    assert [event["data"] for event in receiver.events] == ["poison"] * len(ATTEMPTS_S) + ["good"]
+    assert await failed(bot) == ["poison"]
+
+
+async def test_a_receiver_that_is_slow_has_not_acknowledged(near_world: World, receiver: Receiver, bot: Actor) -> None:
+    receiver.answers = [0, 204]
+
+    # Really three seconds: sockets do not follow the clock of the world.
+    await happen(near_world, bot, 1, "slow")
+    await near_world.clock.run_for(1_000)
+
+    assert [event["data"] for event in receiver.events] == ["slow", "slow"]
+
+
+async def test_a_receiver_that_cannot_verify_us_is_tried_again(
+    near_world: World, receiver: Receiver, bot: Actor
+) -> None:
+    other = await near_world.bot()
+    receiver.of((await other.get("/applications/@me")).ok())
+    await happen(near_world, bot, 1, "mine")
+    assert receiver.events == []
+    receiver.of((await bot.get("/applications/@me")).ok())
+
+    await near_world.clock.run_for(1_000)
+
+    assert [event["data"] for event in receiver.events] == ["mine"]
+
+
+async def test_what_the_process_had_in_hand_when_it_stopped_is_delivered_by_the_next(
+    tmp_path: Path, receiver: Receiver, watch: Watch
+) -> None:
+    config = small_config(data=str(tmp_path), private_targets=True)
+    app = App(config, clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        bot = await world.bot()
+        await subscribe(receiver, bot, "ENTITLEMENT_UPDATE")
+        # It hears the first one and says nothing, while two more wait behind it and one for another subject.
+        receiver.answers = [0, 0]
+        application_id, kind = ApplicationId(bot.application_id or 0), WebhookEventType.ENTITLEMENT_UPDATE
+        for subject, data in ((1, "a"), (1, "b"), (1, "c"), (2, "d")):
+            await world.write(
+                lambda call, subject=subject, data=data: webhook_events.send(
+                    call, application_id, kind, data, subject_id=subject
+                )
+            )
+        await receiver.take(2)
+        await world.close()
+        # As if killed: what is in hand is neither finished nor given back.
+        assert app.worker is not None
+        tasks = list(app.worker._running.values())
+        app.worker._stopped = True
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        app.worker = None
+        await app.stop()
+
+    # The lease of what was in hand has to run out first.
+    later = App(config, clock=ControlledClock(NOW_MS + 600_000, running=False))
+    await later.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(later, client)
+        bot.world = world
+        await due(world)
+        heard = [event["data"] for event in receiver.events]
+        assert sorted(heard[:2]) == ["a", "d"]
+        assert [data for data in heard[2:] if data != "d"] == ["a", "b", "c"]
+        assert heard.count("d") == 2
+        assert await failed(bot) == []
+        await world.close()
+    await later.stop()
+
+
+async def test_an_orderly_stop_gives_the_events_back_at_once(tmp_path: Path, receiver: Receiver, watch: Watch) -> None:
+    config = small_config(data=str(tmp_path), private_targets=True)
+    app = App(config, clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        bot = await world.bot()
+        await subscribe(receiver, bot, "ENTITLEMENT_UPDATE")
+        receiver.status = 500
+        await happen(world, bot, 1, "a")
+        await world.close()
+        await app.stop()
+
+    receiver.status = 204
+    later = App(config, clock=ControlledClock(NOW_MS + 1_000, running=False))
+    await later.start()
+    async with aiohttp.ClientSession() as client:
+        await due(World(later, client))
+        async with asyncio.timeout(PATIENCE):
+            assert [event["data"] for event in receiver.events] == ["a", "a"]
+    await later.stop()
+
+
+async def test_a_redirection_or_a_refusal_is_no_acknowledgement(
+    near_world: World, receiver: Receiver, bot: Actor
+) -> None:
+    receiver.answers = [302, 404, 200]
+    await happen(near_world, bot, 1, "x")
+    await near_world.clock.run_for(10_000)
+
+    assert len(receiver.events) == 3
+    assert await failed(bot) == []

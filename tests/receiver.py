@@ -1,0 +1,117 @@
+"""An application's own server: it checks signatures as it should, unless told to misbehave."""
+
+import asyncio
+import json as jsonlib
+from typing import Any
+
+from aiohttp import web
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from tests.world import PATIENCE, Actor
+
+
+class Receiver:
+    """Listens on a port of its own, where it can also be absent for a while."""
+
+    def __init__(self) -> None:
+        self.verify_key: Ed25519PublicKey | None = None
+        self.port = 0
+        self.requests: list[dict[str, Any]] = []
+        """Every body whose signature was good."""
+        self.forged = 0
+        """How many were not."""
+        self.headers: list[Any] = []
+        self.answers: list[int] = []
+        """The statuses of the next answers to events; 0 is silence. Afterwards 204."""
+        self.status = 204
+        """What an event is answered with when none of those is left."""
+        self.trusting = False
+        """Takes everything."""
+        self._runner: web.AppRunner | None = None
+        self._arrived = asyncio.Condition()
+        self._gone = asyncio.Event()
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self.port}/events"
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The events among the requests."""
+        return [body["event"] for body in self.requests if body["type"] == 1 and "event" in body]
+
+    def of(self, application: dict[str, Any]) -> None:
+        """Belong to this application."""
+        self.verify_key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(application["verify_key"]))
+
+    async def open(self) -> None:
+        """Listen; on the same port as before, if there was one."""
+        app = web.Application()
+        app.router.add_post("/events", self._event)
+        app.router.add_post("/interactions", self._interaction)
+        self._gone = asyncio.Event()
+        self._runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True).start()
+        self.port = self._runner.addresses[0][1]
+
+    async def close(self) -> None:
+        """Be gone: connections are refused."""
+        if self._runner is not None:
+            self._gone.set()
+            await self._runner.cleanup()
+            self._runner = None
+
+    async def take(self, count: int) -> list[dict[str, Any]]:
+        """The events, once there are so many."""
+        async with asyncio.timeout(PATIENCE), self._arrived:
+            await self._arrived.wait_for(lambda: len(self.events) >= count)
+        return self.events
+
+    async def _event(self, request: web.Request) -> web.Response:
+        body = await self._read(request)
+        if body is None:
+            return web.Response(status=401)
+        status = 204
+        if body["type"] == 1:
+            status = self.answers.pop(0) if self.answers else self.status
+        async with self._arrived:
+            self._arrived.notify_all()
+        if status == 0:
+            await self._gone.wait()
+        return web.Response(status=status, content_type="application/json")
+
+    async def _interaction(self, request: web.Request) -> web.Response:
+        body = await self._read(request)
+        return web.Response(status=401) if body is None else web.json_response({"type": 1})
+
+    async def _read(self, request: web.Request) -> dict[str, Any] | None:
+        data = await request.read()
+        self.headers.append(request.headers)
+        if not self._is_true(request, data):
+            self.forged += 1
+            if not self.trusting:
+                return None
+        body: dict[str, Any] = jsonlib.loads(data)
+        self.requests.append(body)
+        return body
+
+    def _is_true(self, request: web.Request, data: bytes) -> bool:
+        assert self.verify_key is not None
+        signature = bytes.fromhex(request.headers["X-Signature-Ed25519"])
+        try:
+            self.verify_key.verify(signature, request.headers["X-Signature-Timestamp"].encode() + data)
+        except InvalidSignature:
+            return False
+        return True
+
+
+async def subscribe(receiver: Receiver, bot: Actor, *types: str) -> None:
+    """Have the bot's application receive these events."""
+    receiver.of((await bot.get("/applications/@me")).ok())
+    body = {"event_webhooks_url": receiver.url, "event_webhooks_status": 2, "event_webhooks_types": types}
+    (await bot.patch("/applications/@me", json=body)).ok()
+    receiver.requests.clear()
+    receiver.forged = 0

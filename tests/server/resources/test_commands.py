@@ -1,0 +1,627 @@
+"""Application commands: keeping them, every rule about them, their languages, and who may use them."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.enums import CommandPermissionType
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import Snowflake
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.commands import CommandPermission
+from hubbub.server.core import auth
+from hubbub.server.core.call import Call
+from hubbub.server.core.config import Config
+from hubbub.server.resources import commands
+from hubbub.server.resources.commands import definitions
+from tests.world import PRIVILEGED, Actor, Answer, Guild, World, small_config
+
+USE = Permissions.USE_APPLICATION_COMMANDS
+
+
+def word(name: str = "greet", **more: Any) -> dict[str, Any]:
+    """A chat input command."""
+    return {"name": name, "description": "says hello", **more}
+
+
+def option(kind: int = 3, name: str = "a", **more: Any) -> dict[str, Any]:
+    """An option."""
+    return {"type": kind, "name": name, "description": "x", **more}
+
+
+def everywhere(bot: Actor) -> str:
+    """Where global commands are."""
+    return f"/applications/{bot.application_id}/commands"
+
+
+def within(bot: Actor, guild: Guild) -> str:
+    """Where a guild's commands are."""
+    return f"/applications/{bot.application_id}/guilds/{guild.id}/commands"
+
+
+async def bearer(world: World, person: Actor, bot: Actor, scope: str) -> dict[str, str]:
+    """The header of an app's token that somebody gave it."""
+
+    def issue(call: Call) -> str:
+        return auth.issue(
+            call.tx,
+            kind="bearer",
+            user_id=person.id,
+            now=call.now,
+            ids=call.ids,
+            application_id=bot.application_id,
+            scopes=frozenset({scope}),
+        )
+
+    return {"Authorization": f"Bearer {await world.write(issue)}"}
+
+
+# Keeping
+
+
+async def test_a_command_is_made_replaced_read_changed_and_deleted(world: World) -> None:
+    bot = await world.bot()
+    path = everywhere(bot)
+
+    first = await bot.post(path, json=word(options=[option(required=True), option(4, "b", min_value=1)]))
+
+    made = first.ok()
+    assert first.status == 201
+    assert made == {
+        "id": made["id"],
+        "application_id": str(bot.application_id),
+        "version": made["version"],
+        "default_member_permissions": None,
+        "type": 1,
+        "name": "greet",
+        "name_localizations": None,
+        "description": "says hello",
+        "description_localizations": None,
+        "dm_permission": True,
+        "contexts": None,
+        "integration_types": [0, 1],
+        "options": [
+            {"type": 3, "name": "a", "description": "x", "required": True},
+            {"type": 4, "name": "b", "description": "x", "min_value": 1},
+        ],
+        "nsfw": False,
+    }
+    assert (await bot.get(f"{path}/{made['id']}")).ok() == made
+    again = await bot.post(path, json=word(description="new"))
+    assert again.status == 200
+    assert again.json["id"] == made["id"]
+    assert int(again.json["version"]) > int(made["version"])
+    assert "options" not in again.json
+    same = (await bot.post(path, json=word(description="new"))).ok()
+    assert same["version"] == again.json["version"]
+    changed = (await bot.patch(f"{path}/{made['id']}", json={"nsfw": True, "name": "hello"})).ok()
+    assert (changed["name"], changed["nsfw"], changed["description"]) == ("hello", True, "new")
+    (await bot.post(path, json=word("taken"))).ok()
+    (await bot.patch(f"{path}/{made['id']}", json={"name": "taken"})).refused(400, 40041)
+    assert (await bot.delete(f"{path}/{made['id']}")).status == 204
+    (await bot.get(f"{path}/{made['id']}")).refused(404, 10063)
+    (await bot.patch(f"{path}/{made['id']}", json={})).refused(404, 10063)
+    (await bot.delete(f"{path}/{made['id']}")).refused(404, 10063)
+
+
+async def test_a_guild_has_its_own_commands(world: World) -> None:
+    guild, away = await world.guild(), await world.guild()
+    bot = await world.bot(guild)
+    path = within(bot, guild)
+
+    made = (await bot.post(path, json=word(contexts=[1], integration_types=[1]))).ok()
+
+    assert made["guild_id"] == str(guild.id)
+    assert (made["contexts"], made["integration_types"]) == (None, [0])
+    assert "dm_permission" not in made
+    assert [each["id"] for each in (await bot.get(path)).ok()] == [made["id"]]
+    assert (await bot.get(everywhere(bot))).ok() == []
+    assert (await bot.get(f"{path}/{made['id']}")).ok() == made
+    assert (await bot.patch(f"{path}/{made['id']}", json={"description": "y"})).ok()["description"] == "y"
+    (await bot.get(f"{everywhere(bot)}/{made['id']}")).refused(404, 10063)
+    (await bot.get(within(bot, away))).refused(403, 50001)
+    (await bot.post(f"/applications/{bot.application_id}/guilds/1/commands", json=word())).refused(404, 10004)
+    assert (await bot.delete(f"{path}/{made['id']}")).status == 204
+    (await bot.post(path, json=word())).ok()
+    (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
+    left = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM commands"))
+    assert left == 0
+
+
+async def test_commands_belong_to_their_application(world: World) -> None:
+    guild = await world.guild()
+    bot, other = await world.bot(guild), await world.bot(guild)
+
+    (await other.get(everywhere(bot))).refused(403, 20012)
+    (await other.post(within(bot, guild), json=word())).refused(403, 20012)
+    (await other.get("/applications/1/commands")).refused(404, 10002)
+    (await guild.owner.get(everywhere(bot))).refused(403, 20002)
+    allowed = await bearer(world, guild.owner, bot, "applications.commands.update")
+    assert (await world.request("POST", everywhere(bot), json=word(), headers=allowed)).status == 201
+    wrong = await bearer(world, guild.owner, bot, "identify")
+    (await world.request("GET", everywhere(bot), headers=wrong)).refused(403, 50026)
+
+
+async def test_all_commands_are_set_at_once(world: World) -> None:
+    bot = await world.bot()
+    path = everywhere(bot)
+    kept = (await bot.post(path, json=word("kept"))).ok()
+    renamed = (await bot.post(path, json=word("before"))).ok()
+    (await bot.post(path, json=word("gone"))).ok()
+
+    answer = await bot.put(
+        path,
+        json=[
+            {"name": "Menu", "type": 2},
+            {**word("after"), "id": renamed["id"]},
+            word("kept", description="says hello"),
+            word("menu"),
+        ],
+    )
+
+    rows = answer.ok()
+    assert answer.status == 200
+    assert [each["name"] for each in rows] == ["Menu", "after", "kept", "menu"]
+    assert (rows[1]["id"], rows[2]["id"]) == (renamed["id"], kept["id"])
+    assert rows[2]["version"] == kept["version"]
+    assert rows[1]["version"] != renamed["version"]
+    listed = (await bot.get(f"{path}?with_localizations=true")).ok()
+    assert listed == rows
+    twice = await bot.put(path, json=[word("a"), word("b"), word("a")])
+    assert twice.errors("2") == ["APPLICATION_COMMANDS_DUPLICATE_NAME"]
+    bad = await bot.put(path, json=[word("a"), word("B")])
+    assert bad.errors("1.name") == ["APPLICATION_COMMAND_INVALID_NAME"]
+    assert len((await bot.get(path)).ok()) == 4
+    assert (await bot.put(path, json=[])).ok() == []
+    assert (await bot.get(path)).ok() == []
+
+
+async def test_guild_commands_are_set_at_once(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+
+    rows = (await bot.put(within(bot, guild), json=[word("a"), word("b")])).ok()
+
+    assert {each["guild_id"] for each in rows} == {str(guild.id)}
+    refused = await bot.put(within(bot, guild), json=[{"name": "x", "type": 4}])
+    assert refused.errors("0.type") == ["BASE_TYPE_CHOICES"]
+
+
+async def test_there_is_room_for_so_many(world: World) -> None:
+    bot = await world.bot()
+    path = everywhere(bot)
+
+    (await bot.put(path, json=[word(f"c{number}") for number in range(100)])).ok()
+    (await bot.post(path, json=word("more"))).refused(400, 30032)
+    (await bot.post(path, json=word("c5", description="replaced"))).ok()
+    (await bot.put(path, json=[{"name": f"M{number}", "type": 3} for number in range(15)])).ok()
+    (await bot.post(path, json={"name": "more", "type": 3})).refused(400, 30032)
+    (await bot.post(path, json={"name": "more", "type": 2})).ok()
+    (await bot.put(path, json=[{"name": f"M{number}", "type": 2} for number in range(16)])).refused(400, 30032)
+
+
+async def test_before_march_2026_there_is_room_for_five_context_menus(world: World) -> None:
+    bot = await world.bot()
+    world.clock.set(changes.CONTEXT_MENU_LIMIT_15.at_ms - 1)
+
+    (await bot.put(everywhere(bot), json=[{"name": f"M{n}", "type": 2} for n in range(5)])).ok()
+    (await bot.post(everywhere(bot), json={"name": "sixth", "type": 2})).refused(400, 30032)
+
+
+class TestLimits:
+    @pytest.fixture
+    def store_config(self) -> Config:
+        """Limits that count."""
+        return small_config(rate_limits="real")
+
+    async def test_two_hundred_are_made_in_a_day(self, world: World) -> None:
+        bot = await world.bot()
+
+        async def put(names: range) -> Answer:
+            world.clock.advance(20_000)
+            return await bot.put(everywhere(bot), json=[word(f"c{number}") for number in names])
+
+        (await put(range(100))).ok()
+        (await put(range(100, 200))).ok()
+        (await put(range(200, 201))).refused(429, 30034)
+        (await put(range(100, 150))).ok()
+        world.clock.advance(86_400_000)
+        (await put(range(200, 201))).ok()
+
+
+# Every rule
+
+
+@pytest.mark.parametrize(
+    ("body", "path", "code"),
+    [
+        ({"name": "Big"}, "name", "APPLICATION_COMMAND_INVALID_NAME"),
+        ({"name": "two words"}, "name", "APPLICATION_COMMAND_INVALID_NAME"),
+        ({"name": "x" * 33}, "name", "BASE_TYPE_BAD_LENGTH"),
+        ({"name": ""}, "name", "BASE_TYPE_BAD_LENGTH"),
+        ({"description": ""}, "description", "BASE_TYPE_REQUIRED"),
+        ({"description": "x" * 101}, "description", "BASE_TYPE_MAX_LENGTH"),
+        ({"type": 9}, "type", "BASE_TYPE_CHOICES"),
+        ({"type": 2}, "description", "CONTEXT_MENU_COMMAND_DESCRIPTION_NOT_ALLOWED"),
+        ({"type": 3, "description": "", "options": [option()]}, "options", "CONTEXT_MENU_COMMAND_OPTIONS_NOT_ALLOWED"),
+        ({"type": 4}, "type", "BASE_TYPE_CHOICES"),
+        ({"handler": 1}, "handler", "APPLICATION_COMMAND_HANDLER_NOT_ALLOWED"),
+        ({"contexts": [0, 0]}, "contexts.1", "SET_TYPE_ALREADY_CONTAINS_VALUE"),
+        ({"contexts": []}, "contexts", "BASE_TYPE_MIN_LENGTH"),
+        ({"contexts": [7]}, "contexts.0", "BASE_TYPE_CHOICES"),
+        ({"integration_types": [5]}, "integration_types.0", "BASE_TYPE_CHOICES"),
+        ({"name_localizations": {"xx": "a"}}, "name_localizations.xx", "BASE_TYPE_CHOICES"),
+        ({"name_localizations": {"de": "Groß"}}, "name_localizations.de", "APPLICATION_COMMAND_INVALID_NAME"),
+        ({"description_localizations": {"de": ""}}, "description_localizations.de", "BASE_TYPE_BAD_LENGTH"),
+        ({"options": [option()] * 26}, "options", "BASE_TYPE_BAD_LENGTH"),
+        ({"options": [option(name="Big")]}, "options.0.name", "APPLICATION_COMMAND_INVALID_NAME"),
+        ({"options": [option(description="")]}, "options.0.description", "BASE_TYPE_BAD_LENGTH"),
+        ({"options": [option(99)]}, "options.0.type", "BASE_TYPE_CHOICES"),
+        (
+            {"options": [option(), option(name="b", required=True)]},
+            "options.1.required",
+            "APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID",
+        ),
+        ({"options": [option(), option()]}, "options.1.name", "APPLICATION_COMMAND_OPTIONS_NAME_DUPLICATE"),
+        ({"options": [option(1, "s"), option()]}, "options.1.type", "UNION_TYPE_CHOICES"),
+        ({"options": [option(), option(1, "s")]}, "options.1.type", "UNION_TYPE_CHOICES"),
+        ({"options": [option(1, "s", options=[option(1, "t")])]}, "options.0.options.0.type", "UNION_TYPE_CHOICES"),
+        ({"options": [option(2, "g", options=[option()])]}, "options.0.options.0.type", "UNION_TYPE_CHOICES"),
+        ({"options": [option(2, "g", options=[option(2, "h")])]}, "options.0.options.0.type", "UNION_TYPE_CHOICES"),
+        (
+            {"options": [option(choices=[{"name": "x", "value": 1}])]},
+            "options.0.choices.0.value",
+            "STRING_TYPE_CONVERT",
+        ),
+        (
+            {"options": [option(choices=[{"name": "x", "value": "x" * 101}])]},
+            "options.0.choices.0.value",
+            "BASE_TYPE_MAX_LENGTH",
+        ),
+        (
+            {"options": [option(choices=[{"name": "", "value": "x"}])]},
+            "options.0.choices.0.name",
+            "BASE_TYPE_BAD_LENGTH",
+        ),
+        (
+            {"options": [option(choices=[{"name": "x", "value": "x"}] * 26)]},
+            "options.0.choices",
+            "BASE_TYPE_BAD_LENGTH",
+        ),
+        (
+            {"options": [option(choices=[{"name": "x", "value": "x"}], autocomplete=True)]},
+            "options.0.choices",
+            "APPLICATION_COMMAND_OPTIONS_CHOICES_AUTOCOMPLETE",
+        ),
+        (
+            {"options": [option(4, choices=[{"name": "x", "value": "1"}])]},
+            "options.0.choices.0.value",
+            "NUMBER_TYPE_COERCE",
+        ),
+        (
+            {"options": [option(4, choices=[{"name": "x", "value": 1 << 53}])]},
+            "options.0.choices.0.value",
+            "NUMBER_TYPE_MAX",
+        ),
+        ({"options": [option(4, min_value=-(1 << 53))]}, "options.0.min_value", "NUMBER_TYPE_MIN"),
+        ({"options": [option(4, min_value=1.5)]}, "options.0.min_value", "NUMBER_TYPE_COERCE"),
+        ({"options": [option(10, min_value=5, max_value=4.5)]}, "options.0.max_value", "NUMBER_TYPE_MIN"),
+        ({"options": [option(min_length=6001)]}, "options.0.min_length", "NUMBER_TYPE_MAX"),
+        ({"options": [option(max_length=0)]}, "options.0.max_length", "NUMBER_TYPE_MIN"),
+        ({"options": [option(min_length=5, max_length=4)]}, "options.0.max_length", "NUMBER_TYPE_MIN"),
+        ({"options": [option(7, channel_types=[99])]}, "options.0.channel_types.0", "BASE_TYPE_CHOICES"),
+        ({"options": [option(11, file_types=["x"] * 11)]}, "options.0.file_types", "BASE_TYPE_BAD_LENGTH"),
+        (
+            {"options": [option(), option(name="b", name_localizations={"de": "a"})]},
+            "options.1.name_localizations.de",
+            "APPLICATION_COMMAND_OPTIONS_NAME_DUPLICATE",
+        ),
+        (
+            {
+                "options": [
+                    option(name_localizations={"de": "c"}),
+                    option(name="b", name_localizations={"de": "c"}),
+                ]
+            },
+            "options.1.name_localizations.de",
+            "APPLICATION_COMMAND_OPTIONS_NAME_DUPLICATE",
+        ),
+    ],
+)
+async def test_a_command_breaks_a_rule(world: World, body: dict[str, Any], path: str, code: str) -> None:
+    bot = await world.bot()
+
+    assert (await bot.post(everywhere(bot), json=word() | body)).errors(path) == [code]
+
+
+async def test_a_command_says_only_so_much(world: World) -> None:
+    bot = await world.bot()
+    choices = [{"name": f"{number}" * 10, "value": "x" * 90} for number in range(25)]
+    large = word(options=[option(name=f"o{number}", choices=choices) for number in range(4)])
+
+    refused = await bot.post(everywhere(bot), json=large)
+
+    assert refused.errors("") == ["APPLICATION_COMMAND_TOO_LARGE"]
+    assert (await bot.put(everywhere(bot), json=[large])).errors("0") == ["APPLICATION_COMMAND_TOO_LARGE"]
+    large["options"] = large["options"][:2]
+    (await bot.post(everywhere(bot), json=large)).ok()
+
+
+def test_the_longest_language_counts() -> None:
+    said = commands.Definition(description="ab", description_localizations={"de": "abcdef", "fr": "a"})
+
+    assert definitions.size("xyz", said) == 3 + 6
+
+
+@pytest.mark.parametrize(
+    "name", ["ping", "d'accord", "snake_case", "kebab-case", "日本語", "नमस्ते", "สวัสดี", "größe", "٤"]
+)
+def test_names_of_many_scripts(name: str) -> None:
+    assert definitions.is_word(name)
+
+
+@pytest.mark.parametrize("name", ["Ping", "GRÖSSE", "a b", "a.b", "", "x" * 33, "👍", "a/b"])
+def test_what_is_no_name(name: str) -> None:
+    assert not definitions.is_word(name)
+
+
+async def test_options_of_every_type_are_kept(world: World) -> None:
+    bot = await world.bot()
+    given = [
+        option(3, "a", required=True, min_length=0, max_length=6000),
+        option(3, "b", autocomplete=True),
+        option(4, "c", choices=[{"name": "one", "value": 1}]),
+        option(5, "d", min_value=5),
+        option(6, "e"),
+        option(7, "f", channel_types=[0, 5]),
+        option(8, "g"),
+        option(9, "h"),
+        option(10, "i", min_value=0.5, max_value=9),
+        option(11, "j", file_types=[".png"]),
+    ]
+
+    made = (await bot.post(everywhere(bot), json=word(options=given))).ok()
+
+    del given[3]["min_value"]
+    assert made["options"] == given
+    nested = [option(2, "g", options=[option(1, "s", options=[option()])]), option(1, "t")]
+    made = (await bot.post(everywhere(bot), json=word("n", options=nested))).ok()
+    assert made["options"][0]["options"][0]["options"][0]["name"] == "a"
+    assert made["options"][1]["options"] == []
+
+
+async def test_where_a_command_works(world: World) -> None:
+    bot = await world.bot()
+    path = everywhere(bot)
+
+    old = (await bot.post(path, json=word("a", dm_permission=False, default_permission=False))).ok()
+    new = (await bot.post(path, json=word("b", contexts=[1, 2], default_member_permissions="8"))).ok()
+
+    assert (old["contexts"], old["dm_permission"], old["default_member_permissions"]) == ([0], False, "0")
+    assert (new["contexts"], new["dm_permission"], new["default_member_permissions"]) == ([1, 2], True, "8")
+    back = (
+        await bot.patch(f"{path}/{old['id']}", json={"dm_permission": True, "default_member_permissions": None})
+    ).ok()
+    assert (back["contexts"], back["dm_permission"], back["default_member_permissions"]) == (None, True, None)
+    (await bot.patch("/applications/@me", json={"integration_types_config": {"0": {}}})).ok()
+    refused = await bot.post(path, json=word("c", integration_types=[1]))
+    assert refused.errors("integration_types.0") == ["BASE_TYPE_CHOICES"]
+    assert (await bot.post(path, json=word("c"))).ok()["integration_types"] == [0]
+
+
+async def test_an_app_with_activities_has_one_entry_point(world: World) -> None:
+    bot = await world.bot(flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
+    path = everywhere(bot)
+
+    made = (await bot.post(path, json={"name": "launch", "type": 4})).ok()
+
+    assert made["handler"] == 1
+    assert (await bot.patch(f"{path}/{made['id']}", json={"handler": 2})).ok()["handler"] == 2
+    (await bot.post(path, json={"name": "second", "type": 4})).refused(400, 30032)
+    (await bot.put(path, json=[word()])).ok()
+    assert [each["type"] for each in (await bot.get(path)).ok()] == [1]
+    world.clock.set(changes.ENTRY_POINT_COMMANDS.at_ms - 1)
+    assert (await bot.post(path, json={"name": "launch", "type": 4})).errors("type") == ["BASE_TYPE_CHOICES"]
+
+
+# Languages
+
+
+async def test_a_list_is_in_the_callers_language(world: World) -> None:
+    bot = await world.bot()
+    path = everywhere(bot)
+    german = {"de": "grüße", "en-GB": "greet"}
+    choice = {"name": "one", "value": "1", "name_localizations": {"de": "eins", "fr": "un"}}
+    body = word(
+        name_localizations=german,
+        description_localizations={"de": "sagt hallo"},
+        options=[option(name_localizations={"de": "b"}, choices=[choice])],
+    )
+    made = (await bot.post(path, json=body)).ok()
+    # What says the same as the text itself is not kept.
+    assert made["name_localizations"] == {"de": "grüße"}
+
+    (whole,) = (await bot.get(f"{path}?with_localizations=true")).ok()
+    (plain,) = (await bot.get(path)).ok()
+    (german_list,) = (await bot.get(path, headers={"X-Discord-Locale": "de"})).ok()
+    (french,) = (await bot.get(path, headers={"Accept-Language": "xx, fr;q=0.9"})).ok()
+
+    assert whole == made
+    assert not {"name_localizations", "name_localized"} & set(plain)
+    assert (german_list["name_localized"], german_list["description_localized"]) == ("grüße", "sagt hallo")
+    shown = german_list["options"][0]
+    assert (shown["name_localized"], shown["choices"][0]["name_localized"]) == ("b", "eins")
+    assert not {"name_localizations", "description_localizations"} & set(german_list)
+    assert french["options"][0]["choices"][0]["name_localized"] == "un"
+    cleared = (await bot.patch(f"{path}/{made['id']}", json={"name_localizations": None})).ok()
+    assert cleared["name_localizations"] is None
+
+
+# Who may use them
+
+
+async def test_permissions_are_said_read_and_told(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    session = await bot.connect()
+    made = (await bot.post(within(bot, guild), json=word())).ok()
+    path = f"{within(bot, guild)}/{made['id']}/permissions"
+    (await bot.get(path)).refused(404, 10066)
+    role = await guild.role("mods")
+    entries = [
+        {"id": str(role), "type": 1, "permission": True},
+        {"id": str(guild.id), "type": 1, "permission": False},
+        {"id": str(guild.owner.id), "type": 2, "permission": True},
+        {"id": str(guild.general), "type": 3, "permission": False},
+        {"id": str(guild.id - 1), "type": 3, "permission": True},
+    ]
+    token = await bearer(world, guild.owner, bot, "applications.commands.permissions.update")
+
+    answer = await world.request("PUT", path, json={"permissions": entries}, headers=token)
+
+    said = {
+        "id": made["id"],
+        "application_id": str(bot.application_id),
+        "guild_id": str(guild.id),
+        "permissions": entries,
+    }
+    assert answer.ok() == said
+    assert (await session.next("APPLICATION_COMMAND_PERMISSIONS_UPDATE")) == said
+    assert (await bot.get(path)).ok() == said
+    assert (await world.request("GET", path, headers=token)).ok() == said
+    all_path = f"{within(bot, guild)}/{bot.application_id}/permissions"
+    (await guild.owner.put(all_path, json={"permissions": entries[:1]})).ok()
+    listed = (await bot.get(f"{within(bot, guild)}/permissions")).ok()
+    assert {each["id"] for each in listed} == {made["id"], str(bot.application_id)}
+    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=121")).ok()
+    entry = log["audit_log_entries"][-1]
+    assert (entry["target_id"], entry["options"]) == (made["id"], {"application_id": str(bot.application_id)})
+    assert {change["key"] for change in entry["changes"]} == {each["id"] for each in entries}
+    assert entry["changes"][0]["new_value"] == entries[0]
+    assert [each["id"] for each in log["application_commands"]] == [made["id"]]
+    (await guild.owner.put(path, json={"permissions": []})).ok()
+    (await bot.get(path)).refused(404, 10066)
+
+
+async def test_renaming_or_deleting_drops_permissions(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    first = (await bot.post(within(bot, guild), json=word("a"))).ok()
+    second = (await bot.post(everywhere(bot), json=word("b"))).ok()
+    entry = {"permissions": [{"id": str(guild.id), "type": 1, "permission": False}]}
+    for made in (first, second):
+        (await guild.owner.put(f"{within(bot, guild)}/{made['id']}/permissions", json=entry)).ok()
+
+    (await bot.patch(f"{within(bot, guild)}/{first['id']}", json={"name": "c"})).ok()
+    (await bot.delete(f"{everywhere(bot)}/{second['id']}")).ok()
+
+    assert (await bot.get(f"{within(bot, guild)}/permissions")).ok() == []
+
+
+async def test_who_may_say_who_uses_a_command(world: World) -> None:
+    member = await world.user()
+    guild = await world.guild(None, member)
+    bot, other = await world.bot(guild), await world.bot(guild)
+    made = (await bot.post(within(bot, guild), json=word())).ok()
+    path = f"{within(bot, guild)}/{made['id']}/permissions"
+    above = await guild.role("above")
+    body = {"permissions": [{"id": str(guild.id), "type": 1, "permission": True}]}
+
+    (await bot.put(path, json=body)).refused(403, 20001)
+    (await member.put(path, json=body)).refused(403, 50013)
+    foreign = await bearer(world, guild.owner, other, "applications.commands.permissions.update")
+    (await world.request("PUT", path, json=body, headers=foreign)).refused(403, 20012)
+    await guild.allow(member, Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES)
+    (await member.put(path, json=body)).ok()
+    (await member.put(f"{within(bot, guild)}/1/permissions", json=body)).refused(404, 10063)
+
+    async def put(actor: Actor, *entries: tuple[int, int]) -> Answer:
+        given = [{"id": str(target), "type": kind, "permission": True} for target, kind in entries]
+        return await actor.put(path, json={"permissions": given})
+
+    higher = {"id": str(above), "position": 5}
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[higher])).ok()
+    (await put(member, (above, 1))).refused(403, 50013)
+    (await put(member, (guild.owner.id, 2))).refused(403, 50013)
+    unknown = "APPLICATION_COMMAND_PERMISSIONS_UNKNOWN_TARGET"
+    assert (await put(guild.owner, (1, 1))).errors("permissions.0.id") == [unknown]
+    assert (await put(guild.owner, (1, 2))).errors("permissions.0.id") == [unknown]
+    assert (await put(guild.owner, (1, 3))).errors("permissions.0.id") == [unknown]
+    twice = await put(guild.owner, (guild.id, 1), (guild.id, 1))
+    assert twice.errors("permissions.1.id") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
+    many = await put(guild.owner, *((guild.id, 1) for _ in range(101)))
+    assert many.errors("permissions") == ["BASE_TYPE_BAD_LENGTH"]
+    (await bot.patch(f"{within(bot, guild)}/{made['id']}", json={"default_member_permissions": "0"})).ok()
+    (await put(guild.owner)).ok()
+    (await put(member, (member.id, 2))).refused(403, 50013)
+    batch = f"{within(bot, guild)}/permissions"
+    (await guild.owner.put(batch, json=[])).refused(403, 20001)
+
+
+GUILD, USER, ROLE, CHANNEL = 1000, 1, 7, 50
+
+
+def entry(target: int, kind: CommandPermissionType, allowed: bool) -> CommandPermission:
+    return CommandPermission(id=Snowflake(target), type=kind, permission=allowed)
+
+
+def of_role(target: int, allowed: bool) -> CommandPermission:
+    return entry(target, CommandPermissionType.ROLE, allowed)
+
+
+def of_user(allowed: bool) -> CommandPermission:
+    return entry(USER, CommandPermissionType.USER, allowed)
+
+
+def of_channel(target: int, allowed: bool) -> CommandPermission:
+    return entry(target, CommandPermissionType.CHANNEL, allowed)
+
+
+@pytest.mark.parametrize(
+    ("permissions", "needed", "of_command", "of_application", "expected"),
+    [
+        (0, None, [], [], False),
+        (USE, None, [], [], True),
+        (Permissions.ADMINISTRATOR, 0, [of_user(False)], [of_user(False)], True),
+        (USE, 0, [], [], False),
+        (USE, Permissions.BAN_MEMBERS, [], [], False),
+        (USE | Permissions.BAN_MEMBERS, Permissions.BAN_MEMBERS, [], [], True),
+        (USE, Permissions.BAN_MEMBERS, [of_user(True)], [], True),
+        (USE, 0, [of_role(ROLE, True)], [], True),
+        (USE, None, [of_role(GUILD, False)], [], False),
+        (USE, None, [of_role(GUILD, False), of_role(ROLE, True)], [], True),
+        (USE, None, [of_role(ROLE, True), of_role(8, False)], [], True),
+        (USE, None, [of_role(ROLE, True), of_user(False)], [], False),
+        (USE, None, [of_role(99, False)], [], True),
+        (USE, None, [], [of_user(False)], False),
+        (USE, None, [], [of_role(GUILD, False)], False),
+        (USE, Permissions.BAN_MEMBERS, [], [of_user(True)], False),
+        (USE, None, [of_user(True)], [of_user(False)], True),
+        (USE, None, [of_channel(CHANNEL, False)], [], False),
+        (USE, None, [of_channel(GUILD - 1, False)], [], False),
+        (USE, None, [of_channel(GUILD - 1, False), of_channel(CHANNEL, True)], [], True),
+        (USE, None, [], [of_channel(CHANNEL, False)], False),
+        (USE, None, [of_channel(GUILD - 1, True)], [of_channel(CHANNEL, False)], True),
+        (USE, None, [of_user(True), of_channel(CHANNEL, False)], [], False),
+    ],
+)
+def test_who_may_use_a_command(
+    permissions: int,
+    needed: int | None,
+    of_command: list[CommandPermission],
+    of_application: list[CommandPermission],
+    expected: bool,
+) -> None:
+    allowed = commands.can_use(
+        guild_id=GUILD,
+        user_id=USER,
+        role_ids={GUILD, ROLE, 8},
+        channel_id=CHANNEL,
+        permissions=permissions,
+        needed=needed,
+        of_command=of_command,
+        of_application=of_application,
+    )
+
+    assert allowed is expected

@@ -1,0 +1,433 @@
+"""SKUs and entitlements: what an application sells, and who has it."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.flags import SkuFlags
+from hubbub.server.core import auth
+from hubbub.server.core.call import Call
+from hubbub.server.resources import applications, entitlements, skus
+from tests.receiver import Receiver, subscribe
+from tests.world import Actor, World
+
+DURABLE, CONSUMABLE, SUBSCRIPTION, GROUP = 2, 3, 5, 6
+
+
+async def owner_of(world: World, bot: Actor) -> Actor:
+    """The person who owns a bot's application, with a token."""
+
+    def sign_in(call: Call) -> tuple[int, str]:
+        row = applications.find_by_bot(call.tx, bot.id)
+        assert row is not None
+        return row.owner_id, auth.issue(call.tx, kind="user", user_id=row.owner_id, now=call.now, ids=call.ids)
+
+    user_id, token = await world.write(sign_in)
+    return Actor(world, user_id, token, "owner")
+
+
+async def bearer(world: World, person: Actor, bot: Actor, *scopes: str) -> dict[str, str]:
+    """The header of a token that a person gave to the bot's application."""
+    token = await world.write(
+        lambda call: auth.issue(
+            call.tx,
+            kind="bearer",
+            user_id=person.id,
+            application_id=bot.application_id,
+            scopes=frozenset(scopes),
+            now=call.now,
+            ids=call.ids,
+        )
+    )
+    return {"Authorization": f"Bearer {token}"}
+
+
+async def sell(bot: Actor, kind: int = SUBSCRIPTION, **more: Any) -> int:
+    """A published SKU."""
+    flags = SkuFlags.USER_SUBSCRIPTION if kind == SUBSCRIPTION else 0
+    body = {"type": kind, "name": "Premium", "flags": flags, "price": 499, "published": True, **more}
+    return int((await bot.post(f"/applications/{bot.application_id}/skus", json=body)).ok()["id"])
+
+
+async def grant(bot: Actor, sku: int, owner: int, kind: int = 2) -> Any:
+    """A test entitlement."""
+    body = {"sku_id": str(sku), "owner_id": str(owner), "owner_type": kind}
+    return (await bot.post(f"/applications/{bot.application_id}/entitlements", json=body)).ok()
+
+
+# SKUs
+
+
+async def test_a_subscription_is_listed_with_its_group(world: World) -> None:
+    bot = await world.bot()
+    sku = await sell(bot, name="Gold & Silver!")
+    await sell(bot, DURABLE, name="Hat", published=False)
+
+    listed = (await bot.get(f"/applications/{bot.application_id}/skus")).ok()
+
+    assert [each["type"] for each in listed] == [SUBSCRIPTION, GROUP, DURABLE]
+    shown = next(each for each in listed if each["id"] == str(sku))
+    assert shown == {
+        "id": str(sku),
+        "type": SUBSCRIPTION,
+        "application_id": str(bot.application_id),
+        "name": "Gold & Silver!",
+        "slug": "gold-silver",
+        "flags": SkuFlags.USER_SUBSCRIPTION | SkuFlags.AVAILABLE,
+        "dependent_sku_id": None,
+        "manifest_labels": None,
+        "access_type": 1,
+        "features": [],
+        "release_date": None,
+        "premium": False,
+        "show_age_gate": False,
+    }
+    assert next(each for each in listed if each["type"] == DURABLE)["flags"] == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"name": "x" * 81}, "name"),
+        ({"name": ""}, "name"),
+        ({"description": "x" * 161}, "description"),
+        ({"price": -1}, "price"),
+        ({"currency": "dollars"}, "currency"),
+        ({"type": GROUP}, "type"),
+        ({"type": 1}, "type"),
+        ({"flags": 0}, "flags"),
+        ({"flags": SkuFlags.GUILD_SUBSCRIPTION | SkuFlags.USER_SUBSCRIPTION}, "flags"),
+        ({"type": DURABLE, "flags": SkuFlags.USER_SUBSCRIPTION}, "flags"),
+    ],
+)
+async def test_a_sku_that_cannot_be_is_refused(world: World, body: dict[str, Any], path: str) -> None:
+    bot = await world.bot()
+    whole = {"type": SUBSCRIPTION, "name": "Premium", "flags": SkuFlags.USER_SUBSCRIPTION, **body}
+
+    assert (await bot.post(f"/applications/{bot.application_id}/skus", json=whole)).errors(path)
+
+
+async def test_an_application_sells_subscriptions_to_users_or_to_guilds(world: World) -> None:
+    bot = await world.bot()
+    await sell(bot)
+    body = {"type": SUBSCRIPTION, "name": "Guild", "flags": SkuFlags.GUILD_SUBSCRIPTION}
+
+    assert (await bot.post(f"/applications/{bot.application_id}/skus", json=body)).errors("flags") == [
+        "SKU_FLAGS_MIXED"
+    ]
+
+
+async def test_fifty_skus_are_enough(world: World) -> None:
+    bot = await world.bot()
+    for _ in range(50):
+        await sell(bot, DURABLE)
+    body = {"type": DURABLE, "name": "One more"}
+
+    assert (await bot.post(f"/applications/{bot.application_id}/skus", json=body)).errors("type") == [
+        "SKU_LIMIT_REACHED"
+    ]
+
+
+async def test_only_those_who_manage_the_application_sell(world: World) -> None:
+    bot, other, stranger = await world.bot(), await world.bot(), await world.user()
+    sku = await sell(bot)
+    path = f"/applications/{bot.application_id}/skus"
+
+    for actor in (other, stranger):
+        (await actor.get(path)).refused(403, 20012)
+        (await actor.post(path, json={"type": DURABLE, "name": "x"})).refused(403, 20012)
+        (await actor.patch(f"{path}/{sku}", json={"price": 0})).refused(403, 20012)
+        (await actor.delete(f"{path}/{sku}")).refused(403, 20012)
+    owner = await owner_of(world, bot)
+    assert (await owner.patch(f"{path}/{sku}", json={"name": "New", "price": 1, "description": "d"})).ok()["price"] == 1
+    (await owner.patch(f"{path}/1", json={"price": 0})).refused(404, 10027)
+    (await bot.get("/applications/1/skus")).refused(404, 10002)
+
+
+async def test_a_published_sku_is_active_and_in_the_store(world: World) -> None:
+    bot, other = await world.bot(name="shop"), await world.bot()
+    sku, hidden = await sell(bot), await sell(bot, DURABLE, listed=False)
+    path = f"/applications/{bot.application_id}"
+
+    async def active(application: Actor = bot) -> bool:
+        application_id = application.application_id or 0
+        found: bool = await world.app.database.read(lambda tx: skus.is_active(tx, application_id, sku))
+        return found
+
+    assert await active()
+    assert not await active(other)
+    shop = (await world.request("GET", f"{path}/store")).ok()
+    assert shop["application"]["name"] == "shop"
+    assert [(each["id"], each["price"], each["currency"]) for each in shop["skus"]] == [(str(sku), 499, "usd")]
+    assert (await world.request("GET", f"{path}/store/{hidden}")).ok()["id"] == str(hidden)
+    (await world.request("GET", f"/applications/{other.application_id}/store/{sku}")).refused(404, 10027)
+
+    link = await world.request("GET", f"{world.url}/application-directory/{bot.application_id}/store")
+    assert link.ok() == shop
+    link = await world.request("GET", f"{world.url}/application-directory/{bot.application_id}/store/{sku}")
+    assert link.ok()["id"] == str(sku)
+
+    (await bot.patch(f"{path}/skus/{sku}", json={"published": False})).ok()
+    assert not await active()
+    assert (await world.request("GET", f"{path}/store")).ok()["skus"] == []
+    (await bot.delete(f"{path}/skus/{hidden}")).ok()
+    assert str(hidden) in [each["id"] for each in (await bot.get(f"{path}/skus")).ok()]
+    (await bot.patch(f"{path}/skus/{hidden}", json={"published": True})).refused(400, 50057)
+    (await world.request("GET", "/applications/1/store")).refused(404, 10002)
+
+
+# Test entitlements
+
+
+async def test_a_test_entitlement_is_what_a_buyer_would_have(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    sku = await sell(bot, published=False)
+    session = await bot.connect(intents=0)
+
+    made = await grant(bot, sku, alice.id)
+
+    assert made == {
+        "id": made["id"],
+        "sku_id": str(sku),
+        "application_id": str(bot.application_id),
+        "user_id": str(alice.id),
+        "type": 4,
+        "deleted": False,
+        "consumed": False,
+        "starts_at": None,
+        "ends_at": None,
+        "gift_code_flags": 0,
+        "promotion_id": None,
+    }
+    assert await session.next("ENTITLEMENT_CREATE") == made
+    assert (await bot.get(f"/applications/{bot.application_id}/entitlements/{made['id']}")).ok() == made
+    other = await world.bot()
+    (await other.get(f"/applications/{other.application_id}/entitlements/{made['id']}")).refused(404, 10029)
+
+
+async def test_a_guilds_test_entitlement_names_guild_and_developer(world: World) -> None:
+    bot = await world.bot()
+    guild = await world.guild()
+    sku = await sell(bot, flags=SkuFlags.GUILD_SUBSCRIPTION)
+
+    made = await grant(bot, sku, guild.id, kind=1)
+
+    assert made["guild_id"] == str(guild.id)
+    assert made["user_id"] == str((await owner_of(world, bot)).id)
+
+
+async def test_a_test_entitlement_is_deleted_once(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    sku = await sell(bot)
+    session = await bot.connect(intents=0)
+    made = await grant(bot, sku, alice.id)
+    path = f"/applications/{bot.application_id}/entitlements"
+
+    (await bot.delete(f"{path}/{made['id']}")).ok()
+
+    assert await session.next("ENTITLEMENT_DELETE") == made | {"deleted": True}
+    (await bot.delete(f"{path}/{made['id']}")).refused(404, 10029)
+    assert (await bot.get(path)).ok() == []
+    assert [each["deleted"] for each in (await bot.get(f"{path}?exclude_deleted=false")).ok()] == [True]
+    await grant(bot, sku, alice.id)
+
+
+async def test_a_test_entitlement_that_cannot_be_is_refused(world: World) -> None:
+    bot, other, alice = await world.bot(), await world.bot(), await world.user()
+    guild = await world.guild()
+    sku, hat, theirs = await sell(bot), await sell(bot, DURABLE), await sell(other)
+    path = f"/applications/{bot.application_id}/entitlements"
+
+    def body(sku_id: int, owner: int, kind: int = 2) -> dict[str, Any]:
+        return {"sku_id": str(sku_id), "owner_id": str(owner), "owner_type": kind}
+
+    (await bot.post(path, json=body(theirs, alice.id))).refused(404, 10027)
+    (await bot.post(path, json=body(hat, alice.id))).refused(400, 50057)
+    (await bot.post(path, json=body(sku, 1))).refused(404, 10013)
+    assert (await bot.post(path, json=body(sku, guild.id, 1))).errors("owner_type")
+    assert (await bot.post(path, json=body(sku, alice.id, 3))).errors("owner_type")
+    assert (await bot.post(path, json={})).errors("sku_id")
+    await grant(bot, sku, alice.id)
+    (await bot.post(path, json=body(sku, alice.id))).refused(400, 40074)
+    (await other.post(path, json=body(sku, alice.id))).refused(403, 20012)
+
+
+# Lists
+
+
+async def test_pages_ascend_in_both_directions(world: World) -> None:
+    """discord.py takes the first of a page as the next `before`, and the last as the next `after`."""
+    bot = await world.bot()
+    sku = await sell(bot)
+    made = [(await grant(bot, sku, (await world.user()).id))["id"] for _ in range(5)]
+    path = f"/applications/{bot.application_id}/entitlements"
+
+    async def ids(query: str) -> list[str]:
+        return [each["id"] for each in (await bot.get(f"{path}?{query}")).ok()]
+
+    assert await ids("") == made
+    assert await ids("limit=2") == made[:2]
+    assert await ids(f"limit=2&after={made[1]}") == made[2:4]
+    assert await ids(f"limit=2&before={made[4]}") == made[2:4]
+    assert await ids(f"after={made[0]}&before={made[3]}") == made[1:3]
+    assert (await bot.get(f"{path}?limit=101")).errors("limit")
+    assert (await bot.get(f"{path}?limit=0")).errors("limit")
+
+
+async def test_lists_are_narrowed(world: World) -> None:
+    bot, alice, bob = await world.bot(), await world.user(), await world.user()
+    gold, silver = await sell(bot), await sell(bot, name="Silver")
+    hat, potion = await sell(bot, DURABLE), await sell(bot, CONSUMABLE)
+    first, second, third = (
+        await grant(bot, gold, alice.id),
+        await grant(bot, silver, alice.id),
+        await grant(bot, gold, bob.id),
+    )
+    drunk = (await alice.post("/users/@me/purchases", json={"sku_id": str(potion)})).ok()["entitlement"]
+    worn = (await bob.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()["entitlement"]
+    path = f"/applications/{bot.application_id}/entitlements"
+    (await bot.post(f"{path}/{drunk['id']}/consume")).ok()
+
+    async def ids(query: str) -> list[str]:
+        return [each["id"] for each in (await bot.get(f"{path}?{query}")).ok()]
+
+    assert await ids(f"user_id={alice.id}") == [first["id"], second["id"], drunk["id"]]
+    assert await ids(f"sku_ids={gold},{hat}") == [first["id"], third["id"], worn["id"]]
+    assert await ids(f"sku_ids={silver}&user_id={bob.id}") == []
+    assert await ids(f"user_id={alice.id}&only_active=true") == [first["id"], second["id"]]
+    assert await ids("guild_id=1") == []
+
+    mine = f"/users/@me/applications/{bot.application_id}/entitlements"
+    token = await bearer(world, alice, bot, "identify")
+    assert [each["id"] for each in (await world.request("GET", mine, headers=token)).ok()] == [
+        first["id"],
+        second["id"],
+    ]
+    assert len((await alice.get(f"{mine}?exclude_consumed=false")).ok()) == 3
+    assert len((await alice.get(f"{mine}?sku_ids={gold}")).ok()) == 1
+    (await bot.get(mine)).refused(403, 20001)
+    other = await world.bot()
+    theirs = f"/users/@me/applications/{other.application_id}/entitlements"
+    (await world.request("GET", theirs, headers=token)).refused(403, 20012)
+    (await alice.get("/users/@me/applications/1/entitlements")).refused(404, 10002)
+
+
+async def test_a_bearer_token_manages_in_its_owners_hands_only(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    owner = await owner_of(world, bot)
+    path = f"/applications/{bot.application_id}/entitlements"
+
+    scoped = await bearer(world, owner, bot, "applications.entitlements")
+    assert (await world.request("GET", path, headers=scoped)).ok() == []
+    stranger = await bearer(world, alice, bot, "applications.entitlements")
+    (await world.request("GET", path, headers=stranger)).refused(403, 20012)
+    unscoped = await bearer(world, owner, bot, "identify")
+    (await world.request("GET", path, headers=unscoped)).refused(403, 50026)
+
+
+# Purchases
+
+
+async def test_a_consumable_is_bought_consumed_and_bought_again(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    potion = await sell(bot, CONSUMABLE)
+    session = await bot.connect(intents=0)
+    body = {"sku_id": str(potion)}
+
+    bought = (await alice.post("/users/@me/purchases", json=body)).ok()["entitlement"]
+    assert (bought["type"], bought["ends_at"], bought["consumed"]) == (1, None, False)
+    assert await session.next("ENTITLEMENT_CREATE") == bought
+    (await alice.post("/users/@me/purchases", json=body)).refused(400, 40074)
+
+    path = f"/applications/{bot.application_id}/entitlements/{bought['id']}"
+    (await bot.post(f"{path}/consume")).ok()
+    assert await session.next("ENTITLEMENT_UPDATE") == bought | {"consumed": True}
+    (await bot.post(f"{path}/consume")).ok()
+    await session.none_of("ENTITLEMENT_UPDATE")
+    (await alice.post("/users/@me/purchases", json=body)).ok()
+    (await bot.delete(path)).refused(400, 40019)
+
+
+async def test_only_consumables_are_consumed(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    made = await grant(bot, await sell(bot), alice.id)
+    path = f"/applications/{bot.application_id}/entitlements"
+
+    (await bot.post(f"{path}/{made['id']}/consume")).refused(400, 40018)
+    (await bot.post(f"{path}/1/consume")).refused(404, 10029)
+
+
+async def test_a_durable_is_bought_once_and_ends_by_a_refund(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    hat = await sell(bot, DURABLE)
+    session = await bot.connect(intents=0)
+    bought = (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
+    assert "subscription" not in bought
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).refused(400, 40074)
+    path = f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund"
+
+    (await alice.post(path)).refused(403, 20012)
+    owner = await owner_of(world, bot)
+    (await owner.post(path)).ok()
+
+    assert (await session.next("ENTITLEMENT_DELETE"))["deleted"] is True
+    (await owner.post(path)).refused(404, 10029)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
+
+
+async def test_what_is_not_on_sale_cannot_be_bought(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    hidden = await sell(bot, published=False)
+    group = next(
+        each["id"] for each in (await bot.get(f"/applications/{bot.application_id}/skus")).ok() if each["type"] == GROUP
+    )
+
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(hidden)})).refused(400, 50057)
+    (await alice.post("/users/@me/purchases", json={"sku_id": group})).refused(400, 50057)
+    (await alice.post("/users/@me/purchases", json={"sku_id": "1"})).refused(404, 10027)
+    (await bot.post("/users/@me/purchases", json={"sku_id": "1"})).refused(403, 20001)
+    assert (await alice.post("/users/@me/purchases", json={})).errors("sku_id")
+
+
+async def test_interactions_learn_what_user_and_guild_own(world: World) -> None:
+    app, guild_app = await world.bot(), await world.bot()
+    alice = await world.user()
+    guild = await world.guild(alice)
+    hat = await sell(app, DURABLE)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
+    premium = await sell(guild_app, flags=SkuFlags.GUILD_SUBSCRIPTION)
+    body = {"sku_id": str(premium), "guild_id": str(guild.id)}
+    (await alice.post("/users/@me/purchases", json=body)).ok()
+
+    async def active(bot: Actor, user: int, guild_id: int | None) -> int:
+        found: list[Any] = await world.write(
+            lambda call: entitlements.active_for(call, bot.application_id or 0, user, guild_id)
+        )
+        return len(found)
+
+    assert await active(app, alice.id, None) == 1
+    assert await active(app, 1, guild.id) == 0
+    assert await active(guild_app, 1, guild.id) == 1
+    # She bought it for the guild, not for herself.
+    assert await active(guild_app, alice.id, None) == 0
+
+
+async def test_entitlements_leave_as_webhook_events_too(near_world: World, receiver: Receiver) -> None:
+    bot, alice = await near_world.bot(), await near_world.user()
+    await subscribe(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
+    made = await grant(bot, await sell(bot), alice.id)
+    potion = (await alice.post("/users/@me/purchases", json={"sku_id": str(await sell(bot, CONSUMABLE))})).ok()
+    path = f"/applications/{bot.application_id}/entitlements"
+    (await bot.post(f"{path}/{potion['entitlement']['id']}/consume")).ok()
+    (await bot.delete(f"{path}/{made['id']}")).ok()
+
+    events = await receiver.take(4)
+
+    assert [event["type"] for event in events] == [
+        "ENTITLEMENT_CREATE",
+        "ENTITLEMENT_CREATE",
+        "ENTITLEMENT_UPDATE",
+        "ENTITLEMENT_DELETE",
+    ]
+    assert events[0]["data"] == made
+    assert events[3]["data"] == made | {"deleted": True}

@@ -1,0 +1,1007 @@
+"""Interactions: what people ask, how apps hear it, every way to answer, and how long one may."""
+
+import json
+from typing import Any
+
+import aiohttp
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.enums import MessageType
+from hubbub.protocol.flags import ApplicationFlags, MessageFlags
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.resources import applications, messages
+from hubbub.server.resources.interactions import store
+from tests.world import PRIVILEGED, Actor, Answer, Guild, Session, World
+
+EPHEMERAL = MessageFlags.EPHEMERAL
+LOADING = MessageFlags.LOADING
+V2 = MessageFlags.IS_COMPONENTS_V2
+ANSWERING = (
+    Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE | Permissions.USE_EXTERNAL_EMOJIS
+)
+BUTTON = {"type": 1, "components": [{"type": 2, "style": 1, "label": "press", "custom_id": "go"}]}
+
+
+class Stage:
+    """A person and an app in a guild, both connected."""
+
+    def __init__(self, world: World, guild: Guild, person: Actor, bot: Actor) -> None:
+        self.world, self.guild, self.person, self.bot = world, guild, person, bot
+        self.app: Session
+        self.eyes: Session
+        self.channel = guild.general
+
+    @property
+    def base(self) -> str:
+        """The address of the app's commands."""
+        return f"/applications/{self.bot.application_id}"
+
+    @property
+    def application_id(self) -> int:
+        """The app."""
+        assert self.bot.application_id is not None
+        return self.bot.application_id
+
+    async def command(self, name: str = "greet", **body: Any) -> Any:
+        """A new command, for the guild."""
+        given = {"name": name, "description": "says hello", **body}
+        if given.get("type", 1) != 1:
+            del given["description"]
+        return (await self.bot.post(f"{self.base}/guilds/{self.guild.id}/commands", json=given)).ok()
+
+    async def ask(self, kind: int, data: dict[str, Any], *, actor: Actor | None = None, **body: Any) -> Answer:
+        """Ask the app something."""
+        given = {
+            "type": kind,
+            "application_id": str(self.bot.application_id),
+            "channel_id": str(self.channel),
+            "nonce": "n1",
+            "data": data,
+            **body,
+        }
+        return await (actor or self.person).post("/interactions", json=given)
+
+    async def run(self, command: dict[str, Any], kind: int = 2, **data: Any) -> "Heard":
+        """Run a command; what the app hears of it."""
+        answer = await self.ask(kind, {"id": command["id"], "name": command["name"], **data})
+        assert answer.status == 204, answer.body
+        return Heard(self, await self.app.next("INTERACTION_CREATE"))
+
+    async def press(self, message_id: str, custom_id: str = "go", kind: int = 2, **data: Any) -> "Heard":
+        """Use a component; what the app hears of it."""
+        given = {"component_type": kind, "custom_id": custom_id, **data}
+        answer = await self.ask(3, given, message_id=message_id)
+        assert answer.status == 204, answer.body
+        return Heard(self, await self.app.next("INTERACTION_CREATE"))
+
+
+class Heard:
+    """An interaction in the app's hands."""
+
+    def __init__(self, stage: Stage, told: dict[str, Any]) -> None:
+        self.stage, self.told = stage, told
+        self.hook = f"/webhooks/{stage.bot.application_id}/{told['token']}"
+
+    async def call(self, kind: int, data: Any = None, query: str = "?with_response=true") -> Answer:
+        """Answer first."""
+        body = {"type": kind} if data is None else {"type": kind, "data": data}
+        path = f"/interactions/{self.told['id']}/{self.told['token']}/callback{query}"
+        return await self.stage.world.request("POST", path, json=body)
+
+    async def say(self, **data: Any) -> Any:
+        """Answer first, with a message."""
+        return (await self.call(4, data)).ok()["resource"]["message"]
+
+    async def request(self, method: str, path: str = "", **options: Any) -> Answer:
+        """Go on answering."""
+        return await self.stage.world.request(method, self.hook + path, **options)
+
+
+@pytest.fixture
+async def stage(world: World) -> Stage:
+    person = await world.user("asker")
+    guild = await world.guild(None, person)
+    bot = await world.bot(guild, name="answerer")
+    made = Stage(world, guild, person, bot)
+    made.app = await bot.connect()
+    made.eyes = await person.connect()
+    return made
+
+
+# Commands
+
+
+async def test_an_app_hears_a_command_with_every_field(stage: Stage) -> None:
+    command = await stage.command(options=[{"type": 3, "name": "whom", "description": "who", "required": True}])
+    answer = await stage.ask(
+        2,
+        {"id": command["id"], "name": "greet", "options": [{"type": 3, "name": "whom", "value": "world"}]},
+        guild_id=str(stage.guild.id),
+        session_id=stage.eyes.ready["session_id"],
+        nonce="abc",
+    )
+    assert answer.status == 204
+
+    told = await stage.app.next("INTERACTION_CREATE")
+
+    assert told["data"] == {
+        "id": command["id"],
+        "name": "greet",
+        "type": 1,
+        "guild_id": str(stage.guild.id),
+        "options": [{"type": 3, "name": "whom", "value": "world"}],
+    }
+    assert (told["type"], told["version"], told["context"]) == (2, 1, 0)
+    assert told["application_id"] == str(stage.bot.application_id)
+    assert (told["guild_id"], told["guild"]["id"]) == (str(stage.guild.id), str(stage.guild.id))
+    assert (told["guild"]["locale"], told["guild_locale"], told["locale"]) == ("en-US", "en-US", "en-US")
+    assert (told["channel_id"], told["channel"]["id"], told["channel"]["type"]) == (
+        str(stage.channel),
+        str(stage.channel),
+        0,
+    )
+    assert told["member"]["user"]["id"] == str(stage.person.id)
+    assert int(told["member"]["permissions"]) & Permissions.USE_APPLICATION_COMMANDS
+    assert "user" not in told
+    assert told["authorizing_integration_owners"] == {"0": str(stage.guild.id)}
+    assert int(told["app_permissions"]) & Permissions.SEND_MESSAGES
+    assert (told["entitlements"], told["entitlement_sku_ids"]) == ([], [])
+    assert told["attachment_size_limit"] == 10 << 20
+    noted = await stage.eyes.next("INTERACTION_CREATE")
+    assert noted == {"id": told["id"], "nonce": "abc"}
+
+
+async def test_the_interaction_of_a_guild_goes_to_its_shard(world: World) -> None:
+    person = await world.user()
+    guild = await world.guild(None, person)
+    bot = await world.bot(guild)
+    stage = Stage(world, guild, person, bot)
+    shard = (guild.id >> 22) % 2
+    stage.app = await bot.connect(shard=[shard, 2])
+    other = await bot.connect(shard=[1 - shard, 2])
+    command = await stage.command()
+
+    heard = await stage.run(command)
+
+    assert heard.told["guild_id"] == str(guild.id)
+    await other.obeyed()
+    assert "INTERACTION_CREATE" not in other.names()
+
+
+async def test_options_of_every_type_are_resolved(stage: Stage) -> None:
+    kinds = {3: "text", 4: "whole", 5: "flag", 6: "user", 7: "channel", 8: "role", 9: "any", 10: "real"}
+    options = [{"type": kind, "name": name, "description": "x"} for kind, name in kinds.items()]
+    command = await stage.command(options=options)
+    role = await stage.guild.role("red")
+    values = {
+        "text": "x",
+        "whole": 4,
+        "flag": True,
+        "user": str(stage.person.id),
+        "channel": str(stage.channel),
+        "role": str(role),
+        "any": str(role),
+        "real": 1.5,
+    }
+
+    heard = await stage.run(
+        command, options=[{"type": kind, "name": name, "value": values[name]} for kind, name in kinds.items()]
+    )
+
+    data = heard.told["data"]
+    assert {each["name"]: each["value"] for each in data["options"]} == values
+    resolved = data["resolved"]
+    assert resolved["users"][str(stage.person.id)]["username"] == "asker"
+    member = resolved["members"][str(stage.person.id)]
+    assert not {"user", "deaf", "mute"} & set(member)
+    assert int(member["permissions"]) & Permissions.VIEW_CHANNEL
+    assert resolved["roles"][str(role)]["name"] == "red"
+    channel = resolved["channels"][str(stage.channel)]
+    assert (channel["name"], channel["type"], channel["guild_id"]) == ("general", 0, str(stage.guild.id))
+    assert int(channel["permissions"]) & Permissions.VIEW_CHANNEL
+    assert int(channel["app_permissions"]) & Permissions.VIEW_CHANNEL
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "path", "code"),
+    [
+        ([{"type": 3, "required": True}], [], "data.options.a", "BASE_TYPE_REQUIRED"),
+        ([{"type": 3}], [{"type": 4, "name": "a", "value": 1}], "data.options.0.type", "BASE_TYPE_CHOICES"),
+        ([{"type": 3}], [{"type": 3, "name": "b", "value": "x"}], "data.options.0.name", "BASE_TYPE_CHOICES"),
+        ([{"type": 3}], [{"type": 3, "name": "a", "value": 1}], "data.options.0.value", "STRING_TYPE_CONVERT"),
+        (
+            [{"type": 3, "max_length": 2}],
+            [{"type": 3, "name": "a", "value": "xxx"}],
+            "data.options.0.value",
+            "BASE_TYPE_BAD_LENGTH",
+        ),
+        (
+            [{"type": 3, "choices": [{"name": "b", "value": "b"}]}],
+            [{"type": 3, "name": "a", "value": "c"}],
+            "data.options.0.value",
+            "BASE_TYPE_CHOICES",
+        ),
+        ([{"type": 4}], [{"type": 4, "name": "a", "value": 1.5}], "data.options.0.value", "NUMBER_TYPE_COERCE"),
+        (
+            [{"type": 4, "min_value": 5}],
+            [{"type": 4, "name": "a", "value": 4}],
+            "data.options.0.value",
+            "NUMBER_TYPE_MIN",
+        ),
+        (
+            [{"type": 10, "max_value": 5.5}],
+            [{"type": 10, "name": "a", "value": 6}],
+            "data.options.0.value",
+            "NUMBER_TYPE_MAX",
+        ),
+        ([{"type": 5}], [{"type": 5, "name": "a", "value": "yes"}], "data.options.0.value", "BOOLEAN_TYPE_CONVERT"),
+        ([{"type": 6}], [{"type": 6, "name": "a", "value": "1"}], "data.options.0.value", "NUMBER_TYPE_COERCE"),
+        ([{"type": 7}], [{"type": 7, "name": "a", "value": "1"}], "data.options.0.value", "NUMBER_TYPE_COERCE"),
+        ([{"type": 8}], [{"type": 8, "name": "a", "value": "x"}], "data.options.0.value", "NUMBER_TYPE_COERCE"),
+        ([{"type": 11}], [{"type": 11, "name": "a", "value": "0"}], "data.options.0.value", "ATTACHMENT_NOT_FOUND"),
+    ],
+)
+async def test_what_a_person_fills_in_is_held_against_the_command(
+    stage: Stage, options: list[dict[str, Any]], given: list[dict[str, Any]], path: str, code: str
+) -> None:
+    command = await stage.command(options=[{"name": "a", "description": "x", **each} for each in options])
+
+    refused = await stage.ask(2, {"id": command["id"], "name": "greet", "options": given})
+
+    assert refused.errors(path) == [code]
+    await stage.app.none_of("INTERACTION_CREATE")
+
+
+async def test_sub_commands_are_named_in_the_answer(stage: Stage) -> None:
+    inner = {"type": 1, "name": "add", "description": "x", "options": [{"type": 4, "name": "n", "description": "x"}]}
+    command = await stage.command("math", options=[{"type": 2, "name": "sums", "description": "x", "options": [inner]}])
+    given = [
+        {
+            "type": 2,
+            "name": "sums",
+            "options": [{"type": 1, "name": "add", "options": [{"type": 4, "name": "n", "value": 1}]}],
+        }
+    ]
+
+    heard = await stage.run(command, options=given)
+    said = await heard.say(content="1")
+
+    assert heard.told["data"]["options"] == given
+    assert said["interaction"]["name"] == "math sums add"
+    refused = await stage.ask(2, {"id": command["id"], "name": "math", "options": []})
+    assert refused.errors("data.options") == ["BASE_TYPE_BAD_LENGTH"]
+
+
+async def test_files_come_with_a_command(stage: Stage) -> None:
+    command = await stage.command(
+        options=[{"type": 11, "name": "f", "description": "x", "required": True, "file_types": [".txt", "image/*"]}]
+    )
+    body = {
+        "type": 2,
+        "application_id": str(stage.bot.application_id),
+        "channel_id": str(stage.channel),
+        "data": {
+            "id": command["id"],
+            "name": "greet",
+            "options": [{"type": 11, "name": "f", "value": "0"}],
+            "attachments": [{"id": "0", "filename": "notes.txt"}],
+        },
+    }
+
+    async def send(filename: str) -> Answer:
+        form = aiohttp.FormData()
+        form.add_field("payload_json", json.dumps(body), content_type="application/json")
+        form.add_field("files[0]", b"hello", filename=filename)
+        return await stage.person.post("/interactions", data=form)
+
+    assert (await send("notes.txt")).status == 204
+    told = await stage.app.next("INTERACTION_CREATE")
+    (attachment,) = told["data"]["resolved"]["attachments"].values()
+    assert told["data"]["options"][0]["value"] == attachment["id"]
+    assert (attachment["filename"], attachment["ephemeral"]) == ("notes.txt", True)
+    async with stage.world.client.get(attachment["url"]) as response:
+        assert await response.read() == b"hello"
+    body["data"]["attachments"] = []  # type: ignore[index]
+    assert (await send("notes.exe")).errors("data.options.0.value") == ["BASE_TYPE_CHOICES"]
+
+
+async def test_context_menus_name_their_target(stage: Stage) -> None:
+    on_user = await stage.command("Poke", type=2)
+    on_message = await stage.command("Translate", type=3)
+    said = await stage.guild.say(stage.person, "hola")
+
+    poked = await stage.run(on_user, target_id=str(stage.guild.owner.id))
+    translated = await stage.run(on_message, target_id=said["id"])
+
+    assert poked.told["data"]["target_id"] == str(stage.guild.owner.id)
+    assert str(stage.guild.owner.id) in poked.told["data"]["resolved"]["members"]
+    assert translated.told["data"]["resolved"]["messages"][said["id"]]["content"] == "hola"
+    first = await poked.say(content="ow")
+    second = await translated.say(content="hello")
+    assert first["type"] == second["type"] == MessageType.CONTEXT_MENU_COMMAND
+    assert first["interaction_metadata"]["target_user"]["id"] == str(stage.guild.owner.id)
+    assert second["interaction_metadata"]["target_message_id"] == said["id"]
+    assert second["message_reference"]["message_id"] == said["id"]
+    (await stage.ask(2, {"id": on_message["id"], "name": "x", "target_id": "1"})).refused(404, 10008)
+    refused = await stage.ask(2, {"id": on_user["id"], "name": "x"})
+    assert refused.errors("data.target_id") == ["BASE_TYPE_REQUIRED"]
+
+
+async def test_who_may_run_a_command_where(stage: Stage) -> None:
+    world, guild = stage.world, stage.guild
+    command = await stage.command()
+    stranger = await world.user()
+    hidden = await guild.channel("hidden")
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    elsewhere = await world.guild(None, stage.person)
+    data = {"id": command["id"], "name": "greet"}
+
+    (await stage.ask(2, data, actor=stranger)).refused(403, 50001)
+    (await stage.ask(2, data, channel_id=str(hidden))).refused(403, 50001)
+    (await stage.ask(2, data, channel_id="1")).refused(404, 10003)
+    (await stage.ask(2, data, guild_id=str(elsewhere.id))).refused(404, 10004)
+    (await stage.ask(2, data, channel_id=str(elsewhere.general))).refused(404, 10063)
+    (await stage.ask(2, data, application_id="1")).refused(404, 10002)
+    (await stage.ask(2, {"id": "1", "name": "x"})).refused(404, 10063)
+    (await stage.ask(2, data, actor=stage.bot)).refused(403, 20001)
+    outdated = await stage.ask(2, {**data, "version": "1"})
+    assert outdated.errors("data") == ["INTERACTION_APPLICATION_COMMAND_INVALID_VERSION"]
+    await guild.overwrite(guild.general, guild.id, deny=Permissions.USE_APPLICATION_COMMANDS, kind=0)
+    (await stage.ask(2, data)).refused(403, 50013)
+    await guild.overwrite(guild.general, guild.id, kind=0)
+    timeout = {"communication_disabled_until": "2026-11-20T00:00:00Z"}
+    (await guild.owner.patch(f"/guilds/{guild.id}/members/{stage.person.id}", json=timeout)).ok()
+    (await stage.ask(2, data)).refused(403, 50013)
+
+
+async def test_permissions_of_commands_are_asked(stage: Stage) -> None:
+    command = await stage.command(default_member_permissions=str(Permissions.BAN_MEMBERS))
+    data = {"id": command["id"], "name": "greet"}
+    path = f"{stage.base}/guilds/{stage.guild.id}/commands/{command['id']}/permissions"
+
+    (await stage.ask(2, data)).refused(403, 50013)
+    allowed = {"permissions": [{"id": str(stage.person.id), "type": 2, "permission": True}]}
+    (await stage.guild.owner.put(path, json=allowed)).ok()
+    assert (await stage.ask(2, data)).status == 204
+    denied = {"permissions": [*allowed["permissions"], {"id": str(stage.channel), "type": 3, "permission": False}]}
+    (await stage.guild.owner.put(path, json=denied)).ok()
+    (await stage.ask(2, data)).refused(403, 50013)
+
+
+async def test_age_restricted_commands_need_such_a_channel(stage: Stage) -> None:
+    command = await stage.command(nsfw=True)
+    data = {"id": command["id"], "name": "greet"}
+
+    (await stage.ask(2, data)).refused(404, 10063)
+    (await stage.guild.owner.patch(f"/channels/{stage.channel}", json={"nsfw": True})).ok()
+    assert (await stage.ask(2, data)).status == 204
+
+
+async def test_global_commands_work_in_the_bots_dm(stage: Stage) -> None:
+    made = (await stage.bot.post(f"{stage.base}/commands", json={"name": "hi", "description": "x"})).ok()
+    dm = (await stage.person.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})).ok()
+    stage.channel = int(dm["id"])
+
+    heard = await stage.run(made)
+    said = await heard.say(content="hello")
+
+    told = heard.told
+    assert (told["context"], told["user"]["id"]) == (1, str(stage.person.id))
+    assert not {"member", "guild_id", "guild"} & set(told)
+    assert told["authorizing_integration_owners"] == {"0": "0"}
+    assert int(told["app_permissions"]) == ANSWERING
+    assert (await stage.eyes.next("MESSAGE_CREATE"))["id"] == said["id"]
+    only = (
+        await stage.bot.post(f"{stage.base}/commands", json={"name": "g", "description": "x", "contexts": [0]})
+    ).ok()
+    (await stage.ask(2, {"id": only["id"], "name": "g"})).refused(404, 10063)
+
+
+async def test_people_bring_apps_along(stage: Stage) -> None:
+    made = (await stage.bot.post(f"{stage.base}/commands", json={"name": "hi", "description": "x"})).ok()
+    away = await stage.world.guild(None, stage.person)
+    stage.channel = away.general
+    (await stage.ask(2, {"id": made["id"], "name": "hi"})).refused(404, 10063)
+    await stage.world.write(
+        lambda call: applications.install_for(call.tx, stage.application_id, stage.person.id, call.now)
+    )
+
+    heard = await stage.run(made)
+    said = await heard.say(content="hello @everyone")
+
+    assert heard.told["authorizing_integration_owners"] == {"1": str(stage.person.id)}
+    assert not int(heard.told["app_permissions"]) & ~ANSWERING
+    assert not said["flags"] & EPHEMERAL
+    assert said["author"]["id"] == str(stage.bot.id)
+    for _ in range(5):
+        (await heard.request("POST", json={"content": "more"})).ok()
+    (await heard.request("POST", json={"content": "too much"})).refused(400, 40094)
+    await away.overwrite(away.general, away.id, deny=Permissions.USE_EXTERNAL_APPS, kind=0)
+    alone = await (await stage.run(made)).say(content="just you")
+    assert alone["flags"] & EPHEMERAL
+    await away.overwrite(away.general, away.id, kind=0)
+    await stage.world.write(lambda call: applications.uninstall_for(call.tx, stage.application_id, stage.person.id))
+    (await stage.ask(2, {"id": made["id"], "name": "hi"})).refused(404, 10063)
+
+
+async def test_an_app_with_its_own_address_is_not_heard_over_the_gateway(stage: Stage) -> None:
+    command = await stage.command()
+    # As if the address had passed its check, which needs a receiver that is there.
+    settings = '{"interactions_endpoint_url": "https://example.com/i"}'
+    await stage.world.write(
+        lambda call: call.tx.run(
+            "UPDATE applications SET settings = ? WHERE id = ?", settings, stage.bot.application_id
+        )
+    )
+
+    (await stage.ask(2, {"id": command["id"], "name": "greet"})).refused(400, 40043)
+
+
+# Autocomplete
+
+
+async def test_what_is_typed_is_completed(stage: Stage) -> None:
+    options = [
+        {"type": 3, "name": "city", "description": "x", "autocomplete": True, "required": True},
+        {"type": 4, "name": "n", "description": "x", "autocomplete": True},
+    ]
+    command = await stage.command(options=options)
+    typed = [{"type": 3, "name": "city", "value": "Be", "focused": True}, {"type": 4, "name": "n", "value": "4x"}]
+
+    heard = await stage.run(command, 4, options=typed)
+
+    assert (heard.told["type"], heard.told["data"]["options"]) == (4, typed)
+    choices = [{"name": "Berlin", "value": "berlin"}, {"name": "Bern", "value": "bern"}]
+    wrong = await heard.call(8, {"choices": [{"name": "x", "value": 1}]})
+    assert wrong.errors("data.choices.0.value") == ["STRING_TYPE_CONVERT"]
+    many = await heard.call(8, {"choices": choices * 13})
+    assert many.errors("data.choices") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await heard.call(4, {"content": "x"})).errors("type") == ["BASE_TYPE_CHOICES"]
+    answer = (await heard.call(8, {"choices": choices})).ok()
+    assert answer["interaction"]["type"] == 4
+    assert "resource" not in answer
+    told = await stage.eyes.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
+    assert told == {"id": heard.told["id"], "nonce": "n1", "choices": choices}
+    data = {"id": command["id"], "name": "greet", "options": [{"type": 3, "name": "city", "value": "x"}]}
+    assert (await stage.ask(4, data)).errors("data.options") == ["BASE_TYPE_REQUIRED"]
+
+
+# Answers
+
+
+async def test_a_message_answers_a_command(stage: Stage) -> None:
+    heard = await stage.run(await stage.command())
+
+    answer = (await heard.call(4, {"content": f"hi <@{stage.person.id}> @everyone"})).ok()
+
+    said = answer["resource"]["message"]
+    assert answer["resource"]["type"] == 4
+    assert answer["interaction"] == {
+        "id": heard.told["id"],
+        "type": 2,
+        "response_message_id": said["id"],
+        "response_message_loading": False,
+        "response_message_ephemeral": False,
+        "channel_id": str(stage.channel),
+        "guild_id": str(stage.guild.id),
+    }
+    application_id = str(stage.bot.application_id)
+    assert (said["webhook_id"], said["application_id"]) == (application_id, application_id)
+    assert (said["author"]["id"], said["author"]["username"]) == (str(stage.bot.id), "answerer")
+    assert said["author"]["discriminator"] != "0000"
+    assert (said["type"], said["mention_everyone"]) == (20, False)
+    assert [each["id"] for each in said["mentions"]] == [str(stage.person.id)]
+    metadata = said["interaction_metadata"]
+    assert (metadata["id"], metadata["type"], metadata["user"]["id"]) == (heard.told["id"], 2, str(stage.person.id))
+    assert metadata["authorizing_integration_owners"] == {"0": str(stage.guild.id)}
+    assert (said["interaction"]["name"], said["interaction"]["user"]["id"]) == ("greet", str(stage.person.id))
+    told = await stage.eyes.next("MESSAGE_CREATE")
+    assert (told["id"], told["guild_id"]) == (said["id"], str(stage.guild.id))
+    assert told["interaction"]["member"]["joined_at"]
+    assert (await stage.eyes.next("INTERACTION_SUCCESS")) == {"id": heard.told["id"], "nonce": "n1"}
+    read = (await stage.person.get(f"/channels/{stage.channel}/messages/{said['id']}")).ok()
+    assert read["interaction_metadata"] == metadata
+    assert read["author"]["username"] == "answerer"
+
+
+async def test_without_with_response_nothing_is_answered(stage: Stage) -> None:
+    heard = await stage.run(await stage.command())
+
+    answer = await heard.call(4, {"content": "hi"}, query="")
+
+    assert (answer.status, answer.body) == (204, b"")
+    assert "X-RateLimit-Bucket" not in answer.headers
+
+
+async def test_an_answer_is_given_once_and_soon(stage: Stage) -> None:
+    command = await stage.command()
+    heard = await stage.run(command)
+    (await heard.request("GET", "/messages/@original")).refused(404, 10015)
+    stage.world.clock.advance(3_000)
+    await heard.say(content="in time")
+    (await heard.call(4, {"content": "again"})).refused(400, 40060)
+    late = await stage.run(command)
+    stage.world.clock.advance(3_001)
+    (await late.call(4, {"content": "late"})).refused(404, 10062)
+    stage.world.clock.advance(250)
+    failed = await stage.eyes.next("INTERACTION_FAILURE")
+    assert failed == {"id": late.told["id"], "nonce": "n1", "reason_code": 2}
+    (await late.call(4, {"content": "late"})).refused(404, 10062)
+    (await late.request("POST", json={"content": "x"})).refused(404, 10015)
+    path = f"/interactions/{late.told['id']}/wrong/callback"
+    (await stage.world.request("POST", path, json={"type": 5})).refused(404, 10062)
+    path = f"/interactions/1/{late.told['token']}/callback"
+    (await stage.world.request("POST", path, json={"type": 5})).refused(404, 10062)
+    await stage.eyes.settle()
+    assert sum(frame["t"] == "INTERACTION_FAILURE" for frame in stage.eyes.seen) == 1
+
+
+@pytest.mark.parametrize("kind", [1, 6, 7, 8, 12])
+async def test_a_command_is_not_answered_like_something_else(stage: Stage, kind: int) -> None:
+    heard = await stage.run(await stage.command())
+    data: dict[str, Any] = {"choices": []} if kind == 8 else {}
+
+    assert (await heard.call(kind, data)).errors("type") == ["BASE_TYPE_CHOICES"]
+    assert (await heard.call(2)).errors("type") == ["UNION_TYPE_CHOICES"]
+    await heard.say(content="still there")
+
+
+async def test_a_refused_answer_can_be_given_again(stage: Stage) -> None:
+    heard = await stage.run(await stage.command())
+
+    (await heard.call(4, {"content": ""})).refused(400, 50006)
+    (await heard.call(4)).refused(400, 50006)
+    row = {"type": 1, "components": [{"type": 2, "style": 1, "label": "x"}]}
+    refused = await heard.call(4, {"content": "x", "components": [row]})
+    assert refused.errors("components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
+    await heard.say(content="now")
+
+
+async def test_an_ephemeral_answer_is_known_to_two(stage: Stage) -> None:
+    owner = await stage.guild.owner.connect()
+    blind = await stage.bot.connect(Intents.GUILDS | Intents.GUILD_MESSAGES)
+    heard = await stage.run(await stage.command())
+
+    answer = (await heard.call(4, {"content": "psst", "flags": EPHEMERAL})).ok()
+
+    said = answer["resource"]["message"]
+    assert answer["interaction"]["response_message_ephemeral"] is True
+    assert said["flags"] & EPHEMERAL
+    for session in (stage.eyes, stage.app):
+        told = await session.next("MESSAGE_CREATE")
+        assert told["content"] == "psst"
+        assert not {"guild_id", "member"} & set(told)
+    await owner.none_of("MESSAGE_CREATE")
+    await blind.none_of("MESSAGE_CREATE")
+    for reader in (stage.person, stage.bot, stage.guild.owner):
+        (await reader.get(f"/channels/{stage.channel}/messages/{said['id']}")).refused(404, 10008)
+    assert (await stage.person.get(f"/channels/{stage.channel}/messages")).ok() == []
+    channel = (await stage.person.get(f"/channels/{stage.channel}")).ok()
+    assert channel["last_message_id"] != said["id"]
+    assert (await heard.request("GET", "/messages/@original")).ok()["content"] == "psst"
+    edited = (await heard.request("PATCH", "/messages/@original", json={"content": "louder"})).ok()
+    assert (edited["content"], bool(edited["flags"] & EPHEMERAL)) == ("louder", True)
+    assert (await stage.eyes.next("MESSAGE_UPDATE"))["content"] == "louder"
+    assert (await heard.request("DELETE", "/messages/@original")).status == 204
+    gone = await stage.eyes.next("MESSAGE_DELETE")
+    assert gone == {"id": said["id"], "channel_id": str(stage.channel)}
+    await owner.none_of("MESSAGE_UPDATE", "MESSAGE_DELETE")
+    (await heard.request("GET", "/messages/@original")).refused(404, 10008)
+
+
+async def test_files_of_ephemeral_answers_say_so(stage: Stage) -> None:
+    heard = await stage.run(await stage.command())
+    form = aiohttp.FormData()
+    form.add_field("payload_json", json.dumps({"type": 4, "data": {"flags": EPHEMERAL}}))
+    form.add_field("files[0]", b"secret", filename="note.txt")
+    path = f"/interactions/{heard.told['id']}/{heard.told['token']}/callback?with_response=true"
+
+    said = (await stage.world.request("POST", path, data=form)).ok()["resource"]["message"]
+
+    (attachment,) = said["attachments"]
+    assert attachment["ephemeral"] is True
+    assert "/ephemeral-attachments/" in attachment["url"]
+    async with stage.world.client.get(attachment["url"]) as response:
+        assert await response.read() == b"secret"
+
+
+async def test_ephemeral_polls_are_refused(stage: Stage) -> None:
+    heard = await stage.run(await stage.command())
+    poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}]}
+
+    (await heard.call(4, {"poll": poll, "flags": EPHEMERAL})).refused(400, 520002)
+    assert (await heard.say(poll=poll))["poll"]["question"]["text"] == "?"
+
+
+async def test_old_ephemeral_messages_are_swept_out(stage: Stage) -> None:
+    command = await stage.command()
+    for _ in range(3):
+        await (await stage.run(command)).say(content="x", flags=EPHEMERAL)
+    stage.world.clock.advance(messages.EPHEMERAL_MS + 1)
+    for _ in range(2):
+        await (await stage.run(command)).say(content="x", flags=EPHEMERAL)
+
+    left = await stage.world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM ephemeral_messages"))
+    asked = await stage.world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM interactions"))
+
+    assert left == 2
+    assert asked == 2
+
+
+async def test_a_deferred_answer_is_filled_in_later(stage: Stage) -> None:
+    heard = await stage.run(await stage.command())
+
+    answer = (await heard.call(5)).ok()
+
+    message_id = answer["interaction"]["response_message_id"]
+    assert answer["interaction"]["response_message_loading"] is True
+    assert "resource" not in answer
+    told = await stage.eyes.next("MESSAGE_CREATE")
+    assert (told["id"], told["flags"], told["content"]) == (message_id, LOADING, "")
+    stage.world.clock.advance(14 * 60_000)
+    row = {"type": 10, "content": "done"}
+    filled = (await heard.request("PATCH", "/messages/@original", json={"flags": V2, "components": [row]})).ok()
+    assert (filled["id"], filled["flags"], filled["edited_timestamp"]) == (message_id, V2, None)
+    assert (await stage.eyes.next("MESSAGE_UPDATE"))["components"][0]["content"] == "done"
+    again = (await heard.request("PATCH", "/messages/@original", json={"components": [{**row, "content": "2"}]})).ok()
+    assert again["edited_timestamp"] is not None
+
+
+async def test_a_poll_fills_a_deferred_answer(stage: Stage) -> None:
+    heard = await stage.run(await stage.command())
+    await heard.call(5)
+    poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
+
+    filled = (await heard.request("PATCH", "/messages/@original", json={"poll": poll})).ok()
+
+    assert filled["poll"]["question"]["text"] == "?"
+    (await heard.request("PATCH", "/messages/@original", json={"content": "x"})).refused(400, 520003)
+    stage.world.clock.advance(3_600_001)
+    ended = await stage.eyes.next(
+        "MESSAGE_UPDATE", lambda told: told.get("poll", {}).get("results", {})["is_finalized"]
+    )
+    assert ended["id"] == filled["id"]
+
+
+async def test_the_first_follow_up_after_a_defer_fills_it(stage: Stage) -> None:
+    heard = await stage.run(await stage.command())
+    await heard.call(5, {"flags": EPHEMERAL})
+
+    filled = (await heard.request("POST", json={"content": "here"})).ok()
+    more = (await heard.request("POST", json={"content": "and more"})).ok()
+
+    assert filled["flags"] == EPHEMERAL
+    assert filled["type"] == 20
+    assert more["flags"] == 0
+    assert more["interaction_metadata"]["original_response_message_id"] == filled["id"]
+
+
+async def test_follow_ups_are_said_changed_and_taken_back(stage: Stage) -> None:
+    heard = await stage.run(await stage.command())
+    first = await heard.say(content="one")
+
+    more = (await heard.request("POST", json={"content": "two", "username": "ignored"})).ok()
+    quiet = (await heard.request("POST", json={"content": "three", "flags": EPHEMERAL})).ok()
+
+    assert more["author"]["username"] == "answerer"
+    assert more["interaction_metadata"]["original_response_message_id"] == first["id"]
+    assert "interaction" not in more
+    assert (more["type"], more["message_reference"]["message_id"]) == (19, first["id"])
+    assert quiet["flags"] == EPHEMERAL
+    for said in (more, quiet):
+        path = f"/messages/{said['id']}"
+        assert (await heard.request("GET", path)).ok()["content"] == said["content"]
+        assert (await heard.request("PATCH", path, json={"content": "new"})).ok()["content"] == "new"
+        assert (await heard.request("DELETE", path)).status == 204
+        (await heard.request("GET", path)).refused(404, 10008)
+    other = await (await stage.run(await stage.command("other"))).say(content="not yours")
+    (await heard.request("GET", f"/messages/{other['id']}")).refused(404, 10008)
+    (await heard.request("PATCH", "/messages/@original", json={"poll": {"question": {"text": "?"}, "answers": []}}))
+    stage.world.clock.advance(15 * 60_000 + 1)
+    (await heard.request("GET", "/messages/@original")).refused(404, 10015)
+    (await heard.request("POST", json={"content": "late"})).refused(404, 10015)
+
+
+async def test_premium_required_is_still_answered(stage: Stage) -> None:
+    heard = await stage.run(await stage.command())
+
+    answer = (await heard.call(10)).ok()
+
+    assert answer["interaction"]["response_message_ephemeral"] is True
+    assert (await stage.eyes.next("MESSAGE_CREATE"))["type"] == 26
+
+
+async def test_activities_are_launched_by_apps_that_have_some(world: World) -> None:
+    person = await world.user()
+    guild = await world.guild(None, person)
+    bot = await world.bot(guild, flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
+    stage = Stage(world, guild, person, bot)
+    stage.app, stage.eyes = await bot.connect(), await person.connect()
+    answer = (await (await stage.run(await stage.command())).call(12)).ok()
+
+    instance = answer["interaction"]["activity_instance_id"]
+    assert answer["resource"] == {"type": 12, "activity_instance": {"id": instance}}
+    entry = {"name": "launch", "type": 4, "handler": 2}
+    made = (await bot.post(f"{stage.base}/commands", json=entry)).ok()
+    assert (await stage.ask(2, {"id": made["id"], "name": "launch"})).status == 204
+    await stage.eyes.next("INTERACTION_SUCCESS", lambda told: told["id"] != answer["interaction"]["id"])
+    await stage.app.none_of("INTERACTION_CREATE")
+
+
+# Components
+
+
+async def with_components(stage: Stage, *components: dict[str, Any], **body: Any) -> Any:
+    """A message of the bot with something to press."""
+    return await stage.guild.say(stage.bot, "choose", components=list(components), **body)
+
+
+async def test_a_button_is_pressed_and_its_message_changes(stage: Stage) -> None:
+    message = await with_components(stage, BUTTON)
+
+    heard = await stage.press(message["id"])
+
+    assert heard.told["data"] == {"id": 2, "custom_id": "go", "component_type": 2}
+    assert (heard.told["type"], heard.told["message"]["id"]) == (3, message["id"])
+    answer = (await heard.call(7, {"content": "pressed", "components": []})).ok()
+    assert answer["resource"]["message"]["id"] == message["id"]
+    told = await stage.eyes.next("MESSAGE_UPDATE")
+    assert (told["content"], told["components"]) == ("pressed", [])
+    assert (await heard.request("GET", "/messages/@original")).ok()["id"] == message["id"]
+    refused = await stage.ask(3, {"component_type": 2, "custom_id": "go"}, message_id=message["id"])
+    assert refused.errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
+
+
+async def test_an_answer_to_a_component_is_shown_under_its_message(stage: Stage) -> None:
+    message = await with_components(stage, BUTTON)
+
+    said = await (await stage.press(message["id"])).say(content="ok")
+    heard = await stage.press(message["id"])
+    assert (await heard.call(6)).ok()["interaction"]["type"] == 3
+    more = (await heard.request("POST", json={"content": "later"})).ok()
+
+    assert (said["type"], said["message_reference"]["message_id"]) == (19, message["id"])
+    assert said["referenced_message"]["id"] == message["id"]
+    assert said["interaction_metadata"]["interacted_message_id"] == message["id"]
+    assert "interaction" not in said
+    assert more["message_reference"]["message_id"] == message["id"]
+    changed = (await heard.request("PATCH", "/messages/@original", json={"content": "after"})).ok()
+    assert changed["id"] == message["id"]
+
+
+async def test_only_what_can_be_pressed_is_pressed(stage: Stage) -> None:
+    off = {"type": 1, "components": [{"type": 2, "style": 1, "label": "x", "custom_id": "off", "disabled": True}]}
+    message = await with_components(stage, off)
+    others = await stage.guild.say(stage.person, "no app")
+    data = {"component_type": 2, "custom_id": "off"}
+
+    assert (await stage.ask(3, data, message_id=message["id"])).errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
+    (await stage.ask(3, data, message_id=others["id"])).refused(404, 10008)
+    (await stage.ask(3, data, message_id="1")).refused(404, 10008)
+    wrong = await stage.ask(3, {"component_type": 3, "custom_id": "off"}, message_id=message["id"])
+    assert wrong.errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
+
+
+async def test_selects_say_what_was_chosen(stage: Stage) -> None:
+    options = [{"label": each, "value": each} for each in "abc"]
+    words = {"type": 1, "components": [{"type": 3, "custom_id": "w", "options": options, "max_values": 2}]}
+    people = {"type": 1, "components": [{"type": 5, "custom_id": "p"}]}
+    places = {"type": 1, "components": [{"type": 8, "custom_id": "c", "channel_types": [0]}]}
+    either = {"type": 1, "components": [{"type": 7, "custom_id": "m"}]}
+    message = await with_components(stage, words, people, places, either)
+
+    chosen = await stage.press(message["id"], "w", 3, values=["c", "a"])
+    person = await stage.press(message["id"], "p", 5, values=[str(stage.person.id)])
+    place = await stage.press(message["id"], "c", 8, values=[str(stage.channel)])
+    role = await stage.press(message["id"], "m", 7, values=[str(stage.guild.id)])
+
+    assert chosen.told["data"]["values"] == ["c", "a"]
+    assert "resolved" not in chosen.told["data"]
+    assert str(stage.person.id) in person.told["data"]["resolved"]["members"]
+    assert str(stage.channel) in place.told["data"]["resolved"]["channels"]
+    assert str(stage.guild.id) in role.told["data"]["resolved"]["roles"]
+    voice = await stage.guild.channel("voice", type=2)
+
+    async def refused(custom_id: str, kind: int, *values: str) -> Answer:
+        data = {"component_type": kind, "custom_id": custom_id, "values": list(values)}
+        return await stage.ask(3, data, message_id=message["id"])
+
+    assert (await refused("w", 3, "d")).errors("data.values.0") == ["BASE_TYPE_CHOICES"]
+    assert (await refused("w", 3)).errors("data.values") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await refused("w", 3, "a", "b", "c")).errors("data.values") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await refused("w", 3, "a", "a")).errors("data.values.1") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
+    assert (await refused("p", 5, "x")).errors("data.values.0") == ["NUMBER_TYPE_COERCE"]
+    assert (await refused("p", 5, "1")).errors("data.values.0") == ["NUMBER_TYPE_COERCE"]
+    assert (await refused("c", 8, str(voice))).errors("data.values.0") == ["BASE_TYPE_CHOICES"]
+
+
+async def test_components_of_ephemeral_messages_are_for_who_sees_them(stage: Stage) -> None:
+    said = await (await stage.run(await stage.command())).say(content="x", flags=EPHEMERAL, components=[BUTTON])
+    data = {"component_type": 2, "custom_id": "go"}
+
+    (await stage.ask(3, data, message_id=said["id"], actor=stage.guild.owner)).refused(404, 10008)
+    heard = await stage.press(said["id"])
+    assert heard.told["message"]["flags"] & EPHEMERAL
+    changed = (await heard.call(7, {"content": "y"})).ok()
+    assert changed["interaction"]["response_message_ephemeral"] is True
+    assert (await stage.eyes.next("MESSAGE_UPDATE"))["content"] == "y"
+    again = await (await stage.press(said["id"])).say(content="public")
+    assert (again["type"], "message_reference" in again) == (0, False)
+    stage.world.clock.advance(15 * 60_000 + 1)
+    (await stage.ask(3, data, message_id=said["id"])).refused(404, 10008)
+
+
+# Modals
+
+
+MODAL: dict[str, Any] = {
+    "custom_id": "form",
+    "title": "Tell us",
+    "components": [
+        {"type": 10, "content": "Welcome"},
+        {"type": 18, "label": "Name", "component": {"type": 4, "custom_id": "name", "style": 1, "max_length": 10}},
+        {
+            "type": 18,
+            "label": "Colour",
+            "component": {
+                "type": 3,
+                "custom_id": "colour",
+                "required": False,
+                "options": [{"label": "Red", "value": "r"}, {"label": "Blue", "value": "b"}],
+            },
+        },
+        {"type": 18, "label": "Who", "component": {"type": 5, "custom_id": "who"}},
+        {"type": 18, "label": "Sure?", "component": {"type": 23, "custom_id": "sure"}},
+    ],
+}
+
+
+async def test_a_modal_is_shown_and_submitted(stage: Stage) -> None:
+    heard = await stage.run(await stage.command())
+    (await heard.call(9, MODAL)).ok()
+    shown = await stage.eyes.next("INTERACTION_MODAL_CREATE")
+    assert (shown["id"], shown["custom_id"], shown["title"]) == (heard.told["id"], "form", "Tell us")
+    assert shown["application"]["name"] == "answerer"
+    assert [each["id"] for each in shown["components"]] == [1, 2, 4, 6, 8]
+    filled = [
+        {"type": 18, "component": {"type": 4, "custom_id": "name", "value": "Ann"}},
+        {"type": 18, "component": {"type": 5, "custom_id": "who", "values": [str(stage.person.id)]}},
+        {"type": 18, "component": {"type": 23, "custom_id": "sure", "value": True}},
+    ]
+
+    answer = await stage.ask(5, {"id": shown["id"], "custom_id": "form", "components": filled})
+    assert answer.status == 204, answer.body
+
+    submitted = Heard(stage, await stage.app.next("INTERACTION_CREATE"))
+    data = submitted.told["data"]
+    assert (submitted.told["type"], data["custom_id"]) == (5, "form")
+    assert data["components"] == [
+        {"type": 10, "id": 1},
+        {"type": 18, "id": 2, "component": {"type": 4, "id": 3, "custom_id": "name", "value": "Ann"}},
+        {"type": 18, "id": 4, "component": {"type": 3, "id": 5, "custom_id": "colour", "values": []}},
+        {
+            "type": 18,
+            "id": 6,
+            "component": {"type": 5, "id": 7, "custom_id": "who", "values": [str(stage.person.id)]},
+        },
+        {"type": 18, "id": 8, "component": {"type": 23, "id": 9, "custom_id": "sure", "value": True}},
+    ]
+    assert str(stage.person.id) in data["resolved"]["users"]
+    assert (await submitted.call(7, {"content": "x"})).errors("type") == ["BASE_TYPE_CHOICES"]
+    assert (await submitted.call(9, MODAL)).errors("type") == ["BASE_TYPE_CHOICES"]
+    said = await submitted.say(content="thanks")
+    metadata = said["interaction_metadata"]
+    assert (metadata["type"], metadata["triggering_interaction_metadata"]["id"]) == (5, heard.told["id"])
+
+
+async def test_a_modal_opened_from_a_component_changes_its_message(stage: Stage) -> None:
+    message = await with_components(stage, BUTTON)
+    heard = await stage.press(message["id"])
+    old = {
+        "custom_id": "old",
+        "title": "Old",
+        "components": [
+            {"type": 1, "components": [{"type": 4, "custom_id": "t", "label": "T", "style": 2, "required": False}]}
+        ],
+    }
+    (await heard.call(9, old)).ok()
+    body = {"id": heard.told["id"], "custom_id": "old", "components": []}
+    assert (await stage.ask(5, body)).status == 204
+
+    submitted = Heard(stage, await stage.app.next("INTERACTION_CREATE"))
+
+    assert submitted.told["message"]["id"] == message["id"]
+    row = {"type": 1, "id": 1, "components": [{"type": 4, "id": 2, "custom_id": "t", "value": ""}]}
+    assert submitted.told["data"]["components"] == [row]
+    changed = (await submitted.call(7, {"content": "submitted"})).ok()["resource"]["message"]
+    assert (changed["id"], changed["content"]) == (message["id"], "submitted")
+
+
+async def test_what_is_filled_in_is_held_against_the_modal(stage: Stage) -> None:
+    heard = await stage.run(await stage.command())
+    group = [{"label": each, "value": each} for each in "ab"]
+    modal = {
+        "custom_id": "f",
+        "title": "F",
+        "components": [
+            {"type": 18, "label": "x", "component": {"type": 4, "custom_id": "t", "style": 1, "min_length": 3}},
+            {"type": 18, "label": "x", "component": {"type": 21, "custom_id": "r", "options": group}},
+            {"type": 18, "label": "x", "component": {"type": 22, "custom_id": "g", "options": group, "max_values": 1}},
+            {"type": 18, "label": "x", "component": {"type": 23, "custom_id": "b"}},
+            {"type": 18, "label": "x", "component": {"type": 19, "custom_id": "u", "file_types": [".txt"]}},
+        ],
+    }
+    (await heard.call(9, modal)).ok()
+
+    def body(**values: Any) -> dict[str, Any]:
+        given: dict[str, Any] = {
+            "t": {"value": "xxx"},
+            "r": {"value": "a"},
+            "g": {"values": ["a"]},
+            "u": {"values": ["0"]},
+        } | values
+        components = [{"type": 18, "component": {"custom_id": key, **value}} for key, value in given.items()]
+        return {"id": heard.told["id"], "custom_id": "f", "components": components}
+
+    async def send(data: dict[str, Any], filename: str = "a.txt") -> Answer:
+        form = aiohttp.FormData()
+        ask = {"application_id": str(stage.bot.application_id), "channel_id": str(stage.channel), "data": data}
+        form.add_field("payload_json", json.dumps({"type": 5, **ask}))
+        form.add_field("files[0]", b"text", filename=filename)
+        return await stage.person.post("/interactions", data=form)
+
+    where = "data.components.{}.component.{}"
+    for values, path, code in (
+        ({"t": {"value": "x"}}, where.format(0, "value"), "BASE_TYPE_BAD_LENGTH"),
+        ({"t": {}}, where.format(0, "value"), "BASE_TYPE_REQUIRED"),
+        ({"t": {"value": 3}}, where.format(0, "value"), "STRING_TYPE_CONVERT"),
+        ({"r": {"value": "c"}}, where.format(1, "value"), "BASE_TYPE_CHOICES"),
+        ({"r": {}}, where.format(1, "value"), "BASE_TYPE_REQUIRED"),
+        ({"g": {"values": ["a", "b"]}}, where.format(2, "values"), "BASE_TYPE_BAD_LENGTH"),
+        ({"g": {"values": "a"}}, where.format(2, "values"), "LIST_TYPE_CONVERT"),
+        ({"b": {"value": "yes"}}, where.format(3, "value"), "BOOLEAN_TYPE_CONVERT"),
+        ({"u": {"values": ["1"]}}, where.format(4, "values.0"), "ATTACHMENT_NOT_FOUND"),
+    ):
+        assert code in (await send(body(**values))).errors(path), (values, path)
+    assert (await send(body(), "a.png")).errors(where.format(4, "values.0")) == ["BASE_TYPE_CHOICES"]
+    (await send({**body(), "custom_id": "other"})).refused(404, 10062)
+    (await send({**body(), "id": "1"})).refused(404, 10062)
+    assert (await send(body())).status == 204
+    told = await stage.app.next("INTERACTION_CREATE")
+    (attachment,) = told["data"]["resolved"]["attachments"].values()
+    assert told["data"]["components"][4]["component"]["values"] == [attachment["id"]]
+    stage.world.clock.advance(15 * 60_000 + 1)
+    (await send(body())).refused(404, 10062)
+
+
+async def test_a_bad_modal_is_refused_where_it_is_bad(stage: Stage) -> None:
+    heard = await stage.run(await stage.command())
+    bad = {**MODAL, "components": [{"type": 18, "label": "x", "component": {"type": 2}}]}
+
+    refused = await heard.call(9, bad)
+
+    assert refused.errors("data.components.0.component.type") == ["COMPONENT_TYPE_INVALID"]
+    assert (await heard.call(9, {**MODAL, "title": "x" * 46})).errors("data.title") == ["BASE_TYPE_BAD_LENGTH"]
+
+
+async def test_tokens_are_kept_as_hashes(stage: Stage) -> None:
+    heard = await stage.run(await stage.command())
+
+    rows = await stage.world.write(lambda call: call.tx.all("SELECT * FROM interactions"))
+
+    assert heard.told["token"] not in str(rows)
+    assert bytes(rows[0][1]) == store.hash_token(heard.told["token"])
+
+
+async def test_before_the_date_resolved_channels_carry_no_app_permissions(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = await stage.command(options=[{"type": 7, "name": "c", "description": "x"}])
+    monkeypatch.setattr(type(changes.RESOLVED_CHANNEL_PERMISSIONS), "active", lambda change, now: False)
+
+    heard = await stage.run(command, options=[{"type": 7, "name": "c", "value": str(stage.channel)}])
+
+    channel = heard.told["data"]["resolved"]["channels"][str(stage.channel)]
+    assert "app_permissions" not in channel

@@ -1,0 +1,564 @@
+"""Subscriptions: their life by the clock, each step with its events."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import aiohttp
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.flags import SkuFlags
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import Config
+from hubbub.server.core.payments import Charge, PaymentDeclined
+from hubbub.server.resources import subscriptions
+from hubbub.server.resources.subscriptions.periods import day_of, next_month
+from tests.fixtures.validator import Watch
+from tests.receiver import Receiver, subscribe
+from tests.server.resources.test_entitlements import bearer, owner_of, sell
+from tests.world import NOW_MS, Actor, Answer, Session, World
+
+ACTIVE, INACTIVE, ENDING = 0, 1, 2
+DAY_MS = 24 * 3_600_000
+
+
+def at(text: str) -> int:
+    """A moment."""
+    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1000
+
+
+async def due(world: World) -> None:
+    """What is due is done, and what comes later is waited for."""
+    assert world.app.worker is not None
+    await world.app.worker.run_due()
+
+
+async def until(world: World, text: str) -> None:
+    """Time passes."""
+    await due(world)
+    await world.clock.run_until(at(text))
+
+
+async def buy(person: Actor, sku: int, **more: Any) -> Any:
+    """A purchase."""
+    return (await person.post("/users/@me/purchases", json={"sku_id": str(sku), **more})).ok()
+
+
+async def heard(session: Session) -> list[tuple[str, Any]]:
+    """Everything the application heard since the last time, in order."""
+    await session.settle()
+    frames = [frame for frame in session.seen[session._position :] if frame["t"] != "PING"]
+    session._position = len(session.seen)
+    return [(frame["t"], frame["d"]) for frame in frames]
+
+
+def names(events: list[tuple[str, Any]]) -> list[str]:
+    """Without what they say."""
+    return [name for name, _ in events]
+
+
+async def test_a_years_life(near_world: World, receiver: Receiver) -> None:
+    """Bought, renewed, downgraded, upgraded, canceled, resumed, canceled for good and over."""
+    world = near_world
+    world.clock.set(at("2027-01-31T10:00:00"))
+    bot, alice = await world.bot(), await world.user()
+    gold, silver = await sell(bot, price=999), await sell(bot, price=499, name="Silver")
+    await subscribe(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
+    session = await bot.connect(intents=0)
+    mine = "/users/@me/subscriptions"
+
+    # January: bought.
+    bought = await buy(alice, gold)
+    created, granted, activated = await heard(session)
+    subscription_id = bought["subscription"]["id"]
+    assert created == (
+        "SUBSCRIPTION_CREATE",
+        {
+            "id": subscription_id,
+            "user_id": str(alice.id),
+            "sku_ids": [str(gold)],
+            "renewal_sku_ids": None,
+            "entitlement_ids": [],
+            "current_period_start": "2027-01-31T10:00:00.000000+00:00",
+            "current_period_end": "2027-02-28T10:00:00.000000+00:00",
+            "status": INACTIVE,
+            "canceled_at": None,
+        },
+    )
+    first = bought["entitlement"]
+    assert granted == ("ENTITLEMENT_CREATE", first)
+    assert first["type"] == 1
+    assert first["ends_at"] is None
+    assert first["starts_at"] == "2027-01-31T10:00:00.000000+00:00"
+    assert first["subscription_id"] == subscription_id
+    now = created[1] | {"entitlement_ids": [first["id"]], "renewal_sku_ids": [str(gold)], "status": ACTIVE}
+    assert activated == ("SUBSCRIPTION_UPDATE", now)
+    assert bought["subscription"] == now
+
+    # February, March: renewed on the last day, as long as the month is short.
+    await until(world, "2027-02-28T09:59:59")
+    assert await heard(session) == []
+    await until(world, "2027-02-28T10:00:00")
+    now |= {
+        "current_period_start": "2027-02-28T10:00:00.000000+00:00",
+        "current_period_end": "2027-03-31T10:00:00.000000+00:00",
+    }
+    assert await heard(session) == [("SUBSCRIPTION_UPDATE", now)]
+    await until(world, "2027-03-31T10:00:00")
+    now |= {
+        "current_period_start": "2027-03-31T10:00:00.000000+00:00",
+        "current_period_end": "2027-04-30T10:00:00.000000+00:00",
+    }
+    assert await heard(session) == [("SUBSCRIPTION_UPDATE", now)]
+
+    # April: something cheaper, from the next renewal on.
+    await until(world, "2027-04-10T00:00:00")
+    (await alice.patch(f"{mine}/{subscription_id}", json={"sku_id": str(silver)})).ok()
+    now |= {"renewal_sku_ids": [str(silver)]}
+    assert await heard(session) == [("SUBSCRIPTION_UPDATE", now)]
+    await until(world, "2027-04-30T10:00:00")
+    ended, granted, renewed = await heard(session)
+    assert ended == ("ENTITLEMENT_UPDATE", first | {"ends_at": "2027-04-30T10:00:00.000000+00:00"})
+    second = granted[1]
+    assert granted[0] == "ENTITLEMENT_CREATE"
+    assert (second["sku_id"], second["ends_at"]) == (str(silver), None)
+    now |= {
+        "sku_ids": [str(silver)],
+        "entitlement_ids": [second["id"]],
+        "current_period_start": "2027-04-30T10:00:00.000000+00:00",
+        "current_period_end": "2027-05-31T10:00:00.000000+00:00",
+    }
+    assert renewed == ("SUBSCRIPTION_UPDATE", now)
+
+    # June: something dearer, at once, and from then on on that day.
+    await until(world, "2027-06-15T08:00:00")
+    assert names(await heard(session)) == ["SUBSCRIPTION_UPDATE"]
+    (await alice.patch(f"{mine}/{subscription_id}", json={"sku_id": str(gold)})).ok()
+    ended, granted, upgraded = await heard(session)
+    assert ended == ("ENTITLEMENT_UPDATE", second | {"ends_at": "2027-06-15T08:00:00.000000+00:00"})
+    third = granted[1]
+    assert (granted[0], third["sku_id"], third["ends_at"]) == ("ENTITLEMENT_CREATE", str(gold), None)
+    now |= {
+        "sku_ids": [str(gold)],
+        "renewal_sku_ids": [str(gold)],
+        "entitlement_ids": [third["id"]],
+        "current_period_start": "2027-06-15T08:00:00.000000+00:00",
+        "current_period_end": "2027-07-15T08:00:00.000000+00:00",
+    }
+    assert upgraded == ("SUBSCRIPTION_UPDATE", now)
+
+    # September: canceled, and resumed before the period ends.
+    await until(world, "2027-09-01T00:00:00")
+    assert names(await heard(session)) == ["SUBSCRIPTION_UPDATE"] * 2
+    (await alice.post(f"{mine}/{subscription_id}/cancel")).ok()
+    ((_, ending),) = await heard(session)
+    assert (ending["status"], ending["canceled_at"], ending["renewal_sku_ids"]) == (
+        ENDING,
+        "2027-09-01T00:00:00.000000+00:00",
+        None,
+    )
+    (await alice.post(f"{mine}/{subscription_id}/resume")).ok()
+    ((_, resumed),) = await heard(session)
+    assert (resumed["status"], resumed["canceled_at"], resumed["renewal_sku_ids"]) == (ACTIVE, None, [str(gold)])
+
+    # December: canceled for good; over in January.
+    await until(world, "2027-12-20T00:00:00")
+    assert names(await heard(session)) == ["SUBSCRIPTION_UPDATE"] * 4
+    (await alice.post(f"{mine}/{subscription_id}/cancel")).ok()
+    assert names(await heard(session)) == ["SUBSCRIPTION_UPDATE"]
+    await until(world, "2028-01-15T07:59:59")
+    assert await heard(session) == []
+    await until(world, "2028-01-15T08:00:00")
+    ended, over = await heard(session)
+    assert ended == ("ENTITLEMENT_UPDATE", third | {"ends_at": "2028-01-15T08:00:00.000000+00:00"})
+    assert over[0] == "SUBSCRIPTION_UPDATE"
+    assert (over[1]["status"], over[1]["canceled_at"]) == (INACTIVE, "2027-12-20T00:00:00.000000+00:00")
+    await until(world, "2028-06-01T00:00:00")
+    assert await heard(session) == []
+
+    # The receiver heard of the entitlements, and of nothing else, in the same order.
+    await due(world)
+    assert [(event["type"], event["data"]["sku_id"]) for event in receiver.events] == [
+        ("ENTITLEMENT_CREATE", str(gold)),
+        ("ENTITLEMENT_UPDATE", str(gold)),
+        ("ENTITLEMENT_CREATE", str(silver)),
+        ("ENTITLEMENT_UPDATE", str(silver)),
+        ("ENTITLEMENT_CREATE", str(gold)),
+        ("ENTITLEMENT_UPDATE", str(gold)),
+    ]
+    listed = (await bot.get(f"/applications/{bot.application_id}/entitlements?exclude_ended=true")).ok()
+    assert listed == []
+    again = await buy(alice, silver)
+    assert again["subscription"]["id"] != subscription_id
+
+
+def test_months_keep_their_day_where_they_have_it() -> None:
+    moment = at("2027-10-31T12:30:00") + 5
+    shown = []
+    for _ in range(6):
+        moment = next_month(moment, 31)
+        shown.append(datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y-%m-%d %H:%M"))
+        assert moment % 1000 == 5
+    assert shown == [
+        "2027-11-30 12:30",
+        "2027-12-31 12:30",
+        "2028-01-31 12:30",
+        "2028-02-29 12:30",
+        "2028-03-31 12:30",
+        "2028-04-30 12:30",
+    ]
+    assert day_of(at("2027-10-31T12:30:00")) == 31
+
+
+async def test_a_guild_subscription_is_for_a_guild_one_is_in(world: World) -> None:
+    bot, alice, stranger = await world.bot(), await world.user(), await world.user()
+    guild = await world.guild(alice)
+    sku = await sell(bot, flags=SkuFlags.GUILD_SUBSCRIPTION)
+    body = {"sku_id": str(sku), "guild_id": str(guild.id)}
+
+    assert (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).errors("guild_id")
+    (await stranger.post("/users/@me/purchases", json=body)).refused(403, 50001)
+    (await alice.post("/users/@me/purchases", json=body | {"guild_id": "1"})).refused(404, 10004)
+    bought = await buy(alice, sku, guild_id=str(guild.id))
+    assert (bought["entitlement"]["guild_id"], bought["entitlement"]["user_id"]) == (str(guild.id), str(alice.id))
+    (await alice.post("/users/@me/purchases", json=body)).refused(400, 40074)
+
+    other = await world.bot()
+    plain = await sell(other)
+    assert (await alice.post("/users/@me/purchases", json=body | {"sku_id": str(plain)})).errors("guild_id")
+
+    (await alice.delete(f"/guilds/{guild.id}")).ok()
+    await due(world)
+    await world.clock.run_for(32 * DAY_MS)
+    (mine,) = (await alice.get("/users/@me/subscriptions")).ok()
+    assert mine["status"] == INACTIVE
+
+
+async def test_one_subscription_of_an_application_at_a_time(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    gold, silver = await sell(bot), await sell(bot, name="Silver")
+    await buy(alice, gold)
+
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(silver)})).refused(400, 40074)
+    await buy(alice, await sell(await world.bot()))
+    assert len((await alice.get("/users/@me/subscriptions")).ok()) == 2
+
+
+async def test_what_is_no_longer_sold_ends_with_its_period(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    sku = await sell(bot)
+    await buy(alice, sku)
+    session = await bot.connect(intents=0)
+    (await bot.delete(f"/applications/{bot.application_id}/skus/{sku}")).ok()
+
+    await due(world)
+    await world.clock.run_for(29 * DAY_MS)
+    assert await heard(session) == []
+    await world.clock.run_for(2 * DAY_MS)
+
+    assert names(await heard(session)) == ["ENTITLEMENT_UPDATE", "SUBSCRIPTION_UPDATE"]
+
+
+async def test_a_refund_ends_a_subscription_at_once(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    bought = await buy(alice, await sell(bot))
+    session = await bot.connect(intents=0)
+    owner = await owner_of(world, bot)
+
+    (await owner.post(f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund")).ok()
+
+    (_, deleted), (_, over) = await heard(session)
+    assert deleted["deleted"] is True
+    assert over["status"] == INACTIVE
+    await due(world)
+    await world.clock.run_for(40 * DAY_MS)
+    assert await heard(session) == []
+    path = f"/users/@me/subscriptions/{bought['subscription']['id']}"
+    for step in ("cancel", "resume"):
+        assert (await alice.post(f"{path}/{step}")).errors("subscription_id") == ["SUBSCRIPTION_INACTIVE"]
+
+
+async def test_a_subscription_whose_user_is_gone_is_deleted(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    bought = await buy(alice, await sell(bot))
+    session = await bot.connect(intents=0)
+
+    def delete(call: Any) -> None:
+        row = subscriptions.find(call.tx, int(bought["subscription"]["id"]))
+        assert row is not None
+        subscriptions.delete(call, row)
+
+    await world.write(delete)
+
+    assert await heard(session) == [("SUBSCRIPTION_DELETE", bought["subscription"])]
+
+
+async def test_only_the_one_who_pays_changes_a_subscription(world: World) -> None:
+    bot, other, alice, bob = await world.bot(), await world.bot(), await world.user(), await world.user()
+    gold, hat, theirs = await sell(bot), await sell(bot, 2), await sell(other)
+    path = f"/users/@me/subscriptions/{(await buy(alice, gold))['subscription']['id']}"
+
+    for step in ("cancel", "resume"):
+        (await bob.post(f"{path}/{step}")).refused(404, 0)
+        (await bot.post(f"{path}/{step}")).refused(403, 20001)
+    (await bob.patch(path, json={"sku_id": str(gold)})).refused(404, 0)
+    (await alice.patch(path, json={"sku_id": str(hat)})).refused(400, 50057)
+    (await alice.patch(path, json={"sku_id": str(theirs)})).refused(400, 50057)
+    (await alice.patch(path, json={"sku_id": "1"})).refused(404, 10027)
+
+
+async def test_steps_that_change_nothing_say_nothing(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    gold, silver = await sell(bot, price=2), await sell(bot, price=1)
+    path = f"/users/@me/subscriptions/{(await buy(alice, gold))['subscription']['id']}"
+    session = await bot.connect(intents=0)
+
+    (await alice.post(f"{path}/resume")).ok()
+    (await alice.patch(path, json={"sku_id": str(gold)})).ok()
+    assert await heard(session) == []
+    (await alice.patch(path, json={"sku_id": str(silver)})).ok()
+    (await alice.patch(path, json={"sku_id": str(silver)})).ok()
+    assert names(await heard(session)) == ["SUBSCRIPTION_UPDATE"]
+    # Back to what one has.
+    (await alice.patch(path, json={"sku_id": str(gold)})).ok()
+    ((_, shown),) = await heard(session)
+    assert shown["renewal_sku_ids"] == [str(gold)]
+    (await alice.post(f"{path}/cancel")).ok()
+    (await alice.post(f"{path}/cancel")).ok()
+    assert names(await heard(session)) == ["SUBSCRIPTION_UPDATE"]
+
+
+async def test_an_application_reads_its_users_subscriptions(world: World) -> None:
+    bot, other, alice = await world.bot(), await world.bot(), await world.user()
+    sku = await sell(bot)
+    path = f"/skus/{sku}/subscriptions"
+    made = []
+    for _ in range(3):
+        bought = await buy(alice, sku)
+        made.append(bought["subscription"]["id"])
+        owner = await owner_of(world, bot)
+        (await owner.post(f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund")).ok()
+        world.clock.advance(1)
+
+    async def ids(query: str = "", **options: Any) -> list[str]:
+        return [each["id"] for each in (await bot.get(f"{path}?user_id={alice.id}&{query}", **options)).ok()]
+
+    assert (await bot.get(path)).errors("user_id") == ["BASE_TYPE_REQUIRED"]
+    assert await ids() == made
+    assert await ids("limit=1") == made[:1]
+    assert await ids(f"before={made[2]}&limit=1") == made[1:2]
+    assert await ids(f"after={made[0]}") == made[1:]
+    assert (await bot.get(f"{path}?user_id=1")).ok() == []
+    assert (await bot.get(f"{path}/{made[0]}")).ok()["id"] == made[0]
+    (await bot.get(f"{path}/1")).refused(404, 0)
+    (await other.get(f"{path}?user_id={alice.id}")).refused(403, 20012)
+    (await other.get(f"{path}/{made[0]}")).refused(403, 20012)
+    (await bot.get("/skus/1/subscriptions?user_id=1")).refused(404, 10027)
+
+    # A user's own token needs no user, and shows nobody else's.
+    token = await bearer(world, alice, bot, "identify")
+    assert len((await world.request("GET", path, headers=token)).ok()) == 3
+    stranger = await bearer(world, await world.user(), bot, "identify")
+    assert (await world.request("GET", f"{path}?user_id={alice.id}", headers=stranger)).ok() == []
+    (await world.request("GET", f"{path}/{made[0]}", headers=stranger)).refused(404, 0)
+
+
+# Before their days
+
+
+async def test_old_entitlements_had_an_end_that_moved_and_were_then_migrated(world: World) -> None:
+    world.clock.set(at("2024-08-05T00:00:00"))
+    bot, alice, bob = await world.bot(), await world.user(), await world.user()
+    sku = await sell(bot)
+    session = await bot.connect(intents=0)
+    bought = await buy(alice, sku)
+    ending = await buy(bob, sku)
+    events = await heard(session)
+    assert events[1][1]["type"] == 8
+    assert events[1][1]["ends_at"] == "2024-09-05T00:00:00.000000+00:00"
+    assert "renewal_sku_ids" not in events[2][1]
+
+    # Before the window each renewal moves the end.
+    await until(world, "2024-09-05T00:00:00")
+    renewals = await heard(session)
+    assert sorted(names(renewals)) == ["ENTITLEMENT_UPDATE"] * 2 + ["SUBSCRIPTION_UPDATE"] * 2
+    moved = next(data for name, data in renewals if name == "ENTITLEMENT_UPDATE" and data["user_id"] == str(alice.id))
+    assert moved == bought["entitlement"] | {"ends_at": "2024-10-05T00:00:00.000000+00:00"}
+    (await bob.post(f"/users/@me/subscriptions/{ending['subscription']['id']}/cancel")).ok()
+    await heard(session)
+
+    # In it, the renewal gives a new one without an end; what is set to end is not migrated.
+    assert at("2024-09-05T00:00:00") < changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.at_ms < at("2024-10-05T00:00:00")
+    await until(world, "2024-10-05T00:00:00")
+    later = await heard(session)
+    mine = [(name, data) for name, data in later if data["user_id"] == str(alice.id)]
+    assert names(mine) == ["ENTITLEMENT_CREATE", "SUBSCRIPTION_UPDATE"]
+    migrated = mine[0][1]
+    assert (migrated["type"], migrated["ends_at"]) == (1, None)
+    assert mine[1][1]["entitlement_ids"] == [migrated["id"]]
+    assert names([(name, data) for name, data in later if data["user_id"] == str(bob.id)]) == ["SUBSCRIPTION_UPDATE"]
+
+    # After it, only the subscription changes; from its day on it says what it renews into.
+    assert at("2024-12-05T00:00:00") < changes.RENEWAL_SKU_IDS.at_ms < at("2025-01-05T00:00:00")
+    await until(world, "2024-12-05T00:00:00")
+    assert names(await heard(session)) == ["SUBSCRIPTION_UPDATE"] * 2
+    await until(world, "2025-01-05T00:00:00")
+    ((_, shown),) = await heard(session)
+    assert shown["renewal_sku_ids"] == [str(sku)]
+
+
+# Payment
+
+
+class Bank:
+    """A payment provider that does as it is told."""
+
+    enabled = True
+
+    def __init__(self) -> None:
+        self.asked: list[Charge] = []
+        self.declines = False
+        self.fails = False
+        self.hangs: asyncio.Event | None = None
+
+    async def charge(self, charge: Charge) -> None:
+        """Take a payment, or not."""
+        self.asked.append(charge)
+        if self.hangs is not None:
+            await self.hangs.wait()
+        if self.fails:
+            raise ConnectionError("the bank is closed")
+        if self.declines:
+            raise PaymentDeclined("no money")
+
+
+@pytest.fixture
+def bank() -> Bank:
+    """The bank of the paid world."""
+    return Bank()
+
+
+@pytest.fixture
+async def paid_world(store_config: Config, watch: Watch, bank: Bank) -> AsyncIterator[World]:
+    """A world in which things cost money."""
+    app = App(store_config, clock=ControlledClock(NOW_MS, running=False), payments=bank)
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        yield world
+        await world.close()
+    await app.stop()
+
+
+async def test_a_provider_is_asked_for_each_payment_once(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    sku = await sell(bot, price=499, currency="eur")
+    bought = await buy(alice, sku)
+    await due(paid_world)
+    await paid_world.clock.run_for(62 * DAY_MS)
+
+    first, second, third = bank.asked
+    assert (first.user_id, first.sku_id, first.amount, first.currency) == (alice.id, sku, 499, "eur")
+    assert second.subscription_id == third.subscription_id == int(bought["subscription"]["id"])
+    assert len({charge.key for charge in bank.asked}) == 3
+
+
+async def test_a_declined_purchase_leaves_nothing(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    sku = await sell(bot)
+    session = await bot.connect(intents=0)
+    bank.declines = True
+
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(400, 50070)
+
+    assert await heard(session) == []
+    bank.declines = False
+    await buy(alice, sku)
+    await due(paid_world)
+    await paid_world.clock.run_for(DAY_MS)
+    assert len(bank.asked) == 2
+
+
+async def test_a_purchase_that_was_cut_off_is_settled_by_the_clock(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    sku = await sell(bot)
+    session = await bot.connect(intents=0)
+    bank.fails = True
+
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(503, 0)
+    assert await heard(session) == []
+    # Nobody knows yet, so it cannot be bought a second time.
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(400, 40074)
+    bank.fails = False
+    await due(paid_world)
+    await paid_world.clock.run_for(60_000)
+
+    assert names(await heard(session)) == ["SUBSCRIPTION_CREATE", "ENTITLEMENT_CREATE", "SUBSCRIPTION_UPDATE"]
+    assert len({charge.key for charge in bank.asked}) == 1
+
+
+async def test_two_purchases_at_once_are_one(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    hat = await sell(bot, 2)
+    bank.hangs = asyncio.Event()
+
+    async def try_to_buy() -> Answer:
+        return await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})
+
+    first = asyncio.create_task(try_to_buy())
+    while not bank.asked:
+        await asyncio.sleep(0.001)
+    (await try_to_buy()).refused(400, 40074)
+    bank.hangs.set()
+
+    (await first).ok()
+    assert len(bank.asked) == 1
+
+
+async def test_a_renewal_that_is_declined_is_tried_for_three_days(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    bought = await buy(alice, await sell(bot))
+    session = await bot.connect(intents=0)
+    bank.declines = True
+    end_ms = at(bought["subscription"]["current_period_end"][:19])
+    await due(paid_world)
+    await paid_world.clock.run_until(end_ms + 3 * DAY_MS - 1)
+
+    # It is tried each day, and stays active.
+    assert len(bank.asked) == 4
+    assert await heard(session) == []
+    assert len({charge.key for charge in bank.asked[1:]}) == 1
+    await paid_world.clock.run_until(end_ms + 3 * DAY_MS)
+
+    (name, ended), (_, over) = await heard(session)
+    assert (name, ended["ends_at"]) == ("ENTITLEMENT_UPDATE", bought["subscription"]["current_period_end"])
+    assert over["status"] == INACTIVE
+    await paid_world.clock.run_for(60 * DAY_MS)
+    assert len(bank.asked) == 5
+
+
+async def test_a_renewal_that_is_paid_late_keeps_its_day(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    bought = await buy(alice, await sell(bot))
+    session = await bot.connect(intents=0)
+    bank.declines = True
+    end_ms = at(bought["subscription"]["current_period_end"][:19])
+    await due(paid_world)
+    await paid_world.clock.run_until(end_ms + DAY_MS - 1)
+    bank.declines = False
+    await paid_world.clock.run_until(end_ms + DAY_MS)
+
+    ((_, renewed),) = await heard(session)
+    assert renewed["current_period_start"] == bought["subscription"]["current_period_end"]
+
+
+async def test_a_platform_without_a_provider_sells_nothing(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    sku = await sell(bot)
+    bank.enabled = False
+
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(400, 50097)
+    assert bank.asked == []
