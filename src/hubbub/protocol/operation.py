@@ -131,6 +131,8 @@ class Event(Generic[PayloadT]):
     """Any of these bits suffices in a guild; 0: sent to everybody concerned."""
     dm_intents: int | None = None
     """The bits outside guilds; None: the same as in guilds."""
+    scope: str = ""
+    """What an OAuth2 session must have been granted to hear it, where it names users."""
     webhook: bool = False
     """Also leaves as an outgoing webhook event."""
 

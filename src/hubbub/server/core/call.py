@@ -28,6 +28,8 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
     """`bot`, `user` (a person's own token) or `bearer` (OAuth2)."""
     application_id: ApplicationId | None = None
     """The bot's application, or the one a bearer token was given to."""
+    family_id: ApplicationId | None = None
+    """The head of that application's family: its publisher's application, or itself."""
     application_flags: int = 0
     """The application's flags when the token was looked up: they decide privileged intents."""
     scopes: frozenset[str] = frozenset()

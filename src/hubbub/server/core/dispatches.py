@@ -29,6 +29,12 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """This user hears it even without the intent."""
     session_id: str | None = None
     """Only this session of the users named."""
+    application_id: int | None = None
+    """Of OAuth2 sessions only those of this application."""
+    family_id: int | None = None
+    """Of OAuth2 sessions only those of this family of applications."""
+    games_only: bool = False
+    """Only OAuth2 sessions: what happens inside a game is not shown in the chat client."""
 
     @classmethod
     def guild(cls, guild_id: int, **more: Any) -> "Audience":
@@ -60,6 +66,8 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The body for sessions without the message content intent, where it differs."""
     unredacted_for: frozenset[int] = frozenset()
     """Users who get the full body anyway: the author, and those the message mentions."""
+    scope: str = ""
+    """What an OAuth2 session must have been granted to hear it."""
     refresh: str = ""
     """What the gateway must read again before it delivers this: `guild`, `channels`, `member`, `threads` or nothing."""
     subject_id: int = 0
@@ -99,6 +107,7 @@ def dispatch(
         intents=intents,
         redacted=None if redacted is None else wire.encode(redacted),
         unredacted_for=unredacted_for,
+        scope=event.scope,
         refresh=refresh,
         subject_id=subject_id,
     )

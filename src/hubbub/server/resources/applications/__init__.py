@@ -10,6 +10,8 @@ from hubbub.server.resources.applications.facts import EventWebhooksChanged
 from hubbub.server.resources.applications.rules import require_manager, require_own
 from hubbub.server.resources.applications.store import (
     ApplicationRow,
+    family,
+    family_id,
     find,
     find_by_bot,
     find_many,
@@ -36,6 +38,8 @@ __all__ = [
     "application",
     "change_settings",
     "create",
+    "family",
+    "family_id",
     "find",
     "find_by_bot",
     "find_many",

@@ -26,6 +26,13 @@ class ApplicationRow(NamedTuple):
     integration_types_config: str
     settings: str
     """JSON of `Settings`: what is only shown and edited."""
+    parent_id: ApplicationId | None = None
+    """The publisher's application, which knows the players of all its games."""
+
+    @property
+    def family_id(self) -> ApplicationId:
+        """The head of its family: accounts, identities and game friends live there."""
+        return self.parent_id or self.id
 
 
 COLUMNS = ", ".join(ApplicationRow._fields)
@@ -48,6 +55,19 @@ def find_many(tx: Tx, application_ids: Iterable[int]) -> dict[int, ApplicationRo
 def find_by_bot(tx: Tx, bot_id: int) -> ApplicationRow | None:
     """The application whose bot this is, or None."""
     return tx.find(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE bot_id = ?", bot_id)
+
+
+def family_id(tx: Tx, application_id: int) -> ApplicationId:
+    """The head of an application's family: its parent, or itself."""
+    parent = tx.value("SELECT parent_id FROM applications WHERE id = ?", application_id)
+    return ApplicationId(parent or application_id)
+
+
+def family(tx: Tx, application_id: int) -> list[ApplicationId]:
+    """Every application of a family, its head first."""
+    head = family_id(tx, application_id)
+    rows = tx.all("SELECT id FROM applications WHERE parent_id = ? ORDER BY id", head)
+    return [head, *(ApplicationId(row[0]) for row in rows)]
 
 
 def insert(tx: Tx, row: ApplicationRow, *, signing_key: bytes, client_secret_hash: bytes) -> None:

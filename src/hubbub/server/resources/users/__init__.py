@@ -6,7 +6,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.users import routes
 from hubbub.server.resources.users.actions import wear
-from hubbub.server.resources.users.facts import UserChanged
+from hubbub.server.resources.users.facts import UserChanged, UserDeleted
 from hubbub.server.resources.users.rules import clean_name, require_username
 from hubbub.server.resources.users.store import UserRow, find, find_many, find_person, insert, wearers
 from hubbub.server.resources.users.views import my_user, user
@@ -22,6 +22,7 @@ SLICE = Slice(name="users", modules=(routes,), ready=_ready)
 __all__ = [
     "SLICE",
     "UserChanged",
+    "UserDeleted",
     "UserRow",
     "clean_name",
     "find",

@@ -88,7 +88,7 @@ class Line:
         elif audience.guild_id is None and not audience.session_id and session.shard[0] != 0:
             # What belongs to no guild goes to shard 0 only (gateway.md 4.2).
             return
-        if dispatch.intents and not session.intents & dispatch.intents:
+        if (dispatch.intents and not session.intents & dispatch.intents) or not session.admits(dispatch):
             return
         redacted = (
             dispatch.redacted is not None

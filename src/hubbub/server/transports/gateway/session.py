@@ -96,6 +96,18 @@ class Session:
             self.connection = None
             connection.close(CloseCode.UNKNOWN_ERROR, "Too slow")
 
+    def admits(self, dispatch: Dispatch) -> bool:
+        """Whether an event that names its users is for this session of theirs: games hear what is theirs, and what the person
+        let them hear."""
+        audience, actor = dispatch.audience, self.actor
+        if actor.kind != "bearer":
+            return not audience.games_only
+        return (
+            (audience.application_id is None or audience.application_id == actor.application_id)
+            and (audience.family_id is None or audience.family_id == actor.family_id)
+            and (not dispatch.scope or dispatch.scope in actor.scopes)
+        )
+
     def in_shard(self, guild_id: int) -> bool:
         """Whether a guild's events belong to this session's shard (gateway.md 4.2)."""
         return (guild_id >> 22) % self.shard[1] == self.shard[0]

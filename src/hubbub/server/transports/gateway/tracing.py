@@ -92,4 +92,8 @@ def why_not_to_user(session: Session, dispatch: Dispatch) -> str:
         return "the guild is read for this session, and follows"
     if audience.guild_id is None and session.shard[0] != 0:
         return "not of a guild, so that shard 0 gets it"
-    return missing_intents(session, dispatch) or "not delivered"
+    if (missing := missing_intents(session, dispatch)) is not None:
+        return missing
+    if not session.admits(dispatch):
+        return "another application's, or not granted to this one"
+    return "not delivered"
