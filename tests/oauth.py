@@ -77,18 +77,9 @@ class Client:
         code = await self.code(person, scope, code_challenge=challenge, code_challenge_method="S256", **more)
         return (await self.exchange(code, code_verifier=verifier)).ok()
 
-    def bearer(self, person: Actor, token: str) -> "Bearer":
+    def bearer(self, person: Actor, token: str) -> Actor:
         """The application acting for a person."""
-        return Bearer(self.world, person.id, token, person.name, application_id=self.id)
-
-
-class Bearer(Actor):
-    """An actor with an access token."""
-
-    @property
-    def header(self) -> str:
-        """The Authorization header."""
-        return f"Bearer {self.token}"
+        return Actor(self.world, person.id, token, person.name, application_id=self.id, player=True)
 
 
 async def application(

@@ -22,6 +22,7 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event
+from hubbub.protocol.resources.oauth2 import expand
 from hubbub.server.app import App
 from hubbub.server.core import auth
 from hubbub.server.core.call import Actor as Caller
@@ -94,11 +95,13 @@ class Actor:
     name: str
     bot: bool = False
     application_id: int | None = None
+    player: bool = False
+    """Whether a game acts for the person, with an access token."""
 
     @property
     def header(self) -> str:
         """The Authorization header."""
-        return f"Bot {self.token}" if self.bot else self.token
+        return f"Bot {self.token}" if self.bot else f"Bearer {self.token}" if self.player else self.token
 
     async def request(self, method: str, path: str, **options: Any) -> Answer:
         """Any call of the API."""
@@ -161,7 +164,7 @@ class Session:
         hello = await self.socket.receive_json(timeout=PATIENCE)
         assert hello["op"] == 10, hello
         payload = {
-            "token": self.actor.token,
+            "token": self.actor.header,
             "properties": {"os": "linux", "browser": "test", "device": "test"},
             "intents": int(self.intents),
             **self.identify,
@@ -169,7 +172,7 @@ class Session:
         await self.socket.send_json({"op": 2, "d": payload})
         self._task = asyncio.create_task(self._read())
         self.ready = await self.next("READY")
-        if self.intents & Intents.GUILDS or not self.actor.bot:
+        if not self.actor.player and (self.intents & Intents.GUILDS or not self.actor.bot):
             for _ in self.ready["guilds"]:
                 created = await self.next("GUILD_CREATE")
                 self.guilds[created["id"]] = created
@@ -391,6 +394,23 @@ class World:
         user_id, token = await self.write(make)
         return Actor(self, user_id, token, name)
 
+    async def player(self, person: Actor, application_id: int, scopes: str = "sdk.social_layer") -> Actor:
+        """A game that acts for a person, with an access token of these scopes."""
+
+        def make(call: Call) -> str:
+            return auth.issue(
+                call.tx,
+                kind="bearer",
+                user_id=person.id,
+                now=call.now,
+                ids=call.ids,
+                application_id=application_id,
+                scopes=expand(scopes.split()),
+            )
+
+        token = await self.write(make)
+        return Actor(self, person.id, token, person.name, application_id=application_id, player=True)
+
     async def bot(
         self, *guilds: Guild, name: str | None = None, permissions: int = 0, flags: int = PRIVILEGED
     ) -> Actor:
@@ -424,9 +444,13 @@ class World:
     async def ping(self, actor: Actor, nonce: str) -> int:
         """Send an event to every session of an actor, behind everything said before: by name, and through each of their guilds.
         Answers how many are under way."""
-        event = Event("PING", dict)
+        event = Event("PING", dict, scope="identify")
 
         def say(call: Call) -> int:
+            if actor.player:
+                # Games are in no guild.
+                call.tx.emit(event, {"nonce": nonce}, Audience.of_users(actor.id))
+                return 1
             guilds = [row[0] for row in call.tx.all("SELECT guild_id FROM members WHERE user_id = ?", actor.id)]
             for guild in guilds:
                 call.tx.emit(event, {"nonce": nonce}, Audience.guild(guild, users=frozenset({actor.id})))

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from hubbub.protocol.enums import GatewayOpcode
+from hubbub.protocol.enums import GatewayOpcode, Scope
 from hubbub.protocol.ids import ApplicationId, EmojiId, GuildId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Command, Event
@@ -153,4 +153,10 @@ class SetPresence(Struct, kw_only=True):
 # Named apart from the event, which has the same documented name.
 SET_PRESENCE = Command("PRESENCE_UPDATE", GatewayOpcode.PRESENCE_UPDATE, SetPresence)
 
-PRESENCE_UPDATE = Event("PRESENCE_UPDATE", Presence, intents=Intents.GUILD_PRESENCES, dm_intents=Intents.USER_PRESENCE)
+PRESENCE_UPDATE = Event(
+    "PRESENCE_UPDATE",
+    Presence,
+    intents=Intents.GUILD_PRESENCES,
+    dm_intents=Intents.USER_PRESENCE,
+    scope=Scope.RELATIONSHIPS_READ,
+)

@@ -1,5 +1,6 @@
 """What leaves a transaction: an event, encoded once, and who may hear it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -68,6 +69,8 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Users who get the full body anyway: the author, and those the message mentions."""
     scope: str = ""
     """What an OAuth2 session must have been granted to hear it."""
+    games: dict[int, bytes] = {}
+    """The body for OAuth2 sessions, where it differs: by the head of their family, or under 0 for all others."""
     refresh: str = ""
     """What the gateway must read again before it delivers this: `guild`, `channels`, `member`, `threads` or nothing."""
     subject_id: int = 0
@@ -92,6 +95,7 @@ def dispatch(
     *,
     redacted: Any = None,
     unredacted_for: frozenset[int] = frozenset(),
+    games: Mapping[int, Any] | None = None,
     refresh: str = "",
     subject_id: int = 0,
     stamp: int = 0,
@@ -108,6 +112,7 @@ def dispatch(
         redacted=None if redacted is None else wire.encode(redacted),
         unredacted_for=unredacted_for,
         scope=event.scope,
+        games={family: wire.encode(body) for family, body in games.items()} if games else {},
         refresh=refresh,
         subject_id=subject_id,
     )

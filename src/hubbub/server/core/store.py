@@ -5,7 +5,7 @@ SQL is written once, with `?` for parameters, in the part that both dialects sha
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 from hubbub.protocol.operation import Event
@@ -89,10 +89,12 @@ class Tx(ABC):
         *,
         redacted: Any = None,
         unredacted_for: frozenset[int] = frozenset(),
+        games: Mapping[int, Any] | None = None,
         refresh: str = "",
         subject_id: int = 0,
     ) -> None:
-        """Say that something happened: encoded now, sent after the commit."""
+        """Say that something happened: encoded now, sent after the commit. `games` is what OAuth2 sessions get instead, by the head
+        of their family, or under 0."""
         self.dispatches.append(
             dispatch(
                 event,
@@ -100,6 +102,7 @@ class Tx(ABC):
                 audience,
                 redacted=redacted,
                 unredacted_for=unredacted_for,
+                games=games,
                 refresh=refresh,
                 subject_id=subject_id,
                 stamp=self.stamp,

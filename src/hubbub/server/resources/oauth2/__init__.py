@@ -18,6 +18,7 @@ from hubbub.server.resources.oauth2.facts import (
 from hubbub.server.resources.oauth2.redirects import is_sound
 from hubbub.server.resources.oauth2.store import (
     InstallationRow,
+    applications_of,
     approved_scopes,
     delete_installation,
     delete_installations,
@@ -25,6 +26,7 @@ from hubbub.server.resources.oauth2.store import (
     find_installation,
     keep_installation,
     list_installations,
+    players_among,
 )
 from hubbub.server.resources.oauth2.store import approve_scopes as _approve
 from hubbub.server.resources.oauth2.views import public_applications
@@ -54,6 +56,7 @@ __all__ = [
     "InstallationAsked",
     "InstallationRow",
     "WebhookAsked",
+    "applications_of",
     "approve_scopes",
     "approved_scopes",
     "authorize",
@@ -66,5 +69,6 @@ __all__ = [
     "issue",
     "keep_installation",
     "list_installations",
+    "players_among",
     "public_applications",
 ]

@@ -1,6 +1,6 @@
 """Rows of authorizations, codes, refresh tokens, device codes, signing keys and installations."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import Snowflake
@@ -150,6 +150,41 @@ def list_authorizations(tx: Tx, user_id: int) -> list[AuthorizationRow]:
     return tx.fetch(
         AuthorizationRow, f"SELECT {_AUTHORIZATION} FROM authorizations WHERE user_id = ? ORDER BY id", user_id
     )
+
+
+def players_among(tx: Tx, application_ids: Sequence[int], user_ids: Iterable[int]) -> set[int]:
+    """Those of these users for whom one of the applications acts: by an authorization, or by a token (a provisional account has
+    only that)."""
+    wanted, found = list(dict.fromkeys(user_ids)), set[int]()
+    for start in range(0, len(wanted), 400):
+        some = wanted[start : start + 400]
+        where = f"application_id IN ({places(application_ids)}) AND user_id IN ({places(some)})"
+        rows = tx.all(
+            f"SELECT user_id FROM authorizations WHERE {where} "
+            f"UNION SELECT user_id FROM tokens WHERE kind = 'bearer' AND {where}",
+            *application_ids,
+            *some,
+            *application_ids,
+            *some,
+        )
+        found.update(row[0] for row in rows)
+    return found
+
+
+def applications_of(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
+    """Which applications act for these users, by an authorization or by a token: pairs of user and application."""
+    wanted, found = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
+    for start in range(0, len(wanted), 400):
+        some = wanted[start : start + 400]
+        rows = tx.all(
+            f"SELECT user_id, application_id FROM authorizations WHERE user_id IN ({places(some)}) "
+            "UNION SELECT user_id, application_id FROM tokens "
+            f"WHERE kind = 'bearer' AND application_id IS NOT NULL AND user_id IN ({places(some)})",
+            *some,
+            *some,
+        )
+        found += [(row[0], row[1]) for row in rows]
+    return found
 
 
 def keep_authorization(tx: Tx, row: AuthorizationRow) -> None:

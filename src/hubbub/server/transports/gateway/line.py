@@ -65,15 +65,15 @@ class Line:
                 self._tell_all(dispatch)
 
     def _tell_all(self, dispatch: Dispatch) -> None:
-        made: dict[bool, Packet] = {}
+        made: dict[int, Packet] = {}
         for session in list(self.sessions):
             if session.early is not None:
                 session.early.append(dispatch)
             else:
                 self.tell(session, dispatch, made)
 
-    def tell(self, session: Session, dispatch: Dispatch, made: dict[bool, Packet]) -> None:
-        """One session's share; `made` keeps packets for the others."""
+    def tell(self, session: Session, dispatch: Dispatch, made: dict[int, Packet]) -> None:
+        """One session's share; `made` keeps packets for the others, by which of the dispatch's bodies they hold."""
         audience = dispatch.audience
         if not session.missed(dispatch) or (audience.session_id and audience.session_id != session.id):
             return
@@ -90,13 +90,21 @@ class Line:
             return
         if (dispatch.intents and not session.intents & dispatch.intents) or not session.admits(dispatch):
             return
-        redacted = (
+        body = self._body(session, dispatch)
+        packet = made.get(id(body))
+        if packet is None:
+            packet = made[id(body)] = self._packet(dispatch.event, body)
+        session.send(packet)
+
+    def _body(self, session: Session, dispatch: Dispatch) -> bytes:
+        """Which of the event's bodies a session gets."""
+        family_id = session.actor.family_id
+        if dispatch.games and session.actor.kind == "bearer" and family_id is not None:
+            return dispatch.games.get(int(family_id)) or dispatch.games.get(0) or dispatch.body
+        if (
             dispatch.redacted is not None
             and not session.sees_content
             and session.user_id not in dispatch.unredacted_for
-        )
-        packet = made.get(redacted)
-        if packet is None:
-            body = dispatch.redacted if redacted and dispatch.redacted is not None else dispatch.body
-            packet = made[redacted] = self._packet(dispatch.event, body)
-        session.send(packet)
+        ):
+            return dispatch.redacted
+        return dispatch.body

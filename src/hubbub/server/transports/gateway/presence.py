@@ -112,15 +112,16 @@ class PresenceFeed:
             return
         user_id = int(actor.user_id)
         activities = shown_activities(wish.shown, bot=actor.is_bot, now_ms=self._clock.now_ms())
-        changed = self._presences.put(user_id, session_id, device, wish.status, activities)
-        self._say(
-            SAID,
-            said=[
-                SessionPresence(
-                    user_id=user_id, session_id=session_id, device=device, status=wish.status, activities=activities
-                )
-            ],
+        said = SessionPresence(
+            user_id=user_id,
+            session_id=session_id,
+            device=device,
+            status=wish.status,
+            activities=activities,
+            bot=actor.is_bot,
         )
+        changed = self._presences.put(said)
+        self._say(SAID, said=[said])
         if changed:
             self._tell(user_id, everywhere=True)
 
@@ -168,7 +169,7 @@ class PresenceFeed:
             self._replace(word.node, word.said)
         elif dispatch.event == SAID:
             for one in word.said:
-                self._presences.put(one.user_id, one.session_id, one.device, one.status, one.activities, node=word.node)
+                self._presences.put(msgspec.structs.replace(one, node=word.node))
         elif dispatch.event == ENDED:
             self._presences.drop(word.user_id, word.session_id)
 
@@ -179,9 +180,8 @@ class PresenceFeed:
         for one in said:
             known = before.pop(one.session_id, None)
             # Put again, an old presence would pass for the latest of its user.
-            if known != msgspec.structs.replace(one, node=node) and self._presences.put(
-                one.user_id, one.session_id, one.device, one.status, one.activities, node=node
-            ):
+            one = msgspec.structs.replace(one, node=node)
+            if known != one and self._presences.put(one):
                 changed[one.user_id] = None
         for gone in before.values():
             if self._presences.drop(gone.user_id, gone.session_id):

@@ -1,0 +1,49 @@
+"""Relationships: friends, requests and blocks, on the platform and in the games of a family."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources import identities, users
+from hubbub.server.resources.relationships import actions, routes, views
+from hubbub.server.resources.relationships.actions import befriend, forget_family
+from hubbub.server.resources.relationships.rules import plays
+from hubbub.server.resources.relationships.store import (
+    PLATFORM,
+    RelationshipRow,
+    are_friends,
+    between,
+    blocked_by,
+    blocks_among,
+    find,
+    friend_ids,
+    friends,
+    is_blocked_between,
+)
+from hubbub.server.resources.relationships.views import Cast
+
+SLICE = Slice(
+    name="relationships",
+    modules=(routes,),
+    hears={
+        identities.AccountsMerged: actions.move,
+        identities.AccountUnmerged: actions.copy,
+        users.UserDeleted: actions.forget,
+    },
+    ready=views.ready,
+)
+
+__all__ = [
+    "PLATFORM",
+    "SLICE",
+    "Cast",
+    "RelationshipRow",
+    "are_friends",
+    "befriend",
+    "between",
+    "blocked_by",
+    "blocks_among",
+    "find",
+    "forget_family",
+    "friend_ids",
+    "friends",
+    "is_blocked_between",
+    "plays",
+]
