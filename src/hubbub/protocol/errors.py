@@ -307,6 +307,9 @@ MAX_GUILDS: Final = ErrorCode(30001, 400, "Maximum number of servers reached (10
 MAX_FRIENDS: Final = ErrorCode(30002, 400, "Maximum number of friends reached (1000)")
 MAX_RECIPIENTS: Final = ErrorCode(30004, 400, "Maximum number of recipients reached (10)")
 MAX_GROUP_DMS: Final = ErrorCode(30011, 400, "Maximum number of group DMs reached (10)")
+# Open in the spec: the codes of a lobby's limits; these are the nearest of the public table (decisions/0042).
+MAX_LOBBIES: Final = ErrorCode(30074, 400, "Maximum number of lobbies reached (100)")
+MAX_LOBBY_MEMBERS: Final = ErrorCode(30075, 400, "Maximum number of lobby members reached (1000)")
 MAX_ROLES: Final = ErrorCode(30005, 400, "Maximum number of server roles reached (250)")
 MAX_INVITES: Final = ErrorCode(30016, 400, "Maximum number of invites reached (1000)")
 MAX_MEMBERS: Final = ErrorCode(30019, 400, "Maximum number of server members reached")

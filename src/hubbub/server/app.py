@@ -55,6 +55,7 @@ from hubbub.server.resources import (
     direct_messages,
     emojis,
     entitlements,
+    game_sessions,
     gateway_info,
     guild_state,
     guild_tags,
@@ -66,6 +67,7 @@ from hubbub.server.resources import (
     interactions,
     invites,
     join_requests,
+    lobbies,
     members,
     messages,
     oauth2,
@@ -111,6 +113,7 @@ SLICES: tuple[Slice, ...] = (
     oauth2.SLICE,
     identities.SLICE,
     relationships.SLICE,
+    game_sessions.SLICE,
     gateway_info.SLICE,
     guilds.SLICE,
     roles.SLICE,
@@ -155,6 +158,7 @@ SLICES: tuple[Slice, ...] = (
     subscriptions.SLICE,
     commands.SLICE,
     interactions.SLICE,
+    lobbies.SLICE,
 )
 
 DATABASE_FILE = "hubbub.sqlite3"
@@ -248,7 +252,7 @@ class App:
         self.bus.on_gap(self.auth.forget_all)
         if self.config.nats_url is None:
             # Alone, so nobody is connected yet: what a killed process left behind is over.
-            await self.database.write(lambda tx: voice_states.reset(self.make_call(tx)))
+            await self.database.write(lambda tx: self._nobody_is_here(self.make_call(tx)))
         routes: list[web.RouteDef] = [
             web.get("/healthz", self._healthz),
             web.get("/readyz", self._readyz),
@@ -362,6 +366,10 @@ class App:
             listeners=self.listeners,
             **more,
         )
+
+    def _nobody_is_here(self, call: Call) -> None:
+        voice_states.reset(call)
+        game_sessions.reset(call)
 
     def publish(self, dispatches: Iterable[Dispatch]) -> None:
         """Send what a commit said to every node that is interested."""

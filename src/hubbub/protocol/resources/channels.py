@@ -22,6 +22,7 @@ from hubbub.protocol.ids import (
     ChannelId,
     EmojiId,
     GuildId,
+    LobbyId,
     MessageId,
     Snowflake,
     TagId,
@@ -179,6 +180,17 @@ class AnyChannel(Struct, kw_only=True):
     managed: bool | UnsetType = UNSET
 
 
+class LinkedLobby(Struct, kw_only=True):
+    """The lobby of a game that shares what is said in a channel (sdk.md 12.3)."""
+
+    application_id: ApplicationId
+    lobby_id: LobbyId
+    linked_by: UserId
+    linked_at: Timestamp
+    require_application_authorization: bool
+    """Whether only those who authorized the application may speak here."""
+
+
 class Channel(AnyChannel, kw_only=True):
     """A channel of a guild that is no thread. Keys that a type does not have are left out."""
 
@@ -188,6 +200,11 @@ class Channel(AnyChannel, kw_only=True):
     permission_overwrites: list[Overwrite]
     parent_id: ChannelId | None
     application_id: ApplicationId | None | UnsetType = None
+    linked_lobby: LinkedLobby | UnsetType = UNSET
+    can_link_lobby: bool | UnsetType = UNSET
+    """Whether the caller could link a lobby here; only where asked for."""
+    is_viewable_and_writeable_by_all_members: bool | UnsetType = UNSET
+    """Whether everybody in the guild reads and writes here; only where asked for."""
 
 
 class Thread(AnyChannel, kw_only=True):
@@ -436,10 +453,18 @@ DELETE_CHANNEL = Operation(
     emits=(CHANNEL_DELETE, CHANNEL_UPDATE, THREAD_DELETE),
 )
 
+
 # dated-changes.md, channel_obfuscation: from 2026-11-16 channels hidden from the caller are left out.
+class ListGuildChannels(Struct, kw_only=True):
+    """What to say of each channel."""
+
+    with_can_link_lobby: bool = False
+
+
 LIST_GUILD_CHANNELS = Operation(
     "GET",
     "/guilds/{guild_id}/channels",
+    query=ListGuildChannels,
     result=list[Channel],
     auth=Auth.BOT | Auth.USER | Auth.BEARER,
     scopes=("guilds.channels.read",),

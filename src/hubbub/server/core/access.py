@@ -91,6 +91,8 @@ class ChannelRef(NamedTuple):
     archived: int
     locked: int
     invitable: int | None
+    linked_lobby: str | None = None
+    """The lobby of a game that shares what is said here, as JSON; nearly always None."""
 
     @property
     def is_thread(self) -> bool:
@@ -113,7 +115,7 @@ class ChannelRef(NamedTuple):
         return self.parent_id if self.is_thread and self.parent_id is not None else self.id
 
 
-_REF = "id, guild_id, type, parent_id, owner_id, name, nsfw, rate_limit_per_user, flags, archived, locked, invitable"
+_REF = "id, guild_id, type, parent_id, owner_id, name, nsfw, rate_limit_per_user, flags, archived, locked, invitable, linked_lobby"
 
 
 class ChannelAccess(msgspec.Struct, kw_only=True):

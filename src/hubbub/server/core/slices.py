@@ -74,6 +74,8 @@ class Slice:
     guild: GuildPart | None = None
     assets: Mapping[str, FindAsset] = field(default_factory=dict)
     """What the CDN serves by an id, by the first word of its address."""
+    session_began: Callable[[Call, int, str], None] | None = None
+    """Called in a write, with user and session id, before READY of an OAuth2 session is read: a player comes into the game."""
     session_ended: Callable[[Call, int, str], None] | None = None
     """Called in a write, with user and session id, when a gateway session is gone for good: a voice state ends with it."""
 

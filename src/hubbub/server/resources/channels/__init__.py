@@ -10,11 +10,12 @@ from hubbub.server.resources.channels.actions import (
     delete,
     forget_guild,
     forget_role,
+    link_lobby,
     private_for,
 )
 from hubbub.server.resources.channels.facts import ChannelsDeleted
 from hubbub.server.resources.channels.routes import delete_guild_channel, update_guild_channel
-from hubbub.server.resources.channels.rules import require_rename
+from hubbub.server.resources.channels.rules import can_link_lobby, require_rename
 from hubbub.server.resources.channels.store import COLUMNS as CHANNEL_COLUMNS
 from hubbub.server.resources.channels.store import (
     ChannelRow,
@@ -59,6 +60,7 @@ __all__ = [
     "OverwriteRow",
     "ThreadMemberRow",
     "any_channel",
+    "can_link_lobby",
     "change_group",
     "channel",
     "close",
@@ -71,6 +73,7 @@ __all__ = [
     "find_thread_member",
     "hidden",
     "insert",
+    "link_lobby",
     "list_of_guild",
     "overwrites_of",
     "overwrites_of_guild",

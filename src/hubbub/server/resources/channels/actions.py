@@ -6,6 +6,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from hubbub.protocol import errors
+from hubbub.protocol import wire as json
 from hubbub.protocol.enums import AuditLogAction, ChannelType
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import ChannelId, TagId
@@ -115,6 +116,15 @@ def change(
     if rewritten and after.type == ChannelType.GUILD_CATEGORY:
         _sync(call, after.id, old, new)
     return shown
+
+
+def link_lobby(call: Call, channel_id: int, lobby: wire.LinkedLobby | None) -> wire.Channel:
+    """Let a channel share what is said with a lobby, or no longer."""
+    row = store.find(call.tx, channel_id)
+    if row is None:
+        raise errors.UNKNOWN_CHANNEL()
+    after = row._replace(linked_lobby=None if lobby is None else json.encode(lobby).decode())
+    return change(call, row, after, store.overwrites_of(call.tx, channel_id))
 
 
 def _sync(call: Call, category_id: int, old: Sequence[OverwriteRow], new: Sequence[OverwriteRow]) -> None:

@@ -29,7 +29,7 @@ def get_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
 
 
 @handles(wire.LIST_GUILD_CHANNELS)
-def list_guild_channels(call: Call, guild_id: GuildId) -> list[wire.Channel]:
+def list_guild_channels(call: Call, guild_id: GuildId, query: wire.ListGuildChannels) -> list[wire.Channel]:
     """A guild's channels without threads; from 16 November 2026 only those the caller can see."""
     standing = access.guild(call, guild_id)
     rows = store.list_of_guild(call.tx, guild_id)
@@ -37,7 +37,16 @@ def list_guild_channels(call: Call, guild_id: GuildId) -> list[wire.Channel]:
         visible = access.visible_channels(call.tx, standing)
         rows = [row for row in rows if row.id in visible]
     overwrites = store.overwrites_of_guild(call.tx, guild_id)
-    return [views.channel(row, overwrites.get(row.id, [])) for row in rows]
+    shown = [views.channel(row, overwrites.get(row.id, [])) for row in rows]
+    if query.with_can_link_lobby:
+        visible = access.visible_channels(call.tx, standing)
+        everyone = store.role_permissions(call.tx, guild_id)
+        for row, channel in zip(rows, shown, strict=True):
+            channel.can_link_lobby = rules.can_link_lobby(row, visible.get(row.id, 0))
+            channel.is_viewable_and_writeable_by_all_members = rules.is_open_to_all(
+                guild_id, everyone, overwrites.get(row.id, [])
+            )
+    return shown
 
 
 @handles(wire.CREATE_GUILD_CHANNEL)

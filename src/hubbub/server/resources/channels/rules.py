@@ -303,3 +303,25 @@ def require_type_change(row: ChannelRow, kind: int, guild: GuildTraits) -> None:
 def require_rename(call: Call, row: ChannelRow) -> None:
     """A channel's name and topic change twice in ten minutes (http.md 1.14), whoever changes them."""
     quotas.take(call, "rename", row.id, wire.NAME_AND_TOPIC_LIMIT)
+
+
+# Lobbies of games
+
+_SPEAKING = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
+
+
+def can_link_lobby(row: ChannelRow, bits: int) -> bool:
+    """Whether somebody with these bits may link a lobby to a channel (sdk.md 12.6)."""
+    free = row.type == ChannelType.GUILD_TEXT and not row.nsfw and row.linked_lobby is None
+    return free and not (Permissions.MANAGE_CHANNELS | _SPEAKING) & ~bits
+
+
+def is_open_to_all(guild_id: int, everyone: int, overwrites: Sequence[OverwriteRow]) -> bool:
+    """Whether every member of the guild reads and writes in a channel, whatever their roles."""
+    allowed, denied = everyone, 0
+    for each in overwrites:
+        if each.target_id == guild_id:
+            allowed = allowed & ~each.deny | each.allow
+        else:
+            denied |= each.deny
+    return not _SPEAKING & ~allowed and not _SPEAKING & denied

@@ -48,6 +48,8 @@ class ChannelRow(NamedTuple):
     """JSON of a list of tag ids; None outside forums."""
     created_ms: int | None = None
     """Threads: a thread that starts at a message has the message's id, so its own time is kept."""
+    linked_lobby: str | None = None
+    """JSON of a LinkedLobby."""
     last_message_id: int | None = None
     """Read from the messages (in forums from the posts), never written."""
 
@@ -236,6 +238,11 @@ def known_targets(tx: Tx, guild_id: int, ids: Sequence[int]) -> tuple[set[int], 
     roles = tx.all(f"SELECT id FROM roles WHERE guild_id = ? AND id IN ({among})", guild_id, *ids)
     users = tx.all(f"SELECT id FROM users WHERE id IN ({among})", *ids)
     return {row[0] for row in roles}, {row[0] for row in users}
+
+
+def role_permissions(tx: Tx, role_id: int) -> int:
+    """What a role may do in its guild; @everyone has the guild's id."""
+    return int(tx.value("SELECT permissions FROM roles WHERE id = ?", role_id) or 0)
 
 
 class GuildTraits(NamedTuple):

@@ -58,6 +58,8 @@ def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel
             shown.topic = row.topic
         return shown
     shown.topic = row.topic
+    if row.linked_lobby is not None:
+        shown.linked_lobby = json.decode(row.linked_lobby, wire.LinkedLobby)
     if row.default_auto_archive_duration is not None:
         shown.default_auto_archive_duration = row.default_auto_archive_duration
     shown.default_thread_rate_limit_per_user = row.default_thread_rate_limit_per_user or 0

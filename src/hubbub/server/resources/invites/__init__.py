@@ -7,6 +7,7 @@ from hubbub.server.resources.invites.actions import create
 from hubbub.server.resources.invites.facts import GroupInviteAccepted
 from hubbub.server.resources.invites.jobs import JOBS
 from hubbub.server.resources.invites.store import InviteRow, find
+from hubbub.server.resources.invites.targets import Listed
 
 SLICE = Slice(
     name="invites",
@@ -15,4 +16,4 @@ SLICE = Slice(
     hears={ChannelsDeleted: actions.delete_with_channels},
 )
 
-__all__ = ["SLICE", "GroupInviteAccepted", "InviteRow", "create", "find"]
+__all__ = ["SLICE", "GroupInviteAccepted", "InviteRow", "Listed", "create", "find"]

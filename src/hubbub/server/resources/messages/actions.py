@@ -81,15 +81,27 @@ def create(
     message_id: MessageId | None = None,
     author: Author | None = None,
     response: Response | None = None,
+    flags: int = 0,
+    application_id: int | None = None,
 ) -> wire.Message:
     """Keep and publish what the caller says; whether they may speak here at all was asked before (`rules.require_send`).
 
-    `response` says that it is an app's answer to an interaction."""
+    `response` says that it is an app's answer to an interaction, `application_id` that a game sends it for its player."""
     if author is None:
         author = rules.require_author(call, access.channel)
     if message_id is None:
         message_id = call.new_id(MessageId)
-    return _create(call, access, body, author, kind=kind, message_id=message_id, response=response)[0]
+    return _create(
+        call,
+        access,
+        body,
+        author,
+        kind=kind,
+        message_id=message_id,
+        response=response,
+        more_flags=flags,
+        application_id=application_id,
+    )[0]
 
 
 def _create(
@@ -102,6 +114,8 @@ def _create(
     message_id: MessageId,
     nonce: int | str | None = None,
     response: Response | None = None,
+    more_flags: int = 0,
+    application_id: int | None = None,
 ) -> "Kept":
     channel = access.channel
     reference = body.message_reference if isinstance(body, wire.CreateMessage) else None
@@ -138,7 +152,7 @@ def _create(
         named = mentions.read(call, access, texts, body.allowed_mentions, replied_id)
     else:
         named = NOBODY
-    if author.moderated:
+    if author.moderated or channel.linked_lobby is not None:
         words = [content] if draft is None else list(draft.words())
         if refers is not None and refers.snapshot is not None:
             words.append(refers.snapshot.content)
@@ -159,9 +173,12 @@ def _create(
         and not tts
         and not channel.is_thread
         and author.webhook_id is None
+        and application_id is None
     )
     if not plain:
         row = _spoken(_fill(call, channel, row, draft, refers, named, tts), author)
+    if application_id is not None:
+        row = row._replace(flags=row.flags | more_flags, application_id=application_id)
     if response is not None:
         row = _answering(row, response)
     around = views.Around(call)

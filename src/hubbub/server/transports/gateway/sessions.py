@@ -58,6 +58,7 @@ class Sessions:
         self._gap: Subscription | None = None
         self._resumable_ms = world.config.gateway.replay_ms
         self._enders = [part.session_ended for part in world.slices if part.session_ended is not None]
+        self._beginners = [part.session_began for part in world.slices if part.session_began is not None]
         self._gaps = 0
         """How often events may have been lost on the bus."""
         self.feed = PresenceFeed(
@@ -129,6 +130,7 @@ class Sessions:
         try:
             # First listen, then read: what happens in between is heard, and told unless the read has it already.
             await self._bus.flush()
+            await self._tell_began(session)
             body, guilds, session.snapshot = await self._world.ready(
                 session, lambda guilds: _ready(session, guilds, connection.resume_url, identify.shard)
             )
@@ -138,9 +140,11 @@ class Sessions:
             await self._bus.flush()
         except BaseException:
             self._end(session)
+            self._spawn(self._tell_ended([session]))
             raise
         if gaps != self._gaps:
             self._end(session)
+            self._spawn(self._tell_ended([session]))
             connection.say(GatewayOpcode.INVALID_SESSION, False)
             return
         self._sessions[session.id] = session
@@ -315,6 +319,18 @@ class Sessions:
                     line.subscription.cancel()
         if known is not None:
             self.feed.drop(session.user_id, session.id)
+
+    async def _tell_began(self, session: Session) -> None:
+        """Let slices know that a player comes into a game, before READY is read."""
+        if session.actor.kind != "bearer":
+            return
+
+        def work(tx: Tx) -> None:
+            call = self._world.call_after(tx, session.actor, session.id)
+            for session_began in self._beginners:
+                session_began(call, session.user_id, session.id)
+
+        await self._world.db.write(work)
 
     async def _tell_ended(self, sessions: list[Session]) -> None:
         """Let slices know that sessions of this node are over."""

@@ -1,0 +1,54 @@
+"""Rows of the sessions that players have in games."""
+
+from collections.abc import Iterable
+
+from hubbub.server.core.store import Tx, places
+
+BATCH = 500
+"""How many ids go into one IN list."""
+
+
+def connected(tx: Tx, application_id: int, user_ids: Iterable[int]) -> set[int]:
+    """Which of these users are in a game now."""
+    wanted = list(user_ids)
+    found: set[int] = set()
+    for start in range(0, len(wanted), BATCH):
+        some = wanted[start : start + BATCH]
+        rows = tx.all(
+            f"SELECT DISTINCT user_id FROM game_sessions WHERE user_id IN ({places(some)}) AND application_id = ?",
+            *some,
+            application_id,
+        )
+        found |= {row[0] for row in rows}
+    return found
+
+
+def is_playing(tx: Tx, user_id: int, family_id: int | None = None) -> bool:
+    """Whether a user is in a game of a family, or in any."""
+    if family_id is None:
+        return tx.value("SELECT 1 FROM game_sessions WHERE user_id = ? LIMIT 1", user_id) is not None
+    found = tx.value("SELECT 1 FROM game_sessions WHERE user_id = ? AND family_id = ? LIMIT 1", user_id, family_id)
+    return found is not None
+
+
+def insert(tx: Tx, session_id: str, user_id: int, application_id: int, family_id: int, now: int) -> None:
+    """Keep a session."""
+    tx.run(
+        "INSERT INTO game_sessions (session_id, user_id, application_id, family_id, began_ms) VALUES (?, ?, ?, ?, ?)",
+        session_id,
+        user_id,
+        application_id,
+        family_id,
+        now,
+    )
+
+
+def delete(tx: Tx, session_id: str) -> int | None:
+    """Remove a session; the application it was in, or None when it was in none."""
+    row = tx.one("DELETE FROM game_sessions WHERE session_id = ? RETURNING application_id", session_id)
+    return None if row is None else int(row[0])
+
+
+def all_sessions(tx: Tx) -> list[tuple[int, str]]:
+    """Every session, as user and session id."""
+    return [(row[0], row[1]) for row in tx.all("SELECT user_id, session_id FROM game_sessions")]

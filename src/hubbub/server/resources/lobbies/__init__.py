@@ -1,0 +1,53 @@
+"""Lobbies: where players of a game meet and talk, and the channels linked to them."""
+
+from typing import Any
+
+from hubbub.protocol.enums import Scope
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import Job
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.channels import ChannelsDeleted
+from hubbub.server.resources.game_sessions import GameSessionBegan, GameSessionEnded
+from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged
+from hubbub.server.resources.lobbies import actions, linking, routes, saying, store, views
+from hubbub.server.resources.lobbies.actions import delete_of_application
+from hubbub.server.resources.messages import MessageChanged, MessageCreated, MessageDrafted, MessagesDeleted
+from hubbub.server.resources.users import UserDeleted
+
+
+def _ready(call: Call) -> dict[str, Any]:
+    """The lobbies of a player in the game that asks."""
+    actor = call.actor
+    if actor.kind != "bearer" or actor.application_id is None or Scope.LOBBIES_WRITE not in actor.scopes:
+        return {}
+    return {"lobbies": views.gateway_lobbies(call.tx, store.list_of_user(call.tx, actor.application_id, call.user_id))}
+
+
+def _expire(call: Call, job: Job) -> None:
+    actions.expire(call, job.decode(actions.Idle))
+
+
+def _forget(call: Call, job: Job) -> None:
+    saying.forget(call, job.decode(saying.Sweep))
+
+
+SLICE = Slice(
+    name="lobbies",
+    modules=(routes,),
+    jobs={actions.EXPIRE: _expire, saying.FORGET: _forget},
+    hears={
+        GameSessionBegan: actions.player_came,
+        GameSessionEnded: actions.player_went,
+        MessageCreated: saying.created,
+        MessageChanged: saying.changed,
+        MessagesDeleted: saying.deleted,
+        MessageDrafted: saying.drafted,
+        ChannelsDeleted: linking.channels_deleted,
+        AccountsMerged: actions.merged,
+        AccountUnmerged: actions.unmerged,
+        UserDeleted: actions.user_deleted,
+    },
+    ready=_ready,
+)
+
+__all__ = ["SLICE", "delete_of_application"]

@@ -1,0 +1,282 @@
+"""Lobbies over HTTP: backends with their bot's token, players with what they granted their game."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.flags import LobbyFlags, LobbyMemberFlags
+from hubbub.protocol.ids import ChannelId, LobbyId, MessageId, Snowflake, UserId
+from hubbub.protocol.resources import lobbies as wire
+from hubbub.protocol.resources.channels import Channel
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.resources.lobbies import actions, linking, rules, saying, store, views
+from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow, text
+
+# Backends
+
+
+@handles(wire.CREATE_LOBBY)
+def create_lobby(call: Call, body: wire.CreateLobby) -> wire.Lobby:
+    """Make a lobby, with members if they are named."""
+    form = FormErrors()
+    rules.check_lobby(form, body)
+    form.raise_if_any()
+    assert call.actor.application_id is not None
+    row = actions.create(
+        call,
+        call.actor.application_id,
+        metadata=text(body.metadata or None),
+        flags=body.flags or 0,
+        idle_timeout_seconds=body.idle_timeout_seconds or wire.LOBBY_IDLE_SECONDS_DEFAULT,
+        override_event_webhooks_url=body.override_event_webhooks_url or None,
+    )
+    actions.put(call, row, _members(call, row, body.members or ()))
+    return views.lobby(call.tx, row)
+
+
+@handles(wire.GET_LOBBY)
+def get_lobby(call: Call, lobby_id: LobbyId) -> wire.Lobby:
+    """A lobby of the bot's application."""
+    return views.lobby(call.tx, rules.require(call, lobby_id))
+
+
+@handles(wire.EDIT_LOBBY)
+def edit_lobby(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
+    """Change a lobby; named members replace all who are in it."""
+    row = rules.require(call, lobby_id)
+    form = FormErrors()
+    rules.check_lobby(form, body)
+    form.raise_if_any()
+    after = row
+    if body.metadata is not UNSET:
+        after = after._replace(metadata=text(body.metadata))
+    if isinstance(body.flags, int):
+        after = after._replace(flags=body.flags)
+    if isinstance(body.idle_timeout_seconds, int):
+        after = after._replace(idle_timeout_seconds=body.idle_timeout_seconds)
+    if body.override_event_webhooks_url is not UNSET:
+        after = after._replace(override_event_webhooks_url=body.override_event_webhooks_url)
+    if after.flags != row.flags:
+        linking.refresh(call, after)
+    after = actions.change(call, row, after)
+    if isinstance(body.members, list):
+        wanted = _members(call, after, body.members)
+        staying = {each.user_id for each in wanted}
+        gone = [user_id for user_id in store.member_ids(call.tx, row.id) if user_id not in staying]
+        actions.put(call, after, wanted, gone)
+    return views.lobby(call.tx, after)
+
+
+@handles(wire.DELETE_LOBBY)
+def delete_lobby(call: Call, lobby_id: LobbyId) -> None:
+    """End a lobby; one that is gone already is no error."""
+    if store.find(call.tx, lobby_id) is not None:
+        actions.delete(call, rules.require(call, lobby_id))
+
+
+def _members(call: Call, row: LobbyRow, asked: "list[wire.LobbyMemberRequest] | tuple[()]") -> list[MemberRow]:
+    """The memberships that a body asks for; users who do not play are refused."""
+    known = {each.user_id: each for each in store.members(call.tx, row.id)}
+    new = [each.id for each in asked if each.id not in known]
+    if new:
+        _require_admissible(call, row, new)
+    return [
+        actions.member_row(call, row, each.id, known.get(each.id), metadata=each.metadata, flags=each.flags)
+        for each in asked
+    ]
+
+
+def _require_admissible(call: Call, row: LobbyRow, user_ids: list[UserId]) -> None:
+    allowed, full = actions.admissible(call, row, user_ids)
+    if len(allowed) < len(set(user_ids)):
+        raise errors.MISSING_ACCESS()
+    if full:
+        raise errors.MAX_LOBBIES()
+
+
+@handles(wire.ADD_LOBBY_MEMBER)
+def add_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId, body: wire.AddLobbyMember) -> wire.LobbyMember:
+    """Put a user into a lobby, or change how they are in it."""
+    row = rules.require(call, lobby_id)
+    form = FormErrors()
+    rules.check_member(form, (), body)
+    form.raise_if_any()
+    known = store.find_member(call.tx, row.id, user_id)
+    if known is None:
+        _require_admissible(call, row, [user_id])
+    wanted = _changed(call, row, user_id, known, body)
+    actions.put(call, row, [wanted])
+    return views.member(wanted)
+
+
+def _changed(call: Call, row: LobbyRow, user_id: int, known: MemberRow | None, body: wire.AddLobbyMember) -> MemberRow:
+    named = body.additional_name if changes.LOBBY_ADDITIONAL_NAME.active(call.now) else UNSET
+    return actions.member_row(
+        call, row, user_id, known, metadata=body.metadata, flags=body.flags, additional_name=named
+    )
+
+
+@handles(wire.DELETE_LOBBY_MEMBER)
+def delete_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId) -> None:
+    """Take a user out of a lobby; who is not in it is no error."""
+    actions.put(call, rules.require(call, lobby_id), removed=[user_id])
+
+
+@handles(wire.BULK_UPDATE_LOBBY_MEMBERS)
+def bulk_update_lobby_members(call: Call, lobby_id: LobbyId, body: wire.BulkLobbyMembers) -> list[wire.LobbyMember]:
+    """Add, change and remove many members; users who do not play, or have no room for another lobby, are left out."""
+    row = rules.require(call, lobby_id)
+    if not changes.BULK_LOBBY_MEMBERS.active(call.now):
+        raise errors.NOT_FOUND()
+    form = FormErrors()
+    for index, each in enumerate(body):
+        rules.check_member(form, (index,), each)
+        if any(each.id == other.id for other in body[:index]):
+            form.add((index, "id"), *errors.duplicate())
+    form.raise_if_any()
+    known = {each.user_id: each for each in store.members(call.tx, row.id)}
+    removed = [each.id for each in body if each.remove_member is True]
+    kept = [each for each in body if each.remove_member is not True]
+    allowed, full = actions.admissible(call, row, [each.id for each in kept])
+    wanted = [
+        _changed(call, row, each.id, known.get(each.id), each)
+        for each in kept
+        if each.id in known or (each.id in allowed and each.id not in full)
+    ]
+    actions.put(call, row, wanted, removed)
+    return [views.member(each) for each in wanted]
+
+
+@handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_USER)
+def create_linked_lobby_guild_invite_for_user(call: Call, lobby_id: LobbyId, user_id: UserId) -> wire.LobbyInvite:
+    """A way for a member into the guild of the linked channel."""
+    rules.require_routes(call)
+    row = rules.require(call, lobby_id)
+    if store.find_member(call.tx, row.id, user_id) is None:
+        raise errors.UNKNOWN_MEMBER()
+    return linking.invite(call, row, user_id)
+
+
+@handles(wire.UPDATE_LOBBY_MESSAGE_EXTERNAL_MODERATION_METADATA)
+def update_lobby_message_external_moderation_metadata(
+    call: Call, lobby_id: LobbyId, message_id: MessageId, body: wire.ModerationMetadata
+) -> None:
+    """Say what the application's moderation thinks of a message; it replaces what was said before."""
+    row = rules.require(call, lobby_id)
+    said = store.find_message(call.tx, row.id, message_id)
+    if said is None:
+        raise errors.UNKNOWN_MESSAGE()
+    saying.moderate(call, row, said, body)
+
+
+# Players
+
+
+@handles(wire.CREATE_OR_JOIN_LOBBY)
+def create_or_join_lobby(call: Call, body: wire.CreateOrJoinLobby) -> wire.Lobby:
+    """Join the lobby of a secret, or make it."""
+    rules.require_routes(call)
+    form = FormErrors()
+    rules.check_metadata(form, "lobby_metadata", body.lobby_metadata)
+    rules.check_metadata(form, "member_metadata", body.member_metadata)
+    rules.check_flags(form, "flags", body.flags, LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION)
+    form.raise_if_any()
+    row = _by_secret(call, body)
+    after = row
+    if body.lobby_metadata is not UNSET:
+        after = after._replace(metadata=text(body.lobby_metadata))
+    if isinstance(body.idle_timeout_seconds, int):
+        after = after._replace(idle_timeout_seconds=body.idle_timeout_seconds)
+    if isinstance(body.flags, int):
+        after = after._replace(flags=body.flags)
+    after = actions.change(call, row, after)
+    known = store.find_member(call.tx, row.id, call.user_id)
+    if known is None and (store.count_lobbies(call.tx, row.application_id, call.user_id) >= wire.LOBBIES_PER_USER_MAX):
+        raise errors.MAX_LOBBIES()
+    mine = actions.member_row(call, row, call.user_id, known, metadata=body.member_metadata)
+    actions.put(call, after, [mine])
+    return views.lobby(call.tx, after)
+
+
+def _by_secret(call: Call, body: wire.CreateOrJoinLobby) -> LobbyRow:
+    application_id = call.actor.application_id
+    assert application_id is not None
+    row = store.find_by_secret(call.tx, application_id, body.secret)
+    if row is not None and (row.secret_expires_ms or 0) <= call.now:
+        # The lobby lives on; its words make a new one.
+        store.expire_secret(call.tx, row.id)
+        row = None
+    return row or actions.create(
+        call,
+        application_id,
+        metadata=None,
+        flags=body.flags or 0,
+        idle_timeout_seconds=body.idle_timeout_seconds or wire.LOBBY_IDLE_SECONDS_DEFAULT,
+        by_secret=1,
+        secret=body.secret,
+        secret_expires_ms=call.now + wire.LOBBY_SECRET_MS,
+    )
+
+
+@handles(wire.LEAVE_LOBBY)
+def leave_lobby(call: Call, lobby_id: LobbyId) -> None:
+    """Leave a lobby that players made; one that a backend made is not left by oneself (sdk.md 12.2)."""
+    row = rules.require(call, lobby_id)
+    if not row.by_secret:
+        raise errors.MISSING_PERMISSIONS()
+    actions.put(call, row, removed=[call.user_id])
+
+
+@handles(wire.CREATE_LOBBY_MESSAGE)
+def create_lobby_message(call: Call, lobby_id: LobbyId, body: wire.CreateLobbyMessage) -> wire.LobbyMessage:
+    """Say something in a lobby one is in."""
+    rules.require_routes(call)
+    row, member = rules.require_member(call, lobby_id)
+    return saying.say(call, row, member, body)
+
+
+@handles(wire.GET_LOBBY_MESSAGES)
+def get_lobby_messages(call: Call, lobby_id: LobbyId, query: wire.ListLobbyMessages) -> list[wire.LobbyMessage]:
+    """The newest messages of a lobby one is in, newest first, and none older than 72 hours."""
+    row, _ = rules.require_member(call, lobby_id)
+    since = Snowflake.at(call.now - wire.LOBBY_HISTORY_MS)
+    return views.messages(call, store.newest_messages(call.tx, row.id, query.limit, since))
+
+
+@handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF)
+def create_linked_lobby_guild_invite_for_self(call: Call, lobby_id: LobbyId) -> wire.LobbyInvite:
+    """A way for oneself into the guild of the linked channel."""
+    rules.require_routes(call)
+    row, _ = rules.require_member(call, lobby_id)
+    return linking.invite(call, row, call.user_id)
+
+
+# Linked channels
+
+
+@handles(wire.EDIT_LOBBY_CHANNEL_LINK)
+def edit_lobby_channel_link(call: Call, lobby_id: LobbyId, body: wire.LinkChannel) -> wire.Lobby:
+    """Link a lobby to a channel, or part them: a player with the flag, or the application's bot."""
+    if call.actor.is_bot:
+        row = rules.require(call, lobby_id)
+    else:
+        row, member = rules.require_member(call, lobby_id)
+        if not member.flags & LobbyMemberFlags.CAN_LINK_LOBBY:
+            raise errors.MISSING_PERMISSIONS()
+    if body.channel_id:
+        row = linking.link(call, row, rules.require_linkable(call, row, body.channel_id))
+    else:
+        row, _ = linking.unlink(call, row)
+    return views.lobby(call.tx, row)
+
+
+@handles(wire.UNLINK_CHANNEL_LOBBY)
+def unlink_channel_lobby(call: Call, channel_id: ChannelId) -> Channel:
+    """Part a channel that one manages from its lobby."""
+    rows = store.list_of_channels(call.tx, (channel_id,))
+    if not rows:
+        raise errors.UNKNOWN_LOBBY()
+    _, shown = linking.unlink(call, rows[0])
+    assert shown is not None
+    return shown

@@ -1,0 +1,147 @@
+"""Whose lobby it is, who may be in it, and what may be linked to it."""
+
+from urllib.parse import urlsplit
+
+from msgspec import UnsetType
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.errors import FormErrors, Path
+from hubbub.protocol.flags import LobbyFlags, LobbyMemberFlags, UserFlags
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.permissions import Permissions, highest
+from hubbub.protocol.resources import lobbies as wire
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelRef, GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
+from hubbub.server.resources import applications, oauth2, users
+from hubbub.server.resources.lobbies import store
+from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow
+
+SPEAKING = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
+LINKING = Permissions.MANAGE_CHANNELS | SPEAKING
+
+# What a player may do in the linked channel, member of its guild or not (sdk.md 12.6): speak, and never call everybody.
+PLAYING = (
+    SPEAKING
+    | Permissions.EMBED_LINKS
+    | Permissions.ATTACH_FILES
+    | Permissions.READ_MESSAGE_HISTORY
+    | Permissions.SEND_POLLS
+)
+
+
+def require(call: Call, lobby_id: int) -> LobbyRow:
+    """A lobby of the caller's application."""
+    row = store.find(call.tx, lobby_id)
+    if row is None:
+        raise errors.UNKNOWN_LOBBY()
+    if row.application_id != call.actor.application_id:
+        raise errors.MISSING_ACCESS()
+    return row
+
+
+def require_member(call: Call, lobby_id: int) -> tuple[LobbyRow, MemberRow]:
+    """A lobby that the caller is in."""
+    row = require(call, lobby_id)
+    member = store.find_member(call.tx, row.id, call.user_id)
+    if member is None:
+        raise errors.MISSING_ACCESS()
+    return row, member
+
+
+def require_routes(call: Call) -> None:
+    """Lobbies by secret, their messages and invites came on a date (dated-changes.md)."""
+    if not changes.LOBBY_ROUTES.active(call.now):
+        raise errors.NOT_FOUND()
+
+
+def plays(tx: Tx, application_id: int, user: users.UserRow) -> bool:
+    """Whether a user let the application's family in, or has an account there: a stranger cannot be put into a lobby."""
+    if user.bot:
+        return False
+    if user.flags & UserFlags.PROVISIONAL_ACCOUNT:
+        return True
+    return any(
+        oauth2.find_authorization(tx, user.id, each) is not None for each in applications.family(tx, application_id)
+    )
+
+
+# Forms
+
+
+def check_metadata(form: FormErrors, path: Path, metadata: dict[str, str] | None | UnsetType) -> None:
+    """The guide's limit beside the schema's: all keys and values together (sdk.md 18)."""
+    if metadata and sum(len(key) + len(value) for key, value in metadata.items()) > wire.LOBBY_METADATA_TOTAL_MAX:
+        form.add(path, *errors.max_length(wire.LOBBY_METADATA_TOTAL_MAX))
+
+
+def check_flags(form: FormErrors, path: Path, flags: int | None | UnsetType, known: int) -> None:
+    """Only bits that exist."""
+    if isinstance(flags, int) and flags & ~known:
+        form.add(path, *errors.bad_enum(flags))
+
+
+def check_lobby(form: FormErrors, body: wire.CreateLobby) -> None:
+    """What a backend says of a lobby."""
+    check_metadata(form, "metadata", body.metadata)
+    check_flags(form, "flags", body.flags, LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION)
+    seen: set[int] = set()
+    for index, each in enumerate(body.members or ()):
+        check_metadata(form, ("members", index, "metadata"), each.metadata)
+        check_flags(form, ("members", index, "flags"), each.flags, LobbyMemberFlags.CAN_LINK_LOBBY)
+        if each.id in seen:
+            form.add(("members", index, "id"), *errors.duplicate())
+        seen.add(each.id)
+    url = body.override_event_webhooks_url
+    if url:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https"):
+            form.add("override_event_webhooks_url", *errors.bad_scheme(parts.scheme))
+        elif not parts.hostname:
+            form.add("override_event_webhooks_url", *errors.bad_url())
+
+
+def check_member(form: FormErrors, path: tuple[str | int, ...], body: wire.AddLobbyMember) -> None:
+    """What a backend says of a member."""
+    check_metadata(form, (*path, "metadata"), body.metadata)
+    check_flags(form, (*path, "flags"), body.flags, LobbyMemberFlags.CAN_LINK_LOBBY)
+
+
+# Linked channels
+
+
+def require_linkable(call: Call, row: LobbyRow, channel_id: int) -> ChannelRef:
+    """The channel that the caller links to a lobby (sdk.md 12.6)."""
+    here = access.channel(call, channel_id)
+    here.require(LINKING)
+    channel = here.channel
+    form = FormErrors()
+    if row.by_secret:
+        # sdk.md 18: lobbies that players made are not eligible.
+        form.add("channel_id", "LOBBY_NOT_LINKABLE", "A lobby that was made by a secret cannot be linked.")
+    elif channel.linked_lobby is not None and channel_id != row.linked_channel_id:
+        form.add("channel_id", "CHANNEL_ALREADY_LINKED", "The channel is linked to another lobby.")
+    elif channel.type != ChannelType.GUILD_TEXT or channel.nsfw:
+        form.add("channel_id", "CHANNEL_NOT_LINKABLE", "Only text channels without an age restriction can be linked.")
+    form.raise_if_any()
+    return channel
+
+
+def stand_in_channel(call: Call, channel: ChannelRef) -> access.ChannelAccess:
+    """How a player stands in the linked channel: they speak there whatever the guild lets them do."""
+    guild_id = channel.guild_id
+    assert guild_id is not None
+    standing = access.find_member(call.tx, call.now, guild_id, call.user_id) or GuildAccess(
+        guild_id=guild_id,
+        user_id=call.user_id,
+        # Nobody of the guild, so neither its owner.
+        owner_id=UserId(0),
+        mfa_level=0,
+        roles={},
+        top=highest(()),
+        permissions=PLAYING,
+        restricted=False,
+    )
+    return access.ChannelAccess(channel=channel, guild=standing, permissions=PLAYING, allowed=PLAYING)

@@ -1,0 +1,150 @@
+"""A lobby, its members and its messages as they go over the wire, to backends and to players."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import ApplicationId, ChannelId, LobbyId, MessageId, Snowflake, UserId
+from hubbub.protocol.resources import lobbies as wire
+from hubbub.protocol.resources.channels import Channel
+from hubbub.protocol.resources.messages import DispatchedMessage, MessageLobbyMember
+from hubbub.protocol.resources.users import User
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
+from hubbub.server.resources import channels, game_sessions, users
+from hubbub.server.resources.lobbies import store
+from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow, MessageRow, words
+
+
+def lobby(tx: Tx, row: LobbyRow) -> wire.Lobby:
+    """A lobby for its application's backend, and as the answer to a player."""
+    shown = wire.Lobby(
+        id=LobbyId(row.id),
+        application_id=ApplicationId(row.application_id),
+        metadata=words(row.metadata),
+        members=[member(each) for each in store.members(tx, row.id)],
+        flags=row.flags,
+        linked_channel=_linked_channels(tx, (row,)).get(row.id, UNSET),
+    )
+    if row.override_event_webhooks_url is not None:
+        shown.override_event_webhooks_url = row.override_event_webhooks_url
+    return shown
+
+
+def member(row: MemberRow) -> wire.LobbyMember:
+    """A member for the backend."""
+    return wire.LobbyMember(
+        id=UserId(row.user_id),
+        metadata=words(row.metadata),
+        flags=row.flags,
+        additional_name=UNSET if row.additional_name is None else row.additional_name,
+    )
+
+
+def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow]) -> list[wire.GatewayLobby]:
+    """Lobbies of one application for players, in a fixed number of queries."""
+    if not rows:
+        return []
+    inside = store.members_of(tx, [row.id for row in rows])
+    everybody = {each.user_id for members in inside.values() for each in members}
+    people = users.find_many(tx, everybody)
+    present = game_sessions.connected(tx, rows[0].application_id, everybody)
+    linked = _linked_channels(tx, rows)
+    return [
+        wire.GatewayLobby(
+            id=LobbyId(row.id),
+            application_id=ApplicationId(row.application_id),
+            metadata=words(row.metadata),
+            members=[
+                _gateway_member(each, users.user(people[each.user_id]), each.user_id in present)
+                for each in inside[row.id]
+                if each.user_id in people
+            ],
+            flags=row.flags,
+            voice_states=[],
+            linked_channel=linked.get(row.id, UNSET),
+        )
+        for row in rows
+    ]
+
+
+def member_changes(tx: Tx, row: LobbyRow, members: Iterable[MemberRow]) -> dict[int, wire.LobbyMemberChange]:
+    """What players hear of some members of a lobby, by user."""
+    some = list(members)
+    people = users.find_many(tx, [each.user_id for each in some])
+    present = game_sessions.connected(tx, row.application_id, people)
+    return {
+        each.user_id: wire.LobbyMemberChange(
+            member=_gateway_member(each, users.user(people[each.user_id]), each.user_id in present),
+            lobby_id=LobbyId(row.id),
+            application_id=ApplicationId(row.application_id),
+        )
+        for each in some
+        if each.user_id in people
+    }
+
+
+def messages(call: Call, rows: Sequence[MessageRow]) -> list[wire.LobbyMessage]:
+    """What was said, with its authors; who is gone since is left out."""
+    people = users.find_many(call.tx, [row.author_id for row in rows])
+    return [message(row, users.user(people[row.author_id])) for row in rows if row.author_id in people]
+
+
+def message(row: MessageRow, author: User) -> wire.LobbyMessage:
+    """What somebody said in a lobby."""
+    shown = wire.LobbyMessage(
+        id=MessageId(row.id),
+        type=row.type,
+        content=row.content,
+        lobby_id=LobbyId(row.lobby_id),
+        channel_id=ChannelId(row.channel_id),
+        author=author,
+        flags=row.flags,
+        lobby_member=_called(row),
+        metadata=words(row.metadata) or UNSET,
+        moderation_metadata=words(row.moderation_metadata) or UNSET,
+        timestamp=json.timestamp(Snowflake(row.id).created_ms),
+    )
+    if row.application_id is not None:
+        shown.application_id = ApplicationId(row.application_id)
+    if row.edited_ms is not None:
+        shown.edited_timestamp = json.timestamp(row.edited_ms)
+    return shown
+
+
+def linked_message(row: MessageRow, said: DispatchedMessage) -> wire.LinkedLobbyMessage:
+    """What was said in the linked channel, for players: their game may show all of it."""
+    keys = {name: getattr(said, name) for name in said.__struct_fields__}
+    keys["lobby_member"] = _called(row)
+    return wire.LinkedLobbyMessage(
+        **keys,
+        lobby_id=LobbyId(row.lobby_id),
+        metadata=words(row.metadata) or UNSET,
+        moderation_metadata=words(row.moderation_metadata) or UNSET,
+    )
+
+
+def _called(row: MessageRow) -> MessageLobbyMember | UnsetType:
+    return UNSET if row.additional_name is None else MessageLobbyMember(additional_name=row.additional_name)
+
+
+def _gateway_member(row: MemberRow, user: User, connected: bool) -> wire.GatewayLobbyMember:
+    return wire.GatewayLobbyMember(
+        user_id=UserId(row.user_id),
+        user=user,
+        metadata=words(row.metadata),
+        flags=row.flags,
+        connected=connected,
+        additional_name=UNSET if row.additional_name is None else row.additional_name,
+    )
+
+
+def _linked_channels(tx: Tx, rows: Iterable[LobbyRow]) -> dict[int, Channel]:
+    wanted = {row.linked_channel_id: row.id for row in rows if row.linked_channel_id is not None}
+    found = channels.find_many(tx, wanted)
+    return {
+        wanted[row.id]: channels.channel(row, channels.overwrites_of(tx, row.id))
+        for row in found.values()
+        if row.guild_id is not None
+    }
