@@ -112,12 +112,19 @@ def test_operations_do_not_wait() -> None:
     }
 
     # Passwords are hashed between two transactions, and ID tokens signed, away from the store's threads (core/work.py); a search
-    # reads, and writes only when its index is behind; the rest speaks with receivers and payment providers.
+    # reads, and writes only when its index is behind; the rest speaks with receivers, identity and payment providers.
     assert waiting == {
         "hubbub/server/resources/accounts/routes.py",
         "hubbub/server/resources/applications/endpoints.py",
         "hubbub/server/resources/applications/routes.py",
+        "hubbub/server/resources/identities/routes.py",
+        "hubbub/server/resources/identity_providers/jwts.py",
+        "hubbub/server/resources/identity_providers/oidc.py",
+        "hubbub/server/resources/identity_providers/providers.py",
+        "hubbub/server/resources/identity_providers/routes.py",
+        "hubbub/server/resources/identity_providers/verify.py",
         "hubbub/server/resources/oauth2/routes.py",
+        "hubbub/server/resources/oauth2/signing.py",
         "hubbub/server/resources/search/routes.py",
         "hubbub/server/resources/subscriptions/jobs.py",
         "hubbub/server/resources/subscriptions/purchases.py",

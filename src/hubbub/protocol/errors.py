@@ -442,7 +442,7 @@ ALREADY_FRIENDS: Final = ErrorCode(80007, 400, "You are already friends with tha
 # Provisional accounts and merge
 
 PROVISIONAL_ACCOUNTS_NOT_ENABLED: Final = ErrorCode(
-    530000, 400, "Provisional accounts are not enabled for this application"
+    530000, 403, "Provisional accounts are not enabled for this application"
 )
 ID_TOKEN_EXPIRED: Final = ErrorCode(530001, 400, "The provider ID token has expired")
 ID_TOKEN_ISSUER_MISMATCH: Final = ErrorCode(
@@ -452,8 +452,8 @@ ID_TOKEN_AUDIENCE_MISMATCH: Final = ErrorCode(
     530003, 400, "The audience of the ID token does not match the configured audience"
 )
 ID_TOKEN_TOO_OLD: Final = ErrorCode(530004, 400, "The ID token was issued more than 7 days ago")
-USERNAME_GENERATION_FAILED: Final = ErrorCode(530006, 400, "Failed to generate a unique username in time. Try again")
-INVALID_CLIENT_SECRET: Final = ErrorCode(530007, 400, "Invalid client secret")
+USERNAME_GENERATION_FAILED: Final = ErrorCode(530006, 503, "Failed to generate a unique username in time. Try again")
+INVALID_CLIENT_SECRET: Final = ErrorCode(530007, 401, "Invalid client secret")
 OIDC_DISCOVERY_UNREACHABLE: Final = ErrorCode(530008, 400, "The OIDC discovery document could not be fetched")
 OIDC_KEYS_UNREACHABLE: Final = ErrorCode(530009, 400, "The OIDC JWKS could not be fetched")
 ACCOUNT_NOT_PROVISIONAL: Final = ErrorCode(

@@ -87,6 +87,8 @@ class Operation(Generic[BodyT, ResultT]):
     auth: Auth = Auth.BOT | Auth.USER
     scopes: tuple[str, ...] = ()
     """Any of these admits a bearer token."""
+    publishers: bool = False
+    """Whether a publisher's own token suffices, which otherwise only gets its games theirs (sdk.md 8.7)."""
     needs: int = 0
     """Permission bits the caller must all hold in the channel (or guild) of the path."""
     raises: tuple[ErrorCode, ...] = ()

@@ -13,7 +13,12 @@ from hubbub.server.core import config as settings
 from hubbub.server.core.config import Config, ConfigError
 
 SERVE_DEFAULTS: Final[dict[str, Any]] = {"data": "./hubbub-data"}
-DEV_DEFAULTS: Final[dict[str, Any]] = {"control": True, "rate_limits": "report", "private_targets": True}
+DEV_DEFAULTS: Final[dict[str, Any]] = {
+    "control": True,
+    "rate_limits": "report",
+    "private_targets": True,
+    "identity.any_issuer": True,
+}
 
 REHEARSAL: Final = ("control", "control_token", "now", "seed", "world")
 """Settings that only `hubbub dev` has."""

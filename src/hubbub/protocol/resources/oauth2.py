@@ -319,6 +319,9 @@ class TokenRequest(Struct, kw_only=True):
     refresh_token: str | UnsetType = UNSET
     scope: str | UnsetType = UNSET
     device_code: str | UnsetType = UNSET
+    external_auth_type: str | UnsetType = UNSET
+    """With a code or a device code: the player's provisional account becomes part of the person's."""
+    external_auth_token: str | UnsetType = UNSET
 
 
 class TokenResult(Struct, kw_only=True):
@@ -361,6 +364,17 @@ EXCHANGE_OAUTH2_TOKEN = Operation(
     auth=Auth.NONE,
     form=True,
     headers=("Authorization",),
+    raises=(
+        # A merge that cannot be is refused in the platform's form (webhooks-and-interactions.md 8.3).
+        errors.INVALID_OAUTH2_ACCESS_TOKEN,
+        errors.PROVISIONAL_ACCOUNTS_NOT_ENABLED,
+        errors.MERGE_SOURCE_NOT_PROVISIONAL,
+        errors.MERGE_DESTINATION_PROVISIONAL,
+        errors.MERGE_SOURCE_BANNED,
+        errors.EXTERNAL_IDENTITY_EXISTS,
+        errors.OIDC_DISCOVERY_UNREACHABLE,
+        errors.OIDC_KEYS_UNREACHABLE,
+    ),
     refusal=OAuth2Refusal,
     limit=TOKEN_LIMIT,
 )
@@ -520,14 +534,16 @@ class TokenRevoked(Struct, kw_only=True):
 
 OAUTH2_TOKEN_REVOKE = Event("OAUTH2_TOKEN_REVOKE", TokenRevoked)
 
-GET_MY_OAUTH2_AUTHORIZATION = Operation("GET", "/oauth2/@me", result=CurrentAuthorization, auth=Auth.BEARER)
+GET_MY_OAUTH2_AUTHORIZATION = Operation(
+    "GET", "/oauth2/@me", result=CurrentAuthorization, auth=Auth.BEARER, publishers=True
+)
 
 GET_PUBLIC_KEYS = Operation(
     "GET", "/oauth2/keys", result=PublicKeys, auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE
 )
 
 GET_OPENID_CONNECT_USERINFO = Operation(
-    "GET", "/oauth2/userinfo", result=UserInfo, auth=Auth.BEARER, scopes=(Scope.OPENID,)
+    "GET", "/oauth2/userinfo", result=UserInfo, auth=Auth.BEARER, scopes=(Scope.OPENID,), publishers=True
 )
 
 LIST_OAUTH2_AUTHORIZATIONS = Operation("GET", "/oauth2/tokens", result=list[Authorization], auth=Auth.USER)

@@ -16,7 +16,7 @@ from hubbub.server.core.call import Actor
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.dispatches import Audience, Dispatch
 from hubbub.server.core.snowflakes import SnowflakeFactory
-from hubbub.server.core.store import Database, Tx
+from hubbub.server.core.store import Database, Tx, places
 
 CACHED_TOKENS: Final = 50_000
 
@@ -62,13 +62,16 @@ def issue(
     scopes: frozenset[str] = frozenset(),
     expires_ms: int | None = None,
     token_id: int | None = None,
+    parent_id: int | None = None,
     entropy: Entropy = secrets.token_bytes,
 ) -> str:
-    """Make and keep a token, under an id of the caller's choice if given; its text is returned this once."""
+    """Make and keep a token, under an id of the caller's choice if given; its text is returned this once.
+
+    With a `parent_id` it ends when that token of the same user is revoked."""
     token = token_text(user_id, now, entropy)
     tx.run(
-        "INSERT INTO tokens (hash, id, kind, user_id, application_id, scopes, created_ms, expires_ms) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO tokens (hash, id, kind, user_id, application_id, scopes, created_ms, expires_ms, parent_id) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         hash_token(token),
         ids.new(Snowflake) if token_id is None else token_id,
         kind,
@@ -77,6 +80,7 @@ def issue(
         " ".join(sorted(scopes)),
         now,
         expires_ms,
+        parent_id,
     )
     return token
 
@@ -103,10 +107,25 @@ def revoke(
         if value is not None:
             where += f" AND {condition}"
             parameters.append(value)  # type: ignore[arg-type]
-    rows = tx.all(f"SELECT id FROM tokens WHERE {where}", *parameters)
+    ended = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where}", *parameters)]
     tx.run(f"DELETE FROM tokens WHERE {where}", *parameters)
-    changed(tx, user_id, revoked=[row[0] for row in rows])
-    return len(rows)
+    changed(tx, user_id, revoked=ended + _revoke_children(tx, user_id, ended))
+    return len(ended)
+
+
+def end_sessions(tx: Tx, user_id: int, token_ids: list[int]) -> None:
+    """End what came of tokens that are gone already: their sessions, and the tokens of a publisher's games."""
+    changed(tx, user_id, revoked=token_ids + _revoke_children(tx, user_id, token_ids))
+
+
+def _revoke_children(tx: Tx, user_id: int, parents: list[int]) -> list[int]:
+    if not parents:
+        return []
+    where = f"user_id = ? AND parent_id IN ({places(parents)})"
+    ended = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where}", user_id, *parents)]
+    if ended:
+        tx.run(f"DELETE FROM tokens WHERE {where}", user_id, *parents)
+    return ended
 
 
 def changed(tx: Tx, user_id: int, *, revoked: list[int] | None = None) -> None:

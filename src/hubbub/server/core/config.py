@@ -128,6 +128,25 @@ class BusConfig(msgspec.Struct, frozen=True, kw_only=True):
     """What may wait while NATS cannot be reached."""
 
 
+class IdentityConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Who may say who a player is. A rehearsal stands in for the providers whose addresses are not given."""
+
+    any_issuer: bool = False
+    """Whether OIDC issuers may be at any address, http and single names too: for networks without public ones."""
+    steam_url: str | None = None
+    """Where Steam's tickets are checked; by default https://partner.steam-api.com."""
+    steam_key: Annotated[str, Meta(min_length=1)] | None = None
+    """The publisher's key of Steam's web API."""
+    epic_url: str | None = None
+    """Epic Online Services; by default https://api.epicgames.dev."""
+    unity_url: str | None = None
+    """Unity's player authentication; by default https://player-auth.services.api.unity.com."""
+    apple_url: str | None = None
+    """By default https://appleid.apple.com."""
+    playstation_url: str | None = None
+    """PlayStation Network; by default https://auth.account.sony.com."""
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Everything an operator may decide."""
 
@@ -175,6 +194,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     gateway: GatewayConfig = GatewayConfig()
     voice: VoiceConfig = VoiceConfig()
     bus: BusConfig = BusConfig()
+    identity: IdentityConfig = IdentityConfig()
 
     @property
     def web_url(self) -> str:
@@ -212,9 +232,12 @@ _SCHEMES: Final = {
     "public_url": ("http", "https"),
     "database_url": ("postgresql", "postgres"),
     "nats_url": ("nats", "tls", "ws", "wss"),
+    **dict.fromkeys(
+        (f"identity.{each}_url" for each in ("steam", "epic", "unity", "apple", "playstation")), ("http", "https")
+    ),
 }
 _FILE_SCHEMES: Final = ("", "file", "memory", "s3")
-_HIDDEN: Final = ("control_token",)
+_HIDDEN: Final = ("control_token", "identity.steam_key")
 """Settings that are secrets themselves: a message about them does not repeat them."""
 _LISTS: Final = ("roles", "publisher_connection_types")
 """Settings that are several words, separated by commas in flags and the environment."""

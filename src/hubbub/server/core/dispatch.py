@@ -16,6 +16,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from hubbub.protocol import errors, resources, wire
+from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import Snowflake, WideInt, parse_wide
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.operation import Auth, Operation, operations_of
@@ -77,7 +78,9 @@ class Endpoint:
         refusal = self.refusals.get(actor.kind)
         if refusal is None and actor.kind == "bearer":
             scopes = self.operation.scopes
-            if scopes and actor.scopes.isdisjoint(scopes):
+            if actor.application_flags & ApplicationFlags.PARENT and not self.operation.publishers:
+                refusal = errors.UNAUTHORIZED
+            elif scopes and actor.scopes.isdisjoint(scopes):
                 refusal = errors.MISSING_OAUTH2_SCOPE
         if refusal is None:
             return actor

@@ -17,6 +17,8 @@ import msgspec
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
+from hubbub.server.core.documents import Documents
+
 TIMEOUT_S: Final = 3.0
 """Spec, webhook events and interactions: an answer within three seconds."""
 ANSWER_MAX: Final = 256 * 1024
@@ -104,6 +106,8 @@ class GuardedClient:
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
         self._answer_max = answer_max
         self._session: aiohttp.ClientSession | None = None
+        self.documents = Documents(self)
+        """What was fetched and is believed for a while."""
 
     def check(self, url: str) -> URL:
         """The address in usable form; ForbiddenTargetError for what is refused by its looks alone."""

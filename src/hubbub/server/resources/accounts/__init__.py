@@ -2,9 +2,24 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.accounts import routes
-from hubbub.server.resources.accounts.actions import create, set_password, sign_out
+from hubbub.server.resources.accounts.actions import ban, create, set_password, sign_out, unban
+from hubbub.server.resources.accounts.facts import AccountBanned, AccountUnbanned
 from hubbub.server.resources.accounts.passwords import hash_lightly, hash_password
+from hubbub.server.resources.accounts.store import BanRow, find_ban
 
 SLICE = Slice(name="accounts", modules=(routes,))
 
-__all__ = ["SLICE", "create", "hash_lightly", "hash_password", "set_password", "sign_out"]
+__all__ = [
+    "SLICE",
+    "AccountBanned",
+    "AccountUnbanned",
+    "BanRow",
+    "ban",
+    "create",
+    "find_ban",
+    "hash_lightly",
+    "hash_password",
+    "set_password",
+    "sign_out",
+    "unban",
+]

@@ -5,6 +5,7 @@ import secrets
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import errors
+from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.resources import accounts as wire
 from hubbub.protocol.resources.users import USER_UPDATE
@@ -14,6 +15,8 @@ from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import users
 from hubbub.server.resources.accounts import store, totp
+from hubbub.server.resources.accounts.facts import AccountBanned, AccountUnbanned
+from hubbub.server.resources.accounts.store import BanRow
 from hubbub.server.resources.users import UserRow
 
 USER_AGENT_MAX = 256
@@ -94,6 +97,36 @@ def change_password(call: Call, user_id: UserId, password_hash: str) -> None:
     """Keep a new password; whoever signed in with the old one is out, but for who asks."""
     set_password(call, user_id, password_hash)
     sign_out(call, user_id, except_id=call.actor.token_id)
+
+
+# Bans
+
+
+def ban(call: Call, user_id: UserId, *, ends_ms: int | None = None, reason: str | None = None) -> None:
+    """Close an account, until a moment or for good: every token of its own ends, and whoever acts for it hears of it."""
+    row = users.find(call.tx, user_id)
+    if row is None or row.bot:
+        raise errors.UNKNOWN_USER()
+    if row.flags & UserFlags.PROVISIONAL_ACCOUNT:
+        raise errors.ACCOUNT_IS_PROVISIONAL()
+    store.put_ban(call.tx, BanRow(user_id, reason, call.now, ends_ms))
+    sign_out(call, user_id)
+    call.tell(AccountBanned(user_id=user_id, ends_ms=ends_ms))
+
+
+def unban(call: Call, user_id: UserId) -> bool:
+    """Open an account again; False when it was not closed."""
+    if store.find_ban(call.tx, user_id, call.now) is None:
+        return False
+    store.delete_ban(call.tx, user_id)
+    call.tell(AccountUnbanned(user_id=user_id))
+    return True
+
+
+def require_open(call: Call, user_id: UserId) -> None:
+    """Raise for somebody whose account is closed; they have just shown that it is theirs."""
+    if store.find_ban(call.tx, user_id, call.now) is not None:
+        raise errors.invalid("login", "ACCOUNT_DISABLED", "This account has been disabled.")
 
 
 # The second factor

@@ -47,6 +47,7 @@ async def auth_login(work: Work, body: wire.Login) -> wire.LoginResult:
 
     def finish(call: Call) -> wire.LoginResult:
         throttle.forgive(call, throttle.of_name(login), throttle.of_address(call.ip))
+        actions.require_open(call, user_id)
         if store.find_authenticator(call.tx, user_id) is not None:
             return wire.LoginResult(user_id=user_id, token=None, mfa=True, ticket=actions.ask_for_code(call, user_id))
         return wire.LoginResult(user_id=user_id, token=actions.sign_in(call, user_id))
@@ -74,6 +75,7 @@ async def auth_login_with_totp(work: Work, body: wire.LoginWithCode) -> wire.Ses
         if not store.delete_ticket(call.tx, ticket):
             raise errors.invalid("ticket", "MFA_INVALID_TICKET", "Log in again.")
         throttle.forgive(call, throttle.of_codes(user_id), throttle.of_address(call.ip))
+        actions.require_open(call, user_id)
         return wire.Session(user_id=user_id, token=actions.sign_in(call, user_id))
 
     return await work.write(finish)

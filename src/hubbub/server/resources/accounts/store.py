@@ -14,6 +14,16 @@ class AuthenticatorRow(NamedTuple):
     last_step: int
 
 
+class BanRow(NamedTuple):
+    """An account that the operator closed."""
+
+    user_id: UserId
+    reason: str | None
+    created_ms: int
+    ends_ms: int | None
+    """None: for good."""
+
+
 class SignInRow(NamedTuple):
     """A token of a person's own, and what is known of how it was got."""
 
@@ -57,6 +67,35 @@ def set_password_hash(tx: Tx, user_id: int, password_hash: str, now: int) -> Non
         password_hash,
         now,
     )
+
+
+# Bans
+
+
+def find_ban(tx: Tx, user_id: int, now: int) -> BanRow | None:
+    """The ban that holds now, or None."""
+    return tx.find(
+        BanRow,
+        "SELECT user_id, reason, created_ms, ends_ms FROM account_bans "
+        "WHERE user_id = ? AND (ends_ms IS NULL OR ends_ms > ?)",
+        user_id,
+        now,
+    )
+
+
+def put_ban(tx: Tx, row: BanRow) -> None:
+    """Keep a ban, in the place of an earlier one."""
+    tx.run(
+        "INSERT INTO account_bans (user_id, reason, created_ms, ends_ms) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (user_id) DO UPDATE "
+        "SET reason = excluded.reason, created_ms = excluded.created_ms, ends_ms = excluded.ends_ms",
+        *row,
+    )
+
+
+def delete_ban(tx: Tx, user_id: int) -> None:
+    """Forget a ban."""
+    tx.run("DELETE FROM account_bans WHERE user_id = ?", user_id)
 
 
 # Sign-ins

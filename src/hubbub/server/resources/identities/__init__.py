@@ -1,8 +1,37 @@
-"""External identities, and the provisional accounts that stand for them."""
+"""External identities, the provisional accounts that stand for them, and how people's own accounts are linked with them."""
 
+from typing import Any
+
+from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.identities.facts import AccountsMerged, AccountUnmerged
+from hubbub.server.resources.identities import routes
+from hubbub.server.resources.identities.actions import create_provisional, join_family
+from hubbub.server.resources.identities.facts import AccountsMerged, AccountUnmerged, FamilyJoined, TesterAsked
+from hubbub.server.resources.identities.listeners import HEARS
+from hubbub.server.resources.identities.rules import find_publisher_problem, is_provisional
+from hubbub.server.resources.identities.store import find_provisional
+from hubbub.server.resources.identities.views import profiles
 
-SLICE = Slice(name="identities", modules=())
 
-__all__ = ["SLICE", "AccountUnmerged", "AccountsMerged"]
+def _ready(call: Call) -> dict[str, Any]:
+    # sdk.md 5.4. Whoever names further users in READY adds theirs with `profiles`.
+    if call.actor.kind != "bearer" or call.actor.family_id is None:
+        return {}
+    return {"user_application_profiles": profiles(call.tx, call.actor.family_id, [call.user_id])}
+
+
+SLICE = Slice(name="identities", modules=(routes,), hears=HEARS, ready=_ready)
+
+__all__ = [
+    "SLICE",
+    "AccountUnmerged",
+    "AccountsMerged",
+    "FamilyJoined",
+    "TesterAsked",
+    "create_provisional",
+    "find_provisional",
+    "find_publisher_problem",
+    "is_provisional",
+    "join_family",
+    "profiles",
+]

@@ -27,3 +27,19 @@ class AccountUnmerged(msgspec.Struct, frozen=True, kw_only=True):
     """The new one."""
     restricted: bool
     """Made by a ban: it cannot be merged until the ban ends."""
+
+
+class FamilyJoined(msgspec.Struct, frozen=True, kw_only=True):
+    """An application became a publisher's game: what it had of players, friends and lobbies is gone (sdk.md 8.7)."""
+
+    application_id: ApplicationId
+    """The game, until now the head of a family of its own."""
+    parent_id: ApplicationId
+
+
+class TesterAsked(msgspec.Struct, kw_only=True):
+    """Does somebody try an application out? Whoever knows its testers says so."""
+
+    application_id: ApplicationId
+    user_id: int
+    is_tester: bool = False

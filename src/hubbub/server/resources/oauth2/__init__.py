@@ -6,22 +6,29 @@ from typing import Any
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.oauth2 import routes
-from hubbub.server.resources.oauth2.actions import authorize, deauthorize, issue
+from hubbub.server.resources.oauth2 import actions, routes
+from hubbub.server.resources.oauth2.actions import authorize, deauthorize, deauthorize_all, forget_application, issue
+from hubbub.server.resources.oauth2.clients import is_public
 from hubbub.server.resources.oauth2.facts import (
     ApplicationAuthorized,
     ApplicationDeauthorized,
+    ExternalCredential,
     GuildsAsked,
     InstallationAsked,
+    LinkAsked,
     WebhookAsked,
 )
 from hubbub.server.resources.oauth2.redirects import is_sound
+from hubbub.server.resources.oauth2.signing import sign
 from hubbub.server.resources.oauth2.store import (
+    AccessRow,
     InstallationRow,
     applications_of,
     approved_scopes,
+    client_secret_hash,
     delete_installation,
     delete_installations,
+    find_access,
     find_authorization,
     find_installation,
     keep_installation,
@@ -29,7 +36,8 @@ from hubbub.server.resources.oauth2.store import (
     players_among,
 )
 from hubbub.server.resources.oauth2.store import approve_scopes as _approve
-from hubbub.server.resources.oauth2.views import public_applications
+from hubbub.server.resources.oauth2.views import id_claims, public_applications, shown_scopes
+from hubbub.server.resources.users import UserDeleted
 
 
 def approve_scopes(call: Call, application_id: int, scopes: Iterable[str]) -> None:
@@ -46,29 +54,40 @@ def _ready(call: Call) -> dict[str, Any]:
     return {"scopes": sorted(call.actor.scopes)} if call.actor.kind == "bearer" else {}
 
 
-SLICE = Slice(name="oauth2", modules=(routes,), ready=_ready)
+SLICE = Slice(name="oauth2", modules=(routes,), hears={UserDeleted: actions.forget_user}, ready=_ready)
 
 __all__ = [
     "SLICE",
+    "AccessRow",
     "ApplicationAuthorized",
     "ApplicationDeauthorized",
+    "ExternalCredential",
     "GuildsAsked",
     "InstallationAsked",
     "InstallationRow",
+    "LinkAsked",
     "WebhookAsked",
     "applications_of",
     "approve_scopes",
     "approved_scopes",
     "authorize",
+    "client_secret_hash",
     "deauthorize",
+    "deauthorize_all",
     "delete_installation",
     "delete_installations",
+    "find_access",
     "find_authorization",
     "find_installation",
+    "forget_application",
+    "id_claims",
+    "is_public",
     "is_sound",
     "issue",
     "keep_installation",
     "list_installations",
     "players_among",
     "public_applications",
+    "shown_scopes",
+    "sign",
 ]

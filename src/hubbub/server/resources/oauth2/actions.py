@@ -23,6 +23,7 @@ from hubbub.server.resources.oauth2.facts import (
 from hubbub.server.resources.oauth2.refusals import invalid_scope
 from hubbub.server.resources.oauth2.rules import Request
 from hubbub.server.resources.oauth2.store import AuthorizationRow, CodeRow, InstallationRow, RefreshRow
+from hubbub.server.resources.users import UserDeleted
 
 USER_CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ23456789"
 """No vowels, which make words, and none that look like another."""
@@ -247,6 +248,7 @@ def rotate(call: Call, application: ApplicationRow, row: RefreshRow, scope: str 
     if not wire.expand(scopes) <= wire.expand(granted):
         raise invalid_scope("More is asked for than was granted")
     # The new token has the old one's id, so a gateway session goes on (sdk.md 5.6) and still ends with a revocation.
+    # A publisher's games keep theirs until those end by themselves (sdk.md 8.7).
     store.drop_access_token(call.tx, row.user_id, row.family_id)
     auth.changed(call.tx, row.user_id)
     return issue(call, application, row.user_id, scopes, refresh=True, granted=granted, family_id=row.family_id)
@@ -259,7 +261,7 @@ def end_family(call: Call, user_id: int, family_id: int) -> None:
     """A code or refresh token came twice, so somebody else has it: what it gave ends (RFC 9700 4.14)."""
     auth.revoke(call.tx, user_id, kind="bearer", token_id=family_id)
     # The access token may have ended by itself, while a session of it lives on.
-    auth.changed(call.tx, user_id, revoked=[family_id])
+    auth.end_sessions(call.tx, user_id, [family_id])
     store.delete_family(call.tx, family_id)
 
 
@@ -271,8 +273,25 @@ def deauthorize(call: Call, user_id: int, application_id: int) -> bool:
     if not ended and not removed:
         return False
     if families:
-        auth.changed(call.tx, user_id, revoked=families)
+        auth.end_sessions(call.tx, user_id, families)
     told = wire.TokenRevoked(application_id=ApplicationId(application_id))
     call.tx.emit(wire.OAUTH2_TOKEN_REVOKE, told, Audience.of_users(user_id))
     call.tell(ApplicationDeauthorized(application_id=ApplicationId(application_id), user_id=UserId(user_id)))
     return True
+
+
+def deauthorize_all(call: Call, user_id: int) -> None:
+    """End all that any application may do for a person."""
+    for application_id in store.authorized(call.tx, user_id):
+        deauthorize(call, user_id, application_id)
+
+
+def forget_application(call: Call, application_id: int) -> None:
+    """End what everybody gave an application."""
+    for user_id in store.who_authorized(call.tx, application_id):
+        deauthorize(call, user_id, application_id)
+
+
+def forget_user(call: Call, fact: UserDeleted) -> None:
+    """A user is gone, and nobody can be let in with what they gave."""
+    store.forget_user(call.tx, fact.user_id)

@@ -7,6 +7,7 @@ import msgspec
 from hubbub.protocol.ids import ApplicationId, GuildId, UserId
 from hubbub.protocol.resources.oauth2 import GrantableGuild
 from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.identity_providers import Verified
 
 
 class ApplicationAuthorized(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +45,24 @@ class InstallationAsked(msgspec.Struct, kw_only=True):
     act: bool
     guild: Any = None
     """The guild on the wire, once the application is in."""
+
+
+class ExternalCredential(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client brings of who its player is elsewhere."""
+
+    verified: Verified | None
+    """Who their provider says they are,"""
+    token: str
+    """or, where this is None, the access token of the provisional account itself."""
+
+
+class LinkAsked(msgspec.Struct, kw_only=True):
+    """A person lets an application in who plays it already under another account: raise where the two cannot become one, else
+    make them one (sdk.md 8.5)."""
+
+    application: ApplicationRow
+    user_id: UserId
+    credential: ExternalCredential
 
 
 class WebhookAsked(msgspec.Struct, kw_only=True):

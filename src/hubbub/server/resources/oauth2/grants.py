@@ -3,25 +3,30 @@
 import base64
 import hashlib
 import hmac
+import logging
 import re
 import secrets
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.errors import ApiError
+from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.ids import GuildId, Snowflake, UserId
 from hubbub.protocol.resources import oauth2 as wire
+from hubbub.protocol.resources.identities import CREDENTIAL_MAX, ExternalAuthType
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.resources import applications, users
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.oauth2 import actions, clients, rules, store, views
-from hubbub.server.resources.oauth2.facts import InstallationAsked, WebhookAsked
+from hubbub.server.resources.oauth2.facts import ExternalCredential, InstallationAsked, LinkAsked, WebhookAsked
 from hubbub.server.resources.oauth2.refusals import OAuthError, invalid_grant, invalid_request, invalid_scope
 from hubbub.server.resources.oauth2.store import CodeRow, DeviceRow
+
+log = logging.getLogger(__name__)
 
 USER_CODE_LENGTH: Final = 8
 
@@ -38,8 +43,8 @@ class Granted(NamedTuple):
 Outcome = Granted | OAuthError
 
 
-def exchange(call: Call, body: wire.TokenRequest) -> Outcome:
-    """Tokens for whatever the client brings."""
+def exchange(call: Call, body: wire.TokenRequest, credential: ExternalCredential | None = None) -> Outcome:
+    """Tokens for whatever the client brings; with a credential the player's other account becomes part of the person's."""
     if body.grant_type is UNSET:
         raise invalid_request("grant_type is required")
     grant = _GRANTS.get(body.grant_type)
@@ -47,10 +52,38 @@ def exchange(call: Call, body: wire.TokenRequest) -> Outcome:
         raise OAuthError(wire.UNSUPPORTED_GRANT_TYPE, "The grant type is not supported")
     secret_needed = body.grant_type == "client_credentials"
     client = clients.require(call, body.client_id, body.client_secret, secret_needed=secret_needed)
-    return grant(call, client, body)
+    return grant(call, client, body, credential)
 
 
-def _authorization_code(call: Call, client: ApplicationRow, body: wire.TokenRequest) -> Outcome:
+def linking_client(call: Call, body: wire.TokenRequest) -> ApplicationRow | None:
+    """The application that a credential is to be checked for; None where the grant would fail or wait anyway, so that nobody
+    is asked in vain."""
+    if (body.external_auth_type is UNSET) is not (body.external_auth_token is UNSET):
+        raise invalid_request("external_auth_type and external_auth_token go together")
+    if body.grant_type not in ("authorization_code", wire.DEVICE_GRANT):
+        raise invalid_request("external_auth_token goes with a code or a device code")
+    if body.external_auth_type not in get_args(ExternalAuthType):
+        raise invalid_request("external_auth_type is not known")
+    if not isinstance(body.external_auth_token, str) or not 0 < len(body.external_auth_token) <= CREDENTIAL_MAX:
+        raise invalid_request("external_auth_token is empty or too long")
+    client = clients.require(call, body.client_id, body.client_secret)
+    if body.grant_type == wire.DEVICE_GRANT:
+        device = store.find_device(call.tx, body.device_code) if isinstance(body.device_code, str) else None
+        good = device is not None and device.application_id == client.id and device.state == "granted"
+    else:
+        code = store.find_code(call.tx, body.code) if isinstance(body.code, str) else None
+        good = code is not None and code.application_id == client.id and code.family_id is None
+    return client if good else None
+
+
+def _link(call: Call, client: ApplicationRow, user_id: int, credential: ExternalCredential | None) -> None:
+    if credential is not None:
+        call.tell(LinkAsked(application=client, user_id=UserId(user_id), credential=credential))
+
+
+def _authorization_code(
+    call: Call, client: ApplicationRow, body: wire.TokenRequest, credential: ExternalCredential | None
+) -> Outcome:
     code = _needed("code", body.code)
     row = store.find_code(call.tx, code)
     if row is None or row.application_id != client.id:
@@ -68,6 +101,7 @@ def _authorization_code(call: Call, client: ApplicationRow, body: wire.TokenRequ
     scopes = wire.parse_scopes(row.scopes)
     answer = actions.issue(call, client, row.user_id, scopes, refresh=True, family_id=family_id)
     _do_what_was_granted(call, client, row, scopes, answer)
+    _link(call, client, row.user_id, credential)
     claims = _claims(call, client, row.user_id, scopes, row.nonce, answer.access_token)
     return Granted(answer, claims)
 
@@ -129,21 +163,33 @@ def _do_what_was_granted(
         raise invalid_grant("What was granted is no longer possible") from None
 
 
-def _refresh_token(call: Call, client: ApplicationRow, body: wire.TokenRequest) -> Outcome:
+def _refresh_token(
+    call: Call, client: ApplicationRow, body: wire.TokenRequest, _: ExternalCredential | None
+) -> Outcome:
     row = store.find_refresh(call.tx, _needed("refresh_token", body.refresh_token))
     if row is None or row.application_id != client.id:
         raise invalid_grant(wire.INVALID_REFRESH_TOKEN)
     if row.expires_ms is not None and row.expires_ms <= call.now:
+        raise invalid_grant(wire.INVALID_REFRESH_TOKEN)
+    person = users.find(call.tx, row.user_id)
+    if person is None:
         raise invalid_grant(wire.INVALID_REFRESH_TOKEN)
     scope = body.scope if isinstance(body.scope, str) and body.scope.strip() else None
     answer = actions.rotate(call, client, row, scope)
     if answer is None:
         actions.end_family(call, row.user_id, row.family_id)
         return invalid_grant(wire.INVALID_REFRESH_TOKEN)
+    if person.flags & UserFlags.PROVISIONAL_ACCOUNT:
+        # Spec, Authentication 5: deprecated; a fresh credential of the provider takes its place.
+        log.info(
+            "a provisional account's token was refreshed, which is deprecated", extra={"application": int(client.id)}
+        )
     return Granted(answer)
 
 
-def _client_credentials(call: Call, client: ApplicationRow, body: wire.TokenRequest) -> Outcome:
+def _client_credentials(
+    call: Call, client: ApplicationRow, body: wire.TokenRequest, _: ExternalCredential | None
+) -> Outcome:
     scopes = wire.parse_scopes(_needed("scope", body.scope))
     if not scopes:
         raise invalid_scope("scope is required")
@@ -152,7 +198,9 @@ def _client_credentials(call: Call, client: ApplicationRow, body: wire.TokenRequ
     return Granted(actions.issue(call, client, client.owner_id, scopes, refresh=False))
 
 
-def _device_code(call: Call, client: ApplicationRow, body: wire.TokenRequest) -> Outcome:
+def _device_code(
+    call: Call, client: ApplicationRow, body: wire.TokenRequest, credential: ExternalCredential | None
+) -> Outcome:
     row = store.find_device(call.tx, _needed("device_code", body.device_code))
     if row is None or row.application_id != client.id:
         raise invalid_grant('Invalid "device_code" in request.')
@@ -170,10 +218,13 @@ def _device_code(call: Call, client: ApplicationRow, body: wire.TokenRequest) ->
         return OAuthError(wire.ACCESS_DENIED, wire.DENIED)
     scopes = wire.parse_scopes(row.scopes)
     answer = actions.issue(call, client, row.user_id, scopes, refresh=True)
+    _link(call, client, row.user_id, credential)
     return Granted(answer, _claims(call, client, row.user_id, scopes, None, answer.access_token))
 
 
-_GRANTS: Final[dict[str, Callable[[Call, ApplicationRow, wire.TokenRequest], Outcome]]] = {
+_Grant = Callable[[Call, ApplicationRow, wire.TokenRequest, ExternalCredential | None], Outcome]
+
+_GRANTS: Final[dict[str, _Grant]] = {
     "authorization_code": _authorization_code,
     "refresh_token": _refresh_token,
     "client_credentials": _client_credentials,
@@ -234,6 +285,7 @@ def begin_device(call: Call, body: wire.DeviceRequest) -> wire.DeviceResult:
     rules.require_scopes(call, client, scopes)
     rules.require_granted_alone(scopes)
     rules.require_for_people(scopes)
+    rules.require_head(client, scopes)
     device_code = actions.new_secret()
     while True:
         user_code = "".join(secrets.choice(actions.USER_CODE_LETTERS) for _ in range(USER_CODE_LENGTH))

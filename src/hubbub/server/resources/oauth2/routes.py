@@ -11,11 +11,11 @@ from hubbub.protocol.resources import oauth2 as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Answer, handles
 from hubbub.server.core.work import Work
-from hubbub.server.resources import applications, users
-from hubbub.server.resources.oauth2 import actions, grants, keys, rules, store, views
-from hubbub.server.resources.oauth2.facts import GuildsAsked
+from hubbub.server.resources import applications, identity_providers, users
+from hubbub.server.resources.oauth2 import actions, grants, keys, rules, signing, store, views
+from hubbub.server.resources.oauth2.facts import ExternalCredential, GuildsAsked
 from hubbub.server.resources.oauth2.refusals import NO_STORE, OAuthError
-from hubbub.server.resources.oauth2.store import AuthorizationRow, KeyRow
+from hubbub.server.resources.oauth2.store import AuthorizationRow
 
 # A person is asked
 
@@ -60,13 +60,32 @@ def authorize_oauth2_application(call: Call, query: wire.AuthorizeQuery, body: w
 @handles(wire.EXCHANGE_OAUTH2_TOKEN)
 async def exchange_oauth2_token(work: Work, body: wire.TokenRequest) -> Answer:
     """Tokens for a code, a refresh token, a device, or the client itself."""
-    outcome = await work.write(lambda call: grants.exchange(call, body))
+    credential = await _credential(work, body)
+    outcome = await work.write(lambda call: grants.exchange(call, body, credential))
     if isinstance(outcome, OAuthError):
         raise outcome
     if outcome.claims is not None:
-        key = await _signing_key(work)
-        outcome.answer.id_token = await work.heavy(keys.sign, key.kid, key.jwk, outcome.claims)
+        outcome.answer.id_token = await signing.sign(work, outcome.claims)
     return Answer(200, outcome.answer, NO_STORE)
+
+
+async def _credential(work: Work, body: wire.TokenRequest) -> ExternalCredential | None:
+    """Who the client's player is elsewhere, once their provider has confirmed it."""
+    kind, token = body.external_auth_type, body.external_auth_token
+    if kind is UNSET and token is UNSET:
+        return None
+    client = await work.read(lambda call: grants.linking_client(call, body))
+    if client is None or not isinstance(kind, str) or not isinstance(token, str):
+        return None
+    if kind not in identity_providers.PROVIDERS:
+        return ExternalCredential(verified=None, token=token)
+    try:
+        verified = await identity_providers.verify(work, client.id, kind, token)
+    except errors.ApiError as error:
+        if identity_providers.is_about_credential(error):
+            raise identity_providers.InvalidCredential() from None
+        raise
+    return ExternalCredential(verified=verified, token="")
 
 
 @handles(wire.REVOKE_OAUTH2_TOKEN)
@@ -152,26 +171,9 @@ def get_openid_connect_userinfo(call: Call) -> wire.UserInfo:
 @handles(wire.GET_PUBLIC_KEYS)
 async def get_public_keys(work: Work) -> wire.PublicKeys:
     """Every key that an ID token may be signed with; the first is made when somebody first asks."""
-    await _signing_key(work)
+    await signing.signing_key(work)
     shown = await work.read(lambda call: store.list_keys(call.tx, call.now - keys.SHOWN_MS))
     return wire.PublicKeys(keys=[keys.public(row.kid, row.jwk) for row in shown])
-
-
-async def _signing_key(work: Work) -> KeyRow:
-    found = await work.read(lambda call: store.list_keys(call.tx, call.now - keys.SIGNS_MS))
-    if found:
-        return found[0]
-    kid, jwk = await work.heavy(keys.generate)
-
-    def keep(call: Call) -> KeyRow:
-        # Somebody else may have been quicker.
-        for row in store.list_keys(call.tx, call.now - keys.SIGNS_MS):
-            return row
-        row = KeyRow(kid, jwk, call.now)
-        store.insert_key(call.tx, row, keep_since_ms=call.now - keys.SHOWN_MS)
-        return row
-
-    return await work.write(keep)
 
 
 # A person looks at what they let in

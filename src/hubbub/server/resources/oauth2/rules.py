@@ -62,6 +62,7 @@ def require_request(call: Call, query: wire.AuthorizeQuery, integration_type: in
     chosen = integration_type if integration_type is not UNSET else query.integration_type
     scopes, permissions = _scopes(query, row, chosen)
     require_scopes(call, row, scopes)
+    require_head(row, scopes)
     response_type = _response_type(query, row, scopes)
     redirect_uri = _redirect_uri(query, row, response_type)
     request = Request(
@@ -107,6 +108,12 @@ def require_for_people(scopes: tuple[str, ...]) -> None:
     for scope in scopes:
         if wire.SCOPES[scope].client_credentials_only:
             raise invalid_scope(f"{scope} is granted to applications themselves only")
+
+
+def require_head(row: ApplicationRow, scopes: tuple[str, ...]) -> None:
+    """Raise for a publisher's game that asks people in: only its publisher does (sdk.md 8.7). It may still be installed."""
+    if row.parent_id is not None and not wire.INSTALLING.issuperset(scopes):
+        raise OAuthError(wire.UNAUTHORIZED_CLIENT, "People are let in by the publisher's application")
 
 
 def in_words(scopes: tuple[str, ...]) -> list[wire.ScopeInWords]:

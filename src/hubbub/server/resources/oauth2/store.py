@@ -209,6 +209,34 @@ def forget_authorization(tx: Tx, user_id: int, application_id: int) -> int:
     return removed
 
 
+def forget_user(tx: Tx, user_id: int) -> None:
+    """Remove everything that a user gave any application but the access tokens."""
+    for table in ("authorizations", "authorization_codes", "refresh_tokens", "device_codes"):
+        tx.run(f"DELETE FROM {table} WHERE user_id = ?", user_id)
+
+
+def authorized(tx: Tx, user_id: int) -> list[int]:
+    """The applications that a person gave anything."""
+    rows = tx.all(
+        "SELECT application_id FROM authorizations WHERE user_id = ? "
+        "UNION SELECT application_id FROM tokens WHERE user_id = ? AND kind = 'bearer'",
+        user_id,
+        user_id,
+    )
+    return sorted(row[0] for row in rows)
+
+
+def who_authorized(tx: Tx, application_id: int) -> list[int]:
+    """Everybody who gave an application anything."""
+    rows = tx.all(
+        "SELECT user_id FROM authorizations WHERE application_id = ? "
+        "UNION SELECT user_id FROM tokens WHERE application_id = ? AND kind = 'bearer'",
+        application_id,
+        application_id,
+    )
+    return sorted(row[0] for row in rows)
+
+
 # Codes
 
 
@@ -241,6 +269,27 @@ def find_access_token(tx: Tx, token: str) -> tuple[int, int] | None:
     """The user and the application of an access token, or None."""
     row = tx.one("SELECT user_id, application_id FROM tokens WHERE hash = ? AND kind = 'bearer'", hash_token(token))
     return None if row is None else (row[0], row[1])
+
+
+class AccessRow(NamedTuple):
+    """An access token, without its text."""
+
+    id: int
+    user_id: int
+    application_id: int
+    scopes: str
+    expires_ms: int | None
+
+
+def find_access(tx: Tx, token: str, now: int) -> AccessRow | None:
+    """An access token that holds now, or None."""
+    return tx.find(
+        AccessRow,
+        "SELECT id, user_id, application_id, scopes, expires_ms FROM tokens "
+        "WHERE hash = ? AND kind = 'bearer' AND (expires_ms IS NULL OR expires_ms > ?)",
+        hash_token(token),
+        now,
+    )
 
 
 def access_token_ends(tx: Tx, token_id: int, user_id: int) -> int | None:

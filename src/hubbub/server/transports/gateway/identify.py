@@ -45,6 +45,9 @@ def may_connect(actor: Actor, kind: str | None) -> bool:
     if kind is not None and kind != actor.kind:
         return False
     if actor.kind == "bearer":
+        if actor.application_flags & ApplicationFlags.PARENT:
+            # sdk.md 8.7: a publisher's token gets its games theirs, and only those open sessions.
+            return False
         return "identify" in actor.scopes and any(scope in actor.scopes for scope in CONNECT_SCOPES)
     return True
 

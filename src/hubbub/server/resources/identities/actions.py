@@ -1,0 +1,298 @@
+"""Making provisional accounts, linking, merging and unlinking them, and joining publishers: write, publish, tell."""
+
+import base64
+import secrets
+from typing import Final
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.flags import ApplicationFlags, UserFlags
+from hubbub.protocol.ids import ApplicationId, Snowflake, UserId
+from hubbub.protocol.resources import identities as wire
+from hubbub.protocol.resources.identity_providers import PLATFORM_BOT
+from hubbub.protocol.resources.users import GLOBAL_NAME_MAX
+from hubbub.server.core import auth
+from hubbub.server.core.call import Call
+from hubbub.server.core.dispatches import Audience
+from hubbub.server.resources import accounts, applications, identity_providers, oauth2, users
+from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.identities import rules, store
+from hubbub.server.resources.identities.facts import AccountsMerged, AccountUnmerged, FamilyJoined
+from hubbub.server.resources.identities.store import IdentityRow, MergeRow, ProvisionalRow
+from hubbub.server.resources.identity_providers import Verified
+from hubbub.server.resources.users import UserRow
+
+NAME_TRIES: Final = 8
+
+
+# Provisional accounts
+
+
+def create_provisional(
+    call: Call, family_id: int, global_name: str | None, *, restricted_by: UserId | None = None
+) -> UserRow:
+    """A new account that a game made: it has no password, and a name that nobody chose."""
+    flags = UserFlags.PROVISIONAL_ACCOUNT
+    row = UserRow(
+        id=call.new_id(UserId),
+        username=_free_username(call),
+        discriminator="0",
+        global_name=_display_name(global_name),
+        avatar=None,
+        banner=None,
+        accent_color=None,
+        bio="",
+        bot=0,
+        system=0,
+        flags=flags,
+        public_flags=flags,
+        premium_type=0,
+        locale="en-US",
+        email=None,
+        verified=0,
+        mfa_enabled=0,
+    )
+    users.insert(call.tx, row)
+    store.insert_provisional(call.tx, ProvisionalRow(row.id, family_id, restricted_by, call.now))
+    return row
+
+
+def _free_username(call: Call) -> str:
+    for _ in range(NAME_TRIES):
+        name = "provisional_" + base64.b32encode(secrets.token_bytes(10)).decode().lower()
+        if users.find_person(call.tx, name) is None:
+            return name
+    raise errors.USERNAME_GENERATION_FAILED()
+
+
+def _display_name(text: str | None) -> str | None:
+    return users.clean_name(text or "")[:GLOBAL_NAME_MAX].strip() or None
+
+
+def find_or_create(call: Call, application: ApplicationRow, verified: Verified) -> UserRow:
+    """The provisional account of an identity, made where there is none; raises where a person's own account stands for it."""
+    identity = find_identity(call, application.family_id, verified)
+    if identity is None:
+        row = create_provisional(call, application.family_id, verified.name)
+        add_identity(call, application.family_id, verified, row.id)
+        return row
+    found = users.find(call.tx, identity.user_id)
+    if found is None or not rules.is_provisional(found):
+        raise linked(identity)
+    return found
+
+
+def linked(identity: IdentityRow) -> errors.ApiError:
+    """The refusal for an identity that a person's own account stands for."""
+    return errors.ACCOUNT_NOT_PROVISIONAL(
+        user_id=str(int(identity.user_id)),
+        provider_type=identity.provider_type,
+        provider_id=identity.provider_id or None,
+        provider_issued_user_id=identity.provider_user_id,
+    )
+
+
+def find_identity(call: Call, family_id: int, verified: Verified) -> IdentityRow | None:
+    """The identity of somebody whom their provider confirmed, or None."""
+    return store.find_identity(call.tx, family_id, verified.provider_type, verified.provider_id, verified.user_id)
+
+
+def identity_of_token(call: Call, application: ApplicationRow, token: str) -> IdentityRow:
+    """Whom the application's own server named, by the token that their account got for it (sdk.md 8.5)."""
+    access = oauth2.find_access(call.tx, token, call.now)
+    if access is None or applications.family_id(call.tx, access.application_id) != application.family_id:
+        raise identity_providers.InvalidCredential()
+    found = store.list_identities(call.tx, application.family_id, [access.user_id])
+    for row in found:
+        if row.provider_type == PLATFORM_BOT:
+            return row
+    raise identity_providers.InvalidCredential()
+
+
+def add_identity(call: Call, family_id: int, verified: Verified, user_id: int) -> None:
+    """Let an account stand for an identity that none stood for."""
+    row = IdentityRow(
+        family_id=family_id,
+        provider_type=verified.provider_type,
+        provider_id=verified.provider_id,
+        provider_user_id=verified.user_id,
+        user_id=UserId(user_id),
+        username=verified.name,
+        metadata="{}",
+        created_ms=call.now,
+    )
+    store.insert_identity(call.tx, row)
+
+
+def attach(call: Call, application: ApplicationRow, verified: Verified, provisional_id: int) -> UserRow:
+    """Let a provisional account that was made another way stand for this identity too."""
+    row, owner = users.find(call.tx, provisional_id), store.find_provisional(call.tx, provisional_id)
+    if row is None or owner is None or owner.family_id != application.family_id:
+        raise errors.UNKNOWN_USER()
+    identity = find_identity(call, application.family_id, verified)
+    if identity is None:
+        add_identity(call, application.family_id, verified, row.id)
+    elif identity.user_id != row.id:
+        raise errors.EXTERNAL_IDENTITY_EXISTS()
+    return row
+
+
+def issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False) -> wire.ProvisionalToken:
+    """A token of a provisional account; the ID token in it is still to be signed."""
+    granted = (*wire.SCOPES, Scope.ACCOUNT_GLOBAL_NAME_UPDATE.value)
+    issued = oauth2.issue(call, application, row.id, granted, refresh=refresh)
+    return wire.ProvisionalToken(
+        access_token=issued.access_token,
+        id_token="",
+        scope=" ".join(wire.SCOPES),
+        refresh_token=issued.refresh_token if isinstance(issued.refresh_token, str) else None,
+        scopes=list(wire.SCOPES),
+        expires_at_s=call.now // 1000 + issued.expires_in,
+    )
+
+
+def rename(call: Call, global_name: str | None) -> UserRow:
+    """Give the caller another display name."""
+    row = users.find(call.tx, call.user_id)
+    if row is None:
+        raise errors.UNAUTHORIZED()
+    row = row._replace(global_name=_display_name(global_name))
+    users.change(call, row)
+    return row
+
+
+def update_profile(call: Call, row: IdentityRow, body: wire.UpdateIdentityProfile) -> IdentityRow:
+    """Keep what an application says of a player."""
+    if body.username is None or isinstance(body.username, str):
+        row = row._replace(username=body.username or None)
+    if body.metadata is None or isinstance(body.metadata, dict):
+        row = row._replace(metadata=json.encode(body.metadata or {}).decode())
+    store.update_profile(call.tx, row)
+    return row
+
+
+# Linking
+
+
+def link(call: Call, application: ApplicationRow, user_id: UserId, identity: IdentityRow) -> None:
+    """Let a person's own account stand for an identity: the provisional account that did becomes part of it, now."""
+    if identity.user_id == user_id:
+        return
+    person = users.find(call.tx, user_id)
+    if person is None or rules.is_provisional(person):
+        raise errors.MERGE_DESTINATION_PROVISIONAL()
+    source = store.find_provisional(call.tx, identity.user_id)
+    if source is None:
+        raise errors.MERGE_SOURCE_NOT_PROVISIONAL()
+    rules.require_unrestricted(call, source)
+    family_id = application.family_id
+    if store.list_identities(call.tx, family_id, [user_id]):
+        raise errors.EXTERNAL_IDENTITY_EXISTS()
+    rules.require_merge_allowance(call, application, user_id)
+    source_id = UserId(source.user_id)
+    merge = MergeRow(call.new_id(Snowflake), family_id, user_id, source_id, call.now)
+    store.insert_merge(call.tx, merge)
+    store.move_identities(call.tx, family_id, source_id, user_id)
+    call.tell(AccountsMerged(family_id=ApplicationId(family_id), source_id=source_id, user_id=user_id))
+    _end_tokens(call, family_id, source_id)
+    users.delete(call, source_id)
+    told = wire.MergeCompleted(merge_operation_id=Snowflake(merge.id), source_user_id=source_id)
+    audience = Audience.of_users(user_id, family_id=family_id, games_only=True)
+    call.tx.emit(wire.USER_MERGE_OPERATION_COMPLETED, told, audience)
+
+
+def link_new(call: Call, application: ApplicationRow, user_id: UserId, verified: Verified) -> None:
+    """Let a person's own account stand for an identity that none stood for: there is nothing to merge."""
+    person = users.find(call.tx, user_id)
+    if person is None or rules.is_provisional(person):
+        raise errors.MERGE_DESTINATION_PROVISIONAL()
+    if store.list_identities(call.tx, application.family_id, [user_id]):
+        raise errors.EXTERNAL_IDENTITY_EXISTS()
+    add_identity(call, application.family_id, verified, user_id)
+
+
+# Unlinking
+
+
+def unmerge(call: Call, family_id: int, user_id: UserId) -> None:
+    """Let a person's own account leave a family of applications: all tokens end, and a new provisional account stands for the
+    same identity."""
+    oauth2.deauthorize(call, user_id, family_id)
+    # It was told and heard, unless there was nothing but the identity.
+    detach(call, family_id, user_id)
+
+
+def detach(call: Call, family_id: int, user_id: UserId) -> None:
+    """Let a new provisional account stand for all that a person is elsewhere, where it is anything."""
+    if store.find_provisional(call.tx, user_id) is not None:
+        return
+    _end_tokens(call, family_id, user_id)
+    if not store.list_identities(call.tx, family_id, [user_id]):
+        return
+    person = users.find(call.tx, user_id)
+    restricted = accounts.find_ban(call.tx, user_id, call.now) is not None
+    name = None if person is None else person.global_name
+    row = create_provisional(call, family_id, name, restricted_by=user_id if restricted else None)
+    store.move_identities(call.tx, family_id, user_id, row.id)
+    call.tell(
+        AccountUnmerged(
+            family_id=ApplicationId(family_id), user_id=user_id, provisional_id=row.id, restricted=restricted
+        )
+    )
+
+
+def forget(call: Call, user_id: UserId) -> None:
+    """A user is gone: somebody new stands for who they were elsewhere, unless they were provisional."""
+    if store.find_provisional(call.tx, user_id) is not None:
+        store.delete_identities_of(call.tx, user_id)
+        store.delete_provisional(call.tx, user_id)
+        return
+    for family_id in store.families_of(call.tx, user_id):
+        detach(call, family_id, user_id)
+
+
+def _end_tokens(call: Call, family_id: int, user_id: int) -> None:
+    """End what any application of the family holds for a user: one link is all of them (sdk.md 8.7)."""
+    for application_id in applications.family(call.tx, family_id):
+        auth.revoke(call.tx, user_id, kind="bearer", application_id=application_id)
+
+
+# Publishers
+
+
+def join_family(call: Call, child: ApplicationRow, parent: ApplicationRow) -> None:
+    """Let an application become a publisher's game, for good: what it had of its own players is gone (sdk.md 8.7)."""
+    call.tell(FamilyJoined(application_id=child.id, parent_id=parent.id))
+    # The identities go first: whoever is let go here has nobody new to stand for them.
+    store.delete_identities(call.tx, child.id)
+    for user_id in store.list_provisional(call.tx, child.id):
+        users.delete(call, user_id)
+    oauth2.forget_application(call, child.id)
+    identity_providers.delete_all(call.tx, child.id)
+    store.set_parent(call.tx, child.id, parent.id)
+    store.add_flag(call.tx, parent.id, ApplicationFlags.PARENT)
+    for user_id, token_ids in store.token_holders(call.tx, parent.id).items():
+        # The publisher's tokens stay good for getting its games' own, and for nothing else: what is open closes.
+        auth.changed(call.tx, user_id, revoked=token_ids)
+    for row in (child, parent):
+        if row.bot_id is not None:
+            auth.changed(call.tx, row.bot_id)
+
+
+def issue_child(call: Call, child: ApplicationRow, parent: oauth2.AccessRow) -> wire.ChildToken:
+    """A game's token in the place of its publisher's: it ends at the same moment, and with it."""
+    scopes = frozenset(parent.scopes.split())
+    token = auth.issue(
+        call.tx,
+        kind="bearer",
+        user_id=parent.user_id,
+        now=call.now,
+        ids=call.ids,
+        application_id=child.id,
+        scopes=scopes,
+        expires_ms=parent.expires_ms,
+        parent_id=parent.id,
+    )
+    left_ms = 0 if parent.expires_ms is None else parent.expires_ms - call.now
+    return wire.ChildToken(access_token=token, expires_in=left_ms // 1000, scope=" ".join(oauth2.shown_scopes(scopes)))

@@ -1,0 +1,52 @@
+"""What identities do when others tell that something happened."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from hubbub.server.core.call import Call
+from hubbub.server.resources import applications, oauth2
+from hubbub.server.resources.accounts import AccountBanned
+from hubbub.server.resources.identities import actions, rules
+from hubbub.server.resources.oauth2 import ApplicationDeauthorized, LinkAsked
+from hubbub.server.resources.users import UserDeleted
+
+
+def link(call: Call, asked: LinkAsked) -> None:
+    """A person lets an application in who plays it already under another account."""
+    application, credential = asked.application, asked.credential
+    rules.require_enabled(application)
+    if credential.verified is None:
+        identity = actions.identity_of_token(call, application, credential.token)
+        actions.link(call, application, asked.user_id, identity)
+        return
+    found = actions.find_identity(call, application.family_id, credential.verified)
+    if found is None:
+        actions.link_new(call, application, asked.user_id, credential.verified)
+    else:
+        actions.link(call, application, asked.user_id, found)
+
+
+def unlink(call: Call, fact: ApplicationDeauthorized) -> None:
+    """A person takes back what they gave the head of a family, whichever way; a game's own tokens are no link."""
+    if applications.family_id(call.tx, fact.application_id) == fact.application_id:
+        actions.detach(call, fact.application_id, fact.user_id)
+
+
+def ban(call: Call, fact: AccountBanned) -> None:
+    """A person's account is closed: it leaves every application."""
+    oauth2.deauthorize_all(call, fact.user_id)
+    # Where there was nothing but an identity, nothing was told.
+    actions.forget(call, fact.user_id)
+
+
+def forget(call: Call, fact: UserDeleted) -> None:
+    """A user is gone."""
+    actions.forget(call, fact.user_id)
+
+
+HEARS: Final[Mapping[type, Callable[[Call, Any], None]]] = {
+    LinkAsked: link,
+    ApplicationDeauthorized: unlink,
+    AccountBanned: ban,
+    UserDeleted: forget,
+}

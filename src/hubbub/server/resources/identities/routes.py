@@ -1,0 +1,209 @@
+"""Provisional accounts, identities and a publisher's tokens over HTTP."""
+
+from typing import Any
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.protocol.resources import identities as wire
+from hubbub.protocol.resources.identity_providers import PLATFORM_BOT
+from hubbub.protocol.resources.oauth2 import expand
+from hubbub.protocol.resources.users import User
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Answer, handles
+from hubbub.server.core.work import Work
+from hubbub.server.resources import applications, identity_providers, oauth2, users
+from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.identities import actions, rules, store, views
+from hubbub.server.resources.identities.store import IdentityRow
+from hubbub.server.resources.identity_providers import InvalidCredential, Verified
+from hubbub.server.resources.users import UserRow
+
+NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+
+Issued = tuple[wire.ProvisionalToken, dict[str, Any]]
+
+
+# Provisional accounts
+
+
+@handles(wire.PARTNER_SDK_TOKEN)
+async def partner_sdk_token(work: Work, body: wire.ExternalCredentials) -> Answer:
+    """A token for whoever a provider says they are."""
+    verified = await _verify(work, body)
+
+    def enter(call: Call) -> Issued:
+        application = rules.require_client(call, body.client_id, body.client_secret)
+        row = actions.find_or_create(call, application, verified)
+        # sdk.md 8.1: with OIDC a client that has a secret also gets a refresh token.
+        refresh = body.external_auth_type == "OIDC" and not oauth2.is_public(application)
+        return _issue(call, application, row, refresh=refresh)
+
+    return await _signed(work, await work.write(enter))
+
+
+@handles(wire.BOT_PARTNER_SDK_TOKEN)
+async def bot_partner_sdk_token(work: Work, body: wire.CreateBotToken) -> Answer:
+    """A token for whoever the application's own server says they are."""
+
+    def enter(call: Call) -> Issued:
+        application = rules.require_bot_application(call)
+        name = body.preferred_global_name if isinstance(body.preferred_global_name, str) else None
+        verified = Verified(provider_type=PLATFORM_BOT, user_id=body.external_user_id, name=name)
+        if isinstance(body.provisional_user_id, UserId):
+            row = actions.attach(call, application, verified, body.provisional_user_id)
+        else:
+            row = actions.find_or_create(call, application, verified)
+        return _issue(call, application, row)
+
+    return await _signed(work, await work.write(enter))
+
+
+async def _verify(work: Work, body: wire.ExternalCredentials) -> Verified:
+    """Who brings the credential, once the client has shown that it may ask."""
+    application = await work.read(lambda call: rules.require_client(call, body.client_id, body.client_secret))
+    if body.external_auth_type not in identity_providers.PROVIDERS:
+        # A token of our own would renew itself for ever; the application's server asks as its bot.
+        raise errors.invalid("external_auth_type", *errors.choices(list(identity_providers.PROVIDERS)))
+    return await identity_providers.verify(work, application.id, body.external_auth_type, body.external_auth_token)
+
+
+def _issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False) -> Issued:
+    answer = actions.issue(call, application, row, refresh=refresh)
+    claims = oauth2.id_claims(
+        call.config,
+        row,
+        application.id,
+        expand(wire.SCOPES),
+        now=call.now,
+        nonce=None,
+        access_token=answer.access_token,
+    )
+    return answer, claims
+
+
+async def _signed(work: Work, issued: Issued) -> Answer:
+    answer, claims = issued
+    answer.id_token = await oauth2.sign(work, claims)
+    return Answer(200, answer, NO_STORE)
+
+
+# Unlinking
+
+
+@handles(wire.PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT)
+async def partner_sdk_unmerge_provisional_account(work: Work, body: wire.ExternalCredentials) -> None:
+    """Let the account of whoever a provider says they are leave the application."""
+    verified = await _verify(work, body)
+
+    def leave(call: Call) -> None:
+        application = rules.require_client(call, body.client_id, body.client_secret)
+        identity = _known(actions.find_identity(call, application.family_id, verified))
+        _leave(call, identity)
+
+    await work.write(leave)
+
+
+@handles(wire.BOT_PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT)
+def bot_partner_sdk_unmerge_provisional_account(call: Call, body: wire.UnmergeByBot) -> None:
+    """Let the account of whoever the application's own server says they are leave the application."""
+    application = rules.require_bot_application(call)
+    verified = Verified(provider_type=PLATFORM_BOT, user_id=body.external_user_id)
+    _leave(call, _known(actions.find_identity(call, application.family_id, verified)))
+
+
+def _known(identity: IdentityRow | None) -> IdentityRow:
+    if identity is None:
+        raise errors.UNKNOWN_USER()
+    return identity
+
+
+def _leave(call: Call, identity: IdentityRow) -> None:
+    if store.find_provisional(call.tx, identity.user_id) is not None:
+        raise errors.ACCOUNT_IS_PROVISIONAL()
+    actions.unmerge(call, identity.family_id, UserId(identity.user_id))
+
+
+# The account
+
+
+@handles(wire.UPDATE_MY_ACCOUNT)
+def update_my_account(call: Call, body: wire.UpdateAccount) -> User:
+    """Be called something else."""
+    row = users.find(call.tx, call.user_id)
+    if row is None:
+        raise errors.UNAUTHORIZED()
+    if body.global_name is not UNSET:
+        row = actions.rename(call, body.global_name)
+    return users.user(row)
+
+
+# A publisher's tokens
+
+
+@handles(wire.PARTNER_SDK_CHILD_TOKEN)
+def partner_sdk_child_token(call: Call, body: wire.ExchangeChildToken) -> Answer:
+    """A game's token in the place of its publisher's."""
+    token = oauth2.find_access(call.tx, body.parent_access_token, call.now)
+    parent = None if token is None else applications.find(call.tx, token.application_id)
+    if token is None or parent is None or not rules.is_publisher(parent.flags):
+        raise InvalidCredential()
+    rules.require_secret(call, parent, body.parent_client_secret)
+    child = applications.find(call.tx, body.child_application_id)
+    if child is None or child.parent_id != parent.id:
+        raise errors.UNKNOWN_APPLICATION()
+    return Answer(200, actions.issue_child(call, child, token), NO_STORE)
+
+
+@handles(wire.GET_PUBLISHER_LINK)
+def get_publisher_link(call: Call, application_id: ApplicationId) -> wire.PublisherLink:
+    """The family of an application that one manages."""
+    row = applications.require_manager(call, application_id)
+    return wire.PublisherLink(
+        application_id=ApplicationId(row.id),
+        parent_id=None if row.parent_id is None else ApplicationId(row.parent_id),
+        child_ids=store.children(call.tx, row.id),
+    )
+
+
+# Profiles
+
+
+@handles(wire.GET_USER_IDENTITY_PROFILE)
+def get_user_identity_profile(
+    call: Call, application_id: ApplicationId, user_id: UserId, external_user_id: str
+) -> wire.IdentityProfile:
+    """What the application says of a player."""
+    return views.identity_profile(_identity(call, application_id, user_id, external_user_id))
+
+
+@handles(wire.UPDATE_USER_IDENTITY_PROFILE)
+def update_user_identity_profile(
+    call: Call,
+    application_id: ApplicationId,
+    user_id: UserId,
+    external_user_id: str,
+    body: wire.UpdateIdentityProfile,
+) -> wire.IdentityProfile:
+    """Say something else of a player."""
+    row = _identity(call, application_id, user_id, external_user_id)
+    return views.identity_profile(actions.update_profile(call, row, body))
+
+
+def _identity(call: Call, application_id: int, user_id: int, external_user_id: str) -> IdentityRow:
+    application = applications.require_manager(call, application_id)
+    found = store.list_identities(call.tx, application.family_id, [user_id])
+    named = [row for row in found if row.provider_user_id == external_user_id]
+    # One id may be known to several providers; the application's own comes first.
+    named.sort(key=lambda row: row.provider_type != PLATFORM_BOT)
+    return _known(named[0] if named else None)
+
+
+@handles(wire.LIST_APPLICATION_IDENTITIES, writes=False)
+def list_application_identities(call: Call, body: wire.FindIdentities) -> list[wire.ApplicationIdentity]:
+    """Who these players are elsewhere, as far as the calling application knows them."""
+    rows = store.list_identities(call.tx, call.actor.family_id or 0, body.user_ids)
+    return [
+        wire.ApplicationIdentity(user_id=UserId(row.user_id), external_user_id=row.provider_user_id) for row in rows
+    ]

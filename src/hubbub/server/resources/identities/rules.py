@@ -1,0 +1,106 @@
+"""Who may use provisional accounts, and which two accounts may become one."""
+
+import hashlib
+import hmac
+from typing import Final
+
+from msgspec import UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol.flags import ApplicationFlags, UserFlags
+from hubbub.protocol.resources import identities as wire
+from hubbub.protocol.resources.oauth2 import SOCIAL_LAYER_FLAGS
+from hubbub.server.core.call import Call
+from hubbub.server.resources import accounts, applications, oauth2, users
+from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.identities import store
+from hubbub.server.resources.identities.facts import TesterAsked
+from hubbub.server.resources.identities.store import ProvisionalRow
+
+DAY_MS: Final = 86_400_000
+
+
+def is_provisional(row: users.UserRow | None) -> bool:
+    """Whether this is an account that a game made."""
+    return row is not None and bool(row.flags & UserFlags.PROVISIONAL_ACCOUNT)
+
+
+def require_enabled(row: ApplicationRow) -> None:
+    """Raise for an application without the social layer, and for a game whose publisher signs its players in (sdk.md 8.7)."""
+    if not row.flags & SOCIAL_LAYER_FLAGS or row.parent_id is not None:
+        raise errors.PROVISIONAL_ACCOUNTS_NOT_ENABLED()
+
+
+def require_client(call: Call, application_id: int, secret: str | None | UnsetType) -> ApplicationRow:
+    """The asking application; raises unless it has its secret, or is public and shows none."""
+    row = applications.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    require_enabled(row)
+    require_secret(call, row, secret)
+    return row
+
+
+def require_secret(call: Call, row: ApplicationRow, secret: str | None | UnsetType) -> None:
+    """Raise INVALID_CLIENT_SECRET unless this is the application's secret, or it is public and shows none."""
+    if not isinstance(secret, str) or not secret:
+        if not oauth2.is_public(row):
+            raise errors.INVALID_CLIENT_SECRET()
+        return
+    kept = oauth2.client_secret_hash(call.tx, row.id)
+    digest = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+    if kept is None or not hmac.compare_digest(kept, digest):
+        raise errors.INVALID_CLIENT_SECRET()
+
+
+def require_bot_application(call: Call) -> ApplicationRow:
+    """The calling bot's application, which must be one that may have provisional accounts."""
+    row = None if call.actor.application_id is None else applications.find(call.tx, call.actor.application_id)
+    if row is None:
+        raise errors.PROVISIONAL_ACCOUNTS_NOT_ENABLED()
+    require_enabled(row)
+    return row
+
+
+def require_unrestricted(call: Call, row: ProvisionalRow) -> None:
+    """Raise while the account that this one took the place of is banned."""
+    if row.restricted_by is not None and accounts.find_ban(call.tx, row.restricted_by, call.now) is not None:
+        raise errors.MERGE_SOURCE_BANNED()
+
+
+def require_merge_allowance(call: Call, application: ApplicationRow, user_id: int) -> None:
+    """Raise where a person merged too often today; testers of the application are exempt (sdk.md 8.5)."""
+    done = store.merges_since(call.tx, user_id, call.now - DAY_MS)
+    if len(done) < wire.MERGES_A_DAY or is_tester(call, application, user_id):
+        return
+    wait_ms = done[-wire.MERGES_A_DAY] + DAY_MS - call.now
+    raise errors.RATE_LIMITED(retry_after=wait_ms / 1000, **{"global": False})
+
+
+def is_tester(call: Call, application: ApplicationRow, user_id: int) -> bool:
+    """Whether somebody tries the application out: its owner, and whoever upper floors know."""
+    if user_id == application.owner_id:
+        return True
+    asked = TesterAsked(application_id=application.id, user_id=user_id)
+    call.tell(asked)
+    return asked.is_tester
+
+
+def find_publisher_problem(call: Call, child: ApplicationRow, parent: ApplicationRow) -> str | None:
+    """Why an application cannot become a publisher's game, in words for the operator; None where it can."""
+    if child.id == parent.id:
+        return "an application cannot be its own publisher"
+    if child.parent_id is not None:
+        return f"{child.name} has a publisher already, and that cannot be undone"
+    if parent.parent_id is not None:
+        return f"{parent.name} is a publisher's game itself"
+    if store.children(call.tx, child.id):
+        return f"{child.name} is a publisher itself"
+    if oauth2.is_public(child) is not oauth2.is_public(parent):
+        return "a publisher and its games must be the same type of client, all public or all with a secret"
+    return None
+
+
+def is_publisher(flags: int) -> bool:
+    """Whether these are the flags of an application that only signs people in for its games."""
+    return bool(flags & ApplicationFlags.PARENT)

@@ -1,0 +1,24 @@
+"""Identity providers: whom an application believes when they say who a player is, and how what they say is checked."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.identity_providers import routes
+from hubbub.server.resources.identity_providers.actions import keep
+from hubbub.server.resources.identity_providers.issuers import BUILT_IN
+from hubbub.server.resources.identity_providers.providers import PROVIDERS, Verified
+from hubbub.server.resources.identity_providers.refusals import InvalidCredential, is_about_credential
+from hubbub.server.resources.identity_providers.store import delete_all
+from hubbub.server.resources.identity_providers.verify import verify
+
+SLICE = Slice(name="identity_providers", modules=(routes,))
+
+__all__ = [
+    "BUILT_IN",
+    "PROVIDERS",
+    "SLICE",
+    "InvalidCredential",
+    "Verified",
+    "delete_all",
+    "is_about_credential",
+    "keep",
+    "verify",
+]

@@ -1,0 +1,144 @@
+"""Signed claims of a provider: which key, which algorithm, and whether what they say still holds."""
+
+import binascii
+from typing import Any, Final, NamedTuple
+
+from joserfc import jws
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+from joserfc.jws import JWSRegistry
+from joserfc.util import urlsafe_b64decode
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.resources import identity_providers as wire
+from hubbub.server.core.guarded import UnreachableError
+from hubbub.server.core.work import Work
+
+SKEW_SECONDS: Final = 60
+"""How far ahead of ours the provider's clock may be."""
+KEYS_MOST: Final = 100
+
+_REGISTRY: Final = JWSRegistry(algorithms=list(wire.ALGORITHMS))
+_KINDS: Final = {"RS": "RSA", "PS": "RSA", "ES": "EC"}
+
+
+class Token(NamedTuple):
+    """An ID token that was taken apart and not yet believed."""
+
+    text: str
+    header: dict[str, Any]
+    claims: dict[str, Any]
+
+    @property
+    def issuer(self) -> str:
+        """Who is said to have issued it."""
+        return _text(self.claims.get("iss"))
+
+    @property
+    def subject(self) -> str:
+        """Whom it speaks of."""
+        return _text(self.claims.get("sub"))
+
+    @property
+    def audience(self) -> list[str]:
+        """Whom it is for."""
+        audience = self.claims.get("aud")
+        return [each for each in (audience if isinstance(audience, list) else [audience]) if isinstance(each, str)]
+
+
+def read(text: str) -> Token:
+    """Take a token apart; raises unless it is one that could be checked."""
+    parts = text.split(".")
+    if len(parts) != 3:
+        raise errors.INVALID_OIDC_TOKEN()
+    header, claims = _decode(parts[0]), _decode(parts[1])
+    if header.get("alg") not in wire.ALGORITHMS:
+        # Also none, and every algorithm whose key we would have to share (HS256 with a public key as its secret).
+        raise errors.INVALID_OIDC_TOKEN()
+    if not isinstance(header.get("kid"), str) or not header["kid"]:
+        raise errors.OIDC_TOKEN_WITHOUT_KID()
+    return Token(text, header, claims)
+
+
+async def require_signature(work: Work, token: Token, keys_url: str, now: int) -> None:
+    """Raise unless the provider signed the token. A key that we do not know may be new, so we look again, seldom."""
+    key = _find_key(await _keys(work, keys_url, now), token)
+    if key is None:
+        key = _find_key(await _keys(work, keys_url, now, again=True), token)
+    if key is None:
+        raise errors.INVALID_OIDC_TOKEN()
+    try:
+        jws.deserialize_compact(token.text, key, registry=_REGISTRY)
+    except (JoseError, ValueError, TypeError):
+        raise errors.INVALID_OIDC_TOKEN() from None
+
+
+def require_current(token: Token, now: int) -> None:
+    """Raise unless the token holds now."""
+    seconds = now // 1000
+    expires, issued = _time(token, "exp"), _time(token, "iat")
+    begins = _time(token, "nbf") if "nbf" in token.claims else 0
+    if expires <= seconds:
+        raise errors.ID_TOKEN_EXPIRED()
+    if issued < seconds - wire.ID_TOKEN_AGE_SECONDS:
+        raise errors.ID_TOKEN_TOO_OLD()
+    if max(issued, begins) > seconds + SKEW_SECONDS:
+        raise errors.INVALID_OIDC_TOKEN()
+    if not token.subject or len(token.subject) > 1024:
+        raise errors.INVALID_OIDC_TOKEN()
+
+
+def read_keys(data: bytes) -> KeySet:
+    """A provider's keys; ValueError for what is none. Keys that we cannot use are left out."""
+    found = json.decode(data, dict[str, Any]).get("keys")
+    if not isinstance(found, list) or len(found) > KEYS_MOST:
+        raise ValueError("no keys")
+    usable = [key for key in found if isinstance(key, dict) and _is_public(key)]
+    kept = []
+    for key in usable:
+        try:
+            kept += KeySet.import_key_set({"keys": [key]}).keys
+        except (JoseError, ValueError, TypeError, KeyError):
+            continue
+    return KeySet(kept)
+
+
+async def _keys(work: Work, url: str, now: int, *, again: bool = False) -> KeySet:
+    try:
+        return await work.outside.documents.get(url, read_keys, now, again=again)
+    except (UnreachableError, ValueError):
+        raise errors.OIDC_KEYS_UNREACHABLE() from None
+
+
+def _find_key(keys: KeySet, token: Token) -> Any:
+    algorithm = token.header["alg"]
+    for key in keys.keys:
+        shown = key.as_dict(private=False)
+        if shown.get("kid") == token.header["kid"] and key.key_type == _KINDS[algorithm[:2]]:
+            if shown.get("alg", algorithm) == algorithm and shown.get("use", "sig") == "sig":
+                return key
+    return None
+
+
+def _is_public(key: dict[str, Any]) -> bool:
+    # A symmetric key that is shown to everybody is none.
+    return key.get("kty") in ("RSA", "EC") and isinstance(key.get("kid"), str)
+
+
+def _decode(part: str) -> dict[str, Any]:
+    try:
+        return json.decode(urlsafe_b64decode(part.encode("ascii")), dict[str, Any])
+    except (ValueError, binascii.Error):
+        raise errors.INVALID_OIDC_TOKEN() from None
+
+
+def _time(token: Token, name: str) -> float:
+    value = token.claims.get(name)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1 << 53:
+        raise errors.INVALID_OIDC_TOKEN()
+    return value
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

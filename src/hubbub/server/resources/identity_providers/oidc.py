@@ -1,0 +1,55 @@
+"""OpenID Connect discovery: where an issuer's keys are, and whether it signs in a way that we take (sdk.md 8.4.1)."""
+
+from typing import Any
+
+import msgspec
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.resources import identity_providers as wire
+from hubbub.server.core.guarded import UnreachableError
+from hubbub.server.core.work import Work
+from hubbub.server.resources.identity_providers import issuers, jwts
+
+
+class Discovery(msgspec.Struct, frozen=True):
+    """What an issuer says of itself."""
+
+    issuer: str
+    jwks_uri: str
+    id_token_signing_alg_values_supported: list[str]
+
+
+async def keys_url(work: Work, issuer: str, now: int, *, strict: bool) -> str:
+    """Where an issuer's keys are; OIDC_DISCOVERY_UNREACHABLE where it cannot be believed."""
+    if issuers.find_problem(issuer, strict=strict) is not None:
+        raise errors.OIDC_DISCOVERY_UNREACHABLE()
+    url = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
+    try:
+        found = await work.outside.documents.get(url, _read, now)
+    except (UnreachableError, ValueError):
+        raise errors.OIDC_DISCOVERY_UNREACHABLE() from None
+    if found.issuer != issuer or not set(wire.ALGORITHMS).intersection(found.id_token_signing_alg_values_supported):
+        raise errors.OIDC_DISCOVERY_UNREACHABLE()
+    schemes = ("https://",) if strict else ("https://", "http://")
+    if not found.jwks_uri.startswith(schemes):
+        raise errors.OIDC_KEYS_UNREACHABLE()
+    return found.jwks_uri
+
+
+async def require_issuer(work: Work, issuer: str, now: int, *, strict: bool) -> None:
+    """Raise unless an issuer can be found, and its keys."""
+    url = await keys_url(work, issuer, now, strict=strict)
+    try:
+        await work.outside.documents.get(url, jwts.read_keys, now, again=True)
+    except (UnreachableError, ValueError):
+        raise errors.OIDC_KEYS_UNREACHABLE() from None
+
+
+def _read(data: bytes) -> Discovery:
+    found = json.decode(data, dict[str, Any])
+    algorithms = found.get("id_token_signing_alg_values_supported")
+    issuer, keys = found.get("issuer"), found.get("jwks_uri")
+    if not isinstance(algorithms, list) or not isinstance(issuer, str) or not isinstance(keys, str):
+        raise ValueError("no discovery document")
+    return Discovery(issuer, keys, [each for each in algorithms if isinstance(each, str)])

@@ -1,0 +1,34 @@
+"""What may be wrong with a credential."""
+
+from typing import Final
+
+from hubbub.protocol import errors
+from hubbub.protocol.errors import ApiError
+
+_ABOUT_THE_CREDENTIAL: Final = frozenset(
+    {
+        errors.ID_TOKEN_EXPIRED,
+        errors.ID_TOKEN_ISSUER_MISMATCH,
+        errors.ID_TOKEN_AUDIENCE_MISMATCH,
+        errors.ID_TOKEN_TOO_OLD,
+        errors.INVALID_OIDC_TOKEN,
+        errors.OIDC_TOKEN_WITHOUT_KID,
+    }
+)
+
+
+class InvalidCredential(ApiError):
+    """The provider does not know this ticket or token; 50025 has another status here than elsewhere (sdk.md 8.5)."""
+
+    def __init__(self) -> None:
+        super().__init__(errors.INVALID_OAUTH2_ACCESS_TOKEN, extra={"message": "Invalid external_auth_token provided"})
+
+    @property
+    def status(self) -> int:
+        """403 instead of 401: it is not the caller who is unknown."""
+        return 403
+
+
+def is_about_credential(error: ApiError) -> bool:
+    """Whether the credential itself is refused, not the provider or its configuration."""
+    return error.kind in _ABOUT_THE_CREDENTIAL

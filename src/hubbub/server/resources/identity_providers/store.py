@@ -1,0 +1,57 @@
+"""Rows of identity providers."""
+
+from typing import Final, NamedTuple
+
+from hubbub.server.core.store import Tx, places
+
+
+class ProviderRow(NamedTuple):
+    """A provider that an application believes."""
+
+    application_id: int
+    type: str
+    settings: str
+    """JSON of `Settings`."""
+    level: int
+    """How strictly its issuers were judged when it was saved: 0 not at all, 1 by the rules."""
+    changed_ms: int
+
+
+_COLUMNS: Final = ", ".join(ProviderRow._fields)
+
+
+def find(tx: Tx, application_id: int, type: str) -> ProviderRow | None:
+    """A provider of an application, or None."""
+    return tx.find(
+        ProviderRow,
+        f"SELECT {_COLUMNS} FROM identity_providers WHERE application_id = ? AND type = ?",
+        application_id,
+        type,
+    )
+
+
+def list_all(tx: Tx, application_id: int) -> list[ProviderRow]:
+    """Every provider of an application."""
+    return tx.fetch(
+        ProviderRow, f"SELECT {_COLUMNS} FROM identity_providers WHERE application_id = ? ORDER BY type", application_id
+    )
+
+
+def put(tx: Tx, row: ProviderRow) -> None:
+    """Keep a provider, in the place of what it was."""
+    tx.run(
+        f"INSERT INTO identity_providers ({_COLUMNS}) VALUES ({places(row)}) "
+        "ON CONFLICT (application_id, type) DO UPDATE "
+        "SET settings = excluded.settings, level = excluded.level, changed_ms = excluded.changed_ms",
+        *row,
+    )
+
+
+def delete(tx: Tx, application_id: int, type: str) -> bool:
+    """Believe a provider no longer; False when it was not believed."""
+    return bool(tx.run("DELETE FROM identity_providers WHERE application_id = ? AND type = ?", application_id, type))
+
+
+def delete_all(tx: Tx, application_id: int) -> None:
+    """Believe nobody any more."""
+    tx.run("DELETE FROM identity_providers WHERE application_id = ?", application_id)

@@ -1,0 +1,35 @@
+"""Checking a credential against what the application configured."""
+
+from typing import NamedTuple
+
+from hubbub.protocol import errors
+from hubbub.server.core.call import Call
+from hubbub.server.core.config import Config
+from hubbub.server.core.work import Work
+from hubbub.server.resources.identity_providers import actions, store
+from hubbub.server.resources.identity_providers.providers import PROVIDERS, Question, Verified
+from hubbub.server.resources.identity_providers.store import ProviderRow
+
+
+class _Known(NamedTuple):
+    row: ProviderRow | None
+    config: Config
+    now: int
+
+
+async def verify(work: Work, application_id: int, auth_type: str, credential: str) -> Verified:
+    """Who brings this credential to the application; raises in the codes of sdk.md 8.4."""
+    provider = PROVIDERS[auth_type]
+
+    def load(call: Call) -> _Known:
+        return _Known(store.find(call.tx, application_id, provider.type), call.config, call.now)
+
+    known = await work.read(load)
+    if known.row is None:
+        raise errors.OIDC_DISCOVERY_UNREACHABLE(message=f"The application has no {provider.type} provider")
+    # An issuer that was saved under looser rules keeps them until it is edited.
+    strict = known.row.level >= actions.STRICT
+    question = Question(
+        settings=actions.settings(known.row), credential=credential, config=known.config, now=known.now, strict=strict
+    )
+    return await provider.verify(work, question)
