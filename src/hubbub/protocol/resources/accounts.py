@@ -121,6 +121,7 @@ AUTH_REGISTER = Operation(
     result=Session,
     status=201,
     auth=Auth.ANYONE,
+    raises=(errors.FORBIDDEN,),
     limit=REGISTER_LIMIT,
     headers=_SIGNING_IN,
 )

@@ -16,6 +16,8 @@ from hubbub.server.resources.users import UserRow
 @handles(wire.AUTH_REGISTER)
 async def auth_register(work: Work, body: wire.Register) -> wire.Session:
     """Make an account and sign it in."""
+    if not await work.read(lambda call: call.config.registration):
+        raise errors.FORBIDDEN(message="Registration is closed here.")
     # The name is checked before the expensive hash, and again where it is taken.
     users.require_username(body.username)
     password_hash = await work.heavy(passwords.hash_password, body.password)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import applications as application_wire
 from hubbub.protocol.resources import oauth2 as wire
+from hubbub.protocol.resources.users import User
 from hubbub.server.core.config import Config
 from hubbub.server.core.store import Tx
 from hubbub.server.resources import applications, users
@@ -27,6 +28,12 @@ def public_applications(tx: Tx, rows: Sequence[ApplicationRow]) -> list[applicat
     """Applications as anybody may see them."""
     bots = users.find_many(tx, [row.bot_id for row in rows if row.bot_id is not None])
     return [_public(row, bots.get(row.bot_id or 0), application_wire.PublicApplication) for row in rows]
+
+
+def owner(tx: Tx, row: ApplicationRow) -> User | UnsetType:
+    """Who answers for an application."""
+    person = users.find(tx, row.owner_id)
+    return users.user(person) if person is not None else UNSET
 
 
 def authorized_application(tx: Tx, row: ApplicationRow) -> wire.AuthorizedApplication:

@@ -14,6 +14,9 @@ LOGIN_FIELDS: Final = ("login", "password")
 CODE_FIELDS: Final = ("code",)
 REGISTER_FIELDS: Final = ("username", "global_name", "email", "password")
 
+SECRETIVE: Final = frozenset({"INVALID_LOGIN", "BASE_TYPE_BAD_LENGTH"})
+"""What a login may be refused with that must not tell one name from another."""
+
 AUTHORIZING: Final = ("/oauth2/authorize?", "/oauth2/authorize#")
 
 
@@ -110,6 +113,7 @@ def _login_address(visit: Visit) -> str:
 
 def _one_answer(error: ApiError) -> ApiError:
     """The same sentence whatever was wrong with name or password, said once and above both (user enumeration)."""
-    if error.errors:
+    told = {code for leaf in (error.errors or {}).values() for code in (each["code"] for each in leaf["_errors"])}
+    if told & SECRETIVE:
         return errors.invalid("", "INVALID_LOGIN", "That name and password do not belong together.")
     return error
