@@ -12,7 +12,7 @@ from hubbub.server.core import auth
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.dispatches import Audience
-from hubbub.server.resources import users
+from hubbub.server.resources import oauth2, users
 from hubbub.server.resources.accounts import store, totp
 from hubbub.server.resources.users import UserRow
 
@@ -94,6 +94,14 @@ def change_password(call: Call, user_id: UserId, password_hash: str) -> None:
     """Keep a new password; whoever signed in with the old one is out, but for who asks."""
     set_password(call, user_id, password_hash)
     sign_out(call, user_id, except_id=call.actor.token_id)
+
+
+def delete(call: Call, user_id: UserId) -> None:
+    """End an account for good: whoever acts for it is sent away, what only it needs is forgotten, and the rest hears of it."""
+    call.tell(users.UserDeletionAsked(user_id))
+    oauth2.deauthorize_all(call, user_id)
+    store.forget(call.tx, user_id)
+    users.delete(call, user_id)
 
 
 # The second factor

@@ -59,6 +59,12 @@ def set_password_hash(tx: Tx, user_id: int, password_hash: str, now: int) -> Non
     )
 
 
+def forget(tx: Tx, user_id: int) -> None:
+    """Forget how somebody signed in."""
+    for table in ("accounts", "sign_ins", "authenticators", "backup_codes", "mfa_tickets"):
+        tx.run(f"DELETE FROM {table} WHERE user_id = ?", user_id)
+
+
 # Sign-ins
 
 

@@ -6,8 +6,8 @@ from typing import Any
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.oauth2 import routes
-from hubbub.server.resources.oauth2.actions import authorize, deauthorize, issue
+from hubbub.server.resources.oauth2 import routes, views
+from hubbub.server.resources.oauth2.actions import authorize, deauthorize, deauthorize_all, issue
 from hubbub.server.resources.oauth2.facts import (
     ApplicationAuthorized,
     ApplicationDeauthorized,
@@ -28,6 +28,7 @@ from hubbub.server.resources.oauth2.store import (
 )
 from hubbub.server.resources.oauth2.store import approve_scopes as _approve
 from hubbub.server.resources.oauth2.views import public_applications
+from hubbub.server.resources.users import DataAsked
 
 
 def approve_scopes(call: Call, application_id: int, scopes: Iterable[str]) -> None:
@@ -44,7 +45,7 @@ def _ready(call: Call) -> dict[str, Any]:
     return {"scopes": sorted(call.actor.scopes)} if call.actor.kind == "bearer" else {}
 
 
-SLICE = Slice(name="oauth2", modules=(routes,), ready=_ready)
+SLICE = Slice(name="oauth2", modules=(routes,), hears={DataAsked: views.harvest}, ready=_ready)
 
 __all__ = [
     "SLICE",
@@ -58,6 +59,7 @@ __all__ = [
     "approved_scopes",
     "authorize",
     "deauthorize",
+    "deauthorize_all",
     "delete_installation",
     "delete_installations",
     "find_authorization",

@@ -276,3 +276,9 @@ def deauthorize(call: Call, user_id: int, application_id: int) -> bool:
     call.tx.emit(wire.OAUTH2_TOKEN_REVOKE, told, Audience.of_users(user_id))
     call.tell(ApplicationDeauthorized(application_id=ApplicationId(application_id), user_id=UserId(user_id)))
     return True
+
+
+def deauthorize_all(call: Call, user_id: int) -> None:
+    """End all that any application may do for a person."""
+    for application_id in store.authorized(call.tx, user_id):
+        deauthorize(call, user_id, application_id)

@@ -174,6 +174,17 @@ def forget_authorization(tx: Tx, user_id: int, application_id: int) -> int:
     return removed
 
 
+def authorized(tx: Tx, user_id: int) -> list[int]:
+    """The applications that a person gave anything."""
+    rows = tx.all(
+        "SELECT application_id FROM authorizations WHERE user_id = ? "
+        "UNION SELECT application_id FROM tokens WHERE user_id = ? AND kind = 'bearer'",
+        user_id,
+        user_id,
+    )
+    return sorted(row[0] for row in rows)
+
+
 # Codes
 
 

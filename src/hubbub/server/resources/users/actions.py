@@ -1,11 +1,13 @@
 """Changing a user: write, publish, tell."""
 
 from hubbub.protocol import wire as json
+from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import users as wire
+from hubbub.server.core import auth
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources.users import store, views
-from hubbub.server.resources.users.facts import UserChanged
+from hubbub.server.resources.users.facts import UserChanged, UserDeleted
 from hubbub.server.resources.users.store import UserRow
 
 
@@ -29,3 +31,10 @@ def wear(call: Call, row: UserRow, shown: wire.PrimaryGuild | None) -> UserRow:
     call.tx.emit(wire.USER_UPDATE, views.my_user(row, own), Audience.of_users(row.id))
     call.tell(UserChanged(row))
     return row
+
+
+def delete(call: Call, user_id: int) -> None:
+    """End a user for good: their tokens, then what upper floors keep of them, then the account itself."""
+    auth.revoke(call.tx, user_id)
+    call.tell(UserDeleted(UserId(user_id)))
+    store.delete(call.tx, user_id)

@@ -88,3 +88,8 @@ def wearers(tx: Tx, guild_id: int, *, after: int, limit: int) -> list[UserRow]:
         after,
         limit,
     )
+
+
+def delete(tx: Tx, user_id: int) -> None:
+    """Forget a user; what they wrote is shown as by somebody who is gone."""
+    tx.run("DELETE FROM users WHERE id = ?", user_id)
