@@ -17,11 +17,11 @@ async def test_a_person_registers_and_is_signed_in(world: World) -> None:
 
     shown = await browser.register("mary")
 
-    assert browser.seen[-2].location == "/settings/apps"
+    assert browser.seen[-2].location == "/settings/account"
     token = browser.cookies["hubbub_session"]
     me = (await world.request("GET", "/users/@me", headers={"Authorization": token})).ok()
     assert me["username"] == "mary"
-    assert shown is not None
+    assert shown.status == 200
 
 
 async def test_what_is_wrong_stands_beside_its_field(world: World) -> None:
@@ -41,7 +41,7 @@ async def test_a_person_logs_in_and_out(world: World) -> None:
     await browser.register("mary")
     token = browser.cookies["hubbub_session"]
 
-    out = await browser.press(await browser.open("/settings/apps"), "Log out")
+    out = await browser.press(await browser.open("/settings/account"), "Log out")
 
     assert "You are logged out." in out.text
     assert "hubbub_session" not in browser.cookies
@@ -115,7 +115,7 @@ async def test_a_session_that_was_ended_elsewhere_is_over_here_too(world: World)
     token = browser.cookies["hubbub_session"]
     (await world.request("POST", "/auth/logout", headers={"Authorization": token})).ok()
 
-    shown = await browser.open("/settings/apps")
+    shown = await browser.open("/settings/account")
 
     assert shown.url.startswith("/login")
     assert "hubbub_session" not in browser.cookies

@@ -19,7 +19,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.transports.web.forms import CSRF_FIELD, Form, Problems
 from hubbub.server.transports.web.sessions import Session
 
-HOME: Final = "/settings/apps"
+HOME: Final = "/settings/account"
 """Where somebody lands who came for nothing in particular."""
 
 # `default-src 'none'`: no script at all, ours included, so there is nothing that a smuggled one could hide among.
