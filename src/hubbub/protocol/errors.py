@@ -127,6 +127,9 @@ SENDING_MESSAGES_DISABLED: Final = ErrorCode(40004, 400, "Send messages has been
 REQUEST_ENTITY_TOO_LARGE: Final = ErrorCode(
     40005, 413, "Request entity too large. Try sending something smaller in size"
 )
+MUST_TRANSFER_OWNERSHIP: Final = ErrorCode(
+    40011, 400, "You must transfer ownership of any owned guilds before deleting your account"
+)
 FEATURE_DISABLED: Final = ErrorCode(40006, 400, "This feature has been temporarily disabled server-side")
 SERVICE_RESOURCE_RATE_LIMITED: Final = ErrorCode(40062, 429, "Service resource is being rate limited")
 BLOCKED_BY_EDGE: Final = ErrorCode(40333, 403, "internal network error")

@@ -102,6 +102,7 @@ from hubbub.server.transports.cdn import Cdn
 from hubbub.server.transports.discovery import Discovery
 from hubbub.server.transports.gateway import Gateway, PresenceFeed
 from hubbub.server.transports.http import HttpDoor
+from hubbub.server.transports.web import WebDoor
 
 log = logging.getLogger(__name__)
 
@@ -324,6 +325,9 @@ class App:
             settle=None if self.config.nats_url is None else self._settle,
             routes=routes,
         )
+        if "api" in self.config.roles:
+            web_door = WebDoor(http=door, authenticator=self.auth, config=self.config, metrics=self.metrics)
+            door.serve(web_door.routes())
         self._door = door
         self._runner = door.runner(access_log=None, handle_signals=False, shutdown_timeout=CUT_S)
         await self._runner.setup()

@@ -98,6 +98,10 @@ async def test_a_bad_request_is_refused_and_nobody_is_sent_anywhere(
     for answer in (await alice.get(client.address(**more)), await client.ask(alice, **more)):
         refused(answer, error)
         assert "url" not in answer.json
+        # RFC 6749 4.1.2.1: what may be taken back goes to the registered redirect only.
+        back = answer.json.get("return_url")
+        assert (back is None) == ("client_id" in more or more.get("response_type", "") is None)
+        assert back is None or (back.startswith(REDIRECT) and fields_of(back)["error"] == error)
 
 
 async def test_only_people_can_grant(world: World) -> None:

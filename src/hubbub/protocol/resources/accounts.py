@@ -1,6 +1,6 @@
 """Accounts: how a person gets a token of their own. These routes are ours; the public description has none of them."""
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -8,7 +8,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.operation import Auth, Operation, RateLimit
 from hubbub.protocol.resources import users
-from hubbub.protocol.resources.users import GLOBAL_NAME_MAX, Username
+from hubbub.protocol.resources.users import GLOBAL_NAME_MAX, MyUser, Username
 
 PASSWORD_MIN = 8
 PASSWORD_MAX = 128
@@ -111,6 +111,25 @@ class BackupCodes(Struct, kw_only=True):
     backup_codes: list[str]
 
 
+class DeleteAccount(Struct, kw_only=True):
+    """That a person wants to be gone, proven once more."""
+
+    password: Password
+    code: Code | UnsetType = UNSET
+    """Of the authenticator, where there is one."""
+
+
+class Harvest(Struct, kw_only=True):
+    """What is kept of a person; their messages come in pages (`GET /users/@me/harvest/messages`)."""
+
+    created_at: str
+    """When the account was made."""
+    user: MyUser
+    sessions: list[AccountSession]
+    records: dict[str, Any]
+    """What each part of the platform keeps of them, by its name."""
+
+
 # What a session was got with is shown to its owner.
 _SIGNING_IN: Final = ("User-Agent",)
 
@@ -121,6 +140,7 @@ AUTH_REGISTER = Operation(
     result=Session,
     status=201,
     auth=Auth.ANYONE,
+    raises=(errors.FORBIDDEN,),
     limit=REGISTER_LIMIT,
     headers=_SIGNING_IN,
 )
@@ -178,3 +198,15 @@ DISABLE_TOTP = Operation(
     limit=LOGIN_LIMIT,
     emits=(users.USER_UPDATE,),
 )
+
+DELETE_ACCOUNT = Operation(
+    "POST",
+    "/users/@me/delete",
+    body=DeleteAccount,
+    auth=Auth.USER,
+    raises=(errors.MUST_TRANSFER_OWNERSHIP,),
+    limit=LOGIN_LIMIT,
+)
+"""For good: what the person wrote stays, by a deleted user. Their guilds and applications need another owner first."""
+
+HARVEST = Operation("GET", "/users/@me/harvest", result=Harvest, auth=Auth.USER)

@@ -60,6 +60,8 @@ class OAuth2Refusal(Struct, kw_only=True):
 
     error: str
     error_description: str
+    return_url: str | UnsetType = UNSET
+    """Where the person may take the refusal, on the way to an authorization: the application's own sound redirect, and no other."""
 
 
 # Scopes
@@ -258,6 +260,8 @@ class AuthorizationPreview(Struct, kw_only=True):
     """All that a person must know before they answer."""
 
     application: PublicApplication
+    owner: User | UnsetType = UNSET
+    """Who answers for the application."""
     user: User
     """The account that would be used."""
     scopes: list[ScopeInWords]
@@ -428,6 +432,8 @@ class DeviceVerification(Struct, kw_only=True):
 
     client_id: ApplicationId
     application: PublicApplication
+    owner: User | UnsetType = UNSET
+    """Who answers for the application."""
     scopes: list[ScopeInWords]
     type: str
     """pending, granted or denied."""

@@ -233,6 +233,7 @@ class Table:
     def __init__(self, slices: Iterable[Slice]) -> None:
         self._root = _Node()
         self.endpoints: list[Endpoint] = []
+        self._by_operation: dict[Operation[Any, Any], Endpoint] = {}
         names = operation_names()
         for part in slices:
             for operation, function in part.handlers():
@@ -260,6 +261,14 @@ class Table:
         if taken is not endpoint:
             raise TypeError(f"{operation.method} {operation.path} is handled twice: {taken.name}, {endpoint.name}")
         self.endpoints.append(endpoint)
+        self._by_operation[operation] = endpoint
+
+    def of(self, operation: Operation[Any, Any]) -> Endpoint:
+        """The endpoint of an operation that a door names itself; raises NOT_FOUND where nobody handles it."""
+        endpoint = self._by_operation.get(operation)
+        if endpoint is None:
+            raise errors.NOT_FOUND()
+        return endpoint
 
     def find(self, method: str, segments: Sequence[str]) -> tuple[Endpoint, list[str]]:
         """The endpoint and its path parameters; raises NOT_FOUND, or MethodNotAllowed."""

@@ -13,7 +13,7 @@ from hubbub.server.core import auth
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.dispatches import Audience
-from hubbub.server.resources import users
+from hubbub.server.resources import oauth2, users
 from hubbub.server.resources.accounts import store, totp
 from hubbub.server.resources.accounts.facts import AccountBanned, AccountUnbanned
 from hubbub.server.resources.accounts.store import BanRow
@@ -127,6 +127,14 @@ def require_open(call: Call, user_id: UserId) -> None:
     """Raise for somebody whose account is closed; they have just shown that it is theirs."""
     if store.find_ban(call.tx, user_id, call.now) is not None:
         raise errors.invalid("login", "ACCOUNT_DISABLED", "This account has been disabled.")
+
+
+def delete(call: Call, user_id: UserId) -> None:
+    """End an account for good: whoever acts for it is sent away, what only it needs is forgotten, and the rest hears of it."""
+    call.tell(users.UserDeletionAsked(user_id))
+    oauth2.deauthorize_all(call, user_id)
+    store.forget(call.tx, user_id)
+    users.delete(call, user_id)
 
 
 # The second factor

@@ -1,5 +1,7 @@
 """Registering, logging in and out, and looking after one's account."""
 
+from msgspec import UNSET
+
 from hubbub.protocol import errors
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import Snowflake, UserId
@@ -16,6 +18,8 @@ from hubbub.server.resources.users import UserRow
 @handles(wire.AUTH_REGISTER)
 async def auth_register(work: Work, body: wire.Register) -> wire.Session:
     """Make an account and sign it in."""
+    if not await work.read(lambda call: call.config.registration):
+        raise errors.FORBIDDEN(message="Registration is closed here.")
     # The name is checked before the expensive hash, and again where it is taken.
     users.require_username(body.username)
     password_hash = await work.heavy(passwords.hash_password, body.password)
@@ -179,6 +183,41 @@ async def disable_totp(work: Work, body: wire.DisableTotp) -> None:
         actions.disable_totp(call, _me(call))
 
     await work.write(disable)
+
+
+# Leaving
+
+
+@handles(wire.DELETE_ACCOUNT)
+async def delete_account(work: Work, body: wire.DeleteAccount) -> None:
+    """Be gone for good."""
+    user_id = await _require_password(work, body.password)
+    await work.write(lambda call: throttle.take(call, throttle.of_codes(user_id)))
+
+    def delete(call: Call) -> None:
+        if store.find_authenticator(call.tx, user_id) is not None:
+            if body.code is UNSET:
+                raise errors.invalid("code", *errors.required())
+            if not actions.take_code(call, user_id, body.code):
+                raise _wrong_code()
+        throttle.forgive(call, throttle.of_codes(user_id))
+        actions.delete(call, user_id)
+
+    await work.write(delete)
+
+
+@handles(wire.HARVEST)
+def harvest(call: Call) -> wire.Harvest:
+    """What is kept of the caller, but for their messages."""
+    row = _me(call)
+    asked = users.DataAsked(row.id, {})
+    call.tell(asked)
+    return wire.Harvest(
+        created_at=json.timestamp(Snowflake(row.id).created_ms),
+        user=users.my_user(row, call.actor),
+        sessions=list_auth_sessions(call),
+        records=asked.records,
+    )
 
 
 def _me(call: Call) -> UserRow:

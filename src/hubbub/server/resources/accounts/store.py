@@ -98,6 +98,12 @@ def delete_ban(tx: Tx, user_id: int) -> None:
     tx.run("DELETE FROM account_bans WHERE user_id = ?", user_id)
 
 
+def forget(tx: Tx, user_id: int) -> None:
+    """Forget how somebody signed in."""
+    for table in ("accounts", "sign_ins", "authenticators", "backup_codes", "mfa_tickets"):
+        tx.run(f"DELETE FROM {table} WHERE user_id = ?", user_id)
+
+
 # Sign-ins
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.applications import routes
+from hubbub.server.resources.applications import routes, rules
 from hubbub.server.resources.applications.actions import Created, change_settings, create, reset_bot_token
 from hubbub.server.resources.applications.facts import EventWebhooksChanged
 from hubbub.server.resources.applications.rules import require_manager, require_own
@@ -20,6 +20,7 @@ from hubbub.server.resources.applications.store import (
     uninstall_for,
 )
 from hubbub.server.resources.applications.views import Settings, application, flagged, settings
+from hubbub.server.resources.users import UserDeletionAsked
 
 
 def _ready(call: Call) -> dict[str, Any]:
@@ -27,7 +28,9 @@ def _ready(call: Call) -> dict[str, Any]:
     return {"application": flagged(row)} if row is not None else {}
 
 
-SLICE = Slice(name="applications", modules=(routes,), ready=_ready)
+SLICE = Slice(
+    name="applications", modules=(routes,), hears={UserDeletionAsked: rules.require_no_application}, ready=_ready
+)
 
 __all__ = [
     "SLICE",

@@ -7,6 +7,7 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.server.core.call import Call
 from hubbub.server.resources.applications import store
 from hubbub.server.resources.applications.store import ApplicationRow
+from hubbub.server.resources.users import UserDeletionAsked
 
 FREE_INTENT_USERS = 10_000
 """Spec, Limits: privileged intents are a free toggle below so many users, and granted by review from there on."""
@@ -74,3 +75,11 @@ def require_url(path: str, text: str | None) -> str | None:
     if not host:
         raise errors.invalid(path, "URL_TYPE_INVALID_URL", "Not a well formed URL.")
     return text
+
+
+def require_no_application(call: Call, asked: UserDeletionAsked) -> None:
+    """Raise for somebody who owns an application and wants to be gone: nobody would answer for it."""
+    if store.is_owner(call.tx, asked.user_id):
+        raise errors.MUST_TRANSFER_OWNERSHIP(
+            message="Your applications need another owner before you delete your account"
+        )

@@ -131,3 +131,8 @@ def user_install_count(tx: Tx, application_id: int) -> int:
     """How many people have an application with them."""
     count: int = tx.value("SELECT COUNT(*) FROM user_installs WHERE application_id = ?", application_id)
     return count
+
+
+def is_owner(tx: Tx, user_id: int) -> bool:
+    """Whether somebody owns an application."""
+    return tx.value("SELECT 1 FROM applications WHERE owner_id = ? LIMIT 1", user_id) is not None

@@ -203,7 +203,7 @@ def private_for(call: Call, row: ChannelRow, user_id: int) -> wire.PrivateChanne
     """A private channel as one of the people in it sees it: with the others."""
     others = [each for each in store.recipients_of(call.tx, row.id) if each != user_id]
     found = users.find_many(call.tx, others)
-    return views.private(row, [users.user(found[each]) for each in others if each in found])
+    return views.private(row, [users.user(found[each]) if each in found else users.gone(each) for each in others])
 
 
 def close(call: Call, row: ChannelRow) -> wire.PrivateChannel:

@@ -1,10 +1,11 @@
 """Connections: the accounts that a person has elsewhere."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.connections import routes
+from hubbub.server.resources.connections import actions, routes
 from hubbub.server.resources.connections.actions import add, remove
 from hubbub.server.resources.connections.store import ConnectionRow, list_of_user
+from hubbub.server.resources.users import DataAsked, UserDeleted
 
-SLICE = Slice(name="connections", modules=(routes,))
+SLICE = Slice(name="connections", modules=(routes,), hears={UserDeleted: actions.forget, DataAsked: actions.harvest})
 
 __all__ = ["SLICE", "ConnectionRow", "add", "list_of_user", "remove"]

@@ -2,6 +2,7 @@
 
 from hubbub.protocol import changes
 from hubbub.server.core.call import Call
+from hubbub.server.resources import users
 from hubbub.server.resources.connections import store
 from hubbub.server.resources.connections.store import LEGACY, NEW, ConnectionRow
 
@@ -51,3 +52,14 @@ def add(
 def remove(call: Call, user_id: int, type: str, id: str) -> bool:
     """Disconnect an account; False when it was not connected."""
     return store.delete(call.tx, user_id, type, id)
+
+
+def forget(call: Call, fact: users.UserDeleted) -> None:
+    """A person is gone: nothing of theirs is connected any more."""
+    store.delete_of_user(call.tx, fact.user_id)
+
+
+def harvest(call: Call, asked: users.DataAsked) -> None:
+    """What a person connected, for their copy of all that is kept of them."""
+    rows = store.list_of_user(call.tx, asked.user_id)
+    asked.records["connections"] = [{"type": row.type, "id": row.id, "name": row.name} for row in rows]

@@ -59,3 +59,8 @@ def put(tx: Tx, row: ConnectionRow) -> None:
 def delete(tx: Tx, user_id: int, type: str, id: str) -> bool:
     """Forget a connection; False when there is none."""
     return bool(tx.run(f"DELETE FROM connections WHERE {_KEY}", user_id, type, id))
+
+
+def delete_of_user(tx: Tx, user_id: int) -> None:
+    """Forget all of a person's."""
+    tx.run("DELETE FROM connections WHERE user_id = ?", user_id)

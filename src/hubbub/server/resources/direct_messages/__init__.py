@@ -1,14 +1,18 @@
 """Direct and group messages: the channels between people, and who is in them."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources import invites, messages
+from hubbub.server.resources import invites, messages, users
 from hubbub.server.resources.direct_messages import actions, routes, views
 from hubbub.server.resources.direct_messages.actions import close
 
 SLICE = Slice(
     name="direct_messages",
     modules=(routes,),
-    hears={messages.MessageCreated: actions.reappear, invites.GroupInviteAccepted: actions.come_by_invite},
+    hears={
+        messages.MessageCreated: actions.reappear,
+        invites.GroupInviteAccepted: actions.come_by_invite,
+        users.UserDeleted: actions.user_deleted,
+    },
     ready=views.ready,
 )
 

@@ -104,11 +104,28 @@ def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateCh
     if not store.remove(call.tx, group.id, user.id):
         raise errors.UNKNOWN_USER()
     call.tx.emit(channel_wire.CHANNEL_DELETE, shown, Audience.of_users(user.id))
+    if _go_on_without(call, group, user):
+        messages.system(call, _ref(call, group), MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user.id,))
+    return shown
+
+
+def user_deleted(call: Call, fact: users.UserDeleted) -> None:
+    """An account is gone, and leaves every group; what two people said to each other stays with the other one."""
+    user = users.find(call.tx, fact.user_id)
+    if user is None:
+        return
+    for group in store.list_groups(call.tx, fact.user_id):
+        store.remove(call.tx, group.id, user.id)
+        _go_on_without(call, group, user)
+
+
+def _go_on_without(call: Call, group: ChannelRow, user: UserRow) -> bool:
+    """Tell those who are left, and give the group another owner where it lost its own; False when nobody is left."""
     left = store.recipients(call.tx, [group.id]).get(group.id, [])
     if not left:
         call.tell(channels.ChannelsDeleted(guild_id=None, channel_ids=(group.id,)))
         store.delete_channel(call.tx, group.id)
-        return shown
+        return False
     payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user(user))
     call.tx.emit(wire.CHANNEL_RECIPIENT_REMOVE, payload, Audience.of_users(*left))
     if group.owner_id == user.id:
@@ -117,8 +134,7 @@ def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateCh
         for user_id in left:
             seen = channels.private_for(call, inherited, user_id)
             call.tx.emit(channel_wire.CHANNEL_UPDATE, seen, Audience.of_users(user_id))
-    messages.system(call, _ref(call, group), MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user.id,))
-    return shown
+    return True
 
 
 def close(call: Call, channel_id: int) -> PrivateChannel:

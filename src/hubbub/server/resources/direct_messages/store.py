@@ -89,6 +89,16 @@ def list_shown(tx: Tx, user_id: int) -> list[ChannelRow]:
     )
 
 
+def list_groups(tx: Tx, user_id: int) -> list[ChannelRow]:
+    """The groups that somebody is in."""
+    return tx.fetch(
+        ChannelRow,
+        f"SELECT {CHANNEL_COLUMNS} FROM recipients r JOIN channels c ON c.id = r.channel_id "
+        "WHERE r.user_id = ? AND c.type = 3 ORDER BY c.id",
+        user_id,
+    )
+
+
 def count_groups(tx: Tx, user_id: int) -> int:
     """How many groups somebody owns; a bot owns those of its application."""
     return int(

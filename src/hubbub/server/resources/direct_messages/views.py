@@ -22,7 +22,7 @@ def private_channels(call: Call) -> list[PrivateChannel]:
     return [
         channels.private(
             row,
-            [people[each] for each in present.get(row.id, []) if each != call.user_id and each in people],
+            [people.get(each) or users.gone(each) for each in present.get(row.id, []) if each != call.user_id],
         )
         for row in rows
     ]

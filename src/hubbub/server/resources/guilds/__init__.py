@@ -1,7 +1,7 @@
 """Guilds: the places where people meet."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.guilds import routes
+from hubbub.server.resources.guilds import routes, rules
 from hubbub.server.resources.guilds.actions import announce, change, create, delete
 from hubbub.server.resources.guilds.facts import GuildDeleted, MemberLeft
 from hubbub.server.resources.guilds.founding import Founding, usual
@@ -20,8 +20,9 @@ from hubbub.server.resources.guilds.store import (
     with_feature,
 )
 from hubbub.server.resources.guilds.views import guild
+from hubbub.server.resources.users import UserDeletionAsked
 
-SLICE = Slice(name="guilds", modules=(routes,))
+SLICE = Slice(name="guilds", modules=(routes,), hears={UserDeletionAsked: rules.require_no_guild})
 
 __all__ = [
     "SLICE",

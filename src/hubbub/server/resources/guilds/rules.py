@@ -14,6 +14,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import users
 from hubbub.server.resources.guilds import store
 from hubbub.server.resources.guilds.store import GuildRow
+from hubbub.server.resources.users import UserDeletionAsked
 
 BOT_GUILDS_MAX: Final = 10
 """A bot in so many guilds could make no more, while bots could (dated-changes.md 2.3)."""
@@ -128,3 +129,9 @@ def require_locale(locale: str) -> str:
     if locale not in LOCALES:
         raise errors.invalid("preferred_locale", *errors.choices(sorted(LOCALES)))
     return locale
+
+
+def require_no_guild(call: Call, asked: UserDeletionAsked) -> None:
+    """Raise for somebody who owns a guild and wants to be gone: it would have no owner."""
+    if store.is_owner(call.tx, asked.user_id):
+        raise errors.MUST_TRANSFER_OWNERSHIP()

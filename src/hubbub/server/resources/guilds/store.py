@@ -203,3 +203,13 @@ def delete(tx: Tx, guild_id: int) -> None:
     for table in _OWNED:
         tx.run(f"DELETE FROM {table} WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM guilds WHERE id = ?", guild_id)
+
+
+def is_owner(tx: Tx, user_id: int) -> bool:
+    """Whether somebody owns a guild; who does is in it."""
+    found = tx.value(
+        "SELECT 1 FROM members m JOIN guilds g ON g.id = m.guild_id WHERE m.user_id = ? AND g.owner_id = ? LIMIT 1",
+        user_id,
+        user_id,
+    )
+    return found is not None

@@ -34,7 +34,7 @@ from hubbub.server.resources.members.views import (
     partial_member,
     presence_in_guild,
 )
-from hubbub.server.resources.users import UserChanged
+from hubbub.server.resources.users import DataAsked, UserChanged, UserDeleted
 
 
 def _left(call: Call, fact: MemberLeft) -> None:
@@ -44,7 +44,12 @@ def _left(call: Call, fact: MemberLeft) -> None:
 SLICE = Slice(
     name="members",
     modules=(routes, commands),
-    hears={UserChanged: actions.user_changed, MemberLeft: _left},
+    hears={
+        UserChanged: actions.user_changed,
+        UserDeleted: actions.user_deleted,
+        DataAsked: views.harvest,
+        MemberLeft: _left,
+    },
     guild=views.snapshot,
     session_ended=actions.session_ended,
 )

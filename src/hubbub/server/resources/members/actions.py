@@ -14,7 +14,7 @@ from hubbub.protocol.resources.roles import RoleTags
 from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
-from hubbub.server.resources import roles, users
+from hubbub.server.resources import guilds, roles, users
 from hubbub.server.resources.members import rules, store, views
 from hubbub.server.resources.members.facts import (
     MemberAdded,
@@ -260,6 +260,12 @@ def user_changed(call: Call, fact: users.UserChanged) -> None:
     """A user's new look, told in every guild they are in."""
     for found in store.everywhere(call.tx, fact.row.id):
         _tell(call, found._replace(user=fact.row))
+
+
+def user_deleted(call: Call, fact: users.UserDeleted) -> None:
+    """An account is gone, and leaves every guild."""
+    for guild_id in guilds.ids_of_user(call.tx, fact.user_id):
+        remove(call, guild_id, fact.user_id)
 
 
 def session_ended(call: Call, user_id: int, session_id: str) -> None:

@@ -147,3 +147,19 @@ def presence_in_guild(found: Presence) -> presence.Presence:
         activities=found.activities,
         client_status=presence.ClientStatus(**found.client_status),
     )
+
+
+def harvest(call: Call, asked: users.DataAsked) -> None:
+    """Where a person is a member, for their copy of all that is kept of them."""
+    found = list(store.everywhere(call.tx, asked.user_id))
+    known = guilds.find_many(call.tx, [each.row.guild_id for each in found])
+    asked.records["guilds"] = [
+        {
+            "id": str(int(each.row.guild_id)),
+            "name": known[each.row.guild_id].name if each.row.guild_id in known else None,
+            "nick": each.row.nick,
+            "roles": [str(int(role)) for role in each.roles],
+            "joined_at": codec.timestamp(each.row.joined_ms),
+        }
+        for each in found
+    ]

@@ -3,7 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.bans import MemberBanned
 from hubbub.server.resources.channels import ChannelsDeleted
-from hubbub.server.resources.messages import actions, jobs, routes, views
+from hubbub.server.resources.messages import actions, harvesting, jobs, routes, views
 from hubbub.server.resources.messages.actions import (
     CARRIED_FLAGS,
     EPHEMERAL_MS,
@@ -51,7 +51,7 @@ from hubbub.server.resources.messages.store import (
 
 SLICE = Slice(
     name="messages",
-    modules=(routes,),
+    modules=(routes, harvesting),
     jobs={jobs.FORGET_CHANNEL: jobs.forget_channel},
     hears={MemberBanned: actions.member_banned, ChannelsDeleted: jobs.channels_deleted},
 )

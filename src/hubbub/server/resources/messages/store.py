@@ -365,6 +365,23 @@ def list_of_author(tx: Tx, guild_id: int, author_id: int, since_id: int, limit: 
     return [MessageRow._make(row) for row in rows]
 
 
+def list_written(tx: Tx, author_id: int, after_id: int, limit: int) -> list[MessageRow]:
+    """What somebody said anywhere, from behind an id on, oldest first."""
+    columns = ", ".join(MessageRow._fields)
+    rows = tx.all(
+        f"SELECT {columns} FROM messages WHERE author_id = ? AND id > ? ORDER BY id LIMIT ?", author_id, after_id, limit
+    )
+    return [MessageRow._make(row) for row in rows]
+
+
+def guilds_of(tx: Tx, channel_ids: Iterable[int]) -> dict[int, int | None]:
+    """The guilds of channels, as far as those are still there; None for private ones."""
+    wanted = sorted(set(channel_ids))
+    if not wanted:
+        return {}
+    return dict(tx.all(f"SELECT id, guild_id FROM channels WHERE id IN ({places(wanted)})", *wanted))
+
+
 def forwards_since(tx: Tx, author_id: int, since_id: int) -> list[tuple[int, str]]:
     """The ids and snapshots of what somebody forwarded from an id on, oldest first."""
     return [

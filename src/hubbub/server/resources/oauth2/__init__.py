@@ -6,7 +6,7 @@ from typing import Any
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.oauth2 import actions, routes
+from hubbub.server.resources.oauth2 import actions, routes, views
 from hubbub.server.resources.oauth2.actions import authorize, deauthorize, deauthorize_all, forget_application, issue
 from hubbub.server.resources.oauth2.clients import is_public
 from hubbub.server.resources.oauth2.facts import (
@@ -37,7 +37,7 @@ from hubbub.server.resources.oauth2.store import (
 )
 from hubbub.server.resources.oauth2.store import approve_scopes as _approve
 from hubbub.server.resources.oauth2.views import id_claims, public_applications, shown_scopes
-from hubbub.server.resources.users import UserDeleted
+from hubbub.server.resources.users import DataAsked, UserDeleted
 
 
 def approve_scopes(call: Call, application_id: int, scopes: Iterable[str]) -> None:
@@ -54,7 +54,9 @@ def _ready(call: Call) -> dict[str, Any]:
     return {"scopes": sorted(call.actor.scopes)} if call.actor.kind == "bearer" else {}
 
 
-SLICE = Slice(name="oauth2", modules=(routes,), hears={UserDeleted: actions.forget_user}, ready=_ready)
+SLICE = Slice(
+    name="oauth2", modules=(routes,), hears={UserDeleted: actions.forget_user, DataAsked: views.harvest}, ready=_ready
+)
 
 __all__ = [
     "SLICE",

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
@@ -19,13 +20,19 @@ class OAuthError(ApiError):
         super().__init__(errors.UNAUTHORIZED if is_client else errors.BAD_REQUEST)
         self.error = error
         self.description = description
+        self.return_url: str | None = None
+        """Where the person may take it (RFC 6749 4.1.2.1)."""
         self.headers = dict(NO_STORE)
         if is_client:
             self.headers["WWW-Authenticate"] = 'Basic realm="oauth2"'
 
     def body(self) -> dict[str, Any]:
         """The answer's JSON body."""
-        return msgspec.structs.asdict(wire.OAuth2Refusal(error=self.error, error_description=self.description))
+        refusal = wire.OAuth2Refusal(
+            error=self.error, error_description=self.description, return_url=self.return_url or UNSET
+        )
+        shown: dict[str, Any] = msgspec.to_builtins(refusal)
+        return shown
 
 
 def invalid_request(description: str) -> OAuthError:

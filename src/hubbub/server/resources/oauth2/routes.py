@@ -30,6 +30,7 @@ def preview_oauth2_authorization(call: Call, query: wire.AuthorizeQuery) -> wire
     known = store.find_authorization(call.tx, call.user_id, request.application.id)
     shown = wire.AuthorizationPreview(
         application=views.public_applications(call.tx, [request.application])[0],
+        owner=views.owner(call.tx, request.application),
         user=users.user(person),
         scopes=rules.in_words(request.scopes),
         redirect_uri=request.redirect_uri,
@@ -114,6 +115,7 @@ def verify_oauth2_device(call: Call, body: wire.VerifyDevice) -> wire.DeviceVeri
     return wire.DeviceVerification(
         client_id=ApplicationId(application.id),
         application=views.public_applications(call.tx, [application])[0],
+        owner=views.owner(call.tx, application),
         scopes=rules.in_words(wire.parse_scopes(row.scopes)),
         type=row.state,
     )

@@ -55,6 +55,32 @@ def require_request(call: Call, query: wire.AuthorizeQuery, integration_type: in
     row = applications.find(call.tx, query.client_id)
     if row is None:
         raise unknown_client()
+    try:
+        return _read_request(call, query, row, integration_type)
+    except OAuthError as error:
+        error.return_url = _way_back(call, query, row, error)
+        raise
+
+
+def _way_back(call: Call, query: wire.AuthorizeQuery, row: ApplicationRow, error: OAuthError) -> str | None:
+    """Where a person may take a refusal: to the redirect that was asked for if it is registered, and else nowhere."""
+    if query.response_type is UNSET:
+        return None
+    try:
+        redirect_uri = _redirect_uri(query, row, "code")
+    except OAuthError:
+        return None
+    fields = {"error": error.error, "error_description": error.description, "iss": call.config.web_url}
+    if isinstance(query.state, str) and len(query.state) <= TEXT_MAX:
+        fields["state"] = query.state
+    assert redirect_uri is not None
+    join = redirects.with_fragment if query.response_type == "token" else redirects.with_query
+    return join(redirect_uri, fields)
+
+
+def _read_request(
+    call: Call, query: wire.AuthorizeQuery, row: ApplicationRow, integration_type: int | UnsetType
+) -> Request:
     for name in ("state", "nonce"):
         value = getattr(query, name)
         if isinstance(value, str) and len(value) > TEXT_MAX:

@@ -6,19 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import applications as application_wire
 from hubbub.protocol.resources import oauth2 as wire
+from hubbub.protocol.resources.users import User
+from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
 from hubbub.server.core.store import Tx
 from hubbub.server.resources import applications, users
 from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.oauth2 import store
 from hubbub.server.resources.oauth2.store import AuthorizationRow
-from hubbub.server.resources.users import UserRow
+from hubbub.server.resources.users import DataAsked, UserRow
 
 DEFAULT_AVATARS = 6
 
@@ -27,6 +30,12 @@ def public_applications(tx: Tx, rows: Sequence[ApplicationRow]) -> list[applicat
     """Applications as anybody may see them."""
     bots = users.find_many(tx, [row.bot_id for row in rows if row.bot_id is not None])
     return [_public(row, bots.get(row.bot_id or 0), application_wire.PublicApplication) for row in rows]
+
+
+def owner(tx: Tx, row: ApplicationRow) -> User | UnsetType:
+    """Who answers for an application."""
+    person = users.find(tx, row.owner_id)
+    return users.user(person) if person is not None else UNSET
 
 
 def authorized_application(tx: Tx, row: ApplicationRow) -> wire.AuthorizedApplication:
@@ -71,6 +80,19 @@ def authorizations(tx: Tx, rows: Sequence[AuthorizationRow]) -> list[wire.Author
     return [
         wire.Authorization(id=row.id, application=application, scopes=row.scopes.split())
         for (row, _), application in zip(there, shown, strict=True)
+    ]
+
+
+def harvest(call: Call, asked: DataAsked) -> None:
+    """What a person let in, for their copy of all that is kept of them."""
+    rows = store.list_authorizations(call.tx, asked.user_id)
+    asked.records["authorizations"] = [
+        {
+            "application_id": str(row.application_id),
+            "scopes": row.scopes.split(),
+            "created_at": json.timestamp(row.created_ms),
+        }
+        for row in rows
     ]
 
 

@@ -15,6 +15,7 @@ from hubbub.server.resources.members import Membership
 from hubbub.server.resources.role_connections import rules, store
 from hubbub.server.resources.role_connections.store import LinkedRoleRow, RoleConnectionRow
 from hubbub.server.resources.roles import RoleDeleted, RoleRow
+from hubbub.server.resources.users import UserDeleted
 
 
 def set_metadata(call: Call, application_id: int, records: list[RoleConnectionMetadata]) -> None:
@@ -78,3 +79,8 @@ def forget_role(call: Call, fact: RoleDeleted) -> None:
 def forget_guild(call: Call, fact: GuildDeleted) -> None:
     """What its roles required goes with a guild."""
     store.delete_linked_of_guild(call.tx, fact.guild_id)
+
+
+def forget_user(call: Call, fact: UserDeleted) -> None:
+    """A person is gone, and what applications told of them."""
+    store.delete_of_user(call.tx, fact.user_id)

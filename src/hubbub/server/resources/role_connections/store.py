@@ -130,3 +130,8 @@ def delete_linked(tx: Tx, role_id: int) -> None:
 def delete_linked_of_guild(tx: Tx, guild_id: int) -> None:
     """Forget the linked roles of a guild."""
     tx.run("DELETE FROM linked_roles WHERE guild_id = ?", guild_id)
+
+
+def delete_of_user(tx: Tx, user_id: int) -> None:
+    """Forget what applications told of a user."""
+    tx.run("DELETE FROM role_connections WHERE user_id = ?", user_id)

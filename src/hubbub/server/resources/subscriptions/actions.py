@@ -18,6 +18,7 @@ from hubbub.server.resources.skus import SkuRow
 from hubbub.server.resources.subscriptions import store, views
 from hubbub.server.resources.subscriptions.periods import day_of, next_month
 from hubbub.server.resources.subscriptions.store import SubscriptionRow
+from hubbub.server.resources.users import UserDeleted
 
 RENEW: Final = "subscriptions.renew"
 
@@ -143,6 +144,12 @@ def delete(call: Call, row: SubscriptionRow) -> None:
     store.delete(call.tx, row.id)
     jobs.cancel(call.tx, RENEW, _key(row))
     _tell(call, wire.SUBSCRIPTION_DELETE, row)
+
+
+def user_deleted(call: Call, fact: UserDeleted) -> None:
+    """A person is gone, and pays for nothing more."""
+    for row in store.list_of_user(call.tx, fact.user_id):
+        delete(call, row)
 
 
 def renew_at(call: Call, row: SubscriptionRow, due_ms: int, *, declined: int = 0) -> None:

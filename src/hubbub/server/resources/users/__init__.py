@@ -6,10 +6,10 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.users import routes
 from hubbub.server.resources.users.actions import change, delete, wear
-from hubbub.server.resources.users.facts import UserChanged, UserDeleted
+from hubbub.server.resources.users.facts import DataAsked, UserChanged, UserDeleted, UserDeletionAsked
 from hubbub.server.resources.users.rules import clean_name, require_username
 from hubbub.server.resources.users.store import UserRow, find, find_many, find_person, insert, wearers
-from hubbub.server.resources.users.views import my_user, user
+from hubbub.server.resources.users.views import gone, my_user, user
 
 
 def _ready(call: Call) -> dict[str, Any]:
@@ -21,8 +21,10 @@ SLICE = Slice(name="users", modules=(routes,), ready=_ready)
 
 __all__ = [
     "SLICE",
+    "DataAsked",
     "UserChanged",
     "UserDeleted",
+    "UserDeletionAsked",
     "UserRow",
     "change",
     "clean_name",
@@ -30,6 +32,7 @@ __all__ = [
     "find",
     "find_many",
     "find_person",
+    "gone",
     "insert",
     "my_user",
     "require_username",

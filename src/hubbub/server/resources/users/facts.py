@@ -1,5 +1,7 @@
 """What the users slice tells upper floors, inside the transaction."""
 
+from typing import Any
+
 import msgspec
 
 from hubbub.protocol.ids import UserId
@@ -10,6 +12,19 @@ class UserChanged(msgspec.Struct, frozen=True):
     """A user changed how they look: the guilds they are in hear of it."""
 
     row: UserRow
+
+
+class UserDeletionAsked(msgspec.Struct, frozen=True):
+    """A person wants their account deleted: whoever knows why that cannot be raises."""
+
+    user_id: UserId
+
+
+class DataAsked(msgspec.Struct, frozen=True):
+    """A person wants to see what is kept of them: each slice adds its part, by its name."""
+
+    user_id: UserId
+    records: dict[str, Any]
 
 
 class UserDeleted(msgspec.Struct, frozen=True):

@@ -54,3 +54,8 @@ def my_user(row: UserRow, actor: Actor) -> wire.MyUser:
 
 def _primary_guild(row: UserRow) -> wire.PrimaryGuild | None:
     return None if row.primary_guild is None else json.decode(row.primary_guild, wire.PrimaryGuild)
+
+
+def gone(user_id: int) -> wire.User:
+    """Somebody whose account was deleted, where something of theirs is still shown."""
+    return wire.User(id=UserId(user_id), username="Deleted User")

@@ -11,24 +11,25 @@ import itertools
 import logging
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from types import NoneType
 from typing import Any, Final
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 
 import msgspec
 from aiohttp import http_exceptions, web
 
-from hubbub.protocol import errors
+from hubbub.protocol import errors, wire
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import AttachmentId
+from hubbub.protocol.operation import BodyT, Operation, ResultT
 from hubbub.server.core.auth import Authenticator
 from hubbub.server.core.call import Actor, Call, Listeners, Upload
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.dispatch import Endpoint, Table, run, run_waiting
-from hubbub.server.core.faults import Faults
+from hubbub.server.core.faults import Faults, HttpFault
 from hubbub.server.core.files import Files
 from hubbub.server.core.guarded import GuardedClient
 from hubbub.server.core.images import Images
@@ -55,7 +56,6 @@ VERSIONS: Final = frozenset((6, 7, 8, 9, 10))
 REASON_MAX: Final = 512
 """An audit log reason is cut here (http.md 1.4: our choice)."""
 
-MAX_PARAMETERS: Final = 1000
 UPLOADS_AT_ONCE: Final = 4
 """So many times the largest upload may be in memory, over all requests."""
 
@@ -165,7 +165,7 @@ class HttpDoor:
         if "Origin" in request.headers:
             headers["Access-Control-Allow-Origin"] = "*"
             headers["Access-Control-Expose-Headers"] = answers.EXPOSED
-        exchange = Exchange(request, self._address(request), headers)
+        exchange = Exchange(request, self.address(request), headers)
         self._active += 1
         try:
             encoded = await self._answer(exchange)
@@ -214,13 +214,88 @@ class HttpDoor:
             response.force_close()
         return response
 
-    async def _answer(self, exchange: "Exchange") -> Encoded:
-        request = exchange.request
+    async def ask(
+        self,
+        request: web.Request,
+        operation: Operation[BodyT, ResultT],
+        *values: object,
+        actor: Actor | None = None,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, Sequence[str]] | None = None,
+    ) -> ResultT:
+        """Do an operation for another door: admitted, counted, read and run as if its caller had sent it here."""
+        exchange = Exchange(request, self.address(request), {})
+        try:
+            encoded = await self._ask(exchange, operation, values, actor, body, query)
+        except ApiError as error:
+            shared = isinstance(error, limits.RateLimited) and error.scope == "shared"
+            self._rate_limits.note_status(exchange.ip, error.status, shared=shared)
+            raise
+        if encoded.body is None or operation.media_type != answers.JSON:
+            return encoded.body  # type: ignore[return-value]
+        return wire.decode(encoded.body, operation.result)
+
+    async def _ask(
+        self,
+        exchange: "Exchange",
+        operation: Operation[Any, Any],
+        values: Sequence[object],
+        actor: Actor | None,
+        body: Mapping[str, Any] | None,
+        query: Mapping[str, Sequence[str]] | None,
+    ) -> Encoded:
+        self._refuse_blocked(exchange)
+        endpoint = self._table.of(operation)
+        admitted = None if endpoint.ignores_tokens else endpoint.admit(actor)
+        texts = [str(int(value)) if isinstance(value, int) else str(value) for value in values]
+        self._count(exchange, endpoint, admitted, texts)
+        fault = await self._fail_before(exchange, endpoint, admitted)
+        asked = None if operation.query is NoneType else forms.read_fields(query or {}, operation.query)
+        path = endpoint.read_path(texts)
+        sent = None if operation.body is NoneType else forms.read(dict(body or {}), operation.body, careful=True)
+        if endpoint.media:
+            await self._keeper.keep(endpoint, sent, ())
+        make_call = self._caller(exchange, admitted, DEFAULT_VERSION, (), operation.headers)
+        encoded = await self._run(endpoint, endpoint.arguments(path, sent, asked), make_call, admitted)
+        if fault is not None and fault.moment == "after":
+            await failing.happen(fault, exchange.request)
+        return encoded
+
+    def serve(self, routes: Iterable[web.AbstractRouteDef]) -> None:
+        """Serve these too; before the application is made."""
+        self._routes += routes
+
+    @contextlib.contextmanager
+    def busy(self) -> Iterator[None]:
+        """A request outside /api is being answered: draining waits for it too."""
+        self._active += 1
+        try:
+            yield
+        finally:
+            self._active -= 1
+            if self._left is not None:
+                self._left.set()
+
+    def _refuse_blocked(self, exchange: "Exchange") -> None:
         blocked_ms = self._rate_limits.blocked_ms(exchange.ip)
         if blocked_ms:
             # This stands for a ban at the edge, which clients know by the missing Via.
-            del exchange.headers["Via"]
+            exchange.headers.pop("Via", None)
             raise limits.RateLimited(errors.RATE_LIMITED, {"retry_after": blocked_ms / 1000, "global": True}, "global")
+
+    async def _fail_before(self, exchange: "Exchange", endpoint: Endpoint, actor: Actor | None) -> HttpFault | None:
+        """The fault that somebody wants of this call, if any; one that comes before the operation happens here."""
+        if not self._faults.http:
+            return None
+        operation = endpoint.operation
+        fault = self._faults.take_http(operation.method, operation.path, None if actor is None else actor.user_id)
+        if fault is not None and fault.moment == "before":
+            await failing.happen(fault, exchange.request)
+        return fault
+
+    async def _answer(self, exchange: "Exchange") -> Encoded:
+        request = exchange.request
+        self._refuse_blocked(exchange)
         if request.method == "OPTIONS":
             return _preflight(request)
         segments, version = _split(request.rel_url.raw_path)
@@ -232,16 +307,10 @@ class HttpDoor:
         actor = await self._admit(exchange, endpoint)
         exchange.actor = actor
         self._count(exchange, endpoint, actor, values)
-        fault = None
-        if self._faults.http:
-            fault = self._faults.take_http(
-                exchange.method, endpoint.operation.path, None if actor is None else actor.user_id
-            )
-            if fault is not None and fault.moment == "before":
-                await failing.happen(fault, request)
+        fault = await self._fail_before(exchange, endpoint, actor)
         query = None
         if endpoint.operation.query is not NoneType:
-            query = forms.read_fields(_query(request.rel_url.raw_query_string), endpoint.operation.query)
+            query = forms.read_fields(forms.split_fields(request.rel_url.raw_query_string), endpoint.operation.query)
         path = endpoint.read_path(values)
         reserved = 0
         try:
@@ -311,7 +380,7 @@ class HttpDoor:
             return (None if kind is NoneType else forms.decode(data, kind, max_depth=depth)), [], 0
         if media_type == FORM and forms.is_flat(kind):
             data = await limits.read_body(request, most, self._read_timeout_s)
-            return forms.read_fields(_query(data.decode("utf-8", "replace")), kind), [], 0
+            return forms.read_fields(forms.split_fields(data.decode("utf-8", "replace")), kind), [], 0
         if media_type == MULTIPART and not operation.form:
             return await self._read_multipart(request, endpoint, content_type)
         data = await limits.read_body(request, most, self._read_timeout_s)
@@ -450,7 +519,7 @@ class HttpDoor:
             self._openapi = openapi.document(self._table)
         return self._openapi
 
-    def _address(self, request: web.Request) -> str:
+    def address(self, request: web.Request) -> str:
         """Who calls: the peer, or what the proxies that the operator trusts say of it."""
         peer = request.remote or ""
         proxies = self._config.http.trusted_proxies
@@ -503,19 +572,6 @@ def _clean(text: str) -> str:
     if not text.isascii():
         text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return text.replace("\x00", "")
-
-
-def _query(text: str) -> dict[str, list[str]]:
-    fields: dict[str, list[str]] = {}
-    if text:
-        if not text.isascii():
-            text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        try:
-            for name, value in parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=MAX_PARAMETERS):
-                fields.setdefault(name, []).append(value)
-        except ValueError:
-            raise errors.invalid((), *errors.max_length(MAX_PARAMETERS)) from None
-    return fields
 
 
 def _expected(form: bool) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
+from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import inspect
@@ -20,6 +21,7 @@ from hubbub.protocol.ids import MAX_WIDE, Snowflake, WideInt
 from hubbub.protocol.images import ImageData, TooLargeError, in_words
 
 MAX_DEPTH: Final = 64
+MAX_PARAMETERS: Final = 1000
 MAX_ERRORS: Final = 100
 """Errors reported for one request; who sends more mistakes than that has seen enough."""
 
@@ -92,6 +94,20 @@ def read_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> Any:
             else:
                 values[name] = [_from_text(node, text) for text in given]
     return read(values, kind, careful=careful)
+
+
+def split_fields(text: str) -> dict[str, list[str]]:
+    """A query, or a body of form fields, as texts by their names."""
+    fields: dict[str, list[str]] = {}
+    if text:
+        if not text.isascii():
+            text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        try:
+            for name, value in parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=MAX_PARAMETERS):
+                fields.setdefault(name, []).append(value)
+        except ValueError:
+            raise errors.invalid((), *errors.max_length(MAX_PARAMETERS)) from None
+    return fields
 
 
 def is_flat(kind: Any) -> bool:

@@ -1,0 +1,39 @@
+"""A person's copy of what they wrote."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import ChannelId, GuildId, MessageId
+from hubbub.protocol.resources import harvests as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.resources.attachments import Signer
+from hubbub.server.resources.messages import store, views
+
+
+@handles(wire.LIST_HARVESTED_MESSAGES, long=True)
+def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> list[wire.HarvestedMessage]:
+    """A page of what the caller wrote, wherever it was."""
+    after = 0 if query.after is UNSET else int(query.after)
+    rows = store.list_written(call.tx, call.user_id, after, query.limit)
+    guilds = store.guilds_of(call.tx, [row.channel_id for row in rows])
+    signer = Signer(call)
+    shown = []
+    for row in rows:
+        guild_id = guilds.get(row.channel_id)
+        files = [
+            wire.HarvestedFile(filename=file.filename, size=file.size, url=signer.url(row.channel_id, file))
+            for file in views.attachments(row)
+        ]
+        shown.append(
+            wire.HarvestedMessage(
+                id=MessageId(row.id),
+                channel_id=ChannelId(row.channel_id),
+                guild_id=None if guild_id is None else GuildId(guild_id),
+                timestamp=json.timestamp(row.created_ms),
+                edited_timestamp=None if row.edited_ms is None else json.timestamp(row.edited_ms),
+                content=row.content,
+                attachments=files,
+            )
+        )
+    return shown

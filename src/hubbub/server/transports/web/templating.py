@@ -1,0 +1,89 @@
+"""Templates and the files beside them: escaped always, no script and no style inside, file names that change with their content."""
+
+import hashlib
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from aiohttp import web
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+HERE: Final = Path(__file__).parent
+STATIC: Final = "/static"
+
+_TYPES: Final = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+_FOREVER: Final = "public, max-age=31536000, immutable"
+_MONTHS: Final = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+
+
+class Assets:
+    """Style sheets and pictures, each at an address that holds its hash."""
+
+    def __init__(self, folder: Path = HERE / "static") -> None:
+        self._paths: dict[str, str] = {}
+        self._files: dict[str, tuple[bytes, str]] = {}
+        # Pictures first: the style sheet names them by their hashed names.
+        for path in sorted(folder.iterdir(), key=lambda path: (path.suffix == ".css", path.name)):
+            if path.suffix not in _TYPES:
+                continue
+            data = path.read_bytes()
+            if path.suffix == ".css":
+                for name, address in self._paths.items():
+                    data = data.replace(f'url("{name}")'.encode(), f'url("{address}")'.encode())
+            hashed = f"{path.stem}.{hashlib.sha256(data).hexdigest()[:12]}{path.suffix}"
+            self._paths[path.name] = f"{STATIC}/{hashed}"
+            self._files[hashed] = (data, _TYPES[path.suffix])
+
+    def __call__(self, name: str) -> str:
+        """The address of a file."""
+        return self._paths[name]
+
+    async def serve(self, request: web.Request) -> web.Response:
+        """One file; browsers keep it for good, since a new content has a new name."""
+        found = self._files.get(request.match_info["name"])
+        if found is None:
+            raise web.HTTPNotFound
+        data, kind = found
+        headers = {"Content-Type": kind, "Cache-Control": _FOREVER, "X-Content-Type-Options": "nosniff"}
+        if kind == _TYPES[".svg"]:
+            headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+        return web.Response(body=data, headers=headers)
+
+
+def environment(assets: Assets) -> Environment:
+    """The templates with what they may use."""
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.globals["asset"] = assets
+    made.filters["moment"] = moment
+    made.filters["initials"] = initials
+    made.filters["hue"] = hue
+    return made
+
+
+def moment(text: str) -> Markup:
+    """A time of the wire, as people write it; UTC, since a page without script does not know where they are."""
+    when = datetime.fromisoformat(text)
+    shown = f"{when.day} {_MONTHS[when.month - 1]} {when.year}, {when:%H:%M} UTC"
+    return Markup('<time datetime="{}">{}</time>').format(escape(text), shown)
+
+
+def initials(name: str) -> str:
+    """What stands in the place of a picture that somebody does not have."""
+    words = [word for word in name.split() if word[:1].isalnum()]
+    return "".join(word[0] for word in words[:2]).upper() or name[:1].upper() or "?"
+
+
+def hue(value: Any) -> int:
+    """One of six colours, always the same for the same id."""
+    return (int(value) >> 22) % 6

@@ -1,0 +1,180 @@
+"""A browser without script, for tests of pages: it keeps cookies, follows links, fills in forms, and reads what is shown."""
+
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import urlencode, urljoin, urlsplit
+
+import aiohttp
+from yarl import URL
+
+from tests.world import Actor, World
+
+PASSWORD = "correct horse battery"
+
+
+@dataclass
+class Input:
+    """A form with what would be sent if nobody touched it."""
+
+    action: str
+    method: str
+    values: list[tuple[str, str]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    """Every field it has, ticked or not."""
+    buttons: list[tuple[str, str, str]] = field(default_factory=list)
+    """Label, name and value."""
+
+
+class _Reader(HTMLParser):
+    """Forms, links and text of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forms: list[Input] = []
+        self.links: list[tuple[str, str]] = []
+        self.text = ""
+        self.refresh: str | None = None
+        self._form: Input | None = None
+        self._select: list[str] = []
+        self._catch: list[str] | None = None
+        self._attributes: dict[str, str] = {}
+
+    def handle_starttag(self, tag: str, attributes: Any) -> None:
+        found = {name: value if value is not None else "" for name, value in attributes}
+        if tag == "form":
+            self._form = Input(found.get("action", ""), found.get("method", "get").upper())
+            self.forms.append(self._form)
+        elif tag == "input" and self._form is not None and "name" in found:
+            self._form.names.append(found["name"])
+            if found.get("type") not in ("checkbox", "radio") or "checked" in found:
+                self._form.values.append((found["name"], found.get("value", "")))
+        elif tag == "select" and self._form is not None:
+            self._form.names.append(found["name"])
+            self._select = [found["name"]]
+        elif tag == "option" and self._select and self._form is not None:
+            first = len(self._select) == 1
+            self._select.append(found["value"])
+            if first or "selected" in found:
+                self._form.values = [pair for pair in self._form.values if pair[0] != self._select[0]]
+                self._form.values.append((self._select[0], found["value"]))
+        elif tag == "meta" and found.get("http-equiv") == "refresh":
+            self.refresh = found["content"].partition("url=")[2]
+        if tag in ("a", "button", "textarea"):
+            self._catch, self._attributes = [], found
+
+    def handle_endtag(self, tag: str) -> None:
+        caught = " ".join("".join(self._catch or []).split())
+        if tag == "a":
+            self.links.append((caught, self._attributes.get("href", "")))
+        elif tag == "button" and self._form is not None:
+            self._form.buttons.append((caught, self._attributes.get("name", ""), self._attributes.get("value", "")))
+        elif tag == "textarea" and self._form is not None:
+            self._form.names.append(self._attributes["name"])
+            self._form.values.append((self._attributes["name"], "".join(self._catch or []).removeprefix("\n")))
+        elif tag == "form":
+            self._form = None
+        elif tag == "select":
+            self._select = []
+        if tag in ("a", "button", "textarea"):
+            self._catch = None
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if self._catch is not None:
+            self._catch.append(data)
+
+
+@dataclass
+class Shown:
+    """An answer, as a person sees it."""
+
+    status: int
+    headers: Any
+    body: str
+    url: str
+    """Where it was got, without the platform's address."""
+
+    def __post_init__(self) -> None:
+        reader = _Reader()
+        reader.feed(self.body)
+        self.forms, self.links, self.refresh = reader.forms, reader.links, reader.refresh
+        self.text = " ".join(reader.text.split())
+
+    @property
+    def location(self) -> str:
+        """Where it sends the person."""
+        location: str = self.headers["Location"]
+        return location
+
+    def form(self, label: str) -> Input:
+        """The form with a button of this label."""
+        for form in self.forms:
+            if any(label == text for text, _, _ in form.buttons):
+                return form
+        raise AssertionError(f"no button {label!r} on: {self.text}")
+
+
+class Browser:
+    """Somebody's browser."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.jar = aiohttp.CookieJar(unsafe=True)
+        self.seen: list[Shown] = []
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        """What it keeps for the platform."""
+        return {name: morsel.value for name, morsel in self.jar.filter_cookies(URL(self.world.url)).items()}
+
+    async def request(
+        self, method: str, path: str, *, headers: dict[str, str] | None = None, data: Any = None
+    ) -> Shown:
+        """One request, no redirect followed."""
+        async with aiohttp.ClientSession(cookie_jar=self.jar) as client:
+            target = URL(urljoin(self.world.url, path), encoded=True)
+            async with client.request(method, target, headers=headers, data=data, allow_redirects=False) as response:
+                shown = Shown(response.status, response.headers, await response.text(), path)
+        self.seen.append(shown)
+        return shown
+
+    async def open(self, path: str) -> Shown:
+        """A page, after the redirects on our own site."""
+        return await self._follow(await self.request("GET", path))
+
+    async def _follow(self, shown: Shown) -> Shown:
+        while shown.status in (302, 303) and urlsplit(shown.location).netloc in ("", urlsplit(self.world.url).netloc):
+            if urlsplit(shown.location).scheme not in ("", "http"):
+                break
+            shown = await self.request("GET", shown.location)
+        return shown
+
+    async def press(self, shown: Shown, label: str, *, follow: bool = True, **values: Any) -> Shown:
+        """Fill in the form that has this button, and press it."""
+        form = shown.form(label)
+        pairs = [(name, value) for name, value in form.values if name not in values]
+        for name, value in values.items():
+            assert name in form.names, f"no field {name} in {form.names}"
+            pairs += [(name, str(each)) for each in (value if isinstance(value, list) else [value])]
+        pairs += [(name, value) for text, name, value in form.buttons if text == label and name]
+        action = urljoin(shown.url, form.action) if form.action else shown.url
+        if form.method == "GET":
+            answer = await self.request("GET", f"{action}?{urlencode(pairs)}")
+        else:
+            headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.world.url}
+            answer = await self.request("POST", action, headers=headers, data=urlencode(pairs))
+        return await self._follow(answer) if follow else answer
+
+    def enter_as(self, actor: Actor) -> None:
+        """Be signed in already."""
+        self.jar.update_cookies({"hubbub_session": actor.token}, URL(self.world.url))
+
+    async def register(self, username: str, path: str = "/register") -> Shown:
+        """Make an account, and be signed in."""
+        page = await self.open(path)
+        return await self.press(page, "Make my account", username=username, password=PASSWORD)
+
+    async def log_in(self, username: str, password: str = PASSWORD, path: str = "/login") -> Shown:
+        """Sign in."""
+        return await self.press(await self.open(path), "Log in", login=username, password=password)

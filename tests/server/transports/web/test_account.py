@@ -1,0 +1,139 @@
+"""The account page: name, password, second factor, sessions, a copy, and the way out."""
+
+import json
+
+from hubbub.server.resources.accounts import totp
+from tests.pages import PASSWORD, Browser
+from tests.world import Actor, World
+
+
+async def entered(world: World) -> Browser:
+    """A browser of somebody with an account and a password."""
+    browser = Browser(world)
+    await browser.register("mary")
+    return browser
+
+
+async def actor(browser: Browser) -> Actor:
+    """The person, over the API."""
+    token = browser.cookies["hubbub_session"]
+    me = (await browser.world.request("GET", "/users/@me", headers={"Authorization": token})).ok()
+    return Actor(browser.world, int(me["id"]), token, me["username"])
+
+
+async def test_a_display_name_is_changed_and_taken_away(world: World) -> None:
+    browser = await entered(world)
+
+    page = await browser.press(await browser.open("/settings/account"), "Save", global_name="Mary of the Hills")
+    assert "Your display name is changed." in page.text
+    assert (await (await actor(browser)).get("/users/@me")).ok()["global_name"] == "Mary of the Hills"
+    await browser.press(page, "Save", global_name="")
+
+    assert (await (await actor(browser)).get("/users/@me")).ok()["global_name"] is None
+
+
+async def test_a_name_that_is_too_long_is_said_beside_the_field(world: World) -> None:
+    browser = await entered(world)
+
+    page = await browser.press(await browser.open("/settings/account"), "Save", global_name="m" * 33)
+
+    assert page.status == 400
+    assert 'id="error-global_name"' in page.body
+    assert f'value="{"m" * 33}"' in page.body
+
+
+async def test_a_new_password_ends_the_other_sessions(world: World) -> None:
+    browser, other = await entered(world), Browser(world)
+    await other.log_in("mary")
+    page = await browser.open("/settings/account")
+
+    wrong = await browser.press(page, "Change password", password="not this", new_password="another good one")
+    assert (wrong.status, 'id="error-password"' in wrong.body) == (400, True)
+    done = await browser.press(page, "Change password", password=PASSWORD, new_password="another good one")
+
+    assert "Your password is changed." in done.text
+    assert (await other.open("/settings/account")).url.startswith("/login")
+    again = await Browser(world).log_in("mary", "another good one")
+    assert again.url == "/settings/account"
+
+
+async def test_sessions_are_listed_and_ended(world: World) -> None:
+    browser, other = await entered(world), Browser(world)
+    await other.log_in("mary")
+
+    page = await browser.open("/settings/account")
+    assert page.text.count("This one") == 1
+    label = next(text for form in page.forms for text, _, _ in form.buttons if text.startswith("End the session"))
+    done = await browser.press(page, label)
+    assert "That session is ended." in done.text
+    assert (await other.open("/settings/account")).url.startswith("/login")
+    await other.log_in("mary")
+    await browser.press(await browser.open("/settings/account"), "End all others")
+
+    assert (await other.open("/settings/account")).url.startswith("/login")
+    assert (await browser.open("/settings/account")).status == 200
+
+
+async def test_a_second_factor_is_set_up_and_turned_off(world: World) -> None:
+    browser = await entered(world)
+    page = await browser.open("/settings/account/second-factor")
+    secret = dict(page.form("Ask for a code from now on").values)["secret"]
+    step = world.app.clock.now_ms() // 30_000
+    assert secret in dict(page.links)["Open in an authenticator on this device"]
+
+    wrong = await browser.press(page, "Ask for a code from now on", code="000000", password=PASSWORD)
+    assert (wrong.status, secret in wrong.body.replace(" ", "")) == (400, True)
+    code = totp.code_at(secret, step)
+    shown = await browser.press(wrong, "Ask for a code from now on", code=f"{code[:3]} {code[3:]}", password=PASSWORD)
+    assert "Keep these somewhere" in shown.text
+    assert "asks for a code" in (await browser.open("/settings/account")).text
+    off = await browser.open("/settings/account/second-factor")
+    done = await browser.press(off, "Turn it off", password=PASSWORD, code=totp.code_at(secret, step + 1))
+
+    assert "only your password again" in done.text
+
+
+async def test_a_copy_is_one_file_with_everything_written(world: World) -> None:
+    browser = await entered(world)
+    mary = await actor(browser)
+    guild = await world.guild(mary)
+    said = [await guild.say(mary, f"number {number} </script>") for number in range(3)]
+
+    shown = await browser.request("GET", "/settings/account/export")
+
+    assert shown.headers["Content-Disposition"].startswith("attachment")
+    assert shown.headers["Cache-Control"] == "no-store"
+    copy = json.loads(shown.body)
+    assert copy["user"]["username"] == "mary"
+    assert [each["id"] for each in copy["messages"]] == [each["id"] for each in said]
+
+
+async def test_a_copy_of_somebody_who_wrote_nothing_is_whole(world: World) -> None:
+    browser = await entered(world)
+
+    shown = await browser.request("GET", "/settings/account/export")
+
+    assert json.loads(shown.body)["messages"] == []
+
+
+async def test_an_account_is_deleted_with_its_password(world: World) -> None:
+    browser = await entered(world)
+    page = await browser.open("/settings/account/delete")
+
+    wrong = await browser.press(page, "Delete it for good", password="not this one")
+    assert (wrong.status, 'id="error-password"' in wrong.body) == (400, True)
+    done = await browser.press(page, "Delete it for good", password=PASSWORD)
+
+    assert "Your account is deleted." in done.text
+    assert "hubbub_session" not in browser.cookies
+    assert (await Browser(world).log_in("mary")).status == 400
+
+
+async def test_an_owner_is_told_to_hand_over_first(world: World) -> None:
+    browser = await entered(world)
+    await world.guild(await actor(browser))
+
+    page = await browser.press(await browser.open("/settings/account/delete"), "Delete it for good", password=PASSWORD)
+
+    assert page.status == 400
+    assert "transfer ownership" in page.text

@@ -1,0 +1,101 @@
+"""A device's code, and the applications that a person let in."""
+
+from typing import Any
+
+from tests.oauth import Client, application, refused
+from tests.pages import Browser
+from tests.world import World
+
+
+async def begin(world: World, client: Client) -> Any:
+    """What a device shows."""
+    return (await client.post("/oauth2/device/authorize", scope="identify")).ok()
+
+
+async def bring(client: Client, device: Any) -> Any:
+    """The device asks for its tokens."""
+    client.world.app.clock.advance(6_000)
+    fields = {"grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": device["device_code"]}
+    return await client.post("/oauth2/token", **fields)
+
+
+async def test_a_device_is_let_in_by_its_code(world: World) -> None:
+    client = await application(world, public=True, name="Orchard")
+    device = await begin(world, client)
+    browser = Browser(world)
+    browser.enter_as(await world.user("mary"))
+
+    page = await browser.open(device["verification_uri"])
+    shown = await browser.press(page, "Go on", user_code=device["user_code"].lower())
+    assert "Orchard, on a device" in shown.text
+    done = await browser.press(shown, "Let it in")
+
+    assert "Connected" in done.text
+    assert (await bring(client, device)).ok()["scope"] == "identify"
+    assert "Orchard" in (await browser.open("/settings/apps")).text
+
+
+async def test_a_code_in_the_address_is_still_looked_at(world: World) -> None:
+    client = await application(world, public=True)
+    device = await begin(world, client)
+    browser = Browser(world)
+    browser.enter_as(await world.user("mary"))
+
+    page = await browser.open(device["verification_uri_complete"])
+
+    assert f'value="{device["user_code"]}"' in page.body
+    assert page.form("Go on")
+
+
+async def test_a_device_is_told_no(world: World) -> None:
+    client = await application(world, public=True)
+    device = await begin(world, client)
+    browser = Browser(world)
+    browser.enter_as(await world.user("mary"))
+
+    shown = await browser.press(await browser.open("/activate"), "Go on", user_code=device["user_code"])
+    done = await browser.press(shown, "No, stop")
+
+    assert "Not connected" in done.text
+    refused(await bring(client, device), "access_denied")
+
+
+async def test_a_code_that_nobody_shows_is_said_beside_its_field(world: World) -> None:
+    browser = Browser(world)
+    browser.enter_as(await world.user("mary"))
+
+    shown = await browser.press(await browser.open("/activate"), "Go on", user_code="NOPENOPE")
+
+    assert shown.status == 400
+    assert 'id="error-user_code"' in shown.body
+    assert 'value="NOPENOPE"' in shown.body
+
+
+async def test_a_removed_application_can_do_nothing_more(world: World) -> None:
+    client = await application(world, name="Orchard")
+    mary = await world.user("mary")
+    token = (await client.tokens(mary))["access_token"]
+    browser = Browser(world)
+    browser.enter_as(mary)
+
+    page = await browser.open("/settings/apps")
+    done = await browser.press(page, "Remove Orchard")
+
+    assert "Removed." in done.text
+    assert "Nobody is in" in done.text
+    (await client.bearer(mary, token).get("/users/@me")).refused(401, 0)
+    again = await browser.press(page, "Remove Orchard")
+    assert again.status == 200
+
+
+async def test_a_notice_is_shown_once(world: World) -> None:
+    client = await application(world)
+    mary = await world.user("mary")
+    await client.tokens(mary)
+    browser = Browser(world)
+    browser.enter_as(mary)
+
+    done = await browser.press(await browser.open("/settings/apps"), "Remove Game")
+
+    assert "Removed." in done.text
+    assert "Removed." not in (await browser.open("/settings/apps")).text
