@@ -437,7 +437,8 @@ def fill(
         raise errors.EMPTY_MESSAGE()
     named = mentions.read(call, access, draft.texts(), body.allowed_mentions)
     extra = views.extra(row)
-    extra.poll = draft.poll
+    # dated-changes.md 3: until 4 September 2024 an answer that was promised could not become a poll.
+    extra.poll = draft.poll if changes.POLL_IN_DEFERRED_EDIT.active(call.now) else None
     if row.ephemeral and extra.poll is not None:
         raise errors.POLL_INVALID_CHANNEL_TYPE()
     after = row._replace(
