@@ -120,6 +120,10 @@ class TeamId(Snowflake):
     __slots__ = ()
 
 
+class ActivityInstanceId(Snowflake):
+    __slots__ = ()
+
+
 class SkuId(Snowflake):
     __slots__ = ()
 

@@ -106,7 +106,6 @@ SLICES: tuple[Slice, ...] = (
     applications.SLICE,
     accounts.SLICE,
     connections.SLICE,
-    activity_instances.SLICE,
     oauth2.SLICE,
     identities.SLICE,
     gateway_info.SLICE,
@@ -120,6 +119,7 @@ SLICES: tuple[Slice, ...] = (
     audit_log.SLICE,
     invites.SLICE,
     voice_states.SLICE,
+    activity_instances.SLICE,
     voice_regions.SLICE,
     stage_instances.SLICE,
     scheduled_events.SLICE,
@@ -247,6 +247,7 @@ class App:
         if self.config.nats_url is None:
             # Alone, so nobody is connected yet: what a killed process left behind is over.
             await self.database.write(lambda tx: voice_states.reset(self.make_call(tx)))
+            await self.database.write(lambda tx: activity_instances.reset(self.make_call(tx)))
         routes: list[web.RouteDef] = [
             web.get("/healthz", self._healthz),
             web.get("/readyz", self._readyz),
