@@ -2,14 +2,19 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import invites, messages
-from hubbub.server.resources.direct_messages import actions, routes, views
+from hubbub.server.resources.direct_messages import actions, routes, rules, views
 from hubbub.server.resources.direct_messages.actions import close
+from hubbub.server.resources.direct_messages.facts import FriendshipAsked
 
 SLICE = Slice(
     name="direct_messages",
     modules=(routes,),
-    hears={messages.MessageCreated: actions.reappear, invites.GroupInviteAccepted: actions.come_by_invite},
+    hears={
+        messages.DirectMessageDrafted: rules.require_reachable,
+        messages.MessageCreated: actions.reappear,
+        invites.GroupInviteAccepted: actions.come_by_invite,
+    },
     ready=views.ready,
 )
 
-__all__ = ["SLICE", "close"]
+__all__ = ["SLICE", "FriendshipAsked", "close"]

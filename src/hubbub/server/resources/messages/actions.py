@@ -189,12 +189,13 @@ def system(
     *,
     content: str = "",
     mentions: Sequence[int] = (),
+    everyone: bool = False,
     reference: wire.MessageReference | None = None,
     embeds: Sequence[Embed] = (),
 ) -> wire.Message:
     """Keep and publish what the platform says of somebody's deed."""
     author = rules.require_author(call, channel, author_id)
-    named = Mentions(users=tuple(UserId(each) for each in mentions))
+    named = Mentions(users=tuple(UserId(each) for each in mentions), everyone=everyone)
     row = MessageRow(
         channel_id=channel.id,
         id=call.new_id(MessageId),
@@ -202,6 +203,7 @@ def system(
         type=int(kind),
         flags=0,
         content=content,
+        mention_everyone=int(everyone),
         mentions=_text(list(named.users)),
         reference=_text(reference),
         embeds=_text(list(embeds)),
