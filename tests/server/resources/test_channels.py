@@ -14,6 +14,7 @@ from hubbub.protocol.resources import channels as protocol
 from hubbub.server.core.config import Config
 from hubbub.server.resources import channels
 from hubbub.server.resources.channels import rules
+from tests.media import png, uri
 from tests.world import Actor, Guild, World, small_config
 
 TEXT, VOICE, CATEGORY, ANNOUNCEMENT, STAGE, FORUM, MEDIA = 0, 2, 4, 5, 13, 15, 16
@@ -583,3 +584,35 @@ async def test_a_group_takes_another_name(world: World) -> None:
     assert (told["name"], {user["id"] for user in told["recipients"]}) == ("Friends", {str(alice.id), str(carol.id)})
     said = await session.next("MESSAGE_CREATE")
     assert (said["type"], said["content"]) == (4, "Friends")
+
+
+async def test_emoji_of_forums_are_real(world: World) -> None:
+    guild, other = await world.guild(), await world.guild()
+    image = {"name": "wave", "image": uri(png())}
+    own, foreign = [
+        (await each.owner.post(f"/guilds/{each.id}/emojis", json=image)).ok()["id"] for each in (guild, other)
+    ]
+    path = f"/guilds/{guild.id}/channels"
+
+    async def wrong(field: str, **body: Any) -> None:
+        answer = await guild.owner.post(path, json={"name": "forum", "type": FORUM, **body})
+        assert answer.errors(field) == ["EMOJI_UNKNOWN"]
+
+    await wrong("available_tags.0.emoji_id", available_tags=[{"name": "a", "emoji_id": foreign}])
+    await wrong("available_tags.1.emoji_name", available_tags=[{"name": "a"}, {"name": "b", "emoji_name": "words"}])
+    await wrong("default_reaction_emoji.emoji_id", default_reaction_emoji={"emoji_id": "1"})
+    await wrong("default_reaction_emoji.emoji_name", default_reaction_emoji={"emoji_name": "x"})
+    body = {"available_tags": [{"name": "a", "emoji_id": own}], "default_reaction_emoji": {"emoji_id": own}}
+    made = (await guild.owner.post(path, json={"name": "forum", "type": FORUM, **body})).ok()
+    assert made["default_reaction_emoji"] == {"emoji_id": own, "emoji_name": None}
+    (tag,) = made["available_tags"]
+    assert (tag["emoji_id"], tag["emoji_name"]) == (own, None)
+
+    # A list of tags is sent whole, so that what it had before may stay.
+    (await guild.owner.delete(f"/guilds/{guild.id}/emojis/{own}")).ok()
+    tags = [tag, {"name": "b", "emoji_name": "👍"}]
+    changed = (await guild.owner.patch(f"/channels/{made['id']}", json={"available_tags": tags})).ok()
+    assert [each["emoji_id"] for each in changed["available_tags"]] == [own, None]
+    reaction = {"default_reaction_emoji": {"emoji_id": foreign}}
+    answer = await guild.owner.patch(f"/channels/{made['id']}", json=reaction)
+    assert answer.errors("default_reaction_emoji.emoji_id") == ["EMOJI_UNKNOWN"]
