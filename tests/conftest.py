@@ -6,6 +6,7 @@ pytest_plugins = [
     "tests.fixtures.postgres",
     "tests.fixtures.receivers",
     "tests.fixtures.databases",
+    "tests.fixtures.dated",
     "tests.fixtures.nats",
     "tests.fixtures.validator",
     "tests.fixtures.worlds",

@@ -1,12 +1,11 @@
-"""Both sides of every dated change (dated-changes.md) that the server knows.
+"""Both sides of dated changes (dated-changes.md) that have no test beside their resource: what may be done.
 
-Most have their test beside their resource; what had none is here, and a look over the sources says that none is without."""
+`tests/contract/test_dated_changes.py` says that none is without."""
 
-import re
-from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 
 from hubbub.protocol import changes
 from hubbub.protocol.changes import Change
@@ -17,33 +16,7 @@ from hubbub.server.transports.gateway.limits import LARGE_GUILD, MemberRequests
 from tests.media import png, uri
 from tests.world import Actor, Answer, Guild, World
 
-ROOT = Path(__file__).parents[2]
-SERVER = ROOT / "src" / "hubbub" / "server"
-TESTS = ROOT / "tests"
-
 V2 = 1 << 15
-
-
-def named(folder: Path) -> dict[str, set[str]]:
-    """Which files under a folder name which change."""
-    found: dict[str, set[str]] = {}
-    for path in folder.rglob("*.py"):
-        for name in re.findall(r"\bchanges\.([A-Z][A-Z0-9_]+)\b", path.read_text()):
-            found.setdefault(name, set()).add(str(path.relative_to(ROOT)))
-    return found
-
-
-def test_every_change_that_the_server_asks_for_is_tested_on_both_sides() -> None:
-    known = {name.upper() for name in changes.ALL}
-    asked = named(SERVER).keys() & known
-    tested = {
-        name
-        for name, files in named(TESTS).items()
-        # The table's own test knows nothing of what a change does.
-        if files - {"tests/protocol/test_changes.py"}
-    }
-
-    assert asked - tested == set()
 
 
 async def both_sides(world: World, change: Change, ask: Any) -> tuple[Answer, Answer]:
@@ -63,6 +36,7 @@ async def member(world: World, guild: Guild, permissions: int) -> Actor:
     return person
 
 
+@pytest.mark.dated(changes.ENFORCE_NONCE)
 async def test_a_nonce_is_enforced_from_its_day(world: World) -> None:
     guild = await world.guild()
     body = {"content": "once", "nonce": "n1", "enforce_nonce": True}
@@ -76,6 +50,7 @@ async def test_a_nonce_is_enforced_from_its_day(world: World) -> None:
     await both_sides(world, changes.ENFORCE_NONCE, twice)
 
 
+@pytest.mark.dated(changes.MESSAGE_FORWARDING)
 async def test_messages_are_forwarded_from_its_day(world: World) -> None:
     guild = await world.guild()
     there = await guild.channel("there")
@@ -93,6 +68,7 @@ async def test_messages_are_forwarded_from_its_day(world: World) -> None:
     assert after.ok()["message_snapshots"][0]["message"]["content"] == "carry me"
 
 
+@pytest.mark.dated(changes.COMPONENTS_V2)
 async def test_messages_are_made_of_components_from_its_day(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
@@ -106,6 +82,7 @@ async def test_messages_are_made_of_components_from_its_day(world: World) -> Non
     assert after.ok()["components"][0]["content"] == "words"
 
 
+@pytest.mark.dated(changes.COMPONENTS_40)
 async def test_a_message_has_forty_components_from_its_day_and_thirty_before(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
@@ -123,6 +100,7 @@ async def test_a_message_has_forty_components_from_its_day_and_thirty_before(wor
     (await bot.post(path, json=of(30))).ok()
 
 
+@pytest.mark.dated(changes.MEMBER_REQUEST_LIMIT_LARGE, changes.MEMBER_REQUEST_LIMIT)
 def test_very_large_guilds_are_asked_for_all_members_once_in_thirty_seconds_before_others_are() -> None:
     clock = ControlledClock(changes.MEMBER_REQUEST_LIMIT_LARGE.at_ms - 1, running=False)
     requests = MemberRequests(Config(rate_limits="real"), clock)
@@ -138,6 +116,7 @@ def test_very_large_guilds_are_asked_for_all_members_once_in_thirty_seconds_befo
     assert waits(11, LARGE_GUILD - 1) == [0, 30_000]
 
 
+@pytest.mark.dated(changes.PRUNE_PERMISSIONS)
 async def test_pruning_needs_two_permissions_from_its_day_and_one_before(world: World) -> None:
     guild = await world.guild()
     kicker = await member(world, guild, Permissions.KICK_MEMBERS)
@@ -154,6 +133,7 @@ async def test_pruning_needs_two_permissions_from_its_day_and_one_before(world: 
     (await kicker.post(path, json={})).ok()
 
 
+@pytest.mark.dated(changes.GUILD_LIST_BANNER)
 async def test_the_list_of_guilds_shows_banners_from_its_day(world: World) -> None:
     guild = await world.guild()
     await world.write(lambda call: call.tx.run("UPDATE guilds SET banner = 'abc' WHERE id = ?", guild.id))
@@ -163,6 +143,7 @@ async def test_the_list_of_guilds_shows_banners_from_its_day(world: World) -> No
     assert (before.ok()[0]["banner"], after.ok()[0]["banner"]) == (None, "abc")
 
 
+@pytest.mark.dated(changes.VOICE_STATE_READS)
 async def test_voice_states_are_read_over_http_from_its_day(world: World) -> None:
     guild = await world.guild()
     for path in ("@me", str(guild.owner.id)):
@@ -175,6 +156,7 @@ async def test_voice_states_are_read_over_http_from_its_day(world: World) -> Non
         after.refused(404, 10065)
 
 
+@pytest.mark.dated(changes.PAGINATED_PINS)
 async def test_pins_come_by_pages_from_its_day_and_by_the_old_routes_always(world: World) -> None:
     guild = await world.guild()
     world.clock.set(changes.PAGINATED_PINS.at_ms - 10_000)
@@ -189,6 +171,7 @@ async def test_pins_come_by_pages_from_its_day_and_by_the_old_routes_always(worl
         (await guild.owner.request(method, new + path)).ok()
 
 
+@pytest.mark.dated(changes.BYPASS_SLOWMODE_INTRODUCED)
 async def test_bypassing_slowmode_is_a_permission_from_its_day(world: World) -> None:
     guild = await world.guild()
     slow = await guild.channel("slow", rate_limit_per_user=21600)
@@ -213,6 +196,7 @@ async def test_bypassing_slowmode_is_a_permission_from_its_day(world: World) -> 
     (await new.post(threads, json=body)).refused(429, 20016)
 
 
+@pytest.mark.dated(changes.MODAL_SELECTS)
 async def test_a_bot_chooses_its_face_in_a_guild_from_its_day(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
@@ -229,6 +213,7 @@ async def test_a_bot_chooses_its_face_in_a_guild_from_its_day(world: World) -> N
     assert shown["avatar"] is not None
 
 
+@pytest.mark.dated(changes.PER_ATTACHMENT_LIMIT)
 async def test_files_are_weighed_one_by_one_from_its_day(world: World) -> None:
     guild = await world.guild()
 
@@ -248,6 +233,7 @@ async def test_files_are_weighed_one_by_one_from_its_day(world: World) -> None:
     assert len(after.ok()["attachments"]) == 2
 
 
+@pytest.mark.dated(changes.PRIVILEGED_INTENTS_BY_USERS)
 async def test_intents_are_free_below_so_many_users_and_were_below_so_many_guilds(world: World) -> None:
     bot = await world.bot(flags=0)
     bit = 1 << 15

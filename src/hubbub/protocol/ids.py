@@ -124,6 +124,10 @@ class LobbyId(Snowflake):
     __slots__ = ()
 
 
+class ActivityInstanceId(Snowflake):
+    __slots__ = ()
+
+
 class SkuId(Snowflake):
     __slots__ = ()
 

@@ -128,6 +128,7 @@ SLICES: tuple[Slice, ...] = (
     audit_log.SLICE,
     invites.SLICE,
     voice_states.SLICE,
+    activity_instances.SLICE,
     voice_regions.SLICE,
     stage_instances.SLICE,
     scheduled_events.SLICE,
@@ -256,6 +257,8 @@ class App:
         if self.config.nats_url is None:
             # Alone, so nobody is connected yet: what a killed process left behind is over.
             await self.database.write(lambda tx: self._nobody_is_here(self.make_call(tx)))
+            await self.database.write(lambda tx: voice_states.reset(self.make_call(tx)))
+            await self.database.write(lambda tx: activity_instances.reset(self.make_call(tx)))
         routes: list[web.RouteDef] = [
             web.get("/healthz", self._healthz),
             web.get("/readyz", self._readyz),

@@ -90,6 +90,7 @@ async def test_a_file_is_shown_with_what_is_said_and_seen_of_it(world: World) ->
     assert await world.app.files.get(cdn_urls.attachment_key(int(cat["id"]))) == PNG
 
 
+@pytest.mark.dated(changes.ATTACHMENT_SPOILER)
 async def test_spoilers_are_marked_by_flag_since_a_date_and_always_by_prefix(world: World) -> None:
     guild = await world.guild()
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol.permissions import Permissions
-from tests.world import Guild, World
+from tests.world import Actor, Guild, World
 
 DAY_MS = 24 * 3_600_000
 
@@ -113,3 +113,22 @@ async def test_the_log_remembers_45_days(world: World) -> None:
     assert len(await listed(guild)) == 1
     kept = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM audit_log WHERE guild_id = ?", guild.id))
     assert kept == 1
+
+
+async def test_the_threads_that_entries_name_come_along_where_the_reader_sees_them(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild, permissions=Permissions.VIEW_AUDIT_LOG)
+    made = []
+    for name, kind in (("open", 11), ("closed", 12), ("gone", 11)):
+        body = {"name": name, "type": kind}
+        made.append((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
+    (await guild.owner.delete(f"/channels/{made[2]}")).ok()
+
+    async def threads(query: str = "", reader: Actor = guild.owner) -> list[str]:
+        log = (await reader.get(f"/guilds/{guild.id}/audit-logs{query}")).ok()
+        return [each["id"] for each in log["threads"]]
+
+    assert await threads() == made[:2]
+    assert await threads(f"?target_id={made[0]}") == made[:1]
+    assert await threads("?action_type=30") == []
+    assert await threads(reader=bot) == made[:1]

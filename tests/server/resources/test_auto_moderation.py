@@ -320,6 +320,7 @@ async def test_what_a_rule_cannot_be_is_said_with_its_path(world: World) -> None
     await refused("trigger_type", "BASE_TYPE_CHOICES", {"trigger_type": 3}, "PATCH", f"/{rule['id']}")
 
 
+@pytest.mark.dated(changes.MEMBER_PROFILE_RULES)
 async def test_rules_about_names_came_at_their_date(world: World) -> None:
     guild, _ = await town(world)
     path = f"/guilds/{guild.id}/auto-moderation/rules"
@@ -449,6 +450,7 @@ async def test_an_edit_is_looked_at_like_a_message(world: World) -> None:
     assert (await bob.patch(path, json={"content": "finer"})).ok()["content"] == "finer"
 
 
+@pytest.mark.dated(changes.EXTERNAL_APPS)
 async def test_edits_were_not_blocked_before_the_day(world: World) -> None:
     world.clock.set(changes.EXTERNAL_APPS.at_ms - 10_000)
     guild, bob = await town(world)

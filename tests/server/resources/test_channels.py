@@ -1,5 +1,6 @@
 """Guild channels: what they are, who may change them, and who hears of it."""
 
+import itertools
 import json
 from typing import Any
 
@@ -13,6 +14,7 @@ from hubbub.protocol.resources import channels as protocol
 from hubbub.server.core.config import Config
 from hubbub.server.resources import channels
 from hubbub.server.resources.channels import rules
+from tests.media import png, uri
 from tests.world import Actor, Guild, World, small_config
 
 TEXT, VOICE, CATEGORY, ANNOUNCEMENT, STAGE, FORUM, MEDIA = 0, 2, 4, 5, 13, 15, 16
@@ -231,14 +233,15 @@ async def test_a_hidden_channel_cannot_be_read_and_an_unknown_one_is_unknown(wor
     assert (await bob.get(f"/channels/{guild.general}")).ok()["name"] == "general"
 
 
-@pytest.mark.parametrize("before", [True, False])
-async def test_hidden_channels_are_left_out_from_the_date_on(world: World, before: bool) -> None:
+@pytest.mark.dated(changes.CHANNEL_OBFUSCATION)
+async def test_hidden_channels_are_left_out_from_the_date_on(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     secret = await guild.channel("secret")
     await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
-    world.clock.set(changes.CHANNEL_OBFUSCATION.at_ms - (1 if before else 0))
-    for reader in (bot, await member(world, guild)):
+    someone = await member(world, guild)
+    for before, reader in itertools.product((True, False), (bot, someone)):
+        world.clock.set(changes.CHANNEL_OBFUSCATION.at_ms - before)
         listed = {int(channel["id"]) for channel in (await reader.get(f"/guilds/{guild.id}/channels")).ok()}
         assert (secret in listed) is before
         assert guild.general in listed
@@ -581,3 +584,35 @@ async def test_a_group_takes_another_name(world: World) -> None:
     assert (told["name"], {user["id"] for user in told["recipients"]}) == ("Friends", {str(alice.id), str(carol.id)})
     said = await session.next("MESSAGE_CREATE")
     assert (said["type"], said["content"]) == (4, "Friends")
+
+
+async def test_emoji_of_forums_are_real(world: World) -> None:
+    guild, other = await world.guild(), await world.guild()
+    image = {"name": "wave", "image": uri(png())}
+    own, foreign = [
+        (await each.owner.post(f"/guilds/{each.id}/emojis", json=image)).ok()["id"] for each in (guild, other)
+    ]
+    path = f"/guilds/{guild.id}/channels"
+
+    async def wrong(field: str, **body: Any) -> None:
+        answer = await guild.owner.post(path, json={"name": "forum", "type": FORUM, **body})
+        assert answer.errors(field) == ["EMOJI_UNKNOWN"]
+
+    await wrong("available_tags.0.emoji_id", available_tags=[{"name": "a", "emoji_id": foreign}])
+    await wrong("available_tags.1.emoji_name", available_tags=[{"name": "a"}, {"name": "b", "emoji_name": "words"}])
+    await wrong("default_reaction_emoji.emoji_id", default_reaction_emoji={"emoji_id": "1"})
+    await wrong("default_reaction_emoji.emoji_name", default_reaction_emoji={"emoji_name": "x"})
+    body = {"available_tags": [{"name": "a", "emoji_id": own}], "default_reaction_emoji": {"emoji_id": own}}
+    made = (await guild.owner.post(path, json={"name": "forum", "type": FORUM, **body})).ok()
+    assert made["default_reaction_emoji"] == {"emoji_id": own, "emoji_name": None}
+    (tag,) = made["available_tags"]
+    assert (tag["emoji_id"], tag["emoji_name"]) == (own, None)
+
+    # A list of tags is sent whole, so that what it had before may stay.
+    (await guild.owner.delete(f"/guilds/{guild.id}/emojis/{own}")).ok()
+    tags = [tag, {"name": "b", "emoji_name": "👍"}]
+    changed = (await guild.owner.patch(f"/channels/{made['id']}", json={"available_tags": tags})).ok()
+    assert [each["emoji_id"] for each in changed["available_tags"]] == [own, None]
+    reaction = {"default_reaction_emoji": {"emoji_id": foreign}}
+    answer = await guild.owner.patch(f"/channels/{made['id']}", json=reaction)
+    assert answer.errors("default_reaction_emoji.emoji_id") == ["EMOJI_UNKNOWN"]

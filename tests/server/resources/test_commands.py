@@ -201,12 +201,15 @@ async def test_there_is_room_for_so_many(world: World) -> None:
     (await bot.put(path, json=[{"name": f"M{number}", "type": 2} for number in range(16)])).refused(400, 30032)
 
 
+@pytest.mark.dated(changes.CONTEXT_MENU_LIMIT_15)
 async def test_before_march_2026_there_is_room_for_five_context_menus(world: World) -> None:
     bot = await world.bot()
     world.clock.set(changes.CONTEXT_MENU_LIMIT_15.at_ms - 1)
 
     (await bot.put(everywhere(bot), json=[{"name": f"M{n}", "type": 2} for n in range(5)])).ok()
     (await bot.post(everywhere(bot), json={"name": "sixth", "type": 2})).refused(400, 30032)
+    world.clock.set(changes.CONTEXT_MENU_LIMIT_15.at_ms)
+    (await bot.post(everywhere(bot), json={"name": "sixth", "type": 2})).ok()
 
 
 class TestLimits:
@@ -410,6 +413,7 @@ async def test_where_a_command_works(world: World) -> None:
     assert (await bot.post(path, json=word("c"))).ok()["integration_types"] == [0]
 
 
+@pytest.mark.dated(changes.ENTRY_POINT_COMMANDS)
 async def test_an_app_with_activities_has_one_entry_point(world: World) -> None:
     bot = await world.bot(flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
     path = everywhere(bot)

@@ -427,11 +427,31 @@ def test_a_checkbox_group_can_be_checked_whole_unless_it_says_otherwise() -> Non
 @pytest.mark.parametrize(
     ("change", "component", "path"),
     [
-        (changes.MODAL_LABELS, label(text_input()), "components.0.type"),
-        (changes.MODAL_SELECTS, label(users()), "components.0.component.type"),
-        (changes.MODAL_SELECTS, TEXT, "components.0.type"),
-        (changes.MODAL_FILE_UPLOAD, label({"type": 19, "custom_id": "f"}), "components.0.component.type"),
-        (changes.MODAL_CHOICES, label({"type": 23, "custom_id": "c"}), "components.0.component.type"),
+        pytest.param(
+            changes.MODAL_LABELS,
+            label(text_input()),
+            "components.0.type",
+            marks=pytest.mark.dated(changes.MODAL_LABELS),
+        ),
+        pytest.param(
+            changes.MODAL_SELECTS,
+            label(users()),
+            "components.0.component.type",
+            marks=pytest.mark.dated(changes.MODAL_SELECTS),
+        ),
+        pytest.param(changes.MODAL_SELECTS, TEXT, "components.0.type", marks=pytest.mark.dated(changes.MODAL_SELECTS)),
+        pytest.param(
+            changes.MODAL_FILE_UPLOAD,
+            label({"type": 19, "custom_id": "f"}),
+            "components.0.component.type",
+            marks=pytest.mark.dated(changes.MODAL_FILE_UPLOAD),
+        ),
+        pytest.param(
+            changes.MODAL_CHOICES,
+            label({"type": 23, "custom_id": "c"}),
+            "components.0.component.type",
+            marks=pytest.mark.dated(changes.MODAL_CHOICES),
+        ),
     ],
 )
 def test_modals_learn_new_components_at_their_dates(

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from hubbub.protocol import changes
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import auth
@@ -99,6 +101,7 @@ async def test_a_bearer_token_needs_the_scope(world: World) -> None:
     assert (await world.request("GET", "/users/@me/connections")).status == 401
 
 
+@pytest.mark.dated(changes.CONNECTIONS_PUBLISHER)
 async def test_old_connections_of_a_publisher_are_hidden_from_its_day_and_new_ones_always(world: World) -> None:
     alice = await world.user()
     await connect(world, alice, "riotgames", "legacy", publisher_scheme="legacy")
@@ -112,6 +115,7 @@ async def test_old_connections_of_a_publisher_are_hidden_from_its_day_and_new_on
     assert await listed(alice) == ["other"]
 
 
+@pytest.mark.dated(changes.PUBLISHER_SCHEME)
 async def test_what_a_person_connects_is_of_the_new_scheme_from_its_day(world: World) -> None:
     alice = await world.user()
     world.clock.set(changes.PUBLISHER_SCHEME.at_ms - 1)
@@ -220,6 +224,7 @@ async def test_tags_that_cannot_be_given_or_worn_are_refused(world: World) -> No
     (await alice.patch(profile, json={"tag": "ABCD"})).ok()
 
 
+@pytest.mark.dated(changes.ROLE_GRADIENTS)
 async def test_tags_came_on_their_day(world: World) -> None:
     alice = await world.user()
     guild = await tagged(world, alice)

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from hubbub.protocol import wire
 from hubbub.protocol.ids import UserId
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
-from tests.world import Actor, World
+from hubbub.server.resources import direct_messages
+from tests.world import NOW_MS, Actor, World
 
 MINE = "/users/@me/channels"
 
@@ -327,3 +329,42 @@ async def test_what_ready_says_and_the_events_since_agree(world: World) -> None:
     fresh = {channel["id"]: channel for channel in (await alice.connect()).ready["private_channels"]}
     assert known == fresh
     assert UserId(int(fresh[second["id"]]["owner_id"])) in (alice.id, carol.id)
+
+
+async def test_guilds_that_stopped_them_stop_those_who_share_no_other(world: World) -> None:
+    alice, bob, friend = await world.user(), await world.user(), await world.user()
+    guild = await world.guild(None, alice, bob, friend)
+    channel = (await direct(alice, bob))["id"]
+    path = f"/channels/{channel}/messages"
+    until = wire.timestamp(NOW_MS + 3_600_000)
+    (await guild.owner.put(f"/guilds/{guild.id}/incident-actions", json={"dms_disabled_until": until})).ok()
+
+    (await alice.post(path, json={"content": "hi"})).refused(403, 50007)
+    (await bob.post(path, json={"content": "hi"})).refused(403, 50007)
+    (await alice.post(f"/channels/{channel}/typing")).refused(403, 50007)
+    bot = await world.bot(guild)
+    (await bot.post(f"/channels/{(await direct(bot, bob))['id']}/messages", json={"content": "hi"})).refused(403, 50007)
+
+    # Strangers share no guild that could say anything about it, and friends are told apart by who keeps friendships.
+    await say(alice, (await direct(alice, await world.user()))["id"])
+
+    def befriended(call: Call, fact: direct_messages.FriendshipAsked) -> None:
+        fact.friends = {fact.user_id, fact.other_id} == {alice.id, friend.id}
+
+    world.app.listeners[direct_messages.FriendshipAsked] = [befriended]
+    await say(alice, (await direct(alice, friend))["id"])
+    (await alice.post(path, json={"content": "hi"})).refused(403, 50007)
+
+    await world.guild(alice, bob)
+    await say(alice, channel)
+
+
+async def test_guilds_stop_them_for_a_while_only(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(None, alice, bob)
+    channel = (await direct(alice, bob))["id"]
+    until = wire.timestamp(NOW_MS + 3_600_000)
+    (await guild.owner.put(f"/guilds/{guild.id}/incident-actions", json={"dms_disabled_until": until})).ok()
+    (await alice.post(f"/channels/{channel}/messages", json={"content": "hi"})).refused(403, 50007)
+    world.clock.advance(3_600_000)
+    await say(alice, channel)

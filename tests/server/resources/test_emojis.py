@@ -394,6 +394,7 @@ async def test_an_application_has_at_most_two_thousand(world: World) -> None:
     (await bot.post(path, json={"name": "more", "image": PNG})).refused(400, 30008)
 
 
+@pytest.mark.dated(changes.APPLICATION_EMOJIS)
 async def test_applications_had_no_emoji_before_their_day(world: World) -> None:
     bot = await world.bot()
     path = f"/applications/{bot.application_id}/emojis"

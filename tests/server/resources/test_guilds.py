@@ -124,6 +124,7 @@ async def test_bots_found_no_guilds_from_july_2025(world: World) -> None:
     (await bot.post("/guilds", json={"name": "Bot town"})).refused(403, 20001)
 
 
+@pytest.mark.dated(changes.GUILD_CREATE_FOR_APPS)
 async def test_bots_founded_guilds_before_while_in_fewer_than_ten(world: World) -> None:
     world.clock.set(changes.GUILD_CREATE_FOR_APPS.at_ms - 1)
     bot = await world.bot()

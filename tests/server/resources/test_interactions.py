@@ -995,13 +995,40 @@ async def test_tokens_are_kept_as_hashes(stage: Stage) -> None:
     assert bytes(rows[0][1]) == store.hash_token(heard.told["token"])
 
 
-async def test_before_the_date_resolved_channels_carry_no_app_permissions(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.dated(changes.RESOLVED_CHANNEL_PERMISSIONS)
+async def test_resolved_channels_carry_app_permissions_from_the_date(stage: Stage) -> None:
     command = await stage.command(options=[{"type": 7, "name": "c", "description": "x"}])
-    monkeypatch.setattr(type(changes.RESOLVED_CHANNEL_PERMISSIONS), "active", lambda change, now: False)
+    for moment in (-1, 0):
+        stage.world.clock.set(changes.RESOLVED_CHANNEL_PERMISSIONS.at_ms + moment)
 
-    heard = await stage.run(command, options=[{"type": 7, "name": "c", "value": str(stage.channel)}])
+        heard = await stage.run(command, options=[{"type": 7, "name": "c", "value": str(stage.channel)}])
 
-    channel = heard.told["data"]["resolved"]["channels"][str(stage.channel)]
-    assert "app_permissions" not in channel
+        channel = heard.told["data"]["resolved"]["channels"][str(stage.channel)]
+        assert ("app_permissions" in channel) is (moment == 0)
+
+
+@pytest.mark.dated(changes.POLL_IN_DEFERRED_EDIT)
+async def test_a_deferred_answer_becomes_a_poll_from_the_date(stage: Stage) -> None:
+    command = await stage.command()
+    poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
+    for moment in (-1, 0):
+        stage.world.clock.set(changes.POLL_IN_DEFERRED_EDIT.at_ms + moment)
+        heard = await stage.run(command)
+        await heard.call(5)
+
+        filled = await heard.request("PATCH", "/messages/@original", json={"content": "ask", "poll": poll})
+
+        assert ("poll" in filled.ok()) is (moment == 0)
+
+
+@pytest.mark.dated(changes.USER_INSTALLS)
+async def test_commands_and_answers_know_of_installations_from_the_date(stage: Stage) -> None:
+    command = await stage.command()
+    path = f"{stage.base}/guilds/{stage.guild.id}/commands/{command['id']}"
+    for moment in (-1, 0):
+        stage.world.clock.set(changes.USER_INSTALLS.at_ms + moment)
+
+        said = await (await stage.run(command)).say(content="here")
+
+        shown = (await stage.bot.get(path)).ok()
+        assert ("contexts" in shown, "integration_types" in shown, "interaction_metadata" in said) == (moment == 0,) * 3

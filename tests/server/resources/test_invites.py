@@ -242,6 +242,7 @@ async def test_a_deleted_role_is_neither_shown_nor_given(world: World) -> None:
     assert await member_roles(bob, guild) == []
 
 
+@pytest.mark.dated(changes.INVITE_TARGET_USERS, changes.TARGET_USERS_HEADER)
 async def test_roles_and_target_users_have_their_dates(world: World) -> None:
     guild = await world.guild()
     bob = await world.user("bob")

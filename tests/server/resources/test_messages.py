@@ -194,6 +194,7 @@ async def test_slowmode_makes_people_wait_and_bots_not(world: World) -> None:
     await guild.say(bob)
 
 
+@pytest.mark.dated(changes.PERMISSION_SPLITS)
 async def test_only_bypass_slowmode_frees_from_slowmode_since_the_split(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
@@ -353,6 +354,7 @@ async def test_a_forward_carries_a_copy_that_stays(world: World) -> None:
     (await bob.post(path, json={"message_reference": reference})).refused(403, 50001)
 
 
+@pytest.mark.dated(changes.FORWARD_READABLE_CONTENT)
 async def test_an_app_forwards_only_what_it_can_read(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, flags=0)

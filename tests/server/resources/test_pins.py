@@ -103,6 +103,7 @@ async def test_an_unpinned_message_is_told_and_logged(world: World, route: str) 
         (0, 403, 403, 403),
     ],
 )
+@pytest.mark.dated(changes.PIN_MESSAGES_INTRODUCED, changes.PERMISSION_SPLITS)
 async def test_the_permission_to_pin_changes_by_date(
     world: World, bits: int, introduced: int, before: int, since: int
 ) -> None:

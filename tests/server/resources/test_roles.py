@@ -95,6 +95,7 @@ async def test_members_of_each_role_are_counted_without_everyone(world: World) -
     assert counts == {str(worn): 1, str(unworn): 0}
 
 
+@pytest.mark.dated(changes.ROLE_MEMBER_COUNTS, changes.GET_GUILD_ROLE)
 async def test_reading_one_role_and_counting_came_at_their_dates(world: World) -> None:
     guild = await world.guild()
     for change, path in (
@@ -187,6 +188,7 @@ async def test_gradients_need_the_guilds_feature(world: World) -> None:
     assert three["color"] == HOLOGRAPHIC_COLORS[0]
 
 
+@pytest.mark.dated(changes.ROLE_GRADIENTS)
 async def test_gradients_came_in_july_2025(world: World) -> None:
     guild = await world.guild()
     await set_features(world, guild, "ENHANCED_ROLE_COLORS")

@@ -177,6 +177,7 @@ async def test_who_may_plan_where(world: World, guild: Guild) -> None:
     (await (await world.user()).post(url, json=external())).refused(403, 50001)
 
 
+@pytest.mark.dated(changes.PERMISSION_SPLITS)
 async def test_managing_was_enough_to_plan_until_the_split(world: World, guild: Guild) -> None:
     bot = await world.bot(guild, permissions=Permissions.MANAGE_EVENTS)
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - 1)
@@ -185,6 +186,7 @@ async def test_managing_was_enough_to_plan_until_the_split(world: World, guild: 
     (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external())).refused(403, 50013)
 
 
+@pytest.mark.dated(changes.CREATE_PERMISSIONS_FOR_BOTS)
 async def test_bots_could_not_use_create_events_before_it_was_theirs(world: World, guild: Guild) -> None:
     bot = await world.bot(guild, permissions=Permissions.CREATE_EVENTS)
     world.clock.set(changes.CREATE_PERMISSIONS_FOR_BOTS.at_ms - 1)

@@ -483,6 +483,7 @@ async def test_bots_need_the_message_content_intent(world: World) -> None:
     assert await texts(await world.bot(guild), guild) == ["hello"]
 
 
+@pytest.mark.dated(changes.MESSAGE_SEARCH)
 async def test_bots_search_since_the_day_it_was_documented(world: World) -> None:
     world.clock.set(changes.MESSAGE_SEARCH.at_ms - 60_000)
     guild = await indexed(world)

@@ -6,6 +6,7 @@ import pytest
 
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.stage_instances import STAGE_IDLE_MS, STAGE_MODERATOR
+from hubbub.server.resources import members
 from tests.world import Actor, Guild, Session, World
 
 STAGE = 13
@@ -279,3 +280,62 @@ async def test_there_is_one_voice_region(world: World, guild: Guild) -> None:
     assert (await guild.owner.get(f"/guilds/{guild.id}/regions")).ok() == regions
     (await (await world.user()).get(f"/guilds/{guild.id}/regions")).refused(403, 50001)
     assert (await world.request("GET", "/voice/regions")).status == 401
+
+
+# What its chat shows
+
+
+async def chat(guild: Guild, stage: int) -> list[tuple[int, str, str]]:
+    """The messages of a stage's chat, the oldest first: type, who and what."""
+    found = (await guild.owner.get(f"/channels/{stage}/messages")).ok()
+    return [(each["type"], each["author"]["id"], each["content"]) for each in reversed(found)]
+
+
+async def test_a_stages_chat_shows_what_happens_on_it(world: World, guild: Guild, stage: int) -> None:
+    bob = await world.user("bob")
+    await world.write(lambda call: members.add(call, guild.id, bob.id), actor=guild.owner.id)
+    owner, bobs = str(guild.owner.id), await bob.connect()
+    await opened(guild.owner, stage, topic="chess")
+    (await guild.owner.patch(f"/stage-instances/{stage}", json={"topic": "go"})).ok()
+    (await guild.owner.patch(f"/stage-instances/{stage}", json={"privacy_level": 2})).ok()
+    assert (await join(bobs, guild, stage))["suppress"] is True
+    bot = await world.bot(guild)
+    session = await bot.connect()
+    assert (await join(session, guild, stage))["suppress"] is True
+    path = f"/guilds/{guild.id}/voice-states/{bot.id}"
+    (await guild.owner.patch(path, json={"channel_id": str(stage), "suppress": False})).ok()
+    (await guild.owner.delete(f"/stage-instances/{stage}")).ok()
+
+    assert await chat(guild, stage) == [
+        (27, owner, "chess"),
+        (31, owner, "go"),
+        (29, str(bot.id), ""),
+        (28, owner, "go"),
+    ]
+
+
+async def test_a_stage_that_closes_by_itself_says_so_for_its_opener(world: World, guild: Guild, stage: int) -> None:
+    session = await guild.owner.connect()
+    await opened(guild.owner, stage)
+    world.clock.advance(STAGE_IDLE_MS)
+    await session.next("STAGE_INSTANCE_DELETE")
+
+    assert (await chat(guild, stage))[-1] == (28, str(guild.owner.id), "hello")
+
+
+async def test_a_stage_may_be_announced_to_everyone(world: World, guild: Guild, stage: int) -> None:
+    for notify in (False, True):
+        await opened(guild.owner, stage, send_start_notification=notify)
+        (start,) = [
+            each for each in (await guild.owner.get(f"/channels/{stage}/messages?limit=1")).ok() if each["type"] == 27
+        ]
+        assert start["mention_everyone"] is notify
+        (await guild.owner.delete(f"/stage-instances/{stage}")).ok()
+
+
+async def test_a_deleted_stage_takes_its_chat_along(guild: Guild, stage: int) -> None:
+    await opened(guild.owner, stage)
+    session = await guild.owner.connect()
+    (await guild.owner.delete(f"/channels/{stage}")).ok()
+    await session.next("STAGE_INSTANCE_DELETE")
+    await session.none_of("MESSAGE_CREATE")

@@ -369,6 +369,9 @@ async def test_an_application_reads_its_users_subscriptions(world: World) -> Non
 # Before their days
 
 
+@pytest.mark.dated(
+    changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING, changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED, changes.RENEWAL_SKU_IDS
+)
 async def test_old_entitlements_had_an_end_that_moved_and_were_then_migrated(world: World) -> None:
     world.clock.set(at("2024-08-05T00:00:00"))
     bot, alice, bob = await world.bot(), await world.user(), await world.user()
@@ -400,6 +403,12 @@ async def test_old_entitlements_had_an_end_that_moved_and_were_then_migrated(wor
     assert (migrated["type"], migrated["ends_at"]) == (1, None)
     assert mine[1][1]["entitlement_ids"] == [migrated["id"]]
     assert names([(name, data) for name, data in later if data["user_id"] == str(bob.id)]) == ["SUBSCRIPTION_UPDATE"]
+
+    # When the window closes nobody's is told as the old type, not even what ended in it.
+    listed = f"/applications/{bot.application_id}/entitlements?user_id={bob.id}&exclude_ended=false"
+    for moment, kind in ((-1, 8), (0, 1)):
+        world.clock.set(changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED.at_ms + moment)
+        assert [each["type"] for each in (await bot.get(listed)).ok()] == [kind]
 
     # After it, only the subscription changes; from its day on it says what it renews into.
     assert at("2024-12-05T00:00:00") < changes.RENEWAL_SKU_IDS.at_ms < at("2025-01-05T00:00:00")

@@ -120,6 +120,7 @@ async def test_a_guild_is_built_from_a_template(world: World) -> None:
     assert (await bob.post(f"/guilds/templates/{made['code']}", json={"name": "x"})).errors("name")
 
 
+@pytest.mark.dated(changes.GUILD_CREATE_FOR_APPS)
 async def test_bots_built_guilds_until_july_2025(world: World) -> None:
     guild = await world.guild()
     made = await template(guild)

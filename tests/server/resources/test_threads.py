@@ -161,6 +161,7 @@ async def test_only_its_members_and_moderators_hear_of_a_private_thread(world: W
     (await bob.get(f"/channels/{made}")).refused(403, 50001)
 
 
+@pytest.mark.dated(changes.PERMISSION_SPLITS)
 async def test_a_slow_channel_slows_the_threads_of_people(world: World) -> None:
     guild = await world.guild()
     bob = await member(world, guild, Permissions.MANAGE_CHANNELS)

@@ -384,3 +384,45 @@ async def test_channel_info_has_only_what_was_asked_and_can_be_seen(world: World
     await session.send(43, {"guild_id": str((await world.guild()).id), "fields": ["status"]})
     assert await ask(guild.id) == []
     assert sum(frame["t"] == "CHANNEL_INFO" for frame in session.seen) == 5
+
+
+# Being away
+
+
+async def test_who_hears_nothing_is_moved_in_time(world: World, guild: Guild, bob: Actor) -> None:
+    afk = await guild.channel("away", type=2)
+    body = {"afk_channel_id": str(afk), "afk_timeout": 60}
+    (await guild.owner.patch(f"/guilds/{guild.id}", json=body)).ok()
+    session = await bob.connect()
+    lounge = guild.channels["Lounge"]
+
+    await join(session, guild, lounge, self_deaf=True)
+    world.clock.advance(50_000)
+    await join(session, guild, lounge, self_deaf=True, self_mute=True)
+    world.clock.advance(59_999)
+    await session.none_of("VOICE_STATE_UPDATE")
+    world.clock.advance(1)
+
+    moved = await session.next("VOICE_STATE_UPDATE")
+    assert (moved["user_id"], moved["channel_id"]) == (str(bob.id), str(afk))
+    assert (await session.next("VOICE_SERVER_UPDATE"))["guild_id"] == str(guild.id)
+
+
+async def test_who_listens_or_left_is_not_moved(world: World, guild: Guild, bob: Actor) -> None:
+    lounge = guild.channels["Lounge"]
+    session = await bob.connect()
+    await join(session, guild, lounge, self_deaf=True)
+    world.clock.advance(300_000)
+    await session.none_of("VOICE_STATE_UPDATE")
+
+    afk = await guild.channel("away", type=2)
+    body = {"afk_channel_id": str(afk), "afk_timeout": 60}
+    (await guild.owner.patch(f"/guilds/{guild.id}", json=body)).ok()
+    await join(session, guild, lounge, self_mute=True)
+    world.clock.advance(60_000)
+    await session.none_of("VOICE_STATE_UPDATE")
+    await join(session, guild, lounge, self_deaf=True)
+    await say(session, guild, None)
+    await session.next("VOICE_STATE_UPDATE")
+    world.clock.advance(60_000)
+    await session.none_of("VOICE_STATE_UPDATE")

@@ -152,6 +152,7 @@ async def test_only_what_was_asked_for_is_sent(near_world: World, receiver: Rece
     assert [event["data"] for event in receiver.events] == [2]
 
 
+@pytest.mark.dated(changes.WEBHOOK_EVENTS, changes.APPLICATION_DEAUTHORIZED_EVENT)
 async def test_before_their_day_there_are_no_webhook_events(near_world: World, receiver: Receiver) -> None:
     bot, person = await near_world.bot(), await near_world.user()
     await subscribe(receiver, bot, "ENTITLEMENT_CREATE", "APPLICATION_DEAUTHORIZED")

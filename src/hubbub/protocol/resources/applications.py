@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from hubbub.protocol import errors
+from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import WebhookEventType
 from hubbub.protocol.ids import ApplicationId, GuildId, Snowflake, TeamId, UserId
 from hubbub.protocol.images import ImageData
@@ -22,9 +22,9 @@ NARROW_FLAGS = (1 << 31) - 1
 Url = Annotated[str, Meta(max_length=URL_MAX)]
 
 
-def flags_on_the_wire(bits: int) -> tuple[int, str]:
-    """An application's flags in both forms: `flags` and `flags_new`."""
-    return bits & NARROW_FLAGS, str(bits)
+def flags_on_the_wire(bits: int, now: int | None = None) -> tuple[int, str | UnsetType]:
+    """An application's flags in both forms, `flags` and `flags_new`, as they are at a moment; without one, as today."""
+    return bits & NARROW_FLAGS, str(bits) if now is None or changes.FLAGS_NEW.active(now) else UNSET
 
 
 class InstallParams(Struct, kw_only=True):
@@ -68,7 +68,7 @@ class FlaggedApplication(Struct, kw_only=True):
 
     id: ApplicationId
     flags: int
-    flags_new: str
+    flags_new: str | UnsetType = UNSET
 
 
 class PublicApplication(Struct, kw_only=True):
@@ -83,7 +83,7 @@ class PublicApplication(Struct, kw_only=True):
     verify_key: str
     """The Ed25519 public key, in hexadecimal, that checks what we sign for this application."""
     flags: int
-    flags_new: str
+    flags_new: str | UnsetType = UNSET
     cover_image: str | UnsetType = UNSET
     primary_sku_id: Snowflake | UnsetType = UNSET
     bot: User | UnsetType = UNSET

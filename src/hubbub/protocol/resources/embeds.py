@@ -134,6 +134,7 @@ class EmbedRequest(Struct, kw_only=True):
     thumbnail: EmbedMediaRequest | None | UnsetType = UNSET
     author: EmbedAuthorRequest | None | UnsetType = UNSET
     # http.md 1.7: "Must be between 0 and 25 in length."
-    fields: Annotated[list[EmbedFieldRequest], Meta(min_length=0, max_length=EMBED_FIELDS_MAX)] | None | UnsetType = (
-        UNSET
-    )
+    # The handler counts them: until 19 December 2023 more were cut off, not refused (dated-changes.md 3).
+    fields: (
+        Annotated[list[EmbedFieldRequest], Meta(extra_json_schema={"maxItems": EMBED_FIELDS_MAX})] | None | UnsetType
+    ) = UNSET

@@ -1,6 +1,6 @@
 """Guilds: the places where people meet, as their members and as strangers see them."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -12,6 +12,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Auth, Event, Operation
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import members
+from hubbub.protocol.resources.activity_instances import EmbeddedActivity
 from hubbub.protocol.resources.channels import GUILD_CHANNELS_MAX, Channel, CreateGuildChannel, Thread
 from hubbub.protocol.resources.emojis import Emoji
 from hubbub.protocol.resources.presence import Presence
@@ -110,7 +111,7 @@ class GuildCreated(Guild, kw_only=True):
     stage_instances: list[StageInstance] = []
     guild_scheduled_events: list[ScheduledEvent] = []
     soundboard_sounds: list[SoundboardSound] = []
-    activity_instances: list[Any] = []
+    activity_instances: list[EmbeddedActivity] = []
 
 
 class UnavailableGuild(Struct, kw_only=True):

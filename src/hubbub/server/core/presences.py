@@ -84,6 +84,10 @@ class Presences:
     def __len__(self) -> int:
         return len(self._by_user)
 
+    def has(self, user_id: int, session_id: str) -> bool:
+        """Whether a user has this very session."""
+        return session_id in self._by_session.get(user_id, ())
+
     def connected(self, user_id: int, *, besides: str = "") -> bool:
         """Whether a user has any session, seen or not, besides this one."""
         return any(session_id != besides for session_id in list(self._by_session.get(user_id, ())))

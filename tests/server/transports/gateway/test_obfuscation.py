@@ -27,6 +27,7 @@ async def created(platform: Platform, token: str, **more: Any) -> list[str]:
     return [channel["name"] for channel in guild["channels"]]
 
 
+@pytest.mark.dated(changes.CHANNEL_OBFUSCATION)
 async def test_hidden_channels_in_guild_create(platform: Platform) -> None:
     await platform.guild(town(), {5: [], 6: [77], 7: []})
     assert await created(platform, platform.bot(5)) == ["general", "staff"]

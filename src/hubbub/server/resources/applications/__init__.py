@@ -25,7 +25,7 @@ from hubbub.server.resources.users import UserDeletionAsked
 
 def _ready(call: Call) -> dict[str, Any]:
     row = find_by_bot(call.tx, call.user_id)
-    return {"application": flagged(row)} if row is not None else {}
+    return {"application": flagged(row, call.now)} if row is not None else {}
 
 
 SLICE = Slice(

@@ -20,19 +20,19 @@ from hubbub.server.resources.applications.store import ApplicationRow
 @handles(wire.GET_MY_APPLICATION)
 def get_my_application(call: Call) -> wire.Application:
     """The calling bot's application."""
-    return views.application(call.tx, _mine(call))
+    return views.application(call.tx, _mine(call), call.now)
 
 
 @handles(wire.GET_MY_OAUTH2_APPLICATION)
 def get_my_oauth2_application(call: Call) -> wire.Application:
     """The calling bot's application, on the address libraries ask at login."""
-    return views.application(call.tx, _mine(call))
+    return views.application(call.tx, _mine(call), call.now)
 
 
 @handles(wire.GET_APPLICATION)
 def get_application(call: Call, application_id: ApplicationId) -> wire.Application:
     """An application one manages."""
-    return views.application(call.tx, rules.require_manager(call, application_id))
+    return views.application(call.tx, rules.require_manager(call, application_id), call.now)
 
 
 @handles(wire.UPDATE_MY_APPLICATION)
@@ -105,4 +105,4 @@ def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wi
     actions.change(call, row)
     if body.event_webhooks_url is not UNSET or body.event_webhooks_status is not UNSET:
         call.tell(EventWebhooksChanged(ApplicationId(row.id)))
-    return views.application(call.tx, row)
+    return views.application(call.tx, row, call.now)

@@ -34,11 +34,11 @@ def settings(row: ApplicationRow) -> Settings:
     return json.decode(row.settings, Settings)
 
 
-def application(tx: Tx, row: ApplicationRow) -> wire.Application:
+def application(tx: Tx, row: ApplicationRow, now: int) -> wire.Application:
     """The whole application, for those who manage it."""
     people = users.find_many(tx, [row.owner_id, *([row.bot_id] if row.bot_id else [])])
     kept = settings(row)
-    flags, flags_new = wire.flags_on_the_wire(row.flags)
+    flags, flags_new = wire.flags_on_the_wire(row.flags, now)
     bot: User | UnsetType = users.user(people[row.bot_id]) if row.bot_id else UNSET
     return wire.Application(
         id=ApplicationId(row.id),
@@ -78,9 +78,9 @@ def application(tx: Tx, row: ApplicationRow) -> wire.Application:
     )
 
 
-def flagged(row: ApplicationRow) -> wire.FlaggedApplication:
+def flagged(row: ApplicationRow, now: int) -> wire.FlaggedApplication:
     """The little of it that READY names."""
-    flags, flags_new = wire.flags_on_the_wire(row.flags)
+    flags, flags_new = wire.flags_on_the_wire(row.flags, now)
     return wire.FlaggedApplication(id=ApplicationId(row.id), flags=flags, flags_new=flags_new)
 
 

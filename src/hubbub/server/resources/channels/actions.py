@@ -65,6 +65,7 @@ def create(
     row = ChannelRow(
         id=channel_id or call.new_id(ChannelId), type=kind, guild_id=guild_id, parent_id=body.parent_id or None
     )
+    rules.check_emojis(call, row, body, form)
     row = rules.settled(row, body, guild, form, lambda: call.new_id(TagId))
     form.raise_if_any()
     if store.count_of_guild(call.tx, guild_id) >= wire.GUILD_CHANNELS_MAX:

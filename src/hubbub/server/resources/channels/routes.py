@@ -91,6 +91,7 @@ def update_guild_channel(call: Call, here: ChannelAccess, body: wire.UpdateChann
     if body.permission_overwrites is not UNSET:
         new = rules.overwrites_from(call, here.guild_id, row.id, body.permission_overwrites or [], form)
         rules.require_overwrites(here, old, new)
+    rules.check_emojis(call, after, body, form)
     after = rules.settled(after, body, guild, form, lambda: call.new_id(TagId))
     form.raise_if_any()
     if (after.name, after.topic) != (row.name, row.topic):

@@ -17,6 +17,7 @@ from hubbub.protocol.resources import channels as wire
 from hubbub.server.core import access, quotas
 from hubbub.server.core.access import ChannelAccess, GuildAccess
 from hubbub.server.core.call import Call
+from hubbub.server.resources import emojis
 from hubbub.server.resources.channels import store, views
 from hubbub.server.resources.channels.store import ChannelRow, GuildTraits, OverwriteRow
 
@@ -103,6 +104,28 @@ def settled(
     elif settled.nsfw:
         settled = settled._replace(flags=settled.flags & ~ChannelFlags.IS_SPOILER_CHANNEL)
     return settled
+
+
+def check_emojis(
+    call: Call, row: ChannelRow, body: wire.CreateGuildChannel | wire.UpdateChannel, form: FormErrors
+) -> None:
+    """Note which emoji of a forum's tags and default reaction are none: custom ones must be the guild's own. A tag may keep one
+    that was deleted since."""
+    if row.type not in views.FORUMS:
+        return
+    kept = {tag.emoji_id for tag in views.tags(row)}
+    named: list[tuple[tuple[str | int, ...], wire.ForumTagRequest | wire.DefaultReactionRequest]] = [
+        (("available_tags", index), tag) for index, tag in enumerate(body.available_tags or ())
+    ]
+    if body.default_reaction_emoji:
+        named.append((("default_reaction_emoji",), body.default_reaction_emoji))
+    for path, emoji in named:
+        if emoji.emoji_id and emoji.emoji_id not in kept:
+            known = emojis.find(call.tx, emoji.emoji_id)
+            if known is None or known.guild_id != row.guild_id:
+                form.add((*path, "emoji_id"), "EMOJI_UNKNOWN", "Unknown emoji")
+        elif emoji.emoji_name and not emoji.emoji_id and not emojis.is_unicode(emoji.emoji_name):
+            form.add((*path, "emoji_name"), "EMOJI_UNKNOWN", "Unknown emoji")
 
 
 def _voice(

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
 
+from hubbub.protocol import changes
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.flags import ChannelFlags
@@ -218,7 +219,13 @@ def _bare(row: ChannelRow, name: str, overwrites: list[wire.Overwrite], flags: i
         position=row.position,
         permission_overwrites=overwrites,
         parent_id=None if row.parent_id is None else ChannelId(row.parent_id),
+        application_id=None if _newer(row) else UNSET,
     )
+
+
+def _newer(row: ChannelRow) -> bool:
+    """http.md 3.2: `application_id` is left out of channels that are older than the day it may be null on."""
+    return changes.CHANNEL_APPLICATION_ID_NULLABLE.active(Snowflake(row.id).created_ms)
 
 
 def _moment(ms: int | None) -> Timestamp | None:

@@ -18,7 +18,7 @@ def _name(call: Call, fact: AuditLogRead) -> None:
         if entry.action_type == AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE and entry.target_id is not None
     ]
     for row in store.find_many(call.tx, named):
-        fact.log.application_commands.append(json.decode(json.encode(views.command(row)), dict))
+        fact.log.application_commands.append(json.decode(json.encode(views.command(row, call.now)), dict))
 
 
 SLICE = Slice(name="commands", modules=(routes,), hears={AuditLogRead: _name, GuildDeleted: actions.guild_deleted})

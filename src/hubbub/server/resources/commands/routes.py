@@ -25,7 +25,7 @@ def list_application_commands(
 def create_application_command(call: Call, application_id: ApplicationId, body: wire.CreateCommand) -> Answer:
     """Offer a command everywhere, or replace the one of its name."""
     application = rules.require_own(call, application_id)
-    return _shown(actions.create(call, application, EVERYWHERE, body))
+    return _shown(call, actions.create(call, application, EVERYWHERE, body))
 
 
 @handles(wire.BULK_SET_APPLICATION_COMMANDS)
@@ -34,7 +34,7 @@ def bulk_set_application_commands(
 ) -> list[wire.ApplicationCommand]:
     """Let exactly these be the global commands."""
     application = rules.require_own(call, application_id)
-    return [views.command(row) for row in actions.bulk_set(call, application, EVERYWHERE, body)]
+    return [views.command(row, call.now) for row in actions.bulk_set(call, application, EVERYWHERE, body)]
 
 
 @handles(wire.GET_APPLICATION_COMMAND)
@@ -43,7 +43,7 @@ def get_application_command(
 ) -> wire.ApplicationCommand:
     """One global command."""
     rules.require_own(call, application_id)
-    return views.command(rules.get(call, application_id, EVERYWHERE, command_id))
+    return views.command(rules.get(call, application_id, EVERYWHERE, command_id), call.now)
 
 
 @handles(wire.UPDATE_APPLICATION_COMMAND)
@@ -53,7 +53,7 @@ def update_application_command(
     """Change a global command."""
     application = rules.require_own(call, application_id)
     row = rules.get(call, application_id, EVERYWHERE, command_id)
-    return views.command(actions.edit(call, application, row, body))
+    return views.command(actions.edit(call, application, row, body), call.now)
 
 
 @handles(wire.DELETE_APPLICATION_COMMAND)
@@ -82,7 +82,7 @@ def create_guild_application_command(
 ) -> Answer:
     """Offer a command in a guild, or replace the one of its name."""
     application = rules.require_installed(call, application_id, guild_id)
-    return _shown(actions.create(call, application, guild_id, body))
+    return _shown(call, actions.create(call, application, guild_id, body))
 
 
 @handles(wire.BULK_SET_GUILD_APPLICATION_COMMANDS)
@@ -91,7 +91,7 @@ def bulk_set_guild_application_commands(
 ) -> list[wire.ApplicationCommand]:
     """Let exactly these be the commands for a guild."""
     application = rules.require_installed(call, application_id, guild_id)
-    return [views.command(row) for row in actions.bulk_set(call, application, guild_id, body)]
+    return [views.command(row, call.now) for row in actions.bulk_set(call, application, guild_id, body)]
 
 
 @handles(wire.GET_GUILD_APPLICATION_COMMAND)
@@ -100,7 +100,7 @@ def get_guild_application_command(
 ) -> wire.ApplicationCommand:
     """One command for a guild."""
     rules.require_installed(call, application_id, guild_id)
-    return views.command(rules.get(call, application_id, guild_id, command_id))
+    return views.command(rules.get(call, application_id, guild_id, command_id), call.now)
 
 
 @handles(wire.UPDATE_GUILD_APPLICATION_COMMAND)
@@ -110,7 +110,7 @@ def update_guild_application_command(
     """Change a command for a guild."""
     application = rules.require_installed(call, application_id, guild_id)
     row = rules.get(call, application_id, guild_id, command_id)
-    return views.command(actions.edit(call, application, row, body))
+    return views.command(actions.edit(call, application, row, body), call.now)
 
 
 @handles(wire.DELETE_GUILD_APPLICATION_COMMAND)
@@ -122,8 +122,8 @@ def delete_guild_application_command(
     actions.delete(call, rules.get(call, application_id, guild_id, command_id))
 
 
-def _shown(kept: Kept) -> Answer:
-    return Answer(201 if kept.new else 200, views.command(kept.row))
+def _shown(call: Call, kept: Kept) -> Answer:
+    return Answer(201 if kept.new else 200, views.command(kept.row, call.now))
 
 
 # Who may use them

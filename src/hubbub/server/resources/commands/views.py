@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec import UNSET, UnsetType
 
+from hubbub.protocol import changes
 from hubbub.protocol.enums import LOCALE_FALLBACKS, LOCALES, InteractionContextType
 from hubbub.protocol.ids import ApplicationId, CommandId, GuildId, Snowflake
 from hubbub.protocol.resources import commands as wire
@@ -16,8 +17,8 @@ from hubbub.server.resources.commands.store import CommandRow
 _DMS: Final = int(InteractionContextType.BOT_DM)
 
 
-def command(row: CommandRow) -> wire.ApplicationCommand:
-    """A command with all its languages."""
+def command(row: CommandRow, now: int) -> wire.ApplicationCommand:
+    """A command with all its languages, as it is shown at a moment."""
     said = store.definition(row)
     shown = wire.ApplicationCommand(
         id=CommandId(row.id),
@@ -29,10 +30,10 @@ def command(row: CommandRow) -> wire.ApplicationCommand:
         name_localizations=said.name_localizations,
         description=said.description,
         description_localizations=said.description_localizations,
-        contexts=said.contexts,
-        integration_types=said.integration_types,
         nsfw=said.nsfw,
     )
+    if changes.USER_INSTALLS.active(now):
+        shown.contexts, shown.integration_types = said.contexts, said.integration_types
     if said.options:
         shown.options = said.options
     if said.handler is not None:
@@ -46,7 +47,7 @@ def command(row: CommandRow) -> wire.ApplicationCommand:
 
 def commands(call: Call, rows: Sequence[CommandRow], *, localized: bool) -> list[wire.ApplicationCommand]:
     """Commands in a list: `localized` with all languages, else each text beside its form in the caller's."""
-    shown = [command(row) for row in rows]
+    shown = [command(row, call.now) for row in rows]
     if not localized:
         locale = locale_of(call)
         for each in shown:

@@ -3,15 +3,18 @@
 from collections.abc import Sequence
 
 from hubbub.protocol import errors
+from hubbub.protocol import wire as json
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import direct_messages as wire
+from hubbub.protocol.resources.guilds import IncidentsData
 from hubbub.protocol.resources.members import NICK_MAX
 from hubbub.server.core import access, auth
 from hubbub.server.core.call import Call
-from hubbub.server.resources import channels, users
+from hubbub.server.resources import channels, messages, users
 from hubbub.server.resources.channels import ChannelRow
 from hubbub.server.resources.direct_messages import store
+from hubbub.server.resources.direct_messages.facts import FriendshipAsked
 from hubbub.server.resources.users import UserRow
 
 
@@ -23,6 +26,28 @@ def require_other(call: Call, user_id: int) -> UserRow:
     if found is None:
         raise errors.UNKNOWN_USER()
     return found
+
+
+def require_reachable(call: Call, fact: messages.DirectMessageDrafted) -> None:
+    """Raise while every guild that two people share has stopped direct messages (http.md 4.4, incident actions).
+
+    Friends may always; so may those who share none, which is no guild's business."""
+    found = store.shared_incidents(call.tx, call.user_id, fact.recipient_id)
+    if found and all(_paused(call, text) for text in found) and not are_friends(call, fact.recipient_id):
+        raise errors.CANNOT_MESSAGE_USER()
+
+
+def are_friends(call: Call, user_id: UserId) -> bool:
+    """Whether somebody is the caller's friend, as those who keep friendships say."""
+    asked = FriendshipAsked(user_id=call.user_id, other_id=user_id)
+    call.tell(asked)
+    return asked.friends
+
+
+def _paused(call: Call, incidents: str | None) -> bool:
+    until = None if incidents is None else json.decode(incidents, IncidentsData).dms_disabled_until
+    # Both are written in the one form of wire.timestamp, so that text compares as time.
+    return until is not None and until > json.timestamp(call.now)
 
 
 def require_companions(call: Call, user_ids: Sequence[int]) -> None:

@@ -123,6 +123,17 @@ def sharing_a_guild(tx: Tx, user_id: int, others: Sequence[int]) -> set[int]:
     return {row[0] for row in rows}
 
 
+def shared_incidents(tx: Tx, one: int, other: int) -> list[str | None]:
+    """What each guild that two users share has switched off."""
+    rows = tx.all(
+        "SELECT g.incidents FROM members a JOIN members b ON b.guild_id = a.guild_id AND b.user_id = ? "
+        "JOIN guilds g ON g.id = a.guild_id WHERE a.user_id = ?",
+        other,
+        one,
+    )
+    return [row[0] for row in rows]
+
+
 def delete_channel(tx: Tx, channel_id: int) -> None:
     """Forget a group that nobody is in."""
     tx.run("DELETE FROM channels WHERE id = ?", channel_id)

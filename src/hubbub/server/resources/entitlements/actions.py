@@ -70,7 +70,7 @@ def remove(call: Call, row: EntitlementRow) -> None:
 
 
 def _tell(call: Call, event: Event[wire.Entitlement], row: EntitlementRow) -> None:
-    shown = views.entitlement(row)
+    shown = views.entitlement(row, call.now)
     application = applications.find(call.tx, row.application_id)
     if application is not None and application.bot_id is not None:
         call.tx.emit(event, shown, Audience.of_users(application.bot_id))

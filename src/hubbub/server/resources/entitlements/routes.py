@@ -30,7 +30,7 @@ def get_entitlements(call: Call, application_id: ApplicationId, query: wire.GetE
         exclude_deleted=query.exclude_deleted,
         only_active=query.only_active,
     )
-    return [views.entitlement(row) for row in rows]
+    return [views.entitlement(row, call.now) for row in rows]
 
 
 @handles(wire.CREATE_ENTITLEMENT)
@@ -48,14 +48,14 @@ def create_entitlement(call: Call, application_id: ApplicationId, body: wire.Cre
         type=EntitlementType.TEST_MODE_PURCHASE,
         is_test=True,
     )
-    return views.entitlement(row)
+    return views.entitlement(row, call.now)
 
 
 @handles(wire.GET_ENTITLEMENT)
 def get_entitlement(call: Call, application_id: ApplicationId, entitlement_id: EntitlementId) -> wire.Entitlement:
     """One entitlement."""
     applications.require_manager(call, application_id)
-    return views.entitlement(rules.require_of(call, application_id, entitlement_id))
+    return views.entitlement(rules.require_of(call, application_id, entitlement_id), call.now)
 
 
 @handles(wire.DELETE_ENTITLEMENT)
@@ -93,4 +93,4 @@ def get_current_user_application_entitlements(
     rows = store.of_user(
         call.tx, application_id, call.user_id, call.now, sku_ids=sku_ids, exclude_consumed=query.exclude_consumed
     )
-    return [views.entitlement(row) for row in rows]
+    return [views.entitlement(row, call.now) for row in rows]

@@ -2,6 +2,7 @@
 
 from msgspec import UNSET
 
+from hubbub.protocol import changes
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import EntitlementType
 from hubbub.protocol.ids import ApplicationId, EntitlementId, GuildId, SkuId, SubscriptionId, UserId
@@ -11,8 +12,9 @@ from hubbub.server.resources.entitlements import store
 from hubbub.server.resources.entitlements.store import EntitlementRow
 
 
-def entitlement(row: EntitlementRow) -> wire.Entitlement:
-    """An entitlement."""
+def entitlement(row: EntitlementRow, now: int) -> wire.Entitlement:
+    """An entitlement as it is shown at a moment."""
+    row = _migrated(row, now)
     return wire.Entitlement(
         id=EntitlementId(row.id),
         sku_id=SkuId(row.sku_id),
@@ -29,6 +31,15 @@ def entitlement(row: EntitlementRow) -> wire.Entitlement:
     )
 
 
+def _migrated(row: EntitlementRow, now: int) -> EntitlementRow:
+    """dated-changes.md 3: when the window has closed, type 8 is told of no subscription's entitlement, nor an end that is ahead."""
+    old = row.type == EntitlementType.APPLICATION_SUBSCRIPTION and row.subscription_id is not None
+    if not old or not changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED.active(now):
+        return row
+    ends_ms = None if row.ends_ms is not None and row.ends_ms > now else row.ends_ms
+    return row._replace(type=EntitlementType.PURCHASE, ends_ms=ends_ms)
+
+
 def active_for(call: Call, application_id: int, user_id: int, guild_id: int | None) -> list[wire.Entitlement]:
     """What an interaction tells of the user and the guild it happens in."""
-    return [entitlement(row) for row in store.active(call.tx, application_id, user_id, guild_id, call.now)]
+    return [entitlement(row, call.now) for row in store.active(call.tx, application_id, user_id, guild_id, call.now)]

@@ -44,6 +44,7 @@ class Surroundings:
             if (found := applications.find(tx, application_id)) is not None:
                 self.applications[application_id] = found
         # Until then an invite showed its roles whole (dated-changes.md 4).
+        self.now = call.now
         self.partial_roles = changes.TARGET_USERS_HEADER.active(call.now)
 
     def user(self, user_id: int | None) -> User | UnsetType:
@@ -56,7 +57,7 @@ class Surroundings:
         row = self.applications.get(application_id or 0)
         if row is None:
             return UNSET
-        flags, flags_new = flags_on_the_wire(row.flags)
+        flags, flags_new = flags_on_the_wire(row.flags, self.now)
         return PublicApplication(
             id=ApplicationId(row.id),
             name=row.name,

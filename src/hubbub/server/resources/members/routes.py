@@ -84,7 +84,7 @@ def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.
     if body.deaf:
         access.require_guild(call, guild_id, Permissions.DEAFEN_MEMBERS)
     if body.flags:
-        rules.require_flags(standing)
+        rules.require_flags(call, standing)
     granted = rules.require_roles(call, standing, body.roles or ())
     found = actions.add(
         call,
@@ -110,7 +110,7 @@ def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wi
         rules.require_rename(call, standing, target)
         row = row._replace(nick=_nick(body.nick))
     if body.flags is not UNSET:
-        rules.require_flags(standing)
+        rules.require_flags(call, standing)
         row = row._replace(flags=rules.edited_flags(row.flags, body.flags or 0))
     worn: set[int] | None = None
     if body.roles is not UNSET:
@@ -164,7 +164,7 @@ def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGui
     if not call.actor.is_bot or changes.MODAL_SELECTS.active(call.now):
         if body.avatar is not UNSET:
             row = row._replace(avatar=body.avatar.hash if body.avatar else None)
-        if body.banner is not UNSET:
+        if body.banner is not UNSET and changes.MEMBER_BANNER.active(call.now):
             row = row._replace(banner=body.banner.hash if body.banner else None)
         if body.bio is not UNSET:
             row = row._replace(bio=body.bio or "")

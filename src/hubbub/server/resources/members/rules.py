@@ -122,8 +122,12 @@ def require_timeout(call: Call, standing: GuildAccess, target: GuildAccess, unti
         )
 
 
-def require_flags(standing: GuildAccess) -> None:
+def require_flags(call: Call, standing: GuildAccess) -> None:
     """Raise unless the caller may change a member's flags: any of two bits, or three together (http.md 3.5)."""
+    if not changes.MEMBER_FLAGS_PERMISSIONS.active(call.now):
+        # dated-changes.md 3: the rule before is not known; who may silence members could (decisions/0035).
+        standing.require(Permissions.MODERATE_MEMBERS)
+        return
     if not any(standing.can(bits) for bits in (Permissions.MANAGE_GUILD, Permissions.MANAGE_ROLES, _MODERATOR)):
         raise errors.MISSING_PERMISSIONS()
 

@@ -3,7 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.bans import MemberBanned
 from hubbub.server.resources.channels import ChannelsDeleted
-from hubbub.server.resources.messages import actions, harvesting, jobs, routes, views
+from hubbub.server.resources.messages import actions, harvesting, jobs, routes, stages, views
 from hubbub.server.resources.messages.actions import (
     CARRIED_FLAGS,
     EPHEMERAL_MS,
@@ -24,6 +24,7 @@ from hubbub.server.resources.messages.components import each as each_component
 from hubbub.server.resources.messages.components import texts as component_texts
 from hubbub.server.resources.messages.drafts import file_bytes_max, require_emojis
 from hubbub.server.resources.messages.facts import (
+    DirectMessageDrafted,
     MessageChanged,
     MessageCreated,
     MessageCrossposted,
@@ -48,12 +49,13 @@ from hubbub.server.resources.messages.store import (
     prolong_ephemeral,
     set_reacted,
 )
+from hubbub.server.resources.stage_instances import StageSaid
 
 SLICE = Slice(
     name="messages",
     modules=(routes, harvesting),
     jobs={jobs.FORGET_CHANNEL: jobs.forget_channel},
-    hears={MemberBanned: actions.member_banned, ChannelsDeleted: jobs.channels_deleted},
+    hears={MemberBanned: actions.member_banned, ChannelsDeleted: jobs.channels_deleted, StageSaid: stages.hear},
 )
 
 __all__ = [
@@ -67,6 +69,7 @@ __all__ = [
     "SPOKEN_IN",
     "Author",
     "Interacted",
+    "DirectMessageDrafted",
     "MessageChanged",
     "MessageCreated",
     "MessageCrossposted",

@@ -206,12 +206,13 @@ def system(
     *,
     content: str = "",
     mentions: Sequence[int] = (),
+    everyone: bool = False,
     reference: wire.MessageReference | None = None,
     embeds: Sequence[Embed] = (),
 ) -> wire.Message:
     """Keep and publish what the platform says of somebody's deed."""
     author = rules.require_author(call, channel, author_id)
-    named = Mentions(users=tuple(UserId(each) for each in mentions))
+    named = Mentions(users=tuple(UserId(each) for each in mentions), everyone=everyone)
     row = MessageRow(
         channel_id=channel.id,
         id=call.new_id(MessageId),
@@ -219,6 +220,7 @@ def system(
         type=int(kind),
         flags=0,
         content=content,
+        mention_everyone=int(everyone),
         mentions=_text(list(named.users)),
         reference=_text(reference),
         embeds=_text(list(embeds)),
@@ -454,7 +456,8 @@ def fill(
         raise errors.EMPTY_MESSAGE()
     named = mentions.read(call, access, draft.texts(), body.allowed_mentions)
     extra = views.extra(row)
-    extra.poll = draft.poll
+    # dated-changes.md 3: until 4 September 2024 an answer that was promised could not become a poll.
+    extra.poll = draft.poll if changes.POLL_IN_DEFERRED_EDIT.active(call.now) else None
     if row.ephemeral and extra.poll is not None:
         raise errors.POLL_INVALID_CHANNEL_TYPE()
     after = row._replace(

@@ -146,6 +146,10 @@ def check_modal(components: list[Component], form: errors.FormErrors, *, now: in
         top |= _TEXTS
     for index, component in enumerate(components):
         walk.component(component, (*at, index), top)
+    if not changes.CHANNEL_APPLICATION_ID_NULLABLE.active(now):
+        # dated-changes.md 3: until the same day any file could be sent.
+        for component in walk.seen:
+            component.pop("file_types", None)
     walk.finish()
     return walk.named
 

@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from hubbub.protocol import changes, errors
 from hubbub.protocol import wire as json
-from hubbub.protocol.enums import PollLayoutType
+from hubbub.protocol.enums import ButtonStyle, PollLayoutType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import EmojiId
 from hubbub.protocol.permissions import Permissions
@@ -201,7 +201,7 @@ def _embeds(call: Call, access: ChannelAccess, requests: list[EmbedRequest], for
         if call.actor.is_bot:
             raise errors.MISSING_PERMISSIONS()
         return []
-    return embeds.read(requests, form)
+    return embeds.read(requests, form, now=call.now)
 
 
 def _components(call: Call, author: Author, found: list[Component], draft: Draft, form: errors.FormErrors) -> Named:
@@ -209,7 +209,11 @@ def _components(call: Call, author: Author, found: list[Component], draft: Draft
     most = COMPONENTS_MAX if changes.COMPONENTS_40.active(call.now) else components.COMPONENTS_MAX_BEFORE
     named = components.check(found, form, v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), most=most)
     require_emojis(call, named, form)
-    if named.skus:
+    if named.skus and not changes.PREMIUM_BUTTONS.active(call.now):
+        for path, _ in named.skus:
+            styles = [int(style) for style in ButtonStyle if style != ButtonStyle.PREMIUM]
+            form.add((*path[:-1], "style"), *errors.choices(styles))
+    elif named.skus:
         owner = applications.find_by_bot(call.tx, author.user.id) if author.application_id is None else None
         application_id = author.application_id if owner is None else owner.id
         fact = SkusNamed(application_id=application_id, sku_ids=tuple(sku for _, sku in named.skus), active=set())

@@ -6,9 +6,10 @@ from urllib.parse import urlsplit
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import errors
+from hubbub.protocol import changes, errors
 from hubbub.protocol import wire as json
 from hubbub.protocol.resources.embeds import (
+    EMBED_FIELDS_MAX,
     EMBED_TEXT_MAX,
     Embed,
     EmbedAuthor,
@@ -30,8 +31,10 @@ _PICTURES: Final = ("jpg", "jpeg", "png", "webp", "gif")
 Steps = tuple[str | int, ...]
 
 
-def read(requests: Sequence[EmbedRequest], form: errors.FormErrors) -> list[Embed]:
+def read(requests: Sequence[EmbedRequest], form: errors.FormErrors, *, now: int) -> list[Embed]:
     """The embeds that were asked for; what is wrong with them is noted in the form."""
+    for index, request in enumerate(requests):
+        _count_fields(request, form, ("embeds", index, "fields"), now)
     found = [_embed(request, form, ("embeds", index)) for index, request in enumerate(requests)]
     if sum(_length(embed) for embed in found) > EMBED_TEXT_MAX:
         form.add(("embeds",), *errors.embed_size(EMBED_TEXT_MAX))
@@ -78,6 +81,15 @@ def _embed(request: EmbedRequest, form: errors.FormErrors, path: Steps) -> Embed
     if not (shown or embed.image or embed.thumbnail):
         form.add((*path, "description"), *errors.required())
     return embed
+
+
+def _count_fields(request: EmbedRequest, form: errors.FormErrors, path: Steps, now: int) -> None:
+    """Too many fields are an error; before its day the first ones were kept."""
+    if not request.fields or len(request.fields) <= EMBED_FIELDS_MAX:
+        return
+    if changes.EMBED_FIELDS_REFUSED.active(now):
+        form.add(path, *errors.bad_length(0, EMBED_FIELDS_MAX))
+    request.fields = request.fields[:EMBED_FIELDS_MAX]
 
 
 def _field(request: EmbedFieldRequest, form: errors.FormErrors, path: Steps) -> EmbedField:

@@ -18,6 +18,13 @@ class MessageDrafted(msgspec.Struct, frozen=True, kw_only=True):
     edited: bool = False
 
 
+class DirectMessageDrafted(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody is about to say something to another alone. Nothing is kept yet: whoever hears it may refuse."""
+
+    channel: ChannelRef
+    recipient_id: UserId
+
+
 class SkusNamed(msgspec.Struct, kw_only=True):
     """A message is about to show premium buttons. Whoever knows SKUs adds those that the application can sell to `active`."""
 

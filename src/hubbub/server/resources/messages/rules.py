@@ -7,7 +7,7 @@ from msgspec import UNSET
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import ChannelType, MessageType, VerificationLevel
 from hubbub.protocol.flags import MessageFlags
-from hubbub.protocol.ids import Snowflake
+from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core import access as core_access
@@ -15,6 +15,7 @@ from hubbub.server.core import quotas
 from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.resources.messages import store, views
+from hubbub.server.resources.messages.facts import DirectMessageDrafted
 from hubbub.server.resources.messages.store import Author, MessageRow
 
 SPOKEN_IN: Final = frozenset(
@@ -90,16 +91,18 @@ def _require_verified(call: Call, access: ChannelAccess, author: Author) -> None
 
 
 def _require_reachable(call: Call, channel: ChannelRef) -> None:
-    """A bot reaches people it shares a guild with, and no other bot."""
-    if channel.type != ChannelType.DM or not call.actor.is_bot:
+    """A bot reaches people it shares a guild with, and no other bot; others may have more to say about it."""
+    if channel.type != ChannelType.DM:
         return
     for user_id, bot in store.recipients(call.tx, channel.id):
         if user_id == call.user_id:
             continue
-        if bot:
-            raise errors.CANNOT_MESSAGE_USER()
-        if not store.share_a_guild(call.tx, call.user_id, user_id):
-            raise errors.NO_MUTUAL_GUILDS()
+        if call.actor.is_bot:
+            if bot:
+                raise errors.CANNOT_MESSAGE_USER()
+            if not store.share_a_guild(call.tx, call.user_id, user_id):
+                raise errors.NO_MUTUAL_GUILDS()
+        call.tell(DirectMessageDrafted(channel=channel, recipient_id=UserId(user_id)))
 
 
 def is_slowed(call: Call, access: ChannelAccess) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from hubbub.protocol import changes
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import ApplicationFlags, MessageFlags
@@ -436,7 +437,8 @@ def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = T
         if kept.shared_client_theme is not None:
             shown.shared_client_theme = kept.shared_client_theme
         if kept.interaction is not None:
-            shown.interaction_metadata = _metadata(around, kept.interaction)
+            if changes.USER_INSTALLS.active(around.call.now):
+                shown.interaction_metadata = _metadata(around, kept.interaction)
             if kept.interaction.name is not None:
                 shown.interaction = wire.MessageInteraction(
                     id=kept.interaction.id,

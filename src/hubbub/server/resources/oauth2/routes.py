@@ -29,7 +29,7 @@ def preview_oauth2_authorization(call: Call, query: wire.AuthorizeQuery) -> wire
         raise errors.UNAUTHORIZED()
     known = store.find_authorization(call.tx, call.user_id, request.application.id)
     shown = wire.AuthorizationPreview(
-        application=views.public_applications(call.tx, [request.application])[0],
+        application=views.public_applications(call.tx, [request.application], call.now)[0],
         owner=views.owner(call.tx, request.application),
         user=users.user(person),
         scopes=rules.in_words(request.scopes),
@@ -114,7 +114,7 @@ def verify_oauth2_device(call: Call, body: wire.VerifyDevice) -> wire.DeviceVeri
     row, application = found
     return wire.DeviceVerification(
         client_id=ApplicationId(application.id),
-        application=views.public_applications(call.tx, [application])[0],
+        application=views.public_applications(call.tx, [application], call.now)[0],
         owner=views.owner(call.tx, application),
         scopes=rules.in_words(wire.parse_scopes(row.scopes)),
         type=row.state,
@@ -151,7 +151,7 @@ def get_my_oauth2_authorization(call: Call) -> wire.CurrentAuthorization:
     ends = store.access_token_ends(call.tx, actor.token_id, actor.user_id) or call.now
     person = users.find(call.tx, actor.user_id) if Scope.IDENTIFY in actor.scopes else None
     return wire.CurrentAuthorization(
-        application=views.authorized_application(call.tx, row),
+        application=views.authorized_application(call.tx, row, call.now),
         scopes=views.shown_scopes(actor.scopes),
         expires=json.timestamp(ends),
         user=users.user(person) if person is not None else UNSET,
@@ -184,13 +184,13 @@ async def get_public_keys(work: Work) -> wire.PublicKeys:
 @handles(wire.LIST_OAUTH2_AUTHORIZATIONS)
 def list_oauth2_authorizations(call: Call) -> list[wire.Authorization]:
     """Everything that the caller let in."""
-    return views.authorizations(call.tx, store.list_authorizations(call.tx, call.user_id))
+    return views.authorizations(call.tx, store.list_authorizations(call.tx, call.user_id), call.now)
 
 
 @handles(wire.GET_OAUTH2_AUTHORIZATION)
 def get_oauth2_authorization(call: Call, authorization_id: Snowflake) -> wire.Authorization:
     """One application that the caller let in."""
-    return views.authorizations(call.tx, [_mine(call, authorization_id)])[0]
+    return views.authorizations(call.tx, [_mine(call, authorization_id)], call.now)[0]
 
 
 @handles(wire.DELETE_OAUTH2_AUTHORIZATION)
@@ -206,7 +206,7 @@ def list_application_oauth2_authorizations(call: Call, application_id: Applicati
     if applications.find(call.tx, application_id) is None:
         raise errors.UNKNOWN_APPLICATION()
     row = store.find_authorization(call.tx, call.user_id, application_id)
-    return views.authorizations(call.tx, [] if row is None else [row])
+    return views.authorizations(call.tx, [] if row is None else [row], call.now)
 
 
 def _mine(call: Call, authorization_id: int) -> AuthorizationRow:

@@ -26,10 +26,12 @@ from hubbub.server.resources.users import DataAsked, UserRow
 DEFAULT_AVATARS = 6
 
 
-def public_applications(tx: Tx, rows: Sequence[ApplicationRow]) -> list[application_wire.PublicApplication]:
-    """Applications as anybody may see them."""
+def public_applications(
+    tx: Tx, rows: Sequence[ApplicationRow], now: int | None = None
+) -> list[application_wire.PublicApplication]:
+    """Applications as anybody may see them at a moment; without one, as today."""
     bots = users.find_many(tx, [row.bot_id for row in rows if row.bot_id is not None])
-    return [_public(row, bots.get(row.bot_id or 0), application_wire.PublicApplication) for row in rows]
+    return [_public(row, bots.get(row.bot_id or 0), application_wire.PublicApplication, now) for row in rows]
 
 
 def owner(tx: Tx, row: ApplicationRow) -> User | UnsetType:
@@ -38,16 +40,16 @@ def owner(tx: Tx, row: ApplicationRow) -> User | UnsetType:
     return users.user(person) if person is not None else UNSET
 
 
-def authorized_application(tx: Tx, row: ApplicationRow) -> wire.AuthorizedApplication:
+def authorized_application(tx: Tx, row: ApplicationRow, now: int) -> wire.AuthorizedApplication:
     """An application as its token sees it."""
     bot = None if row.bot_id is None else users.find(tx, row.bot_id)
-    shown: wire.AuthorizedApplication = _public(row, bot, wire.AuthorizedApplication)
+    shown: wire.AuthorizedApplication = _public(row, bot, wire.AuthorizedApplication, now)
     return shown
 
 
-def _public(row: ApplicationRow, bot: UserRow | None, kind: Any) -> Any:
+def _public(row: ApplicationRow, bot: UserRow | None, kind: Any, now: int | None) -> Any:
     kept = applications.settings(row)
-    flags, flags_new = application_wire.flags_on_the_wire(row.flags)
+    flags, flags_new = application_wire.flags_on_the_wire(row.flags, now)
     return kind(
         id=ApplicationId(row.id),
         name=row.name,
@@ -72,11 +74,11 @@ def _public(row: ApplicationRow, bot: UserRow | None, kind: Any) -> Any:
     )
 
 
-def authorizations(tx: Tx, rows: Sequence[AuthorizationRow]) -> list[wire.Authorization]:
+def authorizations(tx: Tx, rows: Sequence[AuthorizationRow], now: int) -> list[wire.Authorization]:
     """What a person let in; an application that is gone is left out."""
     known = applications.find_many(tx, [row.application_id for row in rows])
     there = [(row, known[row.application_id]) for row in rows if row.application_id in known]
-    shown = public_applications(tx, [application for _, application in there])
+    shown = public_applications(tx, [application for _, application in there], now)
     return [
         wire.Authorization(id=row.id, application=application, scopes=row.scopes.split())
         for (row, _), application in zip(there, shown, strict=True)

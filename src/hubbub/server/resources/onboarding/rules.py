@@ -109,6 +109,8 @@ def _emoji(
         if known is not None:
             return wire.OnboardingEmoji(id=EmojiId(option.emoji_id), name=known.name, animated=bool(known.animated))
         form.add((*path, "emoji_id"), "EMOJI_UNKNOWN", "Unknown emoji")
+    elif option.emoji_name and not emojis.is_unicode(option.emoji_name):
+        form.add((*path, "emoji_name"), "EMOJI_UNKNOWN", "Unknown emoji")
     return wire.OnboardingEmoji(id=None, name=option.emoji_name or None, animated=False)
 
 

@@ -8,10 +8,10 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.stage_instances import actions, routes, store, views
 from hubbub.server.resources.stage_instances.actions import close, create
-from hubbub.server.resources.stage_instances.facts import StageInstanceClosed, StageInstanceOpened
+from hubbub.server.resources.stage_instances.facts import StageInstanceClosed, StageInstanceOpened, StageSaid
 from hubbub.server.resources.stage_instances.jobs import JOBS
 from hubbub.server.resources.stage_instances.store import StageInstanceRow, find
-from hubbub.server.resources.voice_states import VoiceChannelChanged
+from hubbub.server.resources.voice_states import SpeakerCame, VoiceChannelChanged
 
 
 def _guild(call: Call, view: GuildView) -> dict[str, Any]:
@@ -23,7 +23,11 @@ SLICE = Slice(
     name="stage_instances",
     modules=(routes,),
     jobs=JOBS,
-    hears={ChannelsDeleted: actions.close_with_channels, VoiceChannelChanged: actions.watch_speakers},
+    hears={
+        ChannelsDeleted: actions.close_with_channels,
+        VoiceChannelChanged: actions.watch_speakers,
+        SpeakerCame: actions.hear_speaker,
+    },
     guild=_guild,
 )
 
@@ -32,6 +36,7 @@ __all__ = [
     "StageInstanceClosed",
     "StageInstanceOpened",
     "StageInstanceRow",
+    "StageSaid",
     "close",
     "create",
     "find",

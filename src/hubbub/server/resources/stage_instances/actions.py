@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import msgspec
 
-from hubbub.protocol.enums import AuditLogAction
-from hubbub.protocol.ids import ChannelId, GuildId, ScheduledEventId, StageInstanceId
+from hubbub.protocol.enums import AuditLogAction, MessageType
+from hubbub.protocol.ids import ChannelId, GuildId, ScheduledEventId, StageInstanceId, UserId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import stage_instances as wire
 from hubbub.server.core import audit, jobs
@@ -14,9 +14,9 @@ from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import voice_states
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.stage_instances import store, views
-from hubbub.server.resources.stage_instances.facts import StageInstanceClosed, StageInstanceOpened
+from hubbub.server.resources.stage_instances.facts import StageInstanceClosed, StageInstanceOpened, StageSaid
 from hubbub.server.resources.stage_instances.store import StageInstanceRow
-from hubbub.server.resources.voice_states import VoiceChannelChanged
+from hubbub.server.resources.voice_states import SpeakerCame, VoiceChannelChanged
 
 CLOSE: Final = "stage_instances.close"
 
@@ -38,12 +38,16 @@ def create(
     *,
     privacy_level: int,
     scheduled_event_id: int | None = None,
+    notify: bool = False,
 ) -> StageInstanceRow:
-    """Open a stage, whoever asks."""
-    row = StageInstanceRow(channel_id, call.new_id(StageInstanceId), guild_id, topic, privacy_level, scheduled_event_id)
+    """Open a stage, whoever asks; `notify` lets the whole guild know."""
+    opener = None if call.find_actor is None else int(call.user_id)
+    number = call.new_id(StageInstanceId)
+    row = StageInstanceRow(channel_id, number, guild_id, topic, privacy_level, scheduled_event_id, opener)
     store.insert(call.tx, row)
     _record(call, AuditLogAction.STAGE_INSTANCE_CREATE, None, row)
     _tell(call, wire.STAGE_INSTANCE_CREATE, row)
+    _say(call, MessageType.STAGE_START, row, everyone=notify)
     _wait_for_speakers(call, row)
     return row
 
@@ -67,15 +71,19 @@ def change(call: Call, before: StageInstanceRow, after: StageInstanceRow) -> Non
         store.update(call.tx, after)
         _record(call, AuditLogAction.STAGE_INSTANCE_UPDATE, before, after)
         _tell(call, wire.STAGE_INSTANCE_UPDATE, after)
+        if after.topic != before.topic:
+            _say(call, MessageType.STAGE_TOPIC, after)
 
 
-def close(call: Call, row: StageInstanceRow) -> None:
-    """A stage closes; one that nobody closed by hand leaves no entry in the audit log."""
+def close(call: Call, row: StageInstanceRow, *, said: bool = True) -> None:
+    """A stage closes; one that nobody closed by hand leaves no entry in the audit log. `said` is false where its chat goes too."""
     store.delete(call.tx, row.channel_id)
     jobs.cancel(call.tx, CLOSE, _key(row))
     if call.find_actor is not None:
         _record(call, AuditLogAction.STAGE_INSTANCE_DELETE, row, None)
     _tell(call, wire.STAGE_INSTANCE_DELETE, row)
+    if said:
+        _say(call, MessageType.STAGE_END, row)
     if row.scheduled_event_id is not None:
         event_id = ScheduledEventId(row.scheduled_event_id)
         call.tell(StageInstanceClosed(guild_id=GuildId(row.guild_id), scheduled_event_id=event_id))
@@ -84,7 +92,7 @@ def close(call: Call, row: StageInstanceRow) -> None:
 def close_with_channels(call: Call, fact: ChannelsDeleted) -> None:
     """Channels are going, and what is live on them ends."""
     for row in store.list_of_channels(call.tx, fact.channel_ids):
-        close(call, row)
+        close(call, row, said=False)
 
 
 def watch_speakers(call: Call, fact: VoiceChannelChanged) -> None:
@@ -93,6 +101,13 @@ def watch_speakers(call: Call, fact: VoiceChannelChanged) -> None:
     if row is not None:
         jobs.cancel(call.tx, CLOSE, _key(row))
         _wait_for_speakers(call, row)
+
+
+def hear_speaker(call: Call, fact: SpeakerCame) -> None:
+    """Somebody may speak in a channel now; where a stage is live, its chat shows it."""
+    row = store.find(call.tx, fact.channel_id)
+    if row is not None:
+        _say(call, MessageType.STAGE_SPEAKER, row, by=fact.user_id, topic="")
 
 
 def _wait_for_speakers(call: Call, row: StageInstanceRow) -> None:
@@ -120,6 +135,29 @@ def _record(call: Call, action: int, before: StageInstanceRow | None, after: Sta
         changes=audit.differences(old, new, _AUDITED),
         options={"channel_id": row.channel_id},
     )
+
+
+def _say(
+    call: Call,
+    kind: MessageType,
+    row: StageInstanceRow,
+    *,
+    by: int | None = None,
+    topic: str | None = None,
+    everyone: bool = False,
+) -> None:
+    """Let the stage's chat show what happened, in the name of who did it, or of who opened the stage."""
+    author = by if by is not None else row.opened_by if call.find_actor is None else call.user_id
+    if author is not None:
+        call.tell(
+            StageSaid(
+                kind=int(kind),
+                channel_id=ChannelId(row.channel_id),
+                user_id=UserId(author),
+                topic=row.topic if topic is None else topic,
+                everyone=everyone,
+            )
+        )
 
 
 def _tell(call: Call, event: Event[Any], row: StageInstanceRow) -> None:

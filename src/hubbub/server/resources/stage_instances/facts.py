@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hubbub.protocol.ids import ChannelId, GuildId, ScheduledEventId, StageInstanceId
+from hubbub.protocol.ids import ChannelId, GuildId, ScheduledEventId, StageInstanceId, UserId
 
 
 class StageInstanceOpened(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,3 +19,14 @@ class StageInstanceClosed(msgspec.Struct, frozen=True, kw_only=True):
 
     guild_id: GuildId
     scheduled_event_id: ScheduledEventId
+
+
+class StageSaid(msgspec.Struct, frozen=True, kw_only=True):
+    """Something happened on a stage that its chat shows: a message of this kind, by the one who did it."""
+
+    kind: int
+    channel_id: ChannelId
+    user_id: UserId
+    topic: str = ""
+    everyone: bool = False
+    """That the whole guild is notified."""

@@ -15,6 +15,7 @@ class StageInstanceRow(NamedTuple):
     topic: str
     privacy_level: int
     scheduled_event_id: int | None = None
+    opened_by: int | None = None
 
 
 COLUMNS = ", ".join(StageInstanceRow._fields)

@@ -80,7 +80,7 @@ async def _settle(work: Work, begun: PurchaseRow) -> PurchaseRow:
 def _bought(call: Call, done: PurchaseRow) -> wire.Purchase:
     owned = None if done.entitlement_id is None else entitlements.find(call.tx, done.entitlement_id)
     assert owned is not None
-    bought = wire.Purchase(entitlement=entitlements.entitlement(owned))
+    bought = wire.Purchase(entitlement=entitlements.entitlement(owned, call.now))
     row = None if done.subscription_id is None else store.find(call.tx, done.subscription_id)
     if row is not None:
         bought.subscription = views.subscription(row, call.now)

@@ -1,6 +1,6 @@
 """Threads in lists, with the reader's own memberships."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -11,6 +11,7 @@ from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import can_see_thread
 from hubbub.protocol.resources import threads as wire
 from hubbub.protocol.resources.channels import Thread
+from hubbub.server.core import access
 from hubbub.server.core.access import GuildAccess, visible_channels
 from hubbub.server.core.call import Call
 from hubbub.server.core.realtime import GuildView
@@ -44,7 +45,16 @@ def created(row: ChannelRow, mine: ThreadMemberRow | None) -> wire.CreatedThread
 
 def visible_active(tx: Tx, standing: GuildAccess) -> list[ChannelRow]:
     """The active threads of a guild that a member sees, newest first."""
-    rows = store.list_active(tx, standing.guild_id)
+    return _visible(tx, standing, store.list_active(tx, standing.guild_id))
+
+
+def named(call: Call, guild_id: int, thread_ids: Collection[int]) -> list[Thread]:
+    """Those of some threads of a guild that are still there and that the caller sees."""
+    rows = sorted(channels.find_many(call.tx, thread_ids).values())
+    return [channels.thread(row) for row in _visible(call.tx, access.guild(call, guild_id), rows)]
+
+
+def _visible(tx: Tx, standing: GuildAccess, rows: Sequence[ChannelRow]) -> list[ChannelRow]:
     bits = visible_channels(tx, standing)
     mine = store.memberships(tx, standing.user_id, [row.id for row in rows if row.type == PRIVATE])
     return [

@@ -14,7 +14,7 @@ from hubbub.server.resources.users.views import gone, my_user, user
 
 def _ready(call: Call) -> dict[str, Any]:
     row = find(call.tx, call.user_id)
-    return {"user": my_user(row, call.actor)} if row is not None else {}
+    return {"user": my_user(row, call.actor, call.now)} if row is not None else {}
 
 
 SLICE = Slice(name="users", modules=(routes,), ready=_ready)

@@ -14,7 +14,7 @@ from hubbub.server.resources.users.store import UserRow
 def change(call: Call, row: UserRow) -> wire.MyUser:
     """Keep a user's new look, and let their sessions and guilds hear of it."""
     store.update(call.tx, row)
-    shown = views.my_user(row, call.actor)
+    shown = views.my_user(row, call.actor, call.now)
     call.tx.emit(wire.USER_UPDATE, shown, Audience.of_users(row.id))
     call.tell(UserChanged(row))
     return shown

@@ -17,7 +17,7 @@ def get_my_user(call: Call) -> wire.MyUser:
     row = store.find(call.tx, call.user_id)
     if row is None:
         raise errors.UNKNOWN_USER()
-    return views.my_user(row, call.actor)
+    return views.my_user(row, call.actor, call.now)
 
 
 @handles(wire.GET_USER)

@@ -2,6 +2,7 @@
 
 from msgspec import UNSET
 
+from hubbub.protocol import changes
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import users as wire
@@ -27,9 +28,10 @@ def user(row: UserRow) -> wire.User:
     )
 
 
-def my_user(row: UserRow, actor: Actor) -> wire.MyUser:
-    """A user as the token in their hands may see them."""
-    sees_premium = actor.kind == "user" or "identify.premium" in actor.scopes
+def my_user(row: UserRow, actor: Actor, now: int | None = None) -> wire.MyUser:
+    """A user as the token in their hands may see them at a moment; without one, as today."""
+    scope = "identify.premium" if now is None or changes.PREMIUM_TYPE_SCOPE.active(now) else "identify"
+    sees_premium = actor.kind == "user" or scope in actor.scopes
     sees_email = actor.kind != "bearer" or "email" in actor.scopes
     return wire.MyUser(
         id=UserId(row.id),

@@ -11,7 +11,7 @@ from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.members import MemberRemoved, VoiceModerated, VoiceMoveRequested
 from hubbub.server.resources.voice_states import actions, commands, routes, store, views
 from hubbub.server.resources.voice_states.commands import session_ended
-from hubbub.server.resources.voice_states.facts import VoiceChannelChanged
+from hubbub.server.resources.voice_states.facts import SpeakerCame, VoiceChannelChanged
 from hubbub.server.resources.voice_states.store import VoiceStateRow, connected, find, list_of_guild, speakers
 
 
@@ -59,6 +59,7 @@ def reset(call: Call) -> None:
 SLICE = Slice(
     name="voice_states",
     modules=(routes, commands),
+    jobs={actions.AWAY: actions.move_away},
     hears={
         ChannelsDeleted: _channels_deleted,
         MemberRemoved: _member_removed,
@@ -71,6 +72,7 @@ SLICE = Slice(
 
 __all__ = [
     "SLICE",
+    "SpeakerCame",
     "VoiceChannelChanged",
     "VoiceStateRow",
     "connected",

@@ -2,20 +2,32 @@
 
 import secrets
 from collections.abc import Sequence
+from typing import Final
 from urllib.parse import urlsplit
 
-from hubbub.protocol.enums import AuditLogAction
-from hubbub.protocol.ids import ChannelId, GuildId
+import msgspec
+
+from hubbub.protocol.enums import AuditLogAction, ChannelType
+from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.protocol.resources import voice_states as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.protocol.resources.members import Member
-from hubbub.server.core import audit
+from hubbub.server.core import access, audit, jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
-from hubbub.server.resources import members
+from hubbub.server.resources import guilds, members
 from hubbub.server.resources.voice_states import rules, store, views
-from hubbub.server.resources.voice_states.facts import VoiceChannelChanged
+from hubbub.server.resources.voice_states.facts import SpeakerCame, VoiceChannelChanged
 from hubbub.server.resources.voice_states.store import VoiceChannelRow, VoiceStateRow
+
+AWAY: Final = "voice_states.away"
+
+
+class Absence(msgspec.Struct, kw_only=True):
+    """What the job that moves somebody who is away knows."""
+
+    guild_id: GuildId
+    user_id: UserId
 
 
 def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow) -> None:
@@ -34,6 +46,9 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow) -> None:
     _changed(call, row.guild_id, row.channel_id)
     if before is not None and moved:
         _changed(call, row.guild_id, before.channel_id)
+    if not row.suppress and (before is None or moved or before.suppress):
+        call.tell(SpeakerCame(guild_id=row.guild_id, channel_id=row.channel_id, user_id=row.user_id))
+    _watch_absence(call, row)
 
 
 def change(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
@@ -69,6 +84,33 @@ def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:
     )
 
 
+def _watch_absence(call: Call, row: VoiceStateRow) -> None:
+    """gateway.md 7: who is away is moved to the guild's AFK channel in time. Who hears nothing is away (decisions/0018); any
+    change of their state begins the time anew."""
+    key = _key(row)
+    jobs.cancel(call.tx, AWAY, key)
+    guild = guilds.find(call.tx, row.guild_id) if row.self_deaf else None
+    if guild is not None:
+        absence = Absence(guild_id=row.guild_id, user_id=row.user_id)
+        call.tx.enqueue(AWAY, absence, due_ms=call.now + guild.afk_timeout * 1000, key=key)
+
+
+def move_away(call: Call, job: jobs.Job) -> None:
+    """Take somebody who is still away to the guild's AFK channel, where there is one; stages are left alone."""
+    absence = job.decode(Absence)
+    row = store.find(call.tx, absence.guild_id, absence.user_id)
+    guild = guilds.find(call.tx, absence.guild_id)
+    if row is None or not row.self_deaf or guild is None or guild.afk_channel_id is None:
+        return
+    channel = access.find_channel(call.tx, row.channel_id)
+    if channel is not None and channel.type == ChannelType.GUILD_VOICE:
+        move(call, row, ChannelId(guild.afk_channel_id))
+
+
+def _key(row: VoiceStateRow) -> str:
+    return f"{AWAY}:{row.guild_id}:{row.user_id}"
+
+
 def leave(call: Call, rows: Sequence[VoiceStateRow]) -> None:
     """Users of one guild are no longer connected."""
     if not rows:
@@ -77,6 +119,7 @@ def leave(call: Call, rows: Sequence[VoiceStateRow]) -> None:
     people = members.find_views(call.tx, guild_id, [row.user_id for row in rows])
     for row in rows:
         store.delete(call.tx, guild_id, row.user_id)
+        jobs.cancel(call.tx, AWAY, _key(row))
         _tell(call, row, people.get(row.user_id), left=True)
     for channel_id in dict.fromkeys(row.channel_id for row in rows):
         _emptied(call, guild_id, channel_id)

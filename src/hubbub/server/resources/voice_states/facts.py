@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hubbub.protocol.ids import ChannelId, GuildId
+from hubbub.protocol.ids import ChannelId, GuildId, UserId
 
 
 class VoiceChannelChanged(msgspec.Struct, frozen=True, kw_only=True):
@@ -10,3 +10,11 @@ class VoiceChannelChanged(msgspec.Struct, frozen=True, kw_only=True):
 
     guild_id: GuildId
     channel_id: ChannelId
+
+
+class SpeakerCame(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody came to a voice channel where they may speak, or may speak there from now on."""
+
+    guild_id: GuildId
+    channel_id: ChannelId
+    user_id: UserId

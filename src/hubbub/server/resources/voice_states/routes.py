@@ -78,6 +78,7 @@ def update_voice_state(call: Call, guild_id: GuildId, user_id: UserId, body: wir
 @handles(wire.UPDATE_VOICE_CHANNEL_STATUS)
 def update_voice_channel_status(call: Call, channel_id: ChannelId, body: wire.UpdateVoiceChannelStatus) -> None:
     """Set the line above a voice channel."""
+    rules.require_statuses(call.now)
     standing = access.channel(call, channel_id)
     if standing.channel.type != ChannelType.GUILD_VOICE:
         raise errors.WRONG_CHANNEL_TYPE()

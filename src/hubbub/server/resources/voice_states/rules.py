@@ -18,6 +18,12 @@ def require_reads(now: int) -> None:
         raise errors.NOT_FOUND()
 
 
+def require_statuses(now: int) -> None:
+    """Raise before the day from which voice channels have a status (dated-changes.md 3)."""
+    if not changes.VOICE_STATUS.active(now):
+        raise errors.NOT_FOUND()
+
+
 def find_standing(call: Call, guild_id: int, channel_id: int, user_id: int) -> ChannelAccess | None:
     """A member's standing in a voice channel of a guild; None when there is no such member or channel."""
     member = access.find_member(call.tx, call.now, guild_id, user_id)

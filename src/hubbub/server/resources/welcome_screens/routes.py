@@ -116,6 +116,8 @@ def _welcome_channels(call: Call, guild_id: int, wanted: Sequence[wire.SetWelcom
         emoji_id, emoji_name = _emoji(call, guild_id, each.emoji_id, each.emoji_name)
         if each.emoji_id and emoji_id is None:
             form.add(("welcome_channels", index, "emoji_id"), "EMOJI_UNKNOWN", "Unknown emoji")
+        elif not each.emoji_id and emoji_name is not None and not emojis.is_unicode(emoji_name):
+            form.add(("welcome_channels", index, "emoji_name"), "EMOJI_UNKNOWN", "Unknown emoji")
         listed.append(
             wire.WelcomeChannel(
                 channel_id=ChannelId(each.channel_id),

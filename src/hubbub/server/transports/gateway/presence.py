@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import UNSET
 
-from hubbub.protocol import wire
+from hubbub.protocol import changes, wire
 from hubbub.protocol.enums import ActivityType, Status
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.resources.presence import (
@@ -264,10 +264,20 @@ def shown_activities(sent: list[SetActivity], *, bot: bool, now_ms: int) -> list
                 for key, value in msgspec.to_builtins(activity, builtin_types=(), enc_hook=str).items()
                 if value is not None and key != "secrets"
             }
+            if not changes.ACTIVITY_URLS.active(now_ms):
+                _take_urls_off(kept)
             if isinstance(activity.buttons, list):
                 kept["buttons"] = [b if isinstance(b, str) else str(b.get("label", "")) for b in activity.buttons[:2]]
         shown.append(kept | {"created_at": now_ms})
     return shown
+
+
+def _take_urls_off(activity: dict[str, Any]) -> None:
+    """dated-changes.md 3: before 17 July 2025 activities had no addresses and no choice of the line shown."""
+    for key in ("state_url", "details_url", "status_display_type"):
+        activity.pop(key, None)
+    for key in ("large_url", "small_url"):
+        activity.get("assets", {}).pop(key, None)
 
 
 def _is_stream(url: object) -> bool:

@@ -132,7 +132,10 @@ class Sessions:
             await self._bus.flush()
             await self._tell_began(session)
             body, guilds, session.snapshot = await self._world.ready(
-                session, lambda guilds: _ready(session, guilds, connection.resume_url, identify.shard)
+                session,
+                lambda guilds: _ready(
+                    session, guilds, connection.resume_url, identify.shard, self._world.clock.now_ms()
+                ),
             )
             check_size(len(guilds), actor)
             # What happens in a guild once the client has seen READY is owed to it, even before GUILD_CREATE.
@@ -381,7 +384,7 @@ class Sessions:
             log.error("a gateway task failed", exc_info=error)
 
 
-def _ready(session: Session, guilds: list[int], url: str, shard: list[int] | None) -> dict[str, Any]:
+def _ready(session: Session, guilds: list[int], url: str, shard: list[int] | None, now_ms: int) -> dict[str, Any]:
     """The keys of READY that no slice knows."""
     ready: dict[str, Any] = {
         "v": session.version,
@@ -394,6 +397,6 @@ def _ready(session: Session, guilds: list[int], url: str, shard: list[int] | Non
         ready["shard"] = shard
     actor = session.actor
     if actor.application_id is not None:
-        flags, flags_new = flags_on_the_wire(actor.application_flags)
+        flags, flags_new = flags_on_the_wire(actor.application_flags, now_ms)
         ready["application"] = FlaggedApplication(id=actor.application_id, flags=flags, flags_new=flags_new)
     return ready

@@ -32,9 +32,10 @@ REVEALED: Final = {
     "voice_states": ("VOICE_STATE_UPDATE", Intents.GUILD_VOICE_STATES),
     "stage_instances": ("STAGE_INSTANCE_CREATE", Intents.GUILDS),
     "guild_scheduled_events": ("GUILD_SCHEDULED_EVENT_CREATE", Intents.GUILD_SCHEDULED_EVENTS),
+    "activity_instances": ("EMBEDDED_ACTIVITY_UPDATE_V2", Intents.GUILD_EMBEDDED_ACTIVITIES),
 }
 """What goes on in a voice channel that comes into sight: keys of GUILD_CREATE, the event that tells each, and its intent."""
-REVEALING: Final = frozenset({"voice_states", "stage_instances", "scheduled_events"})
+REVEALING: Final = frozenset({"voice_states", "stage_instances", "scheduled_events", "activity_instances"})
 """The slices that have them."""
 
 # Keys of GUILD_CREATE that libraries index, for worlds whose slices do not fill them.

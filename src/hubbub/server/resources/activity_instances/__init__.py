@@ -1,0 +1,18 @@
+"""Activity instances: embedded applications that run in a channel, and who takes part in them."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.activity_instances import actions, routes, views
+from hubbub.server.resources.activity_instances.actions import launch, leave, reset
+from hubbub.server.resources.activity_instances.store import InstanceRow
+from hubbub.server.resources.channels import ChannelsDeleted
+from hubbub.server.resources.members import MemberRemoved
+
+SLICE = Slice(
+    name="activity_instances",
+    modules=(routes,),
+    hears={ChannelsDeleted: actions.channels_deleted, MemberRemoved: actions.member_removed},
+    guild=views.snapshot,
+    session_ended=actions.session_ended,
+)
+
+__all__ = ["SLICE", "InstanceRow", "launch", "leave", "reset"]

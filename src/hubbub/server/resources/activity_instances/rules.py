@@ -1,0 +1,79 @@
+"""Who may take part in which activity, and where."""
+
+from typing import Final
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.resources import applications, guilds
+from hubbub.server.resources.activity_instances import store
+from hubbub.server.resources.activity_instances.store import InstanceRow
+from hubbub.server.resources.applications import ApplicationRow
+
+PLAYED_IN: Final = frozenset(
+    {
+        ChannelType.GUILD_TEXT,
+        ChannelType.DM,
+        ChannelType.GUILD_VOICE,
+        ChannelType.GROUP_DM,
+        ChannelType.GUILD_ANNOUNCEMENT,
+        ChannelType.GUILD_STAGE_VOICE,
+        ChannelType.ANNOUNCEMENT_THREAD,
+        ChannelType.PUBLIC_THREAD,
+        ChannelType.PRIVATE_THREAD,
+    }
+)
+
+
+def require_playable(call: Call, application_id: int, here: ChannelAccess) -> ApplicationRow:
+    """The application, if the caller may launch its activity in a channel they see (activities.md 2)."""
+    row = applications.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    if here.channel.type not in PLAYED_IN:
+        raise errors.WRONG_CHANNEL_TYPE()
+    guild_id = here.channel.guild_id
+    if guild_id is not None:
+        here.require(Permissions.USE_EMBEDDED_ACTIVITIES)
+        if row.bot_id is None or access.find_member(call.tx, call.now, guild_id, row.bot_id) is None:
+            here.require(Permissions.USE_EXTERNAL_APPS)
+        guild = guilds.find(call.tx, guild_id)
+        if guild is not None and guild.afk_channel_id == here.channel.id:
+            raise errors.INVALID_ACTIVITY_ACTION()
+    if not row.flags & ApplicationFlags.EMBEDDED:
+        raise errors.INVALID_ACTIVITY_ACTION()
+    return row
+
+
+def require_room(call: Call, application: ApplicationRow, row: InstanceRow, user_id: int) -> None:
+    """Raise unless an activity can take in one more (activities.md 3: -1 and null are no limit)."""
+    most = applications.settings(application).max_participants
+    if most is None or most < 0:
+        return
+    people = {each.user_id for each in store.participants(call.tx, [row.id]).get(row.id, ())}
+    if user_id not in people and len(people) >= most:
+        raise errors.INVALID_ACTIVITY_ACTION()
+
+
+def require_session(call: Call, session_id: str) -> str:
+    """One's own gateway session, as participants are kept by it: they leave when it ends."""
+    if not call.presences.has(call.user_id, session_id):
+        raise errors.invalid("session_id", "SESSION_UNKNOWN", "This is no session of yours that is connected.")
+    return store.shown_session_id(session_id)
+
+
+def require_instance(call: Call, application_id: int, composite_id: str) -> InstanceRow:
+    """A running activity of an application by the id that applications know, or a plain 404 (activities.md 3)."""
+    parts = composite_id.split("-")
+    row = store.find(call.tx, int(parts[1])) if len(parts) > 2 and _is_id(parts[1]) else None
+    if row is None or row.application_id != application_id or row.composite_id != composite_id:
+        raise errors.NOT_FOUND()
+    return row
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < 1 << 63

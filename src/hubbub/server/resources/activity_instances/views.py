@@ -1,0 +1,77 @@
+"""A running activity as its application, and as its channel sees it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import UNSET
+
+from hubbub.protocol.ids import ActivityInstanceId, ApplicationId, ChannelId, GuildId, UserId
+from hubbub.protocol.resources import activity_instances as wire
+from hubbub.protocol.resources.members import Member
+from hubbub.server.core.call import Call
+from hubbub.server.core.realtime import GuildView
+from hubbub.server.core.store import Tx
+from hubbub.server.resources import members
+from hubbub.server.resources.activity_instances import store
+from hubbub.server.resources.activity_instances.store import InstanceRow, ParticipantRow
+
+
+def location(row: InstanceRow) -> wire.ActivityLocation:
+    """Where an activity runs."""
+    return wire.ActivityLocation(
+        id=row.location_id,
+        kind="pc" if row.guild_id is None else "gc",
+        channel_id=ChannelId(row.channel_id),
+        guild_id=UNSET if row.guild_id is None else GuildId(row.guild_id),
+    )
+
+
+def instance(row: InstanceRow, people: Sequence[ParticipantRow]) -> wire.ActivityInstance:
+    """An activity for the application's server; who takes part by two devices is one."""
+    return wire.ActivityInstance(
+        application_id=ApplicationId(row.application_id),
+        instance_id=row.composite_id,
+        launch_id=str(row.launch_id),
+        location=location(row),
+        users=[UserId(user_id) for user_id in dict.fromkeys(each.user_id for each in people)],
+    )
+
+
+def embedded(
+    row: InstanceRow, people: Sequence[ParticipantRow], faces: dict[int, Member] | None = None
+) -> wire.EmbeddedActivity:
+    """An activity for those who see its channel."""
+    known = faces or {}
+    return wire.EmbeddedActivity(
+        application_id=ApplicationId(row.application_id),
+        instance_id=ActivityInstanceId(row.id),
+        composite_instance_id=row.composite_id,
+        launch_id=ActivityInstanceId(row.launch_id),
+        location=location(row),
+        participants=[
+            wire.ActivityParticipant(
+                user_id=UserId(each.user_id),
+                session_id=each.session_id,
+                nonce=None,
+                member=known.get(each.user_id, UNSET),
+            )
+            for each in people
+        ],
+    )
+
+
+def faces(tx: Tx, row: InstanceRow, people: Sequence[ParticipantRow]) -> dict[int, Member]:
+    """The participants of a guild's activity as members."""
+    if row.guild_id is None or not people:
+        return {}
+    return members.find_views(tx, row.guild_id, {each.user_id for each in people})
+
+
+def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
+    """What GUILD_CREATE tells of activities in the channels that one sees."""
+    rows = [row for row in store.list_of_guild(call.tx, view.guild.id) if row.channel_id in view.visible]
+    people = store.participants(call.tx, [row.id for row in rows])
+    known = members.find_views(
+        call.tx, view.guild.id, {each.user_id for several in people.values() for each in several}
+    )
+    return {"activity_instances": [embedded(row, people.get(row.id, ()), known) for row in rows]}

@@ -1,0 +1,71 @@
+"""Every dated change has two sides that a test has seen.
+
+A test that names a change with `@pytest.mark.dated` is failed by its own run when the platform did not behave by both
+(tests/fixtures/dated.py). Here it is only looked up that no change is without such a test."""
+
+import ast
+from pathlib import Path
+
+from hubbub.protocol import changes
+from tests.contract.tables import SOURCE, files, name_of, tree
+
+TESTS = Path(__file__).parents[1]
+
+NOT_BUILT = {
+    # The voice server and its gateway.
+    "VOICE_VERSIONS",
+    "VOICE_ENCRYPTION",
+    "E2EE_VOICE_ONLY",
+    # The SDK's releases; dated-changes.md 2.8 refuses nobody.
+    "SDK_SUPPORT_WINDOW",
+    # The local RPC agent.
+    "SET_ACTIVITY_TYPES",
+    # The proxy of activities, and what activities read of friends.
+    "ACTIVITY_PROXY_PREFIX_REQUIRED",
+    "ACTIVITY_PROXY_PREFIX_OPTIONAL",
+    "RELATIONSHIPS_FOR_ACTIVITIES",
+    # Lobbies, and direct messages of games.
+    "MODERATION_METADATA",
+    "BULK_LOBBY_MEMBERS",
+    "LOBBY_ROUTES",
+    "LOBBY_ADDITIONAL_NAME",
+    # Provisional accounts.
+    "OIDC_REFRESH_DEPRECATED",
+    "OIDC_STRICT_ISSUER",
+    "BAN_UNMERGE",
+}
+"""Changes of parts that are not there yet, which nothing can ask for. Whoever builds one takes it off and marks its test."""
+
+
+def asked() -> dict[str, str]:
+    """Which changes the sources ask for, and one of the files that do."""
+    found: dict[str, str] = {}
+    for path in files(SOURCE):
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "changes" and node.attr.isupper():
+                found[node.attr] = name_of(path)
+    return {name: file for name, file in found.items() if name.lower() in changes.ALL}
+
+
+def marked() -> set[str]:
+    """Which changes a test says it sees both sides of."""
+    return {
+        ast.unparse(argument).removeprefix("changes.")
+        for path in files(TESTS)
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.dated"
+        for argument in node.args
+    }
+
+
+def test_every_change_has_an_effect_and_a_test_on_both_sides() -> None:
+    known = {name.upper() for name in changes.ALL}
+
+    assert known - asked().keys() - NOT_BUILT == set(), "declared, but nothing behaves differently"
+    assert known - marked() - NOT_BUILT == set(), "without a test marked @pytest.mark.dated(changes.X)"
+
+
+def test_what_is_not_built_is_not_asked_for() -> None:
+    assert {name: file for name, file in asked().items() if name in NOT_BUILT} == {}, "built by now: mark its test"
+    assert NOT_BUILT & marked() == set()
+    assert {name.upper() for name in changes.ALL} >= NOT_BUILT
