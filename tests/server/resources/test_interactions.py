@@ -11,7 +11,7 @@ from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import ApplicationFlags, MessageFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.resources import applications, messages
+from hubbub.server.resources import messages
 from hubbub.server.resources.interactions import store
 from tests.world import PRIVILEGED, Actor, Answer, Guild, Session, World
 
@@ -399,14 +399,18 @@ async def test_global_commands_work_in_the_bots_dm(stage: Stage) -> None:
     (await stage.ask(2, {"id": only["id"], "name": "g"})).refused(404, 10063)
 
 
+async def take_along(stage: Stage) -> None:
+    """The person installs the app for themselves."""
+    address = f"/oauth2/authorize?client_id={stage.application_id}&scope=applications.commands&integration_type=1"
+    (await stage.person.post(address, json={"authorize": True})).ok()
+
+
 async def test_people_bring_apps_along(stage: Stage) -> None:
     made = (await stage.bot.post(f"{stage.base}/commands", json={"name": "hi", "description": "x"})).ok()
     away = await stage.world.guild(None, stage.person)
     stage.channel = away.general
     (await stage.ask(2, {"id": made["id"], "name": "hi"})).refused(404, 10063)
-    await stage.world.write(
-        lambda call: applications.install_for(call.tx, stage.application_id, stage.person.id, call.now)
-    )
+    await take_along(stage)
 
     heard = await stage.run(made)
     said = await heard.say(content="hello @everyone")
@@ -422,7 +426,8 @@ async def test_people_bring_apps_along(stage: Stage) -> None:
     alone = await (await stage.run(made)).say(content="just you")
     assert alone["flags"] & EPHEMERAL
     await away.overwrite(away.general, away.id, kind=0)
-    await stage.world.write(lambda call: applications.uninstall_for(call.tx, stage.application_id, stage.person.id))
+    [mine] = (await stage.person.get("/oauth2/tokens")).ok()
+    (await stage.person.delete(f"/oauth2/tokens/{mine['id']}")).ok()
     (await stage.ask(2, {"id": made["id"], "name": "hi"})).refused(404, 10063)
 
 

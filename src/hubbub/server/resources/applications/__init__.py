@@ -15,9 +15,6 @@ from hubbub.server.resources.applications.store import (
     find,
     find_by_bot,
     find_many,
-    install_for,
-    is_installed_by,
-    uninstall_for,
 )
 from hubbub.server.resources.applications.views import Settings, application, flagged, settings
 
@@ -44,11 +41,8 @@ __all__ = [
     "find_by_bot",
     "find_many",
     "flagged",
-    "install_for",
-    "is_installed_by",
     "require_manager",
     "require_own",
     "reset_bot_token",
     "settings",
-    "uninstall_for",
 ]

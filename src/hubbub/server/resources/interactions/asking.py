@@ -189,7 +189,7 @@ def use_component(scene: Scene, body: wire.UseComponent) -> Question:
     if row.ephemeral:
         # Whoever uses it can be answered as long as by any other.
         messages.prolong_ephemeral(call.tx, row, call.now + messages.EPHEMERAL_MS)
-    owners = rules.owners(call, application, scene.bot, scene.place)
+    owners = rules.owners(call, application, scene.here.channel.guild_id, scene.bot, scene.place)
     source = messages.views.extra(row).interaction
     if not owners and source is not None:
         # Somebody else brought the app along, and its message is there for all.

@@ -17,7 +17,7 @@ from hubbub.protocol.resources import interactions as wire
 from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
 from hubbub.server.core.call import Call
-from hubbub.server.resources import applications, channels, commands, guilds, messages, roles, users
+from hubbub.server.resources import applications, channels, commands, guilds, messages, oauth2, roles, users
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.commands import CommandRow
 from hubbub.server.resources.interactions import store
@@ -101,15 +101,20 @@ def context(call: Call, application: ApplicationRow, channel: ChannelRef) -> Int
 
 
 def owners(
-    call: Call, application: ApplicationRow, bot: GuildAccess | None, place: InteractionContextType
+    call: Call,
+    application: ApplicationRow,
+    guild_id: int | None,
+    bot: GuildAccess | None,
+    place: InteractionContextType,
 ) -> dict[str, Snowflake]:
     """Who let the application in where the caller is, by installation context; `bot` is its standing in the guild."""
     found: dict[str, Snowflake] = {}
+    installed = oauth2.find_installed(call.tx, application.id, call.user_id, guild_id)
     if place == InteractionContextType.BOT_DM:
         found[GUILD] = Snowflake(0)
-    elif bot is not None:
-        found[GUILD] = Snowflake(bot.guild_id)
-    if applications.is_installed_by(call.tx, application.id, call.user_id):
+    elif guild_id is not None and (bot is not None or ApplicationIntegrationType.GUILD_INSTALL in installed):
+        found[GUILD] = Snowflake(guild_id)
+    if ApplicationIntegrationType.USER_INSTALL in installed:
         found[USER] = Snowflake(call.user_id)
     return found
 
@@ -136,7 +141,9 @@ def require_command(
     if said.nsfw and here.guild is not None and not _is_nsfw(call, here.channel):
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     found = {
-        key: owner for key, owner in owners(call, application, bot, place).items() if int(key) in said.integration_types
+        key: owner
+        for key, owner in owners(call, application, here.channel.guild_id, bot, place).items()
+        if int(key) in said.integration_types
     }
     if not found:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
