@@ -431,19 +431,6 @@ async def test_people_bring_apps_along(stage: Stage) -> None:
     (await stage.ask(2, {"id": made["id"], "name": "hi"})).refused(404, 10063)
 
 
-async def test_an_app_with_its_own_address_is_not_heard_over_the_gateway(stage: Stage) -> None:
-    command = await stage.command()
-    # As if the address had passed its check, which needs a receiver that is there.
-    settings = '{"interactions_endpoint_url": "https://example.com/i"}'
-    await stage.world.write(
-        lambda call: call.tx.run(
-            "UPDATE applications SET settings = ? WHERE id = ?", settings, stage.bot.application_id
-        )
-    )
-
-    (await stage.ask(2, {"id": command["id"], "name": "greet"})).refused(400, 40043)
-
-
 # Autocomplete
 
 
@@ -1010,3 +997,19 @@ async def test_before_the_date_resolved_channels_carry_no_app_permissions(
 
     channel = heard.told["data"]["resolved"]["channels"][str(stage.channel)]
     assert "app_permissions" not in channel
+
+
+async def test_an_app_hears_what_the_person_and_the_guild_own(stage: Stage) -> None:
+    command = await stage.command()
+    made = await stage.bot.post(f"{stage.base}/skus", json={"type": 5, "name": "Gold", "flags": 1 << 8})
+    sku = made.ok()["id"]
+    given = {"sku_id": sku, "owner_id": str(stage.person.id), "owner_type": 2}
+    entitlement = (await stage.bot.post(f"{stage.base}/entitlements", json=given)).ok()
+
+    heard = await stage.run(command)
+
+    [owned] = heard.told["entitlements"]
+    assert (owned["id"], owned["sku_id"], owned["user_id"]) == (entitlement["id"], sku, str(stage.person.id))
+    assert heard.told["entitlement_sku_ids"] == [sku]
+    (await stage.bot.delete(f"{stage.base}/entitlements/{entitlement['id']}")).ok()
+    assert (await stage.run(command)).told["entitlements"] == []

@@ -27,6 +27,7 @@ from hubbub.protocol.resources.channels import AnyChannel
 from hubbub.protocol.resources.commands import CHOICES_MAX, ChoiceName, ChoiceValue
 from hubbub.protocol.resources.components import COMPONENTS_MAX, CUSTOM_ID_MAX, MODAL_TITLE_MAX, Component
 from hubbub.protocol.resources.embeds import EMBEDS_MAX, EmbedRequest
+from hubbub.protocol.resources.entitlements import Entitlement
 from hubbub.protocol.resources.members import Member
 from hubbub.protocol.resources.messages import AllowedMentions, Content, Message, MessageApplication
 from hubbub.protocol.resources.polls import CreatePoll
@@ -41,6 +42,9 @@ USER_INSTALL_FOLLOW_UPS_MAX: Final = 5
 AUTOCOMPLETE_VALUE_MAX: Final = 100
 NONCE_MAX: Final = 64
 SESSION_ID_MAX: Final = 64
+ENDPOINT_ANSWER_MAX: Final = 25 * 1024 * 1024
+"""Bytes of an answer by an application's own address, its files included; larger ones go by the callback route."""
+FAILED_INTERACTIONS_MAX: Final = 100
 
 OptionsMax = Meta(max_length=25)
 
@@ -193,8 +197,10 @@ class Interaction(Struct, kw_only=True):
     """Of components, and of modals opened from one."""
     app_permissions: Permissions
     """What the app may do in its answers."""
-    entitlements: list[Any] = []
+    entitlements: list[Entitlement] = []
+    """What the person and the guild own of the app now."""
     entitlement_sku_ids: list[Snowflake] = []
+    """Their SKUs, where older libraries look."""
     authorizing_integration_owners: dict[str, Snowflake]
     """By installation context: "0" the guild, or 0 in the bot's DM; "1" the user."""
     context: int
@@ -379,6 +385,27 @@ class CallbackResponse(Struct, kw_only=True):
     resource: CallbackResource | UnsetType = UNSET
 
 
+# What its owner sees of it
+
+
+class FailedInteraction(Struct, kw_only=True):
+    """An interaction that an application's own address did not answer, or not as it must."""
+
+    id: InteractionId
+    type: int
+    channel_id: ChannelId
+    guild_id: GuildId | UnsetType = UNSET
+    error: str
+    """What went wrong."""
+
+
+class ListFailedInteractions(Struct, kw_only=True):
+    """Which of them."""
+
+    after: Snowflake | UnsetType = UNSET
+    limit: Annotated[int, Meta(ge=1, le=FAILED_INTERACTIONS_MAX)] = FAILED_INTERACTIONS_MAX
+
+
 # To apps without an intent; the person's own sessions are told the id and the nonce.
 INTERACTION_CREATE = Event("INTERACTION_CREATE", Interaction)
 INTERACTION_SUCCESS = Event("INTERACTION_SUCCESS", InteractionNote)
@@ -442,6 +469,15 @@ CREATE_INTERACTION_RESPONSE = Operation(
     ),
     limit=None,
     uploads=_UPLOADS,
+)
+
+# First-party: the wire says that the person is told, not how the application's owner sees it (decisions/0036).
+LIST_FAILED_INTERACTIONS = Operation(
+    "GET",
+    "/applications/{application_id}/interactions/failed",
+    query=ListFailedInteractions,
+    result=list[FailedInteraction],
+    raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION),
 )
 
 GET_ORIGINAL_WEBHOOK_MESSAGE = Operation(

@@ -6,7 +6,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import routes
 from hubbub.server.resources.applications.actions import Created, change_settings, create, reset_bot_token
-from hubbub.server.resources.applications.facts import EventWebhooksChanged
+from hubbub.server.resources.applications.endpoints import interactions_ping
+from hubbub.server.resources.applications.facts import EventWebhooksChanged, InteractionsEndpointChanged
 from hubbub.server.resources.applications.rules import require_manager, require_own
 from hubbub.server.resources.applications.store import (
     ApplicationRow,
@@ -31,6 +32,7 @@ __all__ = [
     "ApplicationRow",
     "Created",
     "EventWebhooksChanged",
+    "InteractionsEndpointChanged",
     "Settings",
     "application",
     "change_settings",
@@ -41,6 +43,7 @@ __all__ = [
     "find_by_bot",
     "find_many",
     "flagged",
+    "interactions_ping",
     "require_manager",
     "require_own",
     "reset_bot_token",

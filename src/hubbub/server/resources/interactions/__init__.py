@@ -1,14 +1,16 @@
 """Interactions: what people ask of apps, and what apps answer."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.interactions import actions, jobs, routes, speaking
+from hubbub.server.resources.applications import InteractionsEndpointChanged
+from hubbub.server.resources.interactions import endpoints, routes, speaking
+from hubbub.server.resources.interactions.jobs import JOBS
 from hubbub.server.resources.webhooks import TokenPresented
 
 SLICE = Slice(
     name="interactions",
     modules=(routes,),
-    jobs={actions.EXPIRE: jobs.expire},
-    hears={TokenPresented: speaking.hear_token},
+    jobs=JOBS,
+    hears={TokenPresented: speaking.hear_token, InteractionsEndpointChanged: endpoints.begin_anew},
 )
 
 __all__ = ["SLICE"]

@@ -72,8 +72,8 @@ def require_application(call: Call, application_id: int) -> ApplicationRow:
     row = applications.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
-    if row.bot_id is None or applications.settings(row).interactions_endpoint_url is not None:
-        # It is heard over its own address, or not at all.
+    if row.bot_id is None and applications.settings(row).interactions_endpoint_url is None:
+        # Neither a bot on the gateway nor an address of its own.
         raise errors.INTERACTION_FAILED_TO_SEND()
     return row
 
