@@ -1013,3 +1013,64 @@ async def test_an_app_hears_what_the_person_and_the_guild_own(stage: Stage) -> N
     assert heard.told["entitlement_sku_ids"] == [sku]
     (await stage.bot.delete(f"{stage.base}/entitlements/{entitlement['id']}")).ok()
     assert (await stage.run(command)).told["entitlements"] == []
+
+
+# Finding commands
+
+
+async def found(stage: Stage, actor: Actor | None = None) -> dict[str, list[str]]:
+    """The names of what somebody may use where the stage is, by the application's."""
+    shown = (await (actor or stage.person).get(f"/channels/{stage.channel}/application-command-index")).ok()
+    names = {each["id"]: each["name"] for each in shown["applications"]}
+    listed: dict[str, list[str]] = {name: [] for name in names.values()}
+    for each in shown["application_commands"]:
+        listed[names[each["application_id"]]].append(each["name"])
+    assert shown["version"] == max((each["version"] for each in shown["application_commands"]), default="0")
+    return listed
+
+
+async def test_people_find_the_commands_that_they_may_use(stage: Stage) -> None:
+    everywhere = f"{stage.base}/commands"
+    (await stage.bot.post(everywhere, json={"name": "global", "description": "x"})).ok()
+    (await stage.bot.post(everywhere, json={"name": "dms", "description": "x", "contexts": [1]})).ok()
+    (await stage.bot.post(everywhere, json={"name": "adult", "description": "x", "nsfw": True})).ok()
+    await stage.command("staff", default_member_permissions="0")
+    await stage.command("hello", name_localizations={"de": "hallo"})
+    other = await stage.world.bot(stage.guild, name="silent")
+    elsewhere = await stage.world.bot(name="elsewhere")
+    (
+        await elsewhere.post(
+            f"/applications/{elsewhere.application_id}/commands", json={"name": "far", "description": "x"}
+        )
+    ).ok()
+
+    assert await found(stage) == {"answerer": ["global", "hello"]}
+    assert await found(stage, stage.guild.owner) == {"answerer": ["global", "staff", "hello"]}
+    shown = await stage.person.get(
+        f"/channels/{stage.channel}/application-command-index", headers={"X-Discord-Locale": "de"}
+    )
+    assert [each.get("name_localized") for each in shown.ok()["application_commands"]] == [None, "hallo"]
+    stranger = await stage.world.user()
+    (await stranger.get(f"/channels/{stage.channel}/application-command-index")).refused(403, 50001)
+    (await other.get(f"/channels/{stage.channel}/application-command-index")).refused(403, 20001)
+
+
+async def test_people_find_what_they_brought_along_and_the_bots_own_in_its_dm(stage: Stage) -> None:
+    (await stage.bot.post(f"{stage.base}/commands", json={"name": "hi", "description": "x"})).ok()
+    away = await stage.world.guild(None, stage.person)
+    dm = (await stage.person.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})).ok()
+    friend = await stage.world.user()
+    private = (await stage.person.post("/users/@me/channels", json={"recipient_id": str(friend.id)})).ok()
+    stage.channel = int(dm["id"])
+    assert await found(stage) == {"answerer": ["hi"]}
+    for channel in (away.general, int(private["id"])):
+        stage.channel = channel
+        assert await found(stage) == {}
+
+    await take_along(stage)
+
+    for channel in (away.general, int(private["id"]), int(dm["id"])):
+        stage.channel = channel
+        assert await found(stage) == {"answerer": ["hi"]}
+    stage.channel = away.general
+    assert await found(stage, away.owner) == {}

@@ -24,7 +24,7 @@ from hubbub.protocol.resources.attachments import (
     AttachmentRequest,
 )
 from hubbub.protocol.resources.channels import AnyChannel
-from hubbub.protocol.resources.commands import CHOICES_MAX, ChoiceName, ChoiceValue
+from hubbub.protocol.resources.commands import CHOICES_MAX, LOCALE_HEADERS, ApplicationCommand, ChoiceName, ChoiceValue
 from hubbub.protocol.resources.components import COMPONENTS_MAX, CUSTOM_ID_MAX, MODAL_TITLE_MAX, Component
 from hubbub.protocol.resources.embeds import EMBEDS_MAX, EmbedRequest
 from hubbub.protocol.resources.entitlements import Entitlement
@@ -385,6 +385,18 @@ class CallbackResponse(Struct, kw_only=True):
     resource: CallbackResource | UnsetType = UNSET
 
 
+# What people find
+
+
+class CommandIndex(Struct, kw_only=True):
+    """The commands that somebody may use in a place, with the applications that offer them."""
+
+    applications: list[MessageApplication]
+    application_commands: list[ApplicationCommand]
+    version: Snowflake
+    """The newest version among the commands."""
+
+
 # What its owner sees of it
 
 
@@ -417,6 +429,16 @@ _BODY_OF_ASK: Any = Ask
 _BODY_OF_CALLBACK: Any = Callback
 _UPLOADS: Final = Uploads(largest=max(ATTACHMENT_BYTES_MAX_BY_TIER))
 _BY_TOKEN: Final = (errors.UNKNOWN_WEBHOOK, errors.UNKNOWN_CHANNEL, errors.UNKNOWN_MESSAGE)
+
+# First-party: people's clients ask this before they offer anything (decisions/0036).
+GET_CHANNEL_APPLICATION_COMMAND_INDEX = Operation(
+    "GET",
+    "/channels/{channel_id}/application-command-index",
+    result=CommandIndex,
+    auth=Auth.USER,
+    raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS),
+    headers=LOCALE_HEADERS,
+)
 
 CREATE_INTERACTION = Operation(
     "POST",

@@ -16,6 +16,7 @@ from hubbub.server.resources.applications.store import (
     find,
     find_by_bot,
     find_many,
+    ids_of_guild,
 )
 from hubbub.server.resources.applications.views import Settings, application, flagged, settings
 
@@ -43,6 +44,7 @@ __all__ = [
     "find_by_bot",
     "find_many",
     "flagged",
+    "ids_of_guild",
     "interactions_ping",
     "require_manager",
     "require_own",

@@ -86,6 +86,17 @@ def update(tx: Tx, row: ApplicationRow) -> None:
     tx.run(f"UPDATE applications SET {assignments} WHERE id = ?", *row[1:], row.id)
 
 
+def ids_of_guild(tx: Tx, guild_id: int, limit: int) -> list[ApplicationId]:
+    """The applications whose bots are in a guild, the first to come first."""
+    rows = tx.all(
+        "SELECT a.id FROM applications a JOIN members m ON m.user_id = a.bot_id WHERE m.guild_id = ? "
+        "ORDER BY m.joined_ms, a.id LIMIT ?",
+        guild_id,
+        limit,
+    )
+    return [ApplicationId(row[0]) for row in rows]
+
+
 def guild_count(tx: Tx, bot_id: int) -> int:
     """How many guilds a bot is in."""
     count: int = tx.value("SELECT COUNT(*) FROM members WHERE user_id = ?", bot_id)

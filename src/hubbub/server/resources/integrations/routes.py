@@ -8,13 +8,13 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.resources import applications, guilds, oauth2, users
 from hubbub.server.resources.applications import ApplicationRow
-from hubbub.server.resources.integrations import actions, store, views
+from hubbub.server.resources.integrations import actions, views
 
 
 @handles(wire.LIST_GUILD_INTEGRATIONS)
 def list_guild_integrations(call: Call, guild_id: GuildId) -> list[wire.Integration]:
     """The applications whose bots are in a guild, then those whose commands alone are."""
-    order = store.applications_of_guild(call.tx, guild_id, wire.INTEGRATIONS_MAX)
+    order = applications.ids_of_guild(call.tx, guild_id, wire.INTEGRATIONS_MAX)
     bare = {row.application_id: row.scopes.split() for row in oauth2.list_installations(call.tx, guild_id)}
     rows = applications.find_many(call.tx, [*order, *bare])
     bots = users.find_many(call.tx, [rows[each].bot_id or 0 for each in order])

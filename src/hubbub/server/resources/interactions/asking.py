@@ -85,7 +85,7 @@ def scene(call: Call, application: ApplicationRow, here: ChannelAccess) -> Scene
     person = messages.find_author(call.tx, here.channel.guild_id, call.user_id)
     if person is None:
         raise errors.UNAUTHORIZED()
-    place = rules.context(call, application, here.channel)
+    place = rules.context(application, here.channel, rules.recipients(call, here.channel))
     return Scene(call, call.new_id(InteractionId), application, here, place, bot, person)
 
 

@@ -8,11 +8,18 @@ from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId
 from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources import webhooks
 from hubbub.protocol.resources.messages import Message
+from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Answer, handles
 from hubbub.server.resources import applications
-from hubbub.server.resources.interactions import actions, asking, rules, speaking, store, views
+from hubbub.server.resources.interactions import actions, asking, index, rules, speaking, store, views
 from hubbub.server.resources.interactions.store import InteractionRow
+
+
+@handles(wire.GET_CHANNEL_APPLICATION_COMMAND_INDEX)
+def get_channel_application_command_index(call: Call, channel_id: ChannelId) -> wire.CommandIndex:
+    """The commands that the caller may use in a channel."""
+    return index.of_channel(call, access.channel(call, channel_id))
 
 
 @handles(wire.CREATE_INTERACTION)
