@@ -1,7 +1,9 @@
 """An application's own server: it checks signatures as it should, unless told to misbehave."""
 
 import asyncio
+import inspect
 import json as jsonlib
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from aiohttp import web
@@ -9,6 +11,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from tests.world import PATIENCE, Actor
+
+Answering = Callable[[dict[str, Any]], web.Response | Awaitable[web.Response]]
 
 
 class Receiver:
@@ -28,6 +32,8 @@ class Receiver:
         """What an event is answered with when none of those is left."""
         self.trusting = False
         """Takes everything."""
+        self.answering: Answering = lambda _: web.Response(status=500)
+        """How interactions are answered."""
         self._runner: web.AppRunner | None = None
         self._arrived = asyncio.Condition()
         self._gone = asyncio.Event()
@@ -36,6 +42,11 @@ class Receiver:
     def url(self) -> str:
         """Where it is."""
         return f"http://127.0.0.1:{self.port}/events"
+
+    @property
+    def interactions(self) -> list[dict[str, Any]]:
+        """The interactions among the requests."""
+        return [body for body in self.requests if body["type"] > 1 and "token" in body]
 
     @property
     def events(self) -> list[dict[str, Any]]:
@@ -85,7 +96,19 @@ class Receiver:
 
     async def _interaction(self, request: web.Request) -> web.Response:
         body = await self._read(request)
-        return web.Response(status=401) if body is None else web.json_response({"type": 1})
+        if body is None:
+            return web.Response(status=401)
+        if body["type"] == 1:
+            return web.json_response({"type": 1})
+        async with self._arrived:
+            self._arrived.notify_all()
+        answer = self.answering(body)
+        return await answer if inspect.isawaitable(answer) else answer
+
+    async def silence(self, _: Any) -> web.Response:
+        """Say nothing until one is gone."""
+        await self._gone.wait()
+        return web.Response(status=204)
 
     async def _read(self, request: web.Request) -> dict[str, Any] | None:
         data = await request.read()
@@ -106,6 +129,15 @@ class Receiver:
         except InvalidSignature:
             return False
         return True
+
+
+async def listen(receiver: Receiver, bot: Actor) -> None:
+    """Have the bot's application hear interactions here."""
+    receiver.of((await bot.get("/applications/@me")).ok())
+    address = receiver.url.replace("/events", "/interactions")
+    (await bot.patch("/applications/@me", json={"interactions_endpoint_url": address})).ok()
+    receiver.requests.clear()
+    receiver.forged = 0
 
 
 async def subscribe(receiver: Receiver, bot: Actor, *types: str) -> None:

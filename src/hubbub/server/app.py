@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from hubbub.protocol.operation import Operation
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.auth import ACTOR_CHANGED, Authenticator
 from hubbub.server.core.bus import Bus, BusError, open_bus
@@ -307,7 +308,6 @@ class App:
             self.worker = Worker(self.database, self.clock, self._jobs(), metrics=self.metrics, poll_ms=poll_ms)
             self.bus.subscribe(JOBS_SUBJECT, lambda _: self._wake_own_worker())
             self.bus.on_gap(self._wake_own_worker)
-            self.worker.start()
         door = HttpDoor(
             table=self.table if "api" in self.config.roles else Table(()),
             db=self.database,
@@ -332,6 +332,8 @@ class App:
             web_door = WebDoor(http=door, authenticator=self.auth, config=self.config, metrics=self.metrics)
             door.serve(web_door.routes())
         self._door = door
+        if self.worker is not None:
+            self.worker.start()
         self._runner = door.runner(access_log=None, handle_signals=False, shutdown_timeout=CUT_S)
         await self._runner.setup()
         await web.SockSite(self._runner, sock, backlog=1024).start()
@@ -438,11 +440,25 @@ class App:
     def _in_work(self, function: Callable[[Work, Job], Awaitable[None]]) -> Callable[[Job], Awaitable[None]]:
         async def run(job: Job) -> None:
             await function(
-                Work(self.database, self.make_call, self._heavy, None, outside=self.outside, payments=self.payments),
+                Work(
+                    self.database,
+                    self.make_call,
+                    self._heavy,
+                    None,
+                    outside=self.outside,
+                    payments=self.payments,
+                    perform=self._perform,
+                ),
                 job,
             )
 
         return run
+
+    async def _perform(
+        self, operation: Operation[Any, Any], path: Sequence[Any], content_type: str, data: bytes
+    ) -> None:
+        assert self._door is not None
+        await self._door.perform(self.table.of(operation), path, content_type, data)
 
     # For operators
 

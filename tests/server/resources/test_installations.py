@@ -7,7 +7,7 @@ import pytest
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
-from hubbub.server.resources import oauth2
+from hubbub.server.resources import members, oauth2
 from hubbub.server.resources.oauth2 import ApplicationAuthorized, ApplicationDeauthorized
 from tests.oauth import Client, application, edit, fields_of, refused
 from tests.world import Answer, Guild, World
@@ -172,6 +172,29 @@ async def test_commands_come_without_a_bot(world: World) -> None:
     await session.next("GUILD_INTEGRATIONS_UPDATE")
     await session.none_of("INTEGRATION_CREATE", "GUILD_MEMBER_ADD")
     (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).refused(404, 10007)
+
+
+async def test_commands_without_a_bot_are_listed_and_sent_away(world: World) -> None:
+    client, known, guild = await application(world), await world.bot(), await world.guild()
+    (await add(client, guild, "applications.commands", integration_type=0)).ok()
+    await world.write(lambda call: members.add(call, guild.id, known.id), actor=guild.owner.id)
+    session = await guild.owner.connect()
+    url = f"/guilds/{guild.id}/integrations"
+
+    listed = (await guild.owner.get(url)).ok()
+    gone = await guild.owner.delete(f"{url}/{client.id}")
+
+    assert [each["id"] for each in listed] == [str(known.application_id), str(client.id)]
+    assert [each["scopes"] for each in listed] == [["applications.commands", "bot"], ["applications.commands"]]
+    assert ["bot" in each["application"] for each in listed] == [True, False]
+    assert gone.status == 204
+    assert (await session.next("INTEGRATION_DELETE"))["application_id"] == str(client.id)
+    await session.next("GUILD_INTEGRATIONS_UPDATE")
+    [entry, *_] = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs")).ok()["audit_log_entries"]
+    assert (entry["action_type"], entry["target_id"]) == (82, str(client.id))
+    assert await installed(world, client, guild.id) is None
+    (await guild.owner.delete(f"{url}/{client.id}")).refused(404, 10005)
+    assert [each["id"] for each in (await guild.owner.get(url)).ok()] == [str(known.application_id)]
 
 
 async def test_an_application_is_installed_for_a_person_and_removed_by_them(world: World) -> None:

@@ -11,7 +11,7 @@ from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import ApplicationFlags, MessageFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.resources import applications, messages
+from hubbub.server.resources import messages
 from hubbub.server.resources.interactions import store
 from tests.world import PRIVILEGED, Actor, Answer, Guild, Session, World
 
@@ -399,14 +399,18 @@ async def test_global_commands_work_in_the_bots_dm(stage: Stage) -> None:
     (await stage.ask(2, {"id": only["id"], "name": "g"})).refused(404, 10063)
 
 
+async def take_along(stage: Stage) -> None:
+    """The person installs the app for themselves."""
+    address = f"/oauth2/authorize?client_id={stage.application_id}&scope=applications.commands&integration_type=1"
+    (await stage.person.post(address, json={"authorize": True})).ok()
+
+
 async def test_people_bring_apps_along(stage: Stage) -> None:
     made = (await stage.bot.post(f"{stage.base}/commands", json={"name": "hi", "description": "x"})).ok()
     away = await stage.world.guild(None, stage.person)
     stage.channel = away.general
     (await stage.ask(2, {"id": made["id"], "name": "hi"})).refused(404, 10063)
-    await stage.world.write(
-        lambda call: applications.install_for(call.tx, stage.application_id, stage.person.id, call.now)
-    )
+    await take_along(stage)
 
     heard = await stage.run(made)
     said = await heard.say(content="hello @everyone")
@@ -422,21 +426,9 @@ async def test_people_bring_apps_along(stage: Stage) -> None:
     alone = await (await stage.run(made)).say(content="just you")
     assert alone["flags"] & EPHEMERAL
     await away.overwrite(away.general, away.id, kind=0)
-    await stage.world.write(lambda call: applications.uninstall_for(call.tx, stage.application_id, stage.person.id))
+    [mine] = (await stage.person.get("/oauth2/tokens")).ok()
+    (await stage.person.delete(f"/oauth2/tokens/{mine['id']}")).ok()
     (await stage.ask(2, {"id": made["id"], "name": "hi"})).refused(404, 10063)
-
-
-async def test_an_app_with_its_own_address_is_not_heard_over_the_gateway(stage: Stage) -> None:
-    command = await stage.command()
-    # As if the address had passed its check, which needs a receiver that is there.
-    settings = '{"interactions_endpoint_url": "https://example.com/i"}'
-    await stage.world.write(
-        lambda call: call.tx.run(
-            "UPDATE applications SET settings = ? WHERE id = ?", settings, stage.bot.application_id
-        )
-    )
-
-    (await stage.ask(2, {"id": command["id"], "name": "greet"})).refused(400, 40043)
 
 
 # Autocomplete
@@ -1032,3 +1024,80 @@ async def test_commands_and_answers_know_of_installations_from_the_date(stage: S
 
         shown = (await stage.bot.get(path)).ok()
         assert ("contexts" in shown, "integration_types" in shown, "interaction_metadata" in said) == (moment == 0,) * 3
+
+
+async def test_an_app_hears_what_the_person_and_the_guild_own(stage: Stage) -> None:
+    command = await stage.command()
+    made = await stage.bot.post(f"{stage.base}/skus", json={"type": 5, "name": "Gold", "flags": 1 << 8})
+    sku = made.ok()["id"]
+    given = {"sku_id": sku, "owner_id": str(stage.person.id), "owner_type": 2}
+    entitlement = (await stage.bot.post(f"{stage.base}/entitlements", json=given)).ok()
+
+    heard = await stage.run(command)
+
+    [owned] = heard.told["entitlements"]
+    assert (owned["id"], owned["sku_id"], owned["user_id"]) == (entitlement["id"], sku, str(stage.person.id))
+    assert heard.told["entitlement_sku_ids"] == [sku]
+    (await stage.bot.delete(f"{stage.base}/entitlements/{entitlement['id']}")).ok()
+    assert (await stage.run(command)).told["entitlements"] == []
+
+
+# Finding commands
+
+
+async def found(stage: Stage, actor: Actor | None = None) -> dict[str, list[str]]:
+    """The names of what somebody may use where the stage is, by the application's."""
+    shown = (await (actor or stage.person).get(f"/channels/{stage.channel}/application-command-index")).ok()
+    names = {each["id"]: each["name"] for each in shown["applications"]}
+    listed: dict[str, list[str]] = {name: [] for name in names.values()}
+    for each in shown["application_commands"]:
+        listed[names[each["application_id"]]].append(each["name"])
+    assert shown["version"] == max((each["version"] for each in shown["application_commands"]), default="0")
+    return listed
+
+
+async def test_people_find_the_commands_that_they_may_use(stage: Stage) -> None:
+    everywhere = f"{stage.base}/commands"
+    (await stage.bot.post(everywhere, json={"name": "global", "description": "x"})).ok()
+    (await stage.bot.post(everywhere, json={"name": "dms", "description": "x", "contexts": [1]})).ok()
+    (await stage.bot.post(everywhere, json={"name": "adult", "description": "x", "nsfw": True})).ok()
+    await stage.command("staff", default_member_permissions="0")
+    await stage.command("hello", name_localizations={"de": "hallo"})
+    other = await stage.world.bot(stage.guild, name="silent")
+    elsewhere = await stage.world.bot(name="elsewhere")
+    (
+        await elsewhere.post(
+            f"/applications/{elsewhere.application_id}/commands", json={"name": "far", "description": "x"}
+        )
+    ).ok()
+
+    assert await found(stage) == {"answerer": ["global", "hello"]}
+    assert await found(stage, stage.guild.owner) == {"answerer": ["global", "staff", "hello"]}
+    shown = await stage.person.get(
+        f"/channels/{stage.channel}/application-command-index", headers={"X-Discord-Locale": "de"}
+    )
+    assert [each.get("name_localized") for each in shown.ok()["application_commands"]] == [None, "hallo"]
+    stranger = await stage.world.user()
+    (await stranger.get(f"/channels/{stage.channel}/application-command-index")).refused(403, 50001)
+    (await other.get(f"/channels/{stage.channel}/application-command-index")).refused(403, 20001)
+
+
+async def test_people_find_what_they_brought_along_and_the_bots_own_in_its_dm(stage: Stage) -> None:
+    (await stage.bot.post(f"{stage.base}/commands", json={"name": "hi", "description": "x"})).ok()
+    away = await stage.world.guild(None, stage.person)
+    dm = (await stage.person.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})).ok()
+    friend = await stage.world.user()
+    private = (await stage.person.post("/users/@me/channels", json={"recipient_id": str(friend.id)})).ok()
+    stage.channel = int(dm["id"])
+    assert await found(stage) == {"answerer": ["hi"]}
+    for channel in (away.general, int(private["id"])):
+        stage.channel = channel
+        assert await found(stage) == {}
+
+    await take_along(stage)
+
+    for channel in (away.general, int(private["id"]), int(dm["id"])):
+        stage.channel = channel
+        assert await found(stage) == {"answerer": ["hi"]}
+    stage.channel = away.general
+    assert await found(stage, away.owner) == {}

@@ -1,6 +1,7 @@
 """Application commands: what an app offers to be called by, globally or in one guild, and who may call it."""
 
-from typing import Annotated, Final
+from types import NoneType
+from typing import Annotated, Any, Final
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -15,7 +16,7 @@ from hubbub.protocol.enums import (
     InteractionContextType,
 )
 from hubbub.protocol.ids import ApplicationId, CommandId, GuildId, Snowflake
-from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
+from hubbub.protocol.operation import Auth, BodyT, Event, Operation, RateLimit, ResultT
 from hubbub.protocol.permissions import Permissions
 
 COMMANDS_MAX: Final = {
@@ -218,133 +219,48 @@ _IN_GUILD: Final = (*_OWN, errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
 _MAKING: Final = (errors.MAX_APPLICATION_COMMANDS, errors.MAX_DAILY_COMMAND_CREATES, errors.INVALID_FORM_BODY)
 _CHANGING: Final = (errors.UNKNOWN_APPLICATION_COMMAND, errors.COMMAND_NAME_EXISTS, errors.INVALID_FORM_BODY)
 _WRITES: Final = RateLimit(5, 20.0)
+_ONE: Final = "/{command_id}"
 _PERMISSION_SCOPES: Final = ("applications.commands.permissions.update",)
 
-LIST_APPLICATION_COMMANDS = Operation(
-    "GET",
-    "/applications/{application_id}/commands",
-    query=ListCommands,
-    result=list[ApplicationCommand],
-    auth=_AUTH,
-    scopes=_SCOPES,
-    raises=_OWN,
-    headers=LOCALE_HEADERS,
-)
 
+def _everywhere_and_in_guilds(
+    method: str,
+    tail: str = "",
+    *,
+    body: type[BodyT] = NoneType,  # type: ignore[assignment]
+    result: type[ResultT] = NoneType,  # type: ignore[assignment]
+    raises: tuple[errors.ErrorCode, ...] = (),
+    **more: Any,
+) -> tuple[Operation[BodyT, ResultT], Operation[BodyT, ResultT]]:
+    """An operation on global commands, and the same on those of a guild."""
+
+    def operation(place: str, refusals: tuple[errors.ErrorCode, ...]) -> Operation[BodyT, ResultT]:
+        path = f"/applications/{{application_id}}{place}/commands{tail}"
+        return Operation(
+            method, path, body=body, result=result, auth=_AUTH, scopes=_SCOPES, raises=(*refusals, *raises), **more
+        )
+
+    return operation("", _OWN), operation("/guilds/{guild_id}", _IN_GUILD)
+
+
+LIST_APPLICATION_COMMANDS, LIST_GUILD_APPLICATION_COMMANDS = _everywhere_and_in_guilds(
+    "GET", query=ListCommands, result=list[ApplicationCommand], headers=LOCALE_HEADERS
+)
 # 201 new, 200 replaced.
-CREATE_APPLICATION_COMMAND = Operation(
-    "POST",
-    "/applications/{application_id}/commands",
-    body=CreateCommand,
-    result=ApplicationCommand,
-    also=(201,),
-    auth=_AUTH,
-    scopes=_SCOPES,
-    raises=(*_OWN, *_MAKING),
-    limit=_WRITES,
+CREATE_APPLICATION_COMMAND, CREATE_GUILD_APPLICATION_COMMAND = _everywhere_and_in_guilds(
+    "POST", body=CreateCommand, result=ApplicationCommand, also=(201,), raises=_MAKING, limit=_WRITES
 )
-
-BULK_SET_APPLICATION_COMMANDS = Operation(
-    "PUT",
-    "/applications/{application_id}/commands",
-    body=list[SetCommand],
-    result=list[ApplicationCommand],
-    auth=_AUTH,
-    scopes=_SCOPES,
-    raises=(*_OWN, *_MAKING),
-    limit=_WRITES,
+BULK_SET_APPLICATION_COMMANDS, BULK_SET_GUILD_APPLICATION_COMMANDS = _everywhere_and_in_guilds(
+    "PUT", body=list[SetCommand], result=list[ApplicationCommand], raises=_MAKING, limit=_WRITES
 )
-
-GET_APPLICATION_COMMAND = Operation(
-    "GET",
-    "/applications/{application_id}/commands/{command_id}",
-    result=ApplicationCommand,
-    auth=_AUTH,
-    scopes=_SCOPES,
-    raises=(*_OWN, errors.UNKNOWN_APPLICATION_COMMAND),
+GET_APPLICATION_COMMAND, GET_GUILD_APPLICATION_COMMAND = _everywhere_and_in_guilds(
+    "GET", _ONE, result=ApplicationCommand, raises=(errors.UNKNOWN_APPLICATION_COMMAND,)
 )
-
-UPDATE_APPLICATION_COMMAND = Operation(
-    "PATCH",
-    "/applications/{application_id}/commands/{command_id}",
-    body=UpdateCommand,
-    result=ApplicationCommand,
-    auth=_AUTH,
-    scopes=_SCOPES,
-    raises=(*_OWN, *_CHANGING),
-    limit=_WRITES,
+UPDATE_APPLICATION_COMMAND, UPDATE_GUILD_APPLICATION_COMMAND = _everywhere_and_in_guilds(
+    "PATCH", _ONE, body=UpdateCommand, result=ApplicationCommand, raises=_CHANGING, limit=_WRITES
 )
-
-DELETE_APPLICATION_COMMAND = Operation(
-    "DELETE",
-    "/applications/{application_id}/commands/{command_id}",
-    auth=_AUTH,
-    scopes=_SCOPES,
-    raises=(*_OWN, errors.UNKNOWN_APPLICATION_COMMAND),
-    limit=_WRITES,
-)
-
-LIST_GUILD_APPLICATION_COMMANDS = Operation(
-    "GET",
-    "/applications/{application_id}/guilds/{guild_id}/commands",
-    query=ListCommands,
-    result=list[ApplicationCommand],
-    auth=_AUTH,
-    scopes=_SCOPES,
-    raises=_IN_GUILD,
-    headers=LOCALE_HEADERS,
-)
-
-CREATE_GUILD_APPLICATION_COMMAND = Operation(
-    "POST",
-    "/applications/{application_id}/guilds/{guild_id}/commands",
-    body=CreateCommand,
-    result=ApplicationCommand,
-    also=(201,),
-    auth=_AUTH,
-    scopes=_SCOPES,
-    raises=(*_IN_GUILD, *_MAKING),
-    limit=_WRITES,
-)
-
-BULK_SET_GUILD_APPLICATION_COMMANDS = Operation(
-    "PUT",
-    "/applications/{application_id}/guilds/{guild_id}/commands",
-    body=list[SetCommand],
-    result=list[ApplicationCommand],
-    auth=_AUTH,
-    scopes=_SCOPES,
-    raises=(*_IN_GUILD, *_MAKING),
-    limit=_WRITES,
-)
-
-GET_GUILD_APPLICATION_COMMAND = Operation(
-    "GET",
-    "/applications/{application_id}/guilds/{guild_id}/commands/{command_id}",
-    result=ApplicationCommand,
-    auth=_AUTH,
-    scopes=_SCOPES,
-    raises=(*_IN_GUILD, errors.UNKNOWN_APPLICATION_COMMAND),
-)
-
-UPDATE_GUILD_APPLICATION_COMMAND = Operation(
-    "PATCH",
-    "/applications/{application_id}/guilds/{guild_id}/commands/{command_id}",
-    body=UpdateCommand,
-    result=ApplicationCommand,
-    auth=_AUTH,
-    scopes=_SCOPES,
-    raises=(*_IN_GUILD, *_CHANGING),
-    limit=_WRITES,
-)
-
-DELETE_GUILD_APPLICATION_COMMAND = Operation(
-    "DELETE",
-    "/applications/{application_id}/guilds/{guild_id}/commands/{command_id}",
-    auth=_AUTH,
-    scopes=_SCOPES,
-    raises=(*_IN_GUILD, errors.UNKNOWN_APPLICATION_COMMAND),
-    limit=_WRITES,
+DELETE_APPLICATION_COMMAND, DELETE_GUILD_APPLICATION_COMMAND = _everywhere_and_in_guilds(
+    "DELETE", _ONE, raises=(errors.UNKNOWN_APPLICATION_COMMAND,), limit=_WRITES
 )
 
 LIST_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(

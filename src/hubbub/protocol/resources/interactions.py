@@ -24,9 +24,10 @@ from hubbub.protocol.resources.attachments import (
     AttachmentRequest,
 )
 from hubbub.protocol.resources.channels import AnyChannel
-from hubbub.protocol.resources.commands import CHOICES_MAX, ChoiceName, ChoiceValue
+from hubbub.protocol.resources.commands import CHOICES_MAX, LOCALE_HEADERS, ApplicationCommand, ChoiceName, ChoiceValue
 from hubbub.protocol.resources.components import COMPONENTS_MAX, CUSTOM_ID_MAX, MODAL_TITLE_MAX, Component
 from hubbub.protocol.resources.embeds import EMBEDS_MAX, EmbedRequest
+from hubbub.protocol.resources.entitlements import Entitlement
 from hubbub.protocol.resources.members import Member
 from hubbub.protocol.resources.messages import AllowedMentions, Content, Message, MessageApplication
 from hubbub.protocol.resources.polls import CreatePoll
@@ -41,6 +42,9 @@ USER_INSTALL_FOLLOW_UPS_MAX: Final = 5
 AUTOCOMPLETE_VALUE_MAX: Final = 100
 NONCE_MAX: Final = 64
 SESSION_ID_MAX: Final = 64
+ENDPOINT_ANSWER_MAX: Final = 25 * 1024 * 1024
+"""Bytes of an answer by an application's own address, its files included; larger ones go by the callback route."""
+FAILED_INTERACTIONS_MAX: Final = 100
 
 OptionsMax = Meta(max_length=25)
 
@@ -193,8 +197,10 @@ class Interaction(Struct, kw_only=True):
     """Of components, and of modals opened from one."""
     app_permissions: Permissions
     """What the app may do in its answers."""
-    entitlements: list[Any] = []
+    entitlements: list[Entitlement] = []
+    """What the person and the guild own of the app now."""
     entitlement_sku_ids: list[Snowflake] = []
+    """Their SKUs, where older libraries look."""
     authorizing_integration_owners: dict[str, Snowflake]
     """By installation context: "0" the guild, or 0 in the bot's DM; "1" the user."""
     context: int
@@ -379,6 +385,39 @@ class CallbackResponse(Struct, kw_only=True):
     resource: CallbackResource | UnsetType = UNSET
 
 
+# What people find
+
+
+class CommandIndex(Struct, kw_only=True):
+    """The commands that somebody may use in a place, with the applications that offer them."""
+
+    applications: list[MessageApplication]
+    application_commands: list[ApplicationCommand]
+    version: Snowflake
+    """The newest version among the commands."""
+
+
+# What its owner sees of it
+
+
+class FailedInteraction(Struct, kw_only=True):
+    """An interaction that an application's own address did not answer, or not as it must."""
+
+    id: InteractionId
+    type: int
+    channel_id: ChannelId
+    guild_id: GuildId | UnsetType = UNSET
+    error: str
+    """What went wrong."""
+
+
+class ListFailedInteractions(Struct, kw_only=True):
+    """Which of them."""
+
+    after: Snowflake | UnsetType = UNSET
+    limit: Annotated[int, Meta(ge=1, le=FAILED_INTERACTIONS_MAX)] = FAILED_INTERACTIONS_MAX
+
+
 # To apps without an intent; the person's own sessions are told the id and the nonce.
 INTERACTION_CREATE = Event("INTERACTION_CREATE", Interaction)
 INTERACTION_SUCCESS = Event("INTERACTION_SUCCESS", InteractionNote)
@@ -390,6 +429,16 @@ _BODY_OF_ASK: Any = Ask
 _BODY_OF_CALLBACK: Any = Callback
 _UPLOADS: Final = Uploads(largest=max(ATTACHMENT_BYTES_MAX_BY_TIER))
 _BY_TOKEN: Final = (errors.UNKNOWN_WEBHOOK, errors.UNKNOWN_CHANNEL, errors.UNKNOWN_MESSAGE)
+
+# First-party: people's clients ask this before they offer anything (decisions/0036).
+GET_CHANNEL_APPLICATION_COMMAND_INDEX = Operation(
+    "GET",
+    "/channels/{channel_id}/application-command-index",
+    result=CommandIndex,
+    auth=Auth.USER,
+    raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS),
+    headers=LOCALE_HEADERS,
+)
 
 CREATE_INTERACTION = Operation(
     "POST",
@@ -442,6 +491,15 @@ CREATE_INTERACTION_RESPONSE = Operation(
     ),
     limit=None,
     uploads=_UPLOADS,
+)
+
+# First-party: the wire says that the person is told, not how the application's owner sees it (decisions/0036).
+LIST_FAILED_INTERACTIONS = Operation(
+    "GET",
+    "/applications/{application_id}/interactions/failed",
+    query=ListFailedInteractions,
+    result=list[FailedInteraction],
+    raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION),
 )
 
 GET_ORIGINAL_WEBHOOK_MESSAGE = Operation(

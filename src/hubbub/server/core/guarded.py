@@ -22,6 +22,8 @@ from hubbub.server.core.documents import Documents
 TIMEOUT_S: Final = 3.0
 """Spec, webhook events and interactions: an answer within three seconds."""
 ANSWER_MAX: Final = 256 * 1024
+LARGE_AT_ONCE: Final = 4
+"""So many answers that are larger, where a caller takes such, are read at the same time."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -30,6 +32,10 @@ _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 
 class UnreachableError(Exception):
     """The target may not be called, or did not answer properly."""
+
+
+class TimedOutError(UnreachableError):
+    """The target did not answer in time."""
 
 
 class ForbiddenTargetError(UnreachableError):
@@ -42,6 +48,11 @@ class GuardedAnswer(msgspec.Struct, frozen=True):
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+    @property
+    def content_type(self) -> str:
+        """What it says the body is."""
+        return next((value for name, value in self.headers.items() if name.lower() == "content-type"), "")
 
 
 def is_public(text: str) -> bool:
@@ -96,6 +107,14 @@ class _GuardedResolver(AbstractResolver):
         """Nothing is held."""
 
 
+async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:
+    """What comes next of an answer: all of it, or a little more than so much."""
+    data = b""
+    while len(data) <= most and (more := await response.content.read(most + 1 - len(data))):
+        data += more
+    return data
+
+
 class GuardedClient:
     """Makes calls to addresses that users supplied."""
 
@@ -103,8 +122,9 @@ class GuardedClient:
         self, *, allow_private: bool = False, timeout_s: float = TIMEOUT_S, answer_max: int = ANSWER_MAX
     ) -> None:
         self._allow_private = allow_private
-        self._timeout = aiohttp.ClientTimeout(total=timeout_s)
+        self._timeout_s = timeout_s
         self._answer_max = answer_max
+        self._large = asyncio.Semaphore(LARGE_AT_ONCE)
         self._session: aiohttp.ClientSession | None = None
         self.documents = Documents(self)
         """What was fetched and is believed for a while."""
@@ -129,23 +149,34 @@ class GuardedClient:
         return target
 
     async def request(
-        self, method: str, url: str, *, headers: Mapping[str, str] | None = None, body: bytes = b""
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        timeout_s: float | None = None,
+        answer_max: int | None = None,
     ) -> GuardedAnswer:
         """One call; UnreachableError when it may not be made, times out, breaks off or answers too much."""
         target = self.check(url)
         try:
-            async with self._client().request(
-                method, target, headers=headers, data=body, allow_redirects=False, timeout=self._timeout
-            ) as response:
-                data = await response.content.read(self._answer_max + 1)
-                while len(data) <= self._answer_max and (more := await response.content.read(self._answer_max + 1)):
-                    data += more
-                if len(data) > self._answer_max:
+            async with (
+                asyncio.timeout(self._timeout_s if timeout_s is None else timeout_s),
+                self._client().request(method, target, headers=headers, data=body, allow_redirects=False) as response,
+            ):
+                data = await _read(response, self._answer_max)
+                if len(data) > self._answer_max and answer_max is not None and answer_max > self._answer_max:
+                    async with self._large:
+                        data += await _read(response, answer_max - len(data))
+                if len(data) > max(self._answer_max, answer_max or 0):
                     raise UnreachableError("the answer is too large")
                 return GuardedAnswer(response.status, dict(response.headers), data)
         except UnreachableError:
             raise
-        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+        except TimeoutError as error:
+            raise TimedOutError("no answer in time") from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
             if isinstance(error.__cause__, UnreachableError):
                 raise error.__cause__ from error
             raise UnreachableError(f"{type(error).__name__}: {error}"[:200]) from error

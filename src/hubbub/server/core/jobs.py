@@ -86,11 +86,15 @@ class TryAgain(Exception):
         super().__init__(reason)
 
 
+class Dropped(Exception):
+    """Raised by a handler whose job failed for good, and is of no use to anybody later."""
+
+
 class JobMetrics(Protocol):
     """Counts what became of jobs."""
 
     def job(self, kind: str, outcome: str) -> None:
-        """An attempt ended: `done`, `retried` or `failed`."""
+        """An attempt ended: `done`, `retried`, `failed` or `dropped`."""
         ...
 
 
@@ -351,6 +355,9 @@ class Worker:
 
     def _put_back(self, tx: Tx, job: Job, error: Exception) -> str:
         """Have it tried again later, or keep it as failed."""
+        if isinstance(error, Dropped):
+            self._finish(tx, job)
+            return "dropped"
         now_ms = self._clock.now_ms()
         tried_ms = now_ms - (now_ms if job.first_tried_ms is None else job.first_tried_ms)
         after_ms = min(BACKOFF_MS * 2 ** min(job.attempts, 30), BACKOFF_MAX_MS)

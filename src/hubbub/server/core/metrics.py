@@ -73,7 +73,7 @@ class Metrics:
         self.jobs = self._counters("jobs", "Outbox jobs run", "job", "result")
 
     def job(self, kind: str, outcome: str) -> None:
-        """An attempt at a job ended: `done`, `retried` or `failed`."""
+        """An attempt at a job ended: `done`, `retried`, `failed` or `dropped`."""
         self.jobs(kind, outcome).inc()
 
     def render(self) -> bytes:

@@ -6,10 +6,11 @@ through `work`: a read, a write, something heavy in a thread, or a call to the o
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any, TypeVar
 
+from hubbub.protocol.operation import Operation
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.guarded import GuardedClient
 from hubbub.server.core.payments import NoPayments, PaymentProvider
@@ -17,6 +18,9 @@ from hubbub.server.core.refusals import Refusal, follow
 from hubbub.server.core.store import Database, Tx
 
 T = TypeVar("T")
+
+Perform = Callable[[Operation[Any, Any], Sequence[Any], str, bytes], Awaitable[None]]
+"""Does an operation: its path parameters, then the content type and the bytes of its body."""
 
 
 class Work:
@@ -31,6 +35,7 @@ class Work:
         *,
         outside: GuardedClient | None = None,
         payments: PaymentProvider | None = None,
+        perform: Perform | None = None,
     ) -> None:
         self._database = database
         self._make_call = make_call
@@ -39,6 +44,7 @@ class Work:
         self.outside = outside or GuardedClient()
         """The way to addresses that users supply."""
         self.payments = payments or NoPayments()
+        self._perform = perform
 
     def read(self, step: Callable[[Call], T], *, long: bool = False) -> Awaitable[T]:
         """Run a step over a consistent snapshot; `long` for one that may take more than a few milliseconds."""
@@ -51,6 +57,14 @@ class Work:
         except Refusal as refusal:
             await follow(refusal, self._database, self._make_call)
             raise
+
+    async def perform(
+        self, operation: Operation[Any, Any], path: Sequence[Any], content_type: str, data: bytes
+    ) -> None:
+        """Do an operation without a token, with a body as somebody answered it; ApiError where it is refused."""
+        if self._perform is None:
+            raise RuntimeError("only jobs perform operations")
+        await self._perform(operation, path, content_type, data)
 
     def heavy(self, function: Callable[..., T], *arguments: Any) -> Awaitable[T]:
         """Run what takes the processor a while off the event loop and off the store's threads, a few at a time."""

@@ -14,7 +14,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import AttachmentId
 from hubbub.server.core.config import LogConfig
 from hubbub.server.core.rate_limits import Mode
-from hubbub.server.transports.http.door import UPLOADS_AT_ONCE
+from hubbub.server.transports.http.bodies import UPLOADS_AT_ONCE
 from tests.server.transports.http.conftest import NOW_MS, Answered, Doorway
 
 TOYS = "/channels/1/toys"
@@ -589,15 +589,15 @@ async def test_too_large_too_many_and_twice_the_same(make_doorway: Callable[...,
 
 async def test_too_many_uploads_at_once_are_asked_to_come_back(doorway: Doorway) -> None:
     limits = doorway.config.http
-    doorway.door._budget.take(UPLOADS_AT_ONCE * limits.max_upload_bytes)
+    doorway.door._bodies._budget.take(UPLOADS_AT_ONCE * limits.max_upload_bytes)
     body = upload(("files[0]", "a.png", b"x"))
     answer = await doorway.ask("POST", TOYS, data=body)
     assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
-    doorway.door._budget.give_back(UPLOADS_AT_ONCE * limits.max_upload_bytes)
+    doorway.door._bodies._budget.give_back(UPLOADS_AT_ONCE * limits.max_upload_bytes)
     for _ in range(3):
         assert (await doorway.ask("POST", TOYS, data=upload(("files[0]", "a.png", b"x")))).status == 200
         assert (await doorway.ask("POST", TOYS, data=upload(payload=b"{"))).status == 400
-    doorway.door._budget.take(UPLOADS_AT_ONCE * limits.max_upload_bytes)
+    doorway.door._bodies._budget.take(UPLOADS_AT_ONCE * limits.max_upload_bytes)
 
 
 # Whatever comes

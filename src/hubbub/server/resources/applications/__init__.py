@@ -6,7 +6,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import routes, rules
 from hubbub.server.resources.applications.actions import Created, change_settings, create, reset_bot_token
-from hubbub.server.resources.applications.facts import EventWebhooksChanged
+from hubbub.server.resources.applications.endpoints import interactions_ping
+from hubbub.server.resources.applications.facts import EventWebhooksChanged, InteractionsEndpointChanged
 from hubbub.server.resources.applications.rules import require_manager, require_own
 from hubbub.server.resources.applications.store import (
     ApplicationRow,
@@ -15,9 +16,7 @@ from hubbub.server.resources.applications.store import (
     find,
     find_by_bot,
     find_many,
-    install_for,
-    is_installed_by,
-    uninstall_for,
+    ids_of_guild,
 )
 from hubbub.server.resources.applications.views import Settings, application, flagged, settings
 from hubbub.server.resources.users import UserDeletionAsked
@@ -37,6 +36,7 @@ __all__ = [
     "ApplicationRow",
     "Created",
     "EventWebhooksChanged",
+    "InteractionsEndpointChanged",
     "Settings",
     "application",
     "change_settings",
@@ -47,11 +47,10 @@ __all__ = [
     "find_by_bot",
     "find_many",
     "flagged",
-    "install_for",
-    "is_installed_by",
+    "ids_of_guild",
+    "interactions_ping",
     "require_manager",
     "require_own",
     "reset_bot_token",
     "settings",
-    "uninstall_for",
 ]

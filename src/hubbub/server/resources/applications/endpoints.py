@@ -59,18 +59,23 @@ async def takes_events(outside: GuardedClient, url: str, signer: Signer) -> bool
 
 async def takes_interactions(outside: GuardedClient, url: str, signer: Signer) -> bool:
     """Whether an address may become an application's `interactions_endpoint_url`."""
-    ping = json.encode(
+    ping = interactions_ping(signer.application_id, signer.now)
+    return await signing.is_sound(outside, url, signer.key, signer.now, ping, _is_pong)
+
+
+def interactions_ping(application_id: int, now: int) -> bytes:
+    """An interaction that asks for nothing but a PONG."""
+    return json.encode(
         {
             "version": 1,
-            "id": Snowflake.at(signer.now),
-            "application_id": signer.application_id,
+            "id": Snowflake.at(now),
+            "application_id": ApplicationId(application_id),
             "type": InteractionType.PING,
             "token": secrets.token_urlsafe(32),
             "entitlements": [],
             "authorizing_integration_owners": {},
         }
     )
-    return await signing.is_sound(outside, url, signer.key, signer.now, ping, _is_pong)
 
 
 def _is_pong(answer: GuardedAnswer) -> bool:

@@ -13,7 +13,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.core.work import Work
 from hubbub.server.resources.applications import actions, endpoints, rules, store, views
-from hubbub.server.resources.applications.facts import EventWebhooksChanged
+from hubbub.server.resources.applications.facts import EventWebhooksChanged, InteractionsEndpointChanged
 from hubbub.server.resources.applications.store import ApplicationRow
 
 
@@ -105,4 +105,6 @@ def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wi
     actions.change(call, row)
     if body.event_webhooks_url is not UNSET or body.event_webhooks_status is not UNSET:
         call.tell(EventWebhooksChanged(ApplicationId(row.id)))
+    if body.interactions_endpoint_url is not UNSET:
+        call.tell(InteractionsEndpointChanged(ApplicationId(row.id)))
     return views.application(call.tx, row, call.now)

@@ -86,6 +86,17 @@ def update(tx: Tx, row: ApplicationRow) -> None:
     tx.run(f"UPDATE applications SET {assignments} WHERE id = ?", *row[1:], row.id)
 
 
+def ids_of_guild(tx: Tx, guild_id: int, limit: int) -> list[ApplicationId]:
+    """The applications whose bots are in a guild, the first to come first."""
+    rows = tx.all(
+        "SELECT a.id FROM applications a JOIN members m ON m.user_id = a.bot_id WHERE m.guild_id = ? "
+        "ORDER BY m.joined_ms, a.id LIMIT ?",
+        guild_id,
+        limit,
+    )
+    return [ApplicationId(row[0]) for row in rows]
+
+
 def guild_count(tx: Tx, bot_id: int) -> int:
     """How many guilds a bot is in."""
     count: int = tx.value("SELECT COUNT(*) FROM members WHERE user_id = ?", bot_id)
@@ -101,35 +112,17 @@ def reachable_users(tx: Tx, bot_id: int) -> int:
     return count
 
 
-# People who installed it for themselves
-
-
-def is_installed_by(tx: Tx, application_id: int, user_id: int) -> bool:
-    """Whether somebody has an application with them, wherever they are."""
-    return (
-        tx.value("SELECT 1 FROM user_installs WHERE user_id = ? AND application_id = ?", user_id, application_id)
-        is not None
-    )
-
-
-def install_for(tx: Tx, application_id: int, user_id: int, now: int) -> None:
-    """Let somebody have an application with them."""
-    tx.run(
-        "INSERT INTO user_installs (user_id, application_id, created_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        user_id,
-        application_id,
-        now,
-    )
-
-
-def uninstall_for(tx: Tx, application_id: int, user_id: int) -> bool:
-    """Take an application from somebody; whether they had it."""
-    return tx.run("DELETE FROM user_installs WHERE user_id = ? AND application_id = ?", user_id, application_id) > 0
-
-
 def user_install_count(tx: Tx, application_id: int) -> int:
-    """How many people have an application with them."""
-    count: int = tx.value("SELECT COUNT(*) FROM user_installs WHERE application_id = ?", application_id)
+    """How many people have an application with them, wherever they are."""
+    count: int = tx.value(
+        "SELECT COUNT(*) FROM installations WHERE application_id = ? AND integration_type = 1", application_id
+    )
+    return count
+
+
+def user_authorization_count(tx: Tx, application_id: int) -> int:
+    """How many people let an application act for them."""
+    count: int = tx.value("SELECT COUNT(*) FROM authorizations WHERE application_id = ?", application_id)
     return count
 
 

@@ -69,7 +69,7 @@ def application(tx: Tx, row: ApplicationRow, now: int) -> wire.Application:
         role_connections_verification_url=kept.role_connections_verification_url,
         approximate_guild_count=store.guild_count(tx, row.bot_id) if row.bot_id else 0,
         approximate_user_install_count=store.user_install_count(tx, row.id),
-        approximate_user_authorization_count=0,
+        approximate_user_authorization_count=store.user_authorization_count(tx, row.id),
         explicit_content_filter=kept.explicit_content_filter,
         eligible_oauth2_scopes=[],
         event_webhooks_url=kept.event_webhooks_url,

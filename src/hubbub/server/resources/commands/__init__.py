@@ -7,7 +7,17 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources.audit_log import AuditLogRead
 from hubbub.server.resources.commands import actions, routes, store, views
 from hubbub.server.resources.commands.permissions import can_use
-from hubbub.server.resources.commands.store import EVERYWHERE, CommandRow, Definition, definition, find, permissions_of
+from hubbub.server.resources.commands.store import (
+    EVERYWHERE,
+    CommandRow,
+    Definition,
+    definition,
+    find,
+    list_offered,
+    permissions_in,
+    permissions_of,
+)
+from hubbub.server.resources.commands.views import commands
 from hubbub.server.resources.guilds import GuildDeleted
 
 
@@ -23,4 +33,16 @@ def _name(call: Call, fact: AuditLogRead) -> None:
 
 SLICE = Slice(name="commands", modules=(routes,), hears={AuditLogRead: _name, GuildDeleted: actions.guild_deleted})
 
-__all__ = ["EVERYWHERE", "SLICE", "CommandRow", "Definition", "can_use", "definition", "find", "permissions_of"]
+__all__ = [
+    "EVERYWHERE",
+    "SLICE",
+    "CommandRow",
+    "Definition",
+    "can_use",
+    "commands",
+    "definition",
+    "find",
+    "list_offered",
+    "permissions_in",
+    "permissions_of",
+]

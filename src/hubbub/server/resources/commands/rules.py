@@ -5,7 +5,7 @@ from typing import Any
 
 from hubbub.protocol import changes, errors
 from hubbub.protocol import wire as json
-from hubbub.protocol.enums import CommandPermissionType, CommandType
+from hubbub.protocol.enums import ApplicationIntegrationType, CommandPermissionType, CommandType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId, GuildId
 from hubbub.protocol.permissions import Permissions
@@ -13,7 +13,7 @@ from hubbub.protocol.resources import commands as wire
 from hubbub.server.core import access
 from hubbub.server.core.access import GuildAccess
 from hubbub.server.core.call import Call
-from hubbub.server.resources import applications, guilds, roles
+from hubbub.server.resources import applications, guilds, oauth2, roles
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.commands import permissions, store
 from hubbub.server.resources.commands.definitions import Around
@@ -33,11 +33,14 @@ def require_installed(call: Call, application_id: int, guild_id: int) -> Applica
 
 
 def require_in_guild(call: Call, row: ApplicationRow, guild_id: int) -> None:
-    """Raise unless an application is installed in a guild: its bot is a member."""
-    if row.bot_id is None or not guilds.is_member(call.tx, guild_id, row.bot_id):
-        if guilds.find(call.tx, guild_id) is None:
-            raise errors.UNKNOWN_GUILD()
-        raise errors.MISSING_ACCESS()
+    """Raise unless an application is installed in a guild: its bot is a member, or it came with its commands alone."""
+    if row.bot_id is not None and guilds.is_member(call.tx, guild_id, row.bot_id):
+        return
+    if oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None:
+        return
+    if guilds.find(call.tx, guild_id) is None:
+        raise errors.UNKNOWN_GUILD()
+    raise errors.MISSING_ACCESS()
 
 
 def around(call: Call, row: ApplicationRow, guild_id: int) -> Around:

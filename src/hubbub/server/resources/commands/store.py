@@ -1,6 +1,6 @@
 """Rows of commands and of who may use them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -94,6 +94,20 @@ def list_of(tx: Tx, application_id: int, guild_id: int) -> list[CommandRow]:
     )
 
 
+def list_offered(tx: Tx, application_ids: Sequence[int], guild_id: int | None) -> list[CommandRow]:
+    """What applications offer everywhere, and in a guild if one is named, in their order."""
+    if not application_ids:
+        return []
+    return tx.fetch(
+        CommandRow,
+        f"SELECT {COLUMNS} FROM commands WHERE application_id IN ({places(application_ids)}) AND guild_id IN (?, ?)"
+        " ORDER BY application_id, guild_id, position, id",
+        *application_ids,
+        EVERYWHERE,
+        guild_id or EVERYWHERE,
+    )
+
+
 def insert(tx: Tx, row: CommandRow) -> None:
     """Keep a new command."""
     tx.run(f"INSERT INTO commands ({COLUMNS}) VALUES ({places(row)})", *row)
@@ -136,6 +150,12 @@ def permissions_of(tx: Tx, guild_id: int, application_id: int) -> dict[int, list
         guild_id,
         application_id,
     )
+    return {target: _permissions.decode(kept) for target, kept in rows}
+
+
+def permissions_in(tx: Tx, guild_id: int) -> dict[int, list[CommandPermission]]:
+    """Everything that is said in a guild of anybody's commands, by command or application id."""
+    rows = tx.all("SELECT target_id, permissions FROM command_permissions WHERE guild_id = ?", guild_id)
     return {target: _permissions.decode(kept) for target, kept in rows}
 
 

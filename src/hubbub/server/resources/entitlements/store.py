@@ -103,24 +103,12 @@ def page(
 
 def active(tx: Tx, application_id: int, user_id: int, guild_id: int | None, now: int) -> list[EntitlementRow]:
     """What a user owns themselves, and what their guild owns, by ascending id."""
-    own = tx.fetch(
-        EntitlementRow,
-        f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? AND application_id = ? AND guild_id IS NULL AND {_ACTIVE}",
-        user_id,
-        application_id,
-        now,
-        now,
-    )
+    own = f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? AND application_id = ? AND guild_id IS NULL AND {_ACTIVE}"
+    parameters = [user_id, application_id, now, now]
     if guild_id is not None:
-        own += tx.fetch(
-            EntitlementRow,
-            f"SELECT {COLUMNS} FROM entitlements WHERE guild_id = ? AND application_id = ? AND {_ACTIVE}",
-            guild_id,
-            application_id,
-            now,
-            now,
-        )
-    return sorted(own)
+        own += f" UNION ALL SELECT {COLUMNS} FROM entitlements WHERE guild_id = ? AND application_id = ? AND {_ACTIVE}"
+        parameters += [guild_id, application_id, now, now]
+    return sorted(tx.fetch(EntitlementRow, own, *parameters))
 
 
 def of_user(

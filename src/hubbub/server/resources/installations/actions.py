@@ -1,17 +1,14 @@
 """Applications come into guilds: write, audit, publish."""
 
 from hubbub.protocol.enums import AuditLogAction, Scope
-from hubbub.protocol.ids import GuildId
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources import integrations as integrations_wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.protocol.resources.webhooks import WEBHOOK_NAME_MAX
 from hubbub.server.core import access, audit
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
-from hubbub.server.resources import applications, guilds, members, oauth2, roles, webhooks
+from hubbub.server.resources import applications, guilds, integrations, members, oauth2, roles, webhooks
 from hubbub.server.resources.guilds import GuildDeleted
-from hubbub.server.resources.installations import rules, views
+from hubbub.server.resources.installations import rules
 from hubbub.server.resources.members import MemberRemoved
 from hubbub.server.resources.oauth2 import InstallationAsked, InstallationRow, WebhookAsked
 
@@ -42,10 +39,7 @@ def install(call: Call, asked: InstallationAsked) -> None:
             traits = [AuditLogChange(key="name", new_value=row.name), AuditLogChange(key="type", new_value="discord")]
             audit.record(call, guild_id, AuditLogAction.INTEGRATION_CREATE, target_id=row.id, changes=traits)
         if new and Scope.BOT not in asked.scopes:
-            shown = views.guild_integration(guild_id, row, asked.scopes)
-            call.tx.emit(integrations_wire.INTEGRATION_CREATE, shown, Audience.guild(guild_id))
-            told = integrations_wire.GuildIntegrations(guild_id=GuildId(guild_id))
-            call.tx.emit(integrations_wire.GUILD_INTEGRATIONS_UPDATE, told, Audience.guild(guild_id))
+            integrations.came(call, guild_id, row, None, asked.scopes)
     guild = guilds.find(call.tx, guild_id)
     if guild is not None and (asked.act or _is_there(call, asked)):
         asked.guild = guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id))

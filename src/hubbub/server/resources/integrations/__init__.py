@@ -1,4 +1,4 @@
-"""Integrations: the applications that a guild has let in, known by their bots."""
+"""Integrations: the applications that a guild has let in, known by their bots or by their commands alone."""
 
 import msgspec
 
@@ -9,6 +9,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources import applications
 from hubbub.server.resources.audit_log import AuditLogRead
 from hubbub.server.resources.integrations import actions, routes, views
+from hubbub.server.resources.integrations.actions import came
 from hubbub.server.resources.members import MemberAdded, MemberRemoved
 from hubbub.server.resources.users import UserChanged
 
@@ -34,4 +35,4 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE"]
+__all__ = ["SLICE", "came"]

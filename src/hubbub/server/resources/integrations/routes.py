@@ -1,27 +1,38 @@
 """Integrations over HTTP."""
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import ApplicationIntegrationType
 from hubbub.protocol.ids import GuildId, IntegrationId
 from hubbub.protocol.resources import integrations as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.resources import applications, guilds, users
-from hubbub.server.resources.integrations import actions, store, views
+from hubbub.server.resources import applications, guilds, oauth2, users
+from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.integrations import actions, views
 
 
 @handles(wire.LIST_GUILD_INTEGRATIONS)
 def list_guild_integrations(call: Call, guild_id: GuildId) -> list[wire.Integration]:
-    """The applications whose bots are in a guild."""
-    order = store.applications_of_guild(call.tx, guild_id, wire.INTEGRATIONS_MAX)
-    rows = applications.find_many(call.tx, order)
-    bots = users.find_many(call.tx, [row.bot_id for row in rows.values() if row.bot_id is not None])
-    return [views.integration(rows[each], bots[rows[each].bot_id or 0]) for each in order]
+    """The applications whose bots are in a guild, then those whose commands alone are."""
+    order = applications.ids_of_guild(call.tx, guild_id, wire.INTEGRATIONS_MAX)
+    bare = {row.application_id: row.scopes.split() for row in oauth2.list_installations(call.tx, guild_id)}
+    rows = applications.find_many(call.tx, [*order, *bare])
+    bots = users.find_many(call.tx, [rows[each].bot_id or 0 for each in order])
+    shown = [views.integration(rows[each], bots[rows[each].bot_id or 0]) for each in order]
+    shown += [views.integration(rows[each], None, bare[each]) for each in bare if each in rows and each not in order]
+    return shown[: wire.INTEGRATIONS_MAX]
 
 
 @handles(wire.DELETE_GUILD_INTEGRATION)
 def delete_guild_integration(call: Call, guild_id: GuildId, integration_id: IntegrationId) -> None:
     """Send an application away."""
     row = applications.find(call.tx, integration_id)
-    if row is None or row.bot_id is None or not guilds.is_member(call.tx, guild_id, row.bot_id):
+    if row is None or not _is_there(call, guild_id, row):
         raise errors.UNKNOWN_INTEGRATION()
     actions.delete(call, guild_id, row)
+
+
+def _is_there(call: Call, guild_id: int, row: ApplicationRow) -> bool:
+    if row.bot_id is not None and guilds.is_member(call.tx, guild_id, row.bot_id):
+        return True
+    return oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None

@@ -1,22 +1,31 @@
 """An integration on the wire."""
 
+from collections.abc import Sequence
+
+from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ApplicationId, GuildId, IntegrationId
 from hubbub.protocol.resources import integrations as wire
 from hubbub.server.resources import users
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.users import UserRow
 
-SCOPES = ["applications.commands", "bot"]
+BY_BOT = (Scope.APPLICATIONS_COMMANDS, Scope.BOT)
+"""What an application holds that is known by its bot."""
 
 
-def integration(row: ApplicationRow, bot: UserRow) -> wire.Integration:
-    """An application in a guild. It is known there by its own id (decisions/0021)."""
+def integration(row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str] = BY_BOT) -> wire.Integration:
+    """An application in a guild, with its bot if that is there. It is known there by its own id (decisions/0021)."""
+    shown = wire.IntegrationApplication(
+        id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description
+    )
+    if bot is not None:
+        shown.bot = users.user(bot)
     return wire.Integration(
         id=IntegrationId(row.id),
         name=row.name,
         account=wire.IntegrationAccount(id=str(int(row.id)), name=row.name),
-        application=_application(row, bot),
-        scopes=SCOPES,
+        application=shown,
+        scopes=[str(scope) for scope in BY_BOT if scope in scopes],
     )
 
 
@@ -30,9 +39,11 @@ def partial_integration(row: ApplicationRow) -> wire.PartialIntegration:
     )
 
 
-def guild_integration(guild_id: int, row: ApplicationRow, bot: UserRow) -> wire.GuildIntegration:
+def guild_integration(
+    guild_id: int, row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str] = BY_BOT
+) -> wire.GuildIntegration:
     """The same with its guild, for events."""
-    shown = integration(row, bot)
+    shown = integration(row, bot, scopes)
     return wire.GuildIntegration(
         guild_id=GuildId(guild_id),
         id=shown.id,
@@ -40,10 +51,4 @@ def guild_integration(guild_id: int, row: ApplicationRow, bot: UserRow) -> wire.
         account=shown.account,
         application=shown.application,
         scopes=shown.scopes,
-    )
-
-
-def _application(row: ApplicationRow, bot: UserRow) -> wire.IntegrationApplication:
-    return wire.IntegrationApplication(
-        id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description, bot=users.user(bot)
     )

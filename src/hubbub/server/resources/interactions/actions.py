@@ -27,7 +27,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import messages
 from hubbub.server.resources.applications import ApplicationRow
-from hubbub.server.resources.interactions import asking, rules, showing, store, views
+from hubbub.server.resources.interactions import asking, endpoints, rules, showing, store, views
 from hubbub.server.resources.interactions.asking import Question, Scene
 from hubbub.server.resources.interactions.store import Asked, InteractionRow, Modal
 from hubbub.server.resources.messages import MessageRow, Response
@@ -35,8 +35,10 @@ from hubbub.server.resources.messages import MessageRow, Response
 EXPIRE: Final = "interactions.expire"
 TOGETHER_MS: Final = 250
 """So finely the three seconds are counted for the person; for the app they are exact."""
+UNUSABLE: Final = 1
+"""Why an interaction failed: what was answered is no answer."""
 TOO_LATE: Final = 2
-"""Why an interaction failed: nobody answered in time."""
+"""Nobody answered in time."""
 
 _SETTABLE: Final = MessageFlags.SETTABLE
 _DEFERRED: Final = MessageFlags.LOADING
@@ -74,6 +76,10 @@ def deliver(scene: Scene, question: Question) -> None:
         _tell(call, row, question.asked, wire.INTERACTION_SUCCESS, note)
         return
     shown = views.interaction(scene, question, token)
+    _expire_later(call)
+    if endpoints.has_one(application):
+        endpoints.leave(call, row, token, shown)
+        return
     bot_id = int(application.bot_id or 0)
     if scene.bot is not None and here.channel.guild_id is not None:
         # Among its sessions the one of the guild's shard (gateway.md 4.2).
@@ -81,6 +87,9 @@ def deliver(scene: Scene, question: Question) -> None:
     else:
         to = Audience.of_users(bot_id)
     call.tx.emit(wire.INTERACTION_CREATE, shown, to)
+
+
+def _expire_later(call: Call) -> None:
     # One job gives up all that was asked within a moment: most is answered, and a job for each would cost as much as the rest.
     due_ms = -(-(call.now + wire.ANSWER_MS + 1) // TOGETHER_MS) * TOGETHER_MS
     jobs.enqueue_once(call.tx, EXPIRE, Expiry(asked_before_ms=due_ms - wire.ANSWER_MS), due_ms=due_ms, key=_key(due_ms))
@@ -98,11 +107,22 @@ def _key(due_ms: int) -> str:
 def expire(call: Call, asked_before_ms: int) -> None:
     """Tell people of what nobody answered in time."""
     for row in store.fail(call.tx, Snowflake.at(asked_before_ms)):
-        asked = store.asked(row)
-        failed = wire.InteractionFailed(
-            id=InteractionId(row.id), nonce=UNSET if asked.nonce is None else asked.nonce, reason_code=TOO_LATE
-        )
-        _tell(call, row, asked, wire.INTERACTION_FAILURE, failed)
+        _tell_failed(call, row, TOO_LATE)
+
+
+def fail(call: Call, interaction_id: int, problem: str, reason_code: int) -> None:
+    """Give up what an application's own address did not answer, or not as it must."""
+    row = store.find(call.tx, interaction_id)
+    if row is not None and store.fail_one(call.tx, interaction_id, problem):
+        _tell_failed(call, row, reason_code)
+
+
+def _tell_failed(call: Call, row: InteractionRow, reason_code: int) -> None:
+    asked = store.asked(row)
+    failed = wire.InteractionFailed(
+        id=InteractionId(row.id), nonce=UNSET if asked.nonce is None else asked.nonce, reason_code=reason_code
+    )
+    _tell(call, row, asked, wire.INTERACTION_FAILURE, failed)
 
 
 def _note(row: InteractionRow, asked: Asked) -> wire.InteractionNote:

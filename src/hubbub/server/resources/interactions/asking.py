@@ -85,7 +85,7 @@ def scene(call: Call, application: ApplicationRow, here: ChannelAccess) -> Scene
     person = messages.find_author(call.tx, here.channel.guild_id, call.user_id)
     if person is None:
         raise errors.UNAUTHORIZED()
-    place = rules.context(call, application, here.channel)
+    place = rules.context(application, here.channel, rules.recipients(call, here.channel))
     return Scene(call, call.new_id(InteractionId), application, here, place, bot, person)
 
 
@@ -189,7 +189,7 @@ def use_component(scene: Scene, body: wire.UseComponent) -> Question:
     if row.ephemeral:
         # Whoever uses it can be answered as long as by any other.
         messages.prolong_ephemeral(call.tx, row, call.now + messages.EPHEMERAL_MS)
-    owners = rules.owners(call, application, scene.bot, scene.place)
+    owners = rules.owners(call, application, scene.here.channel.guild_id, scene.bot, scene.place)
     source = messages.views.extra(row).interaction
     if not owners and source is not None:
         # Somebody else brought the app along, and its message is there for all.

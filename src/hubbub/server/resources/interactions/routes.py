@@ -1,16 +1,25 @@
 """Interactions over HTTP: what people ask, what apps answer."""
 
+from msgspec import UNSET
+
 from hubbub.protocol import errors
 from hubbub.protocol.flags import MessageFlags
-from hubbub.protocol.ids import ChannelId, GuildId, InteractionId, MessageId, WebhookId
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId, MessageId, WebhookId
 from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources import webhooks
 from hubbub.protocol.resources.messages import Message
+from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Answer, handles
 from hubbub.server.resources import applications
-from hubbub.server.resources.interactions import actions, asking, rules, speaking
+from hubbub.server.resources.interactions import actions, asking, index, rules, speaking, store, views
 from hubbub.server.resources.interactions.store import InteractionRow
+
+
+@handles(wire.GET_CHANNEL_APPLICATION_COMMAND_INDEX)
+def get_channel_application_command_index(call: Call, channel_id: ChannelId) -> wire.CommandIndex:
+    """The commands that the caller may use in a channel."""
+    return index.of_channel(call, access.channel(call, channel_id))
 
 
 @handles(wire.CREATE_INTERACTION)
@@ -65,6 +74,16 @@ def _response(row: InteractionRow, kind: int, made: actions.Answered) -> wire.Ca
         shown.interaction.activity_instance_id = made.activity_id
         shown.resource = wire.CallbackResource(type=kind, activity_instance=wire.CallbackActivity(id=made.activity_id))
     return shown
+
+
+@handles(wire.LIST_FAILED_INTERACTIONS)
+def list_failed_interactions(
+    call: Call, application_id: ApplicationId, query: wire.ListFailedInteractions
+) -> list[wire.FailedInteraction]:
+    """What one's endpoint did not answer in the last quarter of an hour, the oldest first."""
+    applications.require_manager(call, application_id)
+    after = 0 if query.after is UNSET else query.after
+    return [views.failed(row) for row in store.list_failed(call.tx, application_id, after, query.limit)]
 
 
 @handles(wire.GET_ORIGINAL_WEBHOOK_MESSAGE)

@@ -1,5 +1,6 @@
 """Where an app may be asked, by whom, and what it may do in its answers."""
 
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from hubbub.protocol import changes, errors
@@ -14,10 +15,11 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import GuildId, Snowflake, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import interactions as wire
+from hubbub.protocol.resources.commands import CommandPermission
 from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
 from hubbub.server.core.call import Call
-from hubbub.server.resources import applications, channels, commands, guilds, messages, roles, users
+from hubbub.server.resources import applications, channels, commands, guilds, messages, oauth2, roles, users
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.commands import CommandRow
 from hubbub.server.resources.interactions import store
@@ -72,8 +74,7 @@ def require_application(call: Call, application_id: int) -> ApplicationRow:
     row = applications.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
-    if row.bot_id is None or applications.settings(row).interactions_endpoint_url is not None:
-        # It is heard over its own address, or not at all.
+    if not can_hear(row):
         raise errors.INTERACTION_FAILED_TO_SEND()
     return row
 
@@ -91,26 +92,51 @@ def require_here(call: Call, body: wire.Asking) -> ChannelAccess:
     return here
 
 
-def context(call: Call, application: ApplicationRow, channel: ChannelRef) -> InteractionContextType:
-    """What kind of place this is to an application."""
+def can_hear(application: ApplicationRow) -> bool:
+    """Whether an application hears what is asked of it at all."""
+    # Neither a bot on the gateway nor an address of its own: nobody is there.
+    return application.bot_id is not None or applications.settings(application).interactions_endpoint_url is not None
+
+
+def context(application: ApplicationRow, channel: ChannelRef, recipients: Collection[int]) -> InteractionContextType:
+    """What kind of place this is to an application; outside guilds it matters who is in it."""
     if channel.guild_id is not None:
         return InteractionContextType.GUILD
-    if channel.type == ChannelType.DM and application.bot_id in channels.recipients_of(call.tx, channel.id):
+    if channel.type == ChannelType.DM and application.bot_id in recipients:
         return InteractionContextType.BOT_DM
     return InteractionContextType.PRIVATE_CHANNEL
 
 
+def recipients(call: Call, channel: ChannelRef) -> Collection[int]:
+    """Who is in a conversation outside guilds."""
+    return () if channel.guild_id is not None else channels.recipients_of(call.tx, channel.id)
+
+
 def owners(
-    call: Call, application: ApplicationRow, bot: GuildAccess | None, place: InteractionContextType
+    call: Call,
+    application: ApplicationRow,
+    guild_id: int | None,
+    bot: GuildAccess | None,
+    place: InteractionContextType,
 ) -> dict[str, Snowflake]:
     """Who let the application in where the caller is, by installation context; `bot` is its standing in the guild."""
+    installed = oauth2.find_installed(call.tx, application.id, call.user_id, guild_id)
+    if bot is not None:
+        installed.add(ApplicationIntegrationType.GUILD_INSTALL)
+    return named_owners(installed, guild_id, call.user_id, place)
+
+
+def named_owners(
+    installed: Collection[int], guild_id: int | None, user_id: int, place: InteractionContextType
+) -> dict[str, Snowflake]:
+    """The same, of an application of which it is known how it is installed."""
     found: dict[str, Snowflake] = {}
     if place == InteractionContextType.BOT_DM:
         found[GUILD] = Snowflake(0)
-    elif bot is not None:
-        found[GUILD] = Snowflake(bot.guild_id)
-    if applications.is_installed_by(call.tx, application.id, call.user_id):
-        found[USER] = Snowflake(call.user_id)
+    elif guild_id is not None and ApplicationIntegrationType.GUILD_INSTALL in installed:
+        found[GUILD] = Snowflake(guild_id)
+    if ApplicationIntegrationType.USER_INSTALL in installed:
+        found[USER] = Snowflake(user_id)
     return found
 
 
@@ -131,29 +157,52 @@ def require_command(
     if row.scope is not None and row.scope != here.channel.guild_id:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     said = commands.definition(row)
-    if place not in _contexts(row, said):
-        raise errors.UNKNOWN_APPLICATION_COMMAND()
-    if said.nsfw and here.guild is not None and not _is_nsfw(call, here.channel):
-        raise errors.UNKNOWN_APPLICATION_COMMAND()
-    found = {
-        key: owner for key, owner in owners(call, application, bot, place).items() if int(key) in said.integration_types
-    }
+    nsfw = said.nsfw and is_nsfw(call, here.channel)
+    let_in = owners(call, application, here.channel.guild_id, bot, place)
+    found = works_for(row, said, here, place, let_in, nsfw=nsfw)
     if not found:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     if here.guild is not None:
         entries = commands.permissions_of(call.tx, here.guild.guild_id, application.id)
-        if not commands.can_use(
-            guild_id=here.guild.guild_id,
-            user_id=call.user_id,
-            role_ids=here.guild.roles,
-            channel_id=here.channel.ruling_id,
-            permissions=here.allowed,
-            needed=said.default_member_permissions,
-            of_command=entries.get(row.id, ()),
-            of_application=entries.get(application.id, ()),
-        ):
+        if not may_use(call, row, said, here, here.guild, entries):
             raise errors.MISSING_PERMISSIONS()
     return row, found
+
+
+def works_for(
+    row: CommandRow,
+    said: commands.Definition,
+    here: ChannelAccess,
+    place: InteractionContextType,
+    let_in: dict[str, Snowflake],
+    *,
+    nsfw: bool,
+) -> dict[str, Snowflake]:
+    """Those who let an application in that a command is for; nobody where it does not work. `nsfw`: the channel is."""
+    if place not in _contexts(row, said) or (said.nsfw and here.guild is not None and not nsfw):
+        return {}
+    return {key: owner for key, owner in let_in.items() if int(key) in said.integration_types}
+
+
+def may_use(
+    call: Call,
+    row: CommandRow,
+    said: commands.Definition,
+    here: ChannelAccess,
+    guild: GuildAccess,
+    entries: Mapping[int, Sequence[CommandPermission]],
+) -> bool:
+    """Whether the caller may use a command in a guild, by what is said there of it and of its application."""
+    return commands.can_use(
+        guild_id=guild.guild_id,
+        user_id=call.user_id,
+        role_ids=guild.roles,
+        channel_id=here.channel.ruling_id,
+        permissions=here.allowed,
+        needed=said.default_member_permissions,
+        of_command=entries.get(row.id, ()),
+        of_application=entries.get(row.application_id, ()),
+    )
 
 
 def _contexts(row: CommandRow, said: commands.Definition) -> frozenset[int]:
@@ -168,7 +217,8 @@ def _contexts(row: CommandRow, said: commands.Definition) -> frozenset[int]:
     return frozenset(derived)
 
 
-def _is_nsfw(call: Call, channel: ChannelRef) -> bool:
+def is_nsfw(call: Call, channel: ChannelRef) -> bool:
+    """Whether a channel is for adults; a thread is as its parent."""
     if not channel.is_thread or channel.parent_id is None:
         return bool(channel.nsfw)
     parent = access.find_channel(call.tx, channel.parent_id)

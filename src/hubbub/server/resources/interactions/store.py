@@ -58,6 +58,8 @@ class InteractionRow(NamedTuple):
     """The message of the first answer, or the one that it changed."""
     follow_ups: int = 0
     modal: str | None = None
+    problem: str | None = None
+    """Why the application's own address did not answer it."""
 
     @property
     def created_ms(self) -> int:
@@ -131,6 +133,33 @@ def fail(tx: Tx, before: int) -> list[InteractionRow]:
         ids = [row.id for row in rows]
         tx.run(f"UPDATE interactions SET callback_type = ? WHERE id IN ({places(ids)})", FAILED, *ids)
     return rows
+
+
+def fail_one(tx: Tx, interaction_id: int, problem: str) -> bool:
+    """Remember why an interaction was not answered; False where it was, or was given up already."""
+    told = tx.run(
+        "UPDATE interactions SET callback_type = ?, problem = ? WHERE id = ? AND callback_type IS NULL",
+        FAILED,
+        problem,
+        interaction_id,
+    )
+    if not told:
+        tx.run(
+            "UPDATE interactions SET problem = ? WHERE id = ? AND callback_type = ?", problem, interaction_id, FAILED
+        )
+    return told == 1
+
+
+def list_failed(tx: Tx, application_id: int, after: int, limit: int) -> list[InteractionRow]:
+    """What an application's own address did not answer, the first first."""
+    return tx.fetch(
+        InteractionRow,
+        f"SELECT {COLUMNS} FROM interactions WHERE application_id = ? AND problem IS NOT NULL AND id > ?"
+        " ORDER BY id LIMIT ?",
+        application_id,
+        after,
+        limit,
+    )
 
 
 def count_follow_up(tx: Tx, interaction_id: int) -> None:

@@ -1,12 +1,15 @@
 """An interaction as the app hears it."""
 
+from msgspec import UNSET
+
 from hubbub.protocol import wire as json
-from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId, Snowflake
 from hubbub.protocol.resources import interactions as wire
 from hubbub.server.core import access
-from hubbub.server.resources import channels, guilds, members, messages, users
+from hubbub.server.resources import channels, entitlements, guilds, members, messages, users
 from hubbub.server.resources.interactions import rules
 from hubbub.server.resources.interactions.asking import Question, Scene
+from hubbub.server.resources.interactions.store import InteractionRow
 
 
 def interaction(scene: Scene, question: Question, token: str) -> wire.Interaction:
@@ -23,6 +26,7 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
     elif channel.guild_id is not None:
         basics = access.permissions_in(call.tx, rules.everyone(call, channel.guild_id), channel.ruling_id)
     user = users.user(person.user)
+    owned = entitlements.active_for(call, scene.application.id, call.user_id, channel.guild_id)
     shown = wire.Interaction(
         id=scene.interaction_id,
         application_id=ApplicationId(scene.application.id),
@@ -32,6 +36,8 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
         channel_id=ChannelId(channel.id),
         channel=channels.any_channel(row, recipients=() if channel.guild_id is not None else (user,)),
         locale=person.user.locale,
+        entitlements=owned,
+        entitlement_sku_ids=[Snowflake(each.sku_id) for each in owned],
         app_permissions=rules.app_permissions(here, scene.place, bot_here, basics, question.owners),
         authorizing_integration_owners=question.owners,
         context=int(scene.place),
@@ -53,3 +59,14 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
     membership = members.Membership(person.member, tuple(access.role_ids(here.guild)), person.user)
     shown.member = members.member(membership, here.permissions)
     return shown
+
+
+def failed(row: InteractionRow) -> wire.FailedInteraction:
+    """What its application's own address did not answer."""
+    return wire.FailedInteraction(
+        id=InteractionId(row.id),
+        type=row.type,
+        channel_id=ChannelId(row.channel_id),
+        guild_id=UNSET if row.guild_id is None else GuildId(row.guild_id),
+        error=row.problem or "",
+    )

@@ -49,12 +49,7 @@ async def probe(work: Work, job: Job) -> None:
     target = await work.read(lambda call: actions.find_target(call, application_id))
     if target is not None:
         ping = json.encode(wire.WebhookPing(application_id=application_id))
-        try:
-            status = (await signing.post_forged(work.outside, target.url, target.now, ping)).status
-        except UnreachableError:
-            status = signing.REFUSED
-        # One that is out of order does not take anything either; deliveries find that out.
-        if status != signing.REFUSED and status < 500:
+        if await signing.takes_forged(work.outside, target.url, target.now, ping):
             await work.write(lambda call: actions.caught(call, application_id))
             return
     await work.write(lambda call: actions.probe_later(call, application_id))

@@ -17,7 +17,6 @@ from types import NoneType
 from typing import Any, Final
 from urllib.parse import unquote
 
-import msgspec
 from aiohttp import http_exceptions, web
 
 from hubbub.protocol import errors, wire
@@ -43,6 +42,7 @@ from hubbub.server.core.store import Database, StoreUnavailable, Tx
 from hubbub.server.core.work import Work
 from hubbub.server.transports.http import answers, failing, forms, limits, multipart, openapi
 from hubbub.server.transports.http.answers import Encoded
+from hubbub.server.transports.http.bodies import Bodies, Body, Held, Sent
 from hubbub.server.transports.http.keeping import Keeper
 from hubbub.server.transports.http.serving import Runner, Subtree
 
@@ -56,9 +56,6 @@ VERSIONS: Final = frozenset((6, 7, 8, 9, 10))
 REASON_MAX: Final = 512
 """An audit log reason is cut here (http.md 1.4: our choice)."""
 
-UPLOADS_AT_ONCE: Final = 4
-"""So many times the largest upload may be in memory, over all requests."""
-
 LINGERING_S: Final = 3.0
 """How long the rest of a refused body is read and thrown away, so that its sender gets to see the answer."""
 
@@ -67,9 +64,6 @@ IDLE_FACTOR: Final = 1.25
 
 _VERSION: Final = re.compile(r"v([0-9]{1,9})", re.ASCII)
 _HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9 ,_-]{1,1024}", re.ASCII)
-
-FORM: Final = "application/x-www-form-urlencoded"
-MULTIPART: Final = "multipart/form-data"
 
 
 class HttpDoor:
@@ -116,12 +110,8 @@ class HttpDoor:
         self._settle = settle
         """Waits until the other processes are told; none where there are no others."""
         self._routes = list(routes)
-        http = config.http
-        self._upload_limits = multipart.Limits(
-            total_bytes=http.max_upload_bytes, file_bytes=http.max_file_bytes, field_bytes=http.max_body_bytes
-        )
-        self._budget = limits.Budget(UPLOADS_AT_ONCE * http.max_upload_bytes)
-        self._read_timeout_s = http.read_timeout_ms / 1000
+        self._bodies = Bodies(config.http)
+        self._read_timeout_s = config.http.read_timeout_ms / 1000
         # Unique among processes, cheap for each request.
         self._request_prefix = secrets.token_hex(6)
         self._request_numbers = itertools.count(1)
@@ -312,21 +302,30 @@ class HttpDoor:
         if endpoint.operation.query is not NoneType:
             query = forms.read_fields(forms.split_fields(request.rel_url.raw_query_string), endpoint.operation.query)
         path = endpoint.read_path(values)
-        reserved = 0
+        body = await self._bodies.read(Sent(request, self._read_timeout_s), endpoint.operation)
         try:
-            body, raw, reserved = await self._read(request, endpoint)
-            arguments = endpoint.arguments(path, body, query)
-            uploads = [self._upload(file, endpoint) for file in raw]
-            if endpoint.media or uploads:
-                await self._keeper.keep(endpoint, body, uploads)
+            uploads = await self._uploads(body, endpoint)
             make_call = self._caller(exchange, actor, version, uploads, endpoint.operation.headers)
+            arguments = endpoint.arguments(path, body.model, query)
             encoded = await self._run_keeping(endpoint, arguments, make_call, uploads, actor)
             if fault is not None and fault.moment == "after":
                 await failing.happen(fault, request)
             return encoded
         finally:
-            if reserved:
-                self._budget.give_back(reserved)
+            self._bodies.give_back(body)
+
+    async def perform(self, endpoint: Endpoint, path: Sequence[Any], content_type: str, data: bytes) -> None:
+        """Do an operation with a body that came as an answer to a call of ours, as if it had been sent here; ApiError where
+        it would have been refused."""
+        operation = endpoint.operation
+        body = await self._bodies.read(Held(content_type, data), operation)
+        try:
+            uploads = await self._uploads(body, endpoint)
+            query = None if operation.query is NoneType else forms.read_fields({}, operation.query)
+            arguments = endpoint.arguments(path, body.model, query)
+            await self._run_keeping(endpoint, arguments, self._make_calls(None, uploads), uploads, None)
+        finally:
+            self._bodies.give_back(body)
 
     async def _admit(self, exchange: "Exchange", endpoint: Endpoint) -> Actor | None:
         if endpoint.ignores_tokens:
@@ -364,57 +363,12 @@ class HttpDoor:
         if verdict is not None and not verdict.allowed:
             raise limits.refusal(verdict)
 
-    async def _read(self, request: web.Request, endpoint: Endpoint) -> tuple[Any, list[multipart.RawUpload], int]:
-        """The decoded body, the files, and how much of the upload budget they hold."""
-        operation = endpoint.operation
-        kind = operation.body
-        if kind is NoneType and operation.uploads is None:
-            return None, [], 0
-        most, depth = self._config.http.max_body_bytes, self._config.http.max_depth
-        content_type = request.headers.get("Content-Type", "")
-        media_type = content_type if content_type == answers.JSON else content_type.partition(";")[0].strip().lower()
-        if media_type == answers.JSON and not operation.form:
-            data = await limits.read_body(request, most, self._read_timeout_s)
-            if not data and operation.optional_body:
-                data = b"{}"
-            return (None if kind is NoneType else forms.decode(data, kind, max_depth=depth)), [], 0
-        if media_type == FORM and forms.is_flat(kind):
-            data = await limits.read_body(request, most, self._read_timeout_s)
-            return forms.read_fields(forms.split_fields(data.decode("utf-8", "replace")), kind), [], 0
-        if media_type == MULTIPART and not operation.form:
-            return await self._read_multipart(request, endpoint, content_type)
-        data = await limits.read_body(request, most, self._read_timeout_s)
-        if data:
-            raise errors.INVALID_FORM_BODY(message=_expected(operation.form))
-        return (None if kind is NoneType else forms.decode(b"{}", kind)), [], 0
-
-    async def _read_multipart(
-        self, request: web.Request, endpoint: Endpoint, content_type: str
-    ) -> tuple[Any, list[multipart.RawUpload], int]:
-        operation = endpoint.operation
-        length = request.content_length
-        if length is not None and length > self._upload_limits.total_bytes:
-            raise errors.REQUEST_ENTITY_TOO_LARGE()
-        reserved = self._upload_limits.total_bytes if length is None else length
-        self._budget.take(reserved)
-        try:
-            bounds = self._upload_limits
-            if operation.uploads is not None and operation.uploads.largest > bounds.file_bytes:
-                bounds = msgspec.structs.replace(bounds, file_bytes=operation.uploads.largest)
-            form = await multipart.read(
-                limits.chunks(request, self._read_timeout_s), content_type, operation.uploads, bounds
-            )
-            if operation.body is NoneType:
-                body = None
-            elif form.payload is None and form.fields and forms.is_flat(operation.body):
-                body = forms.read_fields(form.fields, operation.body)
-            else:
-                depth = self._config.http.max_depth
-                body = forms.decode(b"{}" if form.payload is None else form.payload, operation.body, max_depth=depth)
-        except BaseException:
-            self._budget.give_back(reserved)
-            raise
-        return body, form.files, reserved
+    async def _uploads(self, body: Body, endpoint: Endpoint) -> list[Upload]:
+        """The files of a body, and pictures and sounds within it in their store."""
+        uploads = [self._upload(file, endpoint) for file in body.files]
+        if endpoint.media or uploads:
+            await self._keeper.keep(endpoint, body.model, uploads)
+        return uploads
 
     def _upload(self, file: multipart.RawUpload, endpoint: Endpoint) -> Upload:
         attachment_id = self._ids.new(AttachmentId)
@@ -438,12 +392,15 @@ class HttpDoor:
         uploads: Sequence[Upload],
         declared: Sequence[str] = (),
     ) -> Callable[[Tx], Call]:
-        now = self._clock.now_ms()
         sent = exchange.request.headers
         headers = {name: _clean(sent[name]) for name in declared if name in sent} if declared else None
         reason = sent.get("X-Audit-Log-Reason")
         if reason is not None:
             reason = _clean(reason)[:REASON_MAX].strip() or None
+        return self._make_calls(actor, uploads, reason=reason, headers=headers, api_version=version, ip=exchange.ip)
+
+    def _make_calls(self, actor: Actor | None, uploads: Sequence[Upload], **more: Any) -> Callable[[Tx], Call]:
+        now = self._clock.now_ms()
 
         def make_call(tx: Tx) -> Call:
             return Call(
@@ -453,12 +410,9 @@ class HttpDoor:
                 ids=self._ids,
                 config=self._config,
                 presences=self._presences,
-                reason=reason,
                 files=uploads,
-                headers=headers,
-                api_version=version,
-                ip=exchange.ip,
                 listeners=self._listeners,
+                **more,
             )
 
         return make_call
@@ -572,11 +526,6 @@ def _clean(text: str) -> str:
     if not text.isascii():
         text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return text.replace("\x00", "")
-
-
-def _expected(form: bool) -> str:
-    kinds = [FORM] if form else [answers.JSON, FORM, MULTIPART]
-    return f'Expected "Content-Type" header to be one of {{{", ".join(map(repr, kinds))}}}.'
 
 
 def _preflight(request: web.Request) -> Encoded:
