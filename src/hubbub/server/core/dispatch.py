@@ -270,10 +270,6 @@ class Table:
             raise errors.NOT_FOUND()
         return endpoint
 
-    def of(self, operation: Operation[Any, Any]) -> Endpoint:
-        """The endpoint of an operation."""
-        return next(endpoint for endpoint in self.endpoints if endpoint.operation is operation)
-
     def find(self, method: str, segments: Sequence[str]) -> tuple[Endpoint, list[str]]:
         """The endpoint and its path parameters; raises NOT_FOUND, or MethodNotAllowed."""
         values: list[str] = []
