@@ -1,7 +1,7 @@
-"""The client: every operation of the protocol through one typed `call`.
+"""The lowest layer: every operation of the protocol through one typed `call`.
 
-    async with Client("https://social.example", token, "bot") as client:
-        message = await client.call(CREATE_MESSAGE, channel_id=channel, body=CreateMessage(content="hello"))
+    async with Api("https://social.example", token, "bot") as api:
+        message = await api.call(CREATE_MESSAGE, channel_id=channel, body=CreateMessage(content="hello"))
 
 A refusal is raised as `errors.ApiError`, of the very kind that the platform raised: `if error.kind is errors.UNKNOWN_CHANNEL`.
 """
@@ -38,7 +38,7 @@ class File(NamedTuple):
     content_type: str = "application/octet-stream"
 
 
-class Client:
+class Api:
     """Speaks to one platform with one token."""
 
     def __init__(
@@ -56,13 +56,12 @@ class Client:
         url = URL(base_url)
         self.api: Final = str(url if "api" in url.parts else url / API[1:]).rstrip("/")
         """The base URL of the API."""
-        self._headers: dict[str, str] = {"User-Agent": USER_AGENT}
-        if token is not None:
-            self._headers["Authorization"] = PREFIXES[kind] + token
+        self.authorization: str | None = None if token is None else PREFIXES[kind] + token
+        """What `call` says of who asks; may be set at any time."""
         self._http = Http(timeout_ms=timeout_ms, wait_most_ms=wait_most_ms, tries=tries, session=session, sleep=sleep)
 
     def __repr__(self) -> str:
-        return f"<Client of {self.api}>"
+        return f"<Api of {self.api}>"
 
     async def __aenter__(self) -> Self:
         return self
@@ -90,7 +89,9 @@ class Client:
         may answer without content, that is None. Raises ApiError for a refusal."""
         if files and operation.uploads is None:
             raise TypeError(f"{operation.method} {operation.path} takes no files")
-        headers = dict(self._headers)
+        headers = {"User-Agent": USER_AGENT}
+        if self.authorization is not None:
+            headers["Authorization"] = self.authorization
         if reason is not None:
             headers["X-Audit-Log-Reason"] = quote(reason, safe="")
         content = _content(operation, body, files)
@@ -112,6 +113,52 @@ class Client:
         if operation.media_type != "application/json":
             return cast(ResultT, reply.body)
         return wire.decode(reply.body, operation.result)
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Any = None,
+        form: Mapping[str, str] | None = None,
+        query: Mapping[str, str | int] | None = None,
+        authorization: str | None = None,
+        **parameters: int | str,
+    ) -> bytes:
+        """The same without a model: a path with its parameters, and the bytes that came back."""
+        headers = {"User-Agent": USER_AGENT}
+        if authorization is not None:
+            headers["Authorization"] = authorization
+        content: Callable[[], Any] = lambda: None  # noqa: E731
+        if form is not None:
+            content = lambda: aiohttp.FormData(dict(form))  # noqa: E731
+        elif json is not None:
+            encoded = wire.encode(json)
+            headers["Content-Type"] = "application/json"
+            content = lambda: encoded  # noqa: E731
+        filled = path.format(**{name: quote(str(value), safe="") for name, value in parameters.items()})
+        url = URL(self.api + filled, encoded=True)
+        reply = await self._http.send(
+            Request(
+                method=method,
+                url=url.with_query(query) if query else url,
+                route=path,
+                bucket=f"{method} {path}",
+                major=next((f"{name}={parameters[name]}" for name in MAJOR if name in parameters), ""),
+                headers=headers,
+                body=content,
+            )
+        )
+        return reply.body
+
+    @property
+    def timeout_ms(self) -> int:
+        """How long an answer may take."""
+        return self._http.timeout_ms
+
+    @timeout_ms.setter
+    def timeout_ms(self, value: int) -> None:
+        self._http.timeout_ms = value
 
     def _url(self, operation: Operation[Any, Any], path: Mapping[str, int | str], query: msgspec.Struct | None) -> URL:
         if set(path) != set(operation.parameters):
