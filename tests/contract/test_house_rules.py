@@ -94,8 +94,8 @@ def test_nothing_asks_the_machine_for_the_time() -> None:
         if called in {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "datetime.datetime.now"}
     }
 
-    # The clock is passed in; this is the one that knows what time it is.
-    assert asking == {"hubbub/server/core/clock.py"}
+    # The clock is passed in; these are the ones that know what time it is, on either side.
+    assert asking == {"hubbub/server/core/clock.py", "hubbub/sdk/clock.py"}
 
 
 def test_files_can_be_read_in_one_sitting() -> None:

@@ -1,68 +1,144 @@
-"""The client: every operation of the protocol through one typed `call`.
+"""The client that a game holds: every operation of the specification, in PEP 8 names.
 
-    async with Client("https://social.example", token, "bot") as client:
-        message = await client.call(CREATE_MESSAGE, channel_id=channel, body=CreateMessage(content="hello"))
+    async with Client(ClientCreateOptions(web_base="https://social.example")) as client:    # inside asyncio
+        await client.update_token(AuthorizationTokenType.BEARER, token)
+        await client.connect()
+        lobby_id = await client.create_or_join_lobby("secret")
 
-A refusal is raised as `errors.ApiError`, of the very kind that the platform raised: `if error.kind is errors.UNKNOWN_CHANNEL`.
+    client = Client(...)                                                                     # beside a game loop
+    client.create_or_join_lobby("secret", lambda result, lobby_id: ...)
+    while playing:
+        client.run_callbacks()
+
+The work is done by parts, one per subject, and each line below names the part's method. An operation is started when it is called.
+Await it: its value, or SdkError. Or give it a callback: that hears `(result, outputs...)` once, inside `run_callbacks`.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from types import NoneType
-from typing import Any, Final, Literal, NamedTuple, Self, cast
-from urllib.parse import quote
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from functools import update_wrapper
+from types import MappingProxyType
+from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
-import aiohttp
 import msgspec
-from yarl import URL
 
-from hubbub import __version__
-from hubbub.protocol import wire
 from hubbub.protocol.operation import BodyT, Operation, ResultT
-from hubbub.sdk.http import TIMEOUT_MS, TRIES, WAIT_MOST_MS, Http, Request
+from hubbub.sdk import version
+from hubbub.sdk.api import File
+from hubbub.sdk.authorization import Authorization, Opener, _open_browser
+from hubbub.sdk.clock import Clock, machine_ms
+from hubbub.sdk.connection import Connection
+from hubbub.sdk.core import Core
+from hubbub.sdk.diagnostics import Diagnostics
+from hubbub.sdk.drivers import Completion
+from hubbub.sdk.invites import Invites
+from hubbub.sdk.lobbies import Lobbies
+from hubbub.sdk.merges import Merges
+from hubbub.sdk.messages import Messages
+from hubbub.sdk.objects import MoveOnly
+from hubbub.sdk.presence import Presence
+from hubbub.sdk.records import ClientCreateOptions
+from hubbub.sdk.relationships import Relationships
+from hubbub.sdk.rpc import Rpc
+from hubbub.sdk.tokens import Tokens
+from hubbub.sdk.voice import Voice
 
-TokenKind = Literal["bot", "user", "bearer"]
+P = ParamSpec("P")
+R = TypeVar("R")
+X = TypeVar("X")
 
-PREFIXES: Final[Mapping[TokenKind, str]] = {"bot": "Bot ", "user": "", "bearer": "Bearer "}
-MAJOR: Final = ("channel_id", "guild_id", "webhook_id")
-"""Path parameters that the platform counts separately for (http.md 1.14)."""
-USER_AGENT: Final = f"DiscordBot (hubbub, {__version__})"
-API: Final = "/api/v10"
+_cores: "weakref.WeakSet[Core]" = weakref.WeakSet()
 
 
-class File(NamedTuple):
-    """A file to send along."""
+def _of(part: type[X], method: Callable[Concatenate[X, P], R]) -> Callable[Concatenate["Client", P], R]:
+    """A method of the client that is a method of one of its parts."""
 
-    name: str
-    data: bytes
-    content_type: str = "application/octet-stream"
+    def delegate(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return method(self._parts[part], *args, **kwargs)
+
+    update_wrapper(delegate, method)
+    return delegate
 
 
-class Client:
-    """Speaks to one platform with one token."""
+class Client(MoveOnly):
+    """Speaks to one platform for one player.
+
+    Made inside a running event loop it lives there and delivers callbacks by itself; elsewhere the network gets a thread of its
+    own, and callbacks come when `run_callbacks` is called. `threaded` decides otherwise."""
+
+    _family: Mapping[type, type] = MappingProxyType({})
 
     def __init__(
         self,
-        base_url: str,
-        token: str | None = None,
-        kind: TokenKind = "bot",
+        options: ClientCreateOptions | str | None = None,
+        web_base: str = "",
         *,
-        timeout_ms: int = TIMEOUT_MS,
-        wait_most_ms: int = WAIT_MOST_MS,
-        tries: int = TRIES,
-        session: aiohttp.ClientSession | None = None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        threaded: bool | None = None,
+        debug: bool = False,
+        clock: Clock = machine_ms,
+        open_browser: Opener = _open_browser,
     ) -> None:
-        url = URL(base_url)
-        self.api: Final = str(url if "api" in url.parts else url / API[1:]).rstrip("/")
-        """The base URL of the API."""
-        self._headers: dict[str, str] = {"User-Agent": USER_AGENT}
-        if token is not None:
-            self._headers["Authorization"] = PREFIXES[kind] + token
-        self._http = Http(timeout_ms=timeout_ms, wait_most_ms=wait_most_ms, tries=tries, session=session, sleep=sleep)
+        super().__init__()
+        if isinstance(options, str):
+            options = ClientCreateOptions(api_base=options, web_base=web_base)
+        core = Core(options or ClientCreateOptions(), threaded=threaded, debug=debug, clock=clock, family=self._family)
+        self._core: Core = core
+        _cores.add(core)
+        agents: list[Rpc] = []
+
+        def rpc() -> Rpc:
+            # Made where it is first needed: most games never ask for it.
+            if not agents:
+                agents.append(Rpc(core))
+            return agents[0]
+
+        merges = Merges(core)
+        tokens = Tokens(core, open_browser)
+        connection = Connection(core, tokens, rpc)
+        presence = Presence(core, connection.gateway, rpc)
+        parts: list[Any] = [
+            merges,
+            tokens,
+            connection,
+            presence,
+            Authorization(core, rpc, open_browser),
+            Diagnostics(core),
+            Invites(core, connection.gateway, presence, rpc),
+            Lobbies(core, connection.events, rpc, merges, open_browser),
+            Messages(core, rpc, merges),
+            Relationships(core),
+            Voice(core),
+        ]
+        self._parts: dict[type, Any] = {type(part): part for part in parts}
+        # Whoever drops the client without closing it leaves no thread behind.
+        self._finalizer = weakref.finalize(self, core.close)
 
     def __repr__(self) -> str:
-        return f"<Client of {self.api}>"
+        return f"<{type(self).__name__} of {self._core.api.api}>" if self._valid else "<Client nullobj>"
+
+    # Driving
+
+    def run_callbacks(self) -> int:
+        """Deliver everything that happened since the last call; once per frame. Returns how much that was."""
+        return self._core.pump.run()
+
+    def close(self) -> Completion[None]:
+        """Destroy the client: what is under way completes with ClientDestroyed, no connection and no thread is left."""
+        self._finalizer.detach()
+        return self._core.close()
+
+    def move(self) -> Self:
+        """The client as another object; this one is invalid from here on."""
+        self._finalizer.detach()
+        moved = super().move()
+        moved._finalizer = weakref.finalize(moved, moved._core.close)
+        return moved
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -70,11 +146,7 @@ class Client:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def close(self) -> None:
-        """Let the connections go."""
-        await self._http.close()
-
-    async def call(
+    def call(
         self,
         operation: Operation[BodyT, ResultT],
         *,
@@ -82,107 +154,201 @@ class Client:
         query: msgspec.Struct | None = None,
         files: Sequence[File] = (),
         reason: str | None = None,
+        callback: Callable[..., object] | None = None,
         **path: int | str,
-    ) -> ResultT:
-        """Ask the platform, and return what it answers; this always goes over the network.
+    ) -> Completion[ResultT]:
+        """Any operation of the protocol with the session's token; the lowest layer."""
 
-        `path` are the parameters in the operation's path, `reason` is what the guild's audit log will say. Where the platform
-        may answer without content, that is None. Raises ApiError for a refusal."""
-        if files and operation.uploads is None:
-            raise TypeError(f"{operation.method} {operation.path} takes no files")
-        headers = dict(self._headers)
-        if reason is not None:
-            headers["X-Audit-Log-Reason"] = quote(reason, safe="")
-        content = _content(operation, body, files)
-        if content is not None and content.content_type:
-            headers["Content-Type"] = content.content_type
-        reply = await self._http.send(
-            Request(
-                method=operation.method,
-                url=self._url(operation, path, query),
-                route=operation.path,
-                bucket=f"{operation.method} {operation.path}",
-                major=next((f"{name}={path[name]}" for name in MAJOR if name in path), ""),
-                headers=headers,
-                body=content.make if content is not None else lambda: None,
-            )
-        )
-        if operation.result is NoneType or not reply.body:
-            return cast(ResultT, None)
-        if operation.media_type != "application/json":
-            return cast(ResultT, reply.body)
-        return wire.decode(reply.body, operation.result)
+        async def run() -> ResultT:
+            self._core.api.authorization = f"Bearer {self._core.token}" if self._core.token else None
+            return await self._core.api.call(operation, body=body, query=query, files=files, reason=reason, **path)
 
-    def _url(self, operation: Operation[Any, Any], path: Mapping[str, int | str], query: msgspec.Struct | None) -> URL:
-        if set(path) != set(operation.parameters):
-            raise TypeError(f"{operation.path} takes {operation.parameters}, not {tuple(path)}")
-        # An emoji or an invite code may hold anything; an id shows as its number.
-        filled = operation.url(
-            **{name: quote(f"{value:d}" if isinstance(value, int) else value, safe="") for name, value in path.items()}
-        )
-        url = self.api + filled
-        pairs = _pairs(query)
-        if pairs:
-            url += "?" + "&".join(f"{quote(name)}={quote(value, safe='')}" for name, value in pairs)
-        return URL(url, encoded=True)
+        return self._core.run(f"{operation.method} {operation.path}", callback, (None,), run)
+
+    # Connection and people
+    connect = _of(Connection, Connection.connect)
+    disconnect = _of(Connection, Connection.disconnect)
+    get_status = _of(Connection, Connection.get_status)
+    set_status_changed_callback = _of(Connection, Connection.set_status_changed_callback)
+    set_application_id = _of(Connection, Connection.set_application_id)
+    get_application_id = _of(Connection, Connection.get_application_id)
+    set_http_request_timeout = _of(Connection, Connection.set_http_request_timeout)
+    set_thread_priority = _of(Connection, Connection.set_thread_priority)
+    get_current_user = _of(Connection, Connection.get_current_user)
+    get_current_user_v2 = _of(Connection, Connection.get_current_user_v2)
+    get_user = _of(Connection, Connection.get_user)
+    get_user_application_profiles = _of(Connection, Connection.get_user_application_profiles)
+    get_user_application_profiles_no_lock = _of(Connection, Connection.get_user_application_profiles_no_lock)
+    set_user_updated_callback = _of(Connection, Connection.set_user_updated_callback)
+    get_platform_client_connected_user = _of(Connection, Connection.get_platform_client_connected_user)
+    is_platform_app_installed = _of(Connection, Connection.is_platform_app_installed)
+    open_connected_games_settings_in_platform = _of(Connection, Connection.open_connected_games_settings_in_platform)
+    status_to_string = staticmethod(Connection.status_to_string)
+    error_to_string = staticmethod(Connection.error_to_string)
+    thread_to_string = staticmethod(Connection.thread_to_string)
+    get_version_major = staticmethod(version.get_version_major)
+    get_version_minor = staticmethod(version.get_version_minor)
+    get_version_patch = staticmethod(version.get_version_patch)
+    get_version_hash = staticmethod(version.get_version_hash)
+
+    # Authorization
+    authorize = _of(Authorization, Authorization.authorize)
+    abort_authorize = _of(Authorization, Authorization.abort_authorize)
+    handle_authorize_redirect = _of(Authorization, Authorization.handle_authorize_redirect)
+    create_authorization_code_verifier = _of(Authorization, Authorization.create_authorization_code_verifier)
+    register_authorize_request_callback = _of(Authorization, Authorization.register_authorize_request_callback)
+    remove_authorize_request_callback = _of(Authorization, Authorization.remove_authorize_request_callback)
+    set_game_window_pid = _of(Authorization, Authorization.set_game_window_pid)
+    get_default_communication_scopes = staticmethod(Authorization.get_default_communication_scopes)
+    get_default_presence_scopes = staticmethod(Authorization.get_default_presence_scopes)
+
+    # Tokens
+    get_token = _of(Tokens, Tokens.get_token)
+    get_token_from_provisional_merge = _of(Tokens, Tokens.get_token_from_provisional_merge)
+    refresh_token = _of(Tokens, Tokens.refresh_token)
+    revoke_token = _of(Tokens, Tokens.revoke_token)
+    exchange_child_token = _of(Tokens, Tokens.exchange_child_token)
+    get_provisional_token = _of(Tokens, Tokens.get_provisional_token)
+    unmerge_into_provisional_account = _of(Tokens, Tokens.unmerge_into_provisional_account)
+    update_provisional_account_display_name = _of(Tokens, Tokens.update_provisional_account_display_name)
+    get_token_from_device = _of(Tokens, Tokens.get_token_from_device)
+    get_token_from_device_provisional_merge = _of(Tokens, Tokens.get_token_from_device_provisional_merge)
+    abort_get_token_from_device = _of(Tokens, Tokens.abort_get_token_from_device)
+    open_authorize_device_screen = _of(Tokens, Tokens.open_authorize_device_screen)
+    close_authorize_device_screen = _of(Tokens, Tokens.close_authorize_device_screen)
+    set_authorize_device_screen_closed_callback = _of(Tokens, Tokens.set_authorize_device_screen_closed_callback)
+    update_token = _of(Tokens, Tokens.update_token)
+    is_authenticated = _of(Tokens, Tokens.is_authenticated)
+    fetch_current_user = _of(Tokens, Tokens.fetch_current_user)
+    set_token_expiration_callback = _of(Tokens, Tokens.set_token_expiration_callback)
+    provisional_user_merge_completed = _of(Merges, Merges.provisional_user_merge_completed)
+
+    # Relationships
+    send_platform_friend_request = _of(Relationships, Relationships.send_platform_friend_request)
+    send_platform_friend_request_by_id = _of(Relationships, Relationships.send_platform_friend_request_by_id)
+    send_game_friend_request = _of(Relationships, Relationships.send_game_friend_request)
+    send_game_friend_request_by_id = _of(Relationships, Relationships.send_game_friend_request_by_id)
+    accept_platform_friend_request = _of(Relationships, Relationships.accept_platform_friend_request)
+    accept_game_friend_request = _of(Relationships, Relationships.accept_game_friend_request)
+    reject_platform_friend_request = _of(Relationships, Relationships.reject_platform_friend_request)
+    reject_game_friend_request = _of(Relationships, Relationships.reject_game_friend_request)
+    cancel_platform_friend_request = _of(Relationships, Relationships.cancel_platform_friend_request)
+    cancel_game_friend_request = _of(Relationships, Relationships.cancel_game_friend_request)
+    remove_platform_and_game_friend = _of(Relationships, Relationships.remove_platform_and_game_friend)
+    remove_game_friend = _of(Relationships, Relationships.remove_game_friend)
+    block_user = _of(Relationships, Relationships.block_user)
+    unblock_user = _of(Relationships, Relationships.unblock_user)
+    get_relationship_handle = _of(Relationships, Relationships.get_relationship_handle)
+    get_relationships = _of(Relationships, Relationships.get_relationships)
+    get_relationships_by_group = _of(Relationships, Relationships.get_relationships_by_group)
+    search_friends_by_username = _of(Relationships, Relationships.search_friends_by_username)
+    set_relationship_created_callback = _of(Relationships, Relationships.set_relationship_created_callback)
+    set_relationship_deleted_callback = _of(Relationships, Relationships.set_relationship_deleted_callback)
+    set_relationship_groups_updated_callback = _of(
+        Relationships, Relationships.set_relationship_groups_updated_callback
+    )
+
+    # Presence and invites
+    update_rich_presence = _of(Presence, Presence.update_rich_presence)
+    clear_rich_presence = _of(Presence, Presence.clear_rich_presence)
+    set_online_status = _of(Presence, Presence.set_online_status)
+    set_showing_chat = _of(Presence, Presence.set_showing_chat)
+    register_launch_command = _of(Presence, Presence.register_launch_command)
+    register_launch_steam_application = _of(Presence, Presence.register_launch_steam_application)
+    send_activity_invite = _of(Invites, Invites.send_activity_invite)
+    send_activity_join_request = _of(Invites, Invites.send_activity_join_request)
+    send_activity_join_request_reply = _of(Invites, Invites.send_activity_join_request_reply)
+    accept_activity_invite = _of(Invites, Invites.accept_activity_invite)
+    set_activity_invite_created_callback = _of(Invites, Invites.set_activity_invite_created_callback)
+    set_activity_invite_updated_callback = _of(Invites, Invites.set_activity_invite_updated_callback)
+    set_activity_join_callback = _of(Invites, Invites.set_activity_join_callback)
+    set_activity_join_with_application_callback = _of(Invites, Invites.set_activity_join_with_application_callback)
+
+    # Messages
+    send_user_message = _of(Messages, Messages.send_user_message)
+    send_user_message_with_metadata = _of(Messages, Messages.send_user_message_with_metadata)
+    edit_user_message = _of(Messages, Messages.edit_user_message)
+    delete_user_message = _of(Messages, Messages.delete_user_message)
+    send_lobby_message = _of(Messages, Messages.send_lobby_message)
+    send_lobby_message_with_metadata = _of(Messages, Messages.send_lobby_message_with_metadata)
+    get_lobby_messages_with_limit = _of(Messages, Messages.get_lobby_messages_with_limit)
+    get_user_messages_with_limit = _of(Messages, Messages.get_user_messages_with_limit)
+    get_user_message_summaries = _of(Messages, Messages.get_user_message_summaries)
+    get_message_handle = _of(Messages, Messages.get_message_handle)
+    get_channel_handle = _of(Messages, Messages.get_channel_handle)
+    can_open_message_in_platform = _of(Messages, Messages.can_open_message_in_platform)
+    open_message_in_platform = _of(Messages, Messages.open_message_in_platform)
+    set_message_created_callback = _of(Messages, Messages.set_message_created_callback)
+    set_message_updated_callback = _of(Messages, Messages.set_message_updated_callback)
+    set_message_deleted_callback = _of(Messages, Messages.set_message_deleted_callback)
+
+    # Lobbies
+    create_or_join_lobby = _of(Lobbies, Lobbies.create_or_join_lobby)
+    create_or_join_lobby_with_metadata = _of(Lobbies, Lobbies.create_or_join_lobby_with_metadata)
+    leave_lobby = _of(Lobbies, Lobbies.leave_lobby)
+    get_lobby_handle = _of(Lobbies, Lobbies.get_lobby_handle)
+    get_lobby_ids = _of(Lobbies, Lobbies.get_lobby_ids)
+    get_user_guilds = _of(Lobbies, Lobbies.get_user_guilds)
+    get_guild_channels = _of(Lobbies, Lobbies.get_guild_channels)
+    link_channel_to_lobby = _of(Lobbies, Lobbies.link_channel_to_lobby)
+    unlink_channel_from_lobby = _of(Lobbies, Lobbies.unlink_channel_from_lobby)
+    join_linked_lobby_guild = _of(Lobbies, Lobbies.join_linked_lobby_guild)
+    set_lobby_created_callback = _of(Lobbies, Lobbies.set_lobby_created_callback)
+    set_lobby_deleted_callback = _of(Lobbies, Lobbies.set_lobby_deleted_callback)
+    set_lobby_updated_callback = _of(Lobbies, Lobbies.set_lobby_updated_callback)
+    set_lobby_member_added_callback = _of(Lobbies, Lobbies.set_lobby_member_added_callback)
+    set_lobby_member_updated_callback = _of(Lobbies, Lobbies.set_lobby_member_updated_callback)
+    set_lobby_member_removed_callback = _of(Lobbies, Lobbies.set_lobby_member_removed_callback)
+
+    # Voice
+    start_call = _of(Voice, Voice.start_call)
+    start_call_with_audio_callbacks = _of(Voice, Voice.start_call_with_audio_callbacks)
+    get_call = _of(Voice, Voice.get_call)
+    get_calls = _of(Voice, Voice.get_calls)
+    end_call = _of(Voice, Voice.end_call)
+    end_calls = _of(Voice, Voice.end_calls)
+    get_input_devices = _of(Voice, Voice.get_input_devices)
+    get_output_devices = _of(Voice, Voice.get_output_devices)
+    get_current_input_device = _of(Voice, Voice.get_current_input_device)
+    get_current_output_device = _of(Voice, Voice.get_current_output_device)
+    set_input_device = _of(Voice, Voice.set_input_device)
+    set_output_device = _of(Voice, Voice.set_output_device)
+    get_default_audio_device_id = staticmethod(Voice.get_default_audio_device_id)
+    set_device_change_callback = _of(Voice, Voice.set_device_change_callback)
+    get_input_volume = _of(Voice, Voice.get_input_volume)
+    set_input_volume = _of(Voice, Voice.set_input_volume)
+    get_output_volume = _of(Voice, Voice.get_output_volume)
+    set_output_volume = _of(Voice, Voice.set_output_volume)
+    get_self_mute_all = _of(Voice, Voice.get_self_mute_all)
+    set_self_mute_all = _of(Voice, Voice.set_self_mute_all)
+    get_self_deaf_all = _of(Voice, Voice.get_self_deaf_all)
+    set_self_deaf_all = _of(Voice, Voice.set_self_deaf_all)
+    set_echo_cancellation = _of(Voice, Voice.set_echo_cancellation)
+    set_noise_suppression = _of(Voice, Voice.set_noise_suppression)
+    set_automatic_gain_control = _of(Voice, Voice.set_automatic_gain_control)
+    set_noise_cancellation = _of(Voice, Voice.set_noise_cancellation)
+    set_no_audio_input_threshold = _of(Voice, Voice.set_no_audio_input_threshold)
+    set_no_audio_input_callback = _of(Voice, Voice.set_no_audio_input_callback)
+    set_opus_hardware_coding = _of(Voice, Voice.set_opus_hardware_coding)
+    set_engine_managed_audio_session = _of(Voice, Voice.set_engine_managed_audio_session)
+    set_speaker_mode = _of(Voice, Voice.set_speaker_mode)
+    show_audio_route_picker = _of(Voice, Voice.show_audio_route_picker)
+    set_voice_participant_changed_callback = _of(Voice, Voice.set_voice_participant_changed_callback)
+    set_aec_dump = _of(Voice, Voice.set_aec_dump)
+
+    # Diagnostics
+    add_log_callback = _of(Diagnostics, Diagnostics.add_log_callback)
+    add_voice_log_callback = _of(Diagnostics, Diagnostics.add_voice_log_callback)
+    set_log_dir = _of(Diagnostics, Diagnostics.set_log_dir)
+    set_voice_log_dir = _of(Diagnostics, Diagnostics.set_voice_log_dir)
 
 
-class Content(NamedTuple):
-    """A body: its type (empty where aiohttp says it, with the boundary of the form), and how to make it anew."""
-
-    content_type: str
-    make: Callable[[], Any]
-
-
-def _content(operation: Operation[Any, Any], body: Any, files: Sequence[File]) -> Content | None:
-    if files:
-        payload = None if body is None else wire.encode(body).decode()
-        return Content("", lambda: _form(operation, payload, files))
-    if body is None:
-        return Content("application/json", lambda: b"{}") if operation.body is not NoneType else None
-    if operation.form:
-        return Content("", lambda: aiohttp.FormData(_pairs(body)))
-    encoded = wire.encode(body)
-    return Content("application/json", lambda: encoded)
+def reset_callbacks() -> None:
+    """Drop every callback that any client still holds; for the end of a program."""
+    for core in list(_cores):
+        core.callbacks.clear()
+        core.logs.reset()
+        core.pump.clear()
 
 
-def _form(operation: Operation[Any, Any], payload: str | None, files: Sequence[File]) -> aiohttp.FormData:
-    form = aiohttp.FormData()
-    if payload is not None:
-        form.add_field("payload_json", payload, content_type="application/json")
-    field = operation.uploads.field if operation.uploads is not None else "files"
-    for number, file in enumerate(files):
-        name = f"files[{number}]" if field == "files" else field
-        form.add_field(name, file.data, filename=file.name, content_type=file.content_type)
-    return form
-
-
-def _pairs(model: msgspec.Struct | None) -> list[tuple[str, str]]:
-    """A flat model as names and values; what is absent or null is left out (http.md 1.6)."""
-    if model is None:
-        return []
-    fields: dict[str, Any] = msgspec.to_builtins(model, enc_hook=wire.encode_hook)
-    commas = _comma_lists(type(model))
-    pairs: list[tuple[str, str]] = []
-    for name, value in fields.items():
-        if value is None:
-            continue
-        texts = [_text(each) for each in (value if isinstance(value, list) else [value])]
-        pairs += [(name, ",".join(texts))] if name in commas else [(name, text) for text in texts]
-    return pairs
-
-
-def _text(value: object) -> str:
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
-
-
-def _comma_lists(kind: type[msgspec.Struct]) -> set[str]:
-    """The fields that are one text with commas: the wire has a few (http.md 1.6)."""
-    info = msgspec.inspect.type_info(kind)
-    if not isinstance(info, msgspec.inspect.StructType):
-        return set()
-    return {
-        field.encode_name
-        for field in info.fields
-        if isinstance(field.type, msgspec.inspect.Metadata) and (field.type.extra or {}).get("comma")
-    }
+__all__: Final = ["Client", "reset_callbacks"]

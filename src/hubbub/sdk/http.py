@@ -97,7 +97,8 @@ class Http:
         session: aiohttp.ClientSession | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._timeout = aiohttp.ClientTimeout(total=timeout_ms / 1000)
+        self.timeout_ms = timeout_ms
+        """How long an answer may take; may be set at any time."""
         self._wait_most_s = wait_most_ms / 1000
         self._tries = tries
         self._session = session
@@ -151,7 +152,7 @@ class Http:
             request.url,
             headers=request.headers,
             data=request.body(),
-            timeout=self._timeout,
+            timeout=aiohttp.ClientTimeout(total=self.timeout_ms / 1000),
             allow_redirects=False,
         ) as response:
             return response.status, response.headers, await response.read()
@@ -230,17 +231,26 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
         told["message"] = message
     if "retry_after" not in told and (after := headers.get("Retry-After", "")).isdecimal():
         told["retry_after"] = float(after)
-    return Refused(kind, status, errors=tree if isinstance(tree, dict) else None, extra=told)
+    text = body.decode(errors="replace")
+    return Refused(kind, status, errors=tree if isinstance(tree, dict) else None, extra=told, text=text)
 
 
 class Refused(ApiError):
     """An ApiError as it came: a code may arrive with another status than it usually has."""
 
     def __init__(
-        self, kind: ErrorCode, status: int, *, errors: dict[str, Any] | None = None, extra: dict[str, Any] | None = None
+        self,
+        kind: ErrorCode,
+        status: int,
+        *,
+        errors: dict[str, Any] | None = None,
+        extra: dict[str, Any] | None = None,
+        text: str = "",
     ) -> None:
         super().__init__(kind, errors=errors, extra=extra)
         self._status = status
+        self.text = text
+        """The whole answer."""
 
     @property
     def status(self) -> int:

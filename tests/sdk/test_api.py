@@ -17,13 +17,13 @@ from hubbub.protocol.resources.audit_log import LIST_GUILD_AUDIT_LOG_ENTRIES
 from hubbub.protocol.resources.channels import CREATE_GUILD_CHANNEL, CreateGuildChannel
 from hubbub.protocol.resources.gateway import GET_GATEWAY
 from hubbub.protocol.resources.messages import CREATE_MESSAGE, LIST_MESSAGES, CreateMessage, ListMessages
-from hubbub.sdk import ApiError, Client, File
+from hubbub.sdk import Api, ApiError, File
 from tests.world import Actor, World
 
 
-def client_of(actor: Actor) -> Client:
+def client_of(actor: Actor) -> Api:
     """The client of somebody in the world."""
-    return Client(actor.world.url, actor.token, "bot" if actor.bot else "user", session=actor.world.client)
+    return Api(actor.world.url, actor.token, "bot" if actor.bot else "user", session=actor.world.client)
 
 
 async def test_an_operation_returns_what_it_declares(world: World) -> None:
@@ -114,8 +114,8 @@ async def test_form_errors_come_with_their_paths(world: World) -> None:
 
 
 async def test_a_wrong_token_is_unauthorized_and_no_token_is_none(world: World) -> None:
-    wrong = Client(world.url, "not-a-token", session=world.client)
-    nobody = Client(world.api, session=world.client)
+    wrong = Api(world.url, "not-a-token", session=world.client)
+    nobody = Api(world.api, session=world.client)
 
     with pytest.raises(ApiError) as caught:
         await wrong.call(users.GET_MY_USER)
@@ -201,14 +201,14 @@ class Trouble:
         """The next time, nobody answers."""
         self.answers.append(None)
 
-    def client(self, **options: Any) -> Client:
+    def client(self, **options: Any) -> Api:
         """A client of this server that does not really wait."""
 
         async def wait(seconds: float) -> None:
             self.waits.append(seconds)
             await asyncio.sleep(0)
 
-        return Client(self.url, "secret-token", session=self.session, **{"sleep": wait} | options)
+        return Api(self.url, "secret-token", session=self.session, **{"sleep": wait} | options)
 
 
 RATE_LIMITED = {"message": "You are being rate limited.", "retry_after": 0.75, "global": False}

@@ -1,0 +1,235 @@
+"""The lowest layer: every operation of the protocol through one typed `call`.
+
+    async with Api("https://social.example", token, "bot") as api:
+        message = await api.call(CREATE_MESSAGE, channel_id=channel, body=CreateMessage(content="hello"))
+
+A refusal is raised as `errors.ApiError`, of the very kind that the platform raised: `if error.kind is errors.UNKNOWN_CHANNEL`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import NoneType
+from typing import Any, Final, Literal, NamedTuple, Self, cast
+from urllib.parse import quote
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from hubbub import __version__
+from hubbub.protocol import wire
+from hubbub.protocol.operation import BodyT, Operation, ResultT
+from hubbub.sdk.http import TIMEOUT_MS, TRIES, WAIT_MOST_MS, Http, Request
+
+TokenKind = Literal["bot", "user", "bearer"]
+
+PREFIXES: Final[Mapping[TokenKind, str]] = {"bot": "Bot ", "user": "", "bearer": "Bearer "}
+MAJOR: Final = ("channel_id", "guild_id", "webhook_id")
+"""Path parameters that the platform counts separately for (http.md 1.14)."""
+USER_AGENT: Final = f"DiscordBot (hubbub, {__version__})"
+API: Final = "/api/v10"
+
+
+class File(NamedTuple):
+    """A file to send along."""
+
+    name: str
+    data: bytes
+    content_type: str = "application/octet-stream"
+
+
+class Api:
+    """Speaks to one platform with one token."""
+
+    def __init__(
+        self,
+        base_url: str,
+        token: str | None = None,
+        kind: TokenKind = "bot",
+        *,
+        timeout_ms: int = TIMEOUT_MS,
+        wait_most_ms: int = WAIT_MOST_MS,
+        tries: int = TRIES,
+        session: aiohttp.ClientSession | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        url = URL(base_url)
+        self.api: Final = str(url if "api" in url.parts else url / API[1:]).rstrip("/")
+        """The base URL of the API."""
+        self.authorization: str | None = None if token is None else PREFIXES[kind] + token
+        """What `call` says of who asks; may be set at any time."""
+        self._http = Http(timeout_ms=timeout_ms, wait_most_ms=wait_most_ms, tries=tries, session=session, sleep=sleep)
+
+    def __repr__(self) -> str:
+        return f"<Api of {self.api}>"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let the connections go."""
+        await self._http.close()
+
+    async def call(
+        self,
+        operation: Operation[BodyT, ResultT],
+        *,
+        body: BodyT | None = None,
+        query: msgspec.Struct | None = None,
+        files: Sequence[File] = (),
+        reason: str | None = None,
+        **path: int | str,
+    ) -> ResultT:
+        """Ask the platform, and return what it answers; this always goes over the network.
+
+        `path` are the parameters in the operation's path, `reason` is what the guild's audit log will say. Where the platform
+        may answer without content, that is None. Raises ApiError for a refusal."""
+        if files and operation.uploads is None:
+            raise TypeError(f"{operation.method} {operation.path} takes no files")
+        headers = {"User-Agent": USER_AGENT}
+        if self.authorization is not None:
+            headers["Authorization"] = self.authorization
+        if reason is not None:
+            headers["X-Audit-Log-Reason"] = quote(reason, safe="")
+        content = _content(operation, body, files)
+        if content is not None and content.content_type:
+            headers["Content-Type"] = content.content_type
+        reply = await self._http.send(
+            Request(
+                method=operation.method,
+                url=self._url(operation, path, query),
+                route=operation.path,
+                bucket=f"{operation.method} {operation.path}",
+                major=next((f"{name}={path[name]}" for name in MAJOR if name in path), ""),
+                headers=headers,
+                body=content.make if content is not None else lambda: None,
+            )
+        )
+        if operation.result is NoneType or not reply.body:
+            return cast(ResultT, None)
+        if operation.media_type != "application/json":
+            return cast(ResultT, reply.body)
+        return wire.decode(reply.body, operation.result)
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Any = None,
+        form: Mapping[str, str] | None = None,
+        query: Mapping[str, str | int] | None = None,
+        authorization: str | None = None,
+        **parameters: int | str,
+    ) -> bytes:
+        """The same without a model: a path with its parameters, and the bytes that came back."""
+        headers = {"User-Agent": USER_AGENT}
+        if authorization is not None:
+            headers["Authorization"] = authorization
+        content: Callable[[], Any] = lambda: None  # noqa: E731
+        if form is not None:
+            content = lambda: aiohttp.FormData(dict(form))  # noqa: E731
+        elif json is not None:
+            encoded = wire.encode(json)
+            headers["Content-Type"] = "application/json"
+            content = lambda: encoded  # noqa: E731
+        filled = path.format(**{name: quote(str(value), safe="") for name, value in parameters.items()})
+        url = URL(self.api + filled, encoded=True)
+        reply = await self._http.send(
+            Request(
+                method=method,
+                url=url.with_query(query) if query else url,
+                route=path,
+                bucket=f"{method} {path}",
+                major=next((f"{name}={parameters[name]}" for name in MAJOR if name in parameters), ""),
+                headers=headers,
+                body=content,
+            )
+        )
+        return reply.body
+
+    @property
+    def timeout_ms(self) -> int:
+        """How long an answer may take."""
+        return self._http.timeout_ms
+
+    @timeout_ms.setter
+    def timeout_ms(self, value: int) -> None:
+        self._http.timeout_ms = value
+
+    def _url(self, operation: Operation[Any, Any], path: Mapping[str, int | str], query: msgspec.Struct | None) -> URL:
+        if set(path) != set(operation.parameters):
+            raise TypeError(f"{operation.path} takes {operation.parameters}, not {tuple(path)}")
+        # An emoji or an invite code may hold anything; an id shows as its number.
+        filled = operation.url(
+            **{name: quote(f"{value:d}" if isinstance(value, int) else value, safe="") for name, value in path.items()}
+        )
+        url = self.api + filled
+        pairs = _pairs(query)
+        if pairs:
+            url += "?" + "&".join(f"{quote(name)}={quote(value, safe='')}" for name, value in pairs)
+        return URL(url, encoded=True)
+
+
+class Content(NamedTuple):
+    """A body: its type (empty where aiohttp says it, with the boundary of the form), and how to make it anew."""
+
+    content_type: str
+    make: Callable[[], Any]
+
+
+def _content(operation: Operation[Any, Any], body: Any, files: Sequence[File]) -> Content | None:
+    if files:
+        payload = None if body is None else wire.encode(body).decode()
+        return Content("", lambda: _form(operation, payload, files))
+    if body is None:
+        return Content("application/json", lambda: b"{}") if operation.body is not NoneType else None
+    if operation.form:
+        return Content("", lambda: aiohttp.FormData(_pairs(body)))
+    encoded = wire.encode(body)
+    return Content("application/json", lambda: encoded)
+
+
+def _form(operation: Operation[Any, Any], payload: str | None, files: Sequence[File]) -> aiohttp.FormData:
+    form = aiohttp.FormData()
+    if payload is not None:
+        form.add_field("payload_json", payload, content_type="application/json")
+    field = operation.uploads.field if operation.uploads is not None else "files"
+    for number, file in enumerate(files):
+        name = f"files[{number}]" if field == "files" else field
+        form.add_field(name, file.data, filename=file.name, content_type=file.content_type)
+    return form
+
+
+def _pairs(model: msgspec.Struct | None) -> list[tuple[str, str]]:
+    """A flat model as names and values; what is absent or null is left out (http.md 1.6)."""
+    if model is None:
+        return []
+    fields: dict[str, Any] = msgspec.to_builtins(model, enc_hook=wire.encode_hook)
+    commas = _comma_lists(type(model))
+    pairs: list[tuple[str, str]] = []
+    for name, value in fields.items():
+        if value is None:
+            continue
+        texts = [_text(each) for each in (value if isinstance(value, list) else [value])]
+        pairs += [(name, ",".join(texts))] if name in commas else [(name, text) for text in texts]
+    return pairs
+
+
+def _text(value: object) -> str:
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def _comma_lists(kind: type[msgspec.Struct]) -> set[str]:
+    """The fields that are one text with commas: the wire has a few (http.md 1.6)."""
+    info = msgspec.inspect.type_info(kind)
+    if not isinstance(info, msgspec.inspect.StructType):
+        return set()
+    return {
+        field.encode_name
+        for field in info.fields
+        if isinstance(field.type, msgspec.inspect.Metadata) and (field.type.extra or {}).get("comma")
+    }

@@ -1,0 +1,326 @@
+"""What the client knows without asking: people, relationships, conversations, lobbies and recent messages.
+
+Only data lives here. The owner holds the lock; `events.py` decides what a change means to the game.
+"""
+
+import weakref
+from collections import deque
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from hubbub.sdk.payloads import (
+    ActivityPayload,
+    ChannelPayload,
+    GameRelationshipPayload,
+    LinkedChannelPayload,
+    LobbyPayload,
+    MemberPayload,
+    MessagePayload,
+    PresencePayload,
+    ProfilePayload,
+    RelationshipPayload,
+    UserPayload,
+    VoiceStatePayload,
+)
+
+CHANNEL_MESSAGES: Final = 25
+"""So many of the newest messages of a channel are kept (sdk.md 11.2)."""
+HISTORY_MESSAGES: Final = 200
+FRIEND: Final = 1
+
+
+class Relation(Struct):
+    """Both relations to one person."""
+
+    platform: int = 0
+    game: int = 0
+    spam: bool = False
+    has_played: bool = False
+
+
+class Lobby(Struct):
+    """A lobby as it is now."""
+
+    id: int
+    application_id: int = 0
+    metadata: dict[str, str] = {}
+    members: dict[int, MemberPayload] = {}
+    flags: int = 0
+    linked_channel: LinkedChannelPayload | None = None
+    voice_states: dict[int, VoiceStatePayload] = {}
+
+
+class Message:
+    """A message as it is now; handles hold on to it, so that they see what becomes of it."""
+
+    __slots__ = ("__weakref__", "disclosure", "other", "payload")
+
+    def __init__(self, payload: MessagePayload, other: int = 0, disclosure: int | None = None) -> None:
+        self.payload = payload
+        self.other = other
+        """The other side of a conversation of two; 0 elsewhere."""
+        self.disclosure = disclosure
+
+
+class History:
+    """The newest messages with one person, without a gap."""
+
+    __slots__ = ("complete", "messages")
+
+    def __init__(self) -> None:
+        self.messages: deque[Message] = deque(maxlen=HISTORY_MESSAGES)
+        """The newest first."""
+        self.complete = False
+        """Whether there is nothing older that the platform would give."""
+
+    def enough(self, limit: int) -> bool:
+        """Whether so many can be told without asking."""
+        return len(self.messages) >= limit or self.complete
+
+
+class Cache:
+    """All of it."""
+
+    def __init__(self) -> None:
+        self.me: int = 0
+        self.users: dict[int, UserPayload] = {}
+        self.presences: dict[int, PresencePayload] = {}
+        self.relations: dict[int, Relation] = {}
+        self.profiles: dict[int, list[ProfilePayload]] = {}
+        self.channels: dict[int, ChannelPayload] = {}
+        self.lobbies: dict[int, Lobby] = {}
+        self.histories: dict[int, History] = {}
+        self._recent: dict[int, deque[Message]] = {}
+        self._messages: weakref.WeakValueDictionary[int, Message] = weakref.WeakValueDictionary()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.me = 0
+        for known in (
+            self.users,
+            self.presences,
+            self.relations,
+            self.profiles,
+            self.channels,
+            self.lobbies,
+            self.histories,
+            self._recent,
+        ):
+            known.clear()
+
+    def begin(self) -> None:
+        """A new session: READY tells everything anew, and messages between the two sessions may be missing."""
+        users, recent = dict(self.users), dict(self._recent)
+        self.clear()
+        # People we knew may be named by id alone; messages stay readable, histories may have a gap.
+        self.users.update(users)
+        self._recent.update(recent)
+
+    # People
+
+    def note_user(self, told: UserPayload | None) -> bool:
+        """Remember what is told of somebody; whether that is news."""
+        if told is None:
+            return False
+        known = self.users.get(told.id)
+        if known is None:
+            if told.username is None:
+                return False
+            self.users[told.id] = told
+            return True
+        merged = UserPayload(
+            id=told.id,
+            username=told.username if told.username is not None else known.username,
+            global_name=known.global_name if told.global_name is UNSET else told.global_name,
+            avatar=known.avatar if told.avatar is UNSET else told.avatar,
+            flags=told.flags if told.flags is not None else known.flags,
+            public_flags=told.public_flags if told.public_flags is not None else known.public_flags,
+            bot=told.bot if told.bot is not None else known.bot,
+        )
+        self.users[told.id] = merged
+        return merged != known
+
+    def note_presence(self, told: PresencePayload) -> tuple[int, bool]:
+        """Remember whether somebody is there; who it was and whether that is news."""
+        who = told.user.id if told.user is not None else told.user_id or 0
+        news = self.note_user(told.user)
+        known = self.presences.get(who)
+        if told.has_played_game is None and known is not None:
+            told.has_played_game = known.has_played_game
+        told.user = None
+        if known is not None and (known.status, known.activities) == (told.status, told.activities):
+            return who, news
+        self.presences[who] = told
+        return who, True
+
+    def activity_of(self, user_id: int, applications: frozenset[int], parent: int = 0) -> ActivityPayload | None:
+        """What somebody plays of this game or a sibling."""
+        presence = self.presences.get(user_id)
+        for activity in presence.activities if presence is not None else ():
+            if activity.application_id in applications or (parent and activity.parent_application_id == parent):
+                return activity
+        return None
+
+    # Relationships
+
+    def note_relationship(self, told: RelationshipPayload) -> Relation:
+        """Remember how somebody stands to us on the platform."""
+        self.note_user(told.user)
+        relation = self.relations.setdefault(told.id, Relation())
+        if told.type is not None:
+            relation.platform = told.type
+        if told.is_spam_request is not None:
+            relation.spam = told.is_spam_request
+        if told.has_played_game is not None:
+            relation.has_played = told.has_played_game
+        return relation
+
+    def note_game_relationship(self, told: GameRelationshipPayload) -> Relation:
+        """Remember how somebody stands to us in the game."""
+        self.note_user(told.user)
+        relation = self.relations.setdefault(told.id, Relation())
+        relation.game = told.type
+        return relation
+
+    def end_relationship(self, user_id: int, *, game: bool) -> None:
+        """One of the two relations is over."""
+        relation = self.relations.get(user_id)
+        if relation is None:
+            return
+        if game:
+            relation.game = 0
+        else:
+            relation.platform, relation.spam = 0, False
+        if not relation.game and not relation.platform:
+            del self.relations[user_id]
+
+    def is_friend(self, user_id: int) -> bool:
+        """Whether somebody is a friend, either way."""
+        relation = self.relations.get(user_id)
+        return relation is not None and FRIEND in (relation.platform, relation.game)
+
+    # Lobbies
+
+    def note_lobby(self, told: LobbyPayload) -> tuple[Lobby, bool]:
+        """Remember a lobby; whether it is a new one."""
+        lobby = self.lobbies.get(told.id)
+        new = lobby is None
+        if lobby is None:
+            lobby = self.lobbies[told.id] = Lobby(told.id)
+        lobby.application_id = told.application_id or lobby.application_id
+        lobby.flags = told.flags
+        if told.metadata is not UNSET:
+            lobby.metadata = dict(told.metadata or {})
+        if told.linked_channel is not UNSET:
+            lobby.linked_channel = told.linked_channel
+        if told.members is not UNSET:
+            before = lobby.members
+            lobby.members = {}
+            for member in told.members:
+                self.note_user(member.user)
+                if member.connected is None and member.who in before:
+                    # HTTP does not say who is connected.
+                    member.connected = before[member.who].connected
+                lobby.members[member.who] = member
+        if told.voice_states is not UNSET:
+            lobby.voice_states = {state.user_id: state for state in told.voice_states}
+        return lobby, new
+
+    # Messages
+
+    def message(self, message_id: int) -> Message | None:
+        """A message that somebody still holds."""
+        return self._messages.get(message_id)
+
+    def recent(self, message_id: int) -> Message | None:
+        """A message among the newest of its channel."""
+        message = self._messages.get(message_id)
+        if message is None or message not in self._recent.get(self.place(message.payload), ()):
+            return None
+        return message
+
+    @staticmethod
+    def place(payload: MessagePayload) -> int:
+        """Where a message belongs: its lobby, or its channel."""
+        return payload.lobby_id or payload.channel_id
+
+    def other_side(self, payload: MessagePayload) -> int:
+        """The other person of a conversation of two; 0 for a lobby or a group."""
+        if payload.lobby_id or payload.guild_id:
+            return 0
+        author = payload.author.id if payload.author else 0
+        if author and author != self.me:
+            return author
+        if payload.recipient_id:
+            return payload.recipient_id
+        channel = payload.channel or self.channels.get(payload.channel_id)
+        others = [each for each in recipients(channel) if each != self.me] if channel else []
+        if len(others) == 1:
+            return others[0]
+        # An ephemeral conversation has no channel: its id is the other person's (sdk.md 11.3).
+        return payload.channel_id if payload.channel_id in self.users and channel is None else 0
+
+    def keep(self, payload: MessagePayload, *, other: int = 0, disclosure: int | None = None) -> Message:
+        """Remember a message that was just written."""
+        message = self.hold(payload, other=other, disclosure=disclosure)
+        recent = self._recent.setdefault(self.place(payload), deque(maxlen=CHANNEL_MESSAGES))
+        if message not in recent:
+            recent.append(message)
+            if message.other and disclosure is None:
+                self.histories.setdefault(message.other, History()).messages.appendleft(message)
+        return message
+
+    def hold(self, payload: MessagePayload, *, other: int = 0, disclosure: int | None = None) -> Message:
+        """A message that a handle may hold on to; the same one for the same id."""
+        self.note_user(payload.author)
+        for mentioned in payload.mentions or ():
+            self.note_user(mentioned)
+        message = self._messages.get(payload.id)
+        if message is None:
+            message = Message(payload, other or self.other_side(payload), disclosure)
+            self._messages[payload.id] = message
+        else:
+            self.change(message, payload)
+        return message
+
+    @staticmethod
+    def change(message: Message, told: MessagePayload) -> None:
+        """A message was edited, or given other metadata; what is not told stays."""
+        known = message.payload
+        merged = msgspec.structs.replace(told)
+        for name in (
+            "author",
+            "content",
+            "timestamp",
+            "lobby_id",
+            "metadata",
+            "lobby_member",
+            "channel",
+            "application_id",
+        ):
+            if getattr(merged, name) is None:
+                setattr(merged, name, getattr(known, name))
+        if merged.moderation_metadata is UNSET:
+            merged.moderation_metadata = known.moderation_metadata
+        merged.channel_id = merged.channel_id or known.channel_id
+        merged.flags = merged.flags or known.flags
+        message.payload = merged
+
+    def drop(self, message_id: int, place: int) -> None:
+        """A message is gone."""
+        message = self._messages.pop(message_id, None)
+        recent = self._recent.get(place)
+        if message is None:
+            return
+        if recent is not None and message in recent:
+            recent.remove(message)
+        history = self.histories.get(message.other)
+        if history is not None and message in history.messages:
+            history.messages.remove(message)
+
+
+def recipients(channel: ChannelPayload) -> list[int]:
+    """Who a conversation is with."""
+    return channel.recipient_ids or [user.id for user in channel.recipients or ()]

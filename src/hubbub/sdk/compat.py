@@ -1,0 +1,133 @@
+"""The SDK under the specification's exact names: `Client.GetToken`, `AuthorizationArgs.SetScopes`, `nullobj`.
+
+    from hubbub.sdk import compat as sdk
+
+    client = sdk.Client()
+    args = sdk.AuthorizationArgs()
+    args.SetScopes(sdk.Client.GetDefaultCommunicationScopes())
+    client.Authorize(args, lambda result, code, redirect_uri: ...)
+
+Nothing is written twice: every class here is made from its PEP 8 original when this module is imported. A method keeps its
+arguments and has its name in Pascal case; a field `x_y` becomes `XY()` and, on value records, `SetXY(value)`; an enumerator has
+the specification's name. What a client of this module hands out is of these classes, too.
+"""
+
+from collections.abc import Callable
+from types import FunctionType, MappingProxyType, SimpleNamespace
+from typing import Any, Final
+
+import hubbub.sdk as sdk
+from hubbub.sdk.enums import Enumeration
+from hubbub.sdk.naming import pascal
+from hubbub.sdk.objects import InvalidObjectError, Object
+from hubbub.sdk.records import Fields, Record
+
+READ_ONLY: Final = frozenset({"UserMessageSummary", "AuthorizationCodeVerifier", "VADThresholdSettings"})
+"""Records that only come out of the SDK (sdk.md 1.1): without setters."""
+WITHOUT_COPY: Final = frozenset({"Client", "VADThresholdSettings"})
+
+
+def _getter(name: str) -> Callable[[Any], Any]:
+    def get(self: Any) -> Any:
+        return getattr(_valid(self), name)
+
+    return get
+
+
+def _setter(name: str) -> Callable[[Any, Any], None]:
+    def set(self: Any, value: Any) -> None:
+        # A record is given by value: what the caller does with theirs afterwards does not matter.
+        setattr(_valid(self), name, value.copy() if isinstance(value, Record) else value)
+
+    return set
+
+
+def _valid(instance: Any) -> Any:
+    if not instance._valid:
+        raise InvalidObjectError(f"{type(instance).__name__} is null or was moved from")
+    return instance
+
+
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(_valid(self), *args, **kwargs)
+
+    call.__doc__ = function.__doc__
+    return call
+
+
+def _initializer(original: type[Any]) -> Callable[..., None]:
+    def initialize(self: Any, *args: Any, **kwargs: Any) -> None:
+        if len(args) == 1 and isinstance(args[0], original):
+            # The specification's copy constructor.
+            self.__dict__.update(args[0].copy().__dict__)
+        else:
+            original.__init__(self, *args, **kwargs)
+
+    return initialize
+
+
+def _renamed(original: type[Any]) -> type[Any]:
+    """A subclass with the specification's names."""
+    members: dict[str, Any] = {"__doc__": original.__doc__, "__module__": __name__}
+    for kind in reversed(original.__mro__):
+        for name, member in vars(kind).items():
+            if name.startswith("_") or kind is object:
+                continue
+            if isinstance(member, staticmethod):
+                members[pascal(name)] = member
+            elif isinstance(member, property):
+                members[pascal(name)] = _getter(name)
+            elif isinstance(member, FunctionType) and name not in ("copy", "move", "assign"):
+                members[pascal(name)] = _method(member)
+    if issubclass(original, Fields):
+        for name, field in original.fields.items():
+            if field.compat:
+                members[pascal(name)] = _getter(name)
+                if original.__name__ not in READ_ONLY:
+                    members[f"Set{pascal(name)}"] = _setter(name)
+    elif original is sdk.ClientResult:
+        for name in ("type", "error", "error_code", "status", "response_body", "retryable", "retry_after"):
+            members[pascal(name)] = _getter(name)
+            members[f"Set{pascal(name)}"] = _setter(name)
+    if original.__name__ not in WITHOUT_COPY:
+        members["__init__"] = _initializer(original)
+    return type(original.__name__, (original,), members)
+
+
+def _enumeration(original: Any) -> Any:
+    """The members of an enumeration under the specification's names."""
+    named = SimpleNamespace(**{pascal(name): member for name, member in original.__members__.items()})
+    named.ToString = lambda value: sdk.to_string(original, value)
+    return named
+
+
+def _module() -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    family: dict[type, type] = {}
+    for name in sdk.__all__:
+        original = getattr(sdk, name)
+        if isinstance(original, type) and issubclass(original, Enumeration | sdk.ActivityGamePlatforms):
+            made[name] = _enumeration(original)
+        elif isinstance(original, type) and issubclass(original, Object):
+            made[name] = family[original] = _renamed(original)
+    made["Client"]._family = MappingProxyType(family)
+    for owner, nested in (
+        ("Client", ("Status", "Error", "Thread")),
+        ("Call", ("Status", "Error")),
+    ):
+        for name in nested:
+            setattr(made[owner], name, made.pop(f"{owner}{name}"))
+    made["UserHandle"].AvatarType = made.pop("AvatarType")
+    made["RunCallbacks"] = sdk.run_callbacks
+    made["SetFreeThreaded"] = sdk.set_free_threaded
+    made["ResetCallbacks"] = sdk.reset_callbacks
+    return made
+
+
+globals().update(_module())
+
+
+def __getattr__(name: str) -> Any:
+    # For type checkers: the names above are made when the module is imported.
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,339 @@
+"""The connection that events come through: identify, heartbeat, resume, and patience (sdk.md 5, gateway.md).
+
+It knows frames and no event but READY and RESUMED; what events mean is `events.py`'s.
+"""
+
+import asyncio
+import random
+import sys
+import zlib
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import aiohttp
+import msgspec
+
+from hubbub import __version__
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.intents import Capabilities, Intents
+from hubbub.sdk.core import Core
+from hubbub.sdk.enums import ClientError, ClientStatus
+from hubbub.sdk.payloads import Frame, ReadyPayload, read
+
+CAPABILITIES: Final = (
+    Capabilities.DEDUPE_USER_OBJECTS
+    | Capabilities.PRIORITIZED_READY_PAYLOAD
+    | Capabilities.AUTO_CALL_CONNECT
+    | Capabilities.AUTO_LOBBY_CONNECT
+)
+INTENTS: Final = (
+    Intents.DIRECT_MESSAGES
+    | Intents.PRIVATE_CHANNELS
+    | Intents.CALLS
+    | Intents.USER_RELATIONSHIPS
+    | Intents.USER_PRESENCE
+    | Intents.LOBBIES
+    | Intents.LOBBY_DELETE
+)
+TERMINAL: Final = frozenset((4004, 4010, 4011, 4012, 4013, 4014))
+"""After these there is no use in trying again (sdk.md 5.1)."""
+FORGOTTEN: Final = frozenset((4003, 4007, 4009))
+"""After these the session is gone and a new one begins."""
+BACKOFF_LEAST_S: Final = 1.0
+BACKOFF_MOST_S: Final = 60.0
+SUPPLEMENT_S: Final = 0.25
+"""How long READY waits for its second part, where the platform sends none."""
+SUFFIX: Final = b"\x00\x00\xff\xff"
+INVALID_TOKEN: Final = 4004
+
+
+class Lost(Exception):
+    """The connection is over."""
+
+    def __init__(self, error: ClientError, detail: int = 0, *, at_once: bool = False) -> None:
+        self.error = error
+        self.detail = detail
+        self.at_once = at_once
+        """The platform asked us to come back, so there is nothing to wait for."""
+        super().__init__(f"{error.label} {detail}")
+
+
+class Resumable(NamedTuple):
+    """A session that may still be there."""
+
+    id: str
+    url: str | None
+
+
+class Gateway:
+    """Keeps one session alive."""
+
+    def __init__(self, core: Core, dispatch: Callable[[str, msgspec.Raw], None]) -> None:
+        self._core = core
+        self._dispatch = dispatch
+        self._task: asyncio.Task[None] | None = None
+        self._socket: aiohttp.ClientWebSocketResponse | None = None
+        self._http: aiohttp.ClientSession | None = None
+        self._session: Resumable | None = None
+        self._sequence: int | None = None
+        self._acknowledged = True
+        self._attempts = 0
+        self._supplement: asyncio.TimerHandle | None = None
+        self._settled: asyncio.Event | None = None
+        self.presence: Callable[[], dict[str, Any] | None] = lambda: None
+        """What Identify says of us."""
+        self.bootstrap: Callable[[], Any] | None = None
+        """Looks at the token before each new session."""
+        self.sleep: Callable[[float], Any] = asyncio.sleep
+        core.closers.append(self.close)
+
+    @property
+    def session_id(self) -> str:
+        """The session's id, empty without one."""
+        return self._session.id if self._session is not None else ""
+
+    # From outside
+
+    async def connect(self) -> None:
+        """Connect, and stay connected; returns once Ready, raises Lost where that cannot be."""
+        if self._task is not None and self._core.status is ClientStatus.DISCONNECTING:
+            await asyncio.wait([self._task])
+        if self._task is None or self._task.done():
+            self._settled = asyncio.Event()
+            self._session, self._sequence, self._attempts = None, None, 0
+            self._core.become(ClientStatus.CONNECTING)
+            self._task = asyncio.create_task(self._stay())
+            self._core.tasks.add(self._task)
+            self._task.add_done_callback(self._ended)
+        assert self._settled is not None
+        await self._settled.wait()
+        if self._core.status is ClientStatus.DISCONNECTED:
+            raise self._why
+
+    _why = Lost(ClientError.CONNECTION_CANCELED)
+
+    async def disconnect(self) -> None:
+        """Leave; the session ends."""
+        task = self._task
+        if task is None or task.done():
+            return
+        interrupted = self._core.status in (ClientStatus.CONNECTING, ClientStatus.HTTP_WAIT)
+        error = ClientError.CONNECTION_CANCELED if interrupted else ClientError.NONE
+        self._core.become(ClientStatus.DISCONNECTING)
+        self._why = Lost(ClientError.CONNECTION_CANCELED)
+        task.cancel()
+        await asyncio.wait([task])
+        self._session = None
+        self._core.become(ClientStatus.DISCONNECTED, error)
+
+    async def send(self, op: int, data: Any) -> None:
+        """Say something; ConnectionError where nobody listens."""
+        if self._socket is None or self._socket.closed:
+            raise ConnectionError("there is no connection")
+        await self._socket.send_str(msgspec.json.encode({"op": op, "d": data}).decode())
+
+    async def close(self) -> None:
+        """Let everything go."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        if self._http is not None:
+            await self._http.close()
+
+    # Staying
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._core.tasks.discard(task)
+        if self._supplement is not None:
+            self._supplement.cancel()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._core.logs.error(f"the connection broke: {error!r}")
+            self._core.become(ClientStatus.DISCONNECTED, ClientError.CONNECTION_FAILED)
+        if self._settled is not None:
+            self._settled.set()
+
+    async def _stay(self) -> None:
+        while True:
+            try:
+                url = await self._find()
+                await self._live(url)
+            except Lost as lost:
+                if lost.detail in TERMINAL:
+                    # Since 1.10: a loop here would never end.
+                    self._why, self._session = lost, None
+                    self._core.become(ClientStatus.DISCONNECTED, lost.error, lost.detail)
+                    return
+                self._core.logs.warning(f"the connection was lost: {lost}")
+                if lost.detail in FORGOTTEN:
+                    self._session = None
+                self._core.become(ClientStatus.RECONNECTING, lost.error, lost.detail)
+                if not lost.at_once:
+                    await self._back_off()
+
+    async def _back_off(self) -> None:
+        """Exponential from 1 to 60 seconds, spread out so that clients that failed together do not return together."""
+        most = min(BACKOFF_MOST_S, BACKOFF_LEAST_S * 2**self._attempts)
+        self._attempts += 1
+        await self.sleep(most * (0.5 + random.random() / 2))
+
+    async def _find(self) -> str:
+        """Where to connect; while the platform does not say, we wait (HttpWait)."""
+        while True:
+            if self._session is not None and self._session.url is not None:
+                return self._session.url
+            try:
+                if self._session is None and self.bootstrap is not None:
+                    await self.bootstrap()
+                answer = await self._core.ask("GET", "/gateway")
+                url: str = msgspec.json.decode(answer)["url"]
+                return url
+            except ApiError as error:
+                if error.status == 401:
+                    raise Lost(ClientError.UNEXPECTED_CLOSE, INVALID_TOKEN) from None
+                detail = error.status
+            except (aiohttp.ClientError, OSError, msgspec.MsgspecError, KeyError, TypeError):
+                detail = 0
+            before = self._core.status
+            self._core.become(ClientStatus.HTTP_WAIT, ClientError.CONNECTION_FAILED, detail)
+            await self._back_off()
+            self._core.become(before if before is ClientStatus.RECONNECTING else ClientStatus.CONNECTING)
+
+    async def _live(self, url: str) -> None:
+        """One socket, from Hello to its end; always ends with Lost."""
+        if self._http is None:
+            self._http = aiohttp.ClientSession()
+        joint = "&" if "?" in url else "?"
+        try:
+            self._socket = await self._http.ws_connect(
+                f"{url}{joint}v=10&encoding=json&compress=zlib-stream",
+                max_msg_size=0,
+                timeout=aiohttp.ClientWSTimeout(ws_close=1.0),
+            )
+        except (aiohttp.ClientError, OSError) as error:
+            status = error.status if isinstance(error, aiohttp.WSServerHandshakeError) else 0
+            self._core.logs.warning(f"the gateway could not be reached: HTTP status {status or 'none'}")
+            if self._session is not None:
+                # Since 1.6: from the host that was named for us back to the generic one.
+                self._session = self._session._replace(url=None)
+            raise Lost(ClientError.CONNECTION_FAILED, status) from None
+        beating: asyncio.Task[None] | None = None
+        inflater, pending = zlib.decompressobj(), bytearray()
+        try:
+            async for message in self._socket:
+                if message.type is aiohttp.WSMsgType.BINARY:
+                    pending += message.data
+                    if not pending.endswith(SUFFIX):
+                        continue
+                    data: bytes | str = inflater.decompress(bytes(pending))
+                    pending.clear()
+                elif message.type is aiohttp.WSMsgType.TEXT:
+                    data = message.data
+                else:
+                    break
+                frame = read(data, Frame)
+                if frame.op == 10:
+                    interval_s = msgspec.json.decode(frame.d)["heartbeat_interval"] / 1000
+                    beating = asyncio.create_task(self._beat(interval_s))
+                    await self._introduce()
+                else:
+                    await self._hear(frame)
+            raise Lost(ClientError.UNEXPECTED_CLOSE, self._socket.close_code or 0)
+        except (ConnectionError, aiohttp.ClientError, zlib.error, msgspec.MsgspecError) as error:
+            raise Lost(ClientError.UNEXPECTED_CLOSE, self._socket.close_code or 0) from error
+        finally:
+            if beating is not None:
+                beating.cancel()
+            socket, self._socket = self._socket, None
+            await self._hang_up(socket)
+
+    async def _hang_up(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        leaving = self._core.destroyed or self._core.status is ClientStatus.DISCONNECTING
+        # 1000 ends the session; any other code keeps it for a resume (gateway.md 3).
+        closing = asyncio.ensure_future(socket.close(code=1000 if leaving else 4000))
+        try:
+            await asyncio.shield(closing)
+        except asyncio.CancelledError:
+            await asyncio.wait([closing], timeout=1.0)
+            raise
+
+    async def _introduce(self) -> None:
+        token = f"Bearer {self._core.token}"
+        if self._session is not None:
+            await self.send(6, {"token": token, "session_id": self._session.id, "seq": self._sequence})
+            return
+        self._sequence = None
+        identify: dict[str, Any] = {
+            "token": token,
+            "capabilities": CAPABILITIES,
+            "intents": INTENTS,
+            "properties": {
+                "os": sys.platform,
+                "browser": "hubbub-sdk",
+                "device": "console",
+                "version": __version__,
+                "client_build_number": 18687,
+            },
+        }
+        presence = self.presence()
+        if presence is not None:
+            identify["presence"] = presence
+        await self.send(2, identify)
+        self._core.become(ClientStatus.CONNECTED)
+
+    async def _hear(self, frame: Frame) -> None:
+        if frame.op == 0:
+            if frame.s is not None:
+                self._sequence = frame.s
+            self._told(frame.t or "", frame.d)
+        elif frame.op == 1:
+            await self.send(1, self._sequence)
+        elif frame.op == 7:
+            raise Lost(ClientError.UNEXPECTED_CLOSE, 0, at_once=True)
+        elif frame.op == 9:
+            if bytes(frame.d) != b"true":
+                self._session = None
+            raise Lost(ClientError.UNEXPECTED_CLOSE, 0)
+        elif frame.op == 11:
+            self._acknowledged = True
+
+    def _told(self, event: str, data: msgspec.Raw) -> None:
+        if event == "READY":
+            ready = read(data, ReadyPayload)
+            self._session = Resumable(ready.session_id, ready.resume_gateway_url)
+        try:
+            self._dispatch(event, data)
+        except msgspec.MsgspecError as error:
+            self._core.logs.warning(f"an event could not be read: {event}: {error}")
+        if event == "READY":
+            # Its second part follows at once where the platform sends one: then everything is known when we say Ready.
+            self._supplement = asyncio.get_running_loop().call_later(SUPPLEMENT_S, self._ready)
+        elif event == "RESUMED" or self._supplement is not None:
+            self._ready()
+
+    def _ready(self) -> None:
+        if self._supplement is not None:
+            self._supplement.cancel()
+            self._supplement = None
+        self._attempts = 0
+        self._core.become(ClientStatus.READY)
+        if self._settled is not None:
+            self._settled.set()
+
+    async def _beat(self, interval_s: float) -> None:
+        """A heartbeat each interval, the first a random moment in; one that stays without answer ends the connection."""
+        self._acknowledged = True
+        await asyncio.sleep(interval_s * random.random())
+        while True:
+            socket = self._socket
+            if socket is None:
+                return
+            if not self._acknowledged:
+                self._core.logs.warning("a heartbeat stayed without answer")
+                await socket.close(code=4000)
+                return
+            self._acknowledged = False
+            try:
+                await self.send(1, self._sequence)
+            except (ConnectionError, aiohttp.ClientError):
+                return
+            await asyncio.sleep(interval_s)

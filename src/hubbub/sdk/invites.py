@@ -1,0 +1,138 @@
+"""Invitations to play, and wishes for one (sdk.md 10.5)."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from hubbub.sdk.core import Core
+from hubbub.sdk.drivers import Completion
+from hubbub.sdk.enums import ActivityActionTypes, ClientStatus
+from hubbub.sdk.gateway import Gateway
+from hubbub.sdk.payloads import read
+from hubbub.sdk.presence import Presence
+from hubbub.sdk.records import ActivityInvite
+from hubbub.sdk.results import ClientResult, invalid
+from hubbub.sdk.rpc import Rpc
+
+Done = Callable[[ClientResult], object]
+MESSAGES_SCOPE = "dm_channels.messages.write"
+
+
+class SecretPayload(msgspec.Struct):
+    """The host's secret."""
+
+    secret: str = ""
+
+
+class Invites:
+    """Brings players together."""
+
+    def __init__(self, core: Core, gateway: Gateway, presence: Presence, rpc: Callable[[], Rpc]) -> None:
+        self._core = core
+        self._gateway = gateway
+        self._presence = presence
+        self._rpc = rpc
+
+    def send_activity_invite(self, user_id: int, content: str, callback: Done | None = None) -> Completion[None]:
+        """Invite somebody to what we play; our own presence must be one to join."""
+        return self._core.run("SendActivityInvite", callback, (), self._invite, user_id, content)
+
+    def send_activity_join_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+        """Ask somebody to let us join what they play."""
+        return self._core.start("SendActivityJoinRequest", callback, (), self._request, user_id)
+
+    def send_activity_join_request_reply(
+        self, invite: ActivityInvite, callback: Done | None = None
+    ) -> Completion[None]:
+        """Answer such a wish with an invite, which they still have to accept."""
+        return self._core.start("SendActivityJoinRequestReply", callback, (), self._reply, invite.copy())
+
+    def accept_activity_invite(
+        self, invite: ActivityInvite, callback: Callable[[ClientResult, str], object] | None = None
+    ) -> Completion[str]:
+        """Accept; answers the host's join secret as it is now."""
+        return self._core.start("AcceptActivityInvite", callback, ("",), self._accept, invite.copy())
+
+    def set_activity_invite_created_callback(self, callback: Callable[[ActivityInvite], object]) -> None:
+        """Hear that somebody invites us or wants to join, or that we accepted on another device."""
+        self._core.listen("activity_invite_created", callback)
+
+    def set_activity_invite_updated_callback(self, callback: Callable[[ActivityInvite], object]) -> None:
+        """Hear that an invite is valid no more, or again."""
+        self._core.listen("activity_invite_updated", callback)
+
+    def set_activity_join_callback(self, callback: Callable[[str], object]) -> None:
+        """Hear that an invite was accepted in the chat client; it gives the join secret."""
+        self._core.listen("activity_join", callback)
+        self._hear_of_joins()
+
+    def set_activity_join_with_application_callback(self, callback: Callable[[int, str], object]) -> None:
+        """The same with the application that the invite is for."""
+        self._core.listen("activity_join_with_application", callback)
+        self._hear_of_joins()
+
+    # Inside
+
+    def _hear_of_joins(self) -> None:
+        self._core.background(lambda: self._rpc().subscribe("ACTIVITY_JOIN", self._joined))
+
+    def _joined(self, told: Any) -> None:
+        if not isinstance(told, dict) or not isinstance(secret := told.get("secret"), str):
+            return
+        application = str(told.get("application_id") or "")
+        self._core.emit("activity_join", secret)
+        self._core.emit(
+            "activity_join_with_application",
+            int(application) if application.isdecimal() else self._core.application_id,
+            secret,
+        )
+
+    async def _invite(self, user_id: int, content: str) -> None:
+        if self._core.status is not ClientStatus.READY:
+            # Without a session the chat client on this machine sends it (since 1.1).
+            args = {"user_id": str(user_id), "type": 1, "content": content, "pid": os.getpid()}
+            await self._rpc().command("ACTIVITY_INVITE_USER", args)
+            return
+        shown = self._presence.activity
+        if shown is None or not shown.joinable or shown.party is None:
+            raise invalid("our own rich presence must be one that others can join")
+        await self._send(user_id, content, ActivityActionTypes.JOIN, shown.party.id)
+
+    async def _request(self, user_id: int) -> None:
+        core = self._core
+        with core.lock:
+            played = core.cache.activity_of(user_id, frozenset({core.application_id}), core.parent_id)
+        if played is None or played.party is None or not played.party.id:
+            raise invalid("this person does not show an activity of this game that can be joined")
+        await self._send(user_id, "", ActivityActionTypes.JOIN_REQUEST, played.party.id)
+
+    async def _reply(self, invite: ActivityInvite) -> None:
+        if invite.type is not ActivityActionTypes.JOIN_REQUEST:
+            raise invalid("this is no request to join")
+        await self._invite(invite.sender_id, "")
+
+    async def _send(self, user_id: int, content: str, kind: ActivityActionTypes, party_id: str) -> None:
+        body: dict[str, Any] = {
+            "application_id": str(self._core.application_id),
+            "activity": {"type": int(kind), "session_id": self._gateway.session_id, "party_id": party_id},
+        }
+        # With the presence scopes alone the invite goes without its words (sdk.md 10.5).
+        if content and MESSAGES_SCOPE in self._core.scopes:
+            body["content"] = content
+        await self._core.ask("POST", "/users/{user_id}/messages", json=body, user_id=user_id)
+
+    async def _accept(self, invite: ActivityInvite) -> str:
+        if invite.type is not ActivityActionTypes.JOIN:
+            raise invalid("this is no invite")
+        query = {name: str(value) for name in ("channel_id", "message_id") if (value := getattr(invite, name))}
+        answer = await self._core.ask(
+            "GET",
+            "/users/{user_id}/sessions/{session_id}/activities/{application_id}/1",
+            query=query,
+            user_id=invite.sender_id,
+            session_id=invite.session_id,
+            application_id=invite.application_id or self._core.application_id,
+        )
+        return read(answer, SecretPayload).secret

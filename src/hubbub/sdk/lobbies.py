@@ -1,0 +1,259 @@
+"""Lobbies, and the channels that they can be linked to (sdk.md 12)."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from hubbub.sdk.core import Core
+from hubbub.sdk.drivers import Completion
+from hubbub.sdk.enums import ChannelType, known
+from hubbub.sdk.events import Events
+from hubbub.sdk.handles import LobbyHandle, find_lobby, find_user
+from hubbub.sdk.merges import Merges
+from hubbub.sdk.payloads import ChannelPayload, LobbyPayload, read
+from hubbub.sdk.records import GuildChannel, GuildMinimal, LinkedLobby
+from hubbub.sdk.results import ClientResult, SdkError, invalid
+from hubbub.sdk.rpc import Rpc
+
+SECRET_MAX: Final = 250
+METADATA_TOTAL: Final = 1000
+METADATA_KEYS: Final = 25
+
+Done = Callable[[ClientResult], object]
+Joined = Callable[[ClientResult, int], object]
+
+
+class GuildPayload(msgspec.Struct):
+    """A guild."""
+
+    id: int
+    name: str = ""
+
+
+class LinkedLobbyPayload(msgspec.Struct):
+    """The lobby of a channel."""
+
+    application_id: int = 0
+    lobby_id: int = 0
+
+
+class GuildChannelPayload(msgspec.Struct):
+    """A channel of a guild."""
+
+    id: int
+    name: str | None = None
+    type: int = 0
+    position: int | None = None
+    parent_id: int | None = None
+    can_link_lobby: bool = False
+    is_linkable: bool | None = None
+    is_viewable_and_writeable_by_all_members: bool = False
+    linked_lobby: LinkedLobbyPayload | None = None
+
+
+class InvitePayload(msgspec.Struct):
+    """An invite to a guild."""
+
+    code: str
+
+
+class Lobbies:
+    """Where players meet."""
+
+    def __init__(
+        self,
+        core: Core,
+        events: Events,
+        rpc: Callable[[], Rpc],
+        merges: Merges,
+        opener: Callable[[str], object],
+    ) -> None:
+        self._core = core
+        self._events = events
+        self._rpc = rpc
+        self._merges = merges
+        self._opener = opener
+
+    def create_or_join_lobby(self, secret: str, callback: Joined | None = None) -> Completion[int]:
+        """Be in the lobby of a secret, which is made if need be; answers its id."""
+        return self._core.start("CreateOrJoinLobby", callback, (0,), self._join, secret, None, None)
+
+    def create_or_join_lobby_with_metadata(
+        self,
+        secret: str,
+        lobby_metadata: Mapping[str, str],
+        member_metadata: Mapping[str, str],
+        callback: Joined | None = None,
+    ) -> Completion[int]:
+        """The same, and overwrite what the game keeps of the lobby and of us."""
+        name = "CreateOrJoinLobbyWithMetadata"
+        lobby, member = dict(lobby_metadata), dict(member_metadata)
+        return self._core.start(name, callback, (0,), self._join, secret, lobby, member)
+
+    def leave_lobby(self, lobby_id: int, callback: Done | None = None) -> Completion[None]:
+        """Be in a lobby no more; those that a backend made cannot be left."""
+        return self._core.start("LeaveLobby", callback, (), self._leave, lobby_id)
+
+    def get_lobby_handle(self, lobby_id: int) -> LobbyHandle | None:
+        """A lobby that we are in; nothing goes over the network."""
+        return find_lobby(self._core, lobby_id)
+
+    def get_lobby_ids(self) -> list[int]:
+        """The lobbies that we are in."""
+        with self._core.lock:
+            return list(self._core.cache.lobbies)
+
+    # Linked channels
+
+    def get_user_guilds(
+        self, callback: Callable[[ClientResult, list[GuildMinimal]], object] | None = None
+    ) -> Completion[list[GuildMinimal]]:
+        """The guilds that the player is in."""
+        return self._core.start("GetUserGuilds", callback, ([],), self._guilds)
+
+    def get_guild_channels(
+        self, guild_id: int, callback: Callable[[ClientResult, list[GuildChannel]], object] | None = None
+    ) -> Completion[list[GuildChannel]]:
+        """The channels of a guild, in the order of the chat client."""
+        return self._core.start("GetGuildChannels", callback, ([],), self._channels, guild_id)
+
+    def link_channel_to_lobby(self, lobby_id: int, channel_id: int, callback: Done | None = None) -> Completion[None]:
+        """Let a lobby and a channel share their messages."""
+        return self._core.start(
+            "LinkChannelToLobby", callback, (), self._link, lobby_id, {"channel_id": str(channel_id)}
+        )
+
+    def unlink_channel_from_lobby(self, lobby_id: int, callback: Done | None = None) -> Completion[None]:
+        """Part them again."""
+        return self._core.start("UnlinkChannelFromLobby", callback, (), self._link, lobby_id, {})
+
+    def join_linked_lobby_guild(
+        self,
+        lobby_id: int,
+        provisional_user_merge_required: Callable[[], object],
+        callback: Callable[[ClientResult, str], object] | None = None,
+    ) -> Completion[str]:
+        """Come into the guild of a lobby's channel; answers the invite's URL. A provisional account is asked to link first."""
+        name = "JoinLinkedLobbyGuild"
+        return self._core.start(name, callback, ("",), self._join_guild, lobby_id, provisional_user_merge_required)
+
+    # Events
+
+    def set_lobby_created_callback(self, callback: Callable[[int], object]) -> None:
+        """Hear that a lobby is there for us."""
+        self._core.listen("lobby_created", callback)
+
+    def set_lobby_deleted_callback(self, callback: Callable[[int], object]) -> None:
+        """Hear that one is not any more."""
+        self._core.listen("lobby_deleted", callback)
+
+    def set_lobby_updated_callback(self, callback: Callable[[int], object]) -> None:
+        """Hear that its metadata or its channel changed."""
+        self._core.listen("lobby_updated", callback)
+
+    def set_lobby_member_added_callback(self, callback: Callable[[int, int], object]) -> None:
+        """Hear that somebody else is in a lobby."""
+        self._core.listen("lobby_member_added", callback)
+
+    def set_lobby_member_updated_callback(self, callback: Callable[[int, int], object]) -> None:
+        """Hear that a member came online, went, or changed."""
+        self._core.listen("lobby_member_updated", callback)
+
+    def set_lobby_member_removed_callback(self, callback: Callable[[int, int], object]) -> None:
+        """Hear that somebody else left a lobby."""
+        self._core.listen("lobby_member_removed", callback)
+
+    # Inside
+
+    async def _join(self, secret: str, lobby: dict[str, str] | None, member: dict[str, str] | None) -> int:
+        if not 1 <= len(secret) <= SECRET_MAX:
+            raise invalid(f"a secret has 1 to {SECRET_MAX} characters")
+        body: dict[str, Any] = {"secret": secret}
+        for name, metadata in (("lobby_metadata", lobby), ("member_metadata", member)):
+            if metadata is not None:
+                _check(metadata)
+                body[name] = metadata
+        told = read(await self._core.ask("PUT", "/lobbies", json=body), LobbyPayload)
+        self._note(told)
+        return told.id
+
+    def _note(self, told: LobbyPayload) -> None:
+        core = self._core
+        with core.lock:
+            new = core.cache.note_lobby(told)[1]
+            core.cache.channels[told.id] = ChannelPayload(id=told.id, type=ChannelType.LOBBY)
+            mine = core.cache.lobbies[told.id].members.get(core.cache.me)
+            if mine is not None and mine.connected is None:
+                mine.connected = True
+        if new:
+            # The answer may come before the event; the game hears of it once, whichever is first.
+            core.emit("lobby_created", told.id)
+
+    async def _leave(self, lobby_id: int) -> None:
+        await self._core.ask("DELETE", "/lobbies/{lobby_id}/members/@me", lobby_id=lobby_id)
+        with self._core.lock:
+            gone = self._core.cache.lobbies.pop(lobby_id, None)
+            self._core.cache.channels.pop(lobby_id, None)
+        if gone is not None:
+            self._core.emit("lobby_deleted", lobby_id)
+
+    async def _guilds(self) -> list[GuildMinimal]:
+        told = read(await self._core.ask("GET", "/users/@me/guilds"), list[GuildPayload])
+        return [self._core.make(GuildMinimal, id=each.id, name=each.name) for each in told]
+
+    async def _channels(self, guild_id: int) -> list[GuildChannel]:
+        answer = await self._core.ask(
+            "GET", "/guilds/{guild_id}/channels", query={"with_can_link_lobby": "true"}, guild_id=guild_id
+        )
+        told = read(answer, list[GuildChannelPayload])
+        told.sort(key=lambda each: (each.position or 0, each.id))
+        return [
+            self._core.make(
+                GuildChannel,
+                id=each.id,
+                name=each.name or "",
+                type=known(ChannelType, each.type, ChannelType.GUILD_TEXT),
+                position=each.position or 0,
+                parent_id=each.parent_id,
+                is_linkable=each.can_link_lobby if each.is_linkable is None else each.is_linkable,
+                is_viewable_and_writeable_by_all_members=each.is_viewable_and_writeable_by_all_members,
+                linked_lobby=self._core.make(
+                    LinkedLobby, application_id=each.linked_lobby.application_id, lobby_id=each.linked_lobby.lobby_id
+                )
+                if each.linked_lobby
+                else None,
+            )
+            for each in told
+        ]
+
+    async def _link(self, lobby_id: int, body: dict[str, str]) -> None:
+        answer = await self._core.ask("PATCH", "/lobbies/{lobby_id}/channel-linking", json=body, lobby_id=lobby_id)
+        told = read(answer, LobbyPayload)
+        if told.linked_channel is msgspec.UNSET:
+            told.linked_channel = None
+        self._note(told)
+
+    async def _join_guild(self, lobby_id: int, merge_required: Callable[[], object]) -> str:
+        lobby = find_lobby(self._core, lobby_id)
+        if lobby is None or lobby.linked_channel is None:
+            raise invalid("this lobby is linked to no channel")
+        me = find_user(self._core, self._core.cache.me)
+        if me is not None and me.is_provisional:
+            await self._merges.required(merge_required)
+        answer = await self._core.ask("POST", "/lobbies/{lobby_id}/members/@me/invites", lobby_id=lobby_id)
+        code = read(answer, InvitePayload).code
+        url = f"{self._core.web_base}/invite/{code}"
+        try:
+            await self._rpc().command("DEEP_LINK", {"type": "INVITE", "params": {"code": code}})
+        except SdkError:
+            await asyncio.get_running_loop().run_in_executor(None, self._opener, url)
+        return url
+
+
+def _check(metadata: dict[str, str]) -> None:
+    if len(metadata) > METADATA_KEYS:
+        raise invalid(f"metadata has at most {METADATA_KEYS} keys")
+    if sum(len(text) for pair in metadata.items() for text in pair) > METADATA_TOTAL:
+        raise invalid(f"metadata has at most {METADATA_TOTAL} characters in all")

@@ -1,0 +1,147 @@
+"""The one door through which a line leaves the SDK: what is secret is taken out here, whatever the level (the specification,
+Authentication 9), so no caller has to think of it."""
+
+import re
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, TextIO
+
+from hubbub.sdk.clock import Clock
+from hubbub.sdk.enums import LoggingSeverity
+from hubbub.sdk.pump import Pump
+
+LogCallback = Callable[[str, LoggingSeverity], object]
+
+PLATFORM: Final = "hubbub"
+VOICE_FILES: Final = 5
+"""How many voice logs are kept in a row."""
+MASK: Final = "[filtered]"
+# A header, or a token beside its usual name, even one that nobody told us of.
+_PATTERNS: Final = (
+    re.compile(r"(?i)\b(bearer|bot)\s+[\w\-.~+/=]{8,}"),
+    re.compile(
+        r"(?i)(\"?(?:access_token|refresh_token|id_token|external_auth_token|parent_access_token|code_verifier|client_secret"
+        r"|device_code|code|token)\"?\s*[=:]\s*\"?)[\w\-.~+/=]{8,}"
+    ),
+)
+
+
+class Logs:
+    """Who wants to read what the SDK does."""
+
+    def __init__(self, pump: Pump, clock: Clock, *, debug: bool = False) -> None:
+        self._pump = pump
+        self._clock = clock
+        self._debug = debug
+        self._callbacks: list[tuple[LogCallback, LoggingSeverity]] = []
+        self._voice_callbacks: list[tuple[LogCallback, LoggingSeverity]] = []
+        self._file: TextIO | None = None
+        self._file_severity = LoggingSeverity.NONE
+        self._voice_file: TextIO | None = None
+        self._voice_severity = LoggingSeverity.NONE
+        self._secrets: set[str] = set()
+        self._guard = threading.Lock()
+        self.directory: Path | None = None
+        """Where the log is written."""
+
+    def hide(self, *secrets: str | None) -> None:
+        """Never let these through."""
+        with self._guard:
+            self._secrets.update(secret for secret in secrets if secret and len(secret) >= 8)
+
+    def filtered(self, message: str) -> str:
+        """The message without secrets."""
+        with self._guard:
+            for secret in self._secrets:
+                message = message.replace(secret, MASK)
+        message = _PATTERNS[0].sub(rf"\1 {MASK}", message)
+        return _PATTERNS[1].sub(rf"\1{MASK}", message)
+
+    def verbose(self, message: str) -> None:
+        """What only somebody who looks for a fault wants to know."""
+        self.write(message, LoggingSeverity.VERBOSE)
+
+    def info(self, message: str) -> None:
+        """What happens."""
+        self.write(message, LoggingSeverity.INFO)
+
+    def warning(self, message: str) -> None:
+        """What should not happen, and does not stop us."""
+        self.write(message, LoggingSeverity.WARNING)
+
+    def error(self, message: str) -> None:
+        """What stops something."""
+        self.write(message, LoggingSeverity.ERROR)
+
+    def write(self, message: str, severity: LoggingSeverity, *, voice: bool = False) -> None:
+        """Say it to everybody who wants lines of this severity."""
+        if severity < LoggingSeverity.WARNING and not self._debug:
+            return
+        message = self.filtered(message)
+        for callback, least in tuple(self._voice_callbacks if voice else self._callbacks):
+            if severity >= least and least is not LoggingSeverity.NONE:
+                self._pump.put(callback, message, severity)
+        with self._guard:
+            file, least = (self._voice_file, self._voice_severity) if voice else (self._file, self._file_severity)
+            if file is not None and severity >= least:
+                file.write(self._line(message, severity))
+                file.flush()
+
+    def _line(self, message: str, severity: LoggingSeverity) -> str:
+        moment = datetime.fromtimestamp(self._clock() / 1000, UTC).isoformat(timespec="milliseconds")
+        return f"[{moment}] [{threading.current_thread().name}] ({severity.label}): {message}\n"
+
+    def add_callback(self, callback: LogCallback, min_severity: LoggingSeverity, *, voice: bool = False) -> None:
+        """One more reader."""
+        (self._voice_callbacks if voice else self._callbacks).append((callback, min_severity))
+        if self._debug and not voice and len(self._callbacks) == 1:
+            self.warning("this is a debug client: it says more than a released game should")
+
+    def set_directory(self, path: str, min_severity: LoggingSeverity) -> bool:
+        """Write to `hubbub.log` in a directory, from its beginning; False if that cannot be opened."""
+        with self._guard:
+            if self._file is not None:
+                self._file.close()
+            self._file, self._file_severity = None, min_severity
+            if min_severity is LoggingSeverity.NONE:
+                return True
+            directory = Path(path) if path else Path(__file__).parent
+            try:
+                self._file = (directory / f"{PLATFORM}.log").open("w", encoding="utf-8")
+            except OSError:
+                return False
+            self.directory = directory
+        return True
+
+    def set_voice_directory(self, path: str, min_severity: LoggingSeverity) -> None:
+        """Write voice logs to `hubbub-webrtc_0` and so on; those of the run before are kept under another name."""
+        with self._guard:
+            if self._voice_file is not None:
+                self._voice_file.close()
+            self._voice_file, self._voice_severity = None, min_severity
+            if min_severity is LoggingSeverity.NONE:
+                return
+            directory = Path(path) if path else Path(__file__).parent
+            try:
+                for number in range(VOICE_FILES):
+                    old = directory / f"{PLATFORM}-webrtc_{number}"
+                    if old.exists():
+                        old.replace(directory / f"{PLATFORM}-last-webrtc_{number}")
+                self._voice_file = (directory / f"{PLATFORM}-webrtc_0").open("w", encoding="utf-8")
+            except OSError:
+                return
+
+    def reset(self) -> None:
+        """Forget all readers."""
+        self._callbacks.clear()
+        self._voice_callbacks.clear()
+
+    def close(self) -> None:
+        """Close the files."""
+        with self._guard:
+            for file in (self._file, self._voice_file):
+                if file is not None:
+                    file.close()
+            self._file = self._voice_file = None

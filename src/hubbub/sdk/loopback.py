@@ -1,0 +1,71 @@
+"""The way back from the browser: a listener on a random port of this machine, for one authorization."""
+
+import asyncio
+import html
+from typing import Final, Self
+from urllib.parse import parse_qsl, urlsplit
+
+HOST: Final = "127.0.0.1"
+PATH: Final = "/callback"
+REQUEST_MOST: Final = 16_384
+REQUEST_S: Final = 10.0
+
+_PAGE: Final = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+    "<body style='font-family: sans-serif; margin: 4rem'><h1>{title}</h1><p>{text}</p></body></html>"
+)
+
+
+class Loopback:
+    """Waits for the browser to come back."""
+
+    def __init__(self) -> None:
+        self._server: asyncio.Server | None = None
+        self.answer: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
+        """What the browser brought."""
+        self.redirect_uri = ""
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, HOST, 0, limit=REQUEST_MOST)
+        port = self._server.sockets[0].getsockname()[1]
+        self.redirect_uri = f"http://{HOST}:{port}{PATH}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        self.answer.cancel()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(REQUEST_S):
+                head = await reader.readuntil(b"\r\n\r\n")
+            status, title, text = self._take(head)
+            body = _PAGE.format(title=html.escape(title), text=html.escape(text)).encode()
+            writer.write(
+                f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
+                "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n"
+                "Referrer-Policy: no-referrer\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n".encode()
+                + body
+            )
+            await writer.drain()
+        except (OSError, EOFError, TimeoutError, ValueError, asyncio.LimitOverrunError):
+            pass
+        finally:
+            writer.close()
+
+    def _take(self, head: bytes) -> tuple[str, str, str]:
+        method, target, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
+        parts = urlsplit(target)
+        if parts.path != PATH:
+            return "404 Not Found", "Not found", "There is nothing here."
+        if method != "GET":
+            return "405 Method Not Allowed", "Not this way", "A browser comes back with GET."
+        fields = dict(parse_qsl(parts.query))
+        if not {"code", "error"} & set(fields):
+            return "400 Bad Request", "Something is missing", "Neither a code nor an error came along."
+        if not self.answer.done():
+            self.answer.set_result(fields)
+        if "error" in fields:
+            return "200 OK", "Not linked", "You can close this window and go back to the game."
+        return "200 OK", "Done", "You can close this window and go back to the game."

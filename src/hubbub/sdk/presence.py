@@ -1,0 +1,163 @@
+"""Rich presence and online status (sdk.md 10.2)."""
+
+import asyncio
+import os
+import sys
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from hubbub.sdk.activities import Activity, problems, to_wire
+from hubbub.sdk.core import Core
+from hubbub.sdk.drivers import Completion
+from hubbub.sdk.enums import ClientStatus, StatusType
+from hubbub.sdk.gateway import Gateway
+from hubbub.sdk.results import ClientResult, invalid
+from hubbub.sdk.rpc import Rpc
+
+UPDATES: Final = 5
+UPDATES_S: Final = 20.0
+"""So many presence updates in so many seconds are heard (sdk.md 10.2)."""
+PRESENCE_OP: Final = 3
+STATUSES: Final = {
+    StatusType.ONLINE: "online",
+    StatusType.IDLE: "idle",
+    StatusType.DND: "dnd",
+    StatusType.INVISIBLE: "invisible",
+}
+
+
+class Presence:
+    """What others see of us."""
+
+    def __init__(self, core: Core, gateway: Gateway, rpc: Callable[[], Rpc]) -> None:
+        self._core = core
+        self._gateway = gateway
+        self._rpc = rpc
+        self.activity: Activity | None = None
+        """What we show."""
+        self._status = StatusType.ONLINE
+        self._showing_chat = False
+        self._sent: deque[float] = deque(maxlen=UPDATES)
+        self._revision = 0
+        self._said = -1
+        self._sending = asyncio.Lock()
+        self.sleep: Callable[[float], Any] = asyncio.sleep
+        gateway.presence = self._at_identify
+        core.watchers.append(self._watch)
+
+    def update_rich_presence(
+        self, activity: Activity, callback: Callable[[ClientResult], object] | None = None
+    ) -> Completion[None]:
+        """Show what we play: through the session, or without one through the chat client on this machine."""
+        return self._core.run("UpdateRichPresence", callback, (), self._update, activity.copy())
+
+    def clear_rich_presence(self) -> None:
+        """Show nothing."""
+        self._core.background(lambda: self._show(None))
+
+    def set_online_status(
+        self, status: StatusType, callback: Callable[[ClientResult], object] | None = None
+    ) -> Completion[None]:
+        """Be online, idle, not to be disturbed, or invisible."""
+        return self._core.start("SetOnlineStatus", callback, (), self._set_status, status)
+
+    def set_showing_chat(self, showing_chat: bool) -> None:
+        """Say that the game shows chat, so the chat client need not tell of the same messages."""
+        self._showing_chat = showing_chat
+        self._revision += 1
+        if self._core.status is ClientStatus.READY:
+            self._core.background(self._say)
+
+    def register_launch_command(self, application_id: int, command: str) -> bool:
+        """Say how the game is started from the chat client; an empty command is this very program."""
+        return _register(application_id, command or f"{sys.executable} {' '.join(sys.argv)}".strip())
+
+    def register_launch_steam_application(self, application_id: int, steam_app_id: int) -> bool:
+        """The same through a store."""
+        return _register(application_id, f"steam://rungameid/{steam_app_id}")
+
+    # Inside
+
+    def _watch(self, status: ClientStatus) -> None:
+        if status is ClientStatus.CONNECTING:
+            # What was shown before is cleared when the client connects (sdk.md 10.2).
+            self.activity = None
+
+    def _payload(self) -> dict[str, Any]:
+        shown = self.activity
+        payload: dict[str, Any] = {
+            "since": None,
+            "status": STATUSES[self._status],
+            "afk": False,
+            "activities": [] if shown is None else [to_wire(shown, self._core.application_id)],
+        }
+        if self._showing_chat:
+            payload["showing_chat"] = True
+        return payload
+
+    def _at_identify(self) -> dict[str, Any] | None:
+        if self.activity is None and self._status is StatusType.ONLINE and not self._showing_chat:
+            return None
+        self._said = self._revision
+        return self._payload()
+
+    async def _update(self, activity: Activity) -> None:
+        wrong = next(problems(activity), None)
+        if wrong is not None:
+            raise invalid(wrong)
+        await self._show(activity)
+
+    async def _show(self, activity: Activity | None) -> None:
+        if self._core.status is ClientStatus.READY:
+            self.activity = activity
+            self._revision += 1
+            await self._say()
+            return
+        self.activity = activity
+        shown = None if activity is None else to_wire(activity, self._core.application_id, local=True)
+        args = {"pid": os.getpid(), "activity": shown}
+        await self._rpc().command("SET_ACTIVITY", args)
+
+    async def _set_status(self, status: StatusType) -> None:
+        if status not in STATUSES:
+            raise invalid("a status is Online, Idle, Dnd or Invisible")
+        self._status = status
+        self._revision += 1
+        await self._say()
+
+    async def _say(self) -> None:
+        """Send what is true now, within the limit; of several that wait only the newest is sent."""
+        wanted = self._revision
+        async with self._sending:
+            if self._said >= wanted:
+                return
+            clock = asyncio.get_running_loop().time
+            if len(self._sent) == UPDATES and (wait_s := self._sent[0] + UPDATES_S - clock()) > 0:
+                await self.sleep(wait_s)
+            self._said = self._revision
+            self._sent.append(clock())
+            await self._gateway.send(PRESENCE_OP, self._payload())
+
+
+def _register(application_id: int, command: str) -> bool:
+    """Leave a desktop entry for the scheme `hubbub-<application id>`, as the system of this machine wants it."""
+    if sys.platform != "linux":
+        return False
+    home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    folder = Path(home) / "applications"
+    name = f"hubbub-{application_id}"
+    opens = f"xdg-open {command}" if command.startswith("steam://") else command
+    entry = (
+        f"[Desktop Entry]\nType=Application\nName=Game {application_id}\nExec={opens} %u\nNoDisplay=true\n"
+        f"MimeType=x-scheme-handler/{name};\n"
+    )
+    if "\n" in command:
+        return False
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.desktop").write_text(entry, encoding="utf-8")
+    except OSError:
+        return False
+    return True

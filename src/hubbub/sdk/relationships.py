@@ -1,0 +1,201 @@
+"""Friends, everywhere and in the game, and those one does not want to hear of (sdk.md 9)."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from hubbub.sdk.core import Core
+from hubbub.sdk.drivers import Completion
+from hubbub.sdk.enums import RelationshipGroupType, RelationshipType
+from hubbub.sdk.handles import RelationshipHandle, UserHandle, find_user
+from hubbub.sdk.results import ClientResult, invalid
+
+Done = Callable[[ClientResult], object]
+PLATFORM: Final = "/users/@me/relationships"
+GAME: Final = "/users/@me/game-relationships"
+NEAR: Final = 3
+"""A name that differs in at most so many letters is still found."""
+
+
+class Relationships:
+    """The friends list."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    # Asking
+
+    def send_platform_friend_request(self, username: str, callback: Done | None = None) -> Completion[None]:
+        """Ask somebody by name; who asked us is a friend at once."""
+        body = {"username": username, "discriminator": None}
+        return self._core.start("SendPlatformFriendRequest", callback, (), self._post, PLATFORM, body)
+
+    def send_platform_friend_request_by_id(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+        """Ask somebody."""
+        return self._core.start("SendPlatformFriendRequestById", callback, (), self._put, PLATFORM, user_id, {})
+
+    def send_game_friend_request(self, username: str, callback: Done | None = None) -> Completion[None]:
+        """Ask somebody by name to be a friend in this game."""
+        return self._core.start("SendGameFriendRequest", callback, (), self._post, GAME, {"username": username})
+
+    def send_game_friend_request_by_id(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+        """Ask somebody to be a friend in this game."""
+        return self._core.start("SendGameFriendRequestById", callback, (), self._put, GAME, user_id, {})
+
+    # Answering
+
+    def accept_platform_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+        """Say yes."""
+        return self._core.start("AcceptPlatformFriendRequest", callback, (), self._accept, PLATFORM, user_id)
+
+    def accept_game_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+        """Say yes, in this game."""
+        return self._core.start("AcceptGameFriendRequest", callback, (), self._accept, GAME, user_id)
+
+    def reject_platform_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+        """Say no."""
+        wanted = RelationshipType.PENDING_INCOMING
+        return self._core.start("RejectPlatformFriendRequest", callback, (), self._end, PLATFORM, user_id, wanted)
+
+    def reject_game_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+        """Say no, in this game."""
+        wanted = RelationshipType.PENDING_INCOMING
+        return self._core.start("RejectGameFriendRequest", callback, (), self._end, GAME, user_id, wanted)
+
+    def cancel_platform_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+        """Take a request back."""
+        wanted = RelationshipType.PENDING_OUTGOING
+        return self._core.start("CancelPlatformFriendRequest", callback, (), self._end, PLATFORM, user_id, wanted)
+
+    def cancel_game_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+        """Take a request back, in this game."""
+        wanted = RelationshipType.PENDING_OUTGOING
+        return self._core.start("CancelGameFriendRequest", callback, (), self._end, GAME, user_id, wanted)
+
+    # Ending
+
+    def remove_platform_and_game_friend(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+        """Be friends no more, in either way."""
+        return self._core.start("RemovePlatformAndGameFriend", callback, (), self._part, user_id)
+
+    def remove_game_friend(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+        """Be friends in this game no more."""
+        wanted = RelationshipType.FRIEND
+        return self._core.start("RemoveGameFriend", callback, (), self._end, GAME, user_id, wanted)
+
+    def block_user(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+        """Hear nothing of somebody, anywhere; every other relationship ends."""
+        return self._core.start("BlockUser", callback, (), self._put, PLATFORM, user_id, {"type": 2})
+
+    def unblock_user(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+        """Let somebody be heard again; what was before does not come back."""
+        wanted = RelationshipType.BLOCKED
+        return self._core.start("UnblockUser", callback, (), self._end, PLATFORM, user_id, wanted)
+
+    # Reading
+
+    def get_relationship_handle(self, user_id: int) -> RelationshipHandle:
+        """How somebody stands to us; never missing."""
+        return self._core.make(RelationshipHandle, self._core, user_id)
+
+    def get_relationships(self) -> list[RelationshipHandle]:
+        """Everybody who stands to us in some way."""
+        with self._core.lock:
+            return [self.get_relationship_handle(each) for each in self._core.cache.relations]
+
+    def get_relationships_by_group(self, group_type: RelationshipGroupType) -> list[RelationshipHandle]:
+        """The friends of one part of the list, in the order to show them."""
+        core = self._core
+        with core.lock:
+            here = frozenset({core.application_id})
+            chosen: list[tuple[bool, str, int]] = []
+            for user_id, relation in core.cache.relations.items():
+                if not core.cache.is_friend(user_id):
+                    continue
+                presence = core.cache.presences.get(user_id)
+                playing = core.cache.activity_of(user_id, here, core.parent_id) is not None
+                if presence is None or presence.status in ("offline", "invisible"):
+                    group = RelationshipGroupType.OFFLINE
+                elif playing:
+                    group = RelationshipGroupType.ONLINE_PLAYING_GAME
+                else:
+                    group = RelationshipGroupType.ONLINE_ELSEWHERE
+                if group is not group_type:
+                    continue
+                played = relation.has_played or bool(presence and presence.has_played_game)
+                later = group is RelationshipGroupType.ONLINE_ELSEWHERE and not played
+                user = find_user(core, user_id)
+                chosen.append((later, user.display_name.casefold() if user else "", user_id))
+        return [self.get_relationship_handle(user_id) for _, _, user_id in sorted(chosen)]
+
+    def search_friends_by_username(self, search_str: str) -> list[UserHandle]:
+        """Friends whose names are like this, the likest first; nothing goes over the network."""
+        wanted = search_str.strip().casefold()
+        if not wanted:
+            return []
+        found: list[tuple[int, str, UserHandle]] = []
+        with self._core.lock:
+            friends = [each for each in self._core.cache.relations if self._core.cache.is_friend(each)]
+        for user_id in friends:
+            user = find_user(self._core, user_id)
+            if user is None:
+                continue
+            names = {user.username.casefold(), user.display_name.casefold()}
+            distance = min(_likeness(wanted, name) for name in names)
+            if distance <= NEAR:
+                found.append((distance, user.display_name.casefold(), user))
+        return [user for _, _, user in sorted(found, key=lambda each: each[:2])]
+
+    def set_relationship_created_callback(self, callback: Callable[[int, bool], object]) -> None:
+        """Hear that a relationship began or changed; True says it is platform-wide."""
+        self._core.listen("relationship_created", callback)
+
+    def set_relationship_deleted_callback(self, callback: Callable[[int, bool], object]) -> None:
+        """Hear that one ended."""
+        self._core.listen("relationship_deleted", callback)
+
+    def set_relationship_groups_updated_callback(self, callback: Callable[[int], object]) -> None:
+        """Hear that the friends list should be drawn anew."""
+        self._core.listen("relationship_groups_updated", callback)
+
+    # Inside
+
+    def _stands(self, route: str, user_id: int) -> RelationshipType:
+        handle = self.get_relationship_handle(user_id)
+        return handle.platform_relationship_type if route == PLATFORM else handle.game_relationship_type
+
+    async def _post(self, route: str, body: dict[str, Any]) -> None:
+        if not body["username"]:
+            raise invalid("a username is required")
+        await self._core.ask("POST", route, json=body)
+
+    async def _put(self, route: str, user_id: int, body: dict[str, Any]) -> None:
+        await self._core.ask("PUT", route + "/{user_id}", json=body, user_id=user_id)
+
+    async def _accept(self, route: str, user_id: int) -> None:
+        if self._stands(route, user_id) is not RelationshipType.PENDING_INCOMING:
+            raise invalid("this person did not ask")
+        await self._put(route, user_id, {})
+
+    async def _end(self, route: str, user_id: int, wanted: RelationshipType) -> None:
+        if self._stands(route, user_id) is not wanted:
+            raise invalid(f"there is no relationship of type {wanted.label}")
+        await self._core.ask("DELETE", route + "/{user_id}", user_id=user_id)
+
+    async def _part(self, user_id: int) -> None:
+        friend = [each for each in (PLATFORM, GAME) if self._stands(each, user_id) is RelationshipType.FRIEND]
+        if not friend:
+            raise invalid("this person is no friend")
+        for route in friend:
+            await self._core.ask("DELETE", route + "/{user_id}", user_id=user_id)
+
+
+def _likeness(wanted: str, name: str) -> int:
+    """How many letters must change (Levenshtein); the beginning of a name is like the name."""
+    if name.startswith(wanted):
+        return 0
+    row = list(range(len(name) + 1))
+    for i, letter in enumerate(wanted, 1):
+        above, row[0] = row[0], i
+        for j, other in enumerate(name, 1):
+            above, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above + (letter != other))
+    return row[-1]

@@ -1,0 +1,230 @@
+"""The chat client on the same machine, over its local socket (sdk.md 15, rpc.md): frames of an opcode, a length and JSON.
+
+A connection is opened when somebody needs one. While somebody subscribes to an event it is kept, looked for again when it was
+lost, and every subscription is renewed (since 1.9.17228).
+"""
+
+import asyncio
+import os
+import struct
+import sys
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from hubbub.sdk.core import Core
+from hubbub.sdk.enums import ErrorType
+from hubbub.sdk.results import failure
+
+PLATFORM: Final = "hubbub"
+INDEXES: Final = range(10)
+HANDSHAKE, FRAME, CLOSE, PING, PONG = range(5)
+HEADER: Final = struct.Struct("<II")
+FRAME_MOST: Final = 1 << 20
+HANDSHAKE_S: Final = 10.0
+LOOK_AGAIN_S: Final = 5.0
+NO_CLIENT: Final = "the chat client does not run on this machine"
+
+
+def socket_paths() -> list[str]:
+    """Where the chat client may listen, in the order to try."""
+    if sys.platform == "win32":
+        return [rf"\\?\pipe\{PLATFORM}-ipc-{n}" for n in INDEXES]
+    base = next(
+        (os.environ[name] for name in ("XDG_RUNTIME_DIR", "TMPDIR", "TMP", "TEMP") if os.environ.get(name)), "/tmp"
+    )
+    return [str(Path(base) / f"{PLATFORM}-ipc-{n}") for n in INDEXES]
+
+
+class Rpc:
+    """Speaks to the chat client."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._writer: asyncio.StreamWriter | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._connecting = asyncio.Lock()
+        self._waiting: dict[str, asyncio.Future[Any]] = {}
+        self._subscribed: dict[str, Callable[[Any], None]] = {}
+        self._keeper: asyncio.Task[None] | None = None
+        self._lost = asyncio.Event()
+        self.user: Any = None
+        """Who is signed in to the chat client."""
+        self.look_again_s = LOOK_AGAIN_S
+        core.closers.append(self.close)
+
+    # Commands
+
+    async def command(self, cmd: str, args: Any = None, *, evt: str | None = None, client_id: int = 0) -> Any:
+        """Ask for something; RPCError for a refusal, NetworkError without a chat client."""
+        await self.connect(client_id)
+        return await self._ask(cmd, args, evt)
+
+    async def _ask(self, cmd: str, args: Any, evt: str | None) -> Any:
+        nonce = str(uuid.uuid4())
+        answer = self._waiting[nonce] = asyncio.get_running_loop().create_future()
+        request: dict[str, Any] = {"cmd": cmd, "nonce": nonce}
+        if args is not None:
+            request["args"] = args
+        if evt is not None:
+            request["evt"] = evt
+        try:
+            self._write(FRAME, request)
+            return await answer
+        finally:
+            self._waiting.pop(nonce, None)
+
+    async def subscribe(self, event: str, callback: Callable[[Any], None]) -> None:
+        """Hear of an event, now and after every reconnection."""
+        self._subscribed[event] = callback
+        if self._keeper is None or self._keeper.done():
+            self._keeper = asyncio.create_task(self._keep())
+            self._core.tasks.add(self._keeper)
+        elif self._writer is not None:
+            await self._ask("SUBSCRIBE", None, event)
+
+    async def unsubscribe(self, event: str) -> None:
+        """Hear of it no more."""
+        if self._subscribed.pop(event, None) is None:
+            return
+        if self._writer is not None:
+            try:
+                await self._ask("UNSUBSCRIBE", None, event)
+            except Exception as error:
+                self._core.logs.info(f"the chat client did not confirm: {error}")
+        if not self._subscribed and self._keeper is not None:
+            self._keeper.cancel()
+            self._keeper = None
+
+    async def _keep(self) -> None:
+        """Stay connected while there is something to hear."""
+        while True:
+            try:
+                await self.connect()
+                for event in list(self._subscribed):
+                    await self._ask("SUBSCRIBE", None, event)
+            except Exception as error:
+                self._core.logs.verbose(f"the chat client could not be asked: {error}")
+                await asyncio.sleep(self.look_again_s)
+                continue
+            await self._lost.wait()
+
+    # The connection
+
+    async def connect(self, client_id: int = 0) -> None:
+        """Find the chat client and shake hands, unless that was done."""
+        async with self._connecting:
+            if self._writer is not None:
+                return
+            reader, writer = await self._open()
+            # Since 1.10: a new connection begins without what the old one left.
+            self._fail_waiting("the connection to the chat client was renewed")
+            self._lost.clear()
+            try:
+                writer.write(_frame(HANDSHAKE, {"v": 1, "client_id": str(client_id or self._core.application_id)}))
+                async with asyncio.timeout(HANDSHAKE_S):
+                    opcode, payload = await _read(reader)
+            except (OSError, EOFError, TimeoutError) as error:
+                writer.close()
+                raise failure(ErrorType.NETWORK_ERROR, f"the chat client did not answer: {error}") from None
+            if opcode == CLOSE or payload.get("evt") != "READY":
+                writer.close()
+                told = payload.get("data") or payload
+                raise failure(
+                    ErrorType.RPC_ERROR, str(told.get("message", "refused")), code=int(told.get("code", 1000))
+                )
+            self.user = (payload.get("data") or {}).get("user")
+            self._writer = writer
+            self._reading = asyncio.create_task(self._read(reader, writer))
+
+    async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        for path in socket_paths():
+            try:
+                return await _open_pipe(path)
+            except OSError:
+                continue
+        raise failure(ErrorType.NETWORK_ERROR, NO_CLIENT, retryable=True)
+
+    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                opcode, payload = await _read(reader)
+                if opcode == PING:
+                    self._write(PONG, payload)
+                elif opcode == CLOSE:
+                    break
+                elif opcode == FRAME:
+                    self._hear(payload)
+        except (OSError, EOFError, msgspec.MsgspecError, ValueError):
+            pass
+        finally:
+            self._writer = None
+            writer.close()
+            self._fail_waiting("the chat client went away")
+            self._lost.set()
+
+    def _hear(self, payload: dict[str, Any]) -> None:
+        nonce, event, data = payload.get("nonce"), payload.get("evt"), payload.get("data")
+        answer = self._waiting.get(nonce) if isinstance(nonce, str) else None
+        if answer is not None:
+            if answer.done():
+                return
+            if event == "ERROR":
+                told = data if isinstance(data, dict) else {}
+                answer.set_exception(
+                    failure(ErrorType.RPC_ERROR, str(told.get("message", "")), code=int(told.get("code", 1000)))
+                )
+            else:
+                answer.set_result(data)
+            return
+        callback = self._subscribed.get(event) if isinstance(event, str) else None
+        if callback is not None:
+            callback(data)
+
+    def _write(self, opcode: int, payload: Any) -> None:
+        if self._writer is None:
+            raise failure(ErrorType.NETWORK_ERROR, NO_CLIENT, retryable=True)
+        self._writer.write(_frame(opcode, payload))
+
+    def _fail_waiting(self, why: str) -> None:
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(failure(ErrorType.NETWORK_ERROR, why, retryable=True))
+        self._waiting.clear()
+
+    async def close(self) -> None:
+        """Hang up."""
+        for task in (self._keeper, self._reading):
+            if task is not None:
+                task.cancel()
+                await asyncio.wait([task])
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+def _frame(opcode: int, payload: Any) -> bytes:
+    # In one write: a client that was seen does not put pieces together.
+    body = msgspec.json.encode(payload)
+    return HEADER.pack(opcode, len(body)) + body
+
+
+async def _read(reader: asyncio.StreamReader) -> tuple[int, Any]:
+    opcode, length = HEADER.unpack(await reader.readexactly(HEADER.size))
+    if length > FRAME_MOST:
+        raise ValueError(f"a frame of {length} bytes")
+    payload = msgspec.json.decode(await reader.readexactly(length))
+    return opcode, payload if opcode in (PING, PONG) else payload if isinstance(payload, dict) else {}
+
+
+async def _open_pipe(path: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    if sys.platform == "win32":
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader()
+        protocol = asyncio.StreamReaderProtocol(reader)
+        transport, _ = await loop.create_pipe_connection(lambda: protocol, path)
+        return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+    return await asyncio.open_unix_connection(path)

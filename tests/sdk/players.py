@@ -1,0 +1,94 @@
+"""Games and players, for tests of the SDK over the real server."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions
+from tests import oauth
+from tests.world import PATIENCE, Actor, World
+
+LOOPBACK = "http://127.0.0.1/callback"
+SCOPES = "openid sdk.social_layer"
+
+
+async def game(world: World, **more: Any) -> oauth.Client:
+    """A public application of the social layer."""
+    settings: dict[str, Any] = {
+        "public": True,
+        "redirect_uris": (LOOPBACK,),
+        "flags": ApplicationFlags.SOCIAL_LAYER_INTEGRATION,
+        "name": "Puddle",
+    }
+    made = await oauth.application(world, **(settings | more))
+    made.redirect_uri = LOOPBACK
+    return made
+
+
+class Heard:
+    """What a callback heard, in order."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[Any, ...]] = []
+        self._taken = 0
+        self._came = asyncio.Event()
+
+    def __call__(self, *args: Any) -> None:
+        self.all.append(args)
+        self._came.set()
+
+    async def next(self, matches: Callable[..., bool] = lambda *_: True) -> Any:
+        """The next one not yet taken that fits; a single argument comes bare."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while True:
+                    for position in range(self._taken, len(self.all)):
+                        if matches(*self.all[position]):
+                            self._taken = position + 1
+                            found = self.all[position]
+                            return found[0] if len(found) == 1 else found
+                    self._came.clear()
+                    await self._came.wait()
+        except TimeoutError:
+            raise AssertionError(f"it did not come; untaken: {self.all[self._taken :]}") from None
+
+
+class Player:
+    """A person in a game, with the SDK in hand."""
+
+    def __init__(self, person: Actor, client: Client, tokens: dict[str, Any]) -> None:
+        self.person = person
+        self.id = person.id
+        self.client = client
+        self.tokens = tokens
+
+    def hears(self, event: str) -> Heard:
+        """Listen to an event from now on."""
+        heard = Heard()
+        getattr(self.client, f"set_{event}_callback")(heard)
+        return heard
+
+
+def new_client(world: World, **more: Any) -> Client:
+    """A client of the world."""
+    return Client(ClientCreateOptions(web_base=world.url), clock=world.clock.now_ms, **more)
+
+
+async def player(
+    world: World,
+    application: oauth.Client,
+    name: str | None = None,
+    *,
+    scopes: str = SCOPES,
+    connect: bool = True,
+    **more: Any,
+) -> Player:
+    """Somebody who plays: linked, and connected unless said otherwise."""
+    person = await world.user(name)
+    tokens = await application.tokens(person, scopes)
+    client = new_client(world, **more)
+    await client.update_token(AuthorizationTokenType.BEARER, tokens["access_token"])
+    if connect:
+        await client.connect()
+    return Player(person, client, tokens)

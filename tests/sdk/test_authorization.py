@@ -1,0 +1,346 @@
+"""Linking accounts: through a browser and back, by device, and what becomes of the tokens."""
+
+import asyncio
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import aiohttp
+import pytest
+
+from hubbub.sdk import (
+    AuthorizationArgs,
+    AuthorizationTokenType,
+    Client,
+    DeviceAuthorizationArgs,
+    ErrorType,
+    HttpStatusCode,
+    IntegrationType,
+    SdkError,
+)
+from hubbub.sdk.tokens import Tokens
+from tests.sdk.players import Heard, game, new_client, player
+from tests.world import Actor, World
+
+BEARER = AuthorizationTokenType.BEARER
+
+
+class Browser:
+    """A person before their browser: it opens a page, answers, and goes where it is sent."""
+
+    def __init__(self, person: Actor, *, grants: bool = True, forges: dict[str, str] | None = None) -> None:
+        self._person = person
+        self._grants = grants
+        self._forges = forges or {}
+        self._loop = asyncio.get_running_loop()
+        self.opened: list[str] = []
+        self.returned = ""
+        self.pages: list[str] = []
+
+    def __call__(self, url: str) -> None:
+        self.opened.append(url)
+        asyncio.run_coroutine_threadsafe(self._answer(url), self._loop)
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What the page was asked."""
+        return dict(parse_qsl(urlsplit(self.opened[-1]).query))
+
+    async def _answer(self, url: str) -> None:
+        path = "/oauth2/authorize?" + urlsplit(url).query
+        answer = await self._person.post(path, json={"authorize": self._grants})
+        if answer.status != 200:
+            self.returned = f"{self.fields['redirect_uri']}?error={answer.json['error']}&state={self.fields['state']}"
+        else:
+            self.returned = answer.json["url"]
+        for old, new in self._forges.items():
+            self.returned = self.returned.replace(old, new)
+        if self.returned.startswith("http"):
+            async with aiohttp.ClientSession() as session, session.get(self.returned) as page:
+                self.pages.append(await page.text())
+
+
+async def authorize(client: Client, application_id: int, **more: Any) -> Any:
+    """Ask, with a fresh verifier."""
+    verifier = client.create_authorization_code_verifier()
+    fields = {"client_id": application_id, "scopes": client.get_default_communication_scopes()}
+    args = AuthorizationArgs(**(fields | {"code_challenge": verifier.challenge} | more))
+    return verifier, await client.authorize(args)
+
+
+async def test_a_player_links_an_account_in_a_browser(world: World) -> None:
+    application, mary = await game(world), await world.user("mary")
+    browser = Browser(mary)
+    client = new_client(world, open_browser=browser)
+
+    verifier, (code, redirect_uri) = await authorize(client, application.id)
+    tokens = await client.get_token(application.id, code, verifier.verifier, redirect_uri)
+
+    asked = browser.fields
+    assert browser.opened[0].startswith(f"{world.url}/oauth2/authorize?")
+    assert (asked["client_id"], asked["response_type"], asked["scope"]) == (
+        str(application.id),
+        "code",
+        "openid sdk.social_layer",
+    )
+    assert (asked["code_challenge"], asked["code_challenge_method"]) == (verifier.challenge.challenge, "S256")
+    assert len(asked["state"]) >= 43
+    assert "nonce" not in asked
+    assert redirect_uri.startswith("http://127.0.0.1:")
+    assert redirect_uri.endswith("/callback")
+    assert (tokens.token_type, tokens.expires_in, tokens.scopes) == ("Bearer", 604_800, "openid sdk.social_layer")
+    assert await client.fetch_current_user(BEARER, tokens.access_token) == (mary.id, "mary")
+    await asyncio.wait_for(_until(lambda: browser.pages), 5)
+    assert "go back to the game" in browser.pages[0]
+    await client.close()
+
+
+async def _until(ready: Any) -> None:
+    while not ready():
+        await asyncio.sleep(0.01)
+
+
+async def test_the_application_id_and_more_fields_are_taken_along(world: World) -> None:
+    application, mary = await game(world), await world.user()
+    browser = Browser(mary)
+    client = new_client(world, open_browser=browser)
+    client.set_application_id(application.id)
+
+    await authorize(client, 0, nonce="n" * 20, state="my state", integration_type=IntegrationType.USER_INSTALL)
+
+    asked = browser.fields
+    assert (asked["client_id"], asked["nonce"], asked["state"], asked["integration_type"]) == (
+        str(application.id),
+        "n" * 20,
+        "my state",
+        "1",
+    )
+    await client.close()
+
+
+async def test_a_player_who_says_no_aborts(world: World) -> None:
+    application, mary = await game(world), await world.user()
+    client = new_client(world, open_browser=Browser(mary, grants=False))
+    heard = Heard()
+
+    challenge = client.create_authorization_code_verifier().challenge
+    client.authorize(AuthorizationArgs(client_id=application.id, scopes="identify", code_challenge=challenge), heard)
+
+    result, code, redirect_uri = await heard.next()
+    assert (result.type, result.error, code, redirect_uri) == (ErrorType.ABORTED, "access_denied", "", "")
+    await client.close()
+
+
+async def test_what_the_platform_refuses_has_its_word(world: World) -> None:
+    application, mary = await game(world), await world.user()
+    client = new_client(world, open_browser=Browser(mary))
+
+    with pytest.raises(SdkError) as caught:
+        await authorize(client, application.id, scopes="identify wings")
+
+    assert (caught.value.result.type, caught.value.result.error) == (ErrorType.AUTHORIZATION_FAILED, "invalid_scope")
+    await client.close()
+
+
+async def test_a_state_that_is_not_ours_fails(world: World) -> None:
+    application, mary = await game(world), await world.user()
+    client = new_client(world, open_browser=Browser(mary, forges={"state=": "state=x"}))
+
+    with pytest.raises(SdkError) as caught:
+        await authorize(client, application.id)
+
+    assert caught.value.result.type is ErrorType.AUTHORIZATION_FAILED
+    assert "state" in caught.value.result.error
+    await client.close()
+
+
+async def test_an_authorization_can_be_aborted(world: World) -> None:
+    application = await game(world)
+    opened = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    client = new_client(world, open_browser=lambda _: loop.call_soon_threadsafe(opened.set))
+
+    waiting = client.authorize(AuthorizationArgs(client_id=application.id, scopes="identify"))
+    await opened.wait()
+    client.abort_authorize()
+
+    with pytest.raises(SdkError) as caught:
+        await waiting
+    assert caught.value.result.type is ErrorType.ABORTED
+    await client.close()
+
+
+@pytest.mark.parametrize(("word", "form"), [("puddle", "puddle"), (None, "hubbub-{id}")])
+async def test_a_scheme_of_ones_own_comes_back_through_the_system(
+    world: World, word: str | None, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    application = await game(world, redirect_uris=("puddle:/authorize/callback",))
+    if word is None:
+        # Phones use the standard form; the server knows it without registration.
+        monkeypatch.setattr("hubbub.sdk.authorization.MOBILE", ("linux", "darwin", "win32"))
+    mary = await world.user()
+    browser = Browser(mary)
+    client = new_client(world, open_browser=browser)
+    verifier = client.create_authorization_code_verifier()
+
+    waiting = client.authorize(
+        AuthorizationArgs(
+            client_id=application.id,
+            scopes="identify",
+            code_challenge=verifier.challenge,
+            custom_scheme_param=word,
+        )
+    )
+    await asyncio.wait_for(_until(lambda: browser.returned), 5)
+    client.handle_authorize_redirect(browser.returned)
+
+    if browser.returned.startswith("http") or "error" in browser.returned:
+        pytest.fail(browser.returned)
+    code, redirect_uri = await waiting
+    assert redirect_uri == f"{form.format(id=application.id)}:/authorize/callback"
+    await client.get_token(application.id, code, verifier.verifier, redirect_uri)
+    await client.close()
+
+
+async def test_scopes_and_an_application_are_required(world: World) -> None:
+    client = new_client(world)
+
+    for args in (AuthorizationArgs(client_id=5), AuthorizationArgs(scopes="identify")):
+        with pytest.raises(SdkError) as caught:
+            await client.authorize(args)
+        assert caught.value.result.type is ErrorType.VALIDATION_ERROR
+    await client.close()
+
+
+async def test_a_refresh_gives_two_new_tokens_and_ends_the_old(world: World) -> None:
+    application = await game(world)
+    mary = await player(world, application, connect=False)
+
+    renewed = await mary.client.refresh_token(application.id, mary.tokens["refresh_token"])
+
+    assert {renewed.access_token, renewed.refresh_token}.isdisjoint(mary.tokens.values())
+    with pytest.raises(SdkError) as caught:
+        await mary.client.refresh_token(application.id, mary.tokens["refresh_token"])
+    result = caught.value.result
+    assert (result.type, result.error, result.status) == (
+        ErrorType.HTTP_ERROR,
+        "invalid_grant",
+        HttpStatusCode.BAD_REQUEST,
+    )
+    assert '"error_description"' in result.response_body
+    assert not result.retryable
+    await mary.client.close()
+
+
+async def test_a_revoked_token_is_dead(world: World) -> None:
+    application = await game(world)
+    mary = await player(world, application, connect=False)
+
+    await mary.client.revoke_token(application.id, mary.tokens["refresh_token"])
+
+    with pytest.raises(SdkError) as caught:
+        await mary.client.fetch_current_user(BEARER, mary.tokens["access_token"])
+    assert caught.value.result.status is HttpStatusCode.UNAUTHORIZED
+    await mary.client.close()
+
+
+async def test_only_bearer_tokens_are_taken(world: World) -> None:
+    client = new_client(world)
+
+    with pytest.raises(SdkError) as caught:
+        await client.update_token(AuthorizationTokenType.USER, "x" * 20)
+
+    assert caught.value.result.type is ErrorType.VALIDATION_ERROR
+    assert not client.is_authenticated()
+    await client.close()
+
+
+# Devices
+
+
+def quick(world: World, client: Client) -> list[float]:
+    """Let the device's waits pass on the world's clock."""
+    waits: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+        world.clock.advance(int(seconds * 1000))
+
+    client._parts[Tokens].sleep = wait
+    return waits
+
+
+async def test_a_device_gets_tokens_once_the_code_was_entered(world: World) -> None:
+    application, mary = await game(world), await world.user()
+    shown: list[str] = []
+    client = new_client(world, open_browser=shown.append)
+    waits: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+        world.clock.advance(int(seconds * 1000))
+        if len(waits) == 2:
+            code = dict(parse_qsl(urlsplit(shown[0]).query))["user_code"]
+            (await mary.post("/oauth2/device/finish", json={"user_code": code, "result": "granted"})).ok()
+
+    client._parts[Tokens].sleep = wait
+    args = DeviceAuthorizationArgs(client_id=application.id, scopes="openid sdk.social_layer")
+    tokens = await client.get_token_from_device(args)
+
+    assert waits == [5, 5]
+    assert (await client.fetch_current_user(BEARER, tokens.access_token)).id == mary.id
+    await client.close()
+
+
+async def test_a_device_that_asks_too_fast_slows_down(world: World) -> None:
+    application = await game(world)
+    client = new_client(world, open_browser=lambda _: None)
+    waits: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 4:
+            client.abort_get_token_from_device()
+            await asyncio.sleep(10)
+
+    client._parts[Tokens].sleep = wait
+    with pytest.raises(SdkError) as caught:
+        await client.get_token_from_device(DeviceAuthorizationArgs(client_id=application.id, scopes="identify"))
+
+    assert caught.value.result.type is ErrorType.ABORTED
+    assert waits[0] == 5
+    assert waits[-1] > 5
+    await client.close()
+
+
+async def test_a_device_whose_person_says_no_aborts(world: World) -> None:
+    application, mary = await game(world), await world.user()
+    loop = asyncio.get_running_loop()
+
+    async def refuse(url: str) -> None:
+        code = dict(parse_qsl(urlsplit(url).query))["user_code"]
+        (await mary.post("/oauth2/device/finish", json={"user_code": code, "result": "denied"})).ok()
+
+    client = new_client(world, open_browser=lambda url: asyncio.run_coroutine_threadsafe(refuse(url), loop).result(5))
+    quick(world, client)
+
+    with pytest.raises(SdkError) as caught:
+        await client.get_token_from_device(DeviceAuthorizationArgs(client_id=application.id, scopes="identify"))
+
+    assert (caught.value.result.type, caught.value.result.error) == (ErrorType.ABORTED, "access_denied")
+    await client.close()
+
+
+# Expiry
+
+
+async def test_the_game_hears_once_that_a_token_ends_soon(world: World) -> None:
+    mary = await player(world, await game(world), connect=False)
+    ending = mary.hears("token_expiration")
+    # All but nine minutes of the week have passed: it is within the ten that are told in advance.
+    world.clock.advance((604_800 - 540) * 1000)
+
+    await mary.client.connect()
+
+    assert await ending.next() == ()
+    assert len(ending.all) == 1
+    await mary.client.close()

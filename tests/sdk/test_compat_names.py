@@ -1,0 +1,88 @@
+"""Every name of the specification exists, in its exact spelling."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hubbub.sdk import compat
+from tests.sdk.names import CLASSES, MODULE, names_of
+
+SHEETS = Path(__file__).parents[3] / "shared" / "spec"
+OURS = {name for kind in CLASSES for name in names_of(kind)} | set(MODULE.split()) | set(CLASSES)
+
+
+@pytest.mark.parametrize("kind", sorted(CLASSES))
+def test_a_class_has_all_its_names(kind: str) -> None:
+    made = getattr(compat, kind)
+
+    assert [name for name in names_of(kind) if not hasattr(made, name)] == []
+    assert not made.nullobj
+    assert isinstance(made.nullobj, made)
+
+
+def test_the_module_has_its_functions() -> None:
+    assert [name for name in MODULE.split() if not callable(getattr(compat, name, None))] == []
+
+
+def enumerations(text: str) -> list[tuple[str, list[tuple[str, int]]]]:
+    """Section 2 of the fact sheet: the enumerations with their members."""
+    section = text.partition("## 2. Enums")[2].partition("\n## 3.")[0]
+    found = []
+    for row in re.findall(r"^\| ([A-Z][\w:]+)[^|]* \| ([^|]+) \|", section, re.M):
+        members = re.findall(r"(?:^|[,;] )([A-Z][\w]*) (\d+)\b", re.sub(r"\([^)]*\)", "", row[1]))
+        found.append((row[0], [(name, int(number)) for name, number in members]))
+    return [each for each in found if each[0] not in ("Enum", "HttpStatusCode")]
+
+
+def sheet(name: str) -> str:
+    """The text of one of the shared fact sheets."""
+    found = sorted(SHEETS.glob(name))
+    if not found:
+        pytest.skip(f"the shared fact sheet {name} is not beside this checkout")
+    return found[0].read_text(encoding="utf-8")
+
+
+def test_the_enumerations_have_the_numbers_of_the_sheet() -> None:
+    told = enumerations(sheet("sdk.md"))
+    assert len(told) >= 25
+
+    for name, members in told:
+        owner, _, nested = name.partition("::")
+        made = getattr(getattr(compat, owner), nested) if nested else getattr(compat, owner)
+        for label, number in members:
+            assert getattr(made, label) == number, f"{name}.{label}"
+
+
+def test_every_operation_that_the_specification_names_is_ours() -> None:
+    text = sheet("000_*.txt")
+    named = re.findall(r"\b(Client|Call|AudioSystem)::([A-Z]\w+)", text)
+    assert len(set(named)) > 20
+
+    assert [f"{kind}::{name}" for kind, name in named if not hasattr(getattr(compat, kind), name)] == []
+    fields = re.findall(r"^\| (\w+) \| (\w+)\(\) \| (Set\w+)\(", text, re.M)
+    assert len(fields) == 7
+    for _, getter, setter in fields:
+        assert {getter, setter} <= set(dir(compat.AuthorizationArgs))
+
+
+def test_every_operation_in_the_tables_of_the_sheet_is_ours() -> None:
+    text = sheet("sdk.md")
+    told = set()
+    for section in (
+        "4. Client",
+        "6. Auth",
+        "9. Users",
+        "10. Presence",
+        "11. Messages",
+        "12. Lobbies",
+        "13. Voice",
+        "14. Log",
+    ):
+        body = text.partition(f"\n## {section}")[2].partition("\n## ")[0]
+        for cell in re.findall(r"^\| ([^|]+) \|", body, re.M):
+            told |= set(re.findall(r"\b([A-Z][a-z]\w+)\(", cell))
+    told -= {"Bearer", "Types", "Call", "RemoveGameFriend / "}
+    assert len(told) > 120
+
+    assert told - OURS == set()

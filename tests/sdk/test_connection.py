@@ -1,0 +1,155 @@
+"""The session: connecting, staying, and leaving."""
+
+import asyncio
+
+import pytest
+
+from hubbub.sdk import ClientError, ClientStatus, ErrorType, SdkError
+from tests.sdk.players import Heard, game, new_client, player
+from tests.world import World
+
+
+async def test_a_player_connects_and_knows_who_they_are(world: World) -> None:
+    application = await game(world)
+    mary = await player(world, application, "mary", connect=False)
+    statuses = mary.hears("status_changed")
+
+    assert mary.client.get_current_user_v2() is None
+    await mary.client.connect()
+
+    assert mary.client.get_status() is ClientStatus.READY
+    me = mary.client.get_current_user_v2()
+    assert me is not None
+    assert (me.id, me.username) == (mary.id, "mary")
+    assert mary.client.get_application_id() == application.id
+    await statuses.next(lambda status, *_: status is ClientStatus.READY)
+    assert [status for status, _, _ in statuses.all] == [
+        ClientStatus.CONNECTING,
+        ClientStatus.CONNECTED,
+        ClientStatus.READY,
+    ]
+    await mary.client.close()
+
+
+async def test_leaving_ends_the_session(world: World) -> None:
+    mary = await player(world, await game(world))
+    statuses = mary.hears("status_changed")
+
+    await mary.client.disconnect()
+
+    assert mary.client.get_status() is ClientStatus.DISCONNECTED
+    await statuses.next(lambda status, *_: status is ClientStatus.DISCONNECTED)
+    assert [status for status, *_ in statuses.all] == [ClientStatus.DISCONNECTING, ClientStatus.DISCONNECTED]
+    await mary.client.close()
+
+
+async def test_without_a_token_there_is_no_connection(world: World) -> None:
+    client = new_client(world)
+    statuses = Heard()
+    client.set_status_changed_callback(statuses)
+
+    with pytest.raises(SdkError) as caught:
+        await client.connect()
+
+    assert caught.value.result.type is ErrorType.VALIDATION_ERROR
+    assert await statuses.next() == (ClientStatus.DISCONNECTED, ClientError.CONNECTION_FAILED, 0)
+    await client.close()
+
+
+async def test_a_dead_token_ends_the_attempt_for_good(world: World) -> None:
+    application = await game(world)
+    mary = await player(world, application, connect=False)
+    await mary.client.revoke_token(application.id, mary.tokens["access_token"])
+    statuses = mary.hears("status_changed")
+
+    with pytest.raises(SdkError) as caught:
+        await mary.client.connect()
+
+    assert caught.value.result.type is ErrorType.AUTHORIZATION_FAILED
+    assert await statuses.next(lambda status, *_: status is ClientStatus.DISCONNECTED) == (
+        ClientStatus.DISCONNECTED,
+        ClientError.UNEXPECTED_CLOSE,
+        4004,
+    )
+    await mary.client.close()
+
+
+async def test_a_revoked_token_ends_a_session_that_runs(world: World) -> None:
+    application = await game(world)
+    mary = await player(world, application)
+    statuses = mary.hears("status_changed")
+
+    await mary.client.revoke_token(application.id, mary.tokens["access_token"])
+
+    assert (await statuses.next(lambda status, *_: status is ClientStatus.DISCONNECTED))[1:] == (
+        ClientError.UNEXPECTED_CLOSE,
+        4004,
+    )
+    await mary.client.close()
+
+
+async def test_a_lost_connection_is_resumed_and_nothing_is_missed(world: World) -> None:
+    mary = await player(world, await game(world))
+    statuses, users = mary.hears("status_changed"), mary.hears("user_updated")
+    gateway = mary.client._parts[_connection()].gateway
+    session = gateway.session_id
+
+    async def at_once(_: float) -> None:
+        # While the connection is away, something happens.
+        (await mary.person.patch("/users/@me", json={"global_name": "Mary Shaw"})).ok()
+
+    gateway.sleep = at_once
+    gateway._socket._conn.transport.abort()
+
+    await statuses.next(lambda status, *_: status is ClientStatus.RECONNECTING)
+    await statuses.next(lambda status, *_: status is ClientStatus.READY)
+    assert gateway.session_id == session
+    assert await users.next() == mary.id
+    me = mary.client.get_current_user_v2()
+    assert me is not None
+    assert me.display_name == "Mary Shaw"
+    await mary.client.close()
+
+
+def _connection() -> type:
+    from hubbub.sdk.connection import Connection
+
+    return Connection
+
+
+async def test_operations_need_a_session(world: World) -> None:
+    mary = await player(world, await game(world), connect=False)
+
+    with pytest.raises(SdkError) as caught:
+        await mary.client.create_or_join_lobby("secret")
+
+    assert caught.value.result.type is ErrorType.CLIENT_NOT_READY
+    await mary.client.close()
+
+
+async def test_what_the_platform_switched_off_is_disabled(world: World) -> None:
+    mary = await player(world, await game(world))
+    mary.client._core.disabled = frozenset({"CreateOrJoinLobby"})
+    heard = Heard()
+
+    mary.client.create_or_join_lobby("secret", heard)
+
+    result, lobby_id = await heard.next()
+    assert (result.type, lobby_id) == (ErrorType.DISABLED, 0)
+    await mary.client.close()
+
+
+async def test_a_client_destroyed_in_mid_operation_says_so_once(world: World) -> None:
+    mary = await player(world, await game(world), connect=False)
+    heard = Heard()
+
+    mary.client.fetch_current_user(1, mary.tokens["access_token"], heard)  # type: ignore[arg-type]
+    waiting = mary.client.get_user_guilds()
+    await mary.client.close()
+
+    result, user_id, name = await heard.next()
+    assert (result.type, user_id, name) == (ErrorType.CLIENT_DESTROYED, 0, "")
+    with pytest.raises(SdkError):
+        await waiting
+    await asyncio.sleep(0)
+    assert len(heard.all) == 1

@@ -1,0 +1,333 @@
+"""The game loop's side: callbacks come when the game pumps, on its thread, and nowhere else."""
+
+import asyncio
+import gc
+import os
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+import pytest
+
+import hubbub.sdk as sdk
+from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions, ClientStatus, ErrorType, LoggingSeverity
+from tests.sdk.players import Player, game, player
+from tests.world import World
+
+BEARER = AuthorizationTokenType.BEARER
+
+
+def pump_until(client: Client, ready: Callable[[], bool], seconds: float = 10.0) -> None:
+    """Frames, until something is so."""
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end, "it did not come"
+        client.run_callbacks()
+        time.sleep(0.005)
+
+
+class Ends:
+    """How operations ended."""
+
+    def __init__(self) -> None:
+        self.types: list[ErrorType] = []
+
+    def __call__(self, result: sdk.ClientResult, *_: Any) -> None:
+        self.types.append(result.type)
+
+
+def threads() -> set[threading.Thread]:
+    return {each for each in threading.enumerate() if each.name.startswith("hubbub-network")}
+
+
+async def test_completions_come_inside_the_pump_and_on_its_thread(world: World) -> None:
+    mary = await player(world, await game(world), "mary", connect=False)
+
+    def play() -> None:
+        with Client(ClientCreateOptions(web_base=world.url)) as client:
+            heard: list[tuple[Any, ...]] = []
+            inside = False
+
+            def told(*args: Any) -> None:
+                heard.append((inside, threading.current_thread(), *args))
+
+            waiting = client.fetch_current_user(BEARER, mary.tokens["access_token"], told)
+            waiting.result(10)
+            assert heard == []
+
+            inside = True
+            assert client.run_callbacks() == 1
+            [(was_inside, thread, result, user_id, name)] = heard
+            assert was_inside
+            assert thread is threading.current_thread()
+            assert result.successful
+            assert (user_id, name) == (mary.id, "mary")
+            assert client.run_callbacks() == 0
+
+    await asyncio.to_thread(play)
+    await mary.client.close()
+
+
+async def test_a_game_loop_connects_and_hears_of_itself(world: World) -> None:
+    mary = await player(world, await game(world), "mary", connect=False)
+
+    def play() -> None:
+        client = Client(ClientCreateOptions(web_base=world.url))
+        statuses: list[ClientStatus] = []
+        client.set_status_changed_callback(lambda status, *_: statuses.append(status))
+        client.update_token(BEARER, mary.tokens["access_token"], lambda result: client.connect())
+        pump_until(client, lambda: ClientStatus.READY in statuses)
+        me = client.get_current_user_v2()
+        assert me is not None
+        assert me.username == "mary"
+        client.close()
+        assert me.id == 0
+        assert me.username == ""
+        assert threads() == set()
+
+    await asyncio.to_thread(play)
+    await mary.client.close()
+
+
+async def test_the_modules_pump_serves_all_clients_of_a_thread(world: World) -> None:
+    mary = await player(world, await game(world), connect=False)
+
+    def play() -> None:
+        clients = [Client(ClientCreateOptions(web_base=world.url)) for _ in range(2)]
+        heard: list[Any] = []
+        for client in clients:
+            client.fetch_current_user(BEARER, mary.tokens["access_token"], lambda *told: heard.append(told)).result(10)
+        assert sdk.run_callbacks() == 2
+        assert len(heard) == 2
+        for client in clients:
+            client.close()
+
+    await asyncio.to_thread(play)
+    await mary.client.close()
+
+
+def test_a_client_belongs_to_the_thread_that_made_it() -> None:
+    client = Client()
+    caught: list[BaseException] = []
+
+    def elsewhere() -> None:
+        for use in (client.run_callbacks, client.get_user_guilds):
+            with pytest.raises(RuntimeError, match="another thread") as raised:
+                use()
+            caught.append(raised.value)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+
+    assert len(caught) == 2
+    client.close()
+
+
+def test_what_a_callback_raises_comes_out_and_the_rest_waits() -> None:
+    client = Client()
+    heard: list[int] = []
+
+    def broken() -> None:
+        raise ZeroDivisionError
+
+    client._core.pump.put(broken)
+    client._core.pump.put(heard.append, 1)
+
+    with pytest.raises(ZeroDivisionError):
+        client.run_callbacks()
+    client.run_callbacks()
+
+    assert heard == [1]
+    client.close()
+
+
+def test_setting_a_callback_replaces_and_adding_accumulates() -> None:
+    client = Client()
+    heard: list[str] = []
+
+    client.set_user_updated_callback(lambda _: heard.append("first"))
+    client.set_user_updated_callback(lambda _: heard.append("second"))
+    client._core.emit("user_updated", 1)
+    for name in ("a", "b"):
+        client.add_log_callback(lambda *_, name=name: heard.append(name), LoggingSeverity.WARNING)
+    client._core.logs.warning("something")
+    client.run_callbacks()
+
+    assert heard == ["second", "a", "b"]
+    client.close()
+
+
+def test_reset_drops_what_waits_and_whoever_listens() -> None:
+    client = Client()
+    heard: list[Any] = []
+    client.set_user_updated_callback(heard.append)
+    client._core.emit("user_updated", 1)
+
+    sdk.reset_callbacks()
+    client._core.emit("user_updated", 2)
+    client.run_callbacks()
+
+    assert heard == []
+    client.close()
+
+
+def test_a_client_that_is_gone_refuses_new_work_politely() -> None:
+    client = Client()
+    heard: list[Any] = []
+    client.close()
+
+    client.get_user_guilds(lambda *told: heard.append(told))
+    sdk.run_callbacks()
+    client.run_callbacks()
+
+    [(result, guilds)] = heard
+    assert (result.type, guilds) == (ErrorType.CLIENT_DESTROYED, [])
+
+
+def test_nothing_answers_and_it_is_a_network_error_to_try_again() -> None:
+    client = Client(ClientCreateOptions(web_base="http://127.0.0.1:9"))
+
+    with pytest.raises(sdk.SdkError) as caught:
+        client.refresh_token(1, "r" * 20).result(20)
+
+    assert (caught.value.result.type, caught.value.result.retryable) == (ErrorType.NETWORK_ERROR, True)
+    client.close()
+
+
+async def test_a_platform_that_is_silent_is_a_network_error_after_the_timeout() -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    client = Client(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port}")
+    client.set_http_request_timeout(50)
+
+    with pytest.raises(sdk.SdkError) as caught:
+        await client.refresh_token(1, "r" * 20)
+
+    assert (caught.value.result.type, caught.value.result.retryable) == (ErrorType.NETWORK_ERROR, True)
+    assert not caught.value.result.successful
+    await client.close()
+    server.close()
+
+
+@pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+async def test_destroying_a_client_at_any_moment_leaves_no_thread_and_no_socket(world: World) -> None:
+    mary = await player(world, await game(world), connect=False)
+    process = psutil.Process(os.getpid())
+
+    def sockets() -> int:
+        return len([each for each in process.net_connections() if each.raddr and each.raddr.port == port])
+
+    port = int(world.url.rpartition(":")[2])
+    luck = random.Random(7)
+
+    def play() -> None:
+        for _ in range(12):
+            client = Client(ClientCreateOptions(web_base=world.url))
+            ended = Ends()
+            client.update_token(BEARER, mary.tokens["access_token"])
+            client.connect()
+            for _ in range(3):
+                client.fetch_current_user(BEARER, mary.tokens["access_token"], ended)
+            time.sleep(luck.random() * 0.15)
+            client.close()
+            sdk.run_callbacks()
+            assert len(ended.types) == 3
+            assert set(ended.types) <= {ErrorType.NONE, ErrorType.CLIENT_DESTROYED}
+
+    await mary.client.close()
+    before = threading.active_count()
+    await asyncio.to_thread(play)
+
+    assert threads() == set()
+    # The one more is the worker of `to_thread` itself.
+    assert threading.active_count() <= before + 1
+    end = time.monotonic() + 5
+    while (left := await asyncio.to_thread(sockets)) and time.monotonic() < end:
+        await asyncio.sleep(0.05)
+    assert left <= 2, "only the test's own connections remain"
+
+
+async def test_a_client_that_is_forgotten_leaves_no_thread(world: World) -> None:
+    mary = await player(world, await game(world), connect=False)
+
+    def play() -> None:
+        client = Client(ClientCreateOptions(web_base=world.url))
+        client.fetch_current_user(BEARER, mary.tokens["access_token"]).result(10)
+        assert len(threads()) == 1
+        del client
+        gc.collect()
+        assert threads() == set()
+
+    await asyncio.to_thread(play)
+    await mary.client.close()
+
+
+@pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+async def test_a_frame_never_waits_for_the_network(world: World) -> None:
+    """1,000 frames at 60 per second, with traffic: the pump's 99th percentile stays within 2 ms."""
+    application = await game(world)
+    mary, zoe = await player(world, application), await player(world, application, connect=False)
+    stop = asyncio.Event()
+
+    async def traffic() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            await mary.person.patch("/users/@me", json={"global_name": f"Mary {number}"})
+            await zoe.person.patch("/users/@me", json={"global_name": f"Zoe {number}"})
+            await asyncio.sleep(0.02)
+
+    frames = asyncio.create_task(asyncio.to_thread(_frames, world, zoe))
+    talking = asyncio.create_task(traffic())
+    walls, cpus, heard = await frames
+    stop.set()
+    await talking
+
+    assert heard > 100
+    assert percentile(cpus) <= 0.002, f"p99 of the pump's CPU time {percentile(cpus) * 1000:.2f} ms"
+    if os.getloadavg()[0] < 1:
+        assert percentile(walls) <= 0.002, f"p99 of the pump {percentile(walls) * 1000:.2f} ms"
+    await mary.client.close()
+    await zoe.client.close()
+
+
+def _frames(world: World, zoe: Player) -> tuple[list[float], list[float], int]:
+    client = Client(ClientCreateOptions(web_base=world.url))
+    heard = 0
+
+    def told(*_: Any) -> None:
+        nonlocal heard
+        heard += 1
+
+    client.set_user_updated_callback(told)
+    client.update_token(BEARER, zoe.tokens["access_token"], lambda _: client.connect())
+    pump_until(client, lambda: client.get_status() is ClientStatus.READY)
+    walls, cpus = [], []
+    frame_at = time.monotonic()
+    for frame in range(1000):
+        if frame % 20 == 0:
+            client.fetch_current_user(BEARER, zoe.tokens["access_token"], told)
+        wall, cpu = time.perf_counter(), time.thread_time()
+        client.run_callbacks()
+        user = client.get_current_user_v2()
+        assert user is not None
+        _ = user.display_name
+        cpus.append(time.thread_time() - cpu)
+        walls.append(time.perf_counter() - wall)
+        frame_at += 1 / 60
+        time.sleep(max(0.0, frame_at - time.monotonic()))
+    client.close()
+    return walls, cpus, heard
+
+
+def percentile(values: list[float], share: float = 0.99) -> float:
+    """The value below which this share lies."""
+    return sorted(values)[int(len(values) * share)]
