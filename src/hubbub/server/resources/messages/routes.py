@@ -8,27 +8,27 @@ from hubbub.protocol.resources import messages as wire
 from hubbub.server.core import access as core_access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.resources.messages import actions, rules, store, views
+from hubbub.server.resources.messages import actions, histories, rules, store, views
 
 
 @handles(wire.LIST_MESSAGES)
-def list_messages(call: Call, channel_id: ChannelId, query: wire.ListMessages) -> list[wire.Message | Raw]:
+def list_messages(call: Call, channel_id: ChannelId, query: wire.ListMessages) -> list[wire.Message] | Raw:
     """A part of a channel's history, newest first."""
     access = core_access.channel(call, channel_id)
     if not rules.require_history(call, access):
         return []
     limit = query.limit
     if query.around is not UNSET:
-        after = store.following(call.tx, channel_id, query.around - 1, limit // 2 + 1)
-        rows = after + store.newest(call.tx, channel_id, limit - limit // 2 - 1, query.around)
-        rows = rows[:limit]
+        after = store.lines_after(call.tx, channel_id, limit // 2 + 1, query.around - 1)
+        lines = after + store.lines_before(call.tx, channel_id, limit - limit // 2 - 1, query.around)
+        lines = lines[:limit]
     elif query.before is not UNSET:
-        rows = store.newest(call.tx, channel_id, limit, query.before)
+        lines = store.lines_before(call.tx, channel_id, limit, query.before)
     elif query.after is not UNSET:
-        rows = store.following(call.tx, channel_id, query.after, limit)
+        lines = store.lines_after(call.tx, channel_id, limit, query.after)
     else:
-        rows = store.newest(call.tx, channel_id, limit)
-    return views.page(call, rows, guild_id=access.channel.guild_id)
+        lines = store.lines_before(call.tx, channel_id, limit)
+    return histories.page(call, access.channel, lines)
 
 
 @handles(wire.GET_MESSAGE)

@@ -76,6 +76,16 @@ class MessageRow(NamedTuple):
         return bool(self.flags & MessageFlags.EPHEMERAL)
 
 
+class Line(NamedTuple):
+    """A message of a history, as far as it is words and nothing else."""
+
+    id: int
+    author_id: int
+    content: str
+    plain: int
+    """Whether this is all there is to it."""
+
+
 class StoredSnapshot(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A forwarded message as it was. Stored as JSON: add fields with a default, never rename."""
 
@@ -191,6 +201,15 @@ _INSERT_PLAIN: Final = (
     "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, ?, ?, ?)"
 )
 _SELECT: Final = f"SELECT {COLUMNS} FROM messages WHERE channel_id = ?"
+_IS_PLAIN: Final = " AND ".join(
+    f"{name} IS NULL" if value is None else f"{name} = {value}"
+    for name, value in MessageRow(0, 0, 0, 0, 0, "")._asdict().items()
+    if name not in ("channel_id", "id", "author_id", "content")
+)
+# A column costs as much as a small statement when there are fifty rows of it, and a history is mostly words.
+_LINES: Final = (
+    f"SELECT id, author_id, content, CASE WHEN {_IS_PLAIN} THEN 1 ELSE 0 END FROM messages WHERE channel_id = ?"
+)
 
 _USER: Final = len(users.UserRow._fields)
 _MEMBER: Final = _USER + len(members.MemberRow._fields)
@@ -240,13 +259,9 @@ def find_many(tx: Tx, channel_id: int, message_ids: Iterable[int]) -> dict[int, 
     return found
 
 
-def newest(tx: Tx, channel_id: int, limit: int, before: int | None = None) -> list[MessageRow]:
-    """A channel's last messages (before an id), newest first."""
-    if before is None:
-        rows = tx.all(f"{_SELECT} ORDER BY id DESC LIMIT ?", channel_id, limit)
-    else:
-        rows = tx.all(f"{_SELECT} AND id < ? ORDER BY id DESC LIMIT ?", channel_id, before, limit)
-    return [MessageRow._make(row) for row in rows]
+def newest(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:
+    """A channel's last messages, newest first."""
+    return [MessageRow._make(row) for row in tx.all(f"{_SELECT} ORDER BY id DESC LIMIT ?", channel_id, limit)]
 
 
 def following(tx: Tx, channel_id: int, after: int, limit: int) -> list[MessageRow]:
@@ -254,6 +269,22 @@ def following(tx: Tx, channel_id: int, after: int, limit: int) -> list[MessageRo
     rows = tx.all(f"{_SELECT} AND id > ? ORDER BY id LIMIT ?", channel_id, after, limit)
     rows.reverse()
     return [MessageRow._make(row) for row in rows]
+
+
+def lines_before(tx: Tx, channel_id: int, limit: int, before: int | None = None) -> list[Line]:
+    """A channel's last messages (before an id), newest first."""
+    if before is None:
+        rows = tx.all(f"{_LINES} ORDER BY id DESC LIMIT ?", channel_id, limit)
+    else:
+        rows = tx.all(f"{_LINES} AND id < ? ORDER BY id DESC LIMIT ?", channel_id, before, limit)
+    return list(map(Line._make, rows))
+
+
+def lines_after(tx: Tx, channel_id: int, limit: int, after: int) -> list[Line]:
+    """The messages that come right after an id, newest first."""
+    rows = tx.all(f"{_LINES} AND id > ? ORDER BY id LIMIT ?", channel_id, after, limit)
+    rows.reverse()
+    return list(map(Line._make, rows))
 
 
 def insert(tx: Tx, row: MessageRow) -> None:

@@ -52,7 +52,6 @@ _SHOWS_REFERENCED: Final = frozenset({MessageType.REPLY, MessageType.THREAD_STAR
 # What a row ends with when the message is words and nothing else.
 _PLAIN: Final = list(MessageRow(0, 0, 0, 0, 0, "")[10:])
 _PLAIN_ROW: Final = tuple(_PLAIN)
-_WORDS_ONLY: Final = MessageRow(0, 0, 0, 0, 0, "")[6:]
 
 _users: Final = json.decoder(list[UserId])
 _roles: Final = json.decoder(list[RoleId])
@@ -157,63 +156,9 @@ def messages(call: Call, rows: Sequence[MessageRow], *, guild_id: GuildId | None
     around = Around(call)
     actor = call.find_actor
     around.load(rows, 0 if actor is None else actor.user_id)
-    if actor is None or actor.kind != "bot" or guild_id is None or actor.application_flags & READS_CONTENT:
+    if actor is None or guild_id is None or reads_all(actor, guild_id):
         return [show(wire.Message, around, row) for row in rows]
     return [_stripped(around, actor, row, guild_id) for row in rows]
-
-
-def page(call: Call, rows: Sequence[MessageRow], *, guild_id: GuildId | None) -> list[wire.Message | msgspec.Raw]:
-    """The same as `messages`, with those that are words and nothing else already encoded: most of a history is."""
-    around = Around(call)
-    actor = call.find_actor
-    around.load(rows, 0 if actor is None else actor.user_id)
-    if not (actor is None or actor.kind != "bot" or guild_id is None or actor.application_flags & READS_CONTENT):
-        return [_stripped(around, actor, row, guild_id) for row in rows]
-    molds: dict[int, list[bytes]] = {}
-    shown: list[wire.Message | msgspec.Raw] = []
-    for row in rows:
-        if row[6:] != _WORDS_ONLY or row[3] or row[4]:
-            shown.append(show(wire.Message, around, row))
-            continue
-        mold = molds.get(row[2])
-        if mold is None:
-            mold = molds[row[2]] = _mold(around, row)
-        shown.append(msgspec.Raw(_pour(mold, row)))
-    return shown
-
-
-# Stand-ins that no real message of the mold can contain, to find the places that differ between messages.
-_SAMPLE_ID: Final = 1
-_SAMPLE_WORDS: Final = "\x00words\x00"
-_SAMPLE_PARTS: Final = (
-    json.encode(_SAMPLE_WORDS),
-    json.encode(json.timestamp((_SAMPLE_ID >> 22) + EPOCH_MS)),
-    b'"id":"%d","channel_id"' % _SAMPLE_ID,
-)
-
-
-def _mold(around: Around, row: MessageRow) -> list[bytes]:
-    """What all plain messages of one author in a channel have in common: a real message, encoded, cut where they differ."""
-    sample = row._replace(id=_SAMPLE_ID, content=_SAMPLE_WORDS)
-    rest = json.encode(show(wire.Message, around, sample))
-    pieces = []
-    for part in _SAMPLE_PARTS:
-        before, _, rest = rest.partition(part)
-        pieces.append(before)
-    return [*pieces, rest]
-
-
-def _pour(mold: list[bytes], row: MessageRow) -> bytes:
-    before_words, before_time, before_id, rest = mold
-    return b'%b%b%b"%b"%b"id":"%d","channel_id"%b' % (
-        before_words,
-        json.encode(row[5]),
-        before_time,
-        json.timestamp((row[1] >> 22) + EPOCH_MS).encode(),
-        before_id,
-        row[1],
-        rest,
-    )
 
 
 def message(call: Call, row: MessageRow, *, guild_id: GuildId | None) -> wire.Message:
@@ -270,9 +215,14 @@ def asking(row: MessageRow) -> int | None:
     return None if found is None or found.name is None else found.user_id
 
 
+def reads_all(actor: Actor | None, guild_id: int | None) -> bool:
+    """Whether a caller may read whatever is said: people may, and bots with the intent, or in private. A job has no caller."""
+    return actor is None or actor.kind != "bot" or guild_id is None or bool(actor.application_flags & READS_CONTENT)
+
+
 def readable(actor: Actor, row: MessageRow, guild_id: int | None) -> bool:
-    """Whether a caller may read a message: people may, and bots with the intent, in private, of their own, or mentioned."""
-    if actor.kind != "bot" or guild_id is None or actor.application_flags & READS_CONTENT:
+    """Whether a caller may read a message: who reads all may, and bots what is their own or mentions them."""
+    if reads_all(actor, guild_id):
         return True
     if row.author_id == actor.user_id or (
         row.application_id is not None and row.application_id == actor.application_id
