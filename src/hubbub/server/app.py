@@ -112,7 +112,6 @@ SLICES: tuple[Slice, ...] = (
     applications.SLICE,
     accounts.SLICE,
     connections.SLICE,
-    activity_instances.SLICE,
     identity_providers.SLICE,
     oauth2.SLICE,
     identities.SLICE,
