@@ -2,6 +2,7 @@
 
 import pytest
 
+from hubbub.protocol import changes
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Capabilities, Intents
 from hubbub.server.core.config import Config, GatewayConfig
@@ -82,6 +83,31 @@ async def test_without_capabilities_ready_comes_whole(world: World) -> None:
     assert [each["user"]["id"] for each in session.ready["presences"]] == [str(bob.id)]
     assert "users" not in session.ready
     await session.none_of("READY_SUPPLEMENTAL")
+
+
+async def test_lobbies_are_in_ready_or_follow_it(world: World) -> None:
+    alice = await world.user()
+    game = await application(world)
+    player = await world.player(alice, game.id)
+    lobby = (await player.put("/lobbies", json={"secret": "chess"})).ok()["id"]
+
+    inside = await player.connect(SDK_INTENTS, capabilities=Capabilities.AUTO_LOBBY_CONNECT)
+    after = await player.connect(SDK_INTENTS)
+    silent = await player.connect(SDK_INTENTS & ~Intents.LOBBIES)
+
+    assert [each["id"] for each in inside.ready["lobbies"]] == [lobby]
+    assert [(frame["t"], frame["d"]["id"]) for frame in after.seen[1:2]] == [("LOBBY_CREATE", lobby)]
+    assert "lobbies" not in after.ready
+    await silent.none_of("LOBBY_CREATE")
+
+
+async def test_calls_need_end_to_end_encryption_from_a_day_on(world: World) -> None:
+    alice = await world.user()
+    game = await application(world)
+    player = await world.player(alice, game.id)
+    for moment, floor in ((changes.E2EE_VOICE_ONLY.at_ms - 1, 0), (changes.E2EE_VOICE_ONLY.at_ms, 1)):
+        world.clock.set(moment)
+        assert (await player.connect(SDK_INTENTS)).ready["av_sf_protocol_floor"] == floor
 
 
 async def test_people_see_their_friends_at_once_too(world: World) -> None:
