@@ -77,9 +77,16 @@ class Client:
         code = await self.code(person, scope, code_challenge=challenge, code_challenge_method="S256", **more)
         return (await self.exchange(code, code_verifier=verifier)).ok()
 
-    def bearer(self, person: Actor, token: str) -> Actor:
+    def bearer(self, person: Actor, token: str) -> "Bearer":
         """The application acting for a person."""
-        return Actor(self.world, person.id, token, person.name, application_id=self.id, player=True)
+        return Bearer(self.world, person.id, token, person.name, application_id=self.id)
+
+
+@dataclass
+class Bearer(Actor):
+    """An actor with an access token."""
+
+    player: bool = True
 
 
 async def application(

@@ -9,6 +9,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server import worlds
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
+from hubbub.server.resources import relationships
 from hubbub.server.worlds import WorldError
 from hubbub.server.worlds.files import EVERYONE
 from tests.world import Actor, World, small_config
@@ -86,6 +87,16 @@ async def test_what_applications_sell_is_in_the_file_too(app: App) -> None:
     rows = "SELECT name, type, flags, price FROM skus WHERE application_id = ? AND type <> 6 ORDER BY price"
     application_id = built.applications["helper"].id
     assert await app.database.read(lambda tx: tx.all(rows, application_id)) == [("Hat", 2, 0, 0), ("Gold", 5, 256, 999)]
+
+
+async def test_friends_are_in_the_file_too(app: App) -> None:
+    text = SMALL + '[users.zoe]\n[users.yan]\n[[friendships]]\nbetween = ["zoe", "yan"]\n'
+
+    built = await worlds.load(app, worlds.read_text(text), 1)
+
+    zoe, yan = built.users["zoe"].id, built.users["yan"].id
+    assert await app.database.read(lambda tx: relationships.friend_ids(tx, zoe)) == [yan]
+    assert await app.database.read(lambda tx: relationships.friend_ids(tx, yan)) == [zoe]
 
 
 async def test_a_channel_added_to_the_file_changes_no_other_id() -> None:
@@ -205,7 +216,16 @@ GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
         ("[users.ann]\npassword = 3", "users.ann.password: expected str | null, got int"),
         ("[users.ann]\npasword = 'x'", "users.ann.pasword: no such key; did you mean password?"),
         ("[users.ann]\nglobal_name = ''", "users.ann.global_name: expected str of length >= 1"),
-        ("[[friendships]]\nbetween = ['a', 'b']", "friendships: this version cannot build friendships yet"),
+        ("friendships = 3", "friendships: expected a list of tables"),
+        (
+            "[users.ann]\n[[friendships]]\nbetween = ['ann', 'b']",
+            'friendships.0.between: "b" is not a user; there are: ann',
+        ),
+        (
+            "[users.ann]\n[[friendships]]\nbetween = ['ann', 'ann']",
+            "friendships.0.between: nobody is a friend of themselves",
+        ),
+        ("[users.ann]\n[[friendships]]\nbetween = ['ann']", "friendships.0.between: expected array of length >= 2"),
         ("[lobbies.one]", "lobbies: this version cannot build lobbies yet"),
         ('[skus.one]\napplication = "nobody"', "skus.one.application: "),
         ("[applications.a]", "applications.a.owner: an application needs an owner"),

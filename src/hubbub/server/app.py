@@ -500,6 +500,18 @@ class Source:
         """The guilds a user is in."""
         return guild_state.guild_ids(tx, user_id)
 
+    def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
+        """What guilds are called."""
+        return {row.id: row.name for row in guilds.find_many(tx, list(guild_ids)).values()}
+
+    def friends(self, tx: Tx, user_id: int) -> list[tuple[int, int]]:
+        """A user's friends, each behind the family of games they are friends in."""
+        return relationships.friends(tx, user_id)
+
+    def families(self, tx: Tx, user_id: int) -> set[int]:
+        """The families of games that a user plays."""
+        return relationships.Cast(tx, [user_id]).families(user_id)
+
 
 async def _to_store(request: web.Request) -> web.Response:
     """What the store link shows: the same that the API tells of it."""

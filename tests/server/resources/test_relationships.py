@@ -2,12 +2,15 @@
 
 import pytest
 
+from hubbub.protocol import changes
 from hubbub.protocol.enums import RelationshipType
+from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.server.core.call import Call
-from hubbub.server.resources import identities, relationships, users
-from tests.oauth import application, edit
+from hubbub.server.resources import identities, oauth2, relationships, users
+from tests.oauth import application, edit, refused
+from tests.players import token_of
 from tests.world import Actor, World
 
 FRIEND, BLOCKED, INCOMING, OUTGOING = (
@@ -260,6 +263,22 @@ async def test_a_game_friend_must_play_the_game(world: World) -> None:
     (await plays.put(f"{GAME}/1", json={})).refused(404, 10013)
 
 
+async def test_a_provisional_account_has_friends_of_both_kinds(world: World) -> None:
+    alice = await world.user()
+    game = await application(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION)
+    guest = await token_of(game, "guest-1")
+    plays = await world.player(alice, game.id)
+
+    await befriend(plays, guest)
+    await befriend(guest, plays, GAME)
+
+    assert await types(guest) == {alice.id: FRIEND}
+    session = await plays.connect(Intents.ALL)
+    [profile] = session.ready["user_application_profiles"][str(guest.id)]
+    assert profile["external_id"]["provider_issued_user_id"] == "guest-1"
+    assert [each["has_played_game"] for each in session.ready["relationships"]] == [True]
+
+
 async def test_both_kinds_stand_side_by_side(world: World) -> None:
     alice, bob = await people(world)
     game = await application(world)
@@ -308,6 +327,22 @@ async def test_a_person_does_not_write_game_friends_without_the_game(world: Worl
     alice, bob = await people(world)
 
     assert (await alice.put(f"{GAME}/{bob.id}", json={})).status in (401, 403)
+
+
+async def test_an_activity_reads_them_without_approval_since_a_day(world: World) -> None:
+    alice = await world.user()
+    flags = ApplicationFlags.EMBEDDED | ApplicationFlags.SOCIAL_LAYER_INTEGRATION
+    activity = await application(world, flags=flags)
+    since = changes.RELATIONSHIPS_FOR_ACTIVITIES.at_ms
+    world.clock.set(since - 1)
+    refused(await activity.ask(alice, "identify relationships.read"), "invalid_scope")
+    await world.write(lambda call: oauth2.approve_scopes(call, activity.id, ["relationships.read"]))
+    (await activity.ask(alice, "identify relationships.read")).ok()
+    other = await application(world, flags=flags)
+
+    world.clock.set(since)
+
+    (await other.ask(alice, "identify relationships.read")).ok()
 
 
 # Accounts that are merged, split and deleted
@@ -407,7 +442,8 @@ async def test_a_game_that_joins_a_publisher_loses_its_game_friends(world: World
         await befriend(await world.player(alice, each.id), await world.player(bob, each.id), GAME)
     session = await (await world.player(bob, game.id)).connect(Intents.ALL)
 
-    await world.write(lambda call: relationships.forget_family(call, game.id))
+    fact = identities.FamilyJoined(application_id=ApplicationId(game.id), parent_id=ApplicationId(1))
+    await world.write(lambda call: call.tell(fact))
 
     assert (await session.next("GAME_RELATIONSHIP_REMOVE"))["id"] == str(alice.id)
     assert [each["application_id"] for each in (await alice.get(GAME)).ok()] == [str(other.id)]

@@ -69,6 +69,10 @@ class FlaggedApplication(Struct, kw_only=True):
     id: ApplicationId
     flags: int
     flags_new: str | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    """In OAuth2 sessions."""
+    parent_id: ApplicationId | None | UnsetType = UNSET
+    """In OAuth2 sessions: the publisher's application."""
 
 
 class PublicApplication(Struct, kw_only=True):

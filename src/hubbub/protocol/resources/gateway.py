@@ -10,9 +10,9 @@ from hubbub.protocol.operation import Auth, Command, Event, Operation
 from hubbub.protocol.resources.applications import FlaggedApplication
 from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.protocol.resources.guilds import UnavailableGuild
-from hubbub.protocol.resources.presence import SetPresence
+from hubbub.protocol.resources.presence import Presence, SetPresence
 from hubbub.protocol.resources.soundboard import SoundboardSounds
-from hubbub.protocol.resources.users import MyUser
+from hubbub.protocol.resources.users import MyUser, User
 
 HEARTBEAT_INTERVAL_MS = 41_250
 LARGE_THRESHOLD_MIN = 50
@@ -119,6 +119,14 @@ class RequestSoundboardSounds(Struct, kw_only=True):
     guild_ids: list[GuildId]
 
 
+class FeatureFlags(Struct, kw_only=True):
+    """What the operator switched off for games."""
+
+    disabled_functions: list[str] = []
+    """Operations of the SDK, by name."""
+    disabled_gateway_events: list[str] = []
+
+
 class Ready(Struct, kw_only=True):
     """The first dispatch of a session: who you are and where."""
 
@@ -139,7 +147,35 @@ class Ready(Struct, kw_only=True):
     session_type: str = "normal"
     geo_ordered_rtc_regions: list[str] = []
     guild_join_requests: list[Any] = []
+    scopes: list[str] | UnsetType = UNSET
+    """In OAuth2 sessions this and all below: what was granted, in full."""
+    users: list[User] | UnsetType = UNSET
+    """With `Capabilities.DEDUPE_USER_OBJECTS`: everybody who is elsewhere named by id only."""
+    game_relationships: list[Any] | UnsetType = UNSET
+    """Also in people's sessions."""
+    lobbies: list[Any] | UnsetType = UNSET
+    """With `Capabilities.AUTO_LOBBY_CONNECT`; without it LOBBY_CREATE follows for each."""
+    user_application_profiles: dict[str, Any] | UnsetType = UNSET
+    """By user."""
+    feature_flags: FeatureFlags | UnsetType = UNSET
+    av_sf_protocol_floor: int | UnsetType = UNSET
+    """The lowest version of end-to-end encryption that calls take."""
     trace: list[str] = field(name="_trace", default_factory=list)
+
+
+class MergedPresences(Struct, kw_only=True):
+    """Who is there, as a session begins."""
+
+    guilds: list[Any] = []
+    friends: list[Presence] = []
+
+
+class ReadySupplemental(Struct, kw_only=True):
+    """The second part of READY, for clients that asked for two (`Capabilities.PRIORITIZED_READY_PAYLOAD`)."""
+
+    merged_presences: MergedPresences
+    lazy_private_channels: list[Any] = []
+    game_invites: list[Any] = []
 
 
 class Resumed(Struct, kw_only=True):
@@ -165,6 +201,7 @@ class RateLimited(Struct, kw_only=True):
 
 
 READY = Event("READY", Ready)
+READY_SUPPLEMENTAL = Event("READY_SUPPLEMENTAL", ReadySupplemental)
 RESUMED = Event("RESUMED", Resumed)
 RATE_LIMITED = Event("RATE_LIMITED", RateLimited)
 SOUNDBOARD_SOUNDS = Event("SOUNDBOARD_SOUNDS", SoundboardSounds)

@@ -12,6 +12,18 @@ from hubbub.protocol.resources.users import PartialUser
 
 ACTIVITY_NAME_MAX = 128
 ACTIVITY_STATE_MAX = 128
+ACTIVITY_TEXT_MIN = 2
+"""Of state, details, the texts of pictures, a party's id and a secret."""
+ACTIVITY_URL_MAX = 256
+ACTIVITY_IMAGE_MAX = 300
+SECRET_MAX = 128
+BUTTONS_MAX = 2
+BUTTON_LABEL_MAX = 32
+BUTTON_URL_MAX = 512
+PARTY_PUBLIC = 1
+"""The privacy of a party that friends may join without asking."""
+PLATFORMS = ("desktop", "xbox", "samsung", "ios", "android", "embedded", "ps4", "ps5")
+"""Where an activity can be joined."""
 PRESENCE_UPDATES_MAX = 5
 PRESENCE_UPDATES_SECONDS = 20
 """At most PRESENCE_UPDATES_MAX updates in so many seconds; further ones are dropped."""
@@ -38,6 +50,20 @@ class ActivityParty(Struct, kw_only=True):
     id: str | UnsetType = UNSET
     size: list[int] | UnsetType = UNSET
     """How many there are, and how many there may be."""
+
+
+class SetActivityParty(ActivityParty, kw_only=True):
+    """Who plays together, as their host says it."""
+
+    privacy: int | None | UnsetType = UNSET
+    """0 private, PARTY_PUBLIC; others learn of it by flags only."""
+
+
+class ActivityMetadata(Struct, kw_only=True):
+    """What a client says of an activity that others do not see."""
+
+    button_urls: list[str] = []
+    """Where the buttons lead, in their order."""
 
 
 class ActivityAssets(Struct, kw_only=True):
@@ -69,6 +95,8 @@ class Activity(Struct, kw_only=True):
     created_at: int
     """Unix milliseconds."""
     id: str | UnsetType = UNSET
+    session_id: str | UnsetType = UNSET
+    """The session that says so."""
     url: str | None | UnsetType = UNSET
     timestamps: ActivityTimestamps | UnsetType = UNSET
     application_id: ApplicationId | UnsetType = UNSET
@@ -84,6 +112,8 @@ class Activity(Struct, kw_only=True):
     secrets: ActivitySecrets | UnsetType = UNSET
     instance: bool | UnsetType = UNSET
     flags: int | UnsetType = UNSET
+    supported_platforms: list[str] | UnsetType = UNSET
+    """Of PLATFORMS, those on which it can be joined."""
     buttons: list[str] | UnsetType = UNSET
     """Labels only; the addresses stay with their owner."""
 
@@ -107,12 +137,15 @@ class Presence(Struct, kw_only=True):
     client_status: ClientStatus
     guild_id: GuildId | UnsetType = UNSET
     """Absent inside lists that belong to a guild, and among friends."""
+    has_played_game: bool | UnsetType = UNSET
+    """Among friends, in OAuth2 sessions only: whether the user plays a game of the application's family."""
 
 
 class SetActivity(Struct, kw_only=True):
     """An activity as its owner sends it. Bots may set name, type, state and url; their other keys are dropped."""
 
-    name: str
+    name: str = ""
+    """Of a game that says none, the application's."""
     type: int = 0
     url: str | None | UnsetType = UNSET
     state: str | None | UnsetType = UNSET
@@ -123,12 +156,15 @@ class SetActivity(Struct, kw_only=True):
     timestamps: ActivityTimestamps | None | UnsetType = UNSET
     application_id: ApplicationId | None | UnsetType = UNSET
     emoji: ActivityEmoji | None | UnsetType = UNSET
-    party: ActivityParty | None | UnsetType = UNSET
+    party: SetActivityParty | None | UnsetType = UNSET
     assets: ActivityAssets | None | UnsetType = UNSET
     secrets: ActivitySecrets | None | UnsetType = UNSET
-    instance: bool | UnsetType = UNSET
-    flags: int | UnsetType = UNSET
-    buttons: list[Any] | UnsetType = UNSET
+    instance: bool | None | UnsetType = UNSET
+    flags: int | None | UnsetType = UNSET
+    supported_platforms: list[str] | None | UnsetType = UNSET
+    buttons: list[Any] | None | UnsetType = UNSET
+    """Labels, whose addresses are in `metadata`; or objects with a label and a url."""
+    metadata: ActivityMetadata | None | UnsetType = UNSET
 
 
 class SetPresence(Struct, kw_only=True):

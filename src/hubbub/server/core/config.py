@@ -108,6 +108,10 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Commands that a connection may send in sixty seconds."""
     drain_ms: Count = 10_000
     """How long sessions are given to leave after Reconnect when the server stops."""
+    disabled_functions: tuple[str, ...] = ()
+    """Operations of the SDK that games are told not to use (`CreateOrJoinLobby`); they answer Disabled there."""
+    disabled_gateway_events: tuple[str, ...] = ()
+    """Events that games are not sent."""
 
 
 class VoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -239,7 +243,12 @@ _SCHEMES: Final = {
 _FILE_SCHEMES: Final = ("", "file", "memory", "s3")
 _HIDDEN: Final = ("control_token", "identity.steam_key")
 """Settings that are secrets themselves: a message about them does not repeat them."""
-_LISTS: Final = ("roles", "publisher_connection_types")
+_LISTS: Final = (
+    "roles",
+    "publisher_connection_types",
+    "gateway.disabled_functions",
+    "gateway.disabled_gateway_events",
+)
 """Settings that are several words, separated by commas in flags and the environment."""
 _WORDS: Final = dict.fromkeys(("true", "on", "yes", "1"), True) | dict.fromkeys(("false", "off", "no", "0"), False)
 

@@ -105,5 +105,17 @@ class Source(Protocol):
         """The guilds a user is in."""
         ...
 
+    def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
+        """What guilds are called; those that are gone are left out."""
+        ...
+
+    def friends(self, tx: Tx, user_id: int) -> list[tuple[int, int]]:
+        """A user's friends, each behind the family of games they are friends in; 0 is the platform."""
+        ...
+
+    def families(self, tx: Tx, user_id: int) -> set[int]:
+        """The families of games that a user plays."""
+        ...
+
 
 __all__ = ["ChannelState", "GuildState", "GuildView", "MemberState", "Snapshot", "Source", "base", "in_channel"]

@@ -26,7 +26,17 @@ from hubbub.server.core.auth import Entropy
 from hubbub.server.core.call import Call
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Tx
-from hubbub.server.resources import accounts, applications, channels, guilds, members, oauth2, roles, skus
+from hubbub.server.resources import (
+    accounts,
+    applications,
+    channels,
+    guilds,
+    members,
+    oauth2,
+    relationships,
+    roles,
+    skus,
+)
 from hubbub.server.worlds import files
 from hubbub.server.worlds.files import WorldError
 
@@ -172,6 +182,9 @@ class _Builder:
             self._guarded(("skus", name), self._sku, name, sku)
         for name, guild in self._world.guilds.items():
             self._guarded(("guilds", name), self._guild, name, guild)
+        for friendship in self._world.friendships or ():
+            one, other = (self._built.users[name].id for name in friendship.between)
+            relationships.befriend(self._call, one, other)
         return self._built
 
     def _guarded(self, path: tuple[str, ...], step: Callable[..., None], *arguments: object) -> None:

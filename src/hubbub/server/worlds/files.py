@@ -163,6 +163,12 @@ class Guild(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     bots: dict[str, Any] = {}
 
 
+class Friendship(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Two people who are friends."""
+
+    between: Annotated[list[str], Meta(min_length=2, max_length=2)]
+
+
 class World(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Everything a file may say. Inner tables have been read into their own types by `read`."""
 
@@ -202,9 +208,8 @@ def read_text(text: str) -> World:
 def read(content: Mapping[str, Any]) -> World:
     """The world that this mapping describes, with every name in it resolved once."""
     world = _convert(content, World, ())
-    for section in ("friendships", "lobbies"):
-        if getattr(world, section) is not UNSET:
-            raise WorldError((section,), NOT_YET.format(section))
+    if world.lobbies is not UNSET:
+        raise WorldError(("lobbies",), NOT_YET.format("lobbies"))
     world.users = _table(world.users, User, ("users",))
     world.applications = _table(world.applications, Application, ("applications",))
     for name in world.applications:
@@ -214,6 +219,8 @@ def read(content: Mapping[str, Any]) -> World:
             )
     for name, application in world.applications.items():
         _check_application(world, application, ("applications", name))
+    if world.friendships is not UNSET:
+        world.friendships = _friendships(world)
     if world.skus is not UNSET:
         world.skus = _table(world.skus, Sku, ("skus",))
         for name, sku in world.skus.items():
@@ -222,6 +229,21 @@ def read(content: Mapping[str, Any]) -> World:
     for name, guild in world.guilds.items():
         _check_guild(world, guild, ("guilds", name))
     return world
+
+
+def _friendships(world: World) -> list[Friendship]:
+    if not isinstance(world.friendships, list):
+        raise WorldError(("friendships",), "expected a list of tables: [[friendships]]")
+    found = []
+    for place, value in enumerate(world.friendships):
+        path = ("friendships", str(place))
+        friendship = _convert(value, Friendship, path)
+        for name in friendship.between:
+            _known(name, world.users, (*path, "between"), "user")
+        if len(set(friendship.between)) < 2:
+            raise WorldError((*path, "between"), "nobody is a friend of themselves")
+        found.append(friendship)
+    return found
 
 
 def bits(names: Iterable[str], known: Mapping[str, int], path: tuple[str, ...], what: str) -> int:

@@ -137,6 +137,15 @@ class Source:
             for row in tx.all("SELECT guild_id FROM rehearsal_members WHERE user_id = ? ORDER BY guild_id", user_id)
         ]
 
+    def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
+        return {guild: f"guild {guild}" for guild in guild_ids}
+
+    def friends(self, tx: Tx, user_id: int) -> list[tuple[int, int]]:
+        return []
+
+    def families(self, tx: Tx, user_id: int) -> set[int]:
+        return set()
+
 
 def _threads_part(call: Call, view: GuildView) -> dict[str, Any]:
     threads = []

@@ -8,11 +8,9 @@ from hubbub.protocol import errors
 from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.resources import accounts as wire
-from hubbub.protocol.resources.users import USER_UPDATE
 from hubbub.server.core import auth
 from hubbub.server.core.auth import hash_token
-from hubbub.server.core.call import Actor, Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.call import Call
 from hubbub.server.resources import oauth2, users
 from hubbub.server.resources.accounts import store, totp
 from hubbub.server.resources.accounts.facts import AccountBanned, AccountUnbanned
@@ -168,5 +166,4 @@ def disable_totp(call: Call, row: UserRow) -> None:
 
 def _set_mfa(call: Call, row: UserRow, *, enabled: bool) -> None:
     store.set_mfa_enabled(call.tx, row.id, enabled)
-    shown = users.my_user(row._replace(mfa_enabled=int(enabled)), Actor(user_id=row.id, kind="user"))
-    call.tx.emit(USER_UPDATE, shown, Audience.of_users(row.id))
+    users.announce(call, row._replace(mfa_enabled=int(enabled)))

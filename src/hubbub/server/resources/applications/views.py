@@ -78,10 +78,14 @@ def application(tx: Tx, row: ApplicationRow, now: int) -> wire.Application:
     )
 
 
-def flagged(row: ApplicationRow, now: int) -> wire.FlaggedApplication:
-    """The little of it that READY names."""
+def flagged(row: ApplicationRow, now: int, *, named: bool = False) -> wire.FlaggedApplication:
+    """The little of it that READY names; to a game also what it is called, and whose it is."""
     flags, flags_new = wire.flags_on_the_wire(row.flags, now)
-    return wire.FlaggedApplication(id=ApplicationId(row.id), flags=flags, flags_new=flags_new)
+    shown = wire.FlaggedApplication(id=ApplicationId(row.id), flags=flags, flags_new=flags_new)
+    if named:
+        shown.name = row.name
+        shown.parent_id = None if row.parent_id is None else ApplicationId(row.parent_id)
+    return shown
 
 
 __all__ = ["Settings", "UserId", "application", "flagged", "settings"]

@@ -9,7 +9,7 @@ from hubbub.server.resources.identities.actions import create_provisional, join_
 from hubbub.server.resources.identities.facts import AccountsMerged, AccountUnmerged, FamilyJoined, TesterAsked
 from hubbub.server.resources.identities.listeners import HEARS
 from hubbub.server.resources.identities.rules import find_publisher_problem, is_provisional
-from hubbub.server.resources.identities.store import find_provisional
+from hubbub.server.resources.identities.store import find_provisional, players
 from hubbub.server.resources.identities.views import profiles
 
 
@@ -33,5 +33,6 @@ __all__ = [
     "find_publisher_problem",
     "is_provisional",
     "join_family",
+    "players",
     "profiles",
 ]

@@ -92,6 +92,16 @@ def families_of(tx: Tx, user_id: int) -> list[int]:
     return [row[0] for row in tx.all("SELECT DISTINCT family_id FROM external_identities WHERE user_id = ?", user_id)]
 
 
+def players(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
+    """In which families these users have an identity: pairs of user and family."""
+    wanted, found = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
+    for start in range(0, len(wanted), 500):
+        some = wanted[start : start + 500]
+        sql = f"SELECT DISTINCT user_id, family_id FROM external_identities WHERE user_id IN ({places(some)})"
+        found += [(row[0], row[1]) for row in tx.all(sql, *some)]
+    return found
+
+
 def move_identities(tx: Tx, family_id: int, user_id: int, to_id: int) -> int:
     """Let another account stand for all that a user is elsewhere; how many identities that is."""
     return tx.run(

@@ -275,7 +275,7 @@ def deauthorize(call: Call, user_id: int, application_id: int) -> bool:
     if families:
         auth.end_sessions(call.tx, user_id, families)
     told = wire.TokenRevoked(application_id=ApplicationId(application_id))
-    call.tx.emit(wire.OAUTH2_TOKEN_REVOKE, told, Audience.of_users(user_id))
+    call.tx.emit(wire.OAUTH2_TOKEN_REVOKE, told, Audience.of_users(user_id, application_id=application_id))
     call.tell(ApplicationDeauthorized(application_id=ApplicationId(application_id), user_id=UserId(user_id)))
     return True
 

@@ -5,9 +5,10 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import errors
+from hubbub.protocol import changes, errors
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import Scope
+from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration
 from hubbub.server.core.call import Call
@@ -116,7 +117,13 @@ def require_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> 
         if scope not in wire.SCOPES:
             raise invalid_scope(f"The requested scope is invalid, unknown, or malformed: {scope[:64]}")
     missing = wire.missing_approvals(scopes, row.flags, ())
-    if missing and (missing := wire.missing_approvals(scopes, row.flags, store.approved_scopes(call.tx, row.id))):
+    if row.flags & ApplicationFlags.EMBEDDED and not changes.RELATIONSHIPS_FOR_ACTIVITIES.active(call.now):
+        # Since then the terms of the social layer are enough for an activity; before, each was approved by itself.
+        missing += [scope for scope in scopes if scope == Scope.RELATIONSHIPS_READ]
+    if missing:
+        approved = store.approved_scopes(call.tx, row.id)
+        missing = [scope for scope in dict.fromkeys(missing) if scope not in approved]
+    if missing:
         raise invalid_scope(f"The application is not approved for {' '.join(missing)}")
     if Scope.BOT in scopes and row.bot_id is None:
         raise invalid_scope("The application has no bot")

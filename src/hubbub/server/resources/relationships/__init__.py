@@ -3,8 +3,8 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import identities, users
 from hubbub.server.resources.relationships import actions, routes, views
-from hubbub.server.resources.relationships.actions import befriend, forget_family
-from hubbub.server.resources.relationships.rules import plays
+from hubbub.server.resources.relationships.actions import befriend
+from hubbub.server.resources.relationships.rules import players_among, plays
 from hubbub.server.resources.relationships.store import (
     PLATFORM,
     RelationshipRow,
@@ -25,6 +25,7 @@ SLICE = Slice(
     hears={
         identities.AccountsMerged: actions.move,
         identities.AccountUnmerged: actions.copy,
+        identities.FamilyJoined: actions.forget_family,
         users.UserDeleted: actions.forget,
     },
     ready=views.ready,
@@ -41,9 +42,9 @@ __all__ = [
     "blocked_by",
     "blocks_among",
     "find",
-    "forget_family",
     "friend_ids",
     "friends",
     "is_blocked_between",
+    "players_among",
     "plays",
 ]

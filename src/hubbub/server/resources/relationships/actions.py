@@ -153,10 +153,10 @@ def forget(call: Call, fact: users.UserDeleted) -> None:
             _tell_removed(call, row, cast)
 
 
-def forget_family(call: Call, family_id: int) -> None:
+def forget_family(call: Call, fact: identities.FamilyJoined) -> None:
     """A game joined a publisher: its own game relationships are deleted (sdk.md 8.7)."""
-    rows = store.list_family(call.tx, family_id)
-    store.remove_family(call.tx, family_id)
+    rows = store.list_family(call.tx, fact.application_id)
+    store.remove_family(call.tx, fact.application_id)
     cast = Cast(call.tx, [row.other_id for row in rows])
     for row in rows:
         _tell_removed(call, row, cast)

@@ -1,5 +1,6 @@
 """Who may ask whom, and what becomes of two relationships that meet."""
 
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from hubbub.protocol import errors
@@ -7,7 +8,7 @@ from hubbub.protocol.enums import RelationshipType
 from hubbub.protocol.resources import relationships as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
-from hubbub.server.resources import applications, oauth2, users
+from hubbub.server.resources import applications, identities, oauth2, users
 from hubbub.server.resources.relationships import store
 from hubbub.server.resources.users import UserRow
 
@@ -92,5 +93,11 @@ def require_player(call: Call, other: UserRow, family_id: int) -> None:
 
 
 def plays(tx: Tx, user_id: int, family_id: int) -> bool:
-    """Whether somebody plays a game of a family: they let one of its applications in, or are its provisional account."""
-    return user_id in oauth2.players_among(tx, applications.family(tx, family_id), [user_id])
+    """Whether somebody plays a game of a family: they let one of its applications in, or are known to it by an identity."""
+    return user_id in players_among(tx, [user_id], family_id)
+
+
+def players_among(tx: Tx, user_ids: Collection[int], family_id: int) -> set[int]:
+    """Those of these users who play a game of a family."""
+    known = {user_id for user_id, family in identities.players(tx, user_ids) if family == family_id}
+    return known | oauth2.players_among(tx, applications.family(tx, family_id), set(user_ids) - known)

@@ -13,7 +13,7 @@ from hubbub.protocol.wire import timestamp
 from hubbub.server.core import presences
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
-from hubbub.server.resources import applications, oauth2, users
+from hubbub.server.resources import applications, identities, oauth2, users
 from hubbub.server.resources.relationships import rules, store
 from hubbub.server.resources.relationships.store import RelationshipRow
 from hubbub.server.resources.users import UserRow
@@ -31,6 +31,8 @@ class Cast:
         for user_id, application_id in acting:
             if (row := known.get(application_id)) is not None:
                 self._families.setdefault(user_id, set()).add(int(row.family_id))
+        for user_id, family_id in identities.players(tx, wanted):
+            self._families.setdefault(user_id, set()).add(family_id)
 
     def families(self, user_id: int) -> set[int]:
         """The families of games that somebody plays."""
@@ -107,7 +109,7 @@ def players(call: Call, user_ids: list[int]) -> set[int] | None:
     """Who of these plays the calling game's family; None where no game asks."""
     if call.actor.kind != "bearer" or call.actor.family_id is None:
         return None
-    return oauth2.players_among(call.tx, applications.family(call.tx, call.actor.family_id), user_ids)
+    return rules.players_among(call.tx, user_ids, call.actor.family_id)
 
 
 def games_listed(call: Call, *, with_users: bool) -> list[wire.GameRelationship]:
@@ -140,8 +142,12 @@ def ready(call: Call) -> dict[str, Any]:
                 seen = call.presences.find(other.id, family_id=actor.family_id)
                 if seen is not None:
                     told[other.id] = presences.shown(other.id, seen, has_played_game=True)
-    return {
+    parts: dict[str, Any] = {
         "relationships": mine,
         "game_relationships": games,
         "merged_presences": {"guilds": [], "friends": list(told.values())},
     }
+    if actor.kind == "bearer" and actor.family_id is not None:
+        named = {int(call.user_id), *(int(one.id) for one in mine), *(int(one.id) for one in games)}
+        parts["user_application_profiles"] = identities.profiles(call.tx, actor.family_id, named)
+    return parts

@@ -14,21 +14,26 @@ from hubbub.server.resources.users.store import UserRow
 def change(call: Call, row: UserRow) -> wire.MyUser:
     """Keep a user's new look, and let their sessions and guilds hear of it."""
     store.update(call.tx, row)
-    shown = views.my_user(row, call.actor, call.now)
-    call.tx.emit(wire.USER_UPDATE, shown, Audience.of_users(row.id))
+    announce(call, row)
     call.tell(UserChanged(row))
-    return shown
+    return views.my_user(row, call.actor, call.now)
+
+
+def announce(call: Call, row: UserRow) -> None:
+    """Tell a user's sessions how they look now: their own as their own token would see it, games without what needs a scope."""
+    own = Actor(user_id=row.id, kind="bot" if row.bot else "user")
+    game = Actor(user_id=row.id, kind="bearer")
+    to = Audience.of_users(row.id)
+    shown, told = (views.my_user(row, viewer, call.now) for viewer in (own, game))
+    call.tx.emit(wire.USER_UPDATE, shown, to, games={0: told})
 
 
 def wear(call: Call, row: UserRow, shown: wire.PrimaryGuild | None) -> UserRow:
-    """Keep the tag a user wears (or that they wear none), and let everybody who sees them hear of it.
-
-    The platform may do it for them, so what their sessions are told is what their own token would see."""
+    """Keep the tag a user wears (or that they wear none), and let everybody who sees them hear of it."""
     row = row._replace(primary_guild=None if shown is None else json.encode(shown).decode())
     worn = shown is not None and shown.tag is not None
     store.set_primary_guild(call.tx, row.id, shown.identity_guild_id if shown and worn else None, row.primary_guild)
-    own = Actor(user_id=row.id, kind="bot" if row.bot else "user")
-    call.tx.emit(wire.USER_UPDATE, views.my_user(row, own), Audience.of_users(row.id))
+    announce(call, row)
     call.tell(UserChanged(row))
     return row
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from hubbub.protocol import wire
-from hubbub.protocol.enums import CloseCode, GatewayOpcode
+from hubbub.protocol.enums import CloseCode, GatewayOpcode, Scope
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.operation import Command
@@ -45,6 +45,15 @@ HINTS: Final = frozenset(
 )
 
 
+# What concerns guilds: a game is in none (sdk.md 5.3), and only the scope `voice` lets it into a voice channel.
+OF_GUILDS: Final = {
+    GatewayOpcode.VOICE_STATE_UPDATE: Scope.VOICE.value,
+    GatewayOpcode.REQUEST_GUILD_MEMBERS: "",
+    GatewayOpcode.REQUEST_SOUNDBOARD_SOUNDS: "",
+    GatewayOpcode.REQUEST_CHANNEL_INFO: "",
+}
+
+
 class Commands:
     """The opcodes that slices obey, and the door's own."""
 
@@ -65,7 +74,9 @@ class Commands:
             self._counts(SET_PRESENCE.name).inc()
             wish = _payload(SET_PRESENCE, data)
             if not self._limited or session.presences.take(now):
-                self._sessions.feed.put(session.actor, session.id, session.device, wish)
+                self._sessions.feed.put(session, wish)
+            return
+        if session.is_game and opcode in OF_GUILDS and OF_GUILDS[GatewayOpcode(opcode)] not in session.actor.scopes:
             return
         entry = self._table.get(opcode)
         if entry is None or (session.actor.is_bot and not entry[0].bots):

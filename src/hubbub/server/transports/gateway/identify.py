@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from hubbub.protocol.enums import CloseCode
+from hubbub.protocol.enums import CloseCode, Scope
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Capabilities, Intents
 from hubbub.protocol.resources.gateway import (
@@ -27,6 +27,18 @@ GRANTS: Final = (
     ),
 )
 """Privileged intents and the application flags that allow them."""
+
+GAME_GRANTS: Final = (
+    (Intents.GUILDS, Scope.GUILDS),
+    (Intents.DIRECT_MESSAGES, Scope.DM_CHANNELS_MESSAGES_READ),
+    (Intents.PRIVATE_CHANNELS, Scope.DM_CHANNELS_READ),
+    (Intents.CALLS, Scope.DM_CHANNELS_READ),
+    (Intents.USER_RELATIONSHIPS, Scope.RELATIONSHIPS_READ),
+    (Intents.USER_PRESENCE, Scope.RELATIONSHIPS_READ),
+    (Intents.LOBBIES, Scope.LOBBIES_WRITE),
+    (Intents.LOBBY_DELETE, Scope.LOBBIES_WRITE),
+)
+"""What an OAuth2 session may hear, and the scope that lets it; of guilds it hears no more than id and name (sdk.md 5.3)."""
 
 CONNECT_SCOPES: Final = ("gateway.connect", "voice")
 """An OAuth2 session needs `identify` and one of these."""
@@ -59,6 +71,8 @@ class Asked(msgspec.Struct, kw_only=True):
     shard: tuple[int, int]
     large_threshold: int
     obfuscates: bool
+    capabilities: int = 0
+    """What the client can take; a bot's say nothing (gateway.md 4.1)."""
 
 
 def check(identify: Identify, actor: Actor) -> Asked:
@@ -73,6 +87,7 @@ def check(identify: Identify, actor: Actor) -> Asked:
         obfuscates=not actor.is_bot
         or actor.obfuscates_channels
         or bool((identify.capabilities or 0) & Capabilities.CHANNEL_OBFUSCATION),
+        capabilities=0 if actor.is_bot else identify.capabilities or 0,
     )
 
 
@@ -100,7 +115,8 @@ def _intents(identify: Identify, actor: Actor) -> int:
             raise Closing(CloseCode.INVALID_INTENTS, "Invalid intent(s)")
         return 0
     if not actor.is_bot:
-        return asked & Intents.ALL
+        # Bits that were not granted are left out without a word: newer SDKs ask for more than we know.
+        return asked & sum(intent for intent, scope in GAME_GRANTS if scope in actor.scopes)
     if asked & ~Intents.BOT_MASK:
         raise Closing(CloseCode.INVALID_INTENTS, "Invalid intent(s)")
     for intent, flags in GRANTS:

@@ -53,19 +53,22 @@ class Line:
                 if session.actor.token_id in revoked:
                     self._floor.revoke(session)
         elif not dispatch.event.startswith("_"):
-            if self._world.trace.on:
-                tracing.watch(
-                    self._world,
-                    dispatch,
-                    list(self.sessions),
-                    lambda: self._tell_all(dispatch),
-                    lambda session: tracing.why_not_to_user(session, dispatch),
-                )
-            else:
-                self._tell_all(dispatch)
+            self.share(dispatch, {})
 
-    def _tell_all(self, dispatch: Dispatch) -> None:
-        made: dict[int, Packet] = {}
+    def share(self, dispatch: Dispatch, made: dict[int, Packet]) -> None:
+        """An event for many users, of whom this is one; `made` keeps packets for the others."""
+        if self._world.trace.on:
+            tracing.watch(
+                self._world,
+                dispatch,
+                list(self.sessions),
+                lambda: self._tell_all(dispatch, made),
+                lambda session: tracing.why_not_to_user(session, dispatch),
+            )
+        else:
+            self._tell_all(dispatch, made)
+
+    def _tell_all(self, dispatch: Dispatch, made: dict[int, Packet]) -> None:
         for session in list(self.sessions):
             if session.early is not None:
                 session.early.append(dispatch)
@@ -88,23 +91,28 @@ class Line:
         elif audience.guild_id is None and not audience.session_id and session.shard[0] != 0:
             # What belongs to no guild goes to shard 0 only (gateway.md 4.2).
             return
-        if (dispatch.intents and not session.intents & dispatch.intents) or not session.admits(dispatch):
+        if dispatch.intents and not session.intents & dispatch.intents:
             return
-        body = self._body(session, dispatch)
-        packet = made.get(id(body))
-        if packet is None:
-            packet = made[id(body)] = self._packet(dispatch.event, body)
-        session.send(packet)
-
-    def _body(self, session: Session, dispatch: Dispatch) -> bytes:
-        """Which of the event's bodies a session gets."""
-        family_id = session.actor.family_id
-        if dispatch.games and session.actor.kind == "bearer" and family_id is not None:
-            return dispatch.games.get(int(family_id)) or dispatch.games.get(0) or dispatch.body
-        if (
+        if session.is_game:
+            if not session.admits(dispatch) or dispatch.event in self._world.config.gateway.disabled_gateway_events:
+                return
+            games = dispatch.games
+            body = (
+                games.get(int(session.actor.family_id or 0)) or games.get(0) or dispatch.body
+                if games
+                else dispatch.body
+            )
+        elif audience.games_only:
+            return
+        elif (
             dispatch.redacted is not None
             and not session.sees_content
             and session.user_id not in dispatch.unredacted_for
         ):
-            return dispatch.redacted
-        return dispatch.body
+            body = dispatch.redacted
+        else:
+            body = dispatch.body
+        packet = made.get(id(body))
+        if packet is None:
+            packet = made[id(body)] = self._packet(dispatch.event, body)
+        session.send(packet)

@@ -1,4 +1,4 @@
-"""Presence: what sessions say of their users, told to the guilds they share and to the other nodes.
+"""Presence: what sessions say of their users, told to the guilds they share, to friends and to the other nodes.
 
 Each node keeps the presences of all, also one without a gateway, whose operations count who is there. Changes of a node's own
 sessions go to the others over the bus subject `presence`; a node that starts or that missed messages asks for all of it, and
@@ -9,32 +9,29 @@ import asyncio
 import logging
 import secrets
 from collections import deque
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
-from urllib.parse import urlsplit
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
 import msgspec
-from msgspec import UNSET
 
-from hubbub.protocol import changes, wire
-from hubbub.protocol.enums import ActivityType, Status
-from hubbub.protocol.ids import GuildId, UserId
-from hubbub.protocol.resources.presence import (
-    ACTIVITY_NAME_MAX,
-    ACTIVITY_STATE_MAX,
-    PRESENCE_UPDATE,
-    SetActivity,
-    SetPresence,
-)
+from hubbub.protocol import wire
+from hubbub.protocol.enums import Scope, Status
+from hubbub.protocol.resources.presence import PRESENCE_UPDATE, SetPresence
+from hubbub.server.core import presences
 from hubbub.server.core.bus import Bus, Subscription
 from hubbub.server.core.call import Actor
 from hubbub.server.core.clock import Clock
-from hubbub.server.core.dispatches import Audience, Dispatch
-from hubbub.server.core.presences import Presence, Presences, SessionPresence
+from hubbub.server.core.dispatches import Audience, Dispatch, dispatch
+from hubbub.server.core.presences import EVERYBODY, Hidden, Presence, Presences, SessionPresence
+from hubbub.server.transports.gateway.activities import shown
+from hubbub.server.transports.gateway.session import Session
+from hubbub.server.transports.gateway.world import Reach
 
 log = logging.getLogger(__name__)
 
 SUBJECT: Final = "presence"
+FRIENDS: Final = "friends"
+"""The bus subject of what is told to many friends at once; every node with sessions listens."""
 ALIVE_S: Final = 20.0
 """How often a node says that it is there."""
 SILENT_S: Final = 70.0
@@ -47,8 +44,8 @@ ALIVE: Final = "_PRESENCE_ALIVE"
 BYE: Final = "_PRESENCE_BYE"
 
 STATUSES: Final = frozenset(Status)
-ACTIVITIES_MOST: Final = 10
-STREAMS: Final = ("twitch.tv", "www.twitch.tv", "youtube.com", "www.youtube.com", "m.youtube.com", "youtu.be")
+SHOWING: Final = frozenset({Scope.ACTIVITIES_WRITE.value, Scope.PRESENCES_WRITE.value})
+"""Scopes that let a game show its player."""
 
 
 class _Word(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -71,22 +68,22 @@ class PresenceFeed:
         clock: Clock,
         presences: Presences,
         *,
-        guild_ids: Callable[[int], Awaitable[list[int]]] | None = None,
-        local: Callable[[Dispatch], None] | None = None,
+        reach: Callable[..., Awaitable[Reach]] | None = None,
+        local: Callable[[Dispatch], None] = lambda _: None,
         lost: Callable[[list[SessionPresence]], None] = lambda _: None,
     ) -> None:
         self._bus = bus
         self._clock = clock
         self._presences = presences
-        self._guild_ids = guild_ids
-        """The guilds a user is in; none on a node without sessions, which has nobody to tell."""
+        self._reach = reach
+        """Who may see a user; None on a node without sessions, which has nobody to tell."""
         self._local = local
         """Delivers an event to this node's sessions only."""
         self._lost = lost
         """Called with the sessions of a node that fell silent."""
         self.node = secrets.token_hex(8)
         self._heard: dict[str, float] = {}
-        self._changes: deque[tuple[int, Presence | None, bool]] = deque()
+        self._changes: deque[_Change] = deque()
         self._telling: asyncio.Task[None] | None = None
         self._subscriptions: list[Subscription] = []
         self._said_at = 0.0
@@ -106,31 +103,43 @@ class PresenceFeed:
         if self._telling is not None:
             self._telling.cancel()
 
-    def put(self, actor: Actor, session_id: str, device: str, wish: SetPresence) -> None:
+    def put(self, session: Session, wish: SetPresence) -> None:
         """A session's new presence; one with an unknown status is ignored (gateway.md 8)."""
         if wish.status not in STATUSES:
             return
-        user_id = int(actor.user_id)
-        activities = shown_activities(wish.shown, bot=actor.is_bot, now_ms=self._clock.now_ms())
+        actor, status, activities, hidden = session.actor, wish.status, list[Any](), list[Hidden]()
+        if session.is_game and actor.scopes.isdisjoint(SHOWING):
+            # It may listen for its player, but not show them.
+            status = Status.INVISIBLE
+        else:
+            activities, hidden = shown(
+                wish.shown,
+                actor,
+                session_id=session.id,
+                application_name=session.application_name,
+                now_ms=self._clock.now_ms(),
+                before=self._presences.session(session.user_id, session.id),
+            )
         said = SessionPresence(
-            user_id=user_id,
-            session_id=session_id,
-            device=device,
-            status=wish.status,
+            user_id=session.user_id,
+            session_id=session.id,
+            device=session.device,
+            status=status,
             activities=activities,
             bot=actor.is_bot,
+            application_id=int(actor.application_id) if session.is_game and actor.application_id else None,
+            family_id=int(actor.family_id) if session.is_game and actor.family_id else None,
+            hidden=hidden,
         )
         changed = self._presences.put(said)
         self._say(SAID, said=[said])
-        if changed:
-            self._tell(user_id, everywhere=True)
+        self._tell(said.user_id, changed, everywhere=True, bot=said.bot)
 
     def drop(self, user_id: int, session_id: str) -> None:
         """A session ended."""
         changed = self._presences.drop(user_id, session_id)
         self._say(ENDED, user_id=user_id, session_id=session_id)
-        if changed:
-            self._tell(user_id, everywhere=True)
+        self._tell(user_id, changed, everywhere=True)
 
     def tell_guild(self, user_id: int, guild_id: int) -> None:
         """Somebody who is online has just joined a guild."""
@@ -176,18 +185,18 @@ class PresenceFeed:
     def _replace(self, node: str, said: list[SessionPresence]) -> None:
         """Take a node at its word; what changes by that nobody was told yet."""
         before = {one.session_id: one for one in self._presences.sessions(node)}
-        changed: dict[int, None] = {}
+        changed: dict[int, frozenset[int]] = {}
         for one in said:
             known = before.pop(one.session_id, None)
             # Put again, an old presence would pass for the latest of its user.
             one = msgspec.structs.replace(one, node=node)
-            if known != one and self._presences.put(one):
-                changed[one.user_id] = None
+            if known != one:
+                changed[one.user_id] = changed.get(one.user_id, frozenset()) | self._presences.put(one)
         for gone in before.values():
-            if self._presences.drop(gone.user_id, gone.session_id):
-                changed[gone.user_id] = None
-        for user_id in changed:
-            self._tell(user_id, everywhere=False)
+            views = self._presences.drop(gone.user_id, gone.session_id)
+            changed[gone.user_id] = changed.get(gone.user_id, frozenset()) | views
+        for user_id, views in changed.items():
+            self._tell(user_id, views, everywhere=False)
 
     def _ask_again(self) -> None:
         """Words were lost on the bus: every node says all of its own again."""
@@ -197,97 +206,81 @@ class PresenceFeed:
     def _forget(self, node: str) -> None:
         self._heard.pop(node, None)
         # Every node that is left notices by itself, so each tells only its own sessions.
-        for user_id in self._presences.drop_node(node):
-            self._tell(user_id, everywhere=False)
+        for user_id, views in self._presences.drop_node(node).items():
+            self._tell(user_id, views, everywhere=False)
 
-    def _tell(self, user_id: int, *, everywhere: bool) -> None:
-        """Queue PRESENCE_UPDATE for the user's guilds."""
-        if self._guild_ids is None:
+    def _tell(self, user_id: int, views: frozenset[int], *, everywhere: bool, bot: bool = False) -> None:
+        """Queue PRESENCE_UPDATE for those who see a user and now see something else."""
+        if self._reach is None or not views:
             return
-        self._changes.append((user_id, self._presences.find(user_id), everywhere))
+        seen = {family_id: self._presences.find(user_id, family_id=family_id) for family_id in views}
+        self._changes.append(_Change(user_id, seen, everywhere, bot))
         if self._telling is None:
             self._telling = asyncio.get_running_loop().create_task(self._tell_all())
 
     async def _tell_all(self) -> None:
-        assert self._guild_ids is not None
+        assert self._reach is not None
         try:
             while self._changes:
-                user_id, presence, everywhere = self._changes.popleft()
+                change = self._changes.popleft()
                 try:
-                    guilds = await self._guild_ids(user_id)
+                    reach = await self._reach(change.user_id, friends=not change.bot)
                 except Exception:
                     log.exception("a presence could not be told")
                     continue
-                for guild_id in guilds:
-                    dispatch = presence_update(user_id, guild_id, presence)
-                    if everywhere:
-                        self._bus.publish(f"guild.{guild_id}", dispatch)
-                    elif self._local is not None:
+                for dispatch in _updates(change, reach):
+                    guild_id = dispatch.audience.guild_id
+                    if not change.everywhere:
                         self._local(dispatch)
+                    else:
+                        self._bus.publish(FRIENDS if guild_id is None else f"guild.{guild_id}", dispatch)
         finally:
             self._telling = None
 
 
+class _Change(NamedTuple):
+    """Something that is to be told of a user."""
+
+    user_id: int
+    seen: dict[int, Presence | None]
+    """By family of games what is seen inside it; under EVERYBODY what everybody sees."""
+    everywhere: bool
+    """Whether other nodes are told too."""
+    bot: bool
+
+
+def _updates(change: _Change, reach: Reach) -> Iterator[Dispatch]:
+    """Who is told what: the user's guilds and friends all, and the friends of a game what is seen there (sdk.md 9.3)."""
+    user_id, friends = change.user_id, {other for family_id, other in reach.friends if family_id == EVERYBODY}
+    for view, presence in change.seen.items():
+        if view == EVERYBODY:
+            for guild_id in reach.guilds:
+                yield presence_update(user_id, guild_id, presence)
+            if friends:
+                yield to_friends(user_id, presence, Audience.of_users(*friends), reach.families)
+        elif fellows := {other for family_id, other in reach.friends if family_id == view} - friends:
+            inside = Audience.of_users(*fellows, family_id=view, games_only=True)
+            yield to_friends(user_id, presence, inside, reach.families)
+
+
 def presence_update(user_id: int, guild_id: int, presence: Presence | None) -> Dispatch:
     """PRESENCE_UPDATE for one guild; never told to the user themselves (gateway.md 5.1)."""
-    body = {
-        "user": {"id": UserId(user_id)},
-        "guild_id": GuildId(guild_id),
-        "status": "offline" if presence is None else presence.status,
-        "activities": [] if presence is None else presence.activities,
-        "client_status": {} if presence is None else presence.client_status,
-    }
     return Dispatch(
         event=PRESENCE_UPDATE.name,
-        body=wire.encode(body),
+        body=wire.encode(presences.shown(user_id, presence, guild_id=guild_id)),
         audience=Audience.guild(guild_id, excluded=user_id),
         intents=PRESENCE_UPDATE.intents,
     )
 
 
-def shown_activities(sent: list[SetActivity], *, bot: bool, now_ms: int) -> list[dict[str, Any]]:
-    """Activities as others see them; what a bot may not set is dropped (gateway.md 8)."""
-    shown = []
-    for activity in sent[:ACTIVITIES_MOST]:
-        if not 1 <= len(activity.name) <= ACTIVITY_NAME_MAX or activity.type not in range(ActivityType.COMPETING + 1):
-            continue
-        if activity.type != ActivityType.STREAMING or not _is_stream(activity.url):
-            activity.url = UNSET
-        if isinstance(activity.state, str) and len(activity.state) > ACTIVITY_STATE_MAX:
-            activity.state = UNSET
-        if bot:
-            kept: dict[str, Any] = {"name": activity.name, "type": activity.type}
-            kept |= {key: value for key in ("state", "url") if (value := getattr(activity, key))}
-        else:
-            kept = {
-                key: value
-                for key, value in msgspec.to_builtins(activity, builtin_types=(), enc_hook=str).items()
-                if value is not None and key != "secrets"
-            }
-            if not changes.ACTIVITY_URLS.active(now_ms):
-                _take_urls_off(kept)
-            if isinstance(activity.buttons, list):
-                kept["buttons"] = [b if isinstance(b, str) else str(b.get("label", "")) for b in activity.buttons[:2]]
-        shown.append(kept | {"created_at": now_ms})
-    return shown
-
-
-def _take_urls_off(activity: dict[str, Any]) -> None:
-    """dated-changes.md 3: before 17 July 2025 activities had no addresses and no choice of the line shown."""
-    for key in ("state_url", "details_url", "status_display_type"):
-        activity.pop(key, None)
-    for key in ("large_url", "small_url"):
-        activity.get("assets", {}).pop(key, None)
-
-
-def _is_stream(url: object) -> bool:
-    if not isinstance(url, str):
-        return False
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and parts.hostname in STREAMS
-    except ValueError:
-        return False
+def to_friends(user_id: int, presence: Presence | None, audience: Audience, families: Iterable[int]) -> Dispatch:
+    """PRESENCE_UPDATE for many friends at once, who are told whether the user plays their game."""
+    return dispatch(
+        PRESENCE_UPDATE,
+        presences.shown(user_id, presence),
+        audience,
+        games=presences.for_games(user_id, presence, families),
+    )
 
 
 def device_of(actor: Actor, properties: dict[str, Any]) -> str:

@@ -24,7 +24,9 @@ class Session:
     __slots__ = (
         "acknowledged",
         "actor",
+        "application_name",
         "began_at",
+        "capabilities",
         "connection",
         "device",
         "early",
@@ -32,6 +34,7 @@ class Session:
         "expiry",
         "id",
         "intents",
+        "is_game",
         "large_threshold",
         "obfuscates",
         "presences",
@@ -53,6 +56,7 @@ class Session:
         shard: tuple[int, int],
         large_threshold: int,
         obfuscates: bool,
+        capabilities: int = 0,
         version: int,
         device: str,
         replay: Replay,
@@ -62,11 +66,16 @@ class Session:
         self.id = secrets.token_hex(16)
         self.actor = actor
         self.user_id = int(actor.user_id)
+        self.is_game = actor.kind == "bearer"
+        """Whether a game holds it for its player, by an OAuth2 token."""
         self.intents = intents
         self.shard = shard
         self.large_threshold = large_threshold
         self.obfuscates = obfuscates
         """Whether channels it may not see are hidden from it even before changes.CHANNEL_OBFUSCATION."""
+        self.capabilities = capabilities
+        self.application_name = ""
+        """Of the game, where the session is one's."""
         self.sees_content = not actor.is_bot or bool(intents & Intents.MESSAGE_CONTENT)
         self.version = version
         self.device = device
@@ -100,8 +109,12 @@ class Session:
         """Whether an event that names its users is for this session of theirs: games hear what is theirs, and what the person
         let them hear."""
         audience, actor = dispatch.audience, self.actor
-        if actor.kind != "bearer":
+        if not self.is_game:
             return not audience.games_only
+        named = audience.application_id or audience.family_id or audience.session_id or dispatch.games
+        if not (dispatch.intents or dispatch.scope or named):
+            # Nobody thought of games: what needs neither an intent nor a scope is a person's own business.
+            return False
         return (
             (audience.application_id is None or audience.application_id == actor.application_id)
             and (audience.family_id is None or audience.family_id == actor.family_id)

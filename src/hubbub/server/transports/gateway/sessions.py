@@ -6,11 +6,13 @@ from collections.abc import Coroutine, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from hubbub.protocol import wire
+from hubbub.protocol import changes, wire
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.ids import GuildId, UserId
+from hubbub.protocol.intents import Intents
 from hubbub.protocol.resources.applications import FlaggedApplication, flags_on_the_wire
-from hubbub.protocol.resources.gateway import READY, RESUMED, Identify, Resumed
+from hubbub.protocol.resources.gateway import RESUMED, FeatureFlags, Identify, Resumed
+from hubbub.protocol.resources.guilds import GUILD_CREATE
 from hubbub.protocol.resources.presence import PRESENCE_UPDATES_MAX, PRESENCE_UPDATES_SECONDS, SetPresence
 from hubbub.server.core.bus import Bus, Subscription
 from hubbub.server.core.call import Actor
@@ -25,7 +27,7 @@ from hubbub.server.transports.gateway.identify import Asked, check_size
 from hubbub.server.transports.gateway.limits import Window
 from hubbub.server.transports.gateway.line import Line
 from hubbub.server.transports.gateway.packets import Packet
-from hubbub.server.transports.gateway.presence import PresenceFeed
+from hubbub.server.transports.gateway.presence import FRIENDS, PresenceFeed
 from hubbub.server.transports.gateway.replay import Replay
 from hubbub.server.transports.gateway.seats import Seat
 from hubbub.server.transports.gateway.session import Session
@@ -56,6 +58,7 @@ class Sessions:
         self._deflater = Deflater()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._gap: Subscription | None = None
+        self._friends: Subscription | None = None
         self._resumable_ms = world.config.gateway.replay_ms
         self._enders = [part.session_ended for part in world.slices if part.session_ended is not None]
         self._beginners = [part.session_began for part in world.slices if part.session_began is not None]
@@ -65,7 +68,7 @@ class Sessions:
             bus,
             world.clock,
             presences,
-            guild_ids=world.guild_ids,
+            reach=world.reach,
             local=self._deliver_here,
             lost=self._lost_sessions,
         )
@@ -75,6 +78,7 @@ class Sessions:
         """Begin to listen to the other nodes."""
         self._loop = asyncio.get_running_loop()
         self._gap = self._bus.on_gap(self._lost_events)
+        self._friends = self._bus.subscribe(FRIENDS, self._share)
         self.feed.start()
 
     async def close(self) -> None:
@@ -84,8 +88,9 @@ class Sessions:
             self._end(session)
         await self._tell_ended(sessions)
         self.feed.close()
-        if self._gap is not None:
-            self._gap.cancel()
+        for subscription in (self._gap, self._friends):
+            if subscription is not None:
+                subscription.cancel()
         for task in list(self._tasks):
             task.cancel()
 
@@ -116,6 +121,7 @@ class Sessions:
             shard=asked.shard,
             large_threshold=asked.large_threshold,
             obfuscates=asked.obfuscates,
+            capabilities=asked.capabilities,
             version=connection.version,
             device=device,
             replay=Replay(settings.replay_events, settings.replay_bytes),
@@ -131,15 +137,13 @@ class Sessions:
             # First listen, then read: what happens in between is heard, and told unless the read has it already.
             await self._bus.flush()
             await self._tell_began(session)
-            body, guilds, session.snapshot = await self._world.ready(
-                session,
-                lambda guilds: _ready(
-                    session, guilds, connection.resume_url, identify.shard, self._world.clock.now_ms()
-                ),
+            opening = await self._world.ready(
+                session, lambda guilds: self._ready(session, guilds, connection.resume_url, identify.shard)
             )
-            check_size(len(guilds), actor)
+            session.snapshot, session.application_name = opening.snapshot, opening.application_name
+            check_size(len(opening.guilds), actor)
             # What happens in a guild once the client has seen READY is owed to it, even before GUILD_CREATE.
-            seats = [self._seat(session, guild, joins=False) for guild in guilds]
+            seats = [self._seat(session, guild, joins=False) for guild in opening.guilds]
             await self._bus.flush()
         except BaseException:
             self._end(session)
@@ -154,12 +158,38 @@ class Sessions:
         connection.session = session
         if connection.closing is None:
             session.connection = connection
-        session.send(self.packet(READY.name, body))
+        for event, body in opening.packets:
+            session.send(self.packet(event, body))
         early, session.early = session.early or [], None
         for dispatch in early:
             line.tell(session, dispatch, {})
-        self.feed.put(actor, session.id, device, identify.presence or SetPresence())
+        self.feed.put(session, identify.presence or SetPresence())
         self._spawn(self._stream(session, seats))
+
+    def _ready(self, session: Session, guilds: list[Any], url: str, shard: list[int] | None) -> dict[str, Any]:
+        """The keys of READY that no slice knows."""
+        ready: dict[str, Any] = {
+            "v": session.version,
+            "guilds": guilds,
+            "session_id": session.id,
+            "resume_gateway_url": url,
+        }
+        if shard is not None:
+            # discord.py's sharded client indexes it (gateway.md 4.2).
+            ready["shard"] = shard
+        actor = session.actor
+        if actor.application_id is not None:
+            flags, flags_new = flags_on_the_wire(actor.application_flags, self._world.clock.now_ms())
+            ready["application"] = FlaggedApplication(id=actor.application_id, flags=flags, flags_new=flags_new)
+        if session.is_game:
+            settings = self._world.config.gateway
+            ready["user_application_profiles"] = {}
+            ready["feature_flags"] = FeatureFlags(
+                disabled_functions=list(settings.disabled_functions),
+                disabled_gateway_events=list(settings.disabled_gateway_events),
+            )
+            ready["av_sf_protocol_floor"] = int(changes.E2EE_VOICE_ONLY.active(self._world.clock.now_ms()))
+        return ready
 
     async def _stream(self, session: Session, seats: list[tuple[Hub, Seat]]) -> None:
         waiting = iter(seats)
@@ -189,6 +219,9 @@ class Sessions:
 
     def enter(self, session: Session, guild_id: int) -> None:
         """The user joined a guild."""
+        if session.is_game:
+            self._spawn(self._name_guild(session, guild_id))
+            return
         if session.ended or guild_id in session.seats or not session.in_shard(guild_id):
             return
         hub, seat = self._seat(session, guild_id, joins=True)
@@ -201,6 +234,14 @@ class Sessions:
         self._spawn(admit())
         if self._lines[session.user_id].sessions[0] is session:
             self.feed.tell_guild(session.user_id, guild_id)
+
+    async def _name_guild(self, session: Session, guild_id: int) -> None:
+        """Tell a game what a guild that its player joined is called, and no more (sdk.md 5.4)."""
+        if session.intents & Intents.GUILDS:
+            name = await self._world.guild_name(guild_id)
+            if name is not None and not session.ended:
+                body = wire.encode({"id": GuildId(guild_id), "name": name})
+                session.send(self.packet(GUILD_CREATE.name, body))
 
     def leave(self, session: Session, guild_id: int) -> None:
         """The user left a guild."""
@@ -221,9 +262,21 @@ class Sessions:
             self.invalidate(session)
 
     def _deliver_here(self, dispatch: Dispatch) -> None:
-        entry = self._hubs.get(dispatch.audience.guild_id or 0)
+        if dispatch.audience.guild_id is None:
+            self._share(dispatch)
+            return
+        entry = self._hubs.get(dispatch.audience.guild_id)
         if entry is not None:
             entry[0].hear(dispatch)
+
+    def _share(self, dispatch: Dispatch) -> None:
+        """An event for many users, who may be anywhere; made into packets once for all who are here."""
+        users, made = dispatch.audience.users, dict[int, Packet]()
+        here = users & self._lines.keys() if len(users) > len(self._lines) else users
+        for user_id in here:
+            line = self._lines.get(user_id)
+            if line is not None:
+                line.share(dispatch, made)
 
     def _lost_events(self) -> None:
         """The bus may have lost events, and a session that missed some must not go on as if it had not."""
@@ -382,21 +435,3 @@ class Sessions:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a gateway task failed", exc_info=error)
-
-
-def _ready(session: Session, guilds: list[int], url: str, shard: list[int] | None, now_ms: int) -> dict[str, Any]:
-    """The keys of READY that no slice knows."""
-    ready: dict[str, Any] = {
-        "v": session.version,
-        "guilds": [{"id": GuildId(guild), "unavailable": True} for guild in guilds],
-        "session_id": session.id,
-        "resume_gateway_url": url,
-    }
-    if shard is not None:
-        # discord.py's sharded client indexes it (gateway.md 4.2).
-        ready["shard"] = shard
-    actor = session.actor
-    if actor.application_id is not None:
-        flags, flags_new = flags_on_the_wire(actor.application_flags, now_ms)
-        ready["application"] = FlaggedApplication(id=actor.application_id, flags=flags, flags_new=flags_new)
-    return ready

@@ -94,6 +94,8 @@ def why_not_to_user(session: Session, dispatch: Dispatch) -> str:
         return "not of a guild, so that shard 0 gets it"
     if (missing := missing_intents(session, dispatch)) is not None:
         return missing
+    if session.is_game and dispatch.event == "GUILD_CREATE":
+        return "the guild's name is read for this session, and follows"
     if not session.admits(dispatch):
         return "another application's, or not granted to this one"
     return "not delivered"

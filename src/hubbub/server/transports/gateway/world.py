@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from hubbub.protocol import changes, wire
+from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ChannelId, GuildId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.resources.gateway import Ready
@@ -21,6 +22,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database, Snapshot, Tx
 from hubbub.server.core.trace import Trace
+from hubbub.server.transports.gateway.ready import Opening, packets
 from hubbub.server.transports.gateway.session import Session
 from hubbub.server.transports.gateway.standing import Standing, Standings
 
@@ -89,6 +91,16 @@ class Gain(NamedTuple):
     """Voice channels of which it is to be told what goes on there."""
 
 
+class Reach(NamedTuple):
+    """Who may see a user's presence."""
+
+    guilds: list[int]
+    friends: list[tuple[int, int]]
+    """Each with the family they are friends in: 0 for the platform."""
+    families: set[int]
+    """The families of games that the user plays."""
+
+
 class World:
     """The store, the slices and the time, as the gateway asks them."""
 
@@ -149,23 +161,45 @@ class World:
         """Whether channels that a session may not see are hidden from it now (gateway.md 9)."""
         return session.obfuscates or changes.CHANNEL_OBFUSCATION.active(self.clock.now_ms())
 
-    async def guild_ids(self, user_id: int) -> list[int]:
-        """The guilds a user is in."""
-        return await self.db.read(lambda tx: self.source.guild_ids(tx, user_id))
+    async def reach(self, user_id: int, *, friends: bool) -> Reach:
+        """Who may see a user's presence, in one read."""
 
-    async def ready(
-        self, session: Session, make: Callable[[list[int]], dict[str, Any]]
-    ) -> tuple[bytes, list[int], Snapshot]:
-        """READY, the session's guilds in its shard, and the moment of both; `make` gives the keys that the door knows."""
+        def work(tx: Tx) -> Reach:
+            found = self.source.friends(tx, user_id) if friends else []
+            return Reach(
+                guilds=self.source.guild_ids(tx, user_id),
+                friends=found,
+                families=self.source.families(tx, user_id) if found else set(),
+            )
 
-        def work(tx: Tx) -> tuple[bytes, list[int], Snapshot]:
+        return await self.db.read(work)
+
+    async def guild_name(self, guild_id: int) -> str | None:
+        """What a guild is called, or None when it is gone."""
+        return (await self.db.read(lambda tx: self.source.guild_names(tx, [guild_id]))).get(guild_id)
+
+    async def ready(self, session: Session, make: Callable[[list[Any]], dict[str, Any]]) -> Opening:
+        """READY, the session's guilds in its shard, and the moment of both; `make` gives the keys that the door knows. A game
+        is in no guild: it is told what its player's are called, if it may know (sdk.md 5.4)."""
+
+        def work(tx: Tx) -> Opening:
             call = self.call(tx, session)
             guilds = [guild for guild in self.source.guild_ids(tx, session.user_id) if session.in_shard(guild)]
-            parts = _READY | make(guilds)
+            named: list[Any] = [{"id": GuildId(guild), "unavailable": True} for guild in guilds]
+            if session.is_game:
+                names = self.source.guild_names(tx, guilds) if Scope.GUILDS in session.actor.scopes else {}
+                named, guilds = [{"id": GuildId(guild), "name": name} for guild, name in names.items()], []
+            parts = _READY | make(named)
             for part in self.slices:
                 if part.ready is not None:
                     parts |= part.ready(call)
-            return wire.encode(parts), guilds, tx.snapshot
+            name = getattr(parts.get("application"), "name", "")
+            return Opening(
+                packets=packets(parts, session),
+                guilds=guilds,
+                snapshot=tx.snapshot,
+                application_name=name if isinstance(name, str) else "",
+            )
 
         return await self.db.read(work, long=True)
 

@@ -1,0 +1,74 @@
+"""Friends on different nodes, over one PostgreSQL and one NATS."""
+
+import dataclasses
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import aiohttp
+
+from hubbub.protocol.intents import Intents
+from hubbub.server.app import App
+from tests.oauth import application
+from tests.world import Actor, World, small_config
+
+GAME = "/users/@me/game-relationships"
+
+
+@asynccontextmanager
+async def nodes(database_url: str, nats_url: str) -> AsyncIterator[tuple[World, World]]:
+    """Two nodes of one platform."""
+    settings = {"database_url": database_url, "nats_url": nats_url, "control": False}
+    apps = [App(small_config(**settings, worker=number)) for number in range(2)]
+    for app in apps:
+        await app.start()
+    async with aiohttp.ClientSession() as client:
+        one, two = (World(app, client) for app in apps)
+        yield one, two
+        for world in (one, two):
+            await world.close()
+    for app in apps:
+        await app.stop()
+
+
+def at(world: World, actor: Actor) -> Actor:
+    """The same one, by way of another node."""
+    return dataclasses.replace(actor, world=world)
+
+
+async def befriend(one: Actor, other: Actor, path: str = "/users/@me/relationships") -> None:
+    (await one.put(f"{path}/{other.id}")).ok()
+    (await other.put(f"{path}/{one.id}")).ok()
+
+
+async def test_friends_see_each_other_and_secrets_stay_between_nodes(postgres_database: str, nats_url: str) -> None:
+    async with nodes(postgres_database, nats_url) as (one, two):
+        alice, bob, carol = [await one.user() for _ in range(3)]
+        game = await application(one)
+        await befriend(alice, bob)
+        alice_plays, bob_plays, carol_plays = [await one.player(who, game.id) for who in (alice, bob, carol)]
+        await befriend(bob_plays, carol_plays, GAME)
+        hers = await alice.connect()
+        in_game = await carol_plays.connect(Intents.ALL)
+        not_in_game = await carol.connect()
+
+        plays = await at(two, bob_plays).connect(Intents.ALL)
+        secret = {"name": "Chess", "type": 0, "party": {"id": "p-1", "size": [1, 2]}, "secrets": {"join": "let-me-in"}}
+        await plays.send(3, {"status": "idle", "activities": [secret], "since": None, "afk": False})
+
+        told = await hers.next("PRESENCE_UPDATE", lambda each: each["activities"])
+        assert (told["user"]["id"], told["status"], told["activities"][0]["name"]) == (str(bob.id), "idle", "Chess")
+        assert (await in_game.next("PRESENCE_UPDATE", lambda each: each["activities"]))["has_played_game"] is True
+        session_id = plays.ready["session_id"]
+        assert one.app.presences.join_secret(bob.id, session_id, game.id) == "let-me-in"
+        assert "let-me-in" not in str(hers.seen) + str(in_game.seen)
+        # Who comes later finds it, on either node.
+        for world in (one, two):
+            later = await at(world, alice_plays).connect(Intents.ALL)
+            assert [each["status"] for each in later.ready["presences"]] == ["idle"]
+
+        await plays.close()
+
+        assert (await hers.next("PRESENCE_UPDATE"))["status"] == "offline"
+        assert (await in_game.next("PRESENCE_UPDATE"))["status"] == "offline"
+        await not_in_game.none_of("PRESENCE_UPDATE")
+        assert one.app.presences.join_secret(bob.id, session_id, game.id) is None

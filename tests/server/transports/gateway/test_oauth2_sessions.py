@@ -1,0 +1,256 @@
+"""Sessions that a game holds for its player: what they are told at first, and what they never hear."""
+
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.intents import Capabilities, Intents
+from hubbub.server.core.config import Config, GatewayConfig
+from tests.oauth import application, edit
+from tests.world import Actor, World, small_config
+
+SDK_INTENTS = 416_026_624
+SDK_CAPABILITIES = 69_680
+"""As captured from the SDK (sdk.md 5.3)."""
+BARE = "identify gateway.connect"
+
+
+async def befriend(one: Actor, other: Actor) -> None:
+    (await one.put(f"/users/@me/relationships/{other.id}")).ok()
+    (await other.put(f"/users/@me/relationships/{one.id}")).ok()
+
+
+async def identify_code(world: World, actor: Actor) -> int:
+    """What an Identify is closed with."""
+    async with world.client.ws_connect(f"{world.gateway}?v=10&encoding=json") as socket:
+        await socket.receive_json()
+        await socket.send_json({"op": 2, "d": {"token": actor.header, "properties": {}, "intents": 0}})
+        await socket.receive()
+        assert socket.close_code is not None
+        return socket.close_code
+
+
+async def test_ready_has_what_the_sdk_relies_on(world: World) -> None:
+    alice, bob, carol, dave = [await world.user() for _ in range(4)]
+    guild = await world.guild(alice, name="Town")
+    publisher, game = await application(world, name="Studio"), await application(world, name="Chess")
+    await edit(world, game, parent_id=publisher.id)
+    player, other = await world.player(alice, game.id), await world.player(bob, game.id)
+    await befriend(alice, bob)
+    (await carol.put(f"/users/@me/relationships/{alice.id}")).ok()
+    (await alice.put(f"/users/@me/relationships/{dave.id}", json={"type": 2})).ok()
+    (await player.put(f"/users/@me/game-relationships/{bob.id}")).ok()
+    (await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()
+    await other.connect(SDK_INTENTS)
+
+    session = await player.connect(SDK_INTENTS, capabilities=SDK_CAPABILITIES)
+
+    ready = session.ready
+    assert ready["user"]["id"] == str(alice.id)
+    assert "email" not in ready["user"]
+    assert {"gateway.connect", "lobbies.write", "relationships.read"} <= set(ready["scopes"])
+    shown = ready["application"]
+    assert (shown["id"], shown["name"], shown["parent_id"]) == (str(game.id), "Chess", str(publisher.id))
+    assert {"flags", "flags_new"} <= shown.keys()
+    assert ready["guilds"] == [{"id": str(guild.id), "name": "Town"}]
+    relations = {each["id"]: each for each in ready["relationships"]}
+    assert {key: each["type"] for key, each in relations.items()} == {str(bob.id): 1, str(carol.id): 3, str(dave.id): 2}
+    assert (relations[str(bob.id)]["has_played_game"], relations[str(carol.id)]["has_played_game"]) == (True, False)
+    assert [(each["id"], each["type"]) for each in ready["game_relationships"]] == [(str(bob.id), 4)]
+    # Users are named once.
+    assert all("user" not in each for each in ready["relationships"] + ready["game_relationships"])
+    assert {each["id"] for each in ready["users"]} == {str(bob.id), str(carol.id), str(dave.id)}
+    [channel] = ready["private_channels"]
+    assert (channel["recipient_ids"], "recipients" in channel) == ([str(bob.id)], False)
+    assert ready["feature_flags"] == {"disabled_functions": [], "disabled_gateway_events": []}
+    assert (ready["av_sf_protocol_floor"], ready["user_application_profiles"]) == (1, {})
+    more = session.seen[1]
+    assert more["t"] == "READY_SUPPLEMENTAL"
+    [friend] = more["d"]["merged_presences"]["friends"]
+    assert (friend["user"]["id"], friend["status"], friend["has_played_game"]) == (str(bob.id), "online", True)
+    assert (more["d"]["lazy_private_channels"], more["d"]["game_invites"]) == ([], [])
+
+
+async def test_without_capabilities_ready_comes_whole(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    game = await application(world)
+    await befriend(alice, bob)
+    await bob.connect()
+
+    session = await (await world.player(alice, game.id)).connect(SDK_INTENTS)
+
+    assert [each["user"]["username"] for each in session.ready["relationships"]] == [bob.name]
+    assert [each["user"]["id"] for each in session.ready["presences"]] == [str(bob.id)]
+    assert "users" not in session.ready
+    await session.none_of("READY_SUPPLEMENTAL")
+
+
+async def test_lobbies_are_in_ready_or_follow_it(world: World) -> None:
+    alice = await world.user()
+    game = await application(world)
+    player = await world.player(alice, game.id)
+    lobby = (await player.put("/lobbies", json={"secret": "chess"})).ok()["id"]
+
+    inside = await player.connect(SDK_INTENTS, capabilities=Capabilities.AUTO_LOBBY_CONNECT)
+    after = await player.connect(SDK_INTENTS)
+    silent = await player.connect(SDK_INTENTS & ~Intents.LOBBIES)
+
+    assert [each["id"] for each in inside.ready["lobbies"]] == [lobby]
+    assert [(frame["t"], frame["d"]["id"]) for frame in after.seen[1:2]] == [("LOBBY_CREATE", lobby)]
+    assert "lobbies" not in after.ready
+    await silent.none_of("LOBBY_CREATE")
+
+
+async def test_calls_need_end_to_end_encryption_from_a_day_on(world: World) -> None:
+    alice = await world.user()
+    game = await application(world)
+    player = await world.player(alice, game.id)
+    for moment, floor in ((changes.E2EE_VOICE_ONLY.at_ms - 1, 0), (changes.E2EE_VOICE_ONLY.at_ms, 1)):
+        world.clock.set(moment)
+        assert (await player.connect(SDK_INTENTS)).ready["av_sf_protocol_floor"] == floor
+
+
+async def test_people_see_their_friends_at_once_too(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    await befriend(alice, bob)
+    await bob.connect()
+
+    whole = await alice.connect()
+    split = await alice.connect(capabilities=Capabilities.PRIORITIZED_READY_PAYLOAD)
+
+    assert [each["user"]["id"] for each in whole.ready["presences"]] == [str(bob.id)]
+    assert [each["type"] for each in whole.ready["relationships"]] == [1]
+    assert split.ready["presences"] == []
+    assert [
+        f["d"]["merged_presences"]["friends"][0]["status"] for f in split.seen if f["t"] == "READY_SUPPLEMENTAL"
+    ] == ["online"]
+
+
+async def test_a_bare_token_sees_and_hears_nothing_of_its_persons_life(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    game = await application(world)
+    (await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()
+    bare = await (await world.player(alice, game.id, BARE)).connect(Intents.ALL)
+    ready = bare.ready
+    assert [ready[key] for key in ("guilds", "relationships", "game_relationships", "private_channels")] == [[]] * 4
+
+    await befriend(alice, bob)
+    his = await bob.connect()
+    await his.send(3, {"status": "dnd", "activities": [], "since": None, "afk": False})
+    await his.obeyed()
+    (await bob.patch("/users/@me", json={"global_name": "Bobby"})).ok()
+    await guild.say(bob, "in the guild")
+    direct = (await bob.post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"]
+    (await bob.post(f"/channels/{direct}/messages", json={"content": "in private"})).ok()
+    await world.guild(alice)
+    await bare.send(8, {"guild_id": str(guild.id), "query": "", "limit": 0})
+    await bare.obeyed()
+    await bare.settle()
+
+    assert bare.names() == []
+
+
+async def test_a_game_hears_of_guilds_no_more_than_their_names(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    game = await application(world)
+    session = await (await world.player(alice, game.id)).connect(Intents.ALL)
+
+    second = await world.guild(alice, name="Second")
+    await guild.say(alice, "not for games")
+    await guild.channel("secret")
+    (await alice.delete(f"/guilds/{guild.id}")).ok()
+
+    assert await session.next("GUILD_CREATE") == {"id": str(second.id), "name": "Second"}
+    assert (await session.next("GUILD_DELETE"))["id"] == str(guild.id)
+    assert set(session.names()) <= {"GUILD_CREATE"}
+
+
+async def test_a_players_new_name_comes_without_their_address(world: World) -> None:
+    alice = await world.user()
+    game = await application(world)
+    own, session = await alice.connect(), await (await world.player(alice, game.id)).connect(SDK_INTENTS)
+
+    (await alice.patch("/users/@me", json={"global_name": "Alice"})).ok()
+
+    told = await session.next("USER_UPDATE")
+    assert (told["global_name"], "email" in told) == ("Alice", False)
+    assert "email" in await own.next("USER_UPDATE")
+
+
+async def test_private_channels_and_messages_come_with_their_scopes(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    game = await application(world)
+    social = await (await world.player(alice, game.id)).connect(SDK_INTENTS)
+    presence = await (await world.player(alice, game.id, "sdk.social_layer_presence")).connect(SDK_INTENTS)
+
+    direct = (await bob.post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"]
+    (await bob.post(f"/channels/{direct}/messages", json={"content": "hello"})).ok()
+
+    assert (await social.next("CHANNEL_CREATE"))["id"] == direct
+    assert (await social.next("MESSAGE_CREATE"))["content"] == "hello"
+    await presence.none_of("CHANNEL_CREATE", "MESSAGE_CREATE")
+
+
+async def test_who_may_hold_a_session(world: World) -> None:
+    alice = await world.user()
+    game = await application(world)
+    publisher = await application(world, flags=ApplicationFlags.PARENT)
+
+    assert await identify_code(world, await world.player(alice, game.id, "identify")) == 4004
+    assert await identify_code(world, await world.player(alice, game.id, "gateway.connect")) == 4004
+    assert await identify_code(world, await world.player(alice, publisher.id)) == 4004
+    await (await world.player(alice, game.id, BARE)).connect(0)
+
+
+async def test_a_session_outlives_its_token_but_not_its_revocation(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    game = await application(world)
+    tokens = await game.tokens(alice, "sdk.social_layer_presence")
+    player = game.bearer(alice, tokens["access_token"])
+    session = await player.connect(SDK_INTENTS)
+
+    world.clock.advance(700_000_000)
+    (await bob.put(f"/users/@me/relationships/{alice.id}")).ok()
+
+    assert (await session.next("RELATIONSHIP_ADD"))["type"] == 3
+    assert (await player.get("/users/@me/relationships")).status == 401
+    assert await identify_code(world, player) == 4004
+    (await game.post("/oauth2/token/revoke", token=tokens["refresh_token"])).ok()
+    assert await session.closed() == 4004
+
+
+async def test_a_revocation_is_told_to_the_person_and_to_no_other_game(world: World) -> None:
+    alice = await world.user()
+    game, other = await application(world), await application(world)
+    tokens = await game.tokens(alice, "sdk.social_layer_presence")
+    own, elsewhere = await alice.connect(), await (await world.player(alice, other.id)).connect(SDK_INTENTS)
+
+    (await game.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
+
+    assert (await own.next("OAUTH2_TOKEN_REVOKE"))["application_id"] == str(game.id)
+    await elsewhere.none_of("OAUTH2_TOKEN_REVOKE")
+
+
+class TestSwitchedOff:
+    @pytest.fixture
+    def store_config(self) -> Config:
+        return small_config(
+            gateway=GatewayConfig(
+                disabled_functions=("CreateOrJoinLobby",), disabled_gateway_events=("RELATIONSHIP_ADD",), drain_ms=0
+            )
+        )
+
+    async def test_games_are_told_and_not_sent_what_the_operator_switched_off(self, world: World) -> None:
+        alice, bob = await world.user(), await world.user()
+        game = await application(world)
+        own, session = await alice.connect(), await (await world.player(alice, game.id)).connect(SDK_INTENTS)
+
+        assert session.ready["feature_flags"] == {
+            "disabled_functions": ["CreateOrJoinLobby"],
+            "disabled_gateway_events": ["RELATIONSHIP_ADD"],
+        }
+        (await bob.put(f"/users/@me/relationships/{alice.id}")).ok()
+        await own.next("RELATIONSHIP_ADD")
+        await session.none_of("RELATIONSHIP_ADD")
