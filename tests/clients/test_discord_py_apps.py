@@ -6,6 +6,7 @@ import discord
 import pytest
 from discord import app_commands
 
+from tests.clients.person import Person
 from tests.clients.test_discord_py import Bot, point_at_us, running
 from tests.clients.town import Town
 from tests.world import Session
@@ -19,47 +20,6 @@ class App(Bot):
     def __init__(self) -> None:
         super().__init__()
         self.tree = app_commands.CommandTree(self)
-
-
-class Person:
-    """Somebody who uses the app, and sees what it answers."""
-
-    def __init__(self, town: Town, eyes: Session) -> None:
-        self.town, self.eyes = town, eyes
-        self.commands: dict[str, Any] = {}
-
-    async def ask(self, kind: int, data: dict[str, Any], **body: Any) -> None:
-        """Ask the app something."""
-        given = {
-            "type": kind,
-            "application_id": str(self.town.bot.application_id),
-            "guild_id": str(self.town.guild.id),
-            "channel_id": str(self.town.guild.general),
-            "session_id": self.eyes.ready["session_id"],
-            "nonce": "1",
-            "data": data,
-            **body,
-        }
-        (await self.town.bob.post("/interactions", json=given)).ok()
-
-    async def run(self, name: str, kind: int = 2, **data: Any) -> None:
-        """Run a command, or type it."""
-        command = self.commands[name]
-        await self.ask(kind, {"id": command["id"], "name": name, "type": command["type"], **data})
-
-    async def press(self, message: dict[str, Any], custom_id: str, kind: int = 2, **data: Any) -> None:
-        """Use a component."""
-        await self.ask(3, {"component_type": kind, "custom_id": custom_id, **data}, message_id=message["id"])
-
-    async def said(self) -> dict[str, Any]:
-        """The next message."""
-        message: dict[str, Any] = await self.eyes.next("MESSAGE_CREATE")
-        return message
-
-    async def changed(self) -> dict[str, Any]:
-        """The next message that changes."""
-        message: dict[str, Any] = await self.eyes.next("MESSAGE_UPDATE")
-        return message
 
 
 class Form(discord.ui.Modal, title="Tell us"):
