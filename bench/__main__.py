@@ -1,6 +1,6 @@
 """`make bench`: run what is named (all by default), print ratios, and keep a record in bench/results/.
 
-python -m bench [post] [get] [growth] [fanout] [flat] [memory] [start] [soak] [search] [--quick]
+python -m bench [post] [get] [growth] [fanout] [flat] [memory] [start] [soak] [search] [interaction] [--quick]
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from typing import Any
 
 import uvloop
 
+from bench.interactions import interaction_bench
 from bench.load import (
     GatewayConnection,
     PlainConnection,
@@ -319,7 +320,7 @@ def keep() -> None:
 async def main() -> int:
     """Run, print, record; 1 when a bound was passed."""
     wanted = {word for word in sys.argv[1:] if not word.startswith("-")}
-    everything = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak", "search"}
+    everything = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak", "search", "interaction"}
     if unknown := wanted - everything:
         print(f"no such benchmark: {', '.join(sorted(unknown))}; there are {', '.join(sorted(everything))}")
         return 2
@@ -333,6 +334,7 @@ async def main() -> int:
         ({"start"}, start_bench),
         ({"soak"}, soak_bench),
         ({"search"}, lambda: search_bench(note, quick)),
+        ({"interaction"}, lambda: interaction_bench(note, quick)),
     ]
     for names, part in parts:
         if names & wanted:

@@ -67,7 +67,7 @@ async def client_world(line: "Line", watch: "Watch") -> "AsyncIterator[World]":
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setblocking(False)
     line.target = listener.getsockname()[1]
-    config = small_config(public_url=f"http://127.0.0.1:{await line.open()}")
+    config = small_config(public_url=f"http://127.0.0.1:{await line.open()}", private_targets=True)
     # After every dated change, whatever the day.
     app = App(config, clock=ControlledClock(max(NOW_MS, RealClock().now_ms())))
     await app.start(listener)

@@ -6,6 +6,7 @@ import discord
 import pytest
 from discord import app_commands
 
+from tests.clients.person import Person, sell
 from tests.clients.test_discord_py import Bot, point_at_us, running
 from tests.clients.town import Town
 from tests.world import Session
@@ -19,47 +20,6 @@ class App(Bot):
     def __init__(self) -> None:
         super().__init__()
         self.tree = app_commands.CommandTree(self)
-
-
-class Person:
-    """Somebody who uses the app, and sees what it answers."""
-
-    def __init__(self, town: Town, eyes: Session) -> None:
-        self.town, self.eyes = town, eyes
-        self.commands: dict[str, Any] = {}
-
-    async def ask(self, kind: int, data: dict[str, Any], **body: Any) -> None:
-        """Ask the app something."""
-        given = {
-            "type": kind,
-            "application_id": str(self.town.bot.application_id),
-            "guild_id": str(self.town.guild.id),
-            "channel_id": str(self.town.guild.general),
-            "session_id": self.eyes.ready["session_id"],
-            "nonce": "1",
-            "data": data,
-            **body,
-        }
-        (await self.town.bob.post("/interactions", json=given)).ok()
-
-    async def run(self, name: str, kind: int = 2, **data: Any) -> None:
-        """Run a command, or type it."""
-        command = self.commands[name]
-        await self.ask(kind, {"id": command["id"], "name": name, "type": command["type"], **data})
-
-    async def press(self, message: dict[str, Any], custom_id: str, kind: int = 2, **data: Any) -> None:
-        """Use a component."""
-        await self.ask(3, {"component_type": kind, "custom_id": custom_id, **data}, message_id=message["id"])
-
-    async def said(self) -> dict[str, Any]:
-        """The next message."""
-        message: dict[str, Any] = await self.eyes.next("MESSAGE_CREATE")
-        return message
-
-    async def changed(self) -> dict[str, Any]:
-        """The next message that changes."""
-        message: dict[str, Any] = await self.eyes.next("MESSAGE_UPDATE")
-        return message
 
 
 class Form(discord.ui.Modal, title="Tell us"):
@@ -95,6 +55,30 @@ class Form(discord.ui.Modal, title="Tell us"):
         await interaction.response.send_message(f"{name} likes {colour} and {friend.name}: {sure}")
 
 
+class Evidence(discord.ui.Modal, title="Evidence"):
+    """The rest of them: files, and several of several."""
+
+    proof: "discord.ui.Label[Any]" = discord.ui.Label(
+        text="Proof", component=discord.ui.FileUpload(custom_id="proof", max_values=2)
+    )
+    sizes: "discord.ui.Label[Any]" = discord.ui.Label(
+        text="Sizes",
+        component=discord.ui.CheckboxGroup(
+            custom_id="sizes",
+            max_values=2,
+            options=[discord.CheckboxGroupOption(label=each, value=each) for each in ("s", "m", "l")],
+        ),
+    )
+
+    async def on_submit(self, interaction: discord.Interaction) -> None:
+        """Say what was filled in."""
+        assert isinstance(self.proof.component, discord.ui.FileUpload)
+        assert isinstance(self.sizes.component, discord.ui.CheckboxGroup)
+        file = self.proof.component.values[0]
+        text = (await file.read()).decode()
+        await interaction.response.send_message(f"{file.filename}: {text}, {'+'.join(self.sizes.component.values)}")
+
+
 class Panel(discord.ui.View):
     """Things to press."""
 
@@ -127,7 +111,7 @@ class Panel(discord.ui.View):
         await interaction.followup.send(f"{chosen.display_name} of {getattr(chosen, 'guild', None)}")
 
 
-def declare(tree: app_commands.CommandTree[App], guild: discord.Object) -> None:
+def declare(tree: app_commands.CommandTree[App], guild: discord.Object, sku: int) -> None:
     """The app's commands."""
 
     @tree.command(guild=guild, description="greets")
@@ -174,7 +158,14 @@ def declare(tree: app_commands.CommandTree[App], guild: discord.Object) -> None:
 
     @tree.command(guild=guild, description="shows a panel")
     async def panel(interaction: discord.Interaction) -> None:
-        await interaction.response.send_message("here", view=Panel(timeout=None))
+        view = Panel(timeout=None)
+        view.add_item(discord.ui.Button(sku_id=sku))
+        await interaction.response.send_message("here", view=view)
+
+    @tree.command(guild=guild, description="asks for files")
+    async def prove(interaction: discord.Interaction) -> None:
+        owned = [each.sku_id for each in interaction.entitlements]
+        await interaction.response.send_modal(Evidence(title=f"Evidence of {len(owned)}"))
 
 
 @pytest.fixture
@@ -188,12 +179,13 @@ async def test_an_app_is_used(town: Town, eyes: Session) -> None:
     async with running(App(), town.bot.token) as app:
         assert isinstance(app, App)
         guild = discord.Object(town.guild.id)
-        declare(app.tree, guild)
+        sku = int(await sell(town))
+        declare(app.tree, guild, sku)
 
         synced = await app.tree.sync(guild=guild)
         fetched = await app.tree.fetch_commands(guild=guild)
 
-        assert {command.name for command in synced} == {"greet", "slow", "Poke", "Shout", "panel"}
+        assert {command.name for command in synced} == {"greet", "slow", "Poke", "Shout", "panel", "prove"}
         assert [command.id for command in fetched] == [command.id for command in synced]
         bob.commands = {command.name: {"id": str(command.id), "type": command.type.value} for command in synced}
 
@@ -237,6 +229,7 @@ async def test_an_app_is_used(town: Town, eyes: Session) -> None:
         # A panel: a button, two selects, a modal.
         await bob.run("panel")
         panel = await bob.said()
+        assert panel["components"][0]["components"][2]["sku_id"] == str(sku)
         await bob.press(panel, "count")
         changed = await bob.changed()
         assert (changed["content"], changed["components"][0]["components"][0]["label"]) == ("pressed", "Counted")
@@ -255,6 +248,21 @@ async def test_an_app_is_used(town: Town, eyes: Session) -> None:
         ]
         await bob.ask(5, {"id": modal["id"], "custom_id": modal["custom_id"], "components": filled})
         assert (await bob.said())["content"] == "Bob likes b and alice: True"
+
+        # What bob owns is told, and files are read.
+        (await town.bob.post("/users/@me/purchases", json={"sku_id": str(sku)})).ok()
+        bought = await app.told("entitlement_create")
+        assert (bought.sku_id, bought.user_id) == (sku, town.bob.id)
+        await bob.run("prove")
+        modal = await eyes.next("INTERACTION_MODAL_CREATE")
+        assert modal["title"] == "Evidence of 1"
+        filled = [
+            {"type": 18, "component": {"type": 19, "custom_id": "proof", "values": ["0"]}},
+            {"type": 18, "component": {"type": 22, "custom_id": "sizes", "values": ["s", "l"]}},
+        ]
+        data = {"id": modal["id"], "custom_id": modal["custom_id"], "components": filled}
+        await bob.ask(5, data, file=b"I am")
+        assert (await bob.said())["content"] == "proof.txt: I am, s+l"
 
 
 async def test_commands_for_everyone_are_synced_and_their_permissions_read(town: Town) -> None:

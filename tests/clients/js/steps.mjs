@@ -1,5 +1,6 @@
 // What a test may ask the client to do; each step answers with plain facts.
 
+import { serve } from './app.mjs';
 import { AttachmentBuilder, ChannelType, EmbedBuilder, PermissionFlagsBits } from 'discord.js';
 
 const ids = (collection) => [...collection.keys()];
@@ -14,6 +15,8 @@ function attachment(a) {
 }
 
 export const steps = {
+  serve,
+
   // The cache
 
   cache(client, { guild: id }) {

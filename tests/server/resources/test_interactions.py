@@ -607,7 +607,11 @@ async def test_ephemeral_polls_are_refused(stage: Stage) -> None:
     assert (await heard.say(poll=poll))["poll"]["question"]["text"] == "?"
 
 
-async def test_old_ephemeral_messages_are_swept_out(stage: Stage) -> None:
+async def test_old_interactions_and_ephemeral_messages_are_swept_out(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each of them sweeps, and not one of many.
+    monkeypatch.setattr(store, "SWEPT_BY", 1)
     command = await stage.command()
     for _ in range(3):
         await (await stage.run(command)).say(content="x", flags=EPHEMERAL)

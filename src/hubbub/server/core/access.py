@@ -279,6 +279,46 @@ def channel(call: Call, channel_id: int) -> ChannelAccess:
     return known
 
 
+_BESIDE = (
+    f"SELECT 2, pending, flags, timed_out_until_ms FROM members WHERE guild_id = ? AND user_id = ? UNION ALL {_POWERS}"
+)
+
+
+def beside(tx: Tx, now: int, here: ChannelAccess, user_id: int) -> ChannelAccess | None:
+    """Somebody else's standing where a member is, whether they see the channel or not; None when they are not in the guild."""
+    if here.guild is None:
+        return None
+    guild_id, ref = here.guild.guild_id, here.channel
+    rows = tx.all(_BESIDE, guild_id, user_id, guild_id, user_id, guild_id, ref.ruling_id)
+    membership = next((row for row in rows if row[0] == 2), None)
+    if membership is None:
+        return None
+    row = (here.guild.owner_id, here.guild.mfa_level, user_id, *membership[1:])
+    return _with_powers(tx, now, ref, user_id, row, rows)
+
+
+def find_standing(tx: Tx, now: int, channel_id: int, user_id: int) -> tuple[ChannelRef, ChannelAccess | None] | None:
+    """A channel and anybody's standing in it, whether they see it or not; no standing where they are not in its guild."""
+    row = tx.one(_PLACE, user_id, channel_id)
+    if row is None:
+        return None
+    ref, membership = _ref(row[:-6]), row[-6:]
+    if ref.guild_id is None or membership[2] is None:
+        return ref, None
+    powers = tx.all(_POWERS, ref.guild_id, user_id, ref.guild_id, ref.ruling_id)
+    return ref, _with_powers(tx, now, ref, user_id, membership, powers)
+
+
+def _with_powers(
+    tx: Tx, now: int, ref: ChannelRef, user_id: int, membership: tuple[int, ...], powers: list[tuple[int, ...]]
+) -> ChannelAccess:
+    """A member's standing by the rows of `_POWERS`."""
+    assert ref.guild_id is not None
+    standing = _stand(now, ref.guild_id, user_id, membership, [power[1:] for power in powers if not power[0]])
+    bits = apply_overwrites(standing, {power[1]: (power[2], power[3]) for power in powers if power[0] == 1})
+    return stand_in(tx, standing, ref, bits)
+
+
 def require_channel(call: Call, channel_id: int, bits: int = 0) -> ChannelAccess:
     """The caller's standing in a channel, holding all of these bits."""
     access = channel(call, channel_id)

@@ -30,6 +30,8 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """This user hears it even without the intent."""
     session_id: str | None = None
     """Only this session of the users named."""
+    shard_of: int | None = None
+    """Outside a guild: by the sessions of the shard that this guild belongs to, rather than of shard 0."""
     application_id: int | None = None
     """Of OAuth2 sessions only those of this application."""
     family_id: int | None = None

@@ -12,10 +12,9 @@ from hubbub.server.resources.commands.store import (
     CommandRow,
     Definition,
     definition,
-    find,
+    find_with_permissions,
     list_offered,
     permissions_in,
-    permissions_of,
 )
 from hubbub.server.resources.commands.views import commands
 from hubbub.server.resources.guilds import GuildDeleted
@@ -41,8 +40,7 @@ __all__ = [
     "can_use",
     "commands",
     "definition",
-    "find",
+    "find_with_permissions",
     "list_offered",
     "permissions_in",
-    "permissions_of",
 ]

@@ -21,8 +21,8 @@ from hubbub.protocol.resources.messages import (
     MessageReference,
     UpdateMessage,
 )
-from hubbub.server.core import access, jobs
-from hubbub.server.core.access import ChannelAccess, ChannelRef
+from hubbub.server.core import jobs
+from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import messages
@@ -81,12 +81,9 @@ def deliver(scene: Scene, question: Question) -> None:
         endpoints.leave(call, row, token, shown)
         return
     bot_id = int(application.bot_id or 0)
-    if scene.bot is not None and here.channel.guild_id is not None:
-        # Among its sessions the one of the guild's shard (gateway.md 4.2).
-        to = Audience.guild(here.channel.guild_id, users=frozenset({bot_id}))
-    else:
-        to = Audience.of_users(bot_id)
-    call.tx.emit(wire.INTERACTION_CREATE, shown, to)
+    # Among its sessions the one of the guild's shard (gateway.md 4.2), and nobody of the guild's has to be looked at.
+    shard_of = here.channel.guild_id if scene.bot is not None else None
+    call.tx.emit(wire.INTERACTION_CREATE, shown, Audience.of_users(bot_id, shard_of=shard_of))
 
 
 def _expire_later(call: Call) -> None:
@@ -145,9 +142,8 @@ class Answered(msgspec.Struct):
     activity_id: str | None = None
 
 
-def answer(call: Call, row: InteractionRow, application: ApplicationRow, body: wire.Callback) -> Answered:
+def answer(call: Call, row: InteractionRow, asked: Asked, application: ApplicationRow, body: wire.Callback) -> Answered:
     """Answer an interaction first, in whatever way."""
-    asked = store.asked(row)
     kind = int(body.__struct_config__.tag)  # type: ignore[arg-type]
     made, shown = Answered(), None
     original_id: int | None = None
@@ -196,7 +192,8 @@ def _respond(
     flags: int = 0,
 ) -> Answered:
     """Answer with a message, or with the promise of one."""
-    channel = _channel(call, row)
+    here = rules.standing(call, application, row.channel_id)
+    channel = here.channel
     wanted = (body.flags or 0) | flags
     if asked.ephemeral:
         wanted |= MessageFlags.EPHEMERAL
@@ -207,7 +204,6 @@ def _respond(
         flags=wanted & (MessageFlags.EPHEMERAL | MessageFlags.LOADING),
         seen_by=_seen_by(row, application),
     )
-    here = rules.standing(call, application, channel)
     said = messages.create(
         call, here, _created(body), author=rules.author(call, application, channel), response=response
     )
@@ -216,15 +212,14 @@ def _respond(
 
 def _upsell(call: Call, row: InteractionRow, asked: Asked, application: ApplicationRow) -> Answered:
     """Tell the person alone that what they asked is for those who pay."""
-    channel = _channel(call, row)
+    here = rules.standing(call, application, row.channel_id)
     response = Response(
         interaction=asked.interacted,
         kind=int(MessageType.INTERACTION_PREMIUM_UPSELL),
         flags=MessageFlags.EPHEMERAL,
         seen_by=_seen_by(row, application),
     )
-    here = rules.standing(call, application, channel)
-    author = rules.author(call, application, channel)
+    author = rules.author(call, application, here.channel)
     return Answered(
         message=messages.create(call, here, CreateMessage(), author=author, response=response), ephemeral=True
     )
@@ -234,8 +229,7 @@ def _update(
     call: Call, row: InteractionRow, asked: Asked, application: ApplicationRow, body: wire.CallbackMessage
 ) -> Message:
     """Change the message whose component was used."""
-    channel = _channel(call, row)
-    message = asking.find_message(call, channel.id, asked.message_id or 0)
+    message = asking.find_message(call, row.channel_id, asked.message_id or 0)
     change = UpdateMessage(
         content=body.content,
         embeds=body.embeds,
@@ -244,20 +238,18 @@ def _update(
         components=body.components,
         attachments=body.attachments,
     )
-    return _edit(call, application, channel, message, change)
+    return _edit(call, application, message, change)
 
 
-def _edit(
-    call: Call, application: ApplicationRow, channel: ChannelRef, message: MessageRow, change: UpdateMessage
-) -> Message:
+def _edit(call: Call, application: ApplicationRow, message: MessageRow, change: UpdateMessage) -> Message:
     if message.flags & MessageFlags.IS_VOICE_MESSAGE:
         raise errors.VOICE_MESSAGE_CANNOT_EDIT()
     if messages.views.extra(message).poll is not None:
         raise errors.POLL_CANNOT_EDIT()
     if not change.allowed_mentions and (change.content is not UNSET or change.components is not UNSET):
         change.allowed_mentions = _users_only()
-    here = rules.standing(call, application, channel)
-    return messages.edit(call, here, rules.author(call, application, channel), message, change)
+    here = rules.standing(call, application, message.channel_id)
+    return messages.edit(call, here, rules.author(call, application, here.channel), message, change)
 
 
 def _choices(row: InteractionRow, asked: Asked, body: wire.CallbackChoices) -> tuple[Event[Any], wire.InteractionNote]:
@@ -330,21 +322,20 @@ def fill(
     call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow, body: wire.CallbackMessage
 ) -> Message:
     """Say what was promised."""
-    channel = _channel(call, row)
-    here = rules.standing(call, application, channel)
-    return messages.fill(call, here, rules.author(call, application, channel), message, _created(body))
+    here = rules.standing(call, application, row.channel_id)
+    return messages.fill(call, here, rules.author(call, application, here.channel), message, _created(body))
 
 
 def change(
     call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow, change: UpdateMessage
 ) -> Message:
     """Say something else instead."""
-    return _edit(call, application, _channel(call, row), message, change)
+    return _edit(call, application, message, change)
 
 
 def delete(call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow) -> None:
     """Take an answer back."""
-    here: ChannelAccess = rules.standing(call, application, _channel(call, row))
+    here = rules.standing(call, application, row.channel_id)
     messages.delete(call, here, message)
     if message.id == row.original_id:
         store.forget_original(call.tx, row.id)
@@ -388,10 +379,3 @@ def _reference(channel: ChannelRef, message_id: int | None) -> MessageReference 
 
 def _seen_by(row: InteractionRow, application: ApplicationRow) -> tuple[int, ...]:
     return (row.user_id, *(() if application.bot_id is None else (int(application.bot_id),)))
-
-
-def _channel(call: Call, row: InteractionRow) -> ChannelRef:
-    channel = access.find_channel(call.tx, row.channel_id)
-    if channel is None:
-        raise errors.UNKNOWN_CHANNEL()
-    return channel

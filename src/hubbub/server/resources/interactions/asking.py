@@ -19,7 +19,7 @@ from hubbub.protocol.ids import CommandId, GuildId, InteractionId, MessageId, Sn
 from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources.messages import Message
 from hubbub.server.core import access
-from hubbub.server.core.access import ChannelAccess, GuildAccess
+from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.resources import commands, messages
 from hubbub.server.resources.applications import ApplicationRow
@@ -51,15 +51,15 @@ class Scene(NamedTuple):
     application: ApplicationRow
     here: ChannelAccess
     place: InteractionContextType
-    bot: GuildAccess | None
-    """The bot's standing in the guild, if it is there."""
+    bot: ChannelAccess | None
+    """The bot's standing in the channel, if it is in the guild."""
     person: Author
     """Who asks."""
 
     def resolver(self) -> Resolver:
         """What looks up ids here."""
         largest = messages.file_bytes_max(self.call, self.person)
-        return Resolver(self.call, self.here, self.bot, largest)
+        return Resolver(self.call, self.here, None if self.bot is None else self.bot.guild, largest)
 
     def interacted(self, kind: int, owners: dict[str, Snowflake]) -> Interacted:
         """What answers will show of it."""
@@ -79,9 +79,7 @@ class Scene(NamedTuple):
 
 def scene(call: Call, application: ApplicationRow, here: ChannelAccess) -> Scene:
     """Where the caller asks."""
-    bot = None
-    if here.guild is not None and application.bot_id is not None:
-        bot = access.find_member(call.tx, call.now, here.guild.guild_id, application.bot_id)
+    bot = None if application.bot_id is None else access.beside(call.tx, call.now, here, application.bot_id)
     person = messages.find_author(call.tx, here.channel.guild_id, call.user_id)
     if person is None:
         raise errors.UNAUTHORIZED()

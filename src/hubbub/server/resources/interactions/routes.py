@@ -2,7 +2,6 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol import errors
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId, MessageId, WebhookId
 from hubbub.protocol.resources import interactions as wire
@@ -45,13 +44,11 @@ def create_interaction_response(
     query: wire.CallbackQuery,
 ) -> wire.CallbackResponse | Answer:
     """Answer an interaction."""
-    row = rules.require_unanswered(call, interaction_id, interaction_token)
-    application = applications.find(call.tx, row.application_id)
-    if application is None:
-        raise errors.UNKNOWN_INTERACTION()
+    row, application = rules.require_unanswered(call, interaction_id, interaction_token)
+    asked = store.asked(row)
     kind = int(body.__struct_config__.tag)  # type: ignore[arg-type]
-    rules.require_fitting(call, row, kind, application)
-    made = actions.answer(call, row, application, body)
+    rules.require_fitting(call, row, asked, kind, application)
+    made = actions.answer(call, row, asked, application, body)
     return _response(row, kind, made) if query.with_response else Answer(204)
 
 

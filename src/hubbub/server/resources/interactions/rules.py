@@ -23,7 +23,7 @@ from hubbub.server.resources import applications, channels, commands, guilds, me
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.commands import CommandRow
 from hubbub.server.resources.interactions import store
-from hubbub.server.resources.interactions.store import InteractionRow
+from hubbub.server.resources.interactions.store import Asked, InteractionRow
 
 GUILD: Final = str(int(ApplicationIntegrationType.GUILD_INSTALL))
 USER: Final = str(int(ApplicationIntegrationType.USER_INSTALL))
@@ -116,10 +116,10 @@ def owners(
     call: Call,
     application: ApplicationRow,
     guild_id: int | None,
-    bot: GuildAccess | None,
+    bot: ChannelAccess | None,
     place: InteractionContextType,
 ) -> dict[str, Snowflake]:
-    """Who let the application in where the caller is, by installation context; `bot` is its standing in the guild."""
+    """Who let the application in where the caller is, by installation context; `bot` is its standing there."""
     installed = oauth2.find_installed(call.tx, application.id, call.user_id, guild_id)
     if bot is not None:
         installed.add(ApplicationIntegrationType.GUILD_INSTALL)
@@ -144,16 +144,17 @@ def require_command(
     call: Call,
     application: ApplicationRow,
     here: ChannelAccess,
-    bot: GuildAccess | None,
+    bot: ChannelAccess | None,
     place: InteractionContextType,
     command_id: int,
 ) -> tuple[CommandRow, dict[str, Snowflake]]:
     """A command that the caller may run here, and who let its application in.
 
     A command that does not work here is unknown here; one that the caller may not use is forbidden."""
-    row = commands.find(call.tx, command_id)
-    if row is None or row.application_id != application.id:
+    asked = commands.find_with_permissions(call.tx, command_id, here.channel.guild_id or 0)
+    if asked is None or asked[0].application_id != application.id:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
+    row, entries = asked
     if row.scope is not None and row.scope != here.channel.guild_id:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     said = commands.definition(row)
@@ -162,10 +163,8 @@ def require_command(
     found = works_for(row, said, here, place, let_in, nsfw=nsfw)
     if not found:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
-    if here.guild is not None:
-        entries = commands.permissions_of(call.tx, here.guild.guild_id, application.id)
-        if not may_use(call, row, said, here, here.guild, entries):
-            raise errors.MISSING_PERMISSIONS()
+    if here.guild is not None and not may_use(call, row, said, here, here.guild, entries):
+        raise errors.MISSING_PERMISSIONS()
     return row, found
 
 
@@ -254,53 +253,59 @@ def is_muted(here: ChannelAccess, found: dict[str, Snowflake], now: int) -> bool
 # Answering
 
 
-def require_unanswered(call: Call, interaction_id: int, token: str) -> InteractionRow:
-    """An interaction that can still be answered first, for who has its token."""
-    row = store.find_by_token(call.tx, token)
-    if row is None or row.id != interaction_id or call.now - row.created_ms > wire.TOKEN_MS:
+def require_unanswered(call: Call, interaction_id: int, token: str) -> tuple[InteractionRow, ApplicationRow]:
+    """An interaction that can still be answered first, for who has its token, and who does."""
+    found = store.find_by_token(call.tx, token)
+    if found is None or found[0].id != interaction_id or call.now - found[0].created_ms > wire.TOKEN_MS:
         raise errors.UNKNOWN_INTERACTION()
+    row = found[0]
     if row.callback_type is None and call.now - row.created_ms <= wire.ANSWER_MS:
-        return row
+        return found
     late = row.callback_type in (None, store.FAILED)
     raise (errors.UNKNOWN_INTERACTION if late else errors.INTERACTION_ALREADY_ACKNOWLEDGED)()
 
 
-def find_answered(call: Call, application_id: int, token: str) -> InteractionRow | None:
-    """An interaction that was answered and can be answered further, for who has its token, or None."""
-    row = store.find_by_token(call.tx, token)
-    if row is None or row.application_id != application_id or row.callback_type in (None, store.FAILED):
+def find_answered(call: Call, application_id: int, token: str) -> tuple[InteractionRow, ApplicationRow] | None:
+    """An interaction that was answered and can be answered further, for who has its token, and who does; or None."""
+    found = store.find_by_token(call.tx, token)
+    if found is None or found[1].id != application_id or found[0].callback_type in (None, store.FAILED):
         return None
-    return row if call.now - row.created_ms <= wire.TOKEN_MS else None
+    return found if call.now - found[0].created_ms <= wire.TOKEN_MS else None
 
 
-def require_fitting(call: Call, row: InteractionRow, kind: int, application: ApplicationRow) -> None:
+def require_fitting(call: Call, row: InteractionRow, asked: Asked, kind: int, application: ApplicationRow) -> None:
     """Raise unless an interaction can be answered in this way."""
-    allowed = [
-        int(each)
-        for each, kinds in _CALLBACKS.items()
-        if row.type in kinds
-        and (each not in _UPDATES or store.asked(row).message_id is not None)
-        and (each != InteractionCallbackType.LAUNCH_ACTIVITY or _is_embedded(call, application))
-    ]
-    if kind not in allowed:
-        raise errors.invalid("type", *errors.choices(sorted(allowed)))
+
+    def fits(each: int) -> bool:
+        return (
+            row.type in _CALLBACKS.get(each, ())
+            and (each not in _UPDATES or asked.message_id is not None)
+            and (each != InteractionCallbackType.LAUNCH_ACTIVITY or _is_embedded(call, application))
+        )
+
+    if not fits(kind):
+        raise errors.invalid("type", *errors.choices(sorted(int(each) for each in _CALLBACKS if fits(each))))
 
 
 def _is_embedded(call: Call, application: ApplicationRow) -> bool:
     return bool(application.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.active(call.now)
 
 
-def standing(call: Call, application: ApplicationRow, channel: ChannelRef) -> ChannelAccess:
+def standing(call: Call, application: ApplicationRow, channel_id: int) -> ChannelAccess:
     """What an app may do in its answers in a channel, whether it sees that channel or not."""
+    found = access.find_standing(call.tx, call.now, channel_id, application.bot_id or 0)
+    if found is None:
+        raise errors.UNKNOWN_CHANNEL()
+    channel, member = found
     if channel.guild_id is None:
         return ChannelAccess(channel=channel, guild=None, permissions=_ALWAYS | ANSWERING, allowed=_ALWAYS | ANSWERING)
-    member = None
-    if application.bot_id is not None:
-        member = access.find_member(call.tx, call.now, channel.guild_id, application.bot_id)
-    if member is None:
-        member = everyone(call, channel.guild_id)
-    bits = _ALWAYS | access.permissions_in(call.tx, member, channel.ruling_id) & _BORROWED
-    return ChannelAccess(channel=channel, guild=member, permissions=bits, allowed=bits)
+    if member is not None and member.guild is not None:
+        guild, bits = member.guild, member.permissions
+    else:
+        guild = everyone(call, channel.guild_id)
+        bits = access.permissions_in(call.tx, guild, channel.ruling_id)
+    bits = _ALWAYS | bits & _BORROWED
+    return ChannelAccess(channel=channel, guild=guild, permissions=bits, allowed=bits)
 
 
 def everyone(call: Call, guild_id: int) -> GuildAccess:

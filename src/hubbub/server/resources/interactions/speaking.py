@@ -7,7 +7,7 @@ from hubbub.protocol.resources import webhooks as wire
 from hubbub.protocol.resources.interactions import CallbackMessage
 from hubbub.protocol.resources.messages import Message, UpdateMessage
 from hubbub.server.core.call import Call
-from hubbub.server.resources import applications, messages
+from hubbub.server.resources import messages
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.interactions import actions, asking, rules, showing
 from hubbub.server.resources.interactions.store import InteractionRow
@@ -101,9 +101,8 @@ class Voice:
 
 def find(call: Call, application_id: int, token: str) -> Voice | None:
     """Who answers with this token, or None."""
-    row = rules.find_answered(call, application_id, token)
-    application = None if row is None else applications.find(call.tx, row.application_id)
-    return None if row is None or application is None else Voice(row, application)
+    found = rules.find_answered(call, application_id, token)
+    return None if found is None else Voice(*found)
 
 
 def require(call: Call, application_id: int, token: str) -> Voice:

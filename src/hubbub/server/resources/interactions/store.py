@@ -10,6 +10,7 @@ from hubbub.protocol.ids import MessageId, Snowflake
 from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.interactions import TOKEN_MS
 from hubbub.server.core.store import Tx, places
+from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.messages import Interacted
 
 FAILED: Final = 0
@@ -94,18 +95,36 @@ def find(tx: Tx, interaction_id: int) -> InteractionRow | None:
     return tx.find(InteractionRow, f"SELECT {COLUMNS} FROM interactions WHERE id = ?", interaction_id)
 
 
-def find_by_token(tx: Tx, token: str) -> InteractionRow | None:
-    """The interaction of a token, or None."""
-    return tx.find(InteractionRow, f"SELECT {COLUMNS} FROM interactions WHERE token_hash = ?", hash_token(token))
+_BY_TOKEN: Final = (
+    f"SELECT {', '.join(f'i.{name}' for name in InteractionRow._fields)}, "
+    f"{', '.join(f'a.{name}' for name in ApplicationRow._fields)} "
+    "FROM interactions i JOIN applications a ON a.id = i.application_id WHERE i.token_hash = ?"
+)
+
+
+def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, ApplicationRow] | None:
+    """The interaction of a token and the application that was asked, in one query, or None."""
+    row = tx.one(_BY_TOKEN, hash_token(token))
+    if row is None:
+        return None
+    own = len(InteractionRow._fields)
+    return InteractionRow(*row[:own]), ApplicationRow(*row[own:])
+
+
+_INSERT: Final = f"INSERT INTO interactions ({COLUMNS}) VALUES ({places(InteractionRow._fields)})"
+SWEPT_BY: Final = 16
+"""One of so many interactions takes old ones with it: a statement costs more than what it does."""
 
 
 def insert(tx: Tx, row: InteractionRow, now: int) -> None:
-    """Keep what was asked; each takes two with it whose time is over, so that they do not pile up."""
-    tx.run(f"INSERT INTO interactions ({COLUMNS}) VALUES ({places(row)})", *row)
-    tx.run(
-        "DELETE FROM interactions WHERE id IN (SELECT id FROM interactions WHERE id < ? ORDER BY id LIMIT 2)",
-        Snowflake.at(now - TOKEN_MS),
-    )
+    """Keep what was asked; some take twice their share with them of those whose time is over, so that they do not pile up."""
+    tx.run(_INSERT, *row)
+    if row.id % SWEPT_BY == 0:
+        tx.run(
+            "DELETE FROM interactions WHERE id IN (SELECT id FROM interactions WHERE id < ? ORDER BY id LIMIT ?)",
+            Snowflake.at(now - TOKEN_MS),
+            2 * SWEPT_BY,
+        )
 
 
 def answer(

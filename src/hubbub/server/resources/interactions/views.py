@@ -18,12 +18,8 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
     channel = here.channel
     row = channels.find(call.tx, channel.id)
     assert row is not None
-    bot_here = None
     basics = 0
-    if bot is not None:
-        bits = access.permissions_in(call.tx, bot, channel.ruling_id)
-        bot_here = access.stand_in(call.tx, bot, channel, bits)
-    elif channel.guild_id is not None:
+    if bot is None and channel.guild_id is not None:
         basics = access.permissions_in(call.tx, rules.everyone(call, channel.guild_id), channel.ruling_id)
     user = users.user(person.user)
     owned = entitlements.active_for(call, scene.application.id, call.user_id, channel.guild_id)
@@ -38,7 +34,7 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
         locale=person.user.locale,
         entitlements=owned,
         entitlement_sku_ids=[Snowflake(each.sku_id) for each in owned],
-        app_permissions=rules.app_permissions(here, scene.place, bot_here, basics, question.owners),
+        app_permissions=rules.app_permissions(here, scene.place, bot, basics, question.owners),
         authorizing_integration_owners=question.owners,
         context=int(scene.place),
         # http.md 1.11: the larger of the person's and the guild's limit.
@@ -49,13 +45,12 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
     if here.guild is None or person.member is None:
         shown.user = user
         return shown
-    guild = guilds.find(call.tx, here.guild.guild_id)
-    assert guild is not None
-    shown.guild_id = GuildId(guild.id)
+    features, locale = guilds.find_locale(call.tx, here.guild.guild_id)
+    shown.guild_id = here.guild.guild_id
     shown.guild = wire.InteractionGuild(
-        id=GuildId(guild.id), features=json.decode(guild.features, list[str]), locale=guild.preferred_locale
+        id=here.guild.guild_id, features=json.decode(features, list[str]), locale=locale
     )
-    shown.guild_locale = guild.preferred_locale
+    shown.guild_locale = locale
     membership = members.Membership(person.member, tuple(access.role_ids(here.guild)), person.user)
     shown.member = members.member(membership, here.permissions)
     return shown

@@ -277,10 +277,14 @@ def _keep(
         around.load((row,))
         _emit(call, wire.MESSAGE_CREATE, channel, row, views.dispatched(around, channel, row), frozenset())
         return views.show(wire.Message, around, row), None
+    asking, person = None if plain else views.asking(row), None
     if plain:
         store.insert_plain(call.tx, row)
     else:
         store.insert(call.tx, row)
+        if asking is not None:
+            person = store.find_author(call.tx, channel.guild_id, asking)
+            around.know(author.user, *(() if person is None else (person.user,)))
         around.load((row,))
     call.tell(MessageCreated(channel=channel, row=row, mentions=named.users, mention_roles=named.roles))
     member: PartialMember | UnsetType = UNSET
@@ -292,10 +296,11 @@ def _keep(
             else:
                 roles = list(members.find_roles(call.tx, channel.guild_id, (author.user.id,)).get(author.user.id, ()))
             member = members.partial_member(author.member, tuple(roles))
-        asking = views.asking(row)
-        if named.users or asking is not None:
-            people = [*named.users, *(() if asking is None else (asking,))]
-            known = views.partial_members(call, channel.guild_id, people)
+        if named.users:
+            known = views.partial_members(call, channel.guild_id, named.users)
+        if asking is not None and person is not None and person.member is not None:
+            held = members.find_roles(call.tx, channel.guild_id, (asking,)).get(asking, ())
+            known = {**(known or {}), asking: members.partial_member(person.member, held)}
     readers = _readers(call, row, named.users)
     shown = views.show(wire.Message, around, row)
     if nonce is not None:

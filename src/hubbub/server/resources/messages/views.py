@@ -5,6 +5,7 @@ What a bot without the message content intent may not read is taken out here (ht
 
 import copy
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -96,8 +97,7 @@ class Around:
                 reacted.append(row.id)
             if row.polled:
                 polled.append(row.id)
-            if row.extra is not None and '"interaction":' in row.extra:
-                people.update(_interacted_people(extra(row).interaction))
+            people.update(_interacted_people(_interacted(row)))
             if row.flags & MessageFlags.HAS_THREAD:
                 threads.append(row.id)
             if row.reference is not None and row.type in _SHOWS_REFERENCED:
@@ -114,8 +114,7 @@ class Around:
                 self.referenced[channel_id, found.id] = found
         for found in self.referenced.values():
             people.add(found.author_id)
-            if found.extra is not None and '"interaction":' in found.extra:
-                people.update(_interacted_people(extra(found).interaction))
+            people.update(_interacted_people(_interacted(found)))
             if found.mentions is not None:
                 people.update(mentions(found))
             if found.polled:
@@ -129,6 +128,11 @@ class Around:
         if threads:
             for thread_id, thread in channels.find_many(tx, threads).items():
                 self.threads[thread_id] = channels.thread(thread)
+
+    def know(self, *rows: users.UserRow) -> None:
+        """Take users that were loaded already."""
+        for row in rows:
+            self.users[row.id] = users.user(row)
 
     def load_users(self, user_ids: Iterable[int]) -> None:
         """Load users that are not known yet."""
@@ -209,15 +213,25 @@ def extra(row: MessageRow) -> Extra:
 
 def asking(row: MessageRow) -> int | None:
     """Who ran the command that a message answers, where it names them in the older form too."""
-    if row.extra is None or '"interaction":' not in row.extra:
-        return None
-    found = extra(row).interaction
+    found = _interacted(row)
     return None if found is None or found.name is None else found.user_id
 
 
 def reads_all(actor: Actor | None, guild_id: int | None) -> bool:
     """Whether a caller may read whatever is said: people may, and bots with the intent, or in private. A job has no caller."""
     return actor is None or actor.kind != "bot" or guild_id is None or bool(actor.application_flags & READS_CONTENT)
+
+
+def _interacted(row: MessageRow) -> Interacted | None:
+    """The interaction that a message answers, to be read and not changed."""
+    return None if row.extra is None or '"interaction":' not in row.extra else _interacted_in(row.extra)
+
+
+@lru_cache(maxsize=256)
+def _interacted_in(text: str) -> Interacted | None:
+    # A new answer is asked for this several times on its way, and read by many after.
+    found: Extra = _extra.decode(text)
+    return found.interaction
 
 
 def readable(actor: Actor, row: MessageRow, guild_id: int | None) -> bool:

@@ -88,8 +88,7 @@ class Line:
             if not session.in_shard(guild_id):
                 return
             self._floor.leave(session, guild_id)
-        elif audience.guild_id is None and not audience.session_id and session.shard[0] != 0:
-            # What belongs to no guild goes to shard 0 only (gateway.md 4.2).
+        elif audience.guild_id is None and not audience.session_id and not session.in_shard_of(audience.shard_of):
             return
         if dispatch.intents and not session.intents & dispatch.intents:
             return

@@ -125,6 +125,10 @@ class Session:
         """Whether a guild's events belong to this session's shard (gateway.md 4.2)."""
         return (guild_id >> 22) % self.shard[1] == self.shard[0]
 
+    def in_shard_of(self, guild_id: int | None) -> bool:
+        """The same for what names a guild or none; what belongs to no guild goes to shard 0 only."""
+        return self.shard[0] == 0 if guild_id is None else self.in_shard(guild_id)
+
     def missed(self, dispatch: Dispatch) -> bool:
         """Whether an event happened after READY was read."""
         return self.snapshot is None or not dispatch.stamp or not self.snapshot.covers(dispatch.stamp)

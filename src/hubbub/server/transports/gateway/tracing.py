@@ -90,8 +90,8 @@ def why_not_to_user(session: Session, dispatch: Dispatch) -> str:
         return "meant for another session of the user"
     if dispatch.event == "GUILD_CREATE":
         return "the guild is read for this session, and follows"
-    if audience.guild_id is None and session.shard[0] != 0:
-        return "not of a guild, so that shard 0 gets it"
+    if audience.guild_id is None and not session.in_shard_of(audience.shard_of):
+        return "another shard's" if audience.shard_of is not None else "not of a guild, so that shard 0 gets it"
     if (missing := missing_intents(session, dispatch)) is not None:
         return missing
     if session.is_game and dispatch.event == "GUILD_CREATE":

@@ -1,0 +1,132 @@
+"""A person who uses an app, whatever the app is written with, and all that they do with it."""
+
+import json
+from typing import Any
+
+import aiohttp
+
+from tests.clients.town import Town
+from tests.world import Session
+
+
+class Person:
+    """Somebody who uses the town's app, and sees what it answers."""
+
+    def __init__(self, town: Town, eyes: Session) -> None:
+        self.town, self.eyes = town, eyes
+        self.commands: dict[str, Any] = {}
+
+    async def look(self) -> None:
+        """Find out which commands there are."""
+        index = f"/channels/{self.town.guild.general}/application-command-index"
+        found = (await self.town.bob.get(index)).ok()["application_commands"]
+        self.commands = {command["name"]: command for command in found}
+
+    async def ask(self, kind: int, data: dict[str, Any], *, file: bytes | None = None, **body: Any) -> None:
+        """Ask the app something, perhaps with a file."""
+        given = {
+            "type": kind,
+            "application_id": str(self.town.bot.application_id),
+            "guild_id": str(self.town.guild.id),
+            "channel_id": str(self.town.guild.general),
+            "session_id": self.eyes.ready["session_id"],
+            "nonce": "1",
+            "data": data,
+            **body,
+        }
+        if file is None:
+            (await self.town.bob.post("/interactions", json=given)).ok()
+            return
+        form = aiohttp.FormData()
+        form.add_field("payload_json", json.dumps(given))
+        form.add_field("files[0]", file, filename="proof.txt", content_type="text/plain")
+        (await self.town.bob.post("/interactions", data=form)).ok()
+
+    async def run(self, name: str, kind: int = 2, **data: Any) -> None:
+        """Run a command, or type it."""
+        command = self.commands[name]
+        await self.ask(kind, {"id": command["id"], "name": name, "type": command["type"], **data})
+
+    async def press(self, message: dict[str, Any], custom_id: str, kind: int = 2, **data: Any) -> None:
+        """Use a component."""
+        await self.ask(3, {"component_type": kind, "custom_id": custom_id, **data}, message_id=message["id"])
+
+    async def said(self) -> dict[str, Any]:
+        """The next message."""
+        message: dict[str, Any] = await self.eyes.next("MESSAGE_CREATE")
+        return message
+
+    async def changed(self) -> dict[str, Any]:
+        """The next message that changes."""
+        message: dict[str, Any] = await self.eyes.next("MESSAGE_UPDATE")
+        return message
+
+
+async def sell(town: Town) -> str:
+    """A SKU that the town's app sells."""
+    body = {"type": 2, "name": "Crown", "price": 499, "published": True}
+    sku = (await town.bot.post(f"/applications/{town.bot.application_id}/skus", json=body)).ok()
+    return str(sku["id"])
+
+
+async def use_everything(town: Town, eyes: Session, sku: str) -> None:
+    """Walk through an app that offers greet, think, Poke, Shout and panel."""
+    bob = Person(town, eyes)
+    await bob.look()
+    assert {"greet", "think", "Poke", "Shout", "panel"} <= set(bob.commands)
+
+    # What is typed is completed, then the whole is run.
+    typed = [
+        {"type": 6, "name": "whom", "value": str(town.alice.id)},
+        {"type": 3, "name": "city", "value": "Be", "focused": True},
+    ]
+    await bob.run("greet", 4, options=typed)
+    offered = await eyes.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
+    assert [each["value"] for each in offered["choices"]] == ["berlin", "bern"]
+    typed[1] = {"type": 3, "name": "city", "value": "bern"}
+    await bob.run("greet", options=typed)
+    said = await bob.said()
+    assert (said["content"], said["type"]) == ("hello alice in bern", 20)
+    assert said["interaction_metadata"]["user"]["id"] == str(town.bob.id)
+
+    # A deferred answer for bob alone, filled in, and more.
+    await bob.run("think")
+    assert (await bob.said())["flags"] == 64 | 128
+    assert (await bob.changed())["content"] == "thought"
+    assert (await bob.said())["content"] == "and more"
+
+    # Menus.
+    await bob.run("Poke", target_id=str(town.alice.id))
+    assert (await bob.said())["content"] == "poked alice"
+    target = await town.guild.say(town.bob, "hello")
+    await bob.said()
+    await bob.run("Shout", target_id=target["id"])
+    assert (await bob.said())["content"] == "HELLO"
+
+    # A panel: buttons, one of them for those who pay, and two selects.
+    await bob.run("panel")
+    panel = await bob.said()
+    buttons = panel["components"][0]["components"]
+    assert (buttons[-1]["style"], buttons[-1]["sku_id"]) == (6, sku)
+    await bob.press(panel, "count")
+    assert (await bob.changed())["content"] == "pressed"
+    await bob.press(panel, "words", 3, values=["b", "a"])
+    answer = await bob.said()
+    assert (set(answer["content"].split(" and ")), answer["flags"]) == ({"a", "b"}, 64)
+    await bob.press(panel, "people", 5, values=[str(town.alice.id)])
+    assert (await bob.said())["content"] == "chose alice"
+
+    # A modal: text, and the newer things to fill in.
+    await bob.press(panel, "form")
+    modal = await eyes.next("INTERACTION_MODAL_CREATE")
+    inner = [each["component"]["type"] for each in modal["components"] if each["type"] == 18]
+    assert (modal["components"][0]["type"], inner) == (10, [21, 22, 23, 19])
+    filled = [
+        {"type": 21, "custom_id": "colour", "value": "b"},
+        {"type": 22, "custom_id": "sizes", "values": ["s", "l"]},
+        {"type": 23, "custom_id": "sure", "value": True},
+        {"type": 19, "custom_id": "proof", "values": ["0"]},
+    ]
+    components = [{"type": 18, "component": each} for each in filled]
+    await bob.ask(5, {"id": modal["id"], "custom_id": modal["custom_id"], "components": components}, file=b"I am")
+    assert (await bob.said())["content"] == "b, s+l, true, proof.txt"
