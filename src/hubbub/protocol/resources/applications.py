@@ -8,7 +8,7 @@ from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import WebhookEventType
 from hubbub.protocol.ids import ApplicationId, GuildId, Snowflake, TeamId, UserId
 from hubbub.protocol.images import ImageData
-from hubbub.protocol.operation import Auth, Operation
+from hubbub.protocol.operation import Auth, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.users import User
 
@@ -198,6 +198,8 @@ GET_APPLICATION = Operation(
     "/applications/{application_id}",
     result=Application,
     raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION),
+    # Every page of the portal begins with it.
+    limit=RateLimit(30, 10.0),
 )
 
 UPDATE_APPLICATION = Operation(
