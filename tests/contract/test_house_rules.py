@@ -111,12 +111,14 @@ def test_operations_do_not_wait() -> None:
         if any(isinstance(node, ast.AsyncFunctionDef) for node in ast.walk(tree(path)))
     }
 
-    # Passwords are hashed between two transactions, and ID tokens signed, away from the store's threads (core/work.py); a search
-    # reads, and writes only when its index is behind; the rest speaks with receivers, identity and payment providers.
+    # Passwords are hashed between two transactions, codes counted before they are checked, and ID tokens signed, away from the
+    # store's threads (core/work.py); a search reads, and writes only when its index is behind; the rest speaks with receivers,
+    # identity and payment providers.
     assert waiting == {
         "hubbub/server/resources/accounts/routes.py",
         "hubbub/server/resources/applications/endpoints.py",
         "hubbub/server/resources/applications/routes.py",
+        "hubbub/server/resources/developers/routes.py",
         "hubbub/server/resources/identities/routes.py",
         "hubbub/server/resources/identity_providers/jwts.py",
         "hubbub/server/resources/identity_providers/oidc.py",

@@ -6,6 +6,7 @@ import pytest
 
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.server.core import logs
+from hubbub.server.resources import applications
 from hubbub.server.resources.oauth2 import redirects
 from tests.oauth import REDIRECT, application, fields_of, pkce, refused
 from tests.world import World
@@ -165,7 +166,7 @@ async def test_custom_schemes_need_pkce(world: World) -> None:
     ["javascript:/authorize/callback", "data:/authorize/callback", "mygame://authorize/callback", "mygame:x", "a b"],
 )
 def test_no_scheme_that_a_browser_runs_can_be_registered(uri: str) -> None:
-    assert not redirects.is_sound(uri)
+    assert not applications.is_sound_redirect(uri)
     assert not redirects.matches([uri], 1, uri)
 
 

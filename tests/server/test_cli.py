@@ -386,3 +386,32 @@ def test_the_summary_names_addresses_people_and_bots() -> None:
     text = summary(document)
     for word in ("A", "G", "C", "K", "T", "t-ann", "p-ann", "t-bot"):
         assert word in text
+
+
+def test_an_operator_decides_what_applications_may_ask_for(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = ["--data", str(data)]
+    assert cli.main(["admin", "create-user", "ann", *store]) == 0
+    assert cli.main(["admin", "create-application", "helper", "--owner", "ann", *store]) == 0
+    application = printed(capsys)["id"]
+
+    assert cli.main(["admin", "list-approvals", *store]) == 0
+    assert "nothing waits for you" in capsys.readouterr().out
+    assert cli.main(["admin", "approve-scope", application, "voice", *store]) == 0
+    assert "helper may ask people for voice" in capsys.readouterr().out
+    assert cli.main(["admin", "approve-scope", application, "fly", *store]) == 1
+    assert "there is no scope fly" in capsys.readouterr().err
+    assert cli.main(["admin", "approve-intent", application, "GUILD_MEMBERS", *store]) == 0
+    assert cli.main(["admin", "approve-intent", application, "GUILDS", *store]) == 1
+    assert cli.main(["admin", "deny-approval", application, "rpc", *store]) == 1
+    assert "helper does not ask for rpc" in capsys.readouterr().err
+    assert cli.main(["admin", "approve-scope", "7", "voice", *store]) == 1
+
+
+def test_a_redirect_that_could_never_be_used_is_not_registered(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = ["--data", str(data)]
+    assert cli.main(["admin", "create-user", "ann", *store]) == 0
+
+    bad = ["--redirect-uri", "https://game.example/ok", "--redirect-uri", "javascript:alert(1)"]
+    assert cli.main(["admin", "create-application", "helper", "--owner", "ann", *bad, *store]) == 1
+
+    assert "redirect_uris.1" in capsys.readouterr().err

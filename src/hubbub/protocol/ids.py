@@ -140,6 +140,10 @@ class SubscriptionId(Snowflake):
     __slots__ = ()
 
 
+class AssetId(Snowflake):
+    __slots__ = ()
+
+
 W = TypeVar("W", bound=WideInt)
 
 

@@ -180,6 +180,14 @@ def _add_admin(parser: argparse.ArgumentParser) -> None:
     token = deed("reset-bot-token", "reset_bot_token", "end a bot's token; prints the new one, this once")
     token.add_argument("application_id", metavar="APPLICATION_ID")
 
+    deed("list-approvals", "list_approvals", "show what applications ask you for")
+    scope = deed("approve-scope", "approve_scope", "let an application ask people for a scope that needs approval")
+    intent = deed("approve-intent", "approve_intent", "give a large application a privileged intent for a year")
+    denied = deed("deny-approval", "deny_approval", "say no to what an application asks for")
+    for decision in (scope, intent, denied):
+        decision.add_argument("application_id", metavar="APPLICATION_ID")
+        decision.add_argument("name", metavar="NAME", help="of the scope or the intent")
+
     bot = deed("add-bot", "add_bot", "let an application's bot into a guild")
     bot.add_argument("application_id", metavar="APPLICATION_ID")
     bot.add_argument("guild_id", metavar="GUILD_ID")

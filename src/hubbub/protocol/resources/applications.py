@@ -8,7 +8,7 @@ from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import WebhookEventType
 from hubbub.protocol.ids import ApplicationId, GuildId, Snowflake, TeamId, UserId
 from hubbub.protocol.images import ImageData
-from hubbub.protocol.operation import Auth, Operation
+from hubbub.protocol.operation import Auth, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.users import User
 
@@ -16,6 +16,9 @@ APPLICATION_DESCRIPTION_MAX = 400
 APPLICATION_TAGS_MAX = 5
 APPLICATION_TAG_MAX = 20
 URL_MAX = 2048
+APPLICATION_NAME_MIN = 2
+APPLICATION_NAME_MAX = 32
+REDIRECT_URIS_MAX = 25
 NARROW_FLAGS = (1 << 31) - 1
 """`flags` is a number limited to bits 0 to 30; `flags_new` carries them all."""
 
@@ -127,6 +130,8 @@ class Application(PublicApplication, kw_only=True):
     event_webhooks_status: int | UnsetType = UNSET
     """1 off, 2 on, 3 switched off by the platform."""
     event_webhooks_types: list[str] | UnsetType = UNSET
+    channel_obfuscation: bool | UnsetType = UNSET
+    """Whether its bot does without channels that it may not see before everybody must; for its owner."""
 
 
 class LocalizedDescription(Struct, kw_only=True):
@@ -165,6 +170,27 @@ class UpdateApplication(Struct, kw_only=True):
     event_webhooks_types: list[WebhookEventType] | None | UnsetType = UNSET
 
 
+ApplicationName = Annotated[str, Meta(min_length=APPLICATION_NAME_MIN, max_length=APPLICATION_NAME_MAX)]
+
+
+class ManageApplication(UpdateApplication, kw_only=True):
+    """What besides its owner may change. A bot's token changes nothing of it: who steals one must not gain the rest."""
+
+    name: ApplicationName | UnsetType = UNSET
+    bot_public: bool | UnsetType = UNSET
+    """Whether others than the owner may install it."""
+    bot_require_code_grant: bool | UnsetType = UNSET
+    redirect_uris: list[Url] | None | UnsetType = UNSET
+    terms_of_service_url: Url | None | UnsetType = UNSET
+    privacy_policy_url: Url | None | UnsetType = UNSET
+    public_client: bool | UnsetType = UNSET
+    """Whether it may exchange codes without its secret: games on people's machines cannot keep one."""
+    channel_obfuscation: bool | UnsetType = UNSET
+    """Whether its bot does without channels that it may not see before everybody must."""
+    accept_social_layer_terms: Literal[True] | UnsetType = UNSET
+    """Opens the scopes of the social layer, with the limits of development."""
+
+
 GET_MY_APPLICATION = Operation("GET", "/applications/@me", result=Application, auth=Auth.BOT)
 
 UPDATE_MY_APPLICATION = Operation(
@@ -176,12 +202,14 @@ GET_APPLICATION = Operation(
     "/applications/{application_id}",
     result=Application,
     raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION),
+    # Every page of the portal begins with it.
+    limit=RateLimit(30, 10.0),
 )
 
 UPDATE_APPLICATION = Operation(
     "PATCH",
     "/applications/{application_id}",
-    body=UpdateApplication,
+    body=ManageApplication,
     result=Application,
     raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION),
 )

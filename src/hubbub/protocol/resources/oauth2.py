@@ -166,6 +166,9 @@ INSTALLING: Final = frozenset({Scope.BOT.value, Scope.APPLICATIONS_COMMANDS.valu
 ALWAYS_ASKED: Final = frozenset({Scope.BOT.value, Scope.WEBHOOK_INCOMING.value})
 """Granting these does something each time, so the person is asked each time."""
 
+FOR_TESTERS: Final = frozenset({Scope.RPC.value, Scope.MESSAGES_READ.value})
+"""Before it is approved, an application may ask its owner and its testers for these (rpc.md 6)."""
+
 SOCIAL_LAYER_FLAGS: Final = (
     ApplicationFlags.SOCIAL_LAYER_INTEGRATION | ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED
 )

@@ -11,6 +11,8 @@ from typing import TypeVar
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import ApplicationId, GuildId, UserId
 from hubbub.protocol.resources.accounts import PASSWORD_MAX, PASSWORD_MIN
+from hubbub.protocol.resources.developers import PRIVILEGED_INTENTS
+from hubbub.protocol.resources.oauth2 import SCOPES
 from hubbub.server.app import DATABASE_FILE, App
 from hubbub.server.cli import complain
 from hubbub.server.core import auth
@@ -20,7 +22,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import StoreUnavailable
-from hubbub.server.resources import accounts, applications, guilds, members, users
+from hubbub.server.resources import accounts, applications, developers, guilds, members, users
 from hubbub.server.worlds import files
 from hubbub.server.worlds.building import words
 from hubbub.server.worlds.files import WorldError
@@ -80,6 +82,8 @@ def create_application(config: Config, arguments: argparse.Namespace) -> int:
             flags=files.bits(arguments.intent, files.PRIVILEGED, ("--intent",), "privileged intent"),
             redirect_uris=arguments.redirect_uri,
         )
+        if arguments.intent:
+            developers.watch(call, made.row.id)
         lines = [
             f"id: {made.row.id}",
             f"client secret: {made.client_secret}",
@@ -96,7 +100,7 @@ def reset_bot_token(config: Config, arguments: argparse.Namespace) -> int:
     """End a bot's token and make another."""
 
     def deed(call: Call) -> list[str]:
-        row = _application(call, arguments.application_id)
+        row = _with_bot(call, arguments.application_id)
         return [f"bot token: {applications.reset_bot_token(call, row)}"]
 
     return _do(config, deed)
@@ -106,7 +110,7 @@ def add_bot(config: Config, arguments: argparse.Namespace) -> int:
     """Let a bot into a guild."""
 
     def deed(call: Call) -> list[str]:
-        row = _application(call, arguments.application_id)
+        row = _with_bot(call, arguments.application_id)
         assert row.bot_id is not None
         guild = guilds.find(call.tx, _number(arguments.guild_id))
         if guild is None:
@@ -117,6 +121,64 @@ def add_bot(config: Config, arguments: argparse.Namespace) -> int:
         if members.add(call, GuildId(guild.id), row.bot_id, permissions=permissions) is None:
             raise Refusal(f"{row.name} is in {guild.name} already")
         return [f"{row.name} is in {guild.name}"]
+
+    return _do(config, deed)
+
+
+def list_approvals(config: Config, arguments: argparse.Namespace) -> int:
+    """Show what waits for the operator."""
+
+    def deed(call: Call) -> list[str]:
+        pending = developers.list_pending(call.tx)
+        known = applications.find_many(call.tx, [row.application_id for row in pending])
+        lines = [
+            f"{row.application_id} {row.kind} {row.name}: {known[row.application_id].name} says: "
+            + " ".join(row.reason.split())
+            for row in pending
+            if row.application_id in known
+        ]
+        return lines or ["nothing waits for you"]
+
+    return _do(config, deed)
+
+
+def approve_scope(config: Config, arguments: argparse.Namespace) -> int:
+    """Let an application ask for a scope."""
+
+    def deed(call: Call) -> list[str]:
+        row = _application(call, arguments.application_id)
+        if arguments.name not in SCOPES:
+            raise Refusal(f"there is no scope {arguments.name}")
+        developers.approve(call, row, "scope", arguments.name)
+        return [f"{row.name} may ask people for {arguments.name}"]
+
+    return _do(config, deed)
+
+
+def approve_intent(config: Config, arguments: argparse.Namespace) -> int:
+    """Give an application a privileged intent for a year."""
+
+    def deed(call: Call) -> list[str]:
+        row = _with_bot(call, arguments.application_id)
+        if arguments.name not in PRIVILEGED_INTENTS:
+            raise Refusal(f"{arguments.name} is not one of {', '.join(PRIVILEGED_INTENTS)}")
+        developers.approve(call, row, "intent", arguments.name)
+        return [f"{row.name} has {arguments.name} for a year"]
+
+    return _do(config, deed)
+
+
+def deny_approval(config: Config, arguments: argparse.Namespace) -> int:
+    """Say no to what an application asks for."""
+
+    def deed(call: Call) -> list[str]:
+        row = _application(call, arguments.application_id)
+        kind = "intent" if arguments.name in PRIVILEGED_INTENTS else "scope"
+        waiting = {(each.application_id, each.kind, each.name) for each in developers.list_pending(call.tx)}
+        if (row.id, kind, arguments.name) not in waiting:
+            raise Refusal(f"{row.name} does not ask for {arguments.name}")
+        developers.deny(call, row, kind, arguments.name)
+        return [f"{row.name} does not get {arguments.name}"]
 
     return _do(config, deed)
 
@@ -132,6 +194,11 @@ def _application(call: Call, text: str) -> applications.ApplicationRow:
     row = applications.find(call.tx, ApplicationId(_number(text)))
     if row is None:
         raise Refusal(f"there is no application {text}")
+    return row
+
+
+def _with_bot(call: Call, text: str) -> applications.ApplicationRow:
+    row = _application(call, text)
     if row.bot_id is None:
         raise Refusal(f"the application {row.name} has no bot")
     return row

@@ -144,14 +144,15 @@ def split_header(header: str) -> tuple[str, str]:
 def find_actor(tx: Tx, token: str, now: int) -> tuple[Actor, int | None] | None:
     """The caller a token stands for, and when it expires."""
     row = tx.one(
-        "SELECT t.id, t.kind, t.user_id, t.application_id, t.scopes, t.expires_ms, COALESCE(a.flags, 0), a.parent_id "
+        "SELECT t.id, t.kind, t.user_id, t.application_id, t.scopes, t.expires_ms, COALESCE(a.flags, 0), a.parent_id, "
+        "COALESCE(a.obfuscates_channels, 0) "
         "FROM tokens t "
         "LEFT JOIN applications a ON a.id = t.application_id WHERE t.hash = ?",
         hash_token(token),
     )
     if row is None or (row[5] is not None and row[5] <= now):
         return None
-    token_id, kind, user_id, application_id, scopes, expires_ms, flags, parent_id = row
+    token_id, kind, user_id, application_id, scopes, expires_ms, flags, parent_id, obfuscates = row
     actor = Actor(
         user_id=UserId(user_id),
         kind=kind,
@@ -160,6 +161,7 @@ def find_actor(tx: Tx, token: str, now: int) -> tuple[Actor, int | None] | None:
         application_flags=flags,
         scopes=frozenset(scopes.split()),
         token_id=token_id,
+        obfuscates_channels=bool(obfuscates),
     )
     return actor, expires_ms
 

@@ -109,6 +109,7 @@ class Cdn:
                 r"/cdn/guilds/{guild_id:\d{1,19}}/users/{user_id:\d{1,19}}/{kind:avatars|banners}/{name}", self.picture
             ),
             web.get(rf"/cdn/{{kind:emojis|stickers}}/{_BY_ID}", self.expression),
+            web.get(rf"/cdn/{{kind:app-assets}}/{{owner_id:\d{{1,19}}}}/{_BY_ID}", self.expression),
             web.get(r"/cdn/soundboard-sounds/{asset_id:\d{1,19}}", self.sound),
             web.get(r"/cdn/embed/avatars/{index:\d}.png", self.default_avatar),
             web.get("/cdn/{rest:.*}", self.missing),
@@ -151,7 +152,7 @@ class Cdn:
         return await self._serve_as(request, cdn_urls.image_key(name), name, extension, cache=_FOREVER)
 
     async def expression(self, request: web.Request) -> web.StreamResponse:
-        """A custom emoji or a sticker."""
+        """A custom emoji, a sticker, or a picture for rich presence."""
         found = await self._find_asset(request.match_info["kind"], int(request.match_info["asset_id"]))
         extension = request.match_info["extension"] or None
         if found is None or (extension is None) is not (request.match_info["dot"] == ""):
@@ -160,7 +161,7 @@ class Cdn:
             return _bytes(found, _TYPES.get(extension or ""))
         name = found.rpartition("/")[2]
         # http.md 1.12: a sticker has one size.
-        sized = request.match_info["kind"] == "emojis"
+        sized = request.match_info["kind"] != "stickers"
         return await self._serve_as(request, found, name, extension, cache=_FOR_A_DAY, sized=sized)
 
     async def sound(self, request: web.Request) -> web.StreamResponse:

@@ -5,6 +5,7 @@ from hubbub.server.resources.accounts import routes
 from hubbub.server.resources.accounts.actions import ban, create, set_password, sign_out, unban
 from hubbub.server.resources.accounts.facts import AccountBanned, AccountUnbanned
 from hubbub.server.resources.accounts.passwords import hash_lightly, hash_password
+from hubbub.server.resources.accounts.routes import confirmed
 from hubbub.server.resources.accounts.store import BanRow, find_ban
 
 SLICE = Slice(name="accounts", modules=(routes,))
@@ -15,6 +16,7 @@ __all__ = [
     "AccountUnbanned",
     "BanRow",
     "ban",
+    "confirmed",
     "create",
     "find_ban",
     "hash_lightly",

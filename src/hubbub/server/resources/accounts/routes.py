@@ -1,6 +1,9 @@
 """Registering, logging in and out, and looking after one's account."""
 
-from msgspec import UNSET
+from collections.abc import Callable
+from typing import TypeVar
+
+from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import errors
 from hubbub.protocol import wire as json
@@ -13,6 +16,8 @@ from hubbub.server.core.work import Work
 from hubbub.server.resources import users
 from hubbub.server.resources.accounts import actions, passwords, store, throttle, totp
 from hubbub.server.resources.users import UserRow
+
+T = TypeVar("T")
 
 
 @handles(wire.AUTH_REGISTER)
@@ -218,6 +223,30 @@ def harvest(call: Call) -> wire.Harvest:
         sessions=list_auth_sessions(call),
         records=asked.records,
     )
+
+
+async def confirmed(work: Work, code: str | UnsetType, step: Callable[[Call], T]) -> T:
+    """Do what must not be done with a token alone: whoever has an authenticator gives its code, which no deed takes twice."""
+
+    def begin(call: Call) -> bool:
+        if store.find_authenticator(call.tx, call.user_id) is None:
+            return False
+        if not isinstance(code, str) or not code.strip():
+            raise errors.TWO_FACTOR_REQUIRED()
+        throttle.take(call, throttle.of_codes(call.user_id))
+        return True
+
+    owed = await work.write(begin)
+
+    def finish(call: Call) -> T:
+        if owed:
+            assert isinstance(code, str)
+            if not actions.take_code(call, call.user_id, code):
+                raise _wrong_code()
+            throttle.forgive(call, throttle.of_codes(call.user_id))
+        return step(call)
+
+    return await work.write(finish)
 
 
 def _me(call: Call) -> UserRow:

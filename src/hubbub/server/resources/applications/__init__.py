@@ -5,18 +5,44 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import routes, rules
-from hubbub.server.resources.applications.actions import Created, change_settings, create, reset_bot_token
+from hubbub.server.resources.applications.actions import (
+    Created,
+    add_bot,
+    change,
+    change_settings,
+    create,
+    delete,
+    reset_bot_token,
+    reset_client_secret,
+)
 from hubbub.server.resources.applications.endpoints import interactions_ping
-from hubbub.server.resources.applications.facts import EventWebhooksChanged, InteractionsEndpointChanged
-from hubbub.server.resources.applications.rules import require_manager, require_own
+from hubbub.server.resources.applications.facts import (
+    ApplicationDeleting,
+    EventWebhooksChanged,
+    IntentsSwitched,
+    InteractionsEndpointChanged,
+)
+from hubbub.server.resources.applications.redirects import is_sound_redirect, standard_redirect
+from hubbub.server.resources.applications.rules import measure, require_manager, require_own
 from hubbub.server.resources.applications.store import (
+    ACCEPTED,
+    INVITED,
     ApplicationRow,
+    TesterRow,
+    delete_tester,
+    delete_testing,
     family,
     family_id,
     find,
     find_by_bot,
     find_many,
+    find_tester,
     ids_of_guild,
+    is_tester,
+    keep_tester,
+    list_of_owner,
+    list_testers,
+    list_testing,
 )
 from hubbub.server.resources.applications.views import Settings, application, flagged, settings
 from hubbub.server.resources.users import UserDeletionAsked
@@ -36,24 +62,44 @@ SLICE = Slice(
 
 __all__ = [
     "SLICE",
+    "ACCEPTED",
+    "INVITED",
+    "ApplicationDeleting",
     "ApplicationRow",
     "Created",
     "EventWebhooksChanged",
     "InteractionsEndpointChanged",
+    "IntentsSwitched",
     "Settings",
+    "TesterRow",
+    "add_bot",
     "application",
+    "change",
     "change_settings",
     "create",
+    "delete",
+    "delete_tester",
+    "delete_testing",
     "family",
     "family_id",
     "find",
     "find_by_bot",
     "find_many",
+    "find_tester",
     "flagged",
     "ids_of_guild",
     "interactions_ping",
+    "is_sound_redirect",
+    "is_tester",
+    "keep_tester",
+    "list_of_owner",
+    "list_testers",
+    "list_testing",
+    "measure",
     "require_manager",
     "require_own",
     "reset_bot_token",
+    "reset_client_secret",
     "settings",
+    "standard_redirect",
 ]

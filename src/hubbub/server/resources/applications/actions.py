@@ -6,6 +6,7 @@ import secrets
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hubbub.protocol import errors
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.permissions import Permissions
@@ -15,6 +16,8 @@ from hubbub.server.core.auth import Entropy
 from hubbub.server.core.call import Call
 from hubbub.server.resources import users
 from hubbub.server.resources.applications import store
+from hubbub.server.resources.applications.facts import ApplicationDeleting
+from hubbub.server.resources.applications.redirects import require_redirects
 from hubbub.server.resources.applications.store import ApplicationRow
 from hubbub.server.resources.applications.views import Settings
 from hubbub.server.resources.users import UserRow
@@ -65,7 +68,7 @@ def create(
         bot_public=1,
         bot_require_code_grant=0,
         verify_key=signing_key.public_key().public_bytes_raw().hex(),
-        redirect_uris=json.encode(redirect_uris or []).decode(),
+        redirect_uris=json.encode(require_redirects(redirect_uris or [], application_id)).decode(),
         tags="[]",
         integration_types_config=json.encode(DEFAULT_INTEGRATION_TYPES).decode(),
         settings="{}",
@@ -81,6 +84,33 @@ def create(
         users.insert(call.tx, _bot_user(row.bot_id, name))
         token = reset_bot_token(call, row, entropy=entropy)
     return Created(row, client_secret, token)
+
+
+def add_bot(call: Call, row: ApplicationRow) -> str:
+    """Give an application without one a bot of the same id; the bot's token."""
+    row = row._replace(bot_id=UserId(row.id))
+    users.insert(call.tx, _bot_user(UserId(row.id), row.name))
+    store.update(call.tx, row)
+    return reset_bot_token(call, row)
+
+
+def reset_client_secret(call: Call, row: ApplicationRow) -> str:
+    """A new secret; whoever has the old one cannot prove anything with it any more."""
+    client_secret = secrets.token_hex(24)
+    store.set_client_secret(call.tx, row.id, hashlib.sha256(client_secret.encode()).digest())
+    return client_secret
+
+
+def delete(call: Call, row: ApplicationRow) -> None:
+    """Remove an application: others let go of what belongs to it, its bot's token ends, what the bot said stays."""
+    if len(store.family(call.tx, row.id)) > 1 and row.parent_id is None:
+        raise errors.invalid(
+            "application_id", "APPLICATION_HAS_CHILDREN", "Other applications have this one as their publisher."
+        )
+    call.tell(ApplicationDeleting(row))
+    if row.bot_id is not None:
+        auth.revoke(call.tx, row.bot_id)
+    store.delete(call.tx, row.id)
 
 
 def _bot_user(bot_id: UserId, name: str) -> UserRow:

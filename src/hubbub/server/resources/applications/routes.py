@@ -7,13 +7,19 @@ from msgspec import UNSET
 
 from hubbub.protocol import errors
 from hubbub.protocol import wire as json
+from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import applications as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.core.work import Work
-from hubbub.server.resources.applications import actions, endpoints, rules, store, views
-from hubbub.server.resources.applications.facts import EventWebhooksChanged, InteractionsEndpointChanged
+from hubbub.server.resources import users
+from hubbub.server.resources.applications import actions, endpoints, redirects, rules, store, views
+from hubbub.server.resources.applications.facts import (
+    EventWebhooksChanged,
+    IntentsSwitched,
+    InteractionsEndpointChanged,
+)
 from hubbub.server.resources.applications.store import ApplicationRow
 
 
@@ -32,7 +38,8 @@ def get_my_oauth2_application(call: Call) -> wire.Application:
 @handles(wire.GET_APPLICATION)
 def get_application(call: Call, application_id: ApplicationId) -> wire.Application:
     """An application one manages."""
-    return views.application(call.tx, rules.require_manager(call, application_id), call.now)
+    row = rules.require_manager(call, application_id)
+    return views.application(call.tx, row, call.now, owned=call.actor.kind == "user")
 
 
 @handles(wire.UPDATE_MY_APPLICATION)
@@ -43,7 +50,7 @@ async def update_my_application(work: Work, body: wire.UpdateApplication) -> wir
 
 @handles(wire.UPDATE_APPLICATION)
 async def update_application(
-    work: Work, application_id: ApplicationId, body: wire.UpdateApplication
+    work: Work, application_id: ApplicationId, body: wire.ManageApplication
 ) -> wire.Application:
     """Change an application one manages."""
     return await _update(work, lambda call: rules.require_manager(call, application_id), body)
@@ -62,6 +69,7 @@ _URLS = (
     "role_connections_verification_url",
     "event_webhooks_url",
 )
+_OWNERS_URLS = ("terms_of_service_url", "privacy_policy_url")
 _PLAIN = (
     "install_params",
     "event_webhooks_types",
@@ -85,6 +93,11 @@ def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wi
     for name in _PLAIN:
         if (value := getattr(body, name)) is not UNSET:
             setattr(kept, name, getattr(defaults, name) if value is None else value)
+    if isinstance(body.install_params, wire.InstallParams):
+        rules.require_install_params(("install_params",), body.install_params)
+    owned = call.actor.kind == "user"
+    if owned and isinstance(body, wire.ManageApplication):
+        row = _manage(call, row, kept, body)
     row = row._replace(settings=json.encode(kept).decode())
     if body.description is not UNSET:
         text = body.description.default if isinstance(body.description, wire.LocalizedDescription) else body.description
@@ -99,12 +112,45 @@ def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wi
         supported: dict[str, Any] = {
             key: value or {} for key, value in (body.integration_types_config or {}).items() if key in ("0", "1")
         }
+        for key, value in supported.items():
+            if value and isinstance(value.oauth2_install_params, wire.InstallParams):
+                path = ("integration_types_config", key, "oauth2_install_params")
+                rules.require_install_params(path, value.oauth2_install_params)
         row = row._replace(integration_types_config=json.encode(supported).decode())
     if body.flags is not UNSET and body.flags is not None:
+        before = row.flags
         row = row._replace(flags=rules.allowed_flags(call, row, body.flags))
+        if row.flags & ~before:
+            call.tell(IntentsSwitched(ApplicationId(row.id)))
     actions.change(call, row)
     if body.event_webhooks_url is not UNSET or body.event_webhooks_status is not UNSET:
         call.tell(EventWebhooksChanged(ApplicationId(row.id)))
     if body.interactions_endpoint_url is not UNSET:
         call.tell(InteractionsEndpointChanged(ApplicationId(row.id)))
-    return views.application(call.tx, row, call.now)
+    return views.application(call.tx, row, call.now, owned=owned)
+
+
+def _manage(call: Call, row: ApplicationRow, kept: views.Settings, body: wire.ManageApplication) -> ApplicationRow:
+    """What only the owner's own token changes."""
+    for name in _OWNERS_URLS:
+        if (value := getattr(body, name)) is not UNSET:
+            setattr(kept, name, rules.require_url(name, value))
+    if body.name is not UNSET:
+        row = row._replace(name=users.require_username(body.name, "name"))
+    if body.bot_public is not UNSET:
+        row = row._replace(bot_public=int(body.bot_public))
+    if body.bot_require_code_grant is not UNSET:
+        row = row._replace(bot_require_code_grant=int(body.bot_require_code_grant))
+    if body.redirect_uris is not UNSET:
+        uris = redirects.require_redirects(body.redirect_uris or [], row.id)
+        row = row._replace(redirect_uris=json.encode(uris).decode())
+    if body.channel_obfuscation is not UNSET:
+        row = row._replace(obfuscates_channels=int(body.channel_obfuscation))
+    if body.public_client is not UNSET:
+        public = ApplicationFlags.PUBLIC_OAUTH2_CLIENT
+        row = row._replace(flags=row.flags | public if body.public_client else row.flags & ~public)
+    if body.accept_social_layer_terms is True and kept.social_layer_terms_ms is None:
+        kept.social_layer_terms_ms = call.now
+        if not row.flags & ApplicationFlags.SOCIAL_LAYER_INTEGRATION:
+            row = row._replace(flags=row.flags | ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED)
+    return row

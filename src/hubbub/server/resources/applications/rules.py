@@ -1,9 +1,12 @@
 """Who may manage an application, and what its flags may become."""
 
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from hubbub.protocol import changes, errors
 from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.resources.applications import InstallParams
+from hubbub.protocol.resources.oauth2 import ALIASES, SCOPES
 from hubbub.server.core.call import Call
 from hubbub.server.resources.applications import store
 from hubbub.server.resources.applications.store import ApplicationRow
@@ -15,6 +18,26 @@ FREE_INTENT_USERS = 10_000
 
 FREE_INTENT_GUILDS = 100
 """Before 10 June 2026 guilds were counted instead (dated-changes.md 3)."""
+
+
+class Size(NamedTuple):
+    """How large an application is, as far as privileged intents are concerned."""
+
+    counted: Literal["users", "guilds"]
+    found: int
+    free_below: int
+
+    @property
+    def free(self) -> bool:
+        """Whether privileged intents are its own choice."""
+        return self.found < self.free_below
+
+
+def measure(call: Call, row: ApplicationRow) -> Size:
+    """Count whom its bot can reach."""
+    if changes.PRIVILEGED_INTENTS_BY_USERS.active(call.now):
+        return Size("users", store.reachable_users(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_USERS)
+    return Size("guilds", store.guild_count(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_GUILDS)
 
 
 def require_manager(call: Call, application_id: int) -> ApplicationRow:
@@ -42,18 +65,25 @@ def require_own(call: Call, application_id: int) -> ApplicationRow:
 def allowed_flags(call: Call, row: ApplicationRow, wanted: int) -> int:
     """The flags after an edit: only the three limited intent bits change, and are set only below the free limit."""
     bits = row.flags & ~ApplicationFlags.EDITABLE | wanted & ApplicationFlags.EDITABLE
-    gained = bits & ~row.flags
-    if not gained or row.bot_id is None:
-        return bits
-    if changes.PRIVILEGED_INTENTS_BY_USERS.active(call.now):
-        counted, most, word = store.reachable_users(call.tx, row.bot_id), FREE_INTENT_USERS, "users"
-    else:
-        counted, most, word = store.guild_count(call.tx, row.bot_id), FREE_INTENT_GUILDS, "guilds"
-    if counted >= most:
-        raise errors.invalid(
-            "flags", "APPLICATION_INTENTS_NEED_REVIEW", f"Privileged intents need a review from {most} {word} on."
-        )
+    if bits & ~row.flags:
+        size = measure(call, row)
+        if not size.free:
+            raise errors.invalid(
+                "flags",
+                "APPLICATION_INTENTS_NEED_REVIEW",
+                f"Privileged intents need a review from {size.free_below} {size.counted} on.",
+            )
     return bits
+
+
+def require_install_params(path: tuple[str, ...], params: InstallParams) -> None:
+    """Raise unless all scopes that an installation asks for exist and can be granted by a person."""
+    form = errors.FormErrors()
+    for number, scope in enumerate(params.scopes):
+        rule = SCOPES.get(ALIASES.get(scope, scope))
+        if rule is None or rule.client_credentials_only:
+            form.add((*path, "scopes", number), *errors.bad_enum(scope))
+    form.raise_if_any()
 
 
 def require_url(path: str, text: str | None) -> str | None:

@@ -28,6 +28,7 @@ class ApplicationRow(NamedTuple):
     """JSON of `Settings`: what is only shown and edited."""
     parent_id: ApplicationId | None = None
     """The publisher's application, which knows the players of all its games."""
+    obfuscates_channels: int = 0
 
     @property
     def family_id(self) -> ApplicationId:
@@ -70,6 +71,11 @@ def family(tx: Tx, application_id: int) -> list[ApplicationId]:
     return [head, *(ApplicationId(row[0]) for row in rows)]
 
 
+def list_of_owner(tx: Tx, owner_id: int) -> list[ApplicationRow]:
+    """A person's applications, the first first."""
+    return tx.fetch(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE owner_id = ? ORDER BY id", owner_id)
+
+
 def insert(tx: Tx, row: ApplicationRow, *, signing_key: bytes, client_secret_hash: bytes) -> None:
     """Keep a new application and its secrets."""
     tx.run(
@@ -95,6 +101,18 @@ def ids_of_guild(tx: Tx, guild_id: int, limit: int) -> list[ApplicationId]:
         limit,
     )
     return [ApplicationId(row[0]) for row in rows]
+
+
+def set_client_secret(tx: Tx, application_id: int, client_secret_hash: bytes) -> None:
+    """Keep the hash of another secret."""
+    tx.run("UPDATE applications SET client_secret_hash = ? WHERE id = ?", client_secret_hash, application_id)
+
+
+def delete(tx: Tx, application_id: int) -> None:
+    """Remove an application, and what belongs to nobody else."""
+    for table in ("application_testers", "application_approvals", "application_assets"):
+        tx.run(f"DELETE FROM {table} WHERE application_id = ?", application_id)
+    tx.run("DELETE FROM applications WHERE id = ?", application_id)
 
 
 def guild_count(tx: Tx, bot_id: int) -> int:
@@ -129,3 +147,66 @@ def user_authorization_count(tx: Tx, application_id: int) -> int:
 def is_owner(tx: Tx, user_id: int) -> bool:
     """Whether somebody owns an application."""
     return tx.value("SELECT 1 FROM applications WHERE owner_id = ? LIMIT 1", user_id) is not None
+
+
+# Testers
+
+INVITED = 1
+ACCEPTED = 2
+
+
+class TesterRow(NamedTuple):
+    """Somebody who tries an application before it is approved."""
+
+    application_id: int
+    user_id: int
+    state: int
+    created_ms: int
+
+
+_TESTER = ", ".join(TesterRow._fields)
+
+
+def find_tester(tx: Tx, application_id: int, user_id: int) -> TesterRow | None:
+    """An application's tester or who is invited to be one, or None."""
+    sql = f"SELECT {_TESTER} FROM application_testers WHERE application_id = ? AND user_id = ?"
+    return tx.find(TesterRow, sql, application_id, user_id)
+
+
+def is_tester(tx: Tx, application_id: int, user_id: int) -> bool:
+    """Whether somebody is an application's tester: limits on the unapproved do not hold for them."""
+    row = find_tester(tx, application_id, user_id)
+    return row is not None and row.state == ACCEPTED
+
+
+def list_testers(tx: Tx, application_id: int) -> list[TesterRow]:
+    """An application's testers, the first first."""
+    sql = f"SELECT {_TESTER} FROM application_testers WHERE application_id = ? ORDER BY created_ms, user_id"
+    return tx.fetch(TesterRow, sql, application_id)
+
+
+def list_testing(tx: Tx, user_id: int) -> list[TesterRow]:
+    """What somebody tries or is invited to try, the first first."""
+    sql = f"SELECT {_TESTER} FROM application_testers WHERE user_id = ? ORDER BY created_ms, application_id"
+    return tx.fetch(TesterRow, sql, user_id)
+
+
+def keep_tester(tx: Tx, row: TesterRow) -> None:
+    """Keep an invitation or what became of it."""
+    tx.run(
+        f"INSERT INTO application_testers ({_TESTER}) VALUES ({places(row)}) "
+        "ON CONFLICT (application_id, user_id) DO UPDATE SET state = excluded.state",
+        *row,
+    )
+
+
+def delete_tester(tx: Tx, application_id: int, user_id: int) -> bool:
+    """Somebody is no tester any more; False when they were none."""
+    return bool(
+        tx.run("DELETE FROM application_testers WHERE application_id = ? AND user_id = ?", application_id, user_id)
+    )
+
+
+def delete_testing(tx: Tx, user_id: int) -> None:
+    """Somebody is gone, and tries nothing any more."""
+    tx.run("DELETE FROM application_testers WHERE user_id = ?", user_id)

@@ -27,6 +27,8 @@ class Settings(msgspec.Struct, kw_only=True, omit_defaults=True):
     event_webhooks_types: list[str] = []
     explicit_content_filter: int = 0
     max_participants: int | None = None
+    social_layer_terms_ms: int | None = None
+    """When its owner accepted the terms of the social layer."""
 
 
 def settings(row: ApplicationRow) -> Settings:
@@ -34,8 +36,8 @@ def settings(row: ApplicationRow) -> Settings:
     return json.decode(row.settings, Settings)
 
 
-def application(tx: Tx, row: ApplicationRow, now: int) -> wire.Application:
-    """The whole application, for those who manage it."""
+def application(tx: Tx, row: ApplicationRow, now: int, *, owned: bool = False) -> wire.Application:
+    """The whole application, for those who manage it; some of it only where they own it."""
     people = users.find_many(tx, [row.owner_id, *([row.bot_id] if row.bot_id else [])])
     kept = settings(row)
     flags, flags_new = wire.flags_on_the_wire(row.flags, now)
@@ -75,6 +77,7 @@ def application(tx: Tx, row: ApplicationRow, now: int) -> wire.Application:
         event_webhooks_url=kept.event_webhooks_url,
         event_webhooks_status=kept.event_webhooks_status,
         event_webhooks_types=kept.event_webhooks_types,
+        channel_obfuscation=bool(row.obfuscates_channels) if owned else UNSET,
     )
 
 

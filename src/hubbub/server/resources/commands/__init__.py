@@ -4,6 +4,7 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
+from hubbub.server.resources.applications import ApplicationDeleting
 from hubbub.server.resources.audit_log import AuditLogRead
 from hubbub.server.resources.commands import actions, routes, store, views
 from hubbub.server.resources.commands.permissions import can_use
@@ -30,7 +31,15 @@ def _name(call: Call, fact: AuditLogRead) -> None:
         fact.log.application_commands.append(json.decode(json.encode(views.command(row, call.now)), dict))
 
 
-SLICE = Slice(name="commands", modules=(routes,), hears={AuditLogRead: _name, GuildDeleted: actions.guild_deleted})
+SLICE = Slice(
+    name="commands",
+    modules=(routes,),
+    hears={
+        AuditLogRead: _name,
+        GuildDeleted: actions.guild_deleted,
+        ApplicationDeleting: actions.application_deleting,
+    },
+)
 
 __all__ = [
     "EVERYWHERE",

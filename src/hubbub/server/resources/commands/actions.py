@@ -12,7 +12,7 @@ from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core import audit, quotas
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
-from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.applications import ApplicationDeleting, ApplicationRow
 from hubbub.server.resources.commands import definitions, rules, store, views
 from hubbub.server.resources.commands.definitions import Made
 from hubbub.server.resources.commands.store import EVERYWHERE, CommandRow
@@ -108,6 +108,11 @@ def delete(call: Call, row: CommandRow) -> None:
 def guild_deleted(call: Call, fact: GuildDeleted) -> None:
     """A guild goes, and the commands that were only for it."""
     store.delete_of_guild(call.tx, fact.guild_id)
+
+
+def application_deleting(call: Call, fact: ApplicationDeleting) -> None:
+    """An application goes with all its commands."""
+    store.delete_of_application(call.tx, fact.row.id)
 
 
 def _new(call: Call, application: ApplicationRow, guild_id: int, made: Made, position: int) -> CommandRow:

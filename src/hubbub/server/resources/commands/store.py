@@ -161,6 +161,12 @@ def delete_of_guild(tx: Tx, guild_id: int) -> None:
     tx.run("DELETE FROM command_permissions WHERE guild_id = ?", guild_id)
 
 
+def delete_of_application(tx: Tx, application_id: int) -> None:
+    """Remove all commands of an application that goes."""
+    tx.run("DELETE FROM commands WHERE application_id = ?", application_id)
+    tx.run("DELETE FROM command_permissions WHERE application_id = ?", application_id)
+
+
 # Permissions
 
 

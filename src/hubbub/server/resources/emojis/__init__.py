@@ -1,6 +1,7 @@
 """Custom emoji, of guilds and of applications."""
 
 from hubbub.server.core.slices import Slice
+from hubbub.server.resources.applications import ApplicationDeleting
 from hubbub.server.resources.emojis import actions, routes, store
 from hubbub.server.resources.emojis.facts import EmojiDeleted
 from hubbub.server.resources.emojis.rules import require_use
@@ -12,7 +13,7 @@ from hubbub.server.resources.roles import RoleDeleted
 SLICE = Slice(
     name="emojis",
     modules=(routes,),
-    hears={RoleDeleted: actions.role_deleted},
+    hears={RoleDeleted: actions.role_deleted, ApplicationDeleting: actions.application_deleting},
     assets={"emojis": store.find_file},
 )
 

@@ -7,6 +7,7 @@ from hubbub.protocol.resources import emojis as wire
 from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
+from hubbub.server.resources.applications import ApplicationDeleting
 from hubbub.server.resources.emojis import store, views
 from hubbub.server.resources.emojis.facts import EmojiDeleted
 from hubbub.server.resources.emojis.store import EmojiRow
@@ -58,3 +59,8 @@ def role_deleted(call: Call, fact: RoleDeleted) -> None:
 def _tell(call: Call, guild_id: GuildId) -> None:
     payload = wire.GuildEmojis(guild_id=guild_id, emojis=views.of_guild(call.tx, guild_id))
     call.tx.emit(wire.GUILD_EMOJIS_UPDATE, payload, Audience.guild(guild_id))
+
+
+def application_deleting(call: Call, fact: ApplicationDeleting) -> None:
+    """An application goes with its emoji."""
+    store.delete_of_application(call.tx, fact.row.id)

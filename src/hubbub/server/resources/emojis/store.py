@@ -79,6 +79,11 @@ def delete(tx: Tx, emoji_id: int) -> None:
     tx.run("DELETE FROM emojis WHERE id = ?", emoji_id)
 
 
+def delete_of_application(tx: Tx, application_id: int) -> None:
+    """Remove every emoji of an application."""
+    tx.run("DELETE FROM emojis WHERE application_id = ?", application_id)
+
+
 def is_member(tx: Tx, guild_id: int, user_id: int) -> bool:
     """Whether a user is in a guild, and so may take its emoji elsewhere."""
     return tx.value("SELECT 1 FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None

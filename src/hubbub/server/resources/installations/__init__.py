@@ -1,6 +1,7 @@
 """Installations: the part of letting an application in that happens in guilds, on behalf of the person who asked for it."""
 
 from hubbub.server.core.slices import Slice
+from hubbub.server.resources.applications import ApplicationDeleting
 from hubbub.server.resources.guilds import GuildDeleted
 from hubbub.server.resources.installations import actions, rules
 from hubbub.server.resources.members import MemberRemoved
@@ -15,6 +16,7 @@ SLICE = Slice(
         WebhookAsked: actions.make_webhook,
         MemberRemoved: actions.member_removed,
         GuildDeleted: actions.guild_deleted,
+        ApplicationDeleting: actions.application_deleting,
     },
 )
 

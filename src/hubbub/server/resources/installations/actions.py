@@ -7,6 +7,7 @@ from hubbub.protocol.resources.webhooks import WEBHOOK_NAME_MAX
 from hubbub.server.core import access, audit
 from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, guilds, integrations, members, oauth2, roles, webhooks
+from hubbub.server.resources.applications import ApplicationDeleting
 from hubbub.server.resources.guilds import GuildDeleted
 from hubbub.server.resources.installations import rules
 from hubbub.server.resources.members import MemberRemoved
@@ -71,3 +72,10 @@ def member_removed(call: Call, fact: MemberRemoved) -> None:
 def guild_deleted(call: Call, fact: GuildDeleted) -> None:
     """A guild is going, and what was installed there."""
     oauth2.delete_installations(call.tx, fact.guild_id)
+
+
+def application_deleting(call: Call, fact: ApplicationDeleting) -> None:
+    """An application goes from the guilds that it was in without a bot; a bot has left by itself."""
+    for installed in oauth2.list_guild_installations(call.tx, fact.row.id):
+        oauth2.delete_installation(call.tx, fact.row.id, 0, installed.target_id)
+        integrations.went(call, installed.target_id, fact.row)

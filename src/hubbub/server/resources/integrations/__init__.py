@@ -9,7 +9,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources import applications
 from hubbub.server.resources.audit_log import AuditLogRead
 from hubbub.server.resources.integrations import actions, routes, views
-from hubbub.server.resources.integrations.actions import came
+from hubbub.server.resources.integrations.actions import came, went
 from hubbub.server.resources.members import MemberAdded, MemberRemoved
 from hubbub.server.resources.users import UserChanged
 
@@ -35,4 +35,4 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE", "came"]
+__all__ = ["SLICE", "came", "went"]

@@ -2,6 +2,7 @@
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
+from hubbub.server.resources.applications import ApplicationDeleting
 from hubbub.server.resources.guilds import MemberLeft
 from hubbub.server.resources.members import actions, commands, routes, views
 from hubbub.server.resources.members.actions import add, admit, change, give_roles, remove, remove_many
@@ -49,6 +50,7 @@ SLICE = Slice(
         UserDeleted: actions.user_deleted,
         DataAsked: views.harvest,
         MemberLeft: _left,
+        ApplicationDeleting: actions.application_deleting,
     },
     guild=views.snapshot,
     session_ended=actions.session_ended,

@@ -15,6 +15,7 @@ from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import guilds, roles, users
+from hubbub.server.resources.applications import ApplicationDeleting
 from hubbub.server.resources.members import rules, store, views
 from hubbub.server.resources.members.facts import (
     MemberAdded,
@@ -266,6 +267,13 @@ def user_deleted(call: Call, fact: users.UserDeleted) -> None:
     """An account is gone, and leaves every guild."""
     for guild_id in guilds.ids_of_user(call.tx, fact.user_id):
         remove(call, guild_id, fact.user_id)
+
+
+def application_deleting(call: Call, fact: ApplicationDeleting) -> None:
+    """An application goes, and its bot leaves every guild."""
+    if fact.row.bot_id is not None:
+        for guild_id in guilds.ids_of_user(call.tx, fact.row.bot_id):
+            remove(call, guild_id, fact.row.bot_id)
 
 
 def session_ended(call: Call, user_id: int, session_id: str) -> None:

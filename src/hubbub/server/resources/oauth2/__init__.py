@@ -6,6 +6,7 @@ from typing import Any
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
+from hubbub.server.resources.applications import ApplicationDeleting
 from hubbub.server.resources.oauth2 import actions, routes, views
 from hubbub.server.resources.oauth2.actions import authorize, deauthorize, deauthorize_all, forget_application, issue
 from hubbub.server.resources.oauth2.clients import is_public
@@ -18,7 +19,6 @@ from hubbub.server.resources.oauth2.facts import (
     LinkAsked,
     WebhookAsked,
 )
-from hubbub.server.resources.oauth2.redirects import is_sound
 from hubbub.server.resources.oauth2.signing import sign
 from hubbub.server.resources.oauth2.store import (
     AccessRow,
@@ -33,6 +33,7 @@ from hubbub.server.resources.oauth2.store import (
     find_installation,
     find_installed,
     keep_installation,
+    list_guild_installations,
     list_installations,
     players_among,
 )
@@ -56,7 +57,14 @@ def _ready(call: Call) -> dict[str, Any]:
 
 
 SLICE = Slice(
-    name="oauth2", modules=(routes,), hears={UserDeleted: actions.forget_user, DataAsked: views.harvest}, ready=_ready
+    name="oauth2",
+    modules=(routes,),
+    hears={
+        UserDeleted: actions.forget_user,
+        DataAsked: views.harvest,
+        ApplicationDeleting: actions.application_deleting,
+    },
+    ready=_ready,
 )
 
 __all__ = [
@@ -86,9 +94,9 @@ __all__ = [
     "id_claims",
     "is_public",
     "find_installed",
-    "is_sound",
     "issue",
     "keep_installation",
+    "list_guild_installations",
     "list_installations",
     "players_among",
     "public_applications",

@@ -12,7 +12,7 @@ from hubbub.server.core import auth
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
-from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.applications import ApplicationDeleting, ApplicationRow
 from hubbub.server.resources.oauth2 import clients, redirects, store
 from hubbub.server.resources.oauth2.facts import (
     ApplicationAuthorized,
@@ -295,3 +295,10 @@ def forget_application(call: Call, application_id: int) -> None:
 def forget_user(call: Call, fact: UserDeleted) -> None:
     """A user is gone, and nobody can be let in with what they gave."""
     store.forget_user(call.tx, fact.user_id)
+
+
+def application_deleting(call: Call, fact: ApplicationDeleting) -> None:
+    """An application goes: nobody has let it in any more."""
+    for user_id in store.holders(call.tx, fact.row.id):
+        deauthorize(call, user_id, fact.row.id)
+    store.forget_application(call.tx, fact.row.id)

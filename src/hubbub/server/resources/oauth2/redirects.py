@@ -5,20 +5,12 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from hubbub.protocol.resources.oauth2 import CUSTOM_REDIRECT, STANDARD_SCHEME
+from hubbub.protocol.resources.oauth2 import STANDARD_SCHEME
+from hubbub.server.resources.applications import is_sound_redirect, standard_redirect
 
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
-# Schemes that a browser would run or read instead of leaving.
-_NEVER: Final = frozenset({"javascript", "data", "vbscript", "file", "blob", "about", "filesystem", "view-source"})
-_CUSTOM: Final = re.compile(r"[a-z][a-z0-9+.-]*", re.ASCII)
 _PORT: Final = re.compile(r":[0-9]*$", re.ASCII)
-_PRINTABLE: Final = re.compile(r"[\x21-\x7e]{1,2048}", re.ASCII)
-
-
-def standard(application_id: int) -> str:
-    """The redirect that every application has: a scheme of its own on a phone."""
-    return f"{STANDARD_SCHEME}-{int(application_id)}:{CUSTOM_REDIRECT}"
 
 
 def is_custom(uri: str) -> bool:
@@ -26,32 +18,13 @@ def is_custom(uri: str) -> bool:
     return urlsplit(uri).scheme not in ("http", "https")
 
 
-def is_sound(uri: str) -> bool:
-    """Whether an address may be registered at all: absolute, without fragment or password, and not one that a browser runs.
-
-    A scheme of a program's own has exactly the form `S:/authorize/callback`."""
-    if _PRINTABLE.fullmatch(uri) is None or "\\" in uri or "#" in uri:
-        return False
-    try:
-        parts = urlsplit(uri)
-        host = parts.hostname
-        _ = parts.port
-    except ValueError:
-        return False
-    if parts.scheme in ("http", "https"):
-        return bool(host) and parts.username is None and parts.password is None
-    if parts.scheme in _NEVER or _CUSTOM.fullmatch(parts.scheme) is None:
-        return False
-    return uri == f"{parts.scheme}:{CUSTOM_REDIRECT}"
-
-
 def matches(registered: Sequence[str], application_id: int, uri: str) -> bool:
     """Whether a request may name this redirect."""
-    if not is_sound(uri):
+    if not is_sound_redirect(uri):
         return False
     if uri.startswith(f"{STANDARD_SCHEME}-"):
         # Another application's scheme is never ours, even if somebody registered it.
-        return uri == standard(application_id)
+        return uri == standard_redirect(application_id)
     if uri in registered:
         return True
     wanted = _without_port(uri)

@@ -122,6 +122,24 @@ def approve_scopes(tx: Tx, application_id: int, scopes: Iterable[str]) -> None:
     )
 
 
+def holders(tx: Tx, application_id: int) -> list[int]:
+    """The users whom an application has tokens or an authorization of."""
+    rows = tx.all(
+        "SELECT user_id FROM authorizations WHERE application_id = ? "
+        "UNION SELECT user_id FROM tokens WHERE application_id = ? AND kind = 'bearer'",
+        application_id,
+        application_id,
+    )
+    return [row[0] for row in rows]
+
+
+def forget_application(tx: Tx, application_id: int) -> None:
+    """Remove what an application that goes has left: approvals, and codes that nobody answered."""
+    for table in ("approved_scopes", "device_codes", "authorization_codes"):
+        tx.run(f"DELETE FROM {table} WHERE application_id = ?", application_id)
+    tx.run("DELETE FROM installations WHERE application_id = ? AND integration_type = 1", application_id)
+
+
 # Authorizations
 
 
@@ -450,6 +468,15 @@ def delete_installation(tx: Tx, application_id: int, integration_type: int, targ
             integration_type,
             target_id,
         )
+    )
+
+
+def list_guild_installations(tx: Tx, application_id: int) -> list[InstallationRow]:
+    """Where an application is installed in guilds."""
+    return tx.fetch(
+        InstallationRow,
+        f"SELECT {_INSTALLATION} FROM installations WHERE application_id = ? AND integration_type = 0 ORDER BY target_id",
+        application_id,
     )
 
 

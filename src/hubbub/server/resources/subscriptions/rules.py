@@ -4,6 +4,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import SubscriptionStatus
 from hubbub.server.core.call import Call
 from hubbub.server.resources import skus
+from hubbub.server.resources.applications import ApplicationDeleting
 from hubbub.server.resources.skus import SkuRow
 from hubbub.server.resources.subscriptions import store
 from hubbub.server.resources.subscriptions.store import SubscriptionRow
@@ -36,3 +37,11 @@ def require_replacement(row: SubscriptionRow, sku: SkuRow) -> None:
     """Another subscription of the same application and kind."""
     if sku.application_id != row.application_id or not sku.is_subscription or sku.for_guilds != bool(row.guild_id):
         raise errors.INVALID_SKU()
+
+
+def require_deletable(call: Call, fact: ApplicationDeleting) -> None:
+    """Raise while somebody pays for what the application sells."""
+    if store.has_subscribers(call.tx, fact.row.id):
+        raise errors.invalid(
+            "application_id", "APPLICATION_HAS_SUBSCRIPTIONS", "People are subscribed to what this application sells."
+        )

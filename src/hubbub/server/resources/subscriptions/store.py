@@ -103,6 +103,12 @@ def is_subscribed(tx: Tx, application_id: int, user_id: int, guild_id: int | Non
     return tx.value(sql, value, application_id, SubscriptionStatus.INACTIVE) is not None
 
 
+def has_subscribers(tx: Tx, application_id: int) -> bool:
+    """Whether anybody pays for what an application sells."""
+    sql = "SELECT 1 FROM subscriptions WHERE application_id = ? AND status <> ? LIMIT 1"
+    return tx.value(sql, application_id, int(SubscriptionStatus.INACTIVE)) is not None
+
+
 def find_purchase(tx: Tx, purchase_id: int) -> PurchaseRow | None:
     """A purchase, or None."""
     return tx.find(PurchaseRow, f"SELECT {_PURCHASE} FROM purchases WHERE id = ?", purchase_id)

@@ -1,0 +1,132 @@
+"""Asking for approvals, granting them, and what time takes away again."""
+
+from hubbub.protocol.ids import ApplicationId
+from hubbub.protocol.resources import developers as wire
+from hubbub.server.core import jobs
+from hubbub.server.core.call import Call
+from hubbub.server.resources import applications, oauth2
+from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.developers import rules, store
+from hubbub.server.resources.developers.store import ApprovalRow
+
+LAPSE = "developers.lapse"
+WATCH = "developers.watch"
+DAY_MS = 86_400_000
+
+REACH = ("reach", "users")
+"""The approval that holds since when an application is large."""
+
+
+def request(call: Call, row: ApplicationRow, body: wire.RequestApproval) -> ApprovalRow:
+    """Leave a request for the operator; a rehearsal has none and says yes."""
+    before = store.find_approval(call.tx, row.id, body.kind, body.name)
+    asked = ApprovalRow(
+        application_id=row.id,
+        kind=body.kind,
+        name=body.name,
+        state="pending",
+        reason=body.reason,
+        requested_ms=call.now,
+        # A grant that is being renewed lasts until its end meanwhile.
+        ends_ms=before.ends_ms if before is not None else None,
+    )
+    store.keep_approval(call.tx, asked)
+    return approve(call, row, body.kind, body.name) if call.config.control else asked
+
+
+def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRow:
+    """Let an application have what it asked for, or what the operator gives unasked; an intent for a year."""
+    before = store.find_approval(call.tx, row.id, kind, name)
+    ends_ms = None
+    if kind == "scope":
+        oauth2.approve_scopes(call, row.id, [name])
+    else:
+        granted = wire.PRIVILEGED_INTENTS[name].granted
+        begins = call.now
+        if before is not None and before.ends_ms is not None and row.flags & granted:
+            begins = max(begins, before.ends_ms)
+        ends_ms = begins + wire.INTENT_GRANT_DAYS * DAY_MS
+        applications.change(call, row._replace(flags=row.flags | granted))
+        call.tx.enqueue(LAPSE, [int(row.id), name], due_ms=ends_ms, key=f"{LAPSE}:{int(row.id)}:{name}")
+    return _decide(call, row, kind, name, before, "approved", ends_ms)
+
+
+def deny(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRow:
+    """Say no to a request; a grant that was to be renewed lasts until its end."""
+    before = store.find_approval(call.tx, row.id, kind, name)
+    return _decide(call, row, kind, name, before, "denied", before.ends_ms if before is not None else None)
+
+
+def _decide(
+    call: Call,
+    row: ApplicationRow,
+    kind: str,
+    name: str,
+    before: ApprovalRow | None,
+    state: str,
+    ends_ms: int | None,
+) -> ApprovalRow:
+    decided = ApprovalRow(
+        application_id=row.id,
+        kind=kind,
+        name=name,
+        state=state,
+        reason=before.reason if before is not None else "",
+        requested_ms=before.requested_ms if before is not None else call.now,
+        decided_ms=call.now,
+        ends_ms=ends_ms,
+    )
+    store.keep_approval(call.tx, decided)
+    return decided
+
+
+def lapse(call: Call, application_id: int, name: str) -> None:
+    """The year of a granted intent is over: a small application goes on by its own switch, a large one loses it."""
+    row = applications.find(call.tx, application_id)
+    kept = store.find_approval(call.tx, application_id, "intent", name)
+    if row is None or kept is None or kept.ends_ms is None or kept.ends_ms > call.now:
+        return
+    intent = wire.PRIVILEGED_INTENTS[name]
+    flags = row.flags & ~intent.granted
+    if applications.measure(call, row).free:
+        flags |= intent.limited
+        watch(call, ApplicationId(row.id))
+    else:
+        flags &= ~intent.limited
+    applications.change(call, row._replace(flags=flags))
+    state = "lapsed" if kept.state == "approved" else kept.state
+    store.keep_approval(call.tx, kept._replace(state=state, ends_ms=None))
+
+
+def watch(call: Call, application_id: ApplicationId) -> None:
+    """Look every day whether an application that switched intents on itself has grown too large for that."""
+    key = f"{WATCH}:{int(application_id)}"
+    jobs.enqueue_once(call.tx, WATCH, int(application_id), due_ms=call.now + DAY_MS, key=key)
+
+
+def look(call: Call, application_id: int) -> None:
+    """Begin, end or finish the time that a grown application has to ask for a review."""
+    row = applications.find(call.tx, application_id)
+    limited = [] if row is None else rules.limited_intents(row)
+    if row is None or not limited:
+        store.delete_approval(call.tx, application_id, *REACH)
+        return
+    since = store.find_approval(call.tx, row.id, *REACH)
+    if applications.measure(call, row).free:
+        if since is not None:
+            store.delete_approval(call.tx, row.id, *REACH)
+    elif since is None:
+        ends_ms = call.now + wire.INTENT_GRACE_DAYS * DAY_MS
+        kind, name = REACH
+        store.keep_approval(call.tx, ApprovalRow(row.id, kind, name, "open", "", call.now, None, ends_ms))
+    elif since.ends_ms is not None and since.ends_ms <= call.now:
+        asked = store.list_approvals(call.tx, row.id)
+        waiting = {name for (kind, name), each in asked.items() if kind == "intent" and each.state == "pending"}
+        flags = row.flags
+        for name in limited:
+            # Who asked in time keeps it until the operator has decided.
+            if name not in waiting:
+                flags &= ~wire.PRIVILEGED_INTENTS[name].limited
+        if flags != row.flags:
+            applications.change(call, row._replace(flags=flags))
+    watch(call, ApplicationId(row.id))

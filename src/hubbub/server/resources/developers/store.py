@@ -1,0 +1,112 @@
+"""Rows of approvals and of pictures for rich presence."""
+
+from typing import NamedTuple
+
+from hubbub.protocol.ids import AssetId
+from hubbub.server.core import cdn_urls
+from hubbub.server.core.store import Tx, places
+
+
+class ApprovalRow(NamedTuple):
+    """What an application asked for, and what came of it."""
+
+    application_id: int
+    kind: str
+    """`scope` or `intent`; `reach` is the moment from which a large application has to ask."""
+    name: str
+    state: str
+    reason: str
+    requested_ms: int
+    decided_ms: int | None = None
+    ends_ms: int | None = None
+
+
+class AssetRow(NamedTuple):
+    """A picture for rich presence."""
+
+    id: AssetId
+    application_id: int
+    name: str
+    type: int
+    image: str
+
+
+_APPROVAL = ", ".join(ApprovalRow._fields)
+_ASSET = ", ".join(AssetRow._fields)
+
+
+# Approvals
+
+
+def find_approval(tx: Tx, application_id: int, kind: str, name: str) -> ApprovalRow | None:
+    """What became of one request, or None."""
+    sql = f"SELECT {_APPROVAL} FROM application_approvals WHERE application_id = ? AND kind = ? AND name = ?"
+    return tx.find(ApprovalRow, sql, application_id, kind, name)
+
+
+def list_approvals(tx: Tx, application_id: int) -> dict[tuple[str, str], ApprovalRow]:
+    """All that an application asked for, by kind and name."""
+    sql = f"SELECT {_APPROVAL} FROM application_approvals WHERE application_id = ?"
+    return {(row.kind, row.name): row for row in tx.fetch(ApprovalRow, sql, application_id)}
+
+
+def list_pending(tx: Tx) -> list[ApprovalRow]:
+    """What waits for the operator, the oldest first."""
+    sql = f"SELECT {_APPROVAL} FROM application_approvals WHERE state = 'pending' ORDER BY requested_ms, application_id, name"
+    return tx.fetch(ApprovalRow, sql)
+
+
+def keep_approval(tx: Tx, row: ApprovalRow) -> None:
+    """Keep a request or what became of it."""
+    assignments = ", ".join(f"{name} = excluded.{name}" for name in ApprovalRow._fields[3:])
+    tx.run(
+        f"INSERT INTO application_approvals ({_APPROVAL}) VALUES ({places(row)}) "
+        f"ON CONFLICT (application_id, kind, name) DO UPDATE SET {assignments}",
+        *row,
+    )
+
+
+def delete_approval(tx: Tx, application_id: int, kind: str, name: str) -> None:
+    """Forget a request."""
+    tx.run(
+        "DELETE FROM application_approvals WHERE application_id = ? AND kind = ? AND name = ?",
+        application_id,
+        kind,
+        name,
+    )
+
+
+# Pictures
+
+
+def list_assets(tx: Tx, application_id: int) -> list[AssetRow]:
+    """An application's pictures, by name."""
+    sql = f"SELECT {_ASSET} FROM application_assets WHERE application_id = ? ORDER BY name"
+    return tx.fetch(AssetRow, sql, application_id)
+
+
+def find_asset_by_name(tx: Tx, application_id: int, name: str) -> AssetRow | None:
+    """A picture by its key, or None."""
+    sql = f"SELECT {_ASSET} FROM application_assets WHERE application_id = ? AND name = ?"
+    return tx.find(AssetRow, sql, application_id, name)
+
+
+def count_assets(tx: Tx, application_id: int) -> int:
+    """How many pictures an application has."""
+    return int(tx.value("SELECT COUNT(*) FROM application_assets WHERE application_id = ?", application_id))
+
+
+def insert_asset(tx: Tx, row: AssetRow) -> None:
+    """Keep a new picture."""
+    tx.run(f"INSERT INTO application_assets ({_ASSET}) VALUES ({places(row)})", *row)
+
+
+def delete_asset(tx: Tx, application_id: int, asset_id: int) -> bool:
+    """Remove a picture; False when it is none of the application's."""
+    return bool(tx.run("DELETE FROM application_assets WHERE application_id = ? AND id = ?", application_id, asset_id))
+
+
+def find_asset_file(tx: Tx, asset_id: int) -> str | None:
+    """Where the file store has a picture."""
+    image: str | None = tx.value("SELECT image FROM application_assets WHERE id = ?", asset_id)
+    return None if image is None else cdn_urls.image_key(image)

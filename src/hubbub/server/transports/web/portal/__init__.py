@@ -1,0 +1,28 @@
+"""The developer portal: pages over the operations for applications of one's own."""
+
+from types import ModuleType
+
+from hubbub.server.transports.web.portal import (
+    approvals,
+    bots,
+    clients,
+    endpoints,
+    installing,
+    overview,
+    pictures,
+    selling,
+    testers,
+)
+
+MODULES: tuple[ModuleType, ...] = (
+    overview,
+    bots,
+    clients,
+    installing,
+    approvals,
+    endpoints,
+    pictures,
+    testers,
+    selling,
+)
+"""Where its pages are."""

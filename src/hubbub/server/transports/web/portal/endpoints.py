@@ -1,0 +1,113 @@
+"""Where an application hears from the platform: webhook events with what could not be delivered, and interactions."""
+
+from typing import Any
+
+from aiohttp import web
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import WebhookEventType
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources import webhook_events
+from hubbub.protocol.resources.applications import Application
+from hubbub.server.transports.web.portal.common import ONE, address, change, load, refuse, show
+from hubbub.server.transports.web.visits import Visit, page
+
+EVENTS = ONE + "/webhooks"
+INTERACTIONS = ONE + "/interactions"
+
+WORDS = {
+    WebhookEventType.APPLICATION_AUTHORIZED: "Somebody let the application in",
+    WebhookEventType.APPLICATION_DEAUTHORIZED: "Somebody unlinked it, or was banned",
+    WebhookEventType.ENTITLEMENT_CREATE: "Somebody bought something, or was given it",
+    WebhookEventType.ENTITLEMENT_UPDATE: "What somebody has changed, or ended",
+    WebhookEventType.ENTITLEMENT_DELETE: "It was taken back",
+    WebhookEventType.QUEST_USER_ENROLLMENT: "Somebody began a quest",
+    WebhookEventType.LOBBY_MESSAGE_CREATE: "A message in a lobby",
+    WebhookEventType.LOBBY_MESSAGE_UPDATE: "A message in a lobby was changed",
+    WebhookEventType.LOBBY_MESSAGE_DELETE: "A message in a lobby was deleted",
+    WebhookEventType.GAME_DIRECT_MESSAGE_CREATE: "A direct message in the game",
+    WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE: "A direct message in the game was changed",
+    WebhookEventType.GAME_DIRECT_MESSAGE_DELETE: "A direct message in the game was deleted",
+}
+STATUSES = {1: "Off", 2: "On", 3: "Switched off by the platform: too much could not be delivered"}
+
+
+# Webhook events
+
+
+@page("GET", EVENTS)
+async def show_events(visit: Visit) -> web.Response:
+    """The address, what is sent there, and what could not be."""
+    application = await load(visit)
+    return show(visit, "webhooks.html", application, **await _events(visit, application))
+
+
+@page("POST", EVENTS)
+async def change_events(visit: Visit) -> web.Response:
+    """Keep an address that proved itself."""
+    form = visit.form
+    body: dict[str, Any] = {
+        "event_webhooks_url": form.optional("event_webhooks_url"),
+        "event_webhooks_status": 2 if form.ticked("on") else 1,
+        "event_webhooks_types": form.all("event"),
+    }
+    try:
+        await change(visit, body)
+    except ApiError as error:
+        application = await load(visit)
+        context = await _events(visit, application)
+        return refuse(visit, "webhooks.html", error, application, fields=("event_webhooks_url",), **context)
+    checked = body["event_webhooks_url"] is not None
+    return visit.go(address(visit, "/webhooks"), say="Checked and saved." if checked else "Saved.")
+
+
+@page("POST", EVENTS + "/retry")
+async def retry_events(visit: Visit) -> web.Response:
+    """Deliver again what was given up: one, or all."""
+    one = visit.form.line("event_id")
+    application_id = visit.path("application_id")
+    try:
+        if one:
+            await visit.ask(webhook_events.RETRY_FAILED_WEBHOOK_EVENT, application_id, one)
+        else:
+            await visit.ask(webhook_events.RETRY_FAILED_WEBHOOK_EVENTS, application_id)
+    except ApiError as error:
+        if error.kind is not errors.NOT_FOUND:
+            raise
+    return visit.go(address(visit, "/webhooks"), say="Under way again.")
+
+
+async def _events(visit: Visit, application: Application) -> dict[str, Any]:
+    failed = await visit.ask(
+        webhook_events.LIST_FAILED_WEBHOOK_EVENTS, visit.path("application_id"), query={"limit": ["20"]}
+    )
+    status = application.event_webhooks_status
+    return {
+        "failed": failed,
+        "url": application.event_webhooks_url or "",
+        "on": status == 2,
+        "condition": STATUSES.get(status if status is not UNSET else 1, "Off"),
+        "chosen": application.event_webhooks_types or [],
+        "events": [(str(kind), words) for kind, words in WORDS.items()],
+    }
+
+
+# Interactions
+
+
+@page("GET", INTERACTIONS)
+async def show_interactions(visit: Visit) -> web.Response:
+    """Where interactions go, and where linked roles are proved."""
+    return show(visit, "interactions.html", await load(visit))
+
+
+@page("POST", INTERACTIONS)
+async def change_interactions(visit: Visit) -> web.Response:
+    """Keep addresses that proved themselves."""
+    names = ("interactions_endpoint_url", "role_connections_verification_url")
+    try:
+        await change(visit, {name: visit.form.optional(name) for name in names})
+    except ApiError as error:
+        return refuse(visit, "interactions.html", error, await load(visit), fields=names)
+    return visit.go(address(visit, "/interactions"), say="Saved.")

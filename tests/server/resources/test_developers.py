@@ -1,0 +1,672 @@
+"""What developers do with applications of their own."""
+
+from collections.abc import AsyncIterator
+
+import aiohttp
+import msgspec
+import pytest
+
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.resources import developers as wire
+from hubbub.server.app import App
+from hubbub.server.core.call import Call
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import Config
+from hubbub.server.resources import applications, developers, members
+from tests.fixtures.validator import Watch
+from tests.oauth import REDIRECT, fields_of
+from tests.server.resources.test_accounts_sessions import code, enable, register
+from tests.server.resources.test_users import png
+from tests.world import NOW_MS, Actor, Answer, Guild, World
+
+DAY_MS = 86_400_000
+OPEN = Intents.BOT_MASK & ~Intents.PRIVILEGED
+
+
+@pytest.fixture
+async def serving(store_config: Config, watch: Watch) -> AsyncIterator[World]:
+    """A world that is no rehearsal: an operator decides."""
+    app = App(msgspec.structs.replace(store_config, control=False), clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        yield world
+        await world.close()
+    await app.stop()
+
+
+async def make(owner: Actor, name: str = "My game") -> str:
+    """A new application; its id."""
+    made = (await owner.post("/applications", json={"name": name})).ok()
+    identifier: str = made["id"]
+    return identifier
+
+
+async def with_bot(owner: Actor, name: str = "My bot") -> tuple[str, Actor]:
+    """A new application and its bot."""
+    application = await make(owner, name)
+    token = (await owner.post(f"/applications/{application}/bot")).ok()["token"]
+    return application, Actor(owner.world, int(application), token, name, bot=True, application_id=int(application))
+
+
+# Applications of one's own
+
+
+async def test_a_person_makes_an_application_and_finds_it_again(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+
+    answer = await alice.post("/applications", json={"name": "  My   game "})
+
+    assert answer.status == 201
+    made = answer.ok()
+    assert made["name"] == "My game"
+    assert made["owner"]["id"] == str(alice.id)
+    assert "bot" not in made
+    assert [each["id"] for each in (await alice.get("/applications")).ok()] == [made["id"]]
+    assert (await alice.get(f"/applications/{made['id']}")).ok() == made
+    assert (await bob.get("/applications")).ok() == []
+    (await (await world.bot()).get("/applications")).refused(403, 20001)
+
+
+async def test_names_are_checked_and_fifty_are_enough(world: World) -> None:
+    alice = await world.user()
+
+    for name in ("x", "x" * 33):
+        assert (await alice.post("/applications", json={"name": name})).errors("name")
+    assert (await alice.post("/applications", json={"name": "a @ b"})).errors("name") == ["USERNAME_INVALID"]
+    assert (await alice.post("/applications", json={})).errors("name") == ["BASE_TYPE_REQUIRED"]
+
+    def fill(call: Call) -> None:
+        for _ in range(wire.APPLICATIONS_MAX):
+            applications.create(call, "another", UserId(alice.id), bot=False)
+
+    await world.write(fill)
+    (await alice.post("/applications", json={"name": "one more"})).refused(400, 50011)
+
+
+async def test_an_owner_changes_what_a_bots_token_cannot(world: World) -> None:
+    alice = await world.user()
+    application, bot = await with_bot(alice)
+    body = {
+        "name": "Better name",
+        "bot_public": False,
+        "bot_require_code_grant": True,
+        "redirect_uris": [REDIRECT, "http://127.0.0.1/callback", "mygame:/authorize/callback"],
+        "terms_of_service_url": "https://game.example/terms",
+        "privacy_policy_url": "https://game.example/privacy",
+        "channel_obfuscation": True,
+    }
+
+    (await bot.patch(f"/applications/{application}", json=body)).ok()
+    before = (await alice.get(f"/applications/{application}")).ok()
+    (await alice.patch(f"/applications/{application}", json=body | {"public_client": True})).ok()
+    after = (await alice.get(f"/applications/{application}")).ok()
+
+    assert not [key for key in body if before.get(key) == body[key]]
+    assert {key: after[key] for key in body} == body
+    assert after["flags"] == ApplicationFlags.PUBLIC_OAUTH2_CLIENT
+    assert "channel_obfuscation" not in (await bot.get("/applications/@me")).ok()
+    (await alice.patch(f"/applications/{application}", json={"public_client": False, "redirect_uris": None})).ok()
+    after = (await alice.get(f"/applications/{application}")).ok()
+    assert (after["flags"], after["redirect_uris"]) == (0, [])
+
+
+async def test_redirects_that_cannot_be_trusted_are_refused_each_at_its_place(world: World) -> None:
+    alice = await world.user()
+    application = await make(alice)
+    address = f"/applications/{application}"
+
+    answer = await alice.patch(
+        address, json={"redirect_uris": [REDIRECT, "javascript:alert(1)", REDIRECT, "hubbub-1:/authorize/callback"]}
+    )
+
+    assert answer.errors("redirect_uris.1") == ["REDIRECT_URI_INVALID"]
+    assert answer.errors("redirect_uris.2") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
+    assert answer.errors("redirect_uris.3") == ["REDIRECT_URI_INVALID"]
+    many = [f"{REDIRECT}/{number}" for number in range(26)]
+    assert (await alice.patch(address, json={"redirect_uris": many})).errors("redirect_uris") == [
+        "BASE_TYPE_MAX_LENGTH"
+    ]
+    assert (await alice.get(address)).ok()["redirect_uris"] == []
+    own = f"hubbub-{application}:/authorize/callback"
+    assert (await alice.patch(address, json={"redirect_uris": [own]})).ok()["redirect_uris"] == [own]
+
+
+async def test_install_settings_name_scopes_that_exist(world: World) -> None:
+    alice = await world.user()
+    address = f"/applications/{await make(alice)}"
+
+    def config(scope: str) -> dict[str, object]:
+        return {"oauth2_install_params": {"scopes": ["applications.commands", scope], "permissions": "0"}}
+
+    answer = await alice.patch(address, json={"integration_types_config": {"0": config("fly")}})
+    assert answer.errors("integration_types_config.0.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
+    answer = await alice.patch(address, json={"install_params": {"scopes": ["fly"], "permissions": "0"}})
+    assert answer.errors("install_params.scopes.0") == ["ENUM_TYPE_COERCE"]
+    (await alice.patch(address, json={"integration_types_config": {"0": config("bot")}})).ok()
+
+
+# Secrets
+
+
+async def test_a_bot_is_added_once_and_logs_in(world: World) -> None:
+    alice = await world.user()
+    application, bot = await with_bot(alice)
+
+    assert (await bot.get("/users/@me")).ok()["id"] == application
+    answer = await alice.post(f"/applications/{application}/bot")
+    assert answer.errors("application_id") == ["APPLICATION_HAS_BOT"]
+    assert (await alice.get(f"/applications/{application}")).ok()["bot"]["bot"] is True
+
+
+async def test_a_reset_token_works_and_the_old_one_ends(world: World) -> None:
+    alice = await world.user()
+    application, bot = await with_bot(alice)
+    session = await bot.connect(OPEN)
+
+    answer = await alice.post(f"/applications/{application}/bot/reset")
+
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert await session.closed() == 4004
+    (await bot.get("/users/@me")).refused(401, 0)
+    bot.token = answer.ok()["token"]
+    await bot.connect(OPEN)
+    bare = await make(alice)
+    (await alice.post(f"/applications/{bare}/bot/reset")).refused(400, 50010)
+
+
+async def test_a_reset_secret_proves_the_client_and_the_old_one_no_more(world: World) -> None:
+    alice = await world.user()
+    application = await make(alice)
+
+    async def prove(secret: str) -> Answer:
+        form = {
+            "grant_type": "client_credentials",
+            "scope": "identify",
+            "client_id": application,
+            "client_secret": secret,
+        }
+        return await world.request("POST", "/oauth2/token", data=form)
+
+    first = (await alice.post(f"/applications/{application}/reset", json={})).ok()["secret"]
+    (await prove(first)).ok()
+    second = (await alice.post(f"/applications/{application}/reset")).ok()["secret"]
+    (await prove(second)).ok()
+    assert (await prove(first)).json["error"] == "invalid_client"
+
+
+async def test_who_has_an_authenticator_confirms_with_its_code(world: World) -> None:
+    alice = await register(world)
+    application, _ = await with_bot(alice)
+    secret, _ = await enable(world, alice)
+
+    for path in (f"/applications/{application}/bot/reset", f"/applications/{application}/reset"):
+        (await alice.post(path)).refused(401, 60003)
+        assert (await alice.post(path, json={"code": "000000x"})).errors("code") == ["MFA_INVALID_CODE"]
+        shown = code(world, secret)
+        (await alice.post(path, json={"code": shown})).ok()
+        assert (await alice.post(path, json={"code": shown})).errors("code") == ["MFA_INVALID_CODE"]
+        world.clock.advance(30_000)
+    (await alice.delete(f"/applications/{application}")).refused(401, 60003)
+    (await alice.delete(f"/applications/{application}", json={"code": code(world, secret)})).ok()
+
+
+async def test_codes_cannot_be_guessed(world: World) -> None:
+    alice = await register(world)
+    application = await make(alice)
+    await enable(world, alice)
+
+    for _ in range(10):
+        assert (await alice.post(f"/applications/{application}/reset", json={"code": "zzzzzz"})).errors("code")
+    assert (await alice.post(f"/applications/{application}/reset", json={"code": "zzzzzz"})).status == 429
+
+
+async def test_strangers_manage_nothing(world: World) -> None:
+    alice, mallory = await world.user(), await world.user()
+    application, bot = await with_bot(alice)
+    address = f"/applications/{application}"
+
+    for method, path, body in (
+        ("DELETE", address, None),
+        ("POST", f"{address}/bot", None),
+        ("POST", f"{address}/bot/reset", None),
+        ("POST", f"{address}/reset", None),
+        ("GET", f"{address}/approvals", None),
+        ("POST", f"{address}/approvals", {"kind": "scope", "name": "rpc", "reason": "please"}),
+        ("GET", f"{address}/testers", None),
+        ("POST", f"{address}/testers", {"username": "x"}),
+        ("POST", f"{address}/test-users", {"username": "xyz"}),
+        ("DELETE", f"{address}/testers/1", None),
+        ("POST", f"/oauth2{address}/assets", {"name": "x", "image": png()}),
+        ("DELETE", f"/oauth2{address}/assets/1", None),
+    ):
+        (await mallory.request(method, path, json=body)).refused(403, 20012)
+        (await bot.request(method, path, json=body)).refused(403, 20001)
+        (await mallory.request(method, path.replace(application, "1"), json=body)).refused(404, 10002)
+
+
+# Deleting
+
+
+async def test_a_deleted_application_takes_everything_with_it(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(bob)
+    application, bot = await with_bot(alice)
+    (await alice.patch(f"/applications/{application}", json={"redirect_uris": [REDIRECT]})).ok()
+    await world.write(lambda call: members.add(call, guild.id, UserId(bot.id)), actor=bob.id)
+    (await bot.put(f"/applications/{application}/commands", json=[{"name": "hi", "description": "x"}])).ok()
+    (await alice.post(f"/applications/{application}/emojis", json={"name": "wave", "image": png()})).ok()
+    said = await guild.say(bot)
+    ask = f"/oauth2/authorize?client_id={application}&response_type=token&scope=identify&redirect_uri={REDIRECT}"
+    token = fields_of((await bob.post(ask, json={"authorize": True})).ok()["url"])["access_token"]
+    watching, bots = await bob.connect(), await bot.connect(OPEN)
+
+    (await alice.delete(f"/applications/{application}")).ok()
+
+    assert await bots.closed() == 4004
+    assert (await watching.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == application
+    (await bot.get("/users/@me")).refused(401, 0)
+    (await world.request("GET", "/oauth2/@me", headers={"Authorization": f"Bearer {token}"})).refused(401, 0)
+    (await alice.get(f"/applications/{application}")).refused(404, 10002)
+    assert (await bob.get("/oauth2/tokens")).ok() == []
+    assert (await alice.get("/applications")).ok() == []
+    # What it said stays.
+    history = (await bob.get(f"/channels/{guild.general}/messages")).ok()
+    assert said["id"] in [message["id"] for message in history]
+
+
+async def test_a_commands_only_installation_goes_with_the_application(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(bob)
+    application = await make(alice)
+    ask = f"/oauth2/authorize?client_id={application}&scope=applications.commands&integration_type=0"
+    (await bob.post(ask, json={"authorize": True, "guild_id": str(guild.id)})).ok()
+    watching = await bob.connect()
+
+    (await alice.delete(f"/applications/{application}")).ok()
+
+    assert (await watching.next("INTEGRATION_DELETE"))["application_id"] == application
+
+
+async def test_a_publisher_with_games_stays(world: World) -> None:
+    alice = await world.user()
+    parent, child = await make(alice), await make(alice, "Child")
+
+    def join(call: Call) -> None:
+        row = applications.find(call.tx, int(child))
+        assert row is not None
+        applications.change(call, row._replace(parent_id=applications.family_id(call.tx, int(parent))))
+
+    await world.write(join)
+
+    assert (await alice.delete(f"/applications/{parent}")).errors("application_id") == ["APPLICATION_HAS_CHILDREN"]
+    (await alice.delete(f"/applications/{child}")).ok()
+    (await alice.delete(f"/applications/{parent}")).ok()
+
+
+# Scopes
+
+
+def state_of(approvals: dict[str, list[dict[str, str]]], name: str) -> str:
+    """What became of one."""
+    return next(each["state"] for each in approvals["intents"] + approvals["scopes"] if each["name"] == name)
+
+
+async def test_a_rehearsal_approves_a_scope_at_once(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    address = f"/applications/{await make(alice)}"
+    (await alice.patch(address, json={"redirect_uris": [REDIRECT]})).ok()
+    ask = f"/oauth2/authorize?client_id={address.rpartition('/')[2]}&response_type=code&scope=activities.read"
+    assert (await bob.get(ask)).json["error"] == "invalid_scope"
+
+    body = {"kind": "scope", "name": "activities.read", "reason": "To show what friends play"}
+    shown = (await alice.post(f"{address}/approvals", json=body)).ok()
+
+    assert (shown["state"], shown["reason"]) == ("approved", body["reason"])
+    (await bob.get(ask)).ok()
+    assert (await alice.post(f"{address}/approvals", json=body)).errors("name") == ["APPROVAL_GRANTED"]
+
+
+async def test_elsewhere_the_operator_approves_or_denies(serving: World) -> None:
+    alice = await serving.user()
+    application = await make(alice)
+    address = f"/applications/{application}/approvals"
+    for name in ("activities.read", "voice"):
+        body = {"kind": "scope", "name": name, "reason": "Because"}
+        assert (await alice.post(address, json=body)).ok()["state"] == "pending"
+
+    def decide(call: Call) -> list[str]:
+        row = applications.find(call.tx, int(application))
+        assert row is not None
+        pending = [each.name for each in developers.list_pending(call.tx)]
+        developers.approve(call, row, "scope", "activities.read")
+        developers.deny(call, row, "scope", "voice")
+        return pending
+
+    assert await serving.write(decide) == ["activities.read", "voice"]
+    approvals = (await alice.get(address)).ok()
+    assert state_of(approvals, "activities.read") == "approved"
+    assert state_of(approvals, "voice") == "denied"
+    assert state_of(approvals, "rpc") == "none"
+    assert await serving.write(lambda call: developers.list_pending(call.tx)) == []
+
+
+async def test_only_what_needs_an_approval_is_asked_for(world: World) -> None:
+    alice = await world.user()
+    address = f"/applications/{await make(alice)}/approvals"
+
+    async def ask(kind: str, name: str, reason: str = "x") -> Answer:
+        return await alice.post(address, json={"kind": kind, "name": name, "reason": reason})
+
+    assert (await ask("scope", "identify")).errors("name") == ["APPROVAL_NOT_NEEDED"]
+    assert (await ask("scope", "fly")).errors("name") == ["ENUM_TYPE_COERCE"]
+    assert (await ask("scope", "rpc", "")).errors("reason")
+    assert (await ask("wish", "rpc")).errors("kind")
+    assert (await ask("intent", "GUILDS")).errors("name")
+    assert (await ask("intent", "GUILD_MEMBERS")).errors("name") == ["APPROVAL_NEEDS_BOT"]
+
+
+async def test_accepting_the_social_layers_terms_opens_its_scopes(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    application = await make(alice)
+    (await alice.patch(f"/applications/{application}", json={"redirect_uris": [REDIRECT]})).ok()
+    ask = f"/oauth2/authorize?client_id={application}&response_type=code&scope=relationships.read"
+    assert (await bob.get(ask)).json["error"] == "invalid_scope"
+
+    body = {"accept_social_layer_terms": True}
+    shown = (await alice.patch(f"/applications/{application}", json=body)).ok()
+
+    assert shown["flags"] == ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED
+    (await bob.get(ask)).ok()
+    approvals = (await alice.get(f"/applications/{application}/approvals")).ok()
+    assert state_of(approvals, "relationships.read") == "open"
+    no = await alice.patch(f"/applications/{application}", json={"accept_social_layer_terms": False})
+    assert no.errors("accept_social_layer_terms")
+
+
+# Privileged intents
+
+
+async def crowd(world: World, guild: Guild, count: int) -> None:
+    """Many members at once."""
+
+    def fill(call: Call) -> None:
+        call.tx.run_many(
+            "INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)",
+            [(guild.id, 1_000_000 + number, call.now) for number in range(count)],
+        )
+
+    await world.write(fill)
+
+
+async def disperse(world: World) -> None:
+    """They go again."""
+    await world.write(lambda call: call.tx.run("DELETE FROM members WHERE user_id < 2000000"))
+
+
+async def bot_in_guild(world: World) -> tuple[Actor, str, Actor, Guild]:
+    """An application's owner, its address, its bot, and the guild that the bot is in."""
+    alice = await world.user()
+    guild = await world.guild()
+    application, bot = await with_bot(alice)
+    await world.write(lambda call: members.add(call, guild.id, UserId(bot.id)), actor=guild.owner.id)
+    return alice, f"/applications/{application}", bot, guild
+
+
+async def come_to_day(world: World, day: int) -> None:
+    """Let time pass, and everything happen that is due then."""
+    assert world.app.worker is not None
+    world.clock.advance(NOW_MS + day * DAY_MS - world.clock.now_ms())
+    await world.app.worker.run_due()
+
+
+MEMBERS = ApplicationFlags.GATEWAY_GUILD_MEMBERS
+MEMBERS_LIMITED = ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
+
+
+async def test_below_ten_thousand_users_intents_are_a_switch(world: World) -> None:
+    alice, address, _, guild = await bot_in_guild(world)
+    await crowd(world, guild, 9_997)
+
+    approvals = (await alice.get(f"{address}/approvals")).ok()
+    assert approvals["reach"] == {
+        "counted": "users",
+        "count": 9_999,
+        "free_below": 10_000,
+        "free": True,
+        "lapses_at": None,
+    }
+    assert state_of(approvals, "GUILD_MEMBERS") == "open"
+    assert (await alice.patch(address, json={"flags": MEMBERS_LIMITED})).ok()["flags"] == MEMBERS_LIMITED
+    body = {"kind": "intent", "name": "GUILD_MEMBERS", "reason": "x"}
+    assert (await alice.post(f"{address}/approvals", json=body)).errors("name") == ["APPROVAL_NOT_NEEDED"]
+
+
+async def test_from_ten_thousand_users_on_the_operator_grants_them_for_a_year(serving: World) -> None:
+    alice, address, bot, guild = await bot_in_guild(serving)
+    await crowd(serving, guild, 9_998)
+    answer = await alice.patch(address, json={"flags": MEMBERS_LIMITED})
+    assert answer.errors("flags") == ["APPLICATION_INTENTS_NEED_REVIEW"]
+    body = {"kind": "intent", "name": "GUILD_MEMBERS", "reason": "Greets people"}
+    assert (await alice.post(f"{address}/approvals", json=body)).ok()["state"] == "pending"
+
+    def approve(call: Call) -> None:
+        row = applications.find(call.tx, bot.id)
+        assert row is not None
+        developers.approve(call, row, "intent", "GUILD_MEMBERS")
+
+    await serving.write(approve)
+
+    (await bot.get(f"/guilds/{guild.id}/members")).ok()
+    shown = (await alice.get(f"{address}/approvals")).ok()["intents"][1]
+    assert (shown["state"], shown["enabled"]) == ("approved", True)
+    assert shown["ends_at"].startswith("2027-11-18")
+    assert (await alice.post(f"{address}/approvals", json=body)).errors("name") == ["APPROVAL_GRANTED"]
+
+    # It can be renewed shortly before its end, and lasts a year more then.
+    await come_to_day(serving, 300)
+    assert (await alice.post(f"{address}/approvals", json=body)).ok()["state"] == "pending"
+    await serving.write(approve)
+    shown = (await alice.get(f"{address}/approvals")).ok()["intents"][1]
+    assert shown["ends_at"].startswith("2028-11-17")
+
+    await come_to_day(serving, 366)
+    (await bot.get(f"/guilds/{guild.id}/members")).ok()
+    await come_to_day(serving, 731)
+    (await bot.get(f"/guilds/{guild.id}/members")).refused(403, 50001)
+    shown = (await alice.get(f"{address}/approvals")).ok()["intents"][1]
+    assert (shown["state"], shown["enabled"]) == ("lapsed", False)
+
+
+async def test_one_that_shrank_keeps_its_intent_by_its_own_switch(serving: World) -> None:
+    alice, address, bot, guild = await bot_in_guild(serving)
+    await crowd(serving, guild, 9_998)
+
+    def approve(call: Call) -> None:
+        row = applications.find(call.tx, bot.id)
+        assert row is not None
+        developers.approve(call, row, "intent", "GUILD_MEMBERS")
+
+    await serving.write(approve)
+    await disperse(serving)
+    await come_to_day(serving, 366)
+
+    assert (await alice.get(address)).ok()["flags"] == MEMBERS_LIMITED
+    assert state_of((await alice.get(f"{address}/approvals")).ok(), "GUILD_MEMBERS") == "open"
+
+
+async def test_one_that_grew_has_ninety_days_to_ask(serving: World) -> None:
+    alice, address, _, guild = await bot_in_guild(serving)
+    both = MEMBERS_LIMITED | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
+    (await alice.patch(address, json={"flags": both})).ok()
+    await crowd(serving, guild, 9_998)
+
+    await come_to_day(serving, 2)
+    reach = (await alice.get(f"{address}/approvals")).ok()["reach"]
+    assert reach["lapses_at"].startswith("2027-02-18")
+    body = {"kind": "intent", "name": "MESSAGE_CONTENT", "reason": "Reads"}
+    (await alice.post(f"{address}/approvals", json=body)).ok()
+    assert (await alice.get(address)).ok()["flags"] == both
+
+    await come_to_day(serving, 93)
+    # Who asked in time keeps it until the operator has decided.
+    assert (await alice.get(address)).ok()["flags"] == ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
+
+
+# Channel obfuscation
+
+
+async def test_a_bot_that_opted_in_is_not_shown_hidden_channels_early(store_config: Config, watch: Watch) -> None:
+    # 2026-01-01: the change of 16 November is ahead.
+    app = App(store_config, clock=ControlledClock(1_767_225_600_000, running=False))
+    await app.start()
+    try:
+        async with aiohttp.ClientSession() as client:
+            world = World(app, client)
+            alice, address, bot, guild = await bot_in_guild(world)
+            hidden = await guild.channel("secret")
+            await guild.overwrite(hidden, guild.id, deny=1 << 10, kind=0)
+
+            def name_in(session_guilds: dict[str, dict[str, list[dict[str, str]]]]) -> str:
+                channels = session_guilds[str(guild.id)]["channels"]
+                return next(each["name"] for each in channels if each["id"] == str(hidden))
+
+            assert name_in((await bot.connect(OPEN)).guilds) == "secret"
+            (await alice.patch(address, json={"channel_obfuscation": True})).ok()
+            assert name_in((await bot.connect(OPEN)).guilds) != "secret"
+            await world.close()
+    finally:
+        await app.stop()
+
+
+# Testers
+
+
+async def test_testers_are_invited_accept_and_go(world: World) -> None:
+    alice, bob = await world.user(), await world.user("bob")
+    application = await make(alice)
+    address = f"/applications/{application}/testers"
+
+    assert (await alice.post(address, json={"username": "BOB"})).ok()["state"] == 1
+    again = await alice.post(address, json={"username": "bob"})
+    assert again.errors("username") == ["TESTER_ALREADY_INVITED"]
+    assert (await alice.post(address, json={"username": "nobody"})).errors("username") == ["TESTER_UNKNOWN"]
+    own = await alice.post(address, json={"username": alice.name})
+    assert own.errors("username") == ["TESTER_IS_OWNER"]
+
+    mine = (await bob.get("/users/@me/testing")).ok()
+    assert [(each["application"]["id"], each["state"]) for each in mine] == [(application, 1)]
+    assert not await world.write(lambda call: applications.is_tester(call.tx, int(application), bob.id))
+    (await bob.put(f"/users/@me/testing/{application}")).ok()
+    assert await world.write(lambda call: applications.is_tester(call.tx, int(application), bob.id))
+    assert [each["state"] for each in (await alice.get(address)).ok()] == [2]
+
+    (await alice.delete(f"{address}/{bob.id}")).ok()
+    (await alice.delete(f"{address}/{bob.id}")).refused(404, 10013)
+    (await bob.put(f"/users/@me/testing/{application}")).refused(404, 10002)
+    (await bob.delete(f"/users/@me/testing/{application}")).refused(404, 10002)
+    assert (await bob.get("/users/@me/testing")).ok() == []
+
+
+async def test_a_tester_can_say_no(world: World) -> None:
+    alice, bob = await world.user(), await world.user("bob")
+    application = await make(alice)
+    (await alice.post(f"/applications/{application}/testers", json={"username": "bob"})).ok()
+
+    (await bob.delete(f"/users/@me/testing/{application}")).ok()
+
+    assert (await alice.get(f"/applications/{application}/testers")).ok() == []
+
+
+async def test_owner_and_testers_try_what_is_not_approved_yet(world: World) -> None:
+    alice, bob, carol = await world.user(), await world.user("bob"), await world.user()
+    application = await make(alice)
+    (await alice.patch(f"/applications/{application}", json={"redirect_uris": [REDIRECT]})).ok()
+    (await alice.post(f"/applications/{application}/testers", json={"username": "bob"})).ok()
+    ask = f"/oauth2/authorize?client_id={application}&response_type=code&scope="
+
+    # rpc.md 6: until it is approved, rpc and messages.read are for owner and testers.
+    (await alice.get(f"{ask}rpc")).ok()
+    assert (await bob.get(f"{ask}rpc")).json["error"] == "invalid_scope"
+    (await bob.put(f"/users/@me/testing/{application}")).ok()
+    (await bob.get(f"{ask}rpc+messages.read")).ok()
+    assert (await bob.get(f"{ask}voice")).json["error"] == "invalid_scope"
+    assert (await carol.get(f"{ask}rpc")).json["error"] == "invalid_scope"
+
+
+async def test_a_rehearsal_makes_test_users_up(world: World) -> None:
+    alice = await world.user()
+    application = await make(alice)
+
+    made = (await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})).ok()
+
+    tess = Actor(world, int(made["user"]["id"]), made["token"], "tess")
+    assert (await tess.get("/users/@me")).ok()["username"] == "tess"
+    login = await world.request("POST", "/auth/login", json={"login": "tess", "password": made["password"]})
+    assert login.ok()["token"]
+    assert [each["state"] for each in (await alice.get(f"/applications/{application}/testers")).ok()] == [2]
+    taken = await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})
+    assert taken.errors("username") == ["USERNAME_ALREADY_TAKEN"]
+
+
+async def test_elsewhere_nobody_is_made_up(serving: World) -> None:
+    alice = await serving.user()
+    application = await make(alice)
+
+    (await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})).refused(404, 0)
+
+
+async def test_fifty_testers_are_enough(world: World) -> None:
+    alice = await world.user()
+    application = await make(alice)
+
+    def fill(call: Call) -> None:
+        for number in range(wire.APPLICATION_TESTERS_MAX):
+            applications.keep_tester(call.tx, applications.TesterRow(int(application), number + 1, 1, call.now))
+
+    await world.write(fill)
+    answer = await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})
+    assert answer.errors("username") == ["TESTER_LIMIT"]
+
+
+# Pictures
+
+
+async def test_pictures_for_rich_presence_are_known_by_their_key(world: World) -> None:
+    alice = await world.user()
+    application = await make(alice)
+    address = f"/oauth2/applications/{application}/assets"
+
+    made = (await alice.post(address, json={"name": "Big_Castle", "image": png()})).ok()
+
+    assert (made["name"], made["type"]) == ("big_castle", 2)
+    assert (await world.request("GET", address)).ok() == [made]
+    picture = await world.request("GET", f"{world.url}/cdn/app-assets/{application}/{made['id']}.png?size=16")
+    assert picture.headers["Content-Type"] == "image/png"
+    taken = await alice.post(address, json={"name": "BIG_castle", "image": png()})
+    assert taken.errors("name") == ["APPLICATION_ASSET_NAME_TAKEN"]
+    assert (await alice.post(address, json={"name": " ", "image": png()})).errors("name") == ["BASE_TYPE_REQUIRED"]
+    assert (await alice.post(address, json={"name": "x", "image": "data:text/plain,x"})).errors("image")
+
+    (await alice.delete(f"{address}/{made['id']}")).ok()
+    (await alice.delete(f"{address}/{made['id']}")).refused(404, 10021)
+    gone = await world.request("GET", f"{world.url}/cdn/app-assets/{application}/{made['id']}.png")
+    assert gone.status == 404
+    (await world.request("GET", "/oauth2/applications/1/assets")).refused(404, 10002)
+
+
+async def test_three_hundred_pictures_are_enough(world: World) -> None:
+    alice = await world.user()
+    application = await make(alice)
+
+    def fill(call: Call) -> None:
+        call.tx.run_many(
+            "INSERT INTO application_assets (id, application_id, name, type, image) VALUES (?, ?, ?, 2, 'x')",
+            [(number, int(application), str(number)) for number in range(wire.APPLICATION_ASSETS_MAX)],
+        )
+
+    await world.write(fill)
+    answer = await alice.post(f"/oauth2/applications/{application}/assets", json={"name": "more", "image": png()})
+    assert answer.errors("image") == ["APPLICATION_ASSET_LIMIT"]

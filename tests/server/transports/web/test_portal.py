@@ -1,0 +1,369 @@
+"""The developer portal, with a browser that runs no script."""
+
+from urllib.parse import urlencode
+
+import pytest
+
+from hubbub.protocol.ids import UserId
+from hubbub.server.core.call import Call
+from hubbub.server.resources import applications, members
+from tests.oauth import REDIRECT
+from tests.pages import Browser, Shown
+from tests.receiver import Receiver
+from tests.server.resources.test_accounts_sessions import code, enable, register
+from tests.server.resources.test_users import png
+from tests.world import Actor, World
+
+SECTIONS = (
+    "",
+    "/bot",
+    "/oauth2",
+    "/installation",
+    "/approvals",
+    "/webhooks",
+    "/interactions",
+    "/pictures",
+    "/testers",
+    "/store",
+)
+
+
+async def developer(world: World) -> tuple[Browser, Actor]:
+    """Somebody who is signed in."""
+    alice = await world.user()
+    browser = Browser(world)
+    browser.enter_as(alice)
+    return browser, alice
+
+
+async def make(browser: Browser, name: str = "My game") -> tuple[str, Shown]:
+    """An application made with the form; its page."""
+    page = await browser.press(await browser.open("/developers"), "Create application", name=name)
+    return browser.seen[-1].url, page
+
+
+def secrets_of(page: Shown) -> list[str]:
+    """What a page shows once."""
+    assert page.headers["Cache-Control"] == "no-store"
+    return [part.partition("</code>")[0] for part in page.body.split('aria-labelledby="secret-') if "</code>" in part]
+
+
+async def test_an_application_is_made_and_every_page_of_it_opens(world: World) -> None:
+    browser, _ = await developer(world)
+
+    home, page = await make(browser)
+
+    assert page.status == 200
+    assert "My game is there." in page.text
+    for section in SECTIONS:
+        shown = await browser.open(home + section)
+        assert shown.status == 200, section
+        assert shown.body.count("<h1>") == 1
+        assert 'aria-current="page"' in shown.body
+        assert "<script" not in shown.body
+        assert "style=" not in shown.body
+        assert all("form_token" in form.names for form in shown.forms if form.method == "POST")
+    assert home in [url for _, url in (await browser.open("/developers")).links]
+
+
+async def test_a_bad_name_is_said_beside_the_field(world: World) -> None:
+    browser, _ = await developer(world)
+
+    page = await browser.press(await browser.open("/developers"), "Create application", name="x")
+
+    assert page.status == 400
+    assert 'id="error-name"' in page.body
+
+
+async def test_nobody_sees_the_application_of_another(world: World) -> None:
+    browser, _ = await developer(world)
+    home, _ = await make(browser)
+    other, _ = await developer(world)
+
+    for section in SECTIONS:
+        assert (await other.open(home + section)).status == 404
+    nobody = Browser(world)
+    assert (await nobody.open(home)).form("Log in")
+
+
+async def test_a_form_of_another_site_does_nothing(world: World) -> None:
+    browser, alice = await developer(world)
+    home, _ = await make(browser)
+    page = await browser.open(f"{home}/oauth2")
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": "https://evil.example"}
+    data = "redirect_uri=https%3A%2F%2Fevil.example"
+
+    cross = await browser.request("POST", f"{home}/oauth2/redirects/add", headers=headers, data=data)
+    bare = await browser.request(
+        "POST", f"{home}/oauth2/redirects/add", headers=headers | {"Origin": world.url}, data=data
+    )
+
+    assert (cross.status, bare.status) == (403, 403)
+    assert (await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok()["redirect_uris"] == []
+    assert page.status == 200
+
+
+async def test_a_token_is_shown_once_and_logs_a_bot_in(world: World) -> None:
+    browser, _ = await developer(world)
+    home, _ = await make(browser)
+
+    page = await browser.press(await browser.open(f"{home}/bot"), "Add a bot")
+
+    first = page.body.partition('aria-labelledby="secret-1">')[2].partition("</code>")[0]
+    identifier = int(home.rpartition("/")[2])
+    bot = Actor(world, identifier, first, "bot", bot=True, application_id=identifier)
+    (await bot.get("/users/@me")).ok()
+    again = await browser.open(f"{home}/bot")
+    assert first not in again.body
+    page = await browser.press(again, "Reset token")
+    second = page.body.partition('aria-labelledby="secret-1">')[2].partition("</code>")[0]
+    assert second not in (first, "")
+    assert secrets_of(page)
+    (await bot.get("/users/@me")).refused(401, 0)
+    bot.token = second
+    await bot.connect(1)
+
+
+async def test_who_has_an_authenticator_is_asked_for_its_code(world: World) -> None:
+    alice = await register(world)
+    secret, _ = await enable(world, alice)
+    browser = Browser(world)
+    browser.enter_as(alice)
+    home, _ = await make(browser)
+
+    page = await browser.press(await browser.open(f"{home}/oauth2"), "Reset secret", code="")
+    assert (page.status, 'id="error-code"' in page.body) == (400, True)
+    page = await browser.press(page, "Reset secret", code="zzzzzz")
+    assert "Invalid two-factor code." in page.text
+    page = await browser.press(page, "Reset secret", code=code(world, secret))
+    assert "Shown this once." in page.text
+
+
+async def test_redirects_come_and_go_and_a_bad_one_stands_beside_its_field(world: World) -> None:
+    browser, alice = await developer(world)
+    home, _ = await make(browser)
+    address = f"/applications/{home.rpartition('/')[2]}"
+    page = await browser.open(f"{home}/oauth2")
+
+    page = await browser.press(page, "Add redirect", redirect_uri=REDIRECT)
+    assert (await alice.get(address)).ok()["redirect_uris"] == [REDIRECT]
+    wrong = await browser.press(page, "Add redirect", redirect_uri="javascript:alert(1)")
+    assert (wrong.status, 'id="error-redirect_uri"' in wrong.body) == (400, True)
+    assert 'value="javascript:alert(1)"' in wrong.body
+    page = await browser.press(page, f"Remove {REDIRECT}")
+    assert (await alice.get(address)).ok()["redirect_uris"] == []
+
+
+async def test_an_address_is_put_together(world: World) -> None:
+    browser, _ = await developer(world)
+    home, _ = await make(browser)
+    await browser.press(await browser.open(f"{home}/oauth2"), "Add redirect", redirect_uri=REDIRECT)
+
+    chosen = [("scope", "bot"), ("scope", "identify"), ("scope", "fly"), ("permission", "SEND_MESSAGES")]
+    chosen += [("permission", "VIEW_CHANNEL"), ("redirect_uri", REDIRECT)]
+    page = await browser.open(f"{home}/oauth2?{urlencode(chosen)}")
+
+    shown = next(url for _, url in page.links if "/oauth2/authorize?" in url)
+    assert "scope=bot+identify" in shown
+    assert f"permissions={(1 << 11) | (1 << 10)}" in shown
+    assert "response_type=code" in shown
+    assert "redirect_uri=https%3A%2F%2Fgame.example" in shown
+
+
+async def test_general_things_are_kept_and_said_beside_their_fields(world: World) -> None:
+    browser, alice = await developer(world)
+    home, page = await make(browser)
+    address = f"/applications/{home.rpartition('/')[2]}"
+
+    page = await browser.press(
+        page, "Save", name="Better", description="Fun.", tags="one, two", terms_of_service_url="https://x.example/t"
+    )
+
+    assert "Saved." in page.text
+    kept = (await alice.get(address)).ok()
+    assert (kept["name"], kept["description"], kept["tags"]) == ("Better", "Fun.", ["one", "two"])
+    assert kept["terms_of_service_url"] == "https://x.example/t"
+    wrong = await browser.press(page, "Save", tags="x" * 21, privacy_policy_url="javascript:x")
+    assert (wrong.status, 'id="error-tags"' in wrong.body) == (400, True)
+    wrong = await browser.press(page, "Save", privacy_policy_url="javascript:x")
+    assert 'id="error-privacy_policy_url"' in wrong.body
+
+
+async def test_intents_are_switched_below_the_limit_and_asked_for_above(world: World) -> None:
+    browser, alice = await developer(world)
+    home, _ = await make(browser)
+    identifier = int(home.rpartition("/")[2])
+    await browser.press(await browser.open(f"{home}/bot"), "Add a bot")
+
+    page = await browser.press(await browser.open(f"{home}/bot"), "Save intents", intent=["GUILD_MEMBERS"])
+    assert (await alice.get(f"/applications/{identifier}")).ok()["flags"] == 1 << 15
+    assert "0 of 10,000 users" in page.text
+
+    guild = await world.guild()
+
+    def grow(call: Call) -> None:
+        members.add(call, guild.id, UserId(identifier))
+        sql = "INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)"
+        call.tx.run_many(sql, [(guild.id, 1_000_000 + number, call.now) for number in range(10_000)])
+
+    await world.write(grow, actor=guild.owner.id)
+    page = await browser.open(f"{home}/bot")
+    assert "Ask for a review" in page.text
+    page = await browser.press(page, "Ask for a review", name="MESSAGE_CONTENT", reason="To moderate")
+    assert "Granted for a year." in page.text
+
+
+async def test_scopes_are_asked_for_and_terms_accepted(world: World) -> None:
+    browser, alice = await developer(world)
+    home, _ = await make(browser)
+    page = await browser.open(f"{home}/approvals")
+
+    page = await browser.press(page, "Ask for approval", name="voice", reason="To talk")
+    assert "voice is approved." in page.text
+    page = await browser.press(page, "Accept the terms", accept="1")
+    assert "The terms are accepted" in page.text
+    kept = (await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok()
+    assert kept["flags"] == 1 << 10
+
+
+async def test_installation_settings_are_kept(world: World) -> None:
+    browser, alice = await developer(world)
+    home, _ = await make(browser)
+    page = await browser.open(f"{home}/installation")
+
+    page = await browser.press(page, "Save", guild_scopes="bot fly", guild_permission=["KICK_MEMBERS"])
+    assert (page.status, 'id="error-guild_scopes"' in page.body) == (400, True)
+    page = await browser.press(
+        await browser.open(f"{home}/installation"),
+        "Save",
+        guild_on="1",
+        user_on=[],
+        guild_scopes="bot applications.commands",
+        guild_permission=["KICK_MEMBERS"],
+    )
+    kept = (await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok()["integration_types_config"]
+    assert kept == {"0": {"oauth2_install_params": {"scopes": ["bot", "applications.commands"], "permissions": "2"}}}
+
+
+async def test_a_webhook_address_must_prove_itself(near_world: World, receiver: Receiver) -> None:
+    browser, alice = await developer(near_world)
+    home, _ = await make(browser)
+    receiver.of((await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok())
+    receiver.trusting = True
+    page = await browser.open(f"{home}/webhooks")
+    wanted = {"event_webhooks_url": receiver.url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
+
+    page = await browser.press(page, "Check and save", **wanted)
+    assert (page.status, 'id="error-event_webhooks_url"' in page.body) == (400, True)
+    assert f'value="{receiver.url}"' in page.body
+    receiver.trusting = False
+    page = await browser.press(page, "Check and save", **wanted)
+    assert "Checked and saved." in page.text
+    kept = (await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok()
+    assert (kept["event_webhooks_url"], kept["event_webhooks_status"]) == (receiver.url, 2)
+    bad = await browser.press(
+        await browser.open(f"{home}/interactions"), "Check and save", interactions_endpoint_url=f"{receiver.url}/x"
+    )
+    assert 'id="error-interactions_endpoint_url"' in bad.body
+
+
+async def test_what_could_not_be_delivered_is_tried_again(near_world: World, receiver: Receiver) -> None:
+    world = near_world
+    browser, alice = await developer(world)
+    home, _ = await make(browser)
+    identifier = home.rpartition("/")[2]
+    receiver.of((await alice.get(f"/applications/{identifier}")).ok())
+    wanted = {"event_webhooks_url": receiver.url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
+    await browser.press(await browser.open(f"{home}/webhooks"), "Check and save", **wanted)
+    await browser.press(await browser.open(f"{home}/oauth2"), "Add redirect", redirect_uri=REDIRECT)
+    # A 403 is not retried for ten minutes: it is given up once the time is over.
+    receiver.status = 500
+    ask = f"/oauth2/authorize?client_id={identifier}&response_type=code&scope=identify&redirect_uri={REDIRECT}"
+    (await alice.post(ask, json={"authorize": True})).ok()
+    assert world.app.worker is not None
+    for _ in range(12):
+        await world.app.worker.run_due()
+        world.clock.advance(120_000)
+    await world.app.worker.run_due()
+
+    page = await browser.open(f"{home}/webhooks")
+    assert "APPLICATION_AUTHORIZED" in page.text
+    assert "attempts" in page.text
+    receiver.status = 204
+    receiver.requests.clear()
+    page = await browser.press(page, "Try all again")
+    await world.app.worker.run_due()
+    assert (await receiver.take(1))[0]["type"] == "APPLICATION_AUTHORIZED"
+    assert "Nothing. Everything that was sent has arrived." in (await browser.open(f"{home}/webhooks")).text
+
+
+async def test_pictures_are_shown_and_deleted(world: World) -> None:
+    browser, alice = await developer(world)
+    home, _ = await make(browser)
+    identifier = home.rpartition("/")[2]
+    (await alice.post(f"/applications/{identifier}/emojis", json={"name": "wave", "image": png()})).ok()
+    (await alice.post(f"/oauth2/applications/{identifier}/assets", json={"name": "castle", "image": png()})).ok()
+
+    page = await browser.open(f"{home}/pictures")
+    assert ":wave:" in page.text
+    assert "castle" in page.text
+    wrong = await browser.press(page, "Add art", art_name="tower")
+    assert 'id="error-art_image"' in wrong.body
+    for name in ("wave", "castle"):
+        page = await browser.press(page, f"Delete {name}")
+    assert ":wave:" not in page.text
+    assert "castle" not in page.text
+
+
+async def test_testers_are_invited_and_accept_on_their_own_page(world: World) -> None:
+    browser, _ = await developer(world)
+    home, _ = await make(browser)
+    bob = await world.user("bob")
+    guest = Browser(world)
+    guest.enter_as(bob)
+
+    wrong = await browser.press(await browser.open(f"{home}/testers"), "Invite", username="nobody")
+    assert 'id="error-username"' in wrong.body
+    page = await browser.press(wrong, "Invite", username="bob")
+    assert "Invited" in page.text
+    answered = await guest.press(await guest.open("/developers"), "Accept")
+    assert "You are a tester now." in answered.text
+    assert await world.write(lambda call: applications.is_tester(call.tx, int(home.rpartition("/")[2]), bob.id))
+    page = await browser.press(await browser.open(f"{home}/testers"), "Remove bob")
+    assert "bob" not in page.text
+
+
+async def test_a_rehearsal_makes_test_users(world: World) -> None:
+    browser, _ = await developer(world)
+    home, _ = await make(browser)
+
+    page = await browser.press(await browser.open(f"{home}/testers"), "Make a test user", test_username="tess")
+
+    assert "Shown this once." in page.text
+    again = await browser.press(await browser.open(f"{home}/testers"), "Make a test user", test_username="tess")
+    assert 'id="error-test_username"' in again.body
+
+
+async def test_deleting_asks_for_the_name(world: World) -> None:
+    browser, alice = await developer(world)
+    home, page = await make(browser)
+
+    wrong = await browser.press(page, "Delete application", confirm="my game")
+    assert 'id="error-confirm"' in wrong.body
+    gone = await browser.press(wrong, "Delete application", confirm="My game")
+    assert "My game is deleted." in gone.text
+    assert (await alice.get("/applications")).ok() == []
+    assert (await browser.open(home)).status == 404
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><img src=x>'])
+async def test_whatever_it_is_called_stays_text(world: World, name: str) -> None:
+    browser, alice = await developer(world)
+    home, page = await make(browser)
+    body = {"description": name, "name": name[:32]}
+    (await alice.patch(f"/applications/{home.rpartition('/')[2]}", json=body)).ok()
+
+    for path in ("/developers", home, f"{home}/bot"):
+        page = await browser.open(path)
+        assert name not in page.body
+        assert page.status == 200
