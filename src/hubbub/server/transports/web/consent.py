@@ -24,7 +24,7 @@ SPEAKABLE: Final = frozenset({0, 2, 5, 13, 15})
 GRAVE: Final = Permissions.ELEVATED | Permissions.MENTION_EVERYONE | Permissions.MODERATE_MEMBERS
 """What a person should think about twice before a bot gets it."""
 
-_WORDS: Final = {"Guild": "server", "Tts": "text-to-speech", "Vad": "voice activity"}
+_WORDS: Final = {"Tts": "text-to-speech", "Vad": "voice activity"}
 
 
 @page("GET", HERE)

@@ -20,6 +20,20 @@ _MONTHS: Final = (
 )  # fmt: skip
 
 
+# The order matters: most browsers also claim to be the ones behind them.
+_BROWSERS: Final = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+_SYSTEMS: Final = (
+    ("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("Windows", "Windows"), ("Mac OS", "macOS"),
+    ("CrOS", "ChromeOS"), ("Linux", "Linux"),
+)  # fmt: skip
+
+
 class Assets:
     """Style sheets and pictures, each at an address that holds its hash."""
 
@@ -68,6 +82,7 @@ def environment(assets: Assets) -> Environment:
     made.filters["moment"] = moment
     made.filters["initials"] = initials
     made.filters["hue"] = hue
+    made.filters["program"] = program
     return made
 
 
@@ -86,4 +101,15 @@ def initials(name: str) -> str:
 
 def hue(value: Any) -> int:
     """One of six colours, always the same for the same id."""
-    return (int(value) >> 22) % 6
+    return ((int(value) >> 22) + int(value)) % 6
+
+
+def program(agent: str | None) -> str:
+    """A browser by the name that people know it by; another program as it calls itself."""
+    if not agent:
+        return "An unknown program"
+    browser = next((name for mark, name in _BROWSERS if mark in agent), None)
+    system = next((name for mark, name in _SYSTEMS if mark in agent), None)
+    if browser is None or not agent.startswith("Mozilla/"):
+        return agent[:80]
+    return f"{browser} on {system}" if system else browser
