@@ -13,7 +13,7 @@ JS := tests/clients/js
 # More words for the command: make run ARGS="--port 9000", make test ARGS="tests/sdk -k import".
 ARGS ?=
 
-.PHONY: help venv run test parity check bench format clean client-deps
+.PHONY: help venv run test parity check bench format clean client-deps browser
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,18 @@ client-deps:
 			-newer $(JS)/node_modules/.package-lock.json 2>&1)" ]; then \
 		echo "installing discord.js for its tests"; \
 		cd $(JS) && npm install --no-audit --no-fund --no-save --loglevel=error >/dev/null && touch node_modules/.package-lock.json; \
+	fi
+
+# For the tests of pages; where there is no chromium they are skipped and say so.
+browser: ## install chromium for the tests of pages, where that is possible
+	@if command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1; then :; \
+	elif command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
+		echo "installing chromium for the tests of pages"; \
+		apt-get install -qq -y --no-install-recommends chromium >/dev/null 2>&1 \
+			|| { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } >/dev/null 2>&1 \
+			|| echo "chromium could not be installed: the tests of pages are skipped"; \
+	else \
+		echo "no chromium here, and no way to install it: the tests of pages are skipped"; \
 	fi
 
 check: venv ## lint, types, import rules

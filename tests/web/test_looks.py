@@ -1,0 +1,152 @@
+"""What every page owes its readers: names for its fields, headings in order, room on a phone, colours that can be read."""
+
+from typing import Any
+
+import pytest
+
+from tests.oauth import application
+from tests.pages import PASSWORD
+from tests.web.conftest import DESK, PHONE, Opener
+from tests.world import Actor, World
+
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(180)]
+
+# Runs in the page: problems as sentences.
+AUDIT = """() => {
+  const problems = [];
+  const seen = element => {
+    const style = getComputedStyle(element);
+    if (style.visibility === "hidden" || style.display === "none") return false;
+    return !element.closest("[aria-hidden=true], details:not([open]) > :not(summary)");
+  };
+  for (const field of document.querySelectorAll("input:not([type=hidden]), select, textarea")) {
+    if (!seen(field)) continue;
+    if (!field.labels.length && !field.getAttribute("aria-label")) problems.push(`no label: ${field.outerHTML}`);
+    for (const id of (field.getAttribute("aria-describedby") || "").split(" ").filter(Boolean))
+      if (!document.getElementById(id)) problems.push(`described by nothing: ${field.outerHTML}`);
+  }
+  for (const control of document.querySelectorAll("button, a[href]"))
+    if (seen(control) && !control.textContent.trim() && !control.getAttribute("aria-label"))
+      problems.push(`no name: ${control.outerHTML}`);
+  for (const image of document.querySelectorAll("img")) if (!image.hasAttribute("alt")) problems.push(`no alt: ${image.outerHTML}`);
+  const headings = [...document.querySelectorAll("h1, h2, h3, h4")].filter(seen).map(heading => Number(heading.tagName[1]));
+  if (headings.filter(level => level === 1).length !== 1 || headings[0] !== 1) problems.push(`headings: ${headings}`);
+  headings.forEach((level, at) => { if (at && level > headings[at - 1] + 1) problems.push(`a heading is skipped: ${headings}`); });
+  const ids = [...document.querySelectorAll("[id]")].map(element => element.id);
+  for (const id of new Set(ids)) if (ids.filter(each => each === id).length > 1) problems.push(`twice the id ${id}`);
+  for (const tag of ["main", "header", "footer"])
+    if (document.querySelectorAll(`body > ${tag}`).length !== 1) problems.push(`landmark: ${tag}`);
+  if (document.documentElement.lang !== "en") problems.push("no language");
+  if (!document.title) problems.push("no title");
+  const luminance = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map(value => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const rgb = text => (text.match(/[\\d.]+/g) || []).map(Number);
+  const behind = element => {
+    for (let each = element; each; each = each.parentElement) {
+      const color = rgb(getComputedStyle(each).backgroundColor);
+      if (color.length === 3 || color[3] > 0.99) return color;
+    }
+    return [255, 255, 255];
+  };
+  const words = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (words.nextNode()) {
+    const element = words.currentNode.parentElement;
+    if (!words.currentNode.textContent.trim() || !seen(element) || element.closest(".skip, .visually-hidden")) continue;
+    const style = getComputedStyle(element);
+    const [a, b] = [luminance(rgb(style.color)), luminance(behind(element))].sort((x, y) => y - x);
+    const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && style.fontWeight >= 700);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < (large ? 3 : 4.5)) problems.push(`contrast ${ratio.toFixed(2)}: ${words.currentNode.textContent.trim()}`);
+  }
+  for (const control of document.querySelectorAll("button, .button, input:not([type=hidden]), select, nav a")) {
+    if (!seen(control) || control.closest(".visually-hidden") || control.matches(".visually-hidden, .link")) continue;
+    const box = control.getBoundingClientRect();
+    if (box.height && box.height < 18) problems.push(`too small to touch (${box.height}): ${control.outerHTML}`);
+  }
+  if (document.documentElement.scrollWidth > document.documentElement.clientWidth)
+    problems.push(`scrolls sideways: ${document.documentElement.scrollWidth} in ${document.documentElement.clientWidth}`);
+  return problems;
+}"""
+
+
+async def look(page: Any, problems: list[str], name: str) -> None:
+    """Note what is wrong with the page in view."""
+    problems += [f"{name}: {problem}" for problem in await page.evaluate(AUDIT)]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [PHONE, DESK])
+async def test_every_page_can_be_read_and_used_by_everybody(
+    town: World, chromium: Opener, width: int, scheme: str
+) -> None:
+    client = await application(town, name="The Long Winter of Orchard Keep", redirect_uris=("http://127.0.0.1/cb",))
+    client.redirect_uri = "http://127.0.0.1/cb"
+    problems: list[str] = []
+    async with chromium(width) as page:
+        await page.emulate_media(color_scheme=scheme)
+
+        async def visit(path: str) -> None:
+            await page.goto(town.url + path)
+            await look(page, problems, path.partition("?")[0])
+
+        await visit("/login")
+        await page.get_by_role("button", name="Log in").click()
+        await page.fill("#field-login", "nobody")
+        await page.fill("#field-password", "not this one")
+        await page.get_by_role("button", name="Log in").click()
+        await look(page, problems, "login refused")
+        await visit("/register")
+        await page.fill("#field-username", "everyone")
+        await page.fill("#field-password", "short")
+        await page.get_by_role("button", name="Make my account").click()
+        await look(page, problems, "register refused")
+        await page.fill("#field-username", "mary")
+        await page.fill("#field-password", PASSWORD)
+        await page.get_by_role("button", name="Make my account").click()
+        await page.wait_for_url("**/settings/account")
+        token = next(each["value"] for each in await page.context.cookies() if each["name"] == "hubbub_session")
+        await town.guild(Actor(town, 0, token, "mary"), name="Town Square")
+        await visit("/settings/account")
+        await visit("/settings/account/second-factor")
+        await visit("/settings/account/delete")
+        await visit("/settings/apps")
+        await visit(client.address("identify guilds sdk.social_layer"))
+        await visit(client.address("webhook.incoming"))
+        await visit(f"/oauth2/authorize?client_id={client.id}&scope=bot&permissions={(1 << 41) - 1}")
+        await visit(client.address("wings"))
+        await visit("/oauth2/authorized")
+        await visit("/activate?user_code=NOPE")
+        await page.get_by_role("button", name="Go on").click()
+        await look(page, problems, "activate refused")
+        device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
+        await page.fill("#field-user_code", device["user_code"])
+        await page.get_by_role("button", name="Go on").click()
+        await look(page, problems, "device")
+        await page.get_by_role("button", name="Let it in").click()
+        await look(page, problems, "device done")
+        await visit("/settings/apps")
+
+    assert problems == []
+
+
+async def test_the_first_press_of_tab_offers_to_skip_to_the_content(town: World, chromium: Opener) -> None:
+    async with chromium() as page:
+        await page.goto(f"{town.url}/oauth2/authorized")
+        await page.keyboard.press("Tab")
+        assert await page.evaluate("document.activeElement.textContent") == "Skip to content"
+        await page.keyboard.press("Enter")
+
+        assert await page.evaluate("document.activeElement.id") == "content"
+
+
+async def test_the_policy_lets_styles_in_and_nothing_breaks_it(town: World, chromium: Opener) -> None:
+    said: list[str] = []
+    async with chromium() as page:
+        page.on("console", lambda message: said.append(message.text))
+        await page.goto(f"{town.url}/login")
+
+        assert await page.evaluate("getComputedStyle(document.querySelector('.button')).borderRadius") != "0px"
+        assert await page.evaluate("document.querySelector('.brand img').naturalWidth") > 0
+    assert [text for text in said if "Content Security Policy" in text] == []
