@@ -5,11 +5,13 @@ import asyncio
 import getpass
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from hubbub.protocol import wire
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.ids import ApplicationId, GuildId, UserId
+from hubbub.protocol.ids import LATEST_MS, ApplicationId, GuildId, UserId
 from hubbub.protocol.resources.accounts import PASSWORD_MAX, PASSWORD_MIN
 from hubbub.server.app import DATABASE_FILE, App
 from hubbub.server.cli import complain
@@ -20,7 +22,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import StoreUnavailable
-from hubbub.server.resources import accounts, applications, guilds, members, users
+from hubbub.server.resources import accounts, applications, guilds, identities, members, users
 from hubbub.server.worlds import files
 from hubbub.server.worlds.building import words
 from hubbub.server.worlds.files import WorldError
@@ -121,6 +123,61 @@ def add_bot(config: Config, arguments: argparse.Namespace) -> int:
     return _do(config, deed)
 
 
+def ban_user(config: Config, arguments: argparse.Namespace) -> int:
+    """Close an account, until a moment or for good."""
+
+    def deed(call: Call) -> list[str]:
+        row = _person(call, arguments.username)
+        ends_ms = None if arguments.until is None else _moment(call, arguments.until)
+        accounts.ban(call, row.id, ends_ms=ends_ms, reason=arguments.reason)
+        ends = "for good" if ends_ms is None else f"until {wire.timestamp(ends_ms)}"
+        return [f"{row.username} is banned {ends}; every token has ended, and every game has been left"]
+
+    return _do(config, deed)
+
+
+def unban_user(config: Config, arguments: argparse.Namespace) -> int:
+    """Open an account again."""
+
+    def deed(call: Call) -> list[str]:
+        row = _person(call, arguments.username)
+        if not accounts.unban(call, row.id):
+            raise Refusal(f"{row.username} is not banned")
+        return [f"{row.username} is no longer banned"]
+
+    return _do(config, deed)
+
+
+def link_publisher(config: Config, arguments: argparse.Namespace) -> int:
+    """Let an application become a publisher's game."""
+
+    def deed(call: Call) -> list[str]:
+        child, parent = (_find_application(call, text) for text in (arguments.application_id, arguments.parent_id))
+        problem = identities.find_publisher_problem(call, child, parent)
+        if problem is not None:
+            raise Refusal(problem)
+        if not arguments.yes:
+            raise Refusal(
+                f"this deletes the tokens, identities, provisional accounts, game friends and lobbies of {child.name} "
+                "and cannot be undone: add --yes"
+            )
+        identities.join_family(call, child, parent)
+        return [f"{child.name} is a game of {parent.name}"]
+
+    return _do(config, deed)
+
+
+def _moment(call: Call, text: str) -> int:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise Refusal(f"{text} is not a time such as 2026-12-01T00:00:00Z") from None
+    ms = wire.milliseconds(moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
+    if not call.now < ms <= LATEST_MS:
+        raise Refusal(f"{text} is not a time to come")
+    return ms
+
+
 def _person(call: Call, username: str) -> users.UserRow:
     row = users.find_person(call.tx, username.lower())
     if row is None:
@@ -129,11 +186,16 @@ def _person(call: Call, username: str) -> users.UserRow:
 
 
 def _application(call: Call, text: str) -> applications.ApplicationRow:
+    row = _find_application(call, text)
+    if row.bot_id is None:
+        raise Refusal(f"the application {row.name} has no bot")
+    return row
+
+
+def _find_application(call: Call, text: str) -> applications.ApplicationRow:
     row = applications.find(call.tx, ApplicationId(_number(text)))
     if row is None:
         raise Refusal(f"there is no application {text}")
-    if row.bot_id is None:
-        raise Refusal(f"the application {row.name} has no bot")
     return row
 
 
