@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import aiohttp
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
@@ -192,7 +192,26 @@ class Links(RuleBasedStateMachine):
         pool = [text for text, _ in self.texts()] + self.dead[-3:]
         if not pool:
             return
-        token = data.draw(st.sampled_from(pool))
+        self.bring(person, data.draw(st.sampled_from(pool)))
+
+    @rule(who=st.integers(0, 1), player=st.sampled_from(PLAYERS))
+    def play_and_link(self, who: int, player: str) -> None:
+        """What a player does who wants their own account in the game."""
+        self.play(player)
+        holder = self.holders[player]
+        mine = [grant.access for grant in self.grants if grant.owner == holder]
+        if mine and not self.is_banned(self.people[who]):
+            self.bring(self.people[who], mine[-1])
+
+    @rule(who=st.integers(0, 1), player=st.sampled_from(PLAYERS), days=st.sampled_from([1, None]))
+    def link_then_ban(self, who: int, player: str, days: int | None) -> None:
+        """Whoever is banned tries to come back as somebody else."""
+        self.play_and_link(who, player)
+        self.ban(who, days)
+        self.play_and_link(1 - who, player)
+
+    def bring(self, person: Person, token: str) -> None:
+        """A person lets the game in with a code and some token; the model says what must come of it."""
         code = self.run(self.head.code(person.actor, SCOPE))
         answer: Answer = self.run(self.head.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=token))
         me = person.actor.id
@@ -404,9 +423,11 @@ def test_links_in_any_order(runner: asyncio.Runner) -> None:
         run_state_machine_as_test(
             Links,
             settings=settings(
-                max_examples=20,
+                max_examples=40,
                 stateful_step_count=25,
                 deadline=None,
+                # Where it fails, the first failure is told at once: shrinking takes minutes.
+                phases=(Phase.explicit, Phase.generate),
                 suppress_health_check=list(HealthCheck),
                 print_blob=False,
             ),
