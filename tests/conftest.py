@@ -4,6 +4,7 @@ from hypothesis import settings
 
 pytest_plugins = [
     "tests.fixtures.postgres",
+    "tests.fixtures.issuers",
     "tests.fixtures.receivers",
     "tests.fixtures.databases",
     "tests.fixtures.dated",

@@ -24,7 +24,7 @@ async def by_bot(client: Client, external_user_id: str, **more: Any) -> Answer:
 async def bearer(client: Client, token: str) -> Bearer:
     """Whoever a token stands for."""
     shown = Bearer(client.world, 0, token, "player", application_id=client.id)
-    shown.id = int((await shown.get("/users/@me")).ok()["id"])
+    shown.id = int((await shown.get("/oauth2/@me")).ok()["user"]["id"])
     return shown
 
 

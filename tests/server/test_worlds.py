@@ -244,7 +244,20 @@ GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
             "[users.ann]\n[applications.a]\nscopes = ['voise']",
             'applications.a.scopes: "voise" is not a scope; did you mean voice?',
         ),
-        ("[users.ann]\n[applications.a]\nparent = 'b'", "applications.a.parent: this version cannot build families"),
+        ("[users.ann]\n[applications.a]\nparent = 'b'", 'applications.a.parent: "b" is not an application'),
+        ("[users.ann]\n[applications.a]\nparent = 'a'", 'applications.a.parent: "a" is a game itself'),
+        (
+            "[users.ann]\n[applications.a]\n[applications.b]\nparent = 'a'\n[applications.c]\nparent = 'b'",
+            'applications.c.parent: "b" is a game itself, not a publisher',
+        ),
+        (
+            "[users.ann]\n[applications.a.providers]\nSTEEM = {clients = ['1']}",
+            'applications.a.providers.STEEM: "STEEM" is not a provider; did you mean STEAM?',
+        ),
+        (
+            "[users.ann]\n[applications.a.providers]\nOIDC = {clients = ['1']}",
+            "applications.a.providers.OIDC.issuer: OIDC needs an issuer",
+        ),
         ("[guilds.Home]", "guilds.Home: object missing required field owner"),
         (GUILD.replace('"ann"', '"zoe"'), 'guilds.Home.owner: "zoe" is not a user; there are: ann'),
         (GUILD + "everyone = ['FLY']", 'guilds.Home.everyone: "FLY" is not a permission'),

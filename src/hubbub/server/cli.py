@@ -188,6 +188,19 @@ def _add_admin(parser: argparse.ArgumentParser) -> None:
         decision.add_argument("application_id", metavar="APPLICATION_ID")
         decision.add_argument("name", metavar="NAME", help="of the scope or the intent")
 
+    ban = deed("ban-user", "ban_user", "close an account: every token ends, and every game is left")
+    ban.add_argument("username")
+    ban.add_argument("--until", metavar="TIME", help="such as 2026-12-01T00:00:00Z; without it for good")
+    ban.add_argument("--reason")
+
+    unban = deed("unban-user", "unban_user", "open an account again")
+    unban.add_argument("username")
+
+    publisher = deed("link-publisher", "link_publisher", "let an application become a publisher's game, for good")
+    publisher.add_argument("application_id", metavar="APPLICATION_ID")
+    publisher.add_argument("parent_id", metavar="PARENT_ID")
+    publisher.add_argument("--yes", action="store_true", help="yes, delete what the application has of its own players")
+
     bot = deed("add-bot", "add_bot", "let an application's bot into a guild")
     bot.add_argument("application_id", metavar="APPLICATION_ID")
     bot.add_argument("guild_id", metavar="GUILD_ID")

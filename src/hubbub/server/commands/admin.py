@@ -5,11 +5,13 @@ import asyncio
 import getpass
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from hubbub.protocol import wire
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.ids import ApplicationId, GuildId, UserId
+from hubbub.protocol.ids import LATEST_MS, ApplicationId, GuildId, UserId
 from hubbub.protocol.resources.accounts import PASSWORD_MAX, PASSWORD_MIN
 from hubbub.protocol.resources.developers import PRIVILEGED_INTENTS
 from hubbub.protocol.resources.oauth2 import SCOPES
@@ -22,7 +24,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import StoreUnavailable
-from hubbub.server.resources import accounts, applications, developers, guilds, members, users
+from hubbub.server.resources import accounts, applications, developers, guilds, identities, members, users
 from hubbub.server.worlds import files
 from hubbub.server.worlds.building import words
 from hubbub.server.worlds.files import WorldError
@@ -181,6 +183,61 @@ def deny_approval(config: Config, arguments: argparse.Namespace) -> int:
         return [f"{row.name} does not get {arguments.name}"]
 
     return _do(config, deed)
+
+
+def ban_user(config: Config, arguments: argparse.Namespace) -> int:
+    """Close an account, until a moment or for good."""
+
+    def deed(call: Call) -> list[str]:
+        row = _person(call, arguments.username)
+        ends_ms = None if arguments.until is None else _moment(call, arguments.until)
+        accounts.ban(call, row.id, ends_ms=ends_ms, reason=arguments.reason)
+        ends = "for good" if ends_ms is None else f"until {wire.timestamp(ends_ms)}"
+        return [f"{row.username} is banned {ends}; every token has ended, and every game has been left"]
+
+    return _do(config, deed)
+
+
+def unban_user(config: Config, arguments: argparse.Namespace) -> int:
+    """Open an account again."""
+
+    def deed(call: Call) -> list[str]:
+        row = _person(call, arguments.username)
+        if not accounts.unban(call, row.id):
+            raise Refusal(f"{row.username} is not banned")
+        return [f"{row.username} is no longer banned"]
+
+    return _do(config, deed)
+
+
+def link_publisher(config: Config, arguments: argparse.Namespace) -> int:
+    """Let an application become a publisher's game."""
+
+    def deed(call: Call) -> list[str]:
+        child, parent = (_application(call, text) for text in (arguments.application_id, arguments.parent_id))
+        problem = identities.find_publisher_problem(call, child, parent)
+        if problem is not None:
+            raise Refusal(problem)
+        if not arguments.yes:
+            raise Refusal(
+                f"this deletes the tokens, identities, provisional accounts, game friends and lobbies of {child.name} "
+                "and cannot be undone: add --yes"
+            )
+        identities.join_family(call, child, parent)
+        return [f"{child.name} is a game of {parent.name}"]
+
+    return _do(config, deed)
+
+
+def _moment(call: Call, text: str) -> int:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise Refusal(f"{text} is not a time such as 2026-12-01T00:00:00Z") from None
+    ms = wire.milliseconds(moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
+    if not call.now < ms <= LATEST_MS:
+        raise Refusal(f"{text} is not a time to come")
+    return ms
 
 
 def _person(call: Call, username: str) -> users.UserRow:

@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hubbub.protocol.ids import Timestamp, UserId
+from hubbub.protocol.ids import ApplicationId, Timestamp, UserId
 from hubbub.protocol.resources.accounts import PASSWORD_MAX
 from hubbub.server.core.faults import Waiting
 from hubbub.server.core.rate_limits import Refusal
@@ -50,6 +50,20 @@ class Token(msgspec.Struct, kw_only=True):
 
     user_id: UserId
     token: str
+
+
+class BanUser(msgspec.Struct, kw_only=True):
+    """How long an account is to be closed."""
+
+    until: datetime | None = None
+    """Null: for good."""
+    reason: Annotated[str, Meta(max_length=512)] | None = None
+
+
+class LinkPublisher(msgspec.Struct, kw_only=True):
+    """Whose game an application becomes."""
+
+    parent_id: ApplicationId
 
 
 class SnapshotState(msgspec.Struct, kw_only=True):

@@ -16,6 +16,7 @@ from hubbub.protocol.ids import EPOCH_MS, LATEST_MS, UserId, parse_wide
 from hubbub.server import worlds
 from hubbub.server.app import App
 from hubbub.server.control import bodies
+from hubbub.server.control.issuers import CreateCredential, Credential, Issuers
 from hubbub.server.control.snapshots import Snapshots
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
@@ -23,7 +24,7 @@ from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.faults import MOST, Fault, GatewayFault, HttpFault
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.ready import Ready, ready
-from hubbub.server.resources import accounts, users
+from hubbub.server.resources import accounts, applications, identities, users
 from hubbub.server.transports.http import answers, forms, limits
 from hubbub.server.worlds import Built, WorldError
 from hubbub.server.worlds.building import BuiltUser
@@ -50,9 +51,11 @@ class Control:
         self.built = Built()
         """The worlds that were loaded so far."""
         self.snapshots = Snapshots(self)
+        self.issuers = Issuers(self)
         # Clock, snapshots and worlds change everything at once, so one at a time.
         self._turn = asyncio.Lock()
         app.routes.extend(self._routes())
+        app.routes.extend(self.issuers.routes())
 
     async def close(self) -> None:
         """End what was made here; before the App stops."""
@@ -69,6 +72,11 @@ class Control:
             ("POST", "/worlds", self._load_world),
             ("POST", "/users", self._create_user),
             ("POST", "/users/{user_id}/tokens", self._create_token),
+            ("POST", "/users/{user_id}/ban", self._ban_user),
+            ("DELETE", "/users/{user_id}/ban", self._unban_user),
+            ("POST", "/applications/{application_id}/publisher", self._link_publisher),
+            ("POST", "/issuers/{provider}/tokens", self._create_credential),
+            ("POST", "/issuers/{provider}/rotate", self._rotate_keys),
             ("GET", "/snapshots", self._list_snapshots),
             ("POST", "/snapshots", self._create_snapshot),
             ("POST", "/snapshots/{snapshot_id}/restore", self._restore_snapshot),
@@ -203,6 +211,45 @@ class Control:
             return bodies.Token(user_id=user_id, token=token)
 
         return await self._write(create)
+
+    async def _ban_user(self, request: web.Request) -> None:
+        body: bodies.BanUser = await self._body(request, bodies.BanUser)
+        user_id = _snowflake("user_id", request.match_info["user_id"])
+        ends_ms = None if body.until is None else _possible("until", wire.milliseconds(body.until))
+        await self._write(lambda call: accounts.ban(call, user_id, ends_ms=ends_ms, reason=body.reason))
+
+    async def _unban_user(self, request: web.Request) -> None:
+        user_id = _snowflake("user_id", request.match_info["user_id"])
+
+        def unban(call: Call) -> None:
+            if not accounts.unban(call, user_id):
+                raise errors.NOT_FOUND(message="This account is not banned")
+
+        await self._write(unban)
+
+    # Identities
+
+    async def _link_publisher(self, request: web.Request) -> None:
+        body: bodies.LinkPublisher = await self._body(request, bodies.LinkPublisher)
+        child_id = _snowflake("application_id", request.match_info["application_id"])
+
+        def link(call: Call) -> None:
+            child, parent = applications.find(call.tx, child_id), applications.find(call.tx, body.parent_id)
+            if child is None or parent is None:
+                raise errors.UNKNOWN_APPLICATION()
+            problem = identities.find_publisher_problem(call, child, parent)
+            if problem is not None:
+                raise errors.BAD_REQUEST(message=problem)
+            identities.join_family(call, child, parent)
+
+        await self._write(link)
+
+    async def _create_credential(self, request: web.Request) -> Credential:
+        body: CreateCredential = await self._body(request, CreateCredential)
+        return self.issuers.create(request.match_info["provider"], body)
+
+    async def _rotate_keys(self, request: web.Request) -> None:
+        self.issuers.rotate(request.match_info["provider"])
 
     # Snapshots and forks
 

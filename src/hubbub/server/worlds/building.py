@@ -19,6 +19,7 @@ from hubbub.protocol.flags import SkuFlags
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, RoleId, SkuId, Snowflake, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.channels import CreateGuildChannel
+from hubbub.protocol.resources.identity_providers import ProviderClient
 from hubbub.protocol.resources.roles import RoleTags
 from hubbub.protocol.resources.skus import CreateSku
 from hubbub.server.core import auth
@@ -31,6 +32,8 @@ from hubbub.server.resources import (
     applications,
     channels,
     guilds,
+    identities,
+    identity_providers,
     members,
     oauth2,
     relationships,
@@ -178,6 +181,9 @@ class _Builder:
             self._guarded(("users", name), self._user, name, user)
         for name, application in self._world.applications.items():
             self._guarded(("applications", name), self._application, name, application)
+        for name, application in self._world.applications.items():
+            if application.parent is not None:
+                self._join(name, application.parent)
         for name, sku in (self._world.skus or {}).items():
             self._guarded(("skus", name), self._sku, name, sku)
         for name, guild in self._world.guilds.items():
@@ -223,12 +229,26 @@ class _Builder:
             entropy=self._seed.entropy("application", name),
         )
         oauth2.approve_scopes(self._call, made.row.id, application.scopes)
+        for kind, provider in application.providers.items():
+            clients = [ProviderClient(id=each) for each in provider.clients]
+            settings = identity_providers.Settings(clients=clients, oidc_issuer_url=provider.issuer)
+            identity_providers.keep(self._call, made.row.id, kind, settings, strict=False)
         bot = None
         if made.row.bot_id is not None and made.bot_token is not None:
             bot = BuiltBot(id=made.row.bot_id, token=made.bot_token)
         self._built.applications[name] = BuiltApplication(
             id=made.row.id, client_secret=made.client_secret, public_key=made.row.verify_key, bot=bot
         )
+
+    def _join(self, name: str, parent_name: str) -> None:
+        tx, built = self._call.tx, self._built.applications
+        child, parent = applications.find(tx, built[name].id), applications.find(tx, built[parent_name].id)
+        assert child is not None
+        assert parent is not None
+        problem = identities.find_publisher_problem(self._call, child, parent)
+        if problem is not None:
+            raise WorldError(("applications", name, "parent"), problem)
+        identities.join_family(self._call, child, parent)
 
     def _sku(self, name: str, sku: files.Sku) -> None:
         kind, flags = SkuType[sku.type.upper()], 0

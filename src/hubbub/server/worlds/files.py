@@ -8,7 +8,7 @@ from functools import reduce
 from importlib import resources
 from operator import or_
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -17,6 +17,7 @@ from hubbub.protocol import intents
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import BITS
+from hubbub.protocol.resources.identity_providers import ClientId, ProviderType
 from hubbub.protocol.resources.oauth2 import SCOPES
 
 EVERYONE: Final = "@everyone"
@@ -79,7 +80,19 @@ class Application(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     redirect_uris: list[str] = []
     scopes: list[str] = []
     """OAuth2 scopes it is approved for."""
-    parent: str | UnsetType = UNSET
+    parent: str | None = None
+    """The publisher's application, which signs players in for it."""
+    providers: dict[str, Any] = {}
+    """Whom it believes about players, by the provider's type."""
+
+
+class Provider(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """An identity provider of an application."""
+
+    clients: Annotated[list[ClientId], Meta(min_length=1)]
+    """Whom a token must be meant for."""
+    issuer: str | None = None
+    """OIDC only: its address, or `built-in`."""
 
 
 class Sku(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -259,8 +272,16 @@ def permissions(names: Iterable[str], path: tuple[str, ...]) -> int:
 def _check_application(world: World, application: Application, path: tuple[str, ...]) -> None:
     for scope in application.scopes:
         _known(scope, [str(known) for known in SCOPES], (*path, "scopes"), "scope")
-    if application.parent is not UNSET:
-        raise WorldError((*path, "parent"), NOT_YET.format("families of applications"))
+    if application.parent is not None:
+        parent = world.applications[_known(application.parent, world.applications, (*path, "parent"), "application")]
+        if parent is application or parent.parent is not None:
+            raise WorldError((*path, "parent"), f'"{application.parent}" is a game itself, not a publisher')
+    application.providers = _table(application.providers, Provider, (*path, "providers"))
+    for name, provider in application.providers.items():
+        at = (*path, "providers", name)
+        _known(name, get_args(ProviderType), at, "provider")
+        if (provider.issuer is None) is (name == "OIDC"):
+            raise WorldError((*at, "issuer"), "OIDC needs an issuer, and nobody else has one")
     if application.owner is not None:
         _known(application.owner, world.users, (*path, "owner"), "user")
     elif not world.users:

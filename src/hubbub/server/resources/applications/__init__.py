@@ -51,7 +51,7 @@ from hubbub.server.resources.users import UserDeletionAsked
 def _ready(call: Call) -> dict[str, Any]:
     if call.actor.kind == "bearer":
         row = find(call.tx, call.actor.application_id or 0)
-        return {"application": flagged(row, named=True)} if row is not None else {}
+        return {"application": flagged(row, call.now, named=True)} if row is not None else {}
     row = find_by_bot(call.tx, call.user_id)
     return {"application": flagged(row, call.now)} if row is not None else {}
 

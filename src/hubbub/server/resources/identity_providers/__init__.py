@@ -2,7 +2,7 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.identity_providers import routes
-from hubbub.server.resources.identity_providers.actions import keep
+from hubbub.server.resources.identity_providers.actions import Settings, keep
 from hubbub.server.resources.identity_providers.issuers import BUILT_IN
 from hubbub.server.resources.identity_providers.providers import PROVIDERS, Verified
 from hubbub.server.resources.identity_providers.refusals import InvalidCredential, is_about_credential
@@ -16,6 +16,7 @@ __all__ = [
     "PROVIDERS",
     "SLICE",
     "InvalidCredential",
+    "Settings",
     "Verified",
     "delete_all",
     "is_about_credential",

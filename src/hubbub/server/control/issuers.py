@@ -1,0 +1,222 @@
+"""Stand-ins for the identity providers of the world outside: real keys, real HTTP, and a way to be anybody.
+
+Each provider is at `/control/issuers/{provider}`, with the paths that the real one has. What anybody may read (discovery, keys, the
+checks of tickets and access tokens) asks for no token; making a credential asks for the control token like everything else.
+"""
+
+import secrets
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import msgspec
+from aiohttp import web
+from joserfc import jwt
+from joserfc.jwk import ECKey
+from msgspec import Meta
+
+from hubbub.protocol import errors, wire
+from hubbub.protocol.resources.oauth2 import STANDARD_SCHEME
+
+if TYPE_CHECKING:
+    from hubbub.server.control.door import Control
+
+ALGORITHM: Final = "ES256"
+CLIENT: Final = "demo-game"
+STEAM_APPLICATION: Final = "480"
+MOST: Final = 10_000
+"""Tickets and access tokens that are remembered."""
+
+
+class Stand(msgspec.Struct, frozen=True, kw_only=True):
+    """A provider that we stand in for."""
+
+    auth_type: str
+    issuer: str = ""
+    """The path of its issuer below its address."""
+    keys: tuple[str, ...] = ("jwks",)
+    """The paths of its keys."""
+    audience: str = "{}"
+    name_claim: str = "preferred_username"
+
+
+STANDS: Final[dict[str, Stand]] = {
+    "oidc": Stand(auth_type="OIDC"),
+    "steam": Stand(auth_type="STEAM_SESSION_TICKET", keys=()),
+    "epic": Stand(
+        auth_type="EPIC_ONLINE_SERVICES_ID_TOKEN",
+        issuer="/epic/oauth/v1",
+        keys=("epic/oauth/v1/.well-known/jwks.json", "epic/oauth/v2/.well-known/jwks.json", "auth/v1/oauth/jwks"),
+        name_claim="dn",
+    ),
+    "unity": Stand(auth_type="UNITY_SERVICES_ID_TOKEN", keys=(".well-known/jwks.json",), audience="upid:{}"),
+    "apple": Stand(auth_type="APPLE_ID_TOKEN", keys=("auth/keys",)),
+    "playstation": Stand(auth_type="PLAYSTATION_NETWORK_ID_TOKEN", keys=("api/v1/oauth/jwks",), name_claim="online_id"),
+}
+
+
+class CreateCredential(msgspec.Struct, kw_only=True):
+    """Who is to be confirmed."""
+
+    user_id: Annotated[str, Meta(min_length=1, max_length=1024)]
+    """What the provider calls them."""
+    name: Annotated[str, Meta(max_length=128)] | None = None
+    client_id: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
+    """Whom it is for; by default what the demo world configures."""
+    expires_in: Annotated[int, Meta(ge=-10_000_000, le=10_000_000)] = 3600
+    """Seconds; one that is over is a case worth rehearsing."""
+    issued_ago: Annotated[int, Meta(ge=0, le=10_000_000)] = 0
+    kind: Literal["id_token", "access_token"] = "id_token"
+    """Epic Online Services have both."""
+    claims: dict[str, Any] = {}
+    """Claims of an ID token to add, or to put in the place of ours."""
+
+
+class Credential(msgspec.Struct, kw_only=True):
+    """What a game sends."""
+
+    external_auth_type: str
+    external_auth_token: str
+
+
+class _Remembered(msgspec.Struct, frozen=True):
+    user_id: str
+    name: str | None
+    client_id: str
+    expires_ms: int
+
+
+class Issuers:
+    """The stand-ins of one platform."""
+
+    def __init__(self, control: "Control") -> None:
+        self._control = control
+        self._keys: dict[str, ECKey] = {}
+        self._tickets: dict[str, _Remembered] = {}
+
+    def routes(self) -> list[web.RouteDef]:
+        """What anybody may ask."""
+        return [
+            web.post("/control/issuers/epic/epic/oauth/v2/tokenInfo", self._epic_token),
+            web.get("/control/issuers/steam/ISteamUserAuth/AuthenticateUserTicket/v1/", self._steam_ticket),
+            web.get("/control/issuers/steam/ISteamUser/GetPlayerSummaries/v2/", self._steam_summaries),
+            web.get("/control/issuers/{provider}/{tail:.+}", self._document),
+        ]
+
+    def create(self, provider: str, body: CreateCredential) -> Credential:
+        """A credential of somebody."""
+        stand = _find(provider)
+        if provider == "steam" or (provider == "epic" and body.kind == "access_token"):
+            return self._remember(provider, body)
+        now = self._control.clock.now_ms() // 1000
+        issued = now - body.issued_ago
+        claims: dict[str, Any] = {
+            "iss": self._address(provider) + stand.issuer,
+            "sub": body.user_id,
+            "aud": stand.audience.format(body.client_id or CLIENT),
+            "iat": issued,
+            "exp": now + body.expires_in,
+        }
+        if body.name is not None:
+            claims[stand.name_claim] = body.name
+        key = self._key(provider)
+        token = jwt.encode({"alg": ALGORITHM, "kid": key.kid}, claims | body.claims, key)
+        return Credential(external_auth_type=stand.auth_type, external_auth_token=token)
+
+    def rotate(self, provider: str) -> None:
+        """Sign with another key from now on; the old one is no longer shown."""
+        _find(provider)
+        self._keys.pop(provider, None)
+
+    def _remember(self, provider: str, body: CreateCredential) -> Credential:
+        ticket = secrets.token_hex(24) if provider == "steam" else f"eg1~{secrets.token_urlsafe(32)}"
+        kept = _Remembered(
+            body.user_id,
+            body.name,
+            body.client_id or (STEAM_APPLICATION if provider == "steam" else CLIENT),
+            self._control.clock.now_ms() + body.expires_in * 1000,
+        )
+        self._tickets[f"{provider} {ticket}"] = kept
+        while len(self._tickets) > MOST:
+            self._tickets.pop(next(iter(self._tickets)))
+        auth_type = "STEAM_SESSION_TICKET" if provider == "steam" else "EPIC_ONLINE_SERVICES_ACCESS_TOKEN"
+        return Credential(external_auth_type=auth_type, external_auth_token=ticket)
+
+    def _find_ticket(self, provider: str, ticket: str) -> _Remembered | None:
+        found = self._tickets.get(f"{provider} {ticket}")
+        return found if found is not None and found.expires_ms > self._control.clock.now_ms() else None
+
+    def _address(self, provider: str) -> str:
+        return f"{self._control.app.config.web_url}/control/issuers/{provider}"
+
+    def _key(self, provider: str) -> ECKey:
+        key = self._keys.get(provider)
+        if key is None:
+            key = ECKey.generate_key("P-256", parameters={"use": "sig", "alg": ALGORITHM, "kid": secrets.token_hex(8)})
+            self._keys[provider] = key
+        return key
+
+    # What anybody may ask
+
+    async def _document(self, request: web.Request) -> web.Response:
+        provider, tail = request.match_info["provider"], request.match_info["tail"]
+        stand = STANDS.get(provider)
+        documents: dict[str, Callable[[], dict[str, Any]]] = {}
+        if stand is not None and stand.keys:
+            documents[".well-known/openid-configuration"] = lambda: self._discovery(provider)
+            documents |= dict.fromkeys(stand.keys, lambda: self._shown_keys(provider))
+        make = documents.get(tail)
+        return web.Response(status=404) if make is None else _json(make())
+
+    def _discovery(self, provider: str) -> dict[str, Any]:
+        stand, address = STANDS[provider], self._address(provider)
+        return {
+            "issuer": address + stand.issuer,
+            "jwks_uri": f"{address}/{stand.keys[0]}",
+            "authorization_endpoint": f"{address}/authorize",
+            "response_types_supported": ["id_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": [ALGORITHM],
+        }
+
+    def _shown_keys(self, provider: str) -> dict[str, Any]:
+        return {"keys": [self._key(provider).as_dict(private=False)]}
+
+    async def _epic_token(self, request: web.Request) -> web.Response:
+        fields = await request.post()
+        found = self._find_ticket("epic", str(fields.get("token", "")))
+        if found is None:
+            return _json({"active": False})
+        left_s = (found.expires_ms - self._control.clock.now_ms()) // 1000
+        answer = {"active": True, "account_id": found.user_id, "client_id": found.client_id, "expires_in": left_s}
+        return _json(answer if found.name is None else answer | {"display_name": found.name})
+
+    async def _steam_ticket(self, request: web.Request) -> web.Response:
+        query = request.query
+        found = self._find_ticket("steam", query.get("ticket", ""))
+        if found is None or found.client_id != query.get("appid") or query.get("identity") != STANDARD_SCHEME:
+            return _json({"response": {"error": {"errorcode": 101, "errordesc": "Invalid ticket"}}})
+        params = {
+            "result": "OK",
+            "steamid": found.user_id,
+            "ownersteamid": found.user_id,
+            "vacbanned": False,
+            "publisherbanned": False,
+        }
+        return _json({"response": {"params": params}})
+
+    async def _steam_summaries(self, request: web.Request) -> web.Response:
+        wanted = request.query.get("steamids", "").split(",")
+        named = {kept.user_id: kept.name for key, kept in self._tickets.items() if key.startswith("steam ")}
+        players = [{"steamid": each, "personaname": named[each]} for each in wanted if named.get(each)]
+        return _json({"response": {"players": players}})
+
+
+def _find(provider: str) -> Stand:
+    found = STANDS.get(provider)
+    if found is None:
+        raise errors.NOT_FOUND(message=f"There is no provider {provider}; there are: {', '.join(STANDS)}")
+    return found
+
+
+def _json(document: dict[str, Any]) -> web.Response:
+    return web.Response(body=wire.encode(document), content_type="application/json")

@@ -1,0 +1,313 @@
+"""Known attacks on those who believe other people's tokens, each by its name."""
+
+import asyncio
+import base64
+import hmac
+import json
+import socket
+from typing import Any
+
+import pytest
+from joserfc import jws, jwt
+from joserfc.jwk import ECKey, OctKey, RSAKey
+
+from hubbub.server.core import guarded
+from hubbub.server.core.guarded import GuardedClient, UnreachableError
+from hubbub.server.resources.identity_providers import issuers
+from tests.issuer import Issuer, configurations, enter, leave, trust
+from tests.players import BOT_ISSUED, by_bot, game, link, link_tokens, token_of
+from tests.world import NOW_MS, World
+
+NOW = NOW_MS // 1000
+
+
+def forged(header: dict[str, Any], claims: dict[str, Any], signature: bytes = b"") -> str:
+    """A token put together by hand."""
+    parts = [json.dumps(header).encode(), json.dumps(claims).encode(), signature]
+    return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
+
+
+def claims_of(issuer: Issuer, **more: Any) -> dict[str, Any]:
+    """What a good token of the issuer says."""
+    return {"iss": issuer.url, "sub": "victim", "aud": "game", "iat": NOW, "exp": NOW + 3600} | more
+
+
+# The issuer as a way in (SSRF)
+
+
+async def test_ssrf_through_a_redirect_of_the_issuer(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    for path in ("/.well-known/openid-configuration", "/jwks"):
+        issuer.redirects = {path: f"{issuer.url}/inner"}
+        issuer.raw["/inner"] = json.dumps({"issuer": issuer.url, "keys": []}).encode()
+
+        (await trust(client, issuer)).refused(400, 530008 if path != "/jwks" else 530009)
+
+    assert "/inner" not in issuer.asked
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://127.0.0.1",
+        "https://[::1]",
+        "https://[::ffff:127.0.0.1]",
+        "https://[::ffff:7f00:1]",
+        "https://[64:ff9b::7f00:1]",
+        "https://2130706433",
+        "https://0x7f000001",
+        "https://0177.0.0.1",
+        "https://127.1",
+        "https://169.254.169.254",
+        "https://metadata.internal",
+        "https://localhost.",
+        "https://id.localhost",
+        "https://user@127.0.0.1",
+    ],
+)
+async def test_ssrf_through_the_name_of_the_issuer(world: World, url: str) -> None:
+    client = await game(world)
+    body = {"clients": [{"id": "game"}], "oidc_issuer_url": url}
+
+    assert (await client.owner.put(configurations(client), json=body)).errors("oidc_issuer_url") == [
+        "OIDC_ISSUER_INVALID"
+    ]
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1", "10.0.0.7", "169.254.169.254", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "fd00::1"]
+)
+async def test_ssrf_through_a_name_that_leads_inside(
+    world: World, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """A name that looks public resolves to a machine that only we can reach."""
+    client = await game(world)
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+
+    async def resolve(*_: Any, **__: Any) -> Any:
+        return [(family, socket.SOCK_STREAM, 6, "", (address, 443))]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve, raising=False)
+    body = {"clients": [{"id": "game"}], "oidc_issuer_url": "https://id.example.com"}
+    answer = await client.owner.put(configurations(client), json=body)
+
+    answer.refused(400, 530008)
+
+
+async def test_ssrf_by_dns_rebinding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name is public when it is judged and private when it is called: it is looked up once, and that is what is called."""
+    lookups: list[str] = []
+
+    async def resolve(host: str, *_: Any, **__: Any) -> Any:
+        lookups.append(host)
+        address = "93.184.215.14" if len(lookups) == 1 else "127.0.0.1"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443))]
+
+    called: list[Any] = []
+
+    async def connect(_: Any, sock: Any, address: Any) -> None:
+        called.append(address[0])
+        raise OSError("nobody is called in a test")
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(loop, "getaddrinfo", resolve, raising=False)
+    monkeypatch.setattr(type(loop), "sock_connect", connect, raising=False)
+    outside = GuardedClient()
+    with pytest.raises(UnreachableError):
+        await outside.request("GET", "https://id.example.com/")
+    with pytest.raises(guarded.ForbiddenTargetError):
+        await outside.request("GET", "https://id.example.com/")
+    await outside.close()
+
+    assert "127.0.0.1" not in called
+    assert issuers.find_problem("https://id.example.com", strict=True) is None
+
+
+async def test_ssrf_through_the_keys_of_an_issuer(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    for url in ("file:///etc/passwd", "gopher://127.0.0.1/", "javascript:1", "//127.0.0.1/jwks"):
+        issuer.discovery = {"jwks_uri": url}
+        answer = await trust(client, issuer)
+        answer.refused(400, 530009)
+
+
+async def test_an_answer_without_end(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    issuer.raw["/.well-known/openid-configuration"] = b" " * (guarded.ANSWER_MAX + 1)
+
+    (await trust(client, issuer)).refused(400, 530008)
+
+
+# Signatures
+
+
+async def test_algorithm_none(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    (await trust(client, issuer)).ok()
+
+    for alg in ("none", "None", "NONE", "", None, 7):
+        token = forged({"alg": alg, "kid": "one"}, claims_of(issuer))
+        (await enter(client, token)).refused(400, 530020)
+    signed = issuer.token()
+    (await enter(client, signed.rpartition(".")[0] + ".")).refused(400, 530020)
+
+
+async def test_hmac_confusion(trusting_world: World, issuer: Issuer) -> None:
+    """The public key, which everybody knows, is used as the secret of an HMAC."""
+    client = await game(trusting_world)
+    issuer.add_rsa("rsa")
+    issuer.discovery = {"id_token_signing_alg_values_supported": ["RS256", "HS256"]}
+    (await trust(client, issuer)).ok()
+    key = issuer.keys["rsa"]
+
+    for secret in (key.as_pem(private=False), json.dumps(key.as_dict(private=False)).encode(), b""):
+        for bits in ("256", "384", "512"):
+            body = forged({"alg": f"HS{bits}", "kid": "rsa"}, claims_of(issuer)).rpartition(".")[0]
+            signature = hmac.digest(secret, body.encode(), f"sha{bits}")
+            token = f"{body}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
+            (await enter(client, token)).refused(400, 530020)
+
+
+async def test_a_shared_secret_among_the_keys(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    secret = OctKey.generate_key(256, parameters={"kid": "shared"})
+    shown = [secret.as_dict(private=True), issuer.keys["one"].as_dict(private=False)]
+    issuer.raw["/jwks"] = json.dumps({"keys": shown}).encode()
+    (await trust(client, issuer)).ok()
+
+    token = jwt.encode({"alg": "HS256", "kid": "shared"}, claims_of(issuer), secret, algorithms=["HS256"])
+
+    (await enter(client, token)).refused(400, 530020)
+
+
+async def test_key_and_algorithm_of_different_families(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    issuer.add_rsa("rsa")
+    (await trust(client, issuer)).ok()
+
+    (await enter(client, issuer.token(key="rsa", alg="RS256", header={"kid": "one"}))).refused(400, 530020)
+    (await enter(client, issuer.token(header={"kid": "rsa"}))).refused(400, 530020)
+
+
+@pytest.mark.parametrize("kid", ["../../etc/passwd", "one' OR '1'='1", "http://127.0.0.1/key", "\0", "x" * 5000, "ONE"])
+async def test_kid_injection(trusting_world: World, issuer: Issuer, kid: str) -> None:
+    client = await game(trusting_world)
+    (await trust(client, issuer)).ok()
+    issuer.asked.clear()
+
+    (await enter(client, issuer.token(header={"kid": kid}))).refused(400, 530020)
+
+    assert issuer.asked == []
+
+
+async def test_a_key_brought_along(trusting_world: World, issuer: Issuer) -> None:
+    """jwk, jku and x5u of the header name the attacker's own key."""
+    client = await game(trusting_world)
+    (await trust(client, issuer)).ok()
+    mine = ECKey.generate_key("P-256", parameters={"kid": "one"})
+    attacker = Issuer()
+    attacker.keys = {"one": mine}
+    await attacker.open()
+    try:
+        for header in (
+            {"jwk": mine.as_dict(private=False)},
+            {"jku": f"{attacker.url}/jwks"},
+            {"x5u": f"{attacker.url}/certificate"},
+        ):
+            top = {"alg": "ES256", "kid": "one", **header}
+            token = jwt.encode(top, claims_of(issuer), mine)
+            (await enter(client, token)).refused(400, 530020)
+        assert attacker.asked == []
+    finally:
+        await attacker.close()
+
+
+async def test_a_critical_header_that_we_do_not_know(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    (await trust(client, issuer)).ok()
+    key: Any = issuer.keys["one"]
+    unsigned = forged({"alg": "ES256", "kid": "one", "crit": ["wings"], "wings": True}, claims_of(issuer))
+    body = unsigned.rpartition(".")[0]
+    algorithm = jws.JWSRegistry.algorithms["ES256"]
+    signature = base64.urlsafe_b64encode(algorithm.sign(body.encode(), key)).rstrip(b"=").decode()
+
+    (await enter(client, f"{body}.{signature}")).refused(400, 530020)
+
+
+# Other people's accounts
+
+
+async def test_a_token_of_another_client_of_the_same_issuer(trusting_world: World, issuer: Issuer) -> None:
+    """An evil game trusts the same issuer and replays its players' tokens to ours."""
+    client = await game(trusting_world)
+    (await trust(client, issuer)).ok()
+
+    (await enter(client, issuer.token("victim", aud="evil-game"))).refused(400, 530003)
+    (await enter(client, issuer.token("victim", aud=["evil-game"], azp="game"))).refused(400, 530003)
+
+
+async def test_an_issuer_that_speaks_for_another(trusting_world: World, issuer: Issuer) -> None:
+    """Two issuers are trusted; one of them signs what only the other may say."""
+    client = await game(trusting_world)
+    other = Issuer()
+    await other.open()
+    try:
+        clients = [{"id": "game"}, {"id": "beta", "oidc_issuer_url": other.url}]
+        (await trust(client, issuer, clients=clients)).ok()
+        (await enter(client, other.token("victim", iss=issuer.url))).refused(400, 530020)
+        (await enter(client, other.token("victim"))).refused(400, 530003)
+        mine = (await enter(client, issuer.token("same"))).ok()["access_token"]
+        theirs = (await enter(client, other.token("same", aud="beta"))).ok()["access_token"]
+        ids = [token.partition(".")[0] for token in (mine, theirs)]
+        assert ids[0] != ids[1]
+    finally:
+        await other.close()
+
+
+async def test_taking_a_linked_account_over(trusting_world: World, issuer: Issuer) -> None:
+    """Whoever plays as somebody who is linked gets no token of theirs, whatever they bring."""
+    client, alice, mallory = await game(trusting_world), await trusting_world.user(), await trusting_world.user()
+    (await trust(client, issuer)).ok()
+    await link(client, alice, issuer.token("victim"), "OIDC")
+
+    (await enter(client, issuer.token("victim"))).refused(400, 530010)
+    (await by_bot(client, "x", provisional_user_id=str(alice.id))).refused(404, 10013)
+    code = await client.code(mallory, "sdk.social_layer")
+    more = {"external_auth_type": "OIDC", "external_auth_token": issuer.token("victim")}
+    (await client.exchange(code, **more)).refused(400, 530014)
+
+
+async def test_a_stolen_player_token_of_another_game(world: World) -> None:
+    client, evil, mallory = await game(world), await game(world), await world.user()
+    victim = await token_of(client, "victim")
+
+    code = await evil.code(mallory, "sdk.social_layer")
+    answer = await evil.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=victim.token)
+
+    answer.refused(403, 50025)
+    (await victim.get("/users/@me")).ok()
+
+
+async def test_unlinking_somebody_elses_account(trusting_world: World, issuer: Issuer) -> None:
+    client, evil, alice = await game(trusting_world), await game(trusting_world), await trusting_world.user()
+    (await trust(client, issuer)).ok()
+    (await trust(evil, issuer)).ok()
+    tokens = await link_tokens(client, alice, issuer.token("victim"), "OIDC")
+
+    (await leave(evil, issuer.token("victim"))).refused(404, 10013)
+    (await leave(client, issuer.token("victim", exp=NOW - 1))).refused(400, 530001)
+    assert evil.bot is not None
+    path = "/partner-sdk/provisional-accounts/unmerge/bot"
+    (await evil.bot.post(path, json={"external_user_id": "victim"})).refused(404, 10013)
+
+    (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()
+
+
+async def test_a_key_too_short_to_be_one(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    with pytest.warns(match="2048 bits"):
+        small = RSAKey.generate_key(1024, parameters={"kid": "small"})
+    issuer.keys["small"] = small
+    (await trust(client, issuer)).ok()
+
+    (await enter(client, issuer.token(key="small", alg="RS256"))).refused(400, 530020)

@@ -1,0 +1,544 @@
+"""Links between people's own accounts and their players: every way they end, bans, and publishers."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.server.app import App
+from hubbub.server.core.call import Call
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.resources import accounts, applications, identities, users
+from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged, FamilyJoined
+from tests.issuer import Stage
+from tests.oauth import Client, refused
+from tests.players import BOT_ISSUED, SOCIAL, bearer, by_bot, game, link_tokens, token_of
+from tests.receiver import Receiver, subscribe
+from tests.world import NOW_MS, Actor, World, small_config
+
+DAY_MS = 86_400_000
+
+
+def listen(world: World) -> list[Any]:
+    """Facts as upper floors hear them."""
+    heard: list[Any] = []
+    for kind in (AccountsMerged, AccountUnmerged, FamilyJoined):
+        world.app.listeners.setdefault(kind, []).append(lambda call, fact: heard.append(fact))
+    return heard
+
+
+async def linked(world: World, client: Client, external_user_id: str = "hero") -> tuple[Actor, dict[str, Any]]:
+    """A person whose account stands for a player, and the game's tokens for them."""
+    person, player = await world.user(), await token_of(client, external_user_id, preferred_global_name="Hero")
+    return person, await link_tokens(client, person, player.token)
+
+
+# Every way a link ends
+
+
+async def by_the_bot(client: Client, person: Actor, tokens: dict[str, Any]) -> None:
+    assert client.bot is not None
+    path = "/partner-sdk/provisional-accounts/unmerge/bot"
+    (await client.bot.post(path, json={"external_user_id": "hero"})).ok()
+
+
+async def by_revoking_the_access_token(client: Client, person: Actor, tokens: dict[str, Any]) -> None:
+    (await client.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
+
+
+async def by_revoking_the_refresh_token(client: Client, person: Actor, tokens: dict[str, Any]) -> None:
+    (await client.post("/oauth2/token/revoke", token=tokens["refresh_token"])).ok()
+
+
+async def by_the_person(client: Client, person: Actor, tokens: dict[str, Any]) -> None:
+    (authorization,) = (await person.get("/oauth2/tokens")).ok()
+    (await person.delete(f"/oauth2/tokens/{authorization['id']}")).ok()
+
+
+async def by_deleting_the_account(client: Client, person: Actor, tokens: dict[str, Any]) -> None:
+    await client.world.write(lambda call: users.delete(call, person.id))
+
+
+async def by_a_ban(client: Client, person: Actor, tokens: dict[str, Any]) -> None:
+    await client.world.write(lambda call: accounts.ban(call, UserId(person.id)))
+
+
+WAYS = [
+    by_the_bot,
+    by_revoking_the_access_token,
+    by_revoking_the_refresh_token,
+    by_the_person,
+    by_deleting_the_account,
+    by_a_ban,
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_whichever_way_a_link_ends_nothing_of_it_is_left(world: World, way: Any) -> None:
+    client = await game(world)
+    person, tokens = await linked(world, client)
+    heard = listen(world)
+    playing = client.bearer(person, tokens["access_token"])
+    session = await playing.connect()
+
+    await way(client, person, tokens)
+
+    assert await session.closed() == 4004
+    (await playing.get("/users/@me")).refused(401, 0)
+    assert refused(await client.refresh(tokens["refresh_token"]), "invalid_grant") == (
+        'Invalid "refresh_token" in request'
+    )
+    player = await token_of(client, "hero")
+    assert player.id != person.id
+    (fact,) = heard
+    banned = way is by_a_ban
+    assert fact == AccountUnmerged(
+        family_id=ApplicationId(client.id), user_id=person.id, provisional_id=player.id, restricted=banned
+    )
+
+
+async def test_the_new_account_keeps_the_persons_display_name(world: World) -> None:
+    client = await game(world)
+    person, tokens = await linked(world, client)
+    (await person.patch("/users/@me", json={"global_name": "Alice"})).ok()
+
+    await by_the_person(client, person, tokens)
+
+    assert (await (await token_of(client, "hero")).get("/users/@me")).ok()["global_name"] == "Alice"
+
+
+async def test_unmerging_by_the_bot_is_refused_where_there_is_no_link(world: World) -> None:
+    client = await game(world)
+    assert client.bot is not None
+    await token_of(client, "hero")
+    path = "/partner-sdk/provisional-accounts/unmerge/bot"
+
+    (await client.bot.post(path, json={"external_user_id": "hero"})).refused(400, 50229)
+    (await client.bot.post(path, json={"external_user_id": "nobody"})).refused(404, 10013)
+    assert (await client.bot.post(path, json={"external_user_id": ""})).errors("external_user_id") == [
+        "BASE_TYPE_BAD_LENGTH"
+    ]
+    plain = await game(world, flags=0)
+    assert plain.bot is not None
+    (await plain.bot.post(path, json={"external_user_id": "hero"})).refused(403, 530000)
+
+
+@pytest.mark.parametrize("way", [by_the_bot, by_the_person, by_revoking_the_access_token, by_a_ban])
+async def test_the_application_is_told_by_webhook(near_world: World, receiver: Receiver, way: Any) -> None:
+    client = await game(near_world)
+    assert client.bot is not None
+    person, tokens = await linked(near_world, client)
+    await subscribe(receiver, client.bot, "APPLICATION_DEAUTHORIZED")
+
+    await way(client, person, tokens)
+
+    (event,) = await receiver.take(1)
+    assert (event["type"], event["data"]["user"]["id"]) == ("APPLICATION_DEAUTHORIZED", str(person.id))
+
+
+async def test_a_merge_tells_who_became_whom(world: World) -> None:
+    client = await game(world)
+    heard = listen(world)
+
+    person, player = await world.user(), await token_of(client, "hero")
+    await link_tokens(client, person, player.token)
+
+    assert heard == [AccountsMerged(family_id=ApplicationId(client.id), source_id=player.id, user_id=person.id)]
+
+
+async def test_the_link_of_one_game_is_not_that_of_another(world: World) -> None:
+    one, two = await game(world), await game(world)
+    person, player = await world.user(), await token_of(one, "hero")
+    mine = await link_tokens(one, person, player.token)
+    theirs = await link_tokens(two, person, (await token_of(two, "hero")).token)
+
+    await by_revoking_the_access_token(one, person, mine)
+
+    (await two.bearer(person, theirs["access_token"]).get("/users/@me")).ok()
+    (await by_bot(two, "hero")).refused(400, 530010)
+
+
+async def test_a_device_can_link_too(world: World) -> None:
+    from hubbub.protocol.resources.oauth2 import DEVICE_GRANT
+
+    client = await game(world)
+    person, player = await world.user(), await token_of(client, "hero")
+    begun = (await client.post("/oauth2/device/authorize", scope="sdk.social_layer")).ok()
+    fields = {"grant_type": DEVICE_GRANT, "device_code": begun["device_code"]}
+    more = {"external_auth_type": BOT_ISSUED, "external_auth_token": player.token}
+
+    refused(await client.post("/oauth2/token", **fields, **more), "authorization_pending")
+    (await person.post("/oauth2/device/finish", json={"user_code": begun["user_code"], "result": "granted"})).ok()
+    world.clock.set(world.clock.now_ms() + 60_000)
+    tokens = (await client.post("/oauth2/token", **fields, **more)).ok()
+
+    assert (await client.bearer(person, tokens["access_token"]).get("/users/@me")).ok()["id"] == str(person.id)
+    (await by_bot(client, "hero")).refused(400, 530010)
+
+
+# Bans
+
+
+async def merge(client: Client, person: Actor, token: str) -> Any:
+    """A code exchange that brings a player's token."""
+    code = await client.code(person, "sdk.social_layer")
+    return await client.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=token)
+
+
+async def test_a_banned_account_cannot_be_merged_until_the_ban_ends(world: World) -> None:
+    client, other = await game(world), await world.user()
+    person, _ = await linked(world, client)
+    ends_ms = world.clock.now_ms() + DAY_MS
+    await world.write(lambda call: accounts.ban(call, UserId(person.id), ends_ms=ends_ms))
+    player = await token_of(client, "hero")
+
+    (await person.get("/users/@me")).refused(401, 0)
+    (await merge(client, other, player.token)).refused(400, 530017)
+    world.clock.set(ends_ms - 1)
+    (await merge(client, other, player.token)).refused(400, 530017)
+    world.clock.set(ends_ms)
+    (await merge(client, other, player.token)).ok()
+
+
+async def test_lifting_a_ban_opens_the_way_again(world: World) -> None:
+    client, other = await game(world), await world.user()
+    person, _ = await linked(world, client)
+    await world.write(lambda call: accounts.ban(call, UserId(person.id)))
+    player = await token_of(client, "hero")
+    world.clock.set(world.clock.now_ms() + 6 * DAY_MS)
+    (await merge(client, other, player.token)).refused(400, 530017)
+
+    assert await world.write(lambda call: accounts.unban(call, UserId(person.id)))
+
+    (await merge(client, other, player.token)).ok()
+    assert not await world.write(lambda call: accounts.unban(call, UserId(person.id)))
+
+
+async def test_a_ban_ends_what_any_application_holds(world: World) -> None:
+    client, plain = await game(world), await game(world, flags=0)
+    person, _ = await linked(world, client)
+    tokens = await plain.tokens(person, "identify")
+
+    await world.write(lambda call: accounts.ban(call, UserId(person.id)))
+
+    (await plain.bearer(person, tokens["access_token"]).get("/users/@me")).refused(401, 0)
+    refused(await plain.refresh(tokens["refresh_token"]), "invalid_grant")
+
+
+async def test_a_banned_person_cannot_log_in(world: World) -> None:
+    registered = {"username": "alice", "password": "correct horse battery"}
+    session = (await world.request("POST", "/auth/register", json=registered)).ok()
+    login = {"login": "alice", "password": "correct horse battery"}
+    user_id = UserId(int(session["user_id"]))
+    await world.write(lambda call: accounts.ban(call, user_id, ends_ms=world.clock.now_ms() + DAY_MS))
+
+    assert (await world.request("POST", "/auth/login", json=login)).errors("login") == ["ACCOUNT_DISABLED"]
+    wrong = await world.request("POST", "/auth/login", json=login | {"password": "wrong horse battery"})
+    assert wrong.errors("login") == ["INVALID_LOGIN"]
+    world.clock.set(world.clock.now_ms() + DAY_MS)
+    (await world.request("POST", "/auth/login", json=login)).ok()
+
+
+async def test_in_a_rehearsal_bans_are_a_call_away(stage: Stage) -> None:
+    bob = stage.person("bob")
+
+    (await stage.ask("POST", f"/users/{bob.id}/ban", json={"reason": "a test"})).ok()
+    (await bob.get("/users/@me")).refused(401, 0)
+    (await stage.ask("DELETE", f"/users/{bob.id}/ban")).ok()
+    (await stage.ask("DELETE", f"/users/{bob.id}/ban")).refused(404, 0)
+    (await stage.ask("POST", "/users/1/ban", json={})).refused(404, 10013)
+    auth_type, credential = await stage.credential("oidc", "ada")
+    from tests.issuer import enter
+
+    made = (await enter(stage.game, credential, auth_type)).ok()
+    player = await bearer(stage.game, made["access_token"])
+    (await stage.ask("POST", f"/users/{player.id}/ban", json={})).refused(400, 50229)
+    bots = stage.control.built.applications["demo-bot"].id
+    (await stage.ask("POST", f"/users/{int(bots)}/ban", json={})).refused(404, 10013)
+
+
+# Publishers
+
+
+async def family(world: World, *, public: bool = False) -> tuple[Client, Client, Client]:
+    """A publisher and two of its games."""
+    owner = await world.user()
+    made = [await game(world, owner=owner, public=public, name=name) for name in ("Publisher", "One", "Two")]
+    for child in made[1:]:
+        await join(world, child, made[0])
+    return made[0], made[1], made[2]
+
+
+async def join(world: World, child: Client, parent: Client) -> None:
+    """Let an operator link two applications."""
+
+    def step(call: Call) -> None:
+        one, other = applications.find(call.tx, child.id), applications.find(call.tx, parent.id)
+        assert one is not None
+        assert other is not None
+        assert identities.find_publisher_problem(call, one, other) is None
+        identities.join_family(call, one, other)
+
+    await world.write(step)
+
+
+async def child_token(parent: Client, token: str, child: Client, **more: Any) -> Any:
+    """Ask for a game's own token."""
+    body = {"parent_access_token": token, "child_application_id": str(child.id)}
+    if not parent.public:
+        body["parent_client_secret"] = parent.secret
+    return await parent.world.request("POST", "/partner-sdk/child-token", json=body | more)
+
+
+async def test_a_game_gets_a_token_for_its_publishers(world: World) -> None:
+    parent, child, _ = await family(world)
+    alice = await world.user()
+    tokens = await parent.tokens(alice, "sdk.social_layer")
+    world.clock.set(world.clock.now_ms() + 3_600_000)
+
+    made = (await child_token(parent, tokens["access_token"], child)).ok()
+
+    assert (made["token_type"], made["expires_in"], made["scope"]) == ("Bearer", 604_800 - 3600, "sdk.social_layer")
+    assert "refresh_token" not in made
+    playing = child.bearer(alice, made["access_token"])
+    assert (await playing.get("/oauth2/@me")).ok()["application"]["id"] == str(child.id)
+    assert (await (await playing.connect()).actor.get("/users/@me")).ok()["id"] == str(alice.id)
+
+
+async def test_a_publishers_token_is_for_getting_games_theirs_only(world: World) -> None:
+    parent, _, _ = await family(world)
+    alice = await world.user()
+    held = parent.bearer(alice, (await parent.tokens(alice, "openid sdk.social_layer"))["access_token"])
+
+    (await held.get("/users/@me")).refused(401, 0)
+    (await held.get("/users/@me/guilds")).refused(401, 0)
+    assert (await held.get("/oauth2/@me")).ok()["application"]["id"] == str(parent.id)
+    assert (await held.get("/oauth2/userinfo")).ok()["sub"] == str(alice.id)
+    with pytest.raises(AssertionError, match="closed with 4004"):
+        await held.connect()
+
+
+async def test_only_the_publisher_signs_players_in(world: World) -> None:
+    parent, child, _ = await family(world)
+    alice = await world.user()
+
+    refused(await alice.get(child.address("sdk.social_layer")), "unauthorized_client")
+    refused(await child.ask(alice, "identify"), "unauthorized_client")
+    refused(await child.post("/oauth2/device/authorize", scope="identify"), "unauthorized_client")
+    (await by_bot(child, "hero")).refused(403, 530000)
+    (await alice.get(child.address("applications.commands", response_type=None))).ok()
+    (await by_bot(parent, "hero")).ok()
+
+
+async def test_a_family_knows_its_players_together(world: World) -> None:
+    parent, one, two = await family(world)
+    made = (await by_bot(parent, "hero")).ok()["access_token"]
+
+    players = [
+        await bearer(child, (await child_token(parent, made, child)).ok()["access_token"]) for child in (one, two)
+    ]
+
+    assert players[0].id == players[1].id
+    for player in players:
+        (found,) = (await player.post("/application-identities", json={"user_ids": [str(player.id)]})).ok()
+        assert found["external_user_id"] == "hero"
+
+
+async def test_what_a_child_token_is_refused_for(world: World) -> None:
+    parent, child, _ = await family(world)
+    alice, outsider = await world.user(), await game(world)
+    token = (await parent.tokens(alice, "sdk.social_layer"))["access_token"]
+    own = (await child_token(parent, token, child)).ok()["access_token"]
+
+    (await child_token(parent, "nonsense", child)).refused(403, 50025)
+    (await child_token(parent, own, child)).refused(403, 50025)
+    stranger = (await outsider.tokens(alice, "sdk.social_layer"))["access_token"]
+    (await child_token(parent, stranger, child)).refused(403, 50025)
+    (await child_token(parent, token, outsider)).refused(404, 10002)
+    (await child_token(parent, token, parent)).refused(404, 10002)
+    (await child_token(parent, token, child, parent_client_secret="wrong")).refused(401, 530007)
+    (await child_token(parent, token, child, parent_client_secret=None)).refused(401, 530007)
+    assert (await child_token(parent, "", child)).errors("parent_access_token") == ["BASE_TYPE_BAD_LENGTH"]
+    world.clock.set(world.clock.now_ms() + 7 * DAY_MS)
+    (await child_token(parent, token, child)).refused(403, 50025)
+
+
+async def test_a_public_publisher_shows_no_secret(world: World) -> None:
+    parent, child, _ = await family(world, public=True)
+    alice = await world.user()
+    token = (await parent.tokens(alice, "sdk.social_layer"))["access_token"]
+
+    (await child_token(parent, token, child)).ok()
+
+
+async def test_child_tokens_outlive_a_refresh_and_end_with_a_revocation(world: World) -> None:
+    parent, one, two = await family(world)
+    alice = await world.user()
+    tokens = await parent.tokens(alice, "sdk.social_layer")
+    early = one.bearer(alice, (await child_token(parent, tokens["access_token"], one)).ok()["access_token"])
+    session = await early.connect()
+
+    tokens = (await parent.refresh(tokens["refresh_token"])).ok()
+    late = two.bearer(alice, (await child_token(parent, tokens["access_token"], two)).ok()["access_token"])
+
+    (await early.get("/users/@me")).ok()
+    await by_revoking_the_access_token(parent, alice, tokens)
+    assert await session.closed() == 4004
+    for held in (early, late):
+        (await held.get("/users/@me")).refused(401, 0)
+
+
+async def test_a_replayed_refresh_token_ends_the_games_tokens_too(world: World) -> None:
+    parent, child, _ = await family(world)
+    alice = await world.user()
+    tokens = await parent.tokens(alice, "sdk.social_layer")
+    held = child.bearer(alice, (await child_token(parent, tokens["access_token"], child)).ok()["access_token"])
+    (await parent.refresh(tokens["refresh_token"])).ok()
+
+    refused(await parent.refresh(tokens["refresh_token"]), "invalid_grant")
+
+    (await held.get("/users/@me")).refused(401, 0)
+
+
+async def test_a_games_token_ends_alone_and_the_link_stays(world: World) -> None:
+    parent, one, two = await family(world)
+    person, tokens = await linked(world, parent)
+    held = [
+        child.bearer(person, (await child_token(parent, tokens["access_token"], child)).ok()["access_token"])
+        for child in (one, two)
+    ]
+
+    refused(await parent.post("/oauth2/token/revoke", token=held[0].token), "unauthorized_client")
+    await by_revoking_the_access_token(one, person, {"access_token": held[0].token})
+
+    (await held[0].get("/users/@me")).refused(401, 0)
+    (await held[1].get("/users/@me")).ok()
+    (await by_bot(parent, "hero")).refused(400, 530010)
+
+
+async def test_joining_a_family_deletes_what_the_game_had(world: World) -> None:
+    parent, child = await game(world), await game(world)
+    heard = listen(world)
+    player = await token_of(child, "hero")
+    person, tokens = await linked(world, child, "other")
+    heard.clear()
+    playing = child.bearer(person, tokens["access_token"])
+    session = await playing.connect()
+    before = parent.bearer(person, (await parent.tokens(person, "sdk.social_layer"))["access_token"])
+    open_before = await before.connect()
+
+    await join(world, child, parent)
+
+    assert heard == [FamilyJoined(application_id=ApplicationId(child.id), parent_id=ApplicationId(parent.id))]
+    assert (await session.closed(), await open_before.closed()) == (4004, 4004)
+    (await player.get("/users/@me")).refused(401, 0)
+    (await playing.get("/users/@me")).refused(401, 0)
+    refused(await child.refresh(tokens["refresh_token"]), "invalid_grant")
+    (await person.get(f"/users/{player.id}")).refused(404, 10013)
+    (await before.get("/users/@me")).refused(401, 0)
+    shown = (await child.owner.get(f"/applications/{child.id}/publisher")).ok()
+    assert shown == {"application_id": str(child.id), "parent_id": str(parent.id), "child_ids": []}
+    shown = (await parent.owner.get(f"/applications/{parent.id}/publisher")).ok()
+    assert (shown["parent_id"], shown["child_ids"]) == (None, [str(child.id)])
+    (await person.get(f"/applications/{parent.id}/publisher")).refused(403, 20012)
+    (await person.get("/applications/1/publisher")).refused(404, 10002)
+
+
+async def test_which_applications_can_be_a_family(world: World) -> None:
+    parent, child, _ = await family(world)
+    lone, public = await game(world), await game(world, public=True)
+
+    def problem(one: Client, other: Client) -> Any:
+        def step(call: Call) -> str | None:
+            rows = [applications.find(call.tx, each.id) for each in (one, other)]
+            assert rows[0] is not None
+            assert rows[1] is not None
+            return identities.find_publisher_problem(call, rows[0], rows[1])
+
+        return world.write(step)
+
+    assert "its own" in await problem(lone, lone)
+    assert "already" in await problem(child, lone)
+    assert "publisher's game itself" in await problem(lone, child)
+    assert "publisher itself" in await problem(parent, lone)
+    assert "same type of client" in await problem(public, parent)
+    assert await problem(lone, parent) is None
+
+
+async def test_a_world_file_has_publishers(world: World) -> None:
+    from hubbub.server import worlds
+
+    text = """
+        [users.ann]
+        [applications.house]
+        flags = ["SOCIAL_LAYER_INTEGRATION"]
+        [applications.game]
+        flags = ["SOCIAL_LAYER_INTEGRATION"]
+        parent = "house"
+    """
+    built = await worlds.load(world.app, worlds.read_text(text), 0)
+    house, child = built.applications["house"].id, built.applications["game"].id
+
+    def look(call: Call) -> Any:
+        return applications.find(call.tx, child), applications.find(call.tx, house)
+
+    row, head = await world.write(look)
+    assert row.parent_id == house
+    assert head.flags & ApplicationFlags.PARENT
+
+
+async def test_in_a_rehearsal_publishers_are_a_call_away(stage: Stage) -> None:
+    parent, child = await game(stage, flags=SOCIAL), await game(stage, flags=SOCIAL)
+
+    (await stage.ask("POST", f"/applications/{child.id}/publisher", json={"parent_id": str(parent.id)})).ok()
+
+    again = await stage.ask("POST", f"/applications/{child.id}/publisher", json={"parent_id": str(parent.id)})
+    again.refused(400, 0)
+    (await stage.ask("POST", "/applications/1/publisher", json={"parent_id": "1"})).refused(404, 10002)
+
+
+# By the operator
+
+
+def test_an_operator_bans_and_links(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    import asyncio
+
+    from hubbub.server import cli
+
+    data = ["--data", str(tmp_path / "data")]
+
+    def admin(*words: str) -> tuple[int, str]:
+        code = cli.main(["admin", words[0], *data, *words[1:]])
+        shown = capsys.readouterr()
+        return code, shown.out + shown.err
+
+    assert admin("create-user", "alice")[0] == 0
+    made = [admin("create-application", name, "--owner", "alice")[1] for name in ("Publisher", "Game")]
+    parent, child = (text.partition("id: ")[2].split()[0] for text in made)
+
+    code, said = admin("link-publisher", child, parent)
+    assert (code, "cannot be undone" in said) == (1, True)
+    assert admin("link-publisher", child, parent, "--yes")[0] == 0
+    assert admin("link-publisher", child, parent, "--yes") == (
+        1,
+        "hubbub: Game has a publisher already, and that cannot be undone\n",
+    )
+    assert admin("link-publisher", "1", parent)[0] == 1
+    assert admin("ban-user", "alice", "--until", "yesterday")[0] == 1
+    assert admin("ban-user", "alice", "--until", "2020-01-01T00:00:00Z")[0] == 1
+    assert "until 2080" in admin("ban-user", "alice", "--until", "2080-01-01")[1]
+    assert "for good" in admin("ban-user", "alice", "--reason", "spam")[1]
+    assert admin("ban-user", "nobody")[0] == 1
+    assert admin("unban-user", "alice")[0] == 0
+    assert admin("unban-user", "alice")[0] == 1
+
+    async def parent_of() -> int | None:
+        app = App(small_config(data=str(tmp_path / "data")), clock=ControlledClock(NOW_MS))
+        await app.database.start()
+        row = await app.database.read(lambda tx: applications.find(tx, int(child)))
+        await app.database.close()
+        assert row is not None
+        return row.parent_id
+
+    assert asyncio.run(parent_of()) == int(parent)

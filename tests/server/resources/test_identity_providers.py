@@ -1,0 +1,438 @@
+"""Whom applications believe about their players, and what they make of it."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from hubbub.server.core import documents
+from hubbub.server.resources.identity_providers.issuers import find_problem
+from tests.issuer import Issuer, Stage, configurations, enter, leave, trust
+from tests.oauth import pkce, refused
+from tests.players import bearer, game, link, link_tokens
+from tests.world import NOW_MS, World
+
+DAY = 86_400
+NOW = NOW_MS // 1000
+
+
+# Configurations
+
+
+async def test_an_owner_says_whom_the_application_believes(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    listing = f"/applications/{client.id}/external-identity-provider-configurations"
+    body = {"clients": [{"id": "game", "description": "live", "environment": "production"}]}
+
+    kept = (await trust(client, issuer, **body)).ok()
+    steam = (await client.owner.put(configurations(client, "STEAM"), json={"clients": [{"id": "480"}]})).ok()
+
+    assert kept == {"type": "OIDC", "oidc_issuer_url": issuer.url, **body}
+    assert steam == {"type": "STEAM", "oidc_issuer_url": None, "clients": [{"id": "480"}]}
+    assert (await client.owner.get(listing)).ok() == [kept, steam]
+    assert issuer.asked == ["/.well-known/openid-configuration", "/jwks"]
+    (await client.owner.delete(configurations(client, "STEAM"))).ok()
+    assert (await client.owner.get(listing)).ok() == [kept]
+    (await client.owner.delete(configurations(client, "STEAM"))).refused(404, 0)
+
+
+async def test_only_the_owner_manages_providers(world: World) -> None:
+    client, stranger = await game(world), await world.user()
+    assert client.bot is not None
+    body = {"clients": [{"id": "480"}]}
+
+    (await stranger.put(configurations(client, "STEAM"), json=body)).refused(403, 20012)
+    (await stranger.get(configurations(client, "STEAM").rpartition("/")[0])).refused(403, 20012)
+    (await stranger.delete(configurations(client, "STEAM"))).refused(403, 20012)
+    (await client.bot.put(configurations(client, "STEAM"), json=body)).refused(403, 20001)
+    wrong = configurations(client, "STEAM").replace(str(client.id), "1")
+    (await client.owner.put(wrong, json=body)).refused(404, 10002)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "path", "code"),
+    [
+        ("WINGS", {"clients": [{"id": "a"}]}, "type", "BASE_TYPE_CHOICES"),
+        ("STEAM", {"clients": []}, "clients", "BASE_TYPE_BAD_LENGTH"),
+        ("STEAM", {"clients": [{"id": ""}]}, "clients.0.id", "BASE_TYPE_BAD_LENGTH"),
+        ("STEAM", {"clients": [{"id": "a"}, {"id": "a"}]}, "clients.1.id", "CLIENT_ID_REPEATED"),
+        (
+            "STEAM",
+            {"clients": [{"id": "a", "description": "x" * 251}]},
+            "clients.0.description",
+            "BASE_TYPE_MAX_LENGTH",
+        ),
+        (
+            "STEAM",
+            {"clients": [{"id": "a"}], "oidc_issuer_url": "https://a.example"},
+            "oidc_issuer_url",
+            "OIDC_ISSUER_NOT_ALLOWED",
+        ),
+        ("OIDC", {"clients": [{"id": "a"}]}, "oidc_issuer_url", "BASE_TYPE_REQUIRED"),
+        (
+            "OIDC",
+            {"clients": [{"id": "a"}], "oidc_issuer_url": "http://a.example"},
+            "oidc_issuer_url",
+            "OIDC_ISSUER_INVALID",
+        ),
+        (
+            "OIDC",
+            {"clients": [{"id": "a", "oidc_issuer_url": "https://127.0.0.1"}]},
+            "clients.0.oidc_issuer_url",
+            "OIDC_ISSUER_INVALID",
+        ),
+    ],
+)
+async def test_a_bad_configuration_names_its_field(
+    world: World, kind: str, body: dict[str, Any], path: str, code: str
+) -> None:
+    client = await game(world)
+
+    assert (await client.owner.put(configurations(client, kind), json=body)).errors(path) == [code]
+
+
+@pytest.mark.parametrize(
+    ("url", "sound"),
+    [
+        ("https://id.example.com", True),
+        ("https://id.example.com:8443/realms/game", True),
+        ("https://id.example.com./", True),
+        ("https://xn--bcher-kva.example", True),
+        ("http://id.example.com", False),
+        ("https://localhost", False),
+        ("https://id.localhost", False),
+        ("https://printer.local", False),
+        ("https://host.internal", False),
+        ("https://1.0.0.127.in-addr.arpa", False),
+        ("https://intranet", False),
+        ("https://127.0.0.1", False),
+        ("https://2130706433", False),
+        ("https://0x7f.1", False),
+        ("https://0x7f000001", False),
+        ("https://127.1", False),
+        ("https://example.0x7f", False),
+        ("https://[::1]", False),
+        ("https://[::ffff:127.0.0.1]", False),
+        ("https://user@id.example.com", False),
+        ("https://user:word@id.example.com", False),
+        ("https://id.example.com?x", False),
+        ("https://id.example.com/#x", False),
+        ("https://id.example.com\\@evil.example", False),
+        ("https://id..example.com", False),
+        ("https://id.example.com:99999", False),
+        ("https://id exa.mple", False),
+        ("https://bücher.example", False),
+        ("javascript:alert(1)", False),
+        ("", False),
+    ],
+)
+def test_which_addresses_may_be_an_issuer(url: str, sound: bool) -> None:
+    assert (find_problem(url, strict=True) is None) is sound
+
+
+async def test_an_issuer_must_be_there_when_it_is_saved(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+
+    for discovery in (
+        {"issuer": "http://other"},
+        {"id_token_signing_alg_values_supported": ["HS256"]},
+        {"id_token_signing_alg_values_supported": None},
+        {"jwks_uri": None},
+    ):
+        issuer.discovery = discovery
+        (await trust(client, issuer)).refused(400, 530008)
+        trusting_world.clock.set(trusting_world.clock.now_ms() + documents.KEPT_MS)
+    issuer.discovery = {"jwks_uri": f"{issuer.url}/nowhere"}
+    (await trust(client, issuer)).refused(400, 530009)
+    trusting_world.clock.set(trusting_world.clock.now_ms() + documents.KEPT_MS)
+    issuer.discovery = {"jwks_uri": "file:///etc/passwd"}
+    (await trust(client, issuer)).refused(400, 530009)
+    await issuer.close()
+    trusting_world.clock.set(trusting_world.clock.now_ms() + documents.KEPT_MS)
+    (await trust(client, issuer)).refused(400, 530008)
+
+
+async def test_an_issuer_saved_under_looser_rules_keeps_them_until_it_is_edited(
+    trusting_world: World, issuer: Issuer
+) -> None:
+    import msgspec
+
+    from hubbub.server.core.config import IdentityConfig
+
+    world = trusting_world
+    client = await game(world)
+    (await trust(client, issuer)).ok()
+    assert world.app._door is not None
+    strict = msgspec.structs.replace(world.app.config, identity=IdentityConfig())
+    world.app.config = world.app._door._config = strict
+
+    (await enter(client, issuer.token())).ok()
+    assert (await trust(client, issuer)).errors("oidc_issuer_url") == ["OIDC_ISSUER_INVALID"]
+    await world.write(lambda call: call.tx.run("UPDATE identity_providers SET level = 1"))
+    (await enter(client, issuer.token())).refused(400, 530008)
+
+
+# OIDC
+
+
+async def test_a_player_comes_in_with_an_id_token(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    (await trust(client, issuer)).ok()
+
+    made = (await enter(client, issuer.token("ada", preferred_username="Ada"))).ok()
+    again = (await enter(client, issuer.token("ada", aud=["other", "game"]))).ok()
+
+    player = await bearer(client, made["access_token"])
+    me = (await player.get("/users/@me")).ok()
+    assert me["global_name"] == "Ada"
+    assert (await bearer(client, again["access_token"])).id == player.id
+    (found,) = (await player.post("/application-identities", json={"user_ids": [str(player.id)]})).ok()
+    assert found["external_user_id"] == "ada"
+
+
+@pytest.mark.parametrize("name", [None, "", "x" * 33, 7])
+async def test_without_a_usable_name_the_player_has_the_generated_one(
+    trusting_world: World, issuer: Issuer, name: Any
+) -> None:
+    client = await game(trusting_world)
+    (await trust(client, issuer)).ok()
+
+    made = (await enter(client, issuer.token("ada", preferred_username=name))).ok()
+
+    assert (await (await bearer(client, made["access_token"])).get("/users/@me")).ok()["global_name"] is None
+
+
+async def test_every_wrong_id_token_has_its_own_code(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    (await trust(client, issuer)).ok()
+    other = Issuer()
+
+    for code, token in (
+        (530001, issuer.token(exp=NOW)),
+        (530002, issuer.token(iss="http://other.example")),
+        (530002, issuer.token(iss=None)),
+        (530002, issuer.token(iss=issuer.url + "/")),
+        (530003, issuer.token(aud="somebody-else")),
+        (530003, issuer.token(aud=None)),
+        (530004, issuer.token(iat=NOW - 7 * DAY - 1)),
+        (530020, issuer.token(iat=NOW + 3600)),
+        (530020, issuer.token(nbf=NOW + 3600)),
+        (530020, issuer.token(iat="today")),
+        (530020, issuer.token(exp=None)),
+        (530020, issuer.token("")),
+        (530020, issuer.token(sub=None)),
+        (530020, "nonsense"),
+        (530020, "a.b.c"),
+        (530020, issuer.token()[:-8] + "AAAAAAAA"),
+        (530020, other.token(iss=issuer.url)),
+        (530027, issuer.token(header={"kid": None})),
+        (530027, issuer.token(header={"kid": ""})),
+    ):
+        (await enter(client, token)).refused(400, code)
+    (await enter(client, issuer.token(iat=NOW - 7 * DAY))).ok()
+
+
+async def test_the_client_must_be_who_it_says(trusting_world: World, issuer: Issuer) -> None:
+    client, public = await game(trusting_world), await game(trusting_world, public=True)
+    (await trust(client, issuer)).ok()
+    (await trust(public, issuer)).ok()
+
+    (await enter(client, issuer.token(), client_secret="wrong")).refused(401, 530007)
+    (await enter(client, issuer.token(), client_secret=None)).refused(401, 530007)
+    (await enter(public, issuer.token(), client_secret="wrong")).refused(401, 530007)
+    (await enter(public, issuer.token())).ok()
+    (await enter(client, issuer.token(), client_id="1")).refused(404, 10002)
+    assert (await enter(client, issuer.token(), kind="WINGS")).errors("external_auth_type") == ["BASE_TYPE_CHOICES"]
+    assert (await enter(client, "x" * 10_241)).errors("external_auth_token") == ["BASE_TYPE_BAD_LENGTH"]
+    own = await enter(client, "x", kind="PLATFORM_BOT_ISSUED_ACCESS_TOKEN")
+    assert own.errors("external_auth_type") == ["BASE_TYPE_CHOICES"]
+    (await enter(client, "00", kind="STEAM_SESSION_TICKET")).refused(400, 530008)
+    plain = await game(trusting_world, flags=0)
+    (await enter(plain, issuer.token())).refused(403, 530000)
+
+
+async def test_only_a_client_with_a_secret_gets_a_refresh_token_which_still_works(
+    trusting_world: World, issuer: Issuer
+) -> None:
+    client, public = await game(trusting_world), await game(trusting_world, public=True)
+    (await trust(client, issuer)).ok()
+    (await trust(public, issuer)).ok()
+
+    made = (await enter(client, issuer.token())).ok()
+    assert (await enter(public, issuer.token())).ok()["refresh_token"] is None
+
+    renewed = (await client.refresh(made["refresh_token"])).ok()
+    player = await bearer(client, renewed["access_token"])
+    assert player.id
+    assert (await player.patch("/users/@me/account", json={"global_name": "Still"})).ok()["global_name"] == "Still"
+
+
+async def test_a_merged_account_cannot_be_refreshed(trusting_world: World, issuer: Issuer) -> None:
+    client, alice = await game(trusting_world), await trusting_world.user()
+    (await trust(client, issuer)).ok()
+    made = (await enter(client, issuer.token())).ok()
+
+    await link(client, alice, issuer.token(), "OIDC")
+
+    description = refused(await client.refresh(made["refresh_token"]), "invalid_grant")
+    assert description == 'Invalid "refresh_token" in request'
+
+
+async def test_an_identity_without_an_account_is_linked_at_once(trusting_world: World, issuer: Issuer) -> None:
+    client, alice = await game(trusting_world), await trusting_world.user()
+    (await trust(client, issuer)).ok()
+
+    await link(client, alice, issuer.token("ada"), "OIDC")
+
+    refusal = (await enter(client, issuer.token("ada"))).refused(400, 530010)
+    assert (refusal["user_id"], refusal["provider_type"]) == (str(alice.id), "OIDC")
+    assert (refusal["provider_id"], refusal["provider_issued_user_id"]) == (issuer.url, "ada")
+    await link(client, alice, issuer.token("ada"), "OIDC")
+    bob = await trusting_world.user()
+    code = await client.code(bob, "sdk.social_layer")
+    more = {"external_auth_type": "OIDC", "external_auth_token": issuer.token("ada")}
+    (await client.exchange(code, **more)).refused(400, 530014)
+    (await client.exchange(code, external_auth_type="OIDC", external_auth_token="x.y.z")).refused(403, 50025)
+
+
+async def test_a_linked_account_leaves_with_the_credential_it_came_with(trusting_world: World, issuer: Issuer) -> None:
+    client, alice = await game(trusting_world), await trusting_world.user()
+    (await trust(client, issuer)).ok()
+    tokens = await link_tokens(client, alice, issuer.token("ada"), "OIDC")
+
+    (await leave(client, issuer.token("ada"))).ok()
+
+    (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).refused(401, 0)
+    refused(await client.refresh(tokens["refresh_token"]), "invalid_grant")
+    player = await bearer(client, (await enter(client, issuer.token("ada"))).ok()["access_token"])
+    assert player.id != alice.id
+    (await leave(client, issuer.token("ada"))).refused(400, 50229)
+    (await leave(client, issuer.token("nobody"))).refused(404, 10013)
+
+
+# Keys
+
+
+async def test_a_new_key_is_found_and_a_false_one_makes_us_ask_seldom(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    (await trust(client, issuer)).ok()
+    (await enter(client, issuer.token())).ok()
+    issuer.asked.clear()
+    from joserfc.jwk import ECKey
+
+    issuer.keys["two"] = ECKey.generate_key("P-256", parameters={"kid": "two"})
+    (await enter(client, issuer.token(key="two"))).refused(400, 530020)
+    assert issuer.asked == []
+    trusting_world.clock.set(trusting_world.clock.now_ms() + documents.AGAIN_MS)
+    (await enter(client, issuer.token(key="two"))).ok()
+    assert issuer.asked == ["/jwks"]
+    for _ in range(5):
+        (await enter(client, issuer.token(header={"kid": "three"}))).refused(400, 530020)
+    assert issuer.asked == ["/jwks"]
+
+
+@pytest.mark.parametrize("alg", ["RS256", "RS512", "PS256", "PS384"])
+async def test_rsa_keys_are_believed_too(trusting_world: World, issuer: Issuer, alg: str) -> None:
+    client = await game(trusting_world)
+    issuer.add_rsa("rsa")
+    issuer.discovery = {"id_token_signing_alg_values_supported": [alg]}
+    (await trust(client, issuer)).ok()
+
+    (await enter(client, issuer.token(key="rsa", alg=alg))).ok()
+
+
+async def test_keys_that_cannot_be_read_are_left_out(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    good = issuer.keys["one"].as_dict(private=False)
+    broken = [
+        {"kty": "EC", "kid": "x", "crv": "P-256", "x": "!", "y": "!"},
+        {"kty": "oct", "kid": "one", "k": "AAAA"},
+        7,
+    ]
+    issuer.raw["/jwks"] = json.dumps({"keys": [*broken, good]}).encode()
+    (await trust(client, issuer)).ok()
+
+    (await enter(client, issuer.token())).ok()
+
+
+# The stand-ins of a rehearsal
+
+PROVIDERS = [
+    ("oidc", "id_token", "OIDC"),
+    ("steam", "id_token", "STEAM"),
+    ("epic", "id_token", "EPIC_ONLINE_SERVICES"),
+    ("epic", "access_token", "EPIC_ONLINE_SERVICES"),
+    ("unity", "id_token", "UNITY"),
+    ("apple", "id_token", "APPLE"),
+    ("playstation", "id_token", "PLAYSTATION_NETWORK"),
+]
+
+
+@pytest.mark.parametrize(("provider", "kind", "provider_type"), PROVIDERS)
+async def test_every_provider_can_be_rehearsed_offline(
+    stage: Stage, provider: str, kind: str, provider_type: str
+) -> None:
+    client, bob = stage.game, stage.person("bob")
+
+    auth_type, credential = await stage.credential(provider, "76561198000000001", name="Ada", kind=kind)
+    made = (await enter(client, credential, auth_type)).ok()
+
+    player = await bearer(client, made["access_token"])
+    assert (await player.get("/users/@me")).ok()["global_name"] == "Ada"
+    verifier, challenge = pkce()
+    code = await client.code(bob, "sdk.social_layer", code_challenge=challenge, code_challenge_method="S256")
+    answer = await client.exchange(
+        code, code_verifier=verifier, external_auth_type=auth_type, external_auth_token=credential
+    )
+    answer.ok()
+    refusal = (await enter(client, credential, auth_type)).refused(400, 530010)
+    assert (refusal["provider_type"], refusal["provider_issued_user_id"]) == (provider_type, "76561198000000001")
+
+
+@pytest.mark.parametrize(("provider", "kind", "_"), PROVIDERS)
+async def test_what_is_over_or_meant_for_others_is_refused(stage: Stage, provider: str, kind: str, _: str) -> None:
+    opaque = provider == "steam" or kind == "access_token"
+
+    auth_type, late = await stage.credential(provider, "1", kind=kind, expires_in=-1)
+    _, foreign = await stage.credential(provider, "1", kind=kind, client_id="another-game")
+
+    answer = await enter(stage.game, late, auth_type)
+    assert (answer.status, answer.code) == ((403, 50025) if opaque else (400, 530001))
+    answer = await enter(stage.game, foreign, auth_type)
+    assert (answer.status, answer.code) == ((403, 50025) if provider == "steam" else (400, 530003))
+
+
+async def test_a_credential_of_one_provider_is_none_of_another(stage: Stage) -> None:
+    _, apple = await stage.credential("apple", "1")
+
+    for kind in ("OIDC", "UNITY_SERVICES_ID_TOKEN", "PLAYSTATION_NETWORK_ID_TOKEN", "EPIC_ONLINE_SERVICES_ID_TOKEN"):
+        (await enter(stage.game, apple, kind)).refused(400, 530002)
+    (await enter(stage.game, apple, "STEAM_SESSION_TICKET")).refused(403, 50025)
+    (await enter(stage.game, apple, "EPIC_ONLINE_SERVICES_ACCESS_TOKEN")).refused(403, 50025)
+
+
+async def test_keys_of_a_stand_in_can_be_changed(stage: Stage) -> None:
+    kind, before = await stage.credential("unity", "1")
+    (await enter(stage.game, before, kind)).ok()
+
+    (await stage.ask("POST", "/issuers/unity/rotate")).ok()
+    stage.clock.set(stage.clock.now_ms() + documents.AGAIN_MS)
+    _, after = await stage.credential("unity", "1")
+
+    (await enter(stage.game, after, kind)).ok()
+    (await enter(stage.game, before, kind)).refused(400, 530020)
+
+
+async def test_being_anybody_needs_the_control_token(stage: Stage) -> None:
+    path = f"{stage.url}/control/issuers/oidc/tokens"
+
+    (await stage.request("POST", path, json={"user_id": "1"})).refused(401, 0)
+    (await stage.ask("POST", "/issuers/wings/tokens", json={"user_id": "1"})).refused(404, 0)
+    assert (await stage.ask("POST", "/issuers/oidc/tokens", json={})).errors("user_id") == ["BASE_TYPE_REQUIRED"]
+    discovery = await stage.request("GET", f"{stage.url}/control/issuers/oidc/.well-known/openid-configuration")
+    assert discovery.ok()["issuer"] == f"{stage.url}/control/issuers/oidc"
+    assert (await stage.request("GET", f"{stage.url}/control/issuers/oidc/nothing")).status == 404
+    shown = (await stage.request("GET", f"{stage.url}/control/issuers/apple/auth/keys")).ok()
+    assert "d" not in shown["keys"][0]
+    assert base64.urlsafe_b64decode(shown["keys"][0]["x"] + "==")
