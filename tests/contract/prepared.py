@@ -74,6 +74,8 @@ class Prepared:
         later = wire.timestamp(NOW_MS + HOUR)
         return {
             "set_guild_mfa_level": {"level": 0},
+            "launch_activity": {"session_id": "none"},
+            "leave_activity": {"session_id": "none"},
             "bulk_update_guild_roles": [],
             "bulk_update_guild_channels": [],
             "add_guild_member": {"access_token": "none"},

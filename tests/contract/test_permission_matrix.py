@@ -1,5 +1,6 @@
 """Who may do what, for every operation on a guild or one of its channels: a member without any permission, one with just those
-that are asked for, the owner, an outsider, and the owner of another guild who names things of ours.
+that are asked for, the owner, an outsider, and the owner of another guild who names things of ours. Once with people and once with
+bots, where an administrator stands for the owner; what only applications do has a table of its own, as groups have.
 
 The callers and their answers come from the operation table: `needs` is what the door asks for. What handlers ask for besides is
 `ALSO`, after the rows of http.md 4. A refusal is 403 with 50013 (no permission) or 50001 (no access); where a member may not even
@@ -14,11 +15,14 @@ import pytest
 from hubbub.protocol.operation import Auth
 from hubbub.protocol.permissions import Permissions as P
 from hubbub.server.app import SLICES, App
+from hubbub.server.core import auth
+from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.dispatch import Endpoint, Table
 from tests.contract.prepared import Prepared, prepare
 from tests.fixtures.validator import Watch
-from tests.world import NOW_MS, Actor, Answer, World, small_config
+from tests.media import png
+from tests.world import NOW_MS, Actor, Answer, Guild, World, small_config
 
 ALSO = {
     # What a row of http.md 4 asks for and no bit of the door's does; others' things, where own ones are easier.
@@ -47,6 +51,7 @@ ALSO = {
     "create_guild_soundboard_sound": P.CREATE_GUILD_EXPRESSIONS,
     "update_guild_soundboard_sound": P.MANAGE_GUILD_EXPRESSIONS,
     "delete_guild_soundboard_sound": P.MANAGE_GUILD_EXPRESSIONS,
+    "create_guild_sticker": P.CREATE_GUILD_EXPRESSIONS,
     "update_guild_sticker": P.MANAGE_GUILD_EXPRESSIONS,
     "delete_guild_sticker": P.MANAGE_GUILD_EXPRESSIONS,
     "create_guild_scheduled_event": P.CREATE_EVENTS,
@@ -60,6 +65,7 @@ ALSO = {
     "prune_guild": P.MANAGE_GUILD,
     "get_guild_join_requests": P.KICK_MEMBERS,
     "guild_search": P.VIEW_CHANNEL | P.READ_MESSAGE_HISTORY,
+    "launch_activity": P.USE_EMBEDDED_ACTIVITIES | P.USE_EXTERNAL_APPS,
 }
 
 QUERIES = {"search_guild_members": {"query": "a"}}
@@ -84,32 +90,44 @@ OPEN = {
 }
 """Answers outsiders too, or hides that the guild exists."""
 
-ELSEWHERE = {
-    # Switched off for everybody (http.md 5).
-    "batch_set_guild_application_command_permissions",
-    # Conversations, which have recipients and no permissions (tests/server/resources/test_direct_messages.py).
-    "add_group_dm_user",
-    "delete_group_dm_user",
-    # Takes multipart bodies (tests/server/resources/test_stickers.py).
-    "create_guild_sticker",
-}
-"""Not of this table."""
+GROUPS = {"add_group_dm_user", "delete_group_dm_user"}
+"""Conversations have recipients and no permissions."""
+
+SWITCHED_OFF = {"batch_set_guild_application_command_permissions"}
+"""Answers nobody (http.md 5)."""
+
+APPLICATIONS = "/applications/{application_id}/guilds/"
+"""What an application does in a guild for itself; its own tokens decide, not the guild's permissions."""
 
 REFUSED = ((403, 50013), (403, 50001))
-OBJECTS = {"guild_id", "channel_id", "user_id", "emoji_name", "overwrite_id", "answer_id"}
+OBJECTS = {"guild_id", "channel_id", "user_id", "emoji_name", "overwrite_id", "answer_id", "application_id"}
 """What names no thing that belongs to one guild alone, or is the place itself."""
 
 
-def walked() -> list[Endpoint]:
-    """Every operation on a guild or a channel that people may ask for; what takes away comes last, the largest at the very end."""
-    found = [
+def placed() -> list[Endpoint]:
+    """Every operation on a guild or a channel, and whatever else asks for a permission."""
+    return [
         endpoint
         for endpoint in Table(SLICES)
-        if {"guild_id", "channel_id"} & set(endpoint.operation.parameters)
-        and Auth.USER in endpoint.operation.auth
-        and endpoint.name not in ELSEWHERE
+        if {"guild_id", "channel_id"} & set(endpoint.operation.parameters) or endpoint.operation.needs
+    ]
+
+
+def walked(kind: Auth) -> list[Endpoint]:
+    """Those that such callers may ask for; what takes away comes last, the largest at the very end."""
+    found = [
+        endpoint
+        for endpoint in placed()
+        if kind in endpoint.operation.auth
+        and endpoint.name not in GROUPS | SWITCHED_OFF
+        and not endpoint.operation.path.startswith(APPLICATIONS)
     ]
     return sorted(found, key=_order)
+
+
+def granted() -> list[Endpoint]:
+    """Those that OAuth2 tokens may ask for."""
+    return [each for each in placed() if Auth.BEARER in each.operation.auth and each.name not in SWITCHED_OFF]
 
 
 def _order(endpoint: Endpoint) -> tuple[int, int]:
@@ -134,7 +152,7 @@ class Stage:
 
     def __init__(self, prepared: Prepared, people: Iterable[Actor], role: int, other: tuple[int, int]) -> None:
         self.prepared = prepared
-        self.nobody, self.able, self.outsider, self.foreigner = people
+        self.nobody, self.able, self.outsider, self.foreigner, self.owner = people
         self.role = role
         self.other_guild, self.other_channel = other
 
@@ -142,6 +160,10 @@ class Stage:
         """One caller's request."""
         body = self.prepared.body(endpoint)
         options: dict[str, Any] = {} if body is None else {"json": body}
+        if endpoint.name == "create_guild_sticker":
+            form = aiohttp.FormData({"name": "second", "tags": "hello", "description": "words"})
+            form.add_field("file", png(320, 320), filename="sticker.png", content_type="image/png")
+            options = {"data": form}
         options["params"] = QUERIES.get(endpoint.name, {})
         return await caller.request(endpoint.operation.method, endpoint.operation.url(**values), **options)
 
@@ -152,23 +174,41 @@ class Stage:
 
 
 @pytest.fixture
-async def stage(watch: Watch) -> AsyncIterator[Stage]:
+async def small_world(watch: Watch) -> AsyncIterator[World]:
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
         world = World(app, client)
-        people = [await world.user() for _ in range(4)]
-        prepared = await prepare(world, *people[:2])
-        guild = prepared.guild
-        other = await world.guild(people[3])
-        role = await guild.role("able")
-        await guild.give(people[1], role)
-        roles = f"/guilds/{guild.id}/roles"
-        (await guild.owner.patch(roles, json=[{"id": str(role), "position": 9}])).ok()
-        (await guild.owner.patch(f"{roles}/{guild.id}", json={"permissions": "0"})).ok()
-        yield Stage(prepared, people, role, (other.id, other.general))
+        yield world
         await world.close()
     await app.stop()
+
+
+@pytest.fixture(params=[Auth.USER, Auth.BOT], ids=["people", "bots"])
+async def stage(request: pytest.FixtureRequest, small_world: World) -> Stage:
+    world, bots = small_world, request.param is Auth.BOT
+    people = [await world.bot() if bots else await world.user() for _ in range(4)]
+    prepared = await prepare(world, *people[:2])
+    guild = prepared.guild
+    other = await world.guild(None if bots else people[3], *([people[3]] if bots else []))
+    owner = guild.owner
+    if bots:
+        owner = await world.bot(guild)
+        highest = await guild.role("highest", P.ADMINISTRATOR)
+        await guild.give(owner, highest)
+        (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(highest), "position": 20}])).ok()
+        await other.allow(people[3], P.ADMINISTRATOR)
+    return await _staged(prepared, [*people, owner], other)
+
+
+async def _staged(prepared: Prepared, people: list[Actor], other: Guild) -> Stage:
+    guild = prepared.guild
+    role = await guild.role("able")
+    await guild.give(people[1], role)
+    roles = f"/guilds/{guild.id}/roles"
+    (await guild.owner.patch(roles, json=[{"id": str(role), "position": 9}])).ok()
+    (await guild.owner.patch(f"{roles}/{guild.id}", json={"permissions": "0"})).ok()
+    return Stage(prepared, people, role, (other.id, other.general))
 
 
 def told(answer: Answer) -> tuple[int, int]:
@@ -185,7 +225,8 @@ async def test_every_operation_asks_for_what_its_row_says(stage: Stage) -> None:
         if not good or answer.status >= 500:
             wrong.append(f"{endpoint.name}, {who}: {answer.status} {answer.body[:200]!r}")
 
-    for endpoint in walked():
+    kind = Auth.BOT if stage.nobody.bot else Auth.USER
+    for endpoint in walked(kind):
         values = stage.prepared.values(endpoint)
         bits = asked_for(endpoint)
         in_channel = "channel_id" in values
@@ -232,7 +273,9 @@ async def test_every_operation_asks_for_what_its_row_says(stage: Stage) -> None:
             answer = await stage.ask(endpoint, stage.able, values)
             expect(endpoint, "who only sees", answer, told(answer) == (403, 50013))
 
-        answer = await stage.ask(endpoint, stage.prepared.guild.owner, values)
+        if stage.owner.bot and endpoint.name in OWNERS_ONLY:
+            continue
+        answer = await stage.ask(endpoint, stage.owner, values)
         expect(endpoint, "owner", answer, told(answer) not in REFUSED)
 
     assert not wrong, "\n".join(wrong)
@@ -241,4 +284,133 @@ async def test_every_operation_asks_for_what_its_row_says(stage: Stage) -> None:
 def test_the_table_above_names_only_what_is_there() -> None:
     names = {endpoint.name for endpoint in Table(SLICES)}
 
-    assert {*ALSO, *OWNERS_ONLY, *AUTHORS_ONLY, *OPEN, *ELSEWHERE} - names == set()
+    assert {*ALSO, *OWNERS_ONLY, *AUTHORS_ONLY, *OPEN, *GROUPS, *SWITCHED_OFF} - names == set()
+
+
+def test_no_operation_is_left_out() -> None:
+    seen = {each.name for each in (*walked(Auth.USER), *walked(Auth.BOT), *granted())}
+    own = {each.name for each in placed() if each.operation.path.startswith(APPLICATIONS)}
+
+    assert {each.name for each in placed()} - seen - own == GROUPS
+    assert {name for method, name in GROUP_ROWS} >= GROUPS
+
+
+# What applications do for themselves, and what they are granted
+
+
+class Bearer(Actor):
+    """An application acting for somebody."""
+
+    @property
+    def header(self) -> str:
+        """The Authorization header."""
+        return f"Bearer {self.token}"
+
+
+async def bearer(world: World, person: Actor, application_id: int | None, *scopes: str) -> Bearer:
+    """Somebody's token in the hands of an application."""
+
+    def issue(call: Call) -> str:
+        user_id, now = person.id, call.now
+        return auth.issue(
+            call.tx, kind="bearer", user_id=user_id, application_id=application_id, scopes=scopes, now=now, ids=call.ids
+        )
+
+    return Bearer(world, person.id, await world.write(issue), person.name, application_id=application_id)
+
+
+async def test_applications_act_for_themselves_where_they_are_let_in(small_world: World) -> None:
+    world = small_world
+    prepared = await prepare(world)
+    stranger = await world.bot(prepared.guild, permissions=P.ADMINISTRATOR)
+    command = {"name": "greet", "description": "says hello"}
+    path = f"/applications/{prepared.bot.application_id}/guilds/{prepared.guild.id}/commands"
+    wrong: list[str] = []
+    # What takes away comes last: each finds the command there.
+    own = sorted(
+        (each for each in placed() if each.operation.path.startswith(APPLICATIONS) and each.name not in SWITCHED_OFF),
+        key=_order,
+    )
+    assert own
+    for endpoint in own:
+        made = (await prepared.bot.post(path, json=command)).ok()
+        values = prepared.values(endpoint)
+        if "command_id" in values:
+            values["command_id"] = made["id"]
+        body = {"bulk_set_guild_application_commands": [command], "create_guild_application_command": command}.get(
+            endpoint.name, {"permissions": []} if "permissions" in endpoint.name else {}
+        )
+
+        async def ask(
+            caller: Actor, values: dict[str, str] = values, body: Any = body, endpoint: Any = endpoint
+        ) -> Answer:
+            options = {} if endpoint.operation.method in ("GET", "DELETE") else {"json": body}
+            return await caller.request(endpoint.operation.method, endpoint.operation.url(**values), **options)
+
+        scope = endpoint.operation.scopes[0]
+        owner = prepared.guild.owner
+        plain = await bearer(world, owner, prepared.bot.application_id, "identify")
+        foreign = await bearer(world, owner, stranger.application_id, scope)
+        answers = {"a bearer without the scope": (told(await ask(plain)), {(403, 50026)})}
+        answers["another's bearer"] = (told(await ask(foreign)), {(403, 20012)})
+        if Auth.BOT in endpoint.operation.auth:
+            answers["another bot"] = (told(await ask(stranger)), {(403, 20012)})
+            elsewhere = {**values, "guild_id": "1"}
+            # Nothing of an application is in a guild that let it in nowhere.
+            answers["elsewhere"] = (
+                told(await ask(prepared.bot, elsewhere)),
+                {(403, 50001), (404, 10004), (404, 10063)},
+            )
+        for who, (seen, expected) in answers.items():
+            if seen not in expected:
+                wrong.append(f"{endpoint.name}, {who}: {seen}")
+        good = (
+            await ask(prepared.bot)
+            if Auth.BOT in endpoint.operation.auth
+            else await ask(await bearer(world, owner, prepared.bot.application_id, scope))
+        )
+        if good.status >= 400 and told(good) != (404, 10066):
+            wrong.append(f"{endpoint.name}, itself: {good.status} {good.body[:200]!r}")
+
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", sorted(each.name for each in granted() if APPLICATIONS not in each.operation.path))
+async def test_what_is_granted_is_granted_for_ones_own_guilds(small_world: World, name: str) -> None:
+    world = small_world
+    prepared = await prepare(world)
+    (endpoint,) = [each for each in granted() if each.name == name]
+    url, application_id = endpoint.operation.url(**prepared.values(endpoint)), prepared.bot.application_id
+    scope = endpoint.operation.scopes[0]
+
+    async def answer(person: Actor, *scopes: str) -> tuple[int, int]:
+        caller = await bearer(world, person, application_id, *scopes)
+        return told(await caller.request(endpoint.operation.method, url))
+
+    assert await answer(prepared.guild.owner, scope) == (200, 0)
+    assert await answer(prepared.guild.owner, "identify") == (403, 50026)
+    assert await answer(await world.user(), scope) in ((403, 50001), (404, 10004))
+
+
+# Groups
+
+GROUP_ROWS = {("PUT", "add_group_dm_user"), ("DELETE", "delete_group_dm_user")}
+
+
+async def test_groups_are_changed_by_those_in_them(small_world: World) -> None:
+    world = small_world
+    owner, friend, newcomer, outsider = [await world.user() for _ in range(4)]
+    await world.guild(owner, friend, newcomer, outsider)
+    third = await world.user()
+    await world.guild(owner, third)
+    recipients = [str(friend.id), str(third.id)]
+    group = (await owner.post("/users/@me/channels", json={"recipients": recipients})).ok()["id"]
+    path = f"/channels/{group}/recipients"
+
+    for method, target in (("PUT", newcomer), ("DELETE", third)):
+        assert told(await outsider.request(method, f"{path}/{target.id}")) == (403, 50001)
+    assert told(await friend.delete(f"{path}/{third.id}")) == (403, 50013)
+    assert (await friend.put(f"{path}/{newcomer.id}")).status < 300
+    assert (await owner.delete(f"{path}/{third.id}")).status == 204
+    assert (await friend.delete(f"{path}/{friend.id}")).status == 204
+    assert told(await owner.put(f"/channels/1/recipients/{third.id}")) == (404, 10003)

@@ -1,0 +1,211 @@
+"""More of everything in the prepared guild, and a request for each operation that nobody makes up by chance: what names things that
+must be there, and be in the right state."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+
+from hubbub.protocol import wire
+from hubbub.server.core import auth
+from hubbub.server.core.call import Call
+from hubbub.server.core.dispatch import Endpoint
+from hubbub.server.resources import activity_instances, members
+from tests.contract.prepared import HOUR, Prepared
+from tests.media import mp3, png, uri
+from tests.world import NOW_MS, Actor, Session
+
+
+class Bearer(Actor):
+    """An application acting for somebody."""
+
+    @property
+    def header(self) -> str:
+        """The Authorization header."""
+        return f"Bearer {self.token}"
+
+
+@dataclass
+class Seed:
+    """A request that comes to a success: who asks, for what, and with which body and query."""
+
+    caller: Actor | None = None
+    values: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+    query: dict[str, Any] = field(default_factory=dict)
+
+
+class Seeds:
+    """What stands ready for the operations of the table."""
+
+    def __init__(self, prepared: Prepared, by_name: dict[str, Seed], sessions: list[Session]) -> None:
+        self._prepared = prepared
+        self._by_name = by_name
+        self.sessions = sessions
+
+    def find(self, endpoint: Endpoint) -> Seed:
+        """The request for an operation: its own, or the least that its path and its body take."""
+        seed = self._by_name.get(endpoint.name, Seed())
+        body = self._prepared.body(endpoint) if seed.body is None else seed.body
+        return Seed(seed.caller, self._prepared.values(endpoint) | seed.values, body, seed.query)
+
+
+async def plant(prepared: Prepared) -> Seeds:
+    """Put into the guild what few operations ask for."""
+    world, guild, bot, owner = prepared.world, prepared.guild, prepared.bot, prepared.guild.owner
+    place, application = f"/guilds/{guild.id}", f"/applications/{bot.application_id}"
+    common = prepared.common
+
+    async def made(path: str, body: Any, *, actor: Actor = owner, key: str = "id") -> str:
+        return str((await actor.post(path, json=body)).ok()[key])
+
+    async def bearer(*scopes: str) -> Bearer:
+        def issue(call: Call) -> str:
+            return auth.issue(
+                call.tx,
+                kind="bearer",
+                user_id=owner.id,
+                application_id=bot.application_id,
+                scopes=scopes,
+                now=call.now,
+                ids=call.ids,
+            )
+
+        return Bearer(world, owner.id, await world.write(issue), owner.name, application_id=bot.application_id)
+
+    # People: one more to act on, one who is banned, one who stays outside.
+    extra, banned, friend = [await world.user() for _ in range(3)]
+    for person in (extra, banned, friend):
+        await world.write(lambda call, person=person: members.add(call, guild.id, person.id), actor=owner.id)
+    (await owner.put(f"{place}/bans/{banned.id}", json={})).ok()
+    (await owner.put(f"/channels/{prepared.thread}/thread-members/{friend.id}")).ok()
+    worn = str(await guild.role("worn"))
+    await guild.give(friend, int(worn))
+    command = {"name": "greet", "description": "says hello"}
+    commands = {
+        "global": await made(f"{application}/commands", command, actor=bot),
+        "guild": await made(f"{application}{place}/commands", command, actor=bot),
+    }
+    general = f"/channels/{guild.general}"
+    mine = await made(f"{general}/messages", {"content": "of the bot"}, actor=bot)
+    pinned = await made(f"{general}/messages", {"content": "keep"})
+    (await owner.put(f"{general}/messages/pins/{pinned}")).ok()
+    several = [await made(f"{general}/messages", {"content": "away"}) for _ in range(2)]
+    poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"text": "no"}}]}
+    asked = await made(f"{general}/messages", {"poll": poll}, actor=bot)
+    hook = f"/webhooks/{common['webhook_id']}/{common['webhook_token']}"
+    said = str((await world.request("POST", f"{hook}?wait=true", json={"content": "by hook"})).ok()["id"])
+    (await owner.patch(f"{place}/widget", json={"enabled": True, "channel_id": str(guild.general)})).ok()
+    group = await made("/users/@me/channels", {"recipients": [str(friend.id), str(extra.id)]})
+    session = await bot.connect()
+    own = await owner.connect()
+    for each, channel in ((session, prepared.voice), (own, prepared.stage)):
+        state = {"guild_id": str(guild.id), "channel_id": channel, "self_mute": False, "self_deaf": False}
+        await each.send(4, state)
+        await each.obeyed()
+    running = await world.write(
+        lambda call: activity_instances.launch(call, bot.application_id, owner.id, guild.general, guild.id)
+    )
+    spare = str(await guild.channel("spare"))
+    doomed = await world.guild(owner)
+    targeted = aiohttp.FormData()
+    targeted.add_field("payload_json", "{}", content_type="application/json")
+    targeted.add_field("target_users_file", f"user_id\n{friend.id}\n", filename="users.csv", content_type="text/csv")
+    chosen = str((await owner.post(f"{general}/invites", data=targeted)).ok()["code"])
+    other_stage = str(await guild.channel("second stage", type=13))
+    later = wire.timestamp(NOW_MS + HOUR)
+    event = {"guild_scheduled_event_id": common["guild_scheduled_event_id"]}
+    told = Seed(values={"message_id": said})
+    seeds = {
+        "delete_channel": Seed(bot, {"channel_id": spare}),
+        "delete_guild": Seed(owner, {"guild_id": str(doomed.id)}),
+        "delete_stage_instance": Seed(bot, {"channel_id": other_stage}),
+        "create_guild_template": Seed(owner, {"guild_id": str((await world.guild(owner)).id)}, {"name": "more"}),
+        "get_invite_target_users": Seed(bot, {"code": chosen}),
+        "get_invite_target_users_job_status": Seed(bot, {"code": chosen}),
+        "get_guild_member_verification": Seed(owner),
+        "update_message": Seed(bot, {"message_id": mine}, {"content": "anew"}),
+        "poll_expire": Seed(bot, {"message_id": asked}),
+        "bulk_delete_messages": Seed(bot, {}, {"messages": several}),
+        "deprecated_delete_pin": Seed(bot, {"message_id": pinned}),
+        "get_guild_ban": Seed(bot, {"user_id": str(banned.id)}),
+        "unban_user_from_guild": Seed(bot, {"user_id": str(banned.id)}),
+        "bulk_ban_users_from_guild": Seed(bot, {}, {"user_ids": [str((await world.user()).id)]}),
+        "delete_guild_member": Seed(bot, {"user_id": str(extra.id)}),
+        "add_guild_member_role": Seed(owner, {"user_id": str(friend.id)}),
+        "delete_guild_member_role": Seed(owner, {"user_id": str(friend.id), "role_id": worn}),
+        "add_thread_member": Seed(bot, {"user_id": str(extra.id)}),
+        "get_thread_member": Seed(bot, {"user_id": str(friend.id)}),
+        "delete_thread_member": Seed(bot, {"user_id": str(friend.id)}),
+        "add_group_dm_user": Seed(owner, {"channel_id": group, "user_id": common["user_id"]}, {}),
+        "delete_group_dm_user": Seed(owner, {"channel_id": group, "user_id": str(friend.id)}),
+        "create_dm": Seed(bot, {}, {"recipient_id": str(friend.id)}),
+        "create_guild": Seed(owner, {}, {"name": "Another"}),
+        "create_guild_from_template": Seed(owner, {}, {"name": "Copy"}),
+        "create_guild_emoji": Seed(bot, {}, {"name": "third", "image": uri(png())}),
+        "create_guild_soundboard_sound": Seed(bot, {}, {"name": "third", "sound": uri(mp3(), "audio/mpeg")}),
+        "create_stage_instance": Seed(bot, {}, {"channel_id": other_stage, "topic": "more"}),
+        "send_soundboard_sound": Seed(bot, {"channel_id": prepared.voice}),
+        "get_self_voice_state": Seed(bot),
+        "get_voice_state": Seed(bot, {"user_id": str(owner.id)}),
+        "update_self_voice_state": Seed(owner, {}, {"channel_id": prepared.stage, "suppress": True}),
+        "update_voice_state": Seed(bot, {"user_id": str(owner.id)}, {"channel_id": prepared.stage, "suppress": True}),
+        "follow_channel": Seed(bot, {"channel_id": prepared.news}, {"webhook_channel_id": str(guild.general)}),
+        "execute_webhook": Seed(None, {}, {"content": "hello"}),
+        "execute_slack_compatible_webhook": Seed(None, {}, {"text": "hello"}),
+        "get_webhook_message": told,
+        "update_webhook_message": Seed(None, {"message_id": said}, {"content": "anew"}),
+        "delete_webhook_message": told,
+        "get_application_command": Seed(bot, {"command_id": commands["global"]}),
+        "update_application_command": Seed(bot, {"command_id": commands["global"]}, {"description": "anew"}),
+        "delete_application_command": Seed(bot, {"command_id": commands["global"]}),
+        "create_application_command": Seed(bot, {}, {"name": "more", "description": "x"}),
+        "create_guild_application_command": Seed(bot, {}, {"name": "more", "description": "x"}),
+        "get_guild_application_command": Seed(bot, {"command_id": commands["guild"]}),
+        "update_guild_application_command": Seed(bot, {"command_id": commands["guild"]}, {"description": "anew"}),
+        "delete_guild_application_command": Seed(bot, {"command_id": commands["guild"]}),
+        "set_guild_application_command_permissions": Seed(
+            await bearer("applications.commands.permissions.update"),
+            {"command_id": commands["guild"]},
+            {"permissions": [{"id": str(guild.id), "type": 1, "permission": True}]},
+        ),
+        "get_guild_application_command_permissions": Seed(bot, {"command_id": commands["guild"]}),
+        "get_my_guild_member": Seed(await bearer("guilds.members.read")),
+        "get_my_oauth2_authorization": Seed(await bearer("identify")),
+        "get_openid_connect_userinfo": Seed(await bearer("openid", "identify")),
+        "get_application_user_role_connection": Seed(await bearer("role_connections.write")),
+        "update_application_user_role_connection": Seed(await bearer("role_connections.write"), {}, {"metadata": {}}),
+        "delete_application_user_role_connection": Seed(await bearer("role_connections.write")),
+        "applications_get_activity_instance": Seed(bot, {"instance_id": running.composite_id}),
+        "delete_guild_integration": Seed(owner, {"integration_id": str(bot.application_id)}),
+        "create_guild_scheduled_event_exception": Seed(
+            bot, event, {"original_scheduled_start_time": wire.timestamp(NOW_MS + HOUR + 7 * 24 * HOUR)}
+        ),
+        "create_guild_scheduled_event": Seed(
+            bot,
+            {},
+            {
+                "name": "picnic",
+                "entity_type": 3,
+                "privacy_level": 2,
+                "scheduled_start_time": later,
+                "scheduled_end_time": wire.timestamp(NOW_MS + 2 * HOUR),
+                "entity_metadata": {"location": "the park"},
+            },
+        ),
+        "invite_revoke": Seed(bot, {"code": await made(f"{general}/invites", {"unique": True}, key="code")}),
+        "delete_webhook": Seed(bot, {"webhook_id": await made(f"{general}/webhooks", {"name": "more"})}),
+        "create_interaction": Seed(
+            friend,
+            {},
+            {
+                "type": 2,
+                "application_id": str(bot.application_id),
+                "guild_id": str(guild.id),
+                "channel_id": str(guild.general),
+                "data": {"id": commands["guild"], "name": "greet", "type": 1},
+            },
+        ),
+        "set_guild_mfa_level": Seed(owner, {}, {"level": 0}),
+    }
+    return Seeds(prepared, seeds, [session, own])
