@@ -1,9 +1,11 @@
 """The SDK is light: a game that imports it carries no server."""
 
 import json
+import os
 import subprocess
 import sys
 from importlib.metadata import requires
+from pathlib import Path
 
 from packaging.requirements import Requirement
 
@@ -48,3 +50,29 @@ def test_a_fresh_interpreter_that_imports_the_sdk_loads_no_library_of_the_server
 
     assert {"psycopg", "uvloop", "nats"} <= server_only
     assert modules_loaded_by("import hubbub.sdk") & server_only == set()
+
+
+COST_MOST = 1.2
+TRIES = 7
+
+
+def test_the_sdk_costs_little_more_than_the_libraries_it_stands_on(tmp_path: Path) -> None:
+    """Best of several in fresh interpreters, in CPU time and with compiled files, as an installed package has them."""
+    environment = os.environ | {"PYTHONPYCACHEPREFIX": str(tmp_path)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+
+    def seconds(statement: str) -> float:
+        program = f"import time\nbefore = time.process_time()\n{statement}\nprint(time.process_time() - before)"
+        answer = subprocess.run(
+            [sys.executable, "-c", program], check=True, capture_output=True, text=True, env=environment
+        )
+        return float(answer.stdout)
+
+    base, ours = "import aiohttp, msgspec", "import aiohttp, msgspec, hubbub.sdk"
+    seconds(ours)
+    libraries, whole = [], []
+    for _ in range(TRIES):
+        libraries.append(seconds(base))
+        whole.append(seconds(ours))
+
+    assert min(whole) <= min(libraries) * COST_MOST, f"{min(whole):.3f} s against {min(libraries):.3f} s"

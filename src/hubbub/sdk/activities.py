@@ -1,7 +1,7 @@
 """Rich presence as a value: `Activity` and its parts, their limits, and their form on the wire (sdk.md 10.1)."""
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeVar
 
 from hubbub.sdk.enums import (
     ActivityGamePlatforms,
@@ -12,6 +12,8 @@ from hubbub.sdk.enums import (
 )
 from hubbub.sdk.payloads import ActivityPayload
 from hubbub.sdk.records import Record, field
+
+T = TypeVar("T")
 
 SETTABLE: Final = frozenset(
     (ActivityTypes.PLAYING, ActivityTypes.LISTENING, ActivityTypes.WATCHING, ActivityTypes.COMPETING)
@@ -205,13 +207,18 @@ def _texts(record: Record | None) -> dict[str, str]:
     return {name: value for name in record.fields if (value := getattr(record, name))}
 
 
-def from_wire(sent: ActivityPayload, kind: type[Activity] = Activity) -> Activity:
+def _plain(kind: type[T], **fields: Any) -> T:
+    return kind(**fields)
+
+
+def from_wire(sent: ActivityPayload, make: Callable[..., Any] = _plain) -> Activity:
     """An activity that somebody shows; secrets and addresses never come along."""
     platforms = ActivityGamePlatforms(0)
     for word in sent.supported_platforms or ():
         platforms |= ActivityGamePlatforms.__members__.get(word.upper(), ActivityGamePlatforms(0))
     size = (sent.party.size or []) if sent.party else []
-    return kind(
+    made: Activity = make(
+        Activity,
         name=sent.name,
         type=known(ActivityTypes, sent.type, ActivityTypes.PLAYING),
         status_display_type=None
@@ -223,11 +230,12 @@ def from_wire(sent: ActivityPayload, kind: type[Activity] = Activity) -> Activit
         details_url=sent.details_url,
         application_id=sent.application_id,
         parent_application_id=sent.parent_application_id,
-        assets=ActivityAssets(**{name: sent.assets.get(name) for name in _ASSETS}) if sent.assets else None,
-        timestamps=ActivityTimestamps(start=sent.timestamps.start or 0, end=sent.timestamps.end or 0)
+        assets=make(ActivityAssets, **{name: sent.assets.get(name) for name in _ASSETS}) if sent.assets else None,
+        timestamps=make(ActivityTimestamps, start=sent.timestamps.start or 0, end=sent.timestamps.end or 0)
         if sent.timestamps
         else None,
-        party=ActivityParty(
+        party=make(
+            ActivityParty,
             id=sent.party.id or "",
             current_size=size[0] if size else 0,
             max_size=size[1] if len(size) > 1 else 0,
@@ -236,8 +244,9 @@ def from_wire(sent: ActivityPayload, kind: type[Activity] = Activity) -> Activit
         if sent.party
         else None,
         supported_platforms=platforms,
-        buttons=[ActivityButton(label=label) for label in sent.buttons or () if isinstance(label, str)],
+        buttons=[make(ActivityButton, label=label) for label in sent.buttons or () if isinstance(label, str)],
     )
+    return made
 
 
 _ASSETS: Final = tuple(ActivityAssets.fields)

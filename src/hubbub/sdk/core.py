@@ -83,6 +83,15 @@ class Core:
         """The class that this client's face uses."""
         return self._family.get(kind, kind)
 
+    def _faced(self, result: ClientResult) -> ClientResult:
+        """A result of the class that this client's face uses."""
+        kind = self.kind(ClientResult)
+        if isinstance(result, kind):
+            return result
+        made = object.__new__(kind)
+        made.__dict__.update(result.__dict__)
+        return made
+
     # Events
 
     def emit(self, event: str, *args: Any) -> None:
@@ -186,6 +195,7 @@ class Core:
     ) -> None:
         value, result = self._outcome(task)
         if isinstance(result, ClientResult):
+            result = self._faced(result)
             if callback is not None:
                 self.pump.put(callback, result, *(outputs(value, len(empty)) if result.successful else empty))
             if result.successful:
@@ -195,7 +205,7 @@ class Core:
             return
         self.logs.error(f"an operation broke: {result!r}")
         if callback is not None:
-            self.pump.put(callback, ClientResult(ErrorType.VALIDATION_ERROR, str(result)), *empty)
+            self.pump.put(callback, self._faced(ClientResult(ErrorType.VALIDATION_ERROR, str(result))), *empty)
         completion.fail(result)
 
     def _outcome(self, task: "asyncio.Task[Any] | None") -> "tuple[Any, ClientResult | BaseException]":

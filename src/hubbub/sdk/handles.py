@@ -135,7 +135,7 @@ class UserHandle(Handle):
         core = self._core
         with core.lock:
             played = core.cache.activity_of(self._id, frozenset({core.application_id}), core.parent_id)
-        return from_wire(played, core.kind(Activity)) if played else None
+        return from_wire(played, core.make) if played else None
 
     @property
     def relationship(self) -> "RelationshipHandle":

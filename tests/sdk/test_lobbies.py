@@ -1,0 +1,223 @@
+"""Lobbies through the SDK: meeting, talking, leaving, and the channels they are linked to."""
+
+import pytest
+
+from hubbub.protocol.permissions import Permissions
+from hubbub.sdk import ChannelType, ErrorType, SdkError
+from tests.sdk.players import SCOPES, Player, game, player
+from tests.world import World
+
+
+async def two(world: World) -> tuple[Player, Player]:
+    application = await game(world)
+    return await player(world, application, "mary"), await player(world, application, "zoe")
+
+
+async def test_two_players_meet_by_a_secret(world: World) -> None:
+    mary, zoe = await two(world)
+    created, added = mary.hears("lobby_created"), mary.hears("lobby_member_added")
+
+    lobby_id = await mary.client.create_or_join_lobby_with_metadata("secret", {"map": "pond"}, {"boots": "red"})
+    assert await created.next() == lobby_id
+    assert await zoe.client.create_or_join_lobby("secret") == lobby_id
+
+    assert await added.next() == (lobby_id, zoe.id)
+    lobby = mary.client.get_lobby_handle(lobby_id)
+    assert lobby is not None
+    assert mary.client.get_lobby_ids() == [lobby_id]
+    assert lobby.metadata == {"map": "pond"}
+    assert sorted(lobby.lobby_member_ids) == sorted([mary.id, zoe.id])
+    member = lobby.get_lobby_member_handle(mary.id)
+    assert member is not None
+    assert (member.metadata, member.can_link_lobby) == ({"boots": "red"}, False)
+    other = lobby.get_lobby_member_handle(zoe.id)
+    assert other is not None
+    assert other.user is not None
+    assert other.user.username == "zoe"
+    assert len(created.all) == 1
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_players_talk_and_handles_see_what_becomes_of_a_message(world: World) -> None:
+    application = await game(world)
+    mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
+    lobby_id = await mary.client.create_or_join_lobby("secret")
+    await zoe.client.create_or_join_lobby("secret")
+    heard, updated = zoe.hears("message_created"), zoe.hears("message_updated")
+
+    message_id = await mary.client.send_lobby_message_with_metadata(lobby_id, f"hello <@{zoe.id}>", {"mood": "wet"})
+
+    assert await heard.next() == message_id
+    message = zoe.client.get_message_handle(message_id)
+    assert message is not None
+    assert (message.author_id, message.channel_id, message.raw_content) == (mary.id, lobby_id, f"hello <@{zoe.id}>")
+    assert message.content == "hello @zoe"
+    assert message.metadata == {"mood": "wet"}
+    assert message.lobby is not None
+    assert message.lobby.id == lobby_id
+    assert message.channel is not None
+    assert message.channel.type is ChannelType.LOBBY
+    assert (message.moderation_metadata, message.edited_timestamp, message.recipient_id) == ({}, 0, 0)
+    assert message.sent_timestamp == world.clock.now_ms()
+    assert not zoe.client.can_open_message_in_platform(message_id)
+
+    assert application.bot is not None
+    path = f"/lobbies/{lobby_id}/messages/{message_id}/moderation-metadata"
+    assert (await application.bot.put(path, json={"verdict": "splashy"})).status == 204
+    assert await updated.next() == message_id
+    assert message.moderation_metadata == {"verdict": "splashy"}
+    await mary.client.close()
+    await zoe.client.close()
+    assert (message.id, message.content, message.metadata) == (0, "", {})
+
+
+async def test_history_is_newest_first(world: World) -> None:
+    mary, zoe = await two(world)
+    lobby_id = await mary.client.create_or_join_lobby("secret")
+    ids = [await mary.client.send_lobby_message(lobby_id, f"line {number}") for number in range(4)]
+    await zoe.client.create_or_join_lobby("secret")
+
+    messages = await zoe.client.get_lobby_messages_with_limit(lobby_id, 3)
+
+    assert [message.id for message in messages] == ids[:0:-1]
+    with pytest.raises(SdkError) as caught:
+        await zoe.client.get_lobby_messages_with_limit(lobby_id, 201)
+    assert caught.value.result.type is ErrorType.VALIDATION_ERROR
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_who_leaves_is_gone_and_who_quits_is_only_away(world: World) -> None:
+    mary, zoe = await two(world)
+    lobby_id = await mary.client.create_or_join_lobby("secret")
+    await zoe.client.create_or_join_lobby("secret")
+    removed, changed = mary.hears("lobby_member_removed"), mary.hears("lobby_member_updated")
+    gone = zoe.hears("lobby_deleted")
+    lobby = mary.client.get_lobby_handle(lobby_id)
+    assert lobby is not None
+
+    await zoe.client.disconnect()
+    await changed.next(lambda _, who: who == zoe.id)
+    member = lobby.get_lobby_member_handle(zoe.id)
+    assert member is not None
+    assert not member.connected
+
+    await zoe.client.connect()
+    await changed.next(lambda _, who: who == zoe.id)
+    assert member.connected
+    assert zoe.client.get_lobby_ids() == [lobby_id]
+
+    await zoe.client.leave_lobby(lobby_id)
+    assert await gone.next() == lobby_id
+    assert await removed.next() == (lobby_id, zoe.id)
+    assert lobby.lobby_member_ids == [mary.id]
+    assert zoe.client.get_lobby_ids() == []
+    assert zoe.client.get_lobby_handle(lobby_id) is None
+    assert len(gone.all) == 1
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
+    application = await game(world)
+    mary = await player(world, application, "mary")
+    guild = await world.guild(mary.person)
+    await guild.channel("second", position=5)
+    assert application.bot is not None
+    body = {"members": [{"id": str(mary.id), "flags": 1}]}
+    created = mary.hears("lobby_created")
+    made = (await application.bot.post("/lobbies", json=body)).ok()
+    lobby_id = int(made["id"])
+    await created.next()
+
+    guilds = await mary.client.get_user_guilds()
+    assert [(each.id, each.name) for each in guilds] == [
+        (guild.id, (await guild.owner.get(f"/guilds/{guild.id}")).ok()["name"])
+    ]
+    channels = await mary.client.get_guild_channels(guild.id)
+    assert [each.position for each in channels] == sorted(each.position for each in channels)
+    general = next(each for each in channels if each.id == guild.general)
+    assert (general.name, general.type, general.is_linkable, general.linked_lobby) == (
+        "general",
+        ChannelType.GUILD_TEXT,
+        True,
+        None,
+    )
+
+    updated = mary.hears("lobby_updated")
+    await mary.client.link_channel_to_lobby(lobby_id, guild.general)
+    lobby = mary.client.get_lobby_handle(lobby_id)
+    assert lobby is not None
+    await updated.next()
+    assert lobby.linked_channel is not None
+    assert (lobby.linked_channel.id, lobby.linked_channel.guild_id, lobby.linked_channel.name) == (
+        guild.general,
+        guild.id,
+        "general",
+    )
+
+    heard = mary.hears("message_created")
+    said = await guild.say(mary.person, "from the guild")
+    assert await heard.next() == int(said["id"])
+    message = mary.client.get_message_handle(int(said["id"]))
+    assert message is not None
+    assert message.content == "from the guild"
+    assert mary.client.can_open_message_in_platform(message.id)
+
+    await mary.client.unlink_channel_from_lobby(lobby_id)
+    assert lobby.linked_channel is None
+    await mary.client.close()
+
+
+async def test_a_player_comes_into_the_guild_of_the_linked_channel(world: World) -> None:
+    application = await game(world)
+    opened: list[str] = []
+    mary = await player(world, application, "mary")
+    zoe = await player(world, application, "zoe", open_browser=opened.append)
+    guild = await world.guild(mary.person)
+    assert application.bot is not None
+    body = {"members": [{"id": str(mary.id), "flags": 1}, {"id": str(zoe.id)}]}
+    created = zoe.hears("lobby_created")
+    lobby_id = int((await application.bot.post("/lobbies", json=body)).ok()["id"])
+    await created.next()
+
+    with pytest.raises(SdkError) as caught:
+        await zoe.client.join_linked_lobby_guild(lobby_id, lambda: None)
+    assert caught.value.result.type is ErrorType.VALIDATION_ERROR
+
+    updated = zoe.hears("lobby_updated")
+    await mary.client.link_channel_to_lobby(lobby_id, guild.general)
+    await updated.next()
+    url = await zoe.client.join_linked_lobby_guild(lobby_id, lambda: pytest.fail("zoe is no provisional account"))
+
+    assert opened == [url]
+    (await zoe.person.post(f"/invites/{url.rpartition('/')[2]}", json={})).ok()
+    assert Permissions.VIEW_CHANNEL
+    await mary.client.close()
+    await zoe.client.close()
+
+
+@pytest.mark.parametrize(
+    ("secret", "metadata"),
+    [("", {}), ("s" * 251, {}), ("s", {str(n): "x" for n in range(26)}), ("s", {"k": "v" * 1000})],
+)
+async def test_what_the_platform_would_refuse_is_not_sent(world: World, secret: str, metadata: dict[str, str]) -> None:
+    mary = await player(world, await game(world))
+
+    with pytest.raises(SdkError) as caught:
+        await mary.client.create_or_join_lobby_with_metadata(secret, metadata, {})
+
+    assert caught.value.result.type is ErrorType.VALIDATION_ERROR
+    await mary.client.close()
+
+
+async def test_the_presence_scopes_open_no_lobby(world: World) -> None:
+    assert "sdk.social_layer" in SCOPES
+    mary = await player(world, await game(world), scopes="openid sdk.social_layer_presence")
+
+    with pytest.raises(SdkError) as caught:
+        await mary.client.create_or_join_lobby("secret")
+
+    assert (caught.value.result.type, caught.value.result.error_code) == (ErrorType.HTTP_ERROR, 50026)
+    await mary.client.close()

@@ -1,0 +1,151 @@
+"""Friends in the game and everywhere, through the SDK."""
+
+import pytest
+
+from hubbub.sdk import ErrorType, RelationshipGroupType, RelationshipType, SdkError
+from tests.sdk.players import Player, game, player
+from tests.world import World
+
+NONE, FRIEND, BLOCKED = RelationshipType.NONE, RelationshipType.FRIEND, RelationshipType.BLOCKED
+INCOMING, OUTGOING = RelationshipType.PENDING_INCOMING, RelationshipType.PENDING_OUTGOING
+
+
+def stands(one: Player, other: Player) -> tuple[RelationshipType, RelationshipType]:
+    """How the other stands to the one: on the platform, and in the game."""
+    handle = one.client.get_relationship_handle(other.id)
+    return handle.platform_relationship_type, handle.game_relationship_type
+
+
+async def two(world: World) -> tuple[Player, Player]:
+    application = await game(world)
+    return await player(world, application, "mary"), await player(world, application, "zoe")
+
+
+@pytest.mark.parametrize("kind", ["game", "platform"])
+async def test_a_request_is_sent_accepted_and_ended(world: World, kind: str) -> None:
+    mary, zoe = await two(world)
+    created, deleted = zoe.hears("relationship_created"), mary.hears("relationship_deleted")
+    accepted = mary.hears("relationship_created")
+    platform = kind == "platform"
+
+    await getattr(mary.client, f"send_{kind}_friend_request_by_id")(zoe.id)
+    assert await created.next() == (mary.id, platform)
+    assert stands(zoe, mary) == ((INCOMING, NONE) if platform else (NONE, INCOMING))
+    assert await accepted.next() == (zoe.id, platform)
+    assert stands(mary, zoe) == ((OUTGOING, NONE) if platform else (NONE, OUTGOING))
+
+    await getattr(zoe.client, f"accept_{kind}_friend_request")(mary.id)
+    assert await accepted.next() == (zoe.id, platform)
+    friends = (FRIEND, NONE) if platform else (NONE, FRIEND)
+    assert stands(mary, zoe) == friends
+
+    await created.next()
+    await zoe.client.remove_platform_and_game_friend(mary.id)
+    assert await deleted.next() == (zoe.id, platform)
+    assert stands(mary, zoe) == (NONE, NONE)
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_a_request_by_name_can_be_rejected_and_cancelled(world: World) -> None:
+    mary, zoe = await two(world)
+    created, deleted, ended = (
+        zoe.hears("relationship_created"),
+        mary.hears("relationship_deleted"),
+        zoe.hears("relationship_deleted"),
+    )
+    sent = mary.hears("relationship_created")
+
+    await mary.client.send_game_friend_request("zoe")
+    await created.next()
+    await sent.next()
+    await zoe.client.reject_game_friend_request(mary.id)
+    assert await deleted.next() == (zoe.id, False)
+
+    await mary.client.send_platform_friend_request("zoe")
+    await sent.next()
+    await created.next()
+    await ended.next()
+    await mary.client.cancel_platform_friend_request(zoe.id)
+    assert await ended.next() == (mary.id, True)
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_who_is_blocked_is_heard_no_more(world: World) -> None:
+    mary, zoe = await two(world)
+    created, deleted = mary.hears("relationship_created"), mary.hears("relationship_deleted")
+
+    await mary.client.block_user(zoe.id)
+    assert await created.next() == (zoe.id, True)
+    assert stands(mary, zoe) == (BLOCKED, NONE)
+    with pytest.raises(SdkError) as caught:
+        await zoe.client.send_platform_friend_request_by_id(mary.id)
+    assert caught.value.result.type is ErrorType.HTTP_ERROR
+
+    await mary.client.unblock_user(zoe.id)
+    assert await deleted.next() == (zoe.id, True)
+    assert stands(mary, zoe) == (NONE, NONE)
+    await mary.client.close()
+    await zoe.client.close()
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "accept_platform_friend_request",
+        "accept_game_friend_request",
+        "reject_platform_friend_request",
+        "reject_game_friend_request",
+        "cancel_platform_friend_request",
+        "cancel_game_friend_request",
+        "remove_platform_and_game_friend",
+        "remove_game_friend",
+        "unblock_user",
+    ],
+)
+async def test_what_cannot_be_is_not_even_asked(world: World, operation: str) -> None:
+    mary = await player(world, await game(world))
+
+    with pytest.raises(SdkError) as caught:
+        await getattr(mary.client, operation)(5)
+
+    result = caught.value.result
+    assert (result.type, result.error_code, result.response_body) == (ErrorType.VALIDATION_ERROR, 0, "")
+    await mary.client.close()
+
+
+async def test_a_refusal_carries_the_platforms_code(world: World) -> None:
+    mary = await player(world, await game(world))
+
+    with pytest.raises(SdkError) as caught:
+        await mary.client.send_platform_friend_request("nobody-of-this-name")
+
+    assert caught.value.result.error_code == 80004
+    assert '"code":80004' in caught.value.result.response_body.replace(" ", "")
+    await mary.client.close()
+
+
+async def test_friends_are_found_grouped_and_known_from_the_start(world: World) -> None:
+    mary, zoe = await two(world)
+    created, accepted = zoe.hears("relationship_created"), mary.hears("relationship_created")
+    await mary.client.send_game_friend_request("zoe")
+    await created.next()
+    await zoe.client.accept_game_friend_request(mary.id)
+    await accepted.next(lambda *_: stands(mary, zoe)[1] is FRIEND)
+
+    assert [user.username for user in mary.client.search_friends_by_username("ZO")] == ["zoe"]
+    assert [user.username for user in mary.client.search_friends_by_username("zoa")] == ["zoe"]
+    assert mary.client.search_friends_by_username("somebody") == []
+    assert [each.id for each in mary.client.get_relationships()] == [zoe.id]
+    grouped = [each.id for group in RelationshipGroupType for each in mary.client.get_relationships_by_group(group)]
+    assert grouped == [zoe.id]
+
+    await mary.client.disconnect()
+    await mary.client.connect()
+    assert stands(mary, zoe) == (NONE, FRIEND)
+    user = mary.client.get_user(zoe.id)
+    assert user is not None
+    assert user.username == "zoe"
+    await mary.client.close()
+    await zoe.client.close()

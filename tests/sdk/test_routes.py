@@ -1,0 +1,62 @@
+"""Every route that the SDK asks for is an operation of the platform."""
+
+import ast
+import importlib
+import pkgutil
+import re
+
+from hubbub.protocol import resources
+from hubbub.protocol.operation import Operation
+from tests.contract.tables import SOURCE
+
+AWAITED = {
+    # Game invites and direct messages of games.
+    "POST /users/{}/messages",
+    "GET /users/{}/messages",
+    "PATCH /users/{}/messages/{}",
+    "DELETE /users/{}/messages/{}",
+    "GET /users/{}/sessions/{}/activities/{}/1",
+    "GET /partner-sdk/users/@me/channels",
+}
+"""Routes whose operations are not declared yet."""
+
+
+def asked() -> set[str]:
+    """The routes in the SDK's source: the arguments of `ask`, and the two roads of relationships."""
+    found = {
+        f"{method} {road}{rest}"
+        for road in ("/users/@me/relationships", "/users/@me/game-relationships")
+        for method, rest in (("POST", ""), ("PUT", "/{}"), ("DELETE", "/{}"))
+    }
+    for path in (SOURCE / "sdk").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            words = [each.value for each in node.args if isinstance(each, ast.Constant)]
+            if node.func.attr == "ask" and len(words) == 2:
+                found.add(f"{words[0]} {plain(words[1])}")
+            elif node.func.attr == "_post" and words:
+                found.add(f"POST {plain(words[0])}")
+    return found
+
+
+def plain(path: object) -> str:
+    """A path without the names of its parameters."""
+    return re.sub(r"\{\w+\}", "{}", str(path))
+
+
+def declared() -> set[str]:
+    """The operations of the protocol."""
+    found = set()
+    for module in pkgutil.iter_modules(resources.__path__):
+        for value in vars(importlib.import_module(f"{resources.__name__}.{module.name}")).values():
+            if isinstance(value, Operation):
+                found.add(f"{value.method} {plain(value.path)}")
+    return found
+
+
+def test_every_route_is_an_operation() -> None:
+    routes = asked()
+
+    assert len(routes) > 25
+    assert routes - declared() - AWAITED == set()

@@ -1,0 +1,242 @@
+"""Values: copies, moves, limits, and their form on the wire."""
+
+import copy
+from typing import Any
+
+import pytest
+
+import hubbub.sdk as sdk
+from hubbub.sdk import activities, compat
+from hubbub.sdk.payloads import ActivityPayload, read
+
+
+def whole() -> sdk.Activity:
+    """An activity with everything."""
+    made = sdk.Activity(
+        name="Puddle",
+        type=sdk.ActivityTypes.WATCHING,
+        status_display_type=sdk.StatusDisplayTypes.DETAILS,
+        state="In a puddle",
+        state_url="https://puddle.example/s",
+        details="Jumping",
+        details_url="https://puddle.example/d",
+        assets=sdk.ActivityAssets(large_image="pond", large_text="A pond", invite_cover_image="cover"),
+        timestamps=sdk.ActivityTimestamps(start=1_700_000_000, end=1_700_000_100_000),
+        party=sdk.ActivityParty(id="party-1", current_size=1, max_size=4, privacy=sdk.ActivityPartyPrivacy.PUBLIC),
+        secrets=sdk.ActivitySecrets(join="let-me-in"),
+        supported_platforms=sdk.ActivityGamePlatforms.DESKTOP | sdk.ActivityGamePlatforms.PS5,
+    )
+    made.add_button(sdk.ActivityButton(label="Site", url="https://puddle.example"))
+    return made
+
+
+def test_an_activity_is_sent_whole() -> None:
+    assert activities.to_wire(whole(), 7) == {
+        "application_id": "7",
+        "name": "Puddle",
+        "type": 3,
+        "status_display_type": 2,
+        "state": "In a puddle",
+        "state_url": "https://puddle.example/s",
+        "details": "Jumping",
+        "details_url": "https://puddle.example/d",
+        "assets": {"large_image": "pond", "large_text": "A pond", "invite_cover_image": "cover"},
+        "timestamps": {"start": 1_700_000_000_000, "end": 1_700_000_100_000},
+        "party": {"id": "party-1", "size": [1, 4], "privacy": 1},
+        "secrets": {"join": "let-me-in"},
+        "supported_platforms": ["desktop", "ps5"],
+        "buttons": ["Site"],
+        "metadata": {"button_urls": ["https://puddle.example"]},
+    }
+
+
+def test_what_is_empty_is_left_out() -> None:
+    assert activities.to_wire(sdk.Activity(name="Puddle", assets=sdk.ActivityAssets()), 7) == {
+        "application_id": "7",
+        "name": "Puddle",
+        "type": 0,
+    }
+
+
+def test_an_activity_is_read_as_others_see_it() -> None:
+    told = read(
+        b'{"name":"Puddle","type":0,"application_id":"7","state":"hi","party":{"id":"p","size":[1,4]},"flags":2,'
+        b'"supported_platforms":["desktop","toaster"],"buttons":["Site"],"assets":{"large_image":"x"},"new":1}',
+        ActivityPayload,
+    )
+
+    seen = activities.from_wire(told)
+
+    assert (seen.application_id, seen.state, seen.supported_platforms) == (7, "hi", sdk.ActivityGamePlatforms.DESKTOP)
+    assert seen.party == sdk.ActivityParty(id="p", current_size=1, max_size=4)
+    assert [button.label for button in seen.get_buttons()] == ["Site"]
+    assert seen.secrets is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"name": "n" * 129}, "name"),
+        ({"type": sdk.ActivityTypes.STREAMING}, "type"),
+        ({"state": "s"}, "state"),
+        ({"details": "d" * 129}, "details"),
+        ({"state_url": "u" * 257}, "state_url"),
+        ({"assets": sdk.ActivityAssets(large_image="i" * 301)}, "assets.large_image"),
+        ({"assets": sdk.ActivityAssets(small_text="t")}, "assets.small_text"),
+        ({"party": sdk.ActivityParty(id="p", current_size=1)}, "party.id"),
+        ({"party": sdk.ActivityParty(id="pp", current_size=0)}, "party.current_size"),
+        ({"party": sdk.ActivityParty(id="pp", current_size=1, max_size=-1)}, "party.max_size"),
+        ({"party": sdk.ActivityParty(id="pp", current_size=5, max_size=4)}, "party.current_size"),
+        ({"secrets": sdk.ActivitySecrets(join="j" * 129)}, "secrets.join"),
+        ({"buttons": [sdk.ActivityButton(label="l", url="u")] * 3}, "buttons"),
+        ({"buttons": [sdk.ActivityButton(label="l" * 33, url="u")]}, "label"),
+        ({"buttons": [sdk.ActivityButton(label="l", url="")]}, "url"),
+    ],
+)
+def test_what_is_out_of_bounds_is_found(changes: dict[str, Any], problem: str) -> None:
+    activity = whole()
+    assert list(activities.problems(activity)) == []
+    for name, value in changes.items():
+        setattr(activity, name, value)
+
+    assert problem in next(activities.problems(activity))
+
+
+@pytest.mark.parametrize(
+    ("change", "joinable"),
+    [
+        ({}, True),
+        ({"party": None}, False),
+        ({"secrets": None}, False),
+        ({"supported_platforms": sdk.ActivityGamePlatforms(0)}, False),
+        ({"party": sdk.ActivityParty(id="full", current_size=4, max_size=4)}, False),
+        ({"party": sdk.ActivityParty(id="open", current_size=4, max_size=0)}, True),
+    ],
+)
+def test_an_activity_can_be_joined_when_there_is_room_and_a_secret(change: dict[str, Any], joinable: bool) -> None:
+    activity = whole()
+    for name, value in change.items():
+        setattr(activity, name, value)
+
+    assert activity.joinable is joinable
+
+
+# Objects
+
+
+def test_a_copy_is_another_with_the_same_content() -> None:
+    one = whole()
+
+    other = one.copy()
+    assert other == one
+    assert other.equals(one)
+    assert other.party is not one.party
+    other.buttons.clear()
+    assert copy.deepcopy(one) == one == copy.copy(one)
+    assert len(one.get_buttons()) == 1
+
+
+def test_what_was_moved_from_is_invalid() -> None:
+    one = sdk.AuthorizationArgs(scopes="identify")
+
+    other = one.move()
+
+    assert other
+    assert other.scopes == "identify"
+    assert not one
+    with pytest.raises(AssertionError):
+        _ = one.scopes
+    assert not one.copy()
+    one.assign(other)
+    assert one.scopes == "identify"
+
+
+def test_null_objects_hold_nothing() -> None:
+    for kind in (sdk.AuthorizationArgs, sdk.Activity, sdk.ClientResult, sdk.UserHandle, sdk.Client, sdk.Call):
+        assert not kind.nullobj
+        assert kind.nullobj is kind.nullobj
+        repr(kind.nullobj)
+    with pytest.raises(sdk.InvalidObjectError):
+        _ = sdk.UserHandle.nullobj.username
+
+
+def test_clients_are_moved_and_not_copied() -> None:
+    client = sdk.Client()
+
+    moved = client.move()
+
+    assert not client
+    assert moved.get_status() is sdk.ClientStatus.DISCONNECTED
+    with pytest.raises(TypeError):
+        copy.copy(moved)
+    moved.close()
+
+
+def test_records_refuse_what_they_do_not_have() -> None:
+    with pytest.raises(TypeError, match="wings"):
+        sdk.LinkedLobby(wings=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="fields"):
+        sdk.LinkedLobby(1, 2, 3)  # type: ignore[call-arg]
+
+
+def test_texts_hold_no_secrets() -> None:
+    verifier = sdk.Client().create_authorization_code_verifier()
+
+    assert verifier.verifier not in repr(verifier)
+    assert "let-me-in" not in repr(whole())
+
+
+def test_the_specifications_names_do_the_same() -> None:
+    client = compat.Client()
+    args = compat.AuthorizationArgs()
+    args.SetScopes(compat.Client.GetDefaultPresenceScopes())
+    verifier = client.CreateAuthorizationCodeVerifier()
+    args.SetCodeChallenge(verifier.Challenge())
+
+    other = compat.AuthorizationArgs(args)
+    args.SetScopes("identify")
+
+    assert other.Scopes() == "openid sdk.social_layer_presence"
+    assert other.CodeChallenge().Challenge() == verifier.Challenge().Challenge()
+    assert other.State() is None
+    assert isinstance(other, sdk.AuthorizationArgs)
+    assert compat.ErrorType.HTTPError is sdk.ErrorType.HTTP_ERROR
+    assert compat.Client.StatusToString(compat.Client.Status.HttpWait) == "HttpWait"
+    assert compat.Client.StatusToString(99) == "unknown"
+    with pytest.raises(AssertionError):
+        compat.AuthorizationArgs.nullobj.SetScopes("x")
+    client.Close()
+
+
+def test_a_client_of_those_names_hands_out_such_objects() -> None:
+    client = compat.Client()
+    results: list[Any] = []
+
+    client.GetUserGuilds(lambda result, guilds: results.append(result)).done  # noqa: B018
+    while not results:
+        client.RunCallbacks()
+
+    assert isinstance(client.GetRelationshipHandle(5), compat.RelationshipHandle)
+    assert client.GetRelationshipHandle(5).PlatformRelationshipType() is sdk.RelationshipType.NONE
+    assert isinstance(results[0], compat.ClientResult)
+    assert results[0].Type() is sdk.ErrorType.CLIENT_NOT_READY
+    assert not results[0].Successful()
+    client.Close()
+
+
+# Versions
+
+
+@pytest.mark.parametrize(
+    ("version", "supported"), [("1.10", True), ("1.6.14448", True), ("1.5", False), ("1.11", False)]
+)
+def test_the_five_newest_minors_are_supported(version: str, supported: bool) -> None:
+    assert sdk.is_supported(version) is supported
+
+
+def test_the_version_is_that_of_the_release_we_speak_like() -> None:
+    client = sdk.Client
+    numbers = (client.get_version_major(), client.get_version_minor(), client.get_version_patch())
+
+    assert numbers == (1, 10, 18687)
+    assert client.get_version_hash()
