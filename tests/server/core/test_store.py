@@ -85,11 +85,13 @@ async def test_a_refused_unit_leaves_nothing_and_says_nothing(notes: Database) -
     assert (events, called) == ([], [])
 
 
-async def test_a_refused_unit_does_not_touch_its_neighbours(notes: Database) -> None:
+@pytest.mark.parametrize("quick", [(False,), (True,), (True, True, False)], ids=["plain", "quick", "mixed"])
+async def test_a_refused_unit_does_not_touch_its_neighbours(notes: Database, quick: tuple[bool, ...]) -> None:
     events = record(notes)
     work = [refused_note(id) if id % 3 == 0 else note(id) for id in range(30)]
 
-    results = await asyncio.gather(*map(notes.write, work), return_exceptions=True)
+    writes = (notes.write(unit, quick=quick[place % len(quick)]) for place, unit in enumerate(work))
+    results = await asyncio.gather(*writes, return_exceptions=True)
 
     kept = [id for id in range(30) if id % 3]
     assert await ids(notes) == kept
@@ -112,7 +114,8 @@ async def test_a_broken_constraint_undoes_its_unit_only(notes: Database) -> None
     assert await ids(notes) in ([1, 3], [1, 2, 3])
 
 
-async def test_events_leave_in_commit_order_before_the_answer(notes: Database) -> None:
+@pytest.mark.parametrize("quick", [(False,), (True,), (True, False)], ids=["plain", "quick", "mixed"])
+async def test_events_leave_in_commit_order_before_the_answer(notes: Database, quick: tuple[bool, ...]) -> None:
     await notes.write(lambda tx: tx.run("INSERT INTO notes (id, word) VALUES (0, '0')"))
     seen: list[int] = []
     notes.on_commit = lambda dispatches: seen.extend(int(event.body) for event in dispatches)
@@ -124,8 +127,8 @@ async def test_events_leave_in_commit_order_before_the_answer(notes: Database) -
         return reached
 
     async def caller() -> None:
-        for _ in range(5):
-            assert await notes.write(count) in seen
+        for turn in range(5):
+            assert await notes.write(count, quick=quick[turn % len(quick)]) in seen
 
     await asyncio.gather(*(caller() for _ in range(8)))
 
@@ -403,6 +406,60 @@ class TestSqlite:
         assert [type(result) for result in results] == [StoreUnavailable, StoreUnavailable, Refused]
         assert (await ids(notes), events) == ([], [])
         assert await notes.write(note(1)) == 1
+
+    async def test_a_failing_commit_fails_quick_units_too(self, notes: SqliteDatabase) -> None:
+        events = record(notes)
+        await notes._between_batches(lambda: notes._connection.execute("PRAGMA foreign_keys = ON"))
+        await notes.write(
+            lambda tx: tx.run("CREATE TABLE child (id BIGINT REFERENCES notes (id) DEFERRABLE INITIALLY DEFERRED)")
+        )
+
+        results = await asyncio.gather(
+            notes.write(note(1), quick=True),
+            notes.write(lambda tx: tx.run("INSERT INTO child VALUES (99)"), quick=True),
+            notes.write(refused_note(3), quick=True),
+            return_exceptions=True,
+        )
+
+        assert [type(result) for result in results] == [StoreUnavailable, StoreUnavailable, Refused]
+        assert (await ids(notes), events) == ([], [])
+        assert await notes.write(note(1), quick=True) == 1
+
+    async def test_quick_units_run_on_the_event_loop(self, notes: SqliteDatabase) -> None:
+        threads = await asyncio.gather(
+            *(notes.write(lambda _: threading.current_thread(), quick=True) for _ in range(3)),
+        )
+        assert set(threads) == {threading.main_thread()}
+
+    async def test_quick_units_do_not_wait_for_a_turn_that_never_comes(self, notes: SqliteDatabase) -> None:
+        """While the writer has work of its own they join it, so that the one kind never starves the other."""
+        begun, go_on = threading.Event(), threading.Event()
+
+        def slow(tx: Tx) -> None:
+            begun.set()
+            go_on.wait(10)
+            note(1)(tx)
+
+        waiting = asyncio.create_task(notes.write(slow))
+        await asyncio.to_thread(begun.wait, 10)
+        quick = [asyncio.create_task(notes.write(note(id), quick=True)) for id in (2, 3)]
+        later = asyncio.create_task(notes.write(note(4)))
+        await asyncio.sleep(0)
+        go_on.set()
+
+        assert await asyncio.gather(waiting, *quick, later) == [None, 2, 3, 4]
+        assert await ids(notes) == [1, 2, 3, 4]
+
+    async def test_closing_finishes_quick_units(self, tmp_path: Path, notes: SqliteDatabase) -> None:
+        writes = [asyncio.create_task(notes.write(note(id), quick=True)) for id in range(20)]
+        await asyncio.sleep(0)
+        await notes.close()
+
+        assert await asyncio.gather(*writes) == list(range(20))
+        again = SqliteDatabase(tmp_path / "hubbub.db")
+        await again.start()
+        assert await ids(again) == list(range(20))
+        await again.close()
 
     async def test_a_second_process_is_kept_out(self, notes: SqliteDatabase) -> None:
         assert notes._path is not None

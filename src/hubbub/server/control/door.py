@@ -113,7 +113,7 @@ class Control:
         except Exception:
             log.exception("%s failed", request.match_info.route.resource)
             encoded = answers.encode_error(errors.INTERNAL(), headers)
-        return answers.respond(encoded, headers)
+        return answers.respond(request, encoded, headers)
 
     def _admit(self, request: web.Request) -> None:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")

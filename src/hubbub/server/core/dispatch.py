@@ -56,6 +56,8 @@ class Endpoint:
     """Whether the handler is a coroutine function over a `Work` instead of a function over a `Call`."""
     long: bool
     """Whether it reads many rows."""
+    quick: bool
+    """Whether it writes only a few, and often."""
     media: tuple[str, ...]
     """The body's fields that hold pictures or sounds, which the door puts into the file store before the operation runs."""
     rule: Rule | None
@@ -167,6 +169,7 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
         writes=operation.method not in READING if writes is None else writes,
         waits=inspect.iscoroutinefunction(function),
         long=getattr(function, "__long__", False),
+        quick=getattr(function, "__quick__", False),
         media=_media(operation.body),
         rule=rule(operation, name),
         anonymous=operation.auth is Auth.NONE or Auth.ANYONE in operation.auth,

@@ -212,7 +212,7 @@ class PostgresDatabase(Database):
         self._answers.deliver()
         await asyncio.to_thread(self._pool.close)
 
-    async def write(self, work: Callable[[Tx], T]) -> T:
+    async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
         """Run in a serializable transaction, again if it collides; what it raises undoes it and is raised here."""
         result: T = await self._accept(work, True)
         return result

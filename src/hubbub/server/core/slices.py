@@ -23,16 +23,19 @@ class Answer(msgspec.Struct, frozen=True):
     headers: Mapping[str, str] = {}
 
 
-def handles(operation: Operation[Any, Any], *, writes: bool | None = None, long: bool = False) -> Callable[[F], F]:
+def handles(
+    operation: Operation[Any, Any], *, writes: bool | None = None, long: bool = False, quick: bool = False
+) -> Callable[[F], F]:
     """Mark a function as the handler of an operation: `(call, *path parameters, body?, query?) -> result`.
 
     A GET reads and everything else writes, unless `writes` says otherwise. `long` marks a read of many rows, which must not hold
-    up others."""
+    up others; `quick` a write of a few, on a path so often taken that the way to the store's thread is felt."""
 
     def mark(function: F) -> F:
         function.__operation__ = operation  # type: ignore[attr-defined]
         function.__writes__ = writes  # type: ignore[attr-defined]
         function.__long__ = long  # type: ignore[attr-defined]
+        function.__quick__ = quick  # type: ignore[attr-defined]
         return function
 
     return mark

@@ -13,14 +13,16 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, TypeVar
 
 from hubbub.server.core import migrations
 from hubbub.server.core.answers import Answer, Answers
-from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx
+from hubbub.server.core.sqlite_tx import GET_SEQUENCE, SqliteReadTx, SqliteTx, is_unavailable
+from hubbub.server.core.store import Database, StoreUnavailable, Tx
 
 try:
     import fcntl
@@ -45,152 +47,7 @@ LONG_READ_SECONDS: Final = 0.003
 """After so long in one read, another thread takes over what waits behind it."""
 CACHED_STATEMENTS: Final = 512
 
-# Errors that say something of the disk or the file, not of the statement.
-_UNAVAILABLE: Final = frozenset(
-    {
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_CANTOPEN,
-        sqlite3.SQLITE_CORRUPT,
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_IOERR,
-        sqlite3.SQLITE_LOCKED,
-        sqlite3.SQLITE_NOMEM,
-        sqlite3.SQLITE_NOTADB,
-        sqlite3.SQLITE_PERM,
-        sqlite3.SQLITE_PROTOCOL,
-    }
-)
-
 _SET_SEQUENCE: Final = "UPDATE meta SET value = ? WHERE name = 'commit_seq'"
-_GET_SEQUENCE: Final = "SELECT value FROM meta WHERE name = 'commit_seq'"
-
-
-def _unavailable(error: sqlite3.Error) -> bool:
-    code = getattr(error, "sqlite_errorcode", None)
-    return code is not None and (code & 0xFF) in _UNAVAILABLE
-
-
-class SqliteSnapshot:
-    """Everything up to a commit number."""
-
-    __slots__ = ("_sequence",)
-
-    def __init__(self, sequence: int) -> None:
-        self._sequence = sequence
-
-    def covers(self, stamp: int) -> bool:
-        """Whether what that unit wrote was visible."""
-        return stamp <= self._sequence
-
-
-class SqliteTx(Tx):
-    """A unit of work on one of the store's own connections."""
-
-    dialect = "sqlite"
-
-    def __init__(self, cursor: sqlite3.Cursor, number: int, guard: bool) -> None:
-        self.dispatches = []
-        self.woken = False
-        self.after_commit = []
-        self.stamped = False
-        """Whether anyone asked for the number, so that readers must be able to see it."""
-        self.failure: StoreUnavailable | None = None
-        """What broke the transaction under this unit; it can then no longer succeed."""
-        self.wrote = False
-        """Whether the unit has begun to write, so that its refusal leaves something to undo."""
-        self._guard = guard
-        self._cursor = cursor
-        self._execute: Callable[..., sqlite3.Cursor] = cursor.execute
-        self._number = number
-
-    @property
-    def stamp(self) -> int:
-        """This unit's commit number."""
-        self.stamped = True
-        return self._number
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """What this unit sees."""
-        return SqliteSnapshot(self._number)
-
-    def all(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Every row."""
-        try:
-            if not self.wrote and not sql.startswith("SELECT"):
-                self._begin_to_write()
-            return self._execute(sql, parameters).fetchall()
-        except sqlite3.Error as error:
-            self._fail(error)
-
-    def run(self, sql: str, *parameters: Any) -> int:
-        """Execute, and say how many rows it touched."""
-        try:
-            if not self.wrote:
-                self._begin_to_write()
-            cursor = self._execute(sql, parameters)
-            if cursor.description is not None:
-                cursor.fetchall()  # With RETURNING, rows are written as they are fetched.
-            return cursor.rowcount
-        except sqlite3.Error as error:
-            self._fail(error)
-
-    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Execute once per row."""
-        try:
-            if not self.wrote:
-                self._begin_to_write()
-            if self.failure is not None:
-                raise self.failure
-            self._cursor.executemany(sql, rows)
-        except sqlite3.Error as error:
-            self._fail(error)
-
-    def _begin_to_write(self) -> None:
-        if self._guard:
-            self._execute("SAVEPOINT unit")
-        self.wrote = True
-
-    def end(self) -> None:
-        """Refuse every further statement: the unit is over."""
-        self._execute = _over
-
-    def _fail(self, error: sqlite3.Error) -> NoReturn:
-        if not _unavailable(error):
-            raise error
-        # SQLite may have rolled the whole transaction back; a unit that swallows this must not write outside of one.
-        failure = self.failure = StoreUnavailable(f"the database file cannot be used: {error}")
-
-        def refuse(*_: object) -> NoReturn:
-            raise failure
-
-        self._execute = refuse
-        raise failure from error
-
-
-def _over(*_: object) -> NoReturn:
-    raise RuntimeError("the transaction is over")
-
-
-class SqliteReadTx(SqliteTx):
-    """A unit of work that only looks."""
-
-    def __init__(self, cursor: sqlite3.Cursor, seen: int | None) -> None:
-        super().__init__(cursor, 0, False)
-        self.seen = seen
-
-    @property
-    def stamp(self) -> int:
-        """Reads have none."""
-        raise TypeError("a read has no stamp")
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """What this read sees."""
-        if self.seen is None:
-            # The first statement of the transaction fixed what it sees, so asking late asks about the same moment.
-            self.seen = int(self.value(_GET_SEQUENCE))
-        return SqliteSnapshot(self.seen)
 
 
 class _UndoError(Exception):
@@ -211,6 +68,17 @@ _Unit = tuple[Callable[[Tx], Any], "asyncio.Future[Any]", bool]
 """The work, who waits for it, and whether it may write."""
 
 
+@dataclass(slots=True)
+class _Batch:
+    """Units that have run in the open transaction, and what their callers are told once it is committed."""
+
+    units: list[_Unit]
+    answers: list[Answer]
+    began: float
+    committed: "asyncio.Future[None] | None" = None
+    """Who else waits for the commit."""
+
+
 class SqliteDatabase(Database):
     """A database file, or without a path one in memory that ends with the process."""
 
@@ -220,7 +88,13 @@ class SqliteDatabase(Database):
         super().__init__()
         self._path = None if path is None else Path(path)
         self._waiting_max = waiting_max
-        self._writes: SimpleQueue[_Unit | _Job | None] = SimpleQueue()
+        self._writes: SimpleQueue[_Unit | _Job | _Batch | None] = SimpleQueue()
+        self._given = 0
+        self._done = 0
+        """What the writer was given so far, and how much of it is done: when all is, the connection is free."""
+        self._quick: deque[_Unit] = deque()
+        self._committing = False
+        """Whether all the writer has to do is to commit quick units."""
         self._reads: SimpleQueue[_Unit | None] = SimpleQueue()
         self._hand: deque[_Unit] = deque()
         self._read_begun = 0.0
@@ -268,6 +142,8 @@ class SqliteDatabase(Database):
         if not self._open:
             return
         self._open = False
+        while self._quick:
+            self._give(self._quick.popleft())
         self._writes.put(None)
         self._reads.put(None)
         for _ in range(self._helpers):
@@ -284,14 +160,58 @@ class SqliteDatabase(Database):
             os.close(self._lock_file)
             self._lock_file = None
 
-    async def write(self, work: Callable[[Tx], T]) -> T:
-        """Run in the next batch; what it raises undoes it alone and is raised here."""
-        if not self._open or self._writes.qsize() >= self._waiting_max:
+    async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
+        """Run in the next batch; what it raises undoes it alone and is raised here.
+
+        Quick work runs here, on the event loop, as a short read does and for the same reason; only the commit, which waits for
+        the disk, is the writer's (decisions/0034)."""
+        if not self._open or self._writes.qsize() + len(self._quick) >= self._waiting_max:
             raise self._refusal()
         future = self._loop.create_future()
-        self._writes.put((work, future, True))
+        unit = (work, future, True)
+        if not quick:
+            self._give(unit)
+        else:
+            if not self._quick:
+                self._loop.call_soon(self._run_quick)
+            self._quick.append(unit)
         result: T = await future
         return result
+
+    def _give(self, task: "_Unit | _Job | _Batch") -> None:
+        """Let the writer do something, and have the connection meanwhile."""
+        self._given += 1
+        self._writes.put(task)
+
+    def _run_quick(self) -> None:
+        """Run the quick units that wait, and let the writer commit them; if it has other work, they are part of that."""
+        if self._committing:
+            return
+        if self._given != self._done:
+            while self._quick:
+                self._give(self._quick.popleft())
+        if not self._quick:
+            return
+        batch = _Batch([], [], time.monotonic(), self._loop.create_future())
+        try:
+            self._cursor.execute("BEGIN IMMEDIATE")
+            self._run_units(batch, self._take_quick)
+        except BaseException as error:
+            lost = batch.units or [self._quick.popleft()]
+            self._answers.add(self._lose(lost, batch.answers, error))
+            self._loop.call_soon(self._run_quick)
+            return
+        assert batch.committed is not None
+        batch.committed.add_done_callback(self._end_quick)
+        self._committing = True
+        self._give(batch)
+
+    def _take_quick(self) -> _Unit | None:
+        return self._quick.popleft() if self._quick else None
+
+    def _end_quick(self, _: "asyncio.Future[None]") -> None:
+        self._committing = False
+        self._run_quick()
 
     async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run over a consistent snapshot; it must not write.
@@ -306,7 +226,10 @@ class SqliteDatabase(Database):
         if not self._open or queue.qsize() >= self._waiting_max:
             raise self._refusal()
         future = self._loop.create_future()
-        queue.put((work, future, False))
+        if self._path is None:
+            self._give((work, future, False))
+        else:
+            self._reads.put((work, future, False))
         self._unanswered += 1
         if self._unanswered > 1 and self._watch is None:
             self._watch = self._loop.call_later(LONG_READ_SECONDS, self._watch_reads)
@@ -358,7 +281,7 @@ class SqliteDatabase(Database):
         if not self._open:
             raise self._refusal()
         job = _Job(work, self._loop.create_future())
-        self._writes.put(job)
+        self._give(job)
         result: T = await job.future
         return result
 
@@ -391,6 +314,8 @@ class SqliteDatabase(Database):
             isolation_level=None,
             cached_statements=CACHED_STATEMENTS,
             timeout=10.0,
+            # The writer's connection also serves the event loop, in turns.
+            check_same_thread=False,
         )
         # References are kept by the operations, which must answer with the platform's errors anyway (decisions/0003).
         connection.execute("PRAGMA foreign_keys = OFF")
@@ -409,65 +334,93 @@ class SqliteDatabase(Database):
         self._connection = self._connect()
         migrations.migrate_sqlite(self._connection)
         self._cursor = self._connection.cursor()
-        self._sequence = int(self._cursor.execute(_GET_SEQUENCE).fetchone()[0])
+        self._sequence = int(self._cursor.execute(GET_SEQUENCE).fetchone()[0])
 
     def _write_loop(self, opened: "asyncio.Future[Any]") -> None:
         try:
             self._open_writer()
         except BaseException as error:
-            if isinstance(error, sqlite3.Error) and _unavailable(error):
+            if isinstance(error, sqlite3.Error) and is_unavailable(error):
                 error = StoreUnavailable(f"{self._path} cannot be opened: {error}")
             if hasattr(self, "_connection"):
                 self._connection.close()
             self._answers.add([(opened, None, error, None)])
             return
         self._answers.add([(opened, None, None, None)])
-        waiting: _Unit | _Job | None
+        waiting: _Unit | _Job | _Batch | None
         while (waiting := self._writes.get()) is not None:
-            if isinstance(waiting, _Job):
-                self._answers.add([self._alone(waiting)])
+            if isinstance(waiting, _Batch):
+                self._commit(waiting, given=1)
+            elif isinstance(waiting, _Job):
+                self._alone(waiting)
             elif not self._batch(waiting):
                 break
         self._connection.close()
 
-    def _alone(self, job: _Job) -> Answer:
+    def _alone(self, job: _Job) -> None:
+        answer: Answer
         try:
-            return (job.future, job.work(), None, None)
+            answer = (job.future, job.work(), None, None)
         except BaseException as error:
-            return (job.future, None, error, None)
+            answer = (job.future, None, error, None)
+        self._done += 1
+        self._answers.add([answer])
 
     def _batch(self, first: _Unit) -> bool:
         """Run and commit everything that waits; False once the end of the queue was reached."""
-        execute = self._cursor.execute
-        queue = self._writes
-        units: list[_Unit] = []
-        answers: list[Answer] = []
-        waiting: _Unit | _Job | None = first
+        batch = _Batch([], [], time.monotonic())
+        waiting: _Unit | _Job | _Batch | None = first
+
+        def take() -> _Unit | None:
+            nonlocal waiting
+            if batch.units:
+                if not self._writes.qsize():
+                    return None
+                waiting = self._writes.get_nowait()
+            return waiting if isinstance(waiting, tuple) else None
+
         try:
-            execute("BEGIN IMMEDIATE")
-            deadline = time.monotonic() + BATCH_SECONDS
-            self._stamped = False
-            try:
-                while isinstance(waiting, tuple):
-                    units.append(waiting)
-                    answers.append(self._unit(waiting, guard=False, alone=not answers))
-                    if not queue.qsize() or len(answers) >= BATCH_UNITS or time.monotonic() > deadline:
-                        break
-                    waiting = queue.get_nowait()
-            except _UndoError:
-                answers = self._again(units)
-            if self._stamped:
-                execute(_SET_SEQUENCE, (str(self._sequence),))
-            execute("COMMIT")
-            if self.metrics is not None:
-                self.metrics.db_batch.observe(len(units))
-                self.metrics.db_seconds.observe(time.monotonic() - deadline + BATCH_SECONDS)
+            self._cursor.execute("BEGIN IMMEDIATE")
+            self._run_units(batch, take)
         except BaseException as error:
-            answers = self._lose(units or [first], answers, error)
-        self._answers.add(answers)
+            units = batch.units or [first]
+            self._done += len(units)
+            self._answers.add(self._lose(units, batch.answers, error))
+        else:
+            self._commit(batch, given=len(batch.units))
         if isinstance(waiting, _Job):
-            self._answers.add([self._alone(waiting)])
+            self._alone(waiting)
         return waiting is not None
+
+    def _run_units(self, batch: _Batch, take: Callable[[], _Unit | None]) -> None:
+        """Run units in the open transaction, for as long as there are some and a batch may last."""
+        units, answers = batch.units, batch.answers
+        self._stamped = False
+        try:
+            while len(units) < BATCH_UNITS and (unit := take()) is not None:
+                units.append(unit)
+                answers.append(self._unit(unit, guard=False, alone=not answers))
+                if time.monotonic() > batch.began + BATCH_SECONDS:
+                    break
+        except _UndoError:
+            batch.answers = self._again(units)
+
+    def _commit(self, batch: _Batch, *, given: int) -> None:
+        """Make what has run durable, and tell; `given` says how much of what the writer was given this is."""
+        answers = batch.answers
+        try:
+            if self._stamped:
+                self._cursor.execute(_SET_SEQUENCE, (str(self._sequence),))
+            self._cursor.execute("COMMIT")
+            if self.metrics is not None:
+                self.metrics.db_batch.observe(len(batch.units))
+                self.metrics.db_seconds.observe(time.monotonic() - batch.began)
+        except BaseException as error:
+            answers = self._lose(batch.units, answers, error)
+        self._done += given
+        if batch.committed is not None:
+            answers.append((batch.committed, None, None, None))
+        self._answers.add(answers)
 
     def _again(self, units: list[_Unit]) -> list[Answer]:
         """Run a batch anew with a savepoint for each unit, since one of them wrote and then refused.
@@ -648,7 +601,7 @@ class SqliteDatabase(Database):
             source.deserialize(image)
             migrations.migrate_sqlite(source)
             # Numbers given out since the image was made are never given again.
-            found = int(source.execute(_GET_SEQUENCE).fetchone()[0])
+            found = int(source.execute(GET_SEQUENCE).fetchone()[0])
             self._sequence = max(self._sequence, found)
             source.execute(_SET_SEQUENCE, (str(self._sequence),))
             source.backup(self._connection)

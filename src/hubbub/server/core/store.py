@@ -146,10 +146,11 @@ class Database(ABC):
         """Finish what was accepted, then let go of every file and thread."""
 
     @abstractmethod
-    async def write(self, work: Callable[[Tx], T]) -> T:
+    async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
         """Run in a writing transaction; what it raises undoes it and is raised here.
 
-        A serialization failure or deadlock runs the work again, so it may be called more than once."""
+        A serialization failure or deadlock runs the work again, so it may be called more than once. Say `quick` for what touches
+        a handful of rows and is asked for often: a store may run it where others wait for it."""
 
     @abstractmethod
     async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:

@@ -40,7 +40,7 @@ def get_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> wir
     return views.message(call, row, guild_id=access.channel.guild_id)
 
 
-@handles(wire.CREATE_MESSAGE)
+@handles(wire.CREATE_MESSAGE, quick=True)
 def create_message(call: Call, channel_id: ChannelId, body: wire.CreateMessage) -> wire.Message | Raw:
     """Say something."""
     access = core_access.channel(call, channel_id)

@@ -226,8 +226,8 @@ def find_author(tx: Tx, guild_id: int | None, user_id: int) -> Author | None:
     if row is None:
         return None
     return Author(
-        users.UserRow(*row[:_USER]),
-        None if row[_USER] is None else members.MemberRow(*row[_USER:_MEMBER]),
+        users.UserRow._make(row[:_USER]),
+        None if row[_USER] is None else members.MemberRow._make(row[_USER:_MEMBER]),
         row[_MEMBER] or 0,
         row[_MEMBER + 1] or 0,
         moderated=row[_MEMBER + 2] or 0,

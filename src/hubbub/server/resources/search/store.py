@@ -94,18 +94,19 @@ def next_channel(tx: Tx, guild_id: int, after: int) -> int | None:
 # Changes
 
 _NOTE: Final = (
-    "INSERT INTO search_changes (guild_id, message_id, channel_id) SELECT g.guild_id, ?, ? FROM search_guilds g "
-    "WHERE g.guild_id = ? ON CONFLICT (guild_id, message_id) DO NOTHING "
-    "RETURNING (SELECT pending FROM search_guilds WHERE guild_id = ?)"
+    "INSERT INTO search_changes (guild_id, message_id, channel_id) VALUES (?, ?, ?) "
+    "ON CONFLICT (guild_id, message_id) DO NOTHING"
 )
 
 
 def note(tx: Tx, guild_id: int, channel_id: int, message_id: int) -> bool:
     """Remember that a message changed, where its guild is indexed; True when nobody waits yet to look at it.
 
-    One statement, for every message pays for it."""
-    row = tx.one(_NOTE, message_id, channel_id, guild_id, guild_id)
-    return row is not None and not row[0]
+    Every message pays for this, so a guild without an index pays for one small question only."""
+    pending = tx.value("SELECT pending FROM search_guilds WHERE guild_id = ?", guild_id)
+    if pending is None:
+        return False
+    return tx.run(_NOTE, guild_id, message_id, channel_id) > 0 and not pending
 
 
 def set_pending(tx: Tx, guild_id: int, pending: bool) -> None:

@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 requests_log = logging.getLogger("hubbub.http")
 
 DEFAULT_VERSION: Final = 10
-VERSIONS: Final = frozenset((6, 7, 8, 9, 10))
+VERSIONS: Final = {f"v{number}": number for number in (6, 7, 8, 9, 10)}
 """9 and 10 are current, 6 to 8 deprecated but answered, all alike; any other is refused with 50041 (http.md 1.1)."""
 
 REASON_MAX: Final = 512
@@ -62,7 +62,7 @@ LINGERING_S: Final = 3.0
 IDLE_FACTOR: Final = 1.25
 """Read timeouts that a connection may be idle: 75 seconds by default, more than the 60 of common balancers."""
 
-_VERSION: Final = re.compile(r"v([0-9]{1,9})", re.ASCII)
+_VERSION: Final = re.compile(r"v[0-9]{1,9}", re.ASCII)
 _HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9 ,_-]{1,1024}", re.ASCII)
 
 
@@ -135,7 +135,7 @@ class HttpDoor:
         options.setdefault("lingering_time", LINGERING_S)
         # This also bounds how long the head of a request may take, and a connection on which none comes.
         options.setdefault("keepalive_timeout", self._read_timeout_s * IDLE_FACTOR)
-        return Runner(self.application(), **options)
+        return Runner(self.application(), prefix="/api", handler=self.handle, **options)
 
     async def drain(self, patience_s: float) -> None:
         """Let requests under way finish, their bodies included, which aiohttp stops reading when it closes."""
@@ -199,10 +199,7 @@ class HttpDoor:
                     "user_id": None if exchange.actor is None else exchange.actor.user_id,
                 },
             )
-        response = answers.respond(encoded, headers)
-        if self._left is not None:
-            response.force_close()
-        return response
+        return answers.respond(request, encoded, headers, closing=self._left is not None)
 
     async def ask(
         self,
@@ -458,7 +455,7 @@ class HttpDoor:
         if not endpoint.writes:
             return await self._db.read(unit, long=endpoint.long)
         try:
-            encoded = await self._db.write(unit)
+            encoded = await self._db.write(unit, quick=endpoint.quick)
         except Refusal as refusal:
             await follow(refusal, self._db, make_call)
             raise
@@ -511,12 +508,11 @@ def _split(raw_path: str) -> tuple[list[str], int]:
     if "%" in raw_path or not raw_path.isascii():
         segments = [_clean(segment) for segment in segments]
     if segments:
-        match = _VERSION.fullmatch(segments[0])
-        if match:
-            version = int(match[1])
-            if version not in VERSIONS:
-                raise errors.INVALID_API_VERSION()
+        version = VERSIONS.get(segments[0])
+        if version is not None:
             return segments[1:], version
+        if _VERSION.fullmatch(segments[0]):
+            raise errors.INVALID_API_VERSION()
     return segments, DEFAULT_VERSION
 
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
-from aiohttp import web
+from aiohttp import hdrs, web
 from yarl import URL
 
 from hubbub.server.transports.http import answers
@@ -81,10 +81,26 @@ class _Server(web.Server):
         return _Protocol(self, loop=self._loop, **self._kwargs)
 
 
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
 class Runner(web.AppRunner):
-    """Serves an application over our own kind of connection."""
+    """Serves an application over our own kind of connection, and what is below `prefix` by `handler` without asking its router."""
+
+    def __init__(self, app: web.Application, *, prefix: str, handler: Handler, **options: Any) -> None:
+        super().__init__(app, **options)
+        self._prefix = f"{prefix}/"
+        self._handler = handler
 
     # aiohttp offers no public way to choose the connection class of an application.
     async def _make_server(self) -> web.Server:
         made = await super()._make_server()
-        return _Server(made.request_handler, request_factory=made.request_factory, loop=made._loop, **made._kwargs)
+        prefix, handler, others = self._prefix, self._handler, made.request_handler
+
+        def handle(request: Any) -> Awaitable[web.StreamResponse]:
+            # The application answers `Expect` before the handler runs.
+            if request.raw_path.startswith(prefix) and hdrs.EXPECT not in request.headers:
+                return handler(request)
+            return others(request)
+
+        return _Server(handle, request_factory=made.request_factory, loop=made._loop, **made._kwargs)

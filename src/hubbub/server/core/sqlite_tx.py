@@ -1,0 +1,154 @@
+"""What a unit of work holds on the embedded store: statements on one of the store's own connections."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn
+
+from hubbub.server.core.store import Snapshot, StoreUnavailable, Tx
+
+GET_SEQUENCE: Final = "SELECT value FROM meta WHERE name = 'commit_seq'"
+
+# Errors that say something of the disk or the file, not of the statement.
+_UNAVAILABLE: Final = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
+
+
+def is_unavailable(error: sqlite3.Error) -> bool:
+    """Whether an error says something of the disk or the file, not of the statement."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and (code & 0xFF) in _UNAVAILABLE
+
+
+class SqliteSnapshot:
+    """Everything up to a commit number."""
+
+    __slots__ = ("_sequence",)
+
+    def __init__(self, sequence: int) -> None:
+        self._sequence = sequence
+
+    def covers(self, stamp: int) -> bool:
+        """Whether what that unit wrote was visible."""
+        return stamp <= self._sequence
+
+
+class SqliteTx(Tx):
+    """A unit of work on one of the store's own connections."""
+
+    dialect = "sqlite"
+
+    def __init__(self, cursor: sqlite3.Cursor, number: int, guard: bool) -> None:
+        self.dispatches = []
+        self.woken = False
+        self.after_commit = []
+        self.stamped = False
+        """Whether anyone asked for the number, so that readers must be able to see it."""
+        self.failure: StoreUnavailable | None = None
+        """What broke the transaction under this unit; it can then no longer succeed."""
+        self.wrote = False
+        """Whether the unit has begun to write, so that its refusal leaves something to undo."""
+        self._guard = guard
+        self._cursor = cursor
+        self._execute: Callable[..., sqlite3.Cursor] = cursor.execute
+        self._number = number
+
+    @property
+    def stamp(self) -> int:
+        """This unit's commit number."""
+        self.stamped = True
+        return self._number
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What this unit sees."""
+        return SqliteSnapshot(self._number)
+
+    def all(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """Every row."""
+        try:
+            if not self.wrote and not sql.startswith("SELECT"):
+                self._begin_to_write()
+            return self._execute(sql, parameters).fetchall()
+        except sqlite3.Error as error:
+            self._fail(error)
+
+    def run(self, sql: str, *parameters: Any) -> int:
+        """Execute, and say how many rows it touched."""
+        try:
+            if not self.wrote:
+                self._begin_to_write()
+            cursor = self._execute(sql, parameters)
+            if cursor.description is not None:
+                cursor.fetchall()  # With RETURNING, rows are written as they are fetched.
+            return cursor.rowcount
+        except sqlite3.Error as error:
+            self._fail(error)
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Execute once per row."""
+        try:
+            if not self.wrote:
+                self._begin_to_write()
+            if self.failure is not None:
+                raise self.failure
+            self._cursor.executemany(sql, rows)
+        except sqlite3.Error as error:
+            self._fail(error)
+
+    def _begin_to_write(self) -> None:
+        if self._guard:
+            self._execute("SAVEPOINT unit")
+        self.wrote = True
+
+    def end(self) -> None:
+        """Refuse every further statement: the unit is over."""
+        self._execute = _over
+
+    def _fail(self, error: sqlite3.Error) -> NoReturn:
+        if not is_unavailable(error):
+            raise error
+        # SQLite may have rolled the whole transaction back; a unit that swallows this must not write outside of one.
+        failure = self.failure = StoreUnavailable(f"the database file cannot be used: {error}")
+
+        def refuse(*_: object) -> NoReturn:
+            raise failure
+
+        self._execute = refuse
+        raise failure from error
+
+
+def _over(*_: object) -> NoReturn:
+    raise RuntimeError("the transaction is over")
+
+
+class SqliteReadTx(SqliteTx):
+    """A unit of work that only looks."""
+
+    def __init__(self, cursor: sqlite3.Cursor, seen: int | None) -> None:
+        super().__init__(cursor, 0, False)
+        self.seen = seen
+
+    @property
+    def stamp(self) -> int:
+        """Reads have none."""
+        raise TypeError("a read has no stamp")
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What this read sees."""
+        if self.seen is None:
+            # The first statement of the transaction fixed what it sees, so asking late asks about the same moment.
+            self.seen = int(self.value(GET_SEQUENCE))
+        return SqliteSnapshot(self.seen)
