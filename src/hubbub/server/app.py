@@ -91,6 +91,7 @@ from hubbub.server.resources import (
     templates,
     threads,
     typing,
+    user_messages,
     users,
     vanity_urls,
     voice_regions,
@@ -165,6 +166,7 @@ SLICES: tuple[Slice, ...] = (
     commands.SLICE,
     interactions.SLICE,
     lobbies.SLICE,
+    user_messages.SLICE,
 )
 
 DATABASE_FILE = "hubbub.sqlite3"

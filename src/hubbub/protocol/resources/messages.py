@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import AllowedMentionType, BaseTheme, MessageReferenceType
+from hubbub.protocol.enums import AllowedMentionType, BaseTheme, MessageReferenceType, Scope
 from hubbub.protocol.ids import (
     ApplicationId,
     ChannelId,
@@ -322,13 +322,25 @@ class BulkDeleteMessages(Struct, kw_only=True):
 
 
 MESSAGE_CREATE = Event(
-    "MESSAGE_CREATE", DispatchedMessage, intents=Intents.GUILD_MESSAGES, dm_intents=Intents.DIRECT_MESSAGES
+    "MESSAGE_CREATE",
+    DispatchedMessage,
+    intents=Intents.GUILD_MESSAGES,
+    dm_intents=Intents.DIRECT_MESSAGES,
+    scope=Scope.DM_CHANNELS_MESSAGES_READ,
 )
 MESSAGE_UPDATE = Event(
-    "MESSAGE_UPDATE", DispatchedMessage, intents=Intents.GUILD_MESSAGES, dm_intents=Intents.DIRECT_MESSAGES
+    "MESSAGE_UPDATE",
+    DispatchedMessage,
+    intents=Intents.GUILD_MESSAGES,
+    dm_intents=Intents.DIRECT_MESSAGES,
+    scope=Scope.DM_CHANNELS_MESSAGES_READ,
 )
 MESSAGE_DELETE = Event(
-    "MESSAGE_DELETE", MessageDeleted, intents=Intents.GUILD_MESSAGES, dm_intents=Intents.DIRECT_MESSAGES
+    "MESSAGE_DELETE",
+    MessageDeleted,
+    intents=Intents.GUILD_MESSAGES,
+    dm_intents=Intents.DIRECT_MESSAGES,
+    scope=Scope.DM_CHANNELS_MESSAGES_READ,
 )
 MESSAGE_DELETE_BULK = Event(
     "MESSAGE_DELETE_BULK", MessagesDeleted, intents=Intents.GUILD_MESSAGES, dm_intents=Intents.DIRECT_MESSAGES

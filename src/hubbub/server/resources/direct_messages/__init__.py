@@ -1,10 +1,12 @@
 """Direct and group messages: the channels between people, and who is in them."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources import invites, messages, users
-from hubbub.server.resources.direct_messages import actions, routes, rules, views
-from hubbub.server.resources.direct_messages.actions import close
-from hubbub.server.resources.direct_messages.facts import FriendshipAsked
+from hubbub.server.resources import identities, invites, messages, users
+from hubbub.server.resources.direct_messages import actions, merging, routes, rules, views
+from hubbub.server.resources.direct_messages.actions import close, open_direct
+from hubbub.server.resources.direct_messages.store import find_direct as find_channel
+from hubbub.server.resources.direct_messages.store import share_a_guild
+from hubbub.server.resources.direct_messages.views import private_channels
 
 SLICE = Slice(
     name="direct_messages",
@@ -14,8 +16,9 @@ SLICE = Slice(
         messages.MessageCreated: actions.reappear,
         invites.GroupInviteAccepted: actions.come_by_invite,
         users.UserDeleted: actions.user_deleted,
+        identities.AccountsMerged: merging.merge,
     },
     ready=views.ready,
 )
 
-__all__ = ["SLICE", "FriendshipAsked", "close"]
+__all__ = ["SLICE", "close", "find_channel", "open_direct", "private_channels", "share_a_guild"]

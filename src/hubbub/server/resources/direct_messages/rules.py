@@ -11,10 +11,9 @@ from hubbub.protocol.resources.guilds import IncidentsData
 from hubbub.protocol.resources.members import NICK_MAX
 from hubbub.server.core import access, auth
 from hubbub.server.core.call import Call
-from hubbub.server.resources import channels, messages, users
+from hubbub.server.resources import channels, messages, relationships, users
 from hubbub.server.resources.channels import ChannelRow
 from hubbub.server.resources.direct_messages import store
-from hubbub.server.resources.direct_messages.facts import FriendshipAsked
 from hubbub.server.resources.users import UserRow
 
 
@@ -29,19 +28,16 @@ def require_other(call: Call, user_id: int) -> UserRow:
 
 
 def require_reachable(call: Call, fact: messages.DirectMessageDrafted) -> None:
-    """Raise while every guild that two people share has stopped direct messages (http.md 4.4, incident actions).
+    """Raise where one of two people blocks the other, and while every guild that they share has stopped direct messages
+    (http.md 4.4, incident actions).
 
     Friends may always; so may those who share none, which is no guild's business."""
-    found = store.shared_incidents(call.tx, call.user_id, fact.recipient_id)
-    if found and all(_paused(call, text) for text in found) and not are_friends(call, fact.recipient_id):
+    if relationships.is_blocked_between(call.tx, call.user_id, fact.recipient_id):
         raise errors.CANNOT_MESSAGE_USER()
-
-
-def are_friends(call: Call, user_id: UserId) -> bool:
-    """Whether somebody is the caller's friend, as those who keep friendships say."""
-    asked = FriendshipAsked(user_id=call.user_id, other_id=user_id)
-    call.tell(asked)
-    return asked.friends
+    found = store.shared_incidents(call.tx, call.user_id, fact.recipient_id)
+    if found and all(_paused(call, text) for text in found):
+        if not relationships.are_friends(call.tx, call.user_id, fact.recipient_id):
+            raise errors.CANNOT_MESSAGE_USER()
 
 
 def _paused(call: Call, incidents: str | None) -> bool:

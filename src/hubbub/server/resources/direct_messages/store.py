@@ -99,6 +99,27 @@ def list_groups(tx: Tx, user_id: int) -> list[ChannelRow]:
     )
 
 
+def list_channels(tx: Tx, user_id: int) -> list[int]:
+    """Every private channel that somebody is in."""
+    rows = tx.all("SELECT channel_id FROM recipients WHERE user_id = ? ORDER BY channel_id", user_id)
+    return [row[0] for row in rows]
+
+
+def forget_direct(tx: Tx, channel_id: int) -> None:
+    """Let a channel no longer be the one of two users."""
+    tx.run("DELETE FROM direct_messages WHERE channel_id = ?", channel_id)
+
+
+def replace(tx: Tx, channel_id: int, user_id: int, by_id: int) -> None:
+    """Let somebody take another's place in a private channel."""
+    tx.run("UPDATE recipients SET user_id = ? WHERE channel_id = ? AND user_id = ?", by_id, channel_id, user_id)
+
+
+def hide_all(tx: Tx, channel_id: int) -> None:
+    """Take a private channel out of every list."""
+    tx.run("UPDATE recipients SET hidden = 1 WHERE channel_id = ?", channel_id)
+
+
 def count_groups(tx: Tx, user_id: int) -> int:
     """How many groups somebody owns; a bot owns those of its application."""
     return int(
@@ -121,6 +142,11 @@ def sharing_a_guild(tx: Tx, user_id: int, others: Sequence[int]) -> set[int]:
         *others,
     )
     return {row[0] for row in rows}
+
+
+def share_a_guild(tx: Tx, one: int, other: int) -> bool:
+    """Whether two users are in some guild together."""
+    return bool(sharing_a_guild(tx, one, (other,)))
 
 
 def shared_incidents(tx: Tx, one: int, other: int) -> list[str | None]:

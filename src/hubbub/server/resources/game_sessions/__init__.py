@@ -10,7 +10,7 @@ from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.game_sessions import store
-from hubbub.server.resources.game_sessions.store import connected, is_playing
+from hubbub.server.resources.game_sessions.store import applications_of, connected, is_playing
 
 
 class GameSessionBegan(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,4 +57,4 @@ def reset(call: Call) -> None:
 
 SLICE = Slice(name="game_sessions", modules=(), session_began=began, session_ended=ended)
 
-__all__ = ["SLICE", "GameSessionBegan", "GameSessionEnded", "connected", "is_playing", "reset"]
+__all__ = ["SLICE", "GameSessionBegan", "GameSessionEnded", "applications_of", "connected", "is_playing", "reset"]

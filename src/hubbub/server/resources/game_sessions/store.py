@@ -52,3 +52,13 @@ def delete(tx: Tx, session_id: str) -> int | None:
 def all_sessions(tx: Tx) -> list[tuple[int, str]]:
     """Every session, as user and session id."""
     return [(row[0], row[1]) for row in tx.all("SELECT user_id, session_id FROM game_sessions")]
+
+
+def applications_of(tx: Tx, user_ids: Iterable[int]) -> list[int]:
+    """The games that any of these users are in now."""
+    wanted = list(user_ids)
+    rows = tx.all(
+        f"SELECT DISTINCT application_id FROM game_sessions WHERE user_id IN ({places(wanted)}) ORDER BY application_id",
+        *wanted,
+    )
+    return [row[0] for row in rows]

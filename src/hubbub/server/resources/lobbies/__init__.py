@@ -8,9 +8,8 @@ from hubbub.server.core.jobs import Job
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.game_sessions import GameSessionBegan, GameSessionEnded
-from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged
+from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged, FamilyJoined
 from hubbub.server.resources.lobbies import actions, linking, routes, saying, store, views
-from hubbub.server.resources.lobbies.actions import delete_of_application
 from hubbub.server.resources.messages import MessageChanged, MessageCreated, MessageDrafted, MessagesDeleted
 from hubbub.server.resources.users import UserDeleted
 
@@ -46,8 +45,9 @@ SLICE = Slice(
         AccountsMerged: actions.merged,
         AccountUnmerged: actions.unmerged,
         UserDeleted: actions.user_deleted,
+        FamilyJoined: actions.family_joined,
     },
     ready=_ready,
 )
 
-__all__ = ["SLICE", "delete_of_application"]
+__all__ = ["SLICE"]

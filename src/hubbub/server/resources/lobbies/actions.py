@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.ids import ApplicationId, LobbyId
+from hubbub.protocol.ids import LobbyId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import lobbies as wire
 from hubbub.server.core import jobs
@@ -262,7 +262,7 @@ def user_deleted(call: Call, fact: users.UserDeleted) -> None:
             put(call, row, removed=[fact.user_id])
 
 
-def delete_of_application(call: Call, application_id: ApplicationId) -> None:
-    """An application joins a family, or goes: its lobbies end."""
-    for row in store.list_of_application(call.tx, application_id):
+def family_joined(call: Call, fact: identities.FamilyJoined) -> None:
+    """An application joins a publisher's family: its lobbies end (sdk.md 8.7)."""
+    for row in store.list_of_application(call.tx, fact.application_id):
         delete(call, row)

@@ -7,7 +7,7 @@ from msgspec import UnsetType
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.errors import FormErrors, Path
-from hubbub.protocol.flags import LobbyFlags, LobbyMemberFlags, UserFlags
+from hubbub.protocol.flags import LobbyFlags, LobbyMemberFlags
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.permissions import Permissions, highest
 from hubbub.protocol.resources import lobbies as wire
@@ -15,7 +15,7 @@ from hubbub.server.core import access
 from hubbub.server.core.access import ChannelRef, GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
-from hubbub.server.resources import applications, oauth2, users
+from hubbub.server.resources import applications, relationships, users
 from hubbub.server.resources.lobbies import store
 from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow
 
@@ -59,13 +59,7 @@ def require_routes(call: Call) -> None:
 
 def plays(tx: Tx, application_id: int, user: users.UserRow) -> bool:
     """Whether a user let the application's family in, or has an account there: a stranger cannot be put into a lobby."""
-    if user.bot:
-        return False
-    if user.flags & UserFlags.PROVISIONAL_ACCOUNT:
-        return True
-    return any(
-        oauth2.find_authorization(tx, user.id, each) is not None for each in applications.family(tx, application_id)
-    )
+    return not user.bot and relationships.plays(tx, user.id, applications.family_id(tx, application_id))
 
 
 # Forms

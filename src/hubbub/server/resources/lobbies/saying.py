@@ -87,8 +87,7 @@ def _forward(call: Call, row: LobbyRow, said: MessageRow, body: wire.CreateLobby
             body,
             message_id=MessageId(said.id),
             author=author,
-            application_id=row.application_id,
-            flags=MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION,
+            game=messages.FromGame(row.application_id),
         )
     except Refusal as refusal:
         # Nothing of it was kept, and nothing is undone: the moderators' alert belongs to this transaction.

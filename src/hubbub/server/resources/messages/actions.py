@@ -36,7 +36,7 @@ from hubbub.server.resources.messages.facts import (
 )
 from hubbub.server.resources.messages.mentions import NOBODY, Mentions
 from hubbub.server.resources.messages.references import Refers
-from hubbub.server.resources.messages.store import Author, Extra, Identity, MessageRow, Response
+from hubbub.server.resources.messages.store import Author, Extra, FromGame, Identity, MessageRow, Response
 
 NONCE_WINDOW_MS: Final = round(wire.NONCE_WINDOW.total_seconds() * 1000)
 DELETIONS_COUNTED_MS: Final = 5 * 60_000
@@ -81,12 +81,11 @@ def create(
     message_id: MessageId | None = None,
     author: Author | None = None,
     response: Response | None = None,
-    flags: int = 0,
-    application_id: int | None = None,
+    game: FromGame | None = None,
 ) -> wire.Message:
     """Keep and publish what the caller says; whether they may speak here at all was asked before (`rules.require_send`).
 
-    `response` says that it is an app's answer to an interaction, `application_id` that a game sends it for its player."""
+    `response` says that it is an app's answer to an interaction, `game` that a game says it for its player."""
     if author is None:
         author = rules.require_author(call, access.channel)
     if message_id is None:
@@ -99,8 +98,7 @@ def create(
         kind=kind,
         message_id=message_id,
         response=response,
-        more_flags=flags,
-        application_id=application_id,
+        game=game,
     )[0]
 
 
@@ -114,8 +112,7 @@ def _create(
     message_id: MessageId,
     nonce: int | str | None = None,
     response: Response | None = None,
-    more_flags: int = 0,
-    application_id: int | None = None,
+    game: FromGame | None = None,
 ) -> "Kept":
     channel = access.channel
     reference = body.message_reference if isinstance(body, wire.CreateMessage) else None
@@ -140,7 +137,8 @@ def _create(
             mentions.check(body.allowed_mentions, form)
             form.raise_if_any()
     refers = references.refer(call, access, reference) if reference else None
-    if (refers is None or refers.snapshot is None) and not (response and response.silent):
+    silent = (response is not None and response.silent) or (game is not None and game.activity is not None)
+    if (refers is None or refers.snapshot is None) and not silent:
         if draft is None:
             if not content:
                 raise errors.EMPTY_MESSAGE()
@@ -173,12 +171,12 @@ def _create(
         and not tts
         and not channel.is_thread
         and author.webhook_id is None
-        and application_id is None
+        and game is None
     )
     if not plain:
         row = _spoken(_fill(call, channel, row, draft, refers, named, tts), author)
-    if application_id is not None:
-        row = row._replace(flags=row.flags | more_flags, application_id=application_id)
+    if game is not None:
+        row = _played(row, game)
     if response is not None:
         row = _answering(row, response)
     around = views.Around(call)
@@ -363,6 +361,17 @@ def _spoken(row: MessageRow, author: Author) -> MessageRow:
     return row._replace(extra=_text(extra))
 
 
+def _played(row: MessageRow, game: FromGame) -> MessageRow:
+    """The row as what a game says for its player."""
+    extra = views.extra(row)
+    extra.metadata, extra.activity, extra.application = game.metadata, game.activity, game.application
+    return row._replace(
+        flags=row.flags | MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION,
+        application_id=game.application_id,
+        extra=None if extra == Extra() else _text(extra),
+    )
+
+
 def _answering(row: MessageRow, response: Response) -> MessageRow:
     """The row as an app's answer."""
     extra = views.extra(row)
@@ -378,6 +387,11 @@ def _answering(row: MessageRow, response: Response) -> MessageRow:
         reference=_text(response.reference),
         extra=_text(extra),
     )
+
+
+def encode_extra(extra: Extra) -> str:
+    """What few messages have, as it is kept."""
+    return json.encode(extra).decode()
 
 
 def _text(value: Any) -> str | None:
@@ -687,4 +701,7 @@ def _emit(
         call.tx.emit(event, payload, Audience.of_users(*views.extra(row).seen_by))
         return
     bare = None if channel.guild_id is None else views.redacted(payload)
-    call.tx.emit(event, payload, audience(call, channel), redacted=bare, unredacted_for=readers)
+    games = None
+    if channel.guild_id is None and row.extra is not None and (metadata := views.extra(row).metadata):
+        games = {0: views.for_games(payload, metadata)}
+    call.tx.emit(event, payload, audience(call, channel), redacted=bare, unredacted_for=readers, games=games)

@@ -15,7 +15,7 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake, UserId
 from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.embeds import Embed
-from hubbub.protocol.resources.messages import MessageReference, SharedClientTheme
+from hubbub.protocol.resources.messages import MessageActivity, MessageApplication, MessageReference, SharedClientTheme
 from hubbub.protocol.resources.polls import Poll, PollAnswerCount
 from hubbub.protocol.resources.stickers import StickerItem
 from hubbub.server.core.store import Tx, places
@@ -161,6 +161,21 @@ class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Of an app's answer."""
     seen_by: list[UserId] = []
     """Of an ephemeral message: who knows of it."""
+    metadata: dict[str, str] = {}
+    """Words of the game that sent it, for games."""
+    activity: MessageActivity | None = None
+    """What it invites to."""
+    application: MessageApplication | None = None
+    """Whose activity that is."""
+
+
+class FromGame(NamedTuple):
+    """That a game says something for its player."""
+
+    application_id: int
+    metadata: dict[str, str] = {}
+    activity: MessageActivity | None = None
+    application: MessageApplication | None = None
 
 
 class Author(NamedTuple):
@@ -257,6 +272,11 @@ def find_many(tx: Tx, channel_id: int, message_ids: Iterable[int]) -> dict[int, 
         for row in tx.all(f"{_SELECT} AND id IN ({places(some)})", channel_id, *some):
             found[row[1]] = MessageRow._make(row)
     return found
+
+
+def change_author(tx: Tx, channel_id: int, author_id: int, by_id: int) -> None:
+    """Let what one account said in a channel be another's."""
+    tx.run("UPDATE messages SET author_id = ? WHERE channel_id = ? AND author_id = ?", by_id, channel_id, author_id)
 
 
 def newest(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:

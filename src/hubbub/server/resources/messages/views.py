@@ -64,6 +64,12 @@ _snapshots: Final = json.decoder(list[StoredSnapshot])
 _extra: Final = json.decoder(Extra)
 
 
+class GameMessage(wire.DispatchedMessage, kw_only=True):
+    """A direct message as games hear of it."""
+
+    metadata: dict[str, str]
+
+
 class Around:
     """All that some messages need to be shown and that is not in their rows, loaded in a fixed number of queries."""
 
@@ -276,6 +282,11 @@ def dispatched(
     return shown
 
 
+def for_games(shown: wire.DispatchedMessage, metadata: dict[str, str]) -> GameMessage:
+    """The same event for games, with what the sending game added."""
+    return GameMessage(**{name: getattr(shown, name) for name in shown.__struct_fields__}, metadata=metadata)
+
+
 def encoded_dispatch(encoded: bytes, channel: ChannelRef, member: PartialMember | UnsetType) -> bytes:
     """The same event as `dispatched` for a guild message that mentions nobody, made of the message's own JSON."""
     shown = b"" if member is UNSET else b',"member":' + json.encode(member)
@@ -400,6 +411,8 @@ def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = T
             shown.poll.results.answer_counts = around.polls.get(message_id, [])
         if kept.shared_client_theme is not None:
             shown.shared_client_theme = kept.shared_client_theme
+        if kept.activity is not None and kept.application is not None:
+            shown.activity, shown.application = kept.activity, kept.application
         if kept.interaction is not None:
             if changes.USER_INSTALLS.active(around.call.now):
                 shown.interaction_metadata = _metadata(around, kept.interaction)

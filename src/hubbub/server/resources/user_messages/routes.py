@@ -1,0 +1,137 @@
+"""Messages between players over HTTP."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import ApplicationId, MessageId, Snowflake, UserId
+from hubbub.protocol.resources import user_messages as wire
+from hubbub.protocol.resources.channels import PrivateChannel
+from hubbub.protocol.resources.lobbies import ModerationMetadata
+from hubbub.protocol.resources.messages import Message
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.resources import applications, channels, direct_messages, messages, relationships, users
+from hubbub.server.resources.user_messages import actions, rules, store, views
+
+
+@handles(wire.SEND_USER_MESSAGE)
+def send_user_message(call: Call, user_id: UserId, body: wire.SendUserMessage) -> wire.UserMessage:
+    """Say something to another player, or invite them to join."""
+    if not body.activity and Scope.DM_CHANNELS_MESSAGES_WRITE not in call.actor.scopes:
+        raise errors.MISSING_OAUTH2_SCOPE()
+    return actions.send(call, rules.require_player(call, user_id), body)
+
+
+@handles(wire.EDIT_USER_MESSAGE)
+def edit_user_message(
+    call: Call, user_id: UserId, message_id: MessageId, body: wire.EditUserMessage
+) -> wire.UserMessage:
+    """Change what one said to another player."""
+    return actions.edit(call, rules.require_player(call, user_id), message_id, body.content)
+
+
+@handles(wire.DELETE_USER_MESSAGE)
+def delete_user_message(call: Call, user_id: UserId, message_id: MessageId) -> None:
+    """Take back what one said to another player."""
+    actions.delete(call, rules.require_player(call, user_id), message_id)
+
+
+@handles(wire.LIST_USER_MESSAGES)
+def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages) -> list[wire.UserMessage]:
+    """What two players said to each other, newest first, and nothing older than 72 hours."""
+    other = rules.require_player(call, user_id)
+    family_id = rules.family_of(call)
+    channel_id = direct_messages.find_channel(call.tx, call.user_id, other.id)
+    if channel_id is None or not relationships.plays(call.tx, other.id, family_id):
+        raise errors.UNKNOWN_CHANNEL()
+    since = Snowflake.at(call.now - wire.USER_HISTORY_MS)
+    rows = [row for row in messages.newest(call.tx, channel_id, query.limit) if row.id > since]
+    row = channels.find(call.tx, channel_id)
+    assert row is not None
+    channel = channels.private(row, [users.user(other)])
+    said = store.moderation(call.tx, family_id, [each.id for each in rows])
+    around = messages.views.Around(call)
+    around.load(rows, call.user_id)
+    return [
+        views.kept(messages.views.show(Message, around, each), each, channel, other.id, said.get(each.id, {}))
+        for each in rows
+    ]
+
+
+@handles(wire.LIST_USER_MESSAGE_SUMMARIES)
+def list_user_message_summaries(call: Call) -> list[wire.UserMessageSummary]:
+    """With whom the player spoke, the latest first."""
+    return [
+        wire.UserMessageSummary(user_id=channel.recipients[0].id, last_message_id=channel.last_message_id)
+        for channel in direct_messages.private_channels(call)
+        if len(channel.recipients) == 1 and channel.last_message_id is not None
+    ]
+
+
+@handles(wire.GET_USER_DM)
+def get_user_dm(call: Call, user_id: UserId) -> PrivateChannel:
+    """The direct channel with somebody, where there is one."""
+    channel_id = direct_messages.find_channel(call.tx, call.user_id, user_id)
+    row = None if channel_id is None else channels.find(call.tx, channel_id)
+    if row is None:
+        raise errors.UNKNOWN_CHANNEL()
+    return channels.private_for(call, row, call.user_id)
+
+
+@handles(wire.UPDATE_USER_MESSAGE_EXTERNAL_MODERATION_METADATA)
+def update_user_message_external_moderation_metadata(
+    call: Call, user_id_1: UserId, user_id_2: UserId, message_id: MessageId, body: ModerationMetadata
+) -> None:
+    """Say what the application's moderation thinks of a message; it replaces what was said before."""
+    actions.moderate(call, user_id_1, user_id_2, message_id, body)
+
+
+@handles(wire.GET_ACTIVITY_JOIN_SECRET, writes=True)
+def get_activity_join_secret(
+    call: Call, user_id: UserId, session_id: str, application_id: ApplicationId, query: wire.AcceptInvite
+) -> wire.JoinSecret:
+    """Accept an invite: the host's secret as it is now."""
+    return wire.JoinSecret(secret=actions.accept(call, user_id, session_id, application_id, query))
+
+
+# Notices
+
+
+@handles(wire.GET_DISCLOSURES)
+def get_disclosures(call: Call, application_id: ApplicationId) -> wire.Disclosures:
+    """What a player should know of an application, and what of it they have read."""
+    return _disclosures(call, _require_own(call, application_id))
+
+
+@handles(wire.ACKNOWLEDGE_DISCLOSURES)
+def acknowledge_disclosures(
+    call: Call, application_id: ApplicationId, body: wire.AcknowledgeDisclosures
+) -> wire.Disclosures:
+    """Note that a player has read something."""
+    row = _require_own(call, application_id)
+    known = _notices(row)
+    for index, each in enumerate(body.disclosures):
+        if each not in known:
+            raise errors.invalid(("disclosures", index), *errors.bad_enum(each))
+    store.acknowledge(call.tx, call.user_id, row.id, body.disclosures)
+    return _disclosures(call, row)
+
+
+def _require_own(call: Call, application_id: int) -> applications.ApplicationRow:
+    row = applications.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    if call.actor.application_id not in (None, application_id):
+        raise errors.MISSING_ACCESS()
+    return row
+
+
+def _notices(row: applications.ApplicationRow) -> list[int]:
+    social = ApplicationFlags.SOCIAL_LAYER_INTEGRATION | ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED
+    return [wire.DISCLOSURE_MESSAGE_DATA_VISIBLE] if row.flags & social else []
+
+
+def _disclosures(call: Call, row: applications.ApplicationRow) -> wire.Disclosures:
+    notices = _notices(row)
+    read = [each for each in store.acknowledged(call.tx, call.user_id, row.id) if each in notices]
+    return wire.Disclosures(disclosures=notices, acked_disclosures=read, all_acked=set(read) == set(notices))

@@ -1,0 +1,103 @@
+"""Whom a player may write to, what is kept of it, and what can be joined (sdk.md 10.3, 11.3)."""
+
+from typing import Any
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ActivityActionType
+from hubbub.protocol.flags import ActivityFlags, UserFlags
+from hubbub.protocol.ids import ApplicationId
+from hubbub.protocol.resources import user_messages as wire
+from hubbub.server.core.call import Call
+from hubbub.server.resources import applications, direct_messages, game_sessions, relationships, users
+from hubbub.server.resources.users import UserRow
+
+
+def family_of(call: Call) -> ApplicationId:
+    """The family of the game that speaks for the caller."""
+    assert call.actor.family_id is not None
+    return call.actor.family_id
+
+
+def require_player(call: Call, user_id: int) -> UserRow:
+    """Somebody else, who is no bot."""
+    found = users.find(call.tx, user_id)
+    if found is None:
+        raise errors.UNKNOWN_USER()
+    if found.id == call.user_id or found.bot:
+        raise errors.INVALID_RECIPIENTS()
+    return found
+
+
+def require_player_self(call: Call) -> UserRow:
+    """The player who speaks."""
+    found = users.find(call.tx, call.user_id)
+    if found is None:
+        raise errors.UNKNOWN_USER()
+    return found
+
+
+def is_provisional(row: UserRow) -> bool:
+    """Whether this is a game's placeholder and no account of the platform."""
+    return bool(row.flags & UserFlags.PROVISIONAL_ACCOUNT)
+
+
+def require_kept(call: Call, me: UserRow, other: UserRow) -> bool:
+    """Whether a message to somebody is kept and seen on the platform; raises where it may not be sent at all."""
+    tx, family_id = call.tx, family_of(call)
+    if relationships.is_blocked_between(tx, me.id, other.id):
+        raise errors.CANNOT_MESSAGE_USER()
+    both_play = game_sessions.is_playing(tx, me.id, family_id) and game_sessions.is_playing(tx, other.id, family_id)
+    if relationships.are_friends(tx, me.id, other.id, family_id=family_id):
+        # sdk.md 8.1: a provisional account writes to friends only while it is in the game.
+        if is_provisional(me) and not game_sessions.is_playing(tx, me.id, family_id):
+            raise errors.CANNOT_MESSAGE_USER()
+        return not (is_provisional(me) and is_provisional(other))
+    known = direct_messages.find_channel(tx, me.id, other.id) is not None
+    if known and direct_messages.share_a_guild(tx, me.id, other.id):
+        return True
+    if not both_play:
+        raise (errors.CANNOT_MESSAGE_USER if known else errors.NO_MUTUAL_GUILDS)()
+    return False
+
+
+def require_activity(call: Call, other_id: int, body: wire.SendUserMessage) -> applications.ApplicationRow:
+    """The application whose activity somebody is invited to, or asks to join; 50039 where there is nothing to join."""
+    sent = body.activity
+    assert sent
+    row = applications.find(call.tx, body.application_id or call.actor.application_id or 0)
+    if row is None or row.family_id != family_of(call):
+        raise errors.INVALID_ACTIVITY_ACTION()
+    if sent.type == ActivityActionType.JOIN_REQUEST:
+        shown = call.presences.find(other_id, family_id=row.family_id) or call.presences.find(other_id)
+        activities = () if shown is None else shown.activities
+        if not any(is_joinable(each) for each in activities if int(each.get("application_id", 0)) == row.id):
+            raise errors.INVALID_ACTIVITY_ACTION()
+        return row
+    if sent.type != ActivityActionType.JOIN:
+        raise errors.INVALID_ACTIVITY_ACTION()
+    activity = call.presences.activity(call.user_id, sent.session_id, row.id)
+    if activity is None or not is_joinable(activity) or party_of(activity) != (sent.party_id or party_of(activity)):
+        raise errors.INVALID_ACTIVITY_ACTION()
+    if call.presences.join_secret(call.user_id, sent.session_id, row.id) is None:
+        raise errors.INVALID_ACTIVITY_ACTION()
+    return row
+
+
+def party_of(activity: dict[str, Any]) -> str:
+    """The party that an activity shows."""
+    return str((activity.get("party") or {}).get("id") or "")
+
+
+def is_joinable(activity: dict[str, Any]) -> bool:
+    """Whether a party has room; without a most there always is (sdk.md 10.3)."""
+    if not party_of(activity):
+        return False
+    size = (activity.get("party") or {}).get("size")
+    return not size or len(size) < 2 or not size[1] or size[0] < size[1]
+
+
+def may_join_directly(call: Call, sender_id: int, activity: dict[str, Any]) -> bool:
+    """Whether somebody's friends may join without being asked: the activity says so (sdk.md 10.5)."""
+    if not activity.get("flags", 0) & ActivityFlags.PARTY_PRIVACY_FRIENDS:
+        return False
+    return relationships.are_friends(call.tx, call.user_id, sender_id)
