@@ -277,7 +277,7 @@ async def test_an_invite_ends_after_six_hours(world: World) -> None:
 
 
 async def test_a_session_that_reads_no_messages_hears_of_the_invite_alone(world: World) -> None:
-    played, alice, bob = await friends(world)
+    played, alice, _bob = await friends(world)
 
     mine = await alice.play()
     activity = await host(alice, mine)
@@ -297,7 +297,7 @@ async def test_a_session_that_reads_no_messages_hears_of_the_invite_alone(world:
 
 
 async def test_one_asks_to_join_and_is_invited_back(world: World) -> None:
-    played, alice, bob = await friends(world)
+    _played, alice, bob = await friends(world)
     mine, theirs = await alice.play(), await bob.play()
     await host(alice, mine)
     asking = {"type": 5, "session_id": theirs.ready["session_id"]}
@@ -310,7 +310,7 @@ async def test_one_asks_to_join_and_is_invited_back(world: World) -> None:
 
 @pytest.mark.parametrize("wrong", ["session", "party", "application", "full", "nothing"])
 async def test_there_must_be_something_to_join(world: World, wrong: str) -> None:
-    played, alice, bob = await friends(world)
+    _played, alice, bob = await friends(world)
     other = await game(world, "Other")
     mine = await alice.play()
     if wrong == "nothing":
