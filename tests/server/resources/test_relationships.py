@@ -435,6 +435,17 @@ async def test_nobody_keeps_an_account_that_is_gone(world: World) -> None:
     assert (await hers.next("RELATIONSHIP_REMOVE"))["id"] == str(bob.id)
 
 
+async def test_they_are_in_ones_copy_of_all_that_is_kept(world: World) -> None:
+    alice, bob = await people(world)
+    await befriend(alice, bob)
+    asked = users.DataAsked(UserId(alice.id), {})
+
+    await world.write(lambda call: call.tell(asked))
+
+    [kept] = asked.records["relationships"]
+    assert (kept["id"], kept["type"], kept["game"]) == (str(bob.id), FRIEND, None)
+
+
 async def test_a_game_that_joins_a_publisher_loses_its_game_friends(world: World) -> None:
     alice, bob = await people(world)
     game, other = await application(world), await application(world)

@@ -26,6 +26,7 @@ SLICE = Slice(
         identities.AccountsMerged: actions.move,
         identities.AccountUnmerged: actions.copy,
         identities.FamilyJoined: actions.forget_family,
+        users.DataAsked: views.harvest,
         users.UserDeleted: actions.forget,
     },
     ready=views.ready,

@@ -151,3 +151,18 @@ def ready(call: Call) -> dict[str, Any]:
         named = {int(call.user_id), *(int(one.id) for one in mine), *(int(one.id) for one in games)}
         parts["user_application_profiles"] = identities.profiles(call.tx, actor.family_id, named)
     return parts
+
+
+def harvest(call: Call, asked: users.DataAsked) -> None:
+    """What others are to a person, for their copy of all that is kept of them; what they are to others is others' own."""
+    rows = [*store.list_of(call.tx, asked.user_id), *store.list_in_games(call.tx, asked.user_id)]
+    asked.records["relationships"] = [
+        {
+            "id": str(row.other_id),
+            "type": row.type,
+            "nickname": row.nickname,
+            "game": str(row.family_id) if row.is_game else None,
+            "since": timestamp(row.since_ms),
+        }
+        for row in rows
+    ]
