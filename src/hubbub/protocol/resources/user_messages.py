@@ -227,7 +227,6 @@ GET_ACTIVITY_JOIN_SECRET = Operation(
     auth=Auth.USER | Auth.BEARER,
     scopes=(Scope.ACTIVITIES_READ,),
     raises=(errors.MISSING_ACCESS, errors.INVALID_ACTIVITY_ACTION),
-    emits=(ACTIVITY_INVITE_CREATE,),
 )
 
 GET_DISCLOSURES = Operation(

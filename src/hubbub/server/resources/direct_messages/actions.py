@@ -119,6 +119,15 @@ def user_deleted(call: Call, fact: users.UserDeleted) -> None:
         _go_on_without(call, group, user)
 
 
+def tell_moved(call: Call, row: ChannelRow, user_id: int, others: Sequence[int]) -> None:
+    """A private channel has somebody else in it now: it is new to them, and changed for the others."""
+    _announce(call, row, user_id)
+    for other in others:
+        if other != user_id:
+            seen = channels.private_for(call, row, other)
+            call.tx.emit(channel_wire.CHANNEL_UPDATE, seen, Audience.of_users(other))
+
+
 def _go_on_without(call: Call, group: ChannelRow, user: UserRow) -> bool:
     """Tell those who are left, and give the group another owner where it lost its own; False when nobody is left."""
     left = store.recipients(call.tx, [group.id]).get(group.id, [])

@@ -1,11 +1,9 @@
 """Direct messages of an account that became part of another (sdk.md 8.5)."""
 
 from hubbub.protocol.enums import ChannelType
-from hubbub.protocol.resources import channels as channel_wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import channels, identities, messages
-from hubbub.server.resources.direct_messages import store
+from hubbub.server.resources.direct_messages import actions, store
 
 
 def merge(call: Call, fact: identities.AccountsMerged) -> None:
@@ -36,7 +34,4 @@ def merge(call: Call, fact: identities.AccountsMerged) -> None:
         else:
             store.replace(call.tx, channel_id, fact.source_id, fact.user_id)
         messages.change_author(call.tx, channel_id, fact.source_id, fact.user_id)
-        for user_id in {*others, int(fact.user_id)}:
-            shown = channels.private_for(call, row, user_id)
-            event = channel_wire.CHANNEL_CREATE if user_id == fact.user_id else channel_wire.CHANNEL_UPDATE
-            call.tx.emit(event, shown, Audience.of_users(user_id))
+        actions.tell_moved(call, row, fact.user_id, others)

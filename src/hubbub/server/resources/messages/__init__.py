@@ -14,7 +14,6 @@ from hubbub.server.resources.messages.actions import (
     delete,
     delete_of_user_since,
     edit,
-    encode_extra,
     fill,
     set_flags,
     set_pinned,
@@ -35,6 +34,7 @@ from hubbub.server.resources.messages.facts import (
     MessagesDeleted,
     SkusNamed,
 )
+from hubbub.server.resources.messages.rows import encode_extra
 from hubbub.server.resources.messages.rules import SAID, SPOKEN_IN, require_send
 from hubbub.server.resources.messages.store import (
     Author,

@@ -23,8 +23,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import applications, members, users
 from hubbub.server.resources.bans import MemberBanned
-from hubbub.server.resources.messages import drafts, mentions, references, rules, store, views
-from hubbub.server.resources.messages.drafts import Draft
+from hubbub.server.resources.messages import drafts, mentions, references, rows, rules, store, views
 from hubbub.server.resources.messages.facts import (
     MessageChanged,
     MessageCreated,
@@ -35,10 +34,8 @@ from hubbub.server.resources.messages.facts import (
     MessagesDeleted,
 )
 from hubbub.server.resources.messages.mentions import NOBODY, Mentions
-from hubbub.server.resources.messages.references import Refers
-from hubbub.server.resources.messages.store import Author, Extra, FromGame, Identity, MessageRow, Response
+from hubbub.server.resources.messages.store import Author, FromGame, MessageRow, Response
 
-NONCE_WINDOW_MS: Final = round(wire.NONCE_WINDOW.total_seconds() * 1000)
 DELETIONS_COUNTED_MS: Final = 5 * 60_000
 """Deletions of one author's messages in one channel within this are one audit log entry (http.md 3.4)."""
 CARRIED_FLAGS: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.IS_COMPONENTS_V2
@@ -56,10 +53,10 @@ def send(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMes
     """Say something where the caller may speak; a repeated nonce gives the earlier message back.
 
     What was encoded for the event is given as it is, so that the answer costs no second encoding."""
-    nonce = _nonce(body)
+    nonce = rows.nonce_of(body)
     message_id = call.new_id(MessageId)
-    if nonce is not None and _enforced(call, body):
-        earlier = _said_before(call, access, str(nonce), message_id)
+    if nonce is not None and rows.is_enforced(call, body):
+        earlier = rows.said_before(call, access, str(nonce), message_id)
         if earlier is not None:
             earlier.nonce = nonce
             return earlier
@@ -174,11 +171,11 @@ def _create(
         and game is None
     )
     if not plain:
-        row = _spoken(_fill(call, channel, row, draft, refers, named, tts), author)
+        row = rows.spoken(rows.filled(call, channel, row, draft, refers, named, tts), author)
     if game is not None:
-        row = _played(row, game)
+        row = rows.played(row, game)
     if response is not None:
-        row = _answering(row, response)
+        row = rows.answering(row, response)
     around = views.Around(call)
     around.users[author.user.id] = users.user(author.user)
     if refers is not None and refers.replied is not None:
@@ -219,9 +216,9 @@ def system(
         flags=0,
         content=content,
         mention_everyone=int(everyone),
-        mentions=_text(list(named.users)),
-        reference=_text(reference),
-        embeds=_text(list(embeds)),
+        mentions=rows.text(list(named.users)),
+        reference=rows.text(reference),
+        embeds=rows.text(list(embeds)),
     )
     around = views.Around(call)
     around.users[author.user.id] = users.user(author.user)
@@ -244,10 +241,10 @@ def copy(
         attachments=source.attachments,
         embeds=source.embeds,
         components=source.components,
-        reference=_text(reference),
+        reference=rows.text(reference),
     )
     around = views.Around(call)
-    return _keep(call, channel, _spoken(row, author), around, named, author)[0]
+    return _keep(call, channel, rows.spoken(row, author), around, named, author)[0]
 
 
 Kept = tuple[wire.Message, bytes | None]
@@ -318,121 +315,6 @@ def _keep(
     return shown, None
 
 
-def _fill(
-    call: Call,
-    channel: ChannelRef,
-    row: MessageRow,
-    draft: Draft | None,
-    refers: Refers | None,
-    named: Mentions,
-    tts: bool,
-) -> MessageRow:
-    """The row with all that makes it more than words."""
-    extra = Extra()
-    if channel.is_thread:
-        extra.position = store.thread_position(call.tx, channel.id)
-    if draft is not None:
-        extra.sticker_items, extra.poll, extra.shared_client_theme = draft.stickers, draft.poll, draft.theme
-        row = row._replace(
-            attachments=_text(draft.files), embeds=_text(draft.embeds), components=_text(draft.components)
-        )
-    if refers is not None:
-        row = row._replace(reference=_text(refers.reference))
-        if refers.snapshot is not None:
-            row = row._replace(snapshots=_text([refers.snapshot]), flags=row.flags | MessageFlags.HAS_SNAPSHOT)
-    return row._replace(
-        tts=int(tts),
-        mention_everyone=int(named.everyone),
-        mentions=_text(list(named.users)),
-        mention_roles=_text(list(named.roles)),
-        extra=None if extra == Extra() else _text(extra),
-    )
-
-
-def _spoken(row: MessageRow, author: Author) -> MessageRow:
-    """The row with the webhook that speaks; its name and picture are of this message alone, so they are kept with it."""
-    if author.webhook_id is None:
-        return row
-    row = row._replace(webhook_id=author.webhook_id, application_id=author.application_id)
-    if author.webhook_id != author.user.id or author.known:
-        return row
-    extra = views.extra(row)
-    extra.author = Identity(username=author.user.username, avatar=author.user.avatar)
-    return row._replace(extra=_text(extra))
-
-
-def _played(row: MessageRow, game: FromGame) -> MessageRow:
-    """The row as what a game says for its player."""
-    extra = views.extra(row)
-    extra.metadata, extra.activity, extra.application = game.metadata, game.activity, game.application
-    return row._replace(
-        flags=row.flags | MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION,
-        application_id=game.application_id,
-        extra=None if extra == Extra() else _text(extra),
-    )
-
-
-def _answering(row: MessageRow, response: Response) -> MessageRow:
-    """The row as an app's answer."""
-    extra = views.extra(row)
-    extra.interaction = response.interaction
-    if response.flags & MessageFlags.EPHEMERAL:
-        if extra.poll is not None:
-            # Nobody could be told of votes (decisions/0030).
-            raise errors.POLL_INVALID_CHANNEL_TYPE()
-        extra.seen_by = [UserId(each) for each in response.seen_by]
-    return row._replace(
-        type=response.kind,
-        flags=row.flags | response.flags,
-        reference=_text(response.reference),
-        extra=_text(extra),
-    )
-
-
-def encode_extra(extra: Extra) -> str:
-    """What few messages have, as it is kept."""
-    return json.encode(extra).decode()
-
-
-def _text(value: Any) -> str | None:
-    """JSON of something, or None of nothing."""
-    return json.encode(value).decode() if value else None
-
-
-# Nonces
-
-
-def _nonce(body: wire.CreateMessage) -> int | str | None:
-    nonce = body.nonce
-    if nonce is UNSET or nonce is None or nonce == "":
-        return None
-    if not isinstance(nonce, int | str) or isinstance(nonce, bool):
-        raise errors.invalid("nonce", *errors.nonce_type())
-    if len(str(nonce)) > wire.NONCE_MAX:
-        raise errors.invalid("nonce", *errors.nonce_length(wire.NONCE_MAX))
-    return nonce
-
-
-def _enforced(call: Call, body: wire.CreateMessage) -> bool:
-    if body.enforce_nonce is UNSET or body.enforce_nonce is None:
-        return call.api_version >= changes.ENFORCE_NONCE_DEFAULT_VERSION
-    return body.enforce_nonce and changes.ENFORCE_NONCE.active(call.now)
-
-
-def _said_before(call: Call, access: ChannelAccess, nonce: str, message_id: int) -> wire.Message | None:
-    """The message that used this nonce within the window; otherwise the nonce is now the new message's."""
-    key = (call.user_id, access.channel.id, nonce)
-    earlier = store.take_nonce(call.tx, *key, message_id, call.now, NONCE_WINDOW_MS)
-    if earlier is None:
-        return None
-    row = store.find(call.tx, access.channel.id, earlier)
-    if row is None:
-        # It was deleted since: the repeat counts as new.
-        store.replace_nonce(call.tx, *key, message_id, call.now)
-        return None
-    return views.message(call, row, guild_id=access.channel.guild_id)
-
-
 # Changing
 
 
@@ -444,15 +326,15 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
     after = row._replace(
         content=draft.content,
         flags=draft.flags,
-        attachments=_text(draft.files),
-        embeds=_text(draft.embeds),
-        components=_text(draft.components),
+        attachments=rows.text(draft.files),
+        embeds=rows.text(draft.embeds),
+        components=rows.text(draft.components),
     )
     if body.content is not UNSET or body.components is not UNSET or body.allowed_mentions is not UNSET:
         named = mentions.read(call, access, draft.texts(), body.allowed_mentions, _still_replied(call, row, body))
         after = after._replace(
-            mentions=_text(list(named.users)),
-            mention_roles=_text(list(named.roles)),
+            mentions=rows.text(list(named.users)),
+            mention_roles=rows.text(list(named.roles)),
             mention_everyone=int(named.everyone),
         )
     if after == row:
@@ -482,13 +364,13 @@ def fill(
     after = row._replace(
         flags=row.flags & ~MessageFlags.LOADING | draft.flags,
         content=draft.content,
-        attachments=_text(draft.files),
-        embeds=_text(draft.embeds),
-        components=_text(draft.components),
-        mentions=_text(list(named.users)),
-        mention_roles=_text(list(named.roles)),
+        attachments=rows.text(draft.files),
+        embeds=rows.text(draft.embeds),
+        components=rows.text(draft.components),
+        mentions=rows.text(list(named.users)),
+        mention_roles=rows.text(list(named.roles)),
         mention_everyone=int(named.everyone),
-        extra=_text(extra),
+        extra=rows.text(extra),
     )
     if not row.ephemeral:
         call.tell(MessageFilled(channel=access.channel, row=after))
