@@ -281,7 +281,8 @@ class Events:
             application_id=(application.id if application else told.application_id) or 0,
             parent_application_id=(application.parent_id if application else None) or 0,
             party_id=activity.party_id or "",
-            session_id=activity.session_id or "",
+            # A message does not name the session; the presence that it invites to does.
+            session_id=activity.session_id or self.cache.session_of(author.id, activity.party_id or ""),
             is_valid=True,
         )
         invite.is_valid = self._still_valid(invite)
