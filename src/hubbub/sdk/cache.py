@@ -163,6 +163,14 @@ class Cache:
                 return activity
         return None
 
+    def session_of(self, user_id: int, party_id: str) -> str:
+        """The session that shows somebody in a party; empty if we do not see it."""
+        presence = self.presences.get(user_id)
+        for activity in presence.activities if presence is not None else ():
+            if activity.session_id and activity.party is not None and activity.party.id == party_id:
+                return activity.session_id
+        return ""
+
     # Relationships
 
     def note_relationship(self, told: RelationshipPayload) -> Relation:

@@ -105,7 +105,7 @@ class Client(MoveOnly):
             Diagnostics(core),
             Invites(core, connection.gateway, presence, rpc),
             Lobbies(core, connection.events, rpc, merges, open_browser),
-            Messages(core, rpc, merges),
+            Messages(core, connection.events, rpc, merges),
             Relationships(core),
             Voice(core),
         ]

@@ -44,7 +44,10 @@ class Events:
         self.cache: Final = core.cache
         self.invites: Final[dict[int, ActivityInvite]] = {}
         """Those that came, by message."""
-        self._disclosed: set[int] = set()
+        self.disclosed = False
+        """Whether the player knows that the chat client shows the same messages."""
+        self.acknowledge: Callable[[], None] = lambda: None
+        """Told when they were told."""
 
     def dispatch(self, event: str, data: msgspec.Raw) -> None:
         """Take one in; what nobody knows is passed over."""
@@ -193,8 +196,11 @@ class Events:
         if activity is not None and activity.type in (ActivityActionTypes.JOIN, ActivityActionTypes.JOIN_REQUEST):
             yield from self._invited(told)
             return
+        if told.channel is not None and told.channel.type != ChannelType.EPHEMERAL_DM:
+            self._note_channel(told.channel)
         message = self.cache.keep(told)
-        if message.other and told.flags & SENT_FROM_GAME and told.channel_id in self.cache.channels:
+        channel = self.cache.channels.get(told.channel_id)
+        if message.other and told.flags & SENT_FROM_GAME and channel is not None and not self.disclosed:
             yield from self._disclose(told, message.other)
         yield "message_created", told.id
 
@@ -231,10 +237,9 @@ class Events:
         return self.message_delete(told)
 
     def _disclose(self, told: wire.MessagePayload, other: int) -> Emits:
-        """Say once per conversation that the chat client shows it, too; this message exists here alone."""
-        if other in self._disclosed:
-            return
-        self._disclosed.add(other)
+        """Say once that the chat client shows it, too; this message exists here alone."""
+        self.disclosed = True
+        self.acknowledge()
         # One below: the notice stands right before the message that made it necessary.
         notice = wire.MessagePayload(
             id=told.id - 1, channel_id=told.channel_id, content=DISCLOSURE, timestamp=told.timestamp
@@ -276,7 +281,8 @@ class Events:
             application_id=(application.id if application else told.application_id) or 0,
             parent_application_id=(application.parent_id if application else None) or 0,
             party_id=activity.party_id or "",
-            session_id=activity.session_id or "",
+            # A message does not name the session; the presence that it invites to does.
+            session_id=activity.session_id or self.cache.session_of(author.id, activity.party_id or ""),
             is_valid=True,
         )
         invite.is_valid = self._still_valid(invite)

@@ -126,13 +126,17 @@ class Invites:
     async def _accept(self, invite: ActivityInvite) -> str:
         if invite.type is not ActivityActionTypes.JOIN:
             raise invalid("this is no invite")
+        with self._core.lock:
+            session_id = self._core.cache.session_of(invite.sender_id, invite.party_id) or invite.session_id
+        if not session_id:
+            raise invalid("the sender does not show what they invited to")
         query = {name: str(value) for name in ("channel_id", "message_id") if (value := getattr(invite, name))}
         answer = await self._core.ask(
             "GET",
             "/users/{user_id}/sessions/{session_id}/activities/{application_id}/1",
             query=query,
             user_id=invite.sender_id,
-            session_id=invite.session_id,
+            session_id=session_id,
             application_id=invite.application_id or self._core.application_id,
         )
         return read(answer, SecretPayload).secret

@@ -1,15 +1,19 @@
 """Direct messages and messages of lobbies (sdk.md 11)."""
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import aiohttp
 import msgspec
 
+from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import EPOCH_MS
 from hubbub.sdk.cache import HISTORY_MESSAGES, History, Message
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
-from hubbub.sdk.enums import ChannelType, ClientStatus
+from hubbub.sdk.enums import ChannelType, ClientStatus, DisclosureTypes
+from hubbub.sdk.events import Events
 from hubbub.sdk.handles import ChannelHandle, MessageHandle, find_channel, find_user
 from hubbub.sdk.merges import Merges
 from hubbub.sdk.payloads import MessagePayload, read
@@ -23,6 +27,9 @@ METADATA_TEXT: Final = 1024
 HISTORY_MS: Final = 72 * 3600 * 1000
 """Nothing older than 72 hours is shown (the specification, Limits)."""
 
+DISCLOSURES: Final = "/applications/{application_id}/disclosures"
+NOTICE: Final = DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM
+
 Sent = Callable[[ClientResult, int], object]
 Done = Callable[[ClientResult], object]
 Listed = Callable[[ClientResult, list[MessageHandle]], object]
@@ -35,13 +42,21 @@ class SummaryPayload(msgspec.Struct):
     last_message_id: int | None = None
 
 
+class DisclosuresPayload(msgspec.Struct):
+    """Notices that the player has read."""
+
+    acked_disclosures: list[int] = []
+
+
 class Messages:
     """Writes and reads messages."""
 
-    def __init__(self, core: Core, rpc: Callable[[], Rpc], merges: Merges) -> None:
+    def __init__(self, core: Core, events: Events, rpc: Callable[[], Rpc], merges: Merges) -> None:
         self._core = core
+        self._events = events
         self._rpc = rpc
         self._merges = merges
+        events.acknowledge = lambda: core.background(self._acknowledge)
         core.watchers.append(self._watch)
 
     # Writing
@@ -150,6 +165,18 @@ class Messages:
             # A session began anew, so messages may have been missed: no history is without a gap.
             with self._core.lock:
                 self._core.cache.histories.clear()
+            self._core.background(self._look_at_disclosures)
+
+    async def _look_at_disclosures(self) -> None:
+        """What the player was told before, in this game or on another device."""
+        with contextlib.suppress(ApiError, aiohttp.ClientError, OSError, msgspec.MsgspecError):
+            answer = await self._core.ask("GET", DISCLOSURES, application_id=self._core.application_id)
+            self._events.disclosed = NOTICE in read(answer, DisclosuresPayload).acked_disclosures
+
+    async def _acknowledge(self) -> None:
+        body = {"disclosures": [int(NOTICE)]}
+        with contextlib.suppress(ApiError, aiohttp.ClientError, OSError):
+            await self._core.ask("POST", DISCLOSURES, json=body, application_id=self._core.application_id)
 
     async def _post(self, path: str, content: str, metadata: dict[str, str] | None, to: int) -> int:
         if not content:

@@ -1,0 +1,102 @@
+"""Invitations to play through the SDK."""
+
+import pytest
+
+from hubbub.sdk import ActivityActionTypes, ErrorType, SdkError
+from tests.sdk.players import Player, game, player
+from tests.sdk.test_presence import friends, playing, shown
+from tests.world import World
+
+HOUR_MS = 3_600_000
+
+
+async def hosting(world: World) -> tuple[Player, Player]:
+    """Mary plays something that Zoe can see and join."""
+    mary, zoe = await friends(world)
+    changed = zoe.hears("user_updated")
+    await mary.client.update_rich_presence(playing())
+    await changed.next(lambda who: who == mary.id and shown(zoe, mary) is not None)
+    return mary, zoe
+
+
+async def test_a_player_is_invited_accepts_and_gets_the_secret(world: World) -> None:
+    mary, zoe = await hosting(world)
+    invited, messages = zoe.hears("activity_invite_created"), zoe.hears("message_created")
+    own = mary.hears("activity_invite_created")
+
+    await mary.client.send_activity_invite(zoe.id, "come and jump")
+
+    invite = await invited.next()
+    assert (invite.sender_id, invite.type, invite.party_id) == (mary.id, ActivityActionTypes.JOIN, "party-1")
+    assert invite.application_id == mary.client.get_application_id()
+    assert invite.is_valid
+    assert await zoe.client.accept_activity_invite(invite) == "let-me-in"
+    assert (messages.all, own.all) == ([], [])
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_a_player_asks_to_join_and_is_invited(world: World) -> None:
+    mary, zoe = await hosting(world)
+    asked, invited = mary.hears("activity_invite_created"), zoe.hears("activity_invite_created")
+
+    await zoe.client.send_activity_join_request(mary.id)
+    request = await asked.next()
+    assert (request.sender_id, request.type) == (zoe.id, ActivityActionTypes.JOIN_REQUEST)
+    with pytest.raises(SdkError):
+        await mary.client.accept_activity_invite(request)
+
+    await mary.client.send_activity_join_request_reply(request)
+    invite = await invited.next()
+    assert invite.type is ActivityActionTypes.JOIN
+    assert await zoe.client.accept_activity_invite(invite) == "let-me-in"
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_an_invite_is_valid_while_its_sender_plays(world: World) -> None:
+    mary, zoe = await hosting(world)
+    invited, updated = zoe.hears("activity_invite_created"), zoe.hears("activity_invite_updated")
+    await mary.client.send_activity_invite(zoe.id, "")
+    await invited.next()
+
+    mary.client.clear_rich_presence()
+    assert not (await updated.next()).is_valid
+    await mary.client.update_rich_presence(playing())
+    assert (await updated.next()).is_valid
+    world.clock.advance(7 * HOUR_MS)
+    await mary.client.update_rich_presence(playing(details="Still jumping"))
+    assert not (await updated.next()).is_valid
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_only_what_can_be_joined_can_be_invited_to(world: World) -> None:
+    mary = await player(world, await game(world))
+    await mary.client.update_rich_presence(playing(secrets=None))
+
+    for operation in (mary.client.send_activity_invite(5, ""), mary.client.send_activity_join_request(5)):
+        with pytest.raises(SdkError) as caught:
+            await operation
+        assert caught.value.result.type is ErrorType.VALIDATION_ERROR
+    await mary.client.close()
+
+
+async def test_with_the_presence_scopes_an_invite_goes_without_words(world: World) -> None:
+    application = await game(world)
+    mary = await player(world, application, "mary", scopes="openid sdk.social_layer_presence")
+    zoe = await player(world, application, "zoe", scopes="openid sdk.social_layer_presence")
+    from tests.sdk.test_presence import befriend
+
+    await befriend(mary, zoe)
+    changed, invited = zoe.hears("user_updated"), zoe.hears("activity_invite_created")
+    await mary.client.update_rich_presence(playing())
+    await changed.next(lambda who: who == mary.id and shown(zoe, mary) is not None)
+
+    await mary.client.send_activity_invite(zoe.id, "words that are dropped")
+
+    invite = await invited.next()
+    assert (invite.sender_id, invite.type) == (mary.id, ActivityActionTypes.JOIN)
+    assert await zoe.client.accept_activity_invite(invite) == "let-me-in"
+    await mary.client.close()
+    await zoe.client.close()

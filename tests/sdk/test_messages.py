@@ -1,0 +1,135 @@
+"""Direct messages between players, through the SDK."""
+
+import pytest
+
+from hubbub.sdk import ChannelType, DisclosureTypes, ErrorType, SdkError
+from tests.sdk.players import game, player
+from tests.sdk.test_presence import friends
+from tests.world import World
+
+HOUR_MS = 3_600_000
+
+
+async def test_friends_write_edit_and_delete(world: World) -> None:
+    mary, zoe = await friends(world)
+    heard, updated, deleted = (zoe.hears(f"message_{each}") for each in ("created", "updated", "deleted"))
+
+    sent = await mary.client.send_user_message_with_metadata(zoe.id, "hello", {"mood": "wet"})
+
+    await heard.next(lambda who: who == sent)
+    message = zoe.client.get_message_handle(sent)
+    assert message is not None
+    assert (message.author_id, message.recipient_id, message.content) == (mary.id, zoe.id, "hello")
+    assert (message.metadata, message.sent_from_game) == ({"mood": "wet"}, True)
+    assert message.application_id == mary.client.get_application_id()
+    assert message.lobby is None
+    assert message.channel is not None
+    assert message.channel.type is ChannelType.DM
+    assert zoe.client.can_open_message_in_platform(sent)
+
+    await mary.client.edit_user_message(zoe.id, sent, "hello again")
+    assert await updated.next() == sent
+    assert message.content == "hello again"
+    assert message.edited_timestamp == world.clock.now_ms()
+
+    await mary.client.delete_user_message(zoe.id, sent)
+    assert await deleted.next() == (sent, message.channel_id)
+    assert zoe.client.get_message_handle(sent) is None
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_the_first_message_that_the_chat_client_shows_too_comes_with_a_notice(world: World) -> None:
+    mary, zoe = await friends(world)
+    heard = zoe.hears("message_created")
+
+    sent = [await mary.client.send_user_message(zoe.id, f"line {n}") for n in range(2)]
+    await heard.next(lambda which: which == sent[1])
+
+    notices = []
+    for (message_id,) in heard.all:
+        message = zoe.client.get_message_handle(message_id)
+        assert message is not None
+        if message.disclosure_type is not None:
+            notices.append(message)
+    assert [notice.disclosure_type for notice in notices] == [DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM]
+    assert notices[0].content
+    assert heard.all[0] == (notices[0].id,)
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_history_comes_from_the_cache_when_enough_is_known(world: World) -> None:
+    mary, zoe = await friends(world)
+    old = [await mary.client.send_user_message(zoe.id, f"old {n}") for n in range(3)]
+    heard = zoe.hears("message_created")
+    await zoe.client.disconnect()
+    await zoe.client.connect()
+    asked: list[str] = []
+    ask = zoe.client._core.ask
+
+    async def watch(method: str, path: str, **more: object) -> bytes:
+        asked.append(f"{method} {path}")
+        return await ask(method, path, **more)  # type: ignore[arg-type]
+
+    zoe.client._core.ask = watch  # type: ignore[method-assign, assignment]
+
+    def fetched() -> int:
+        return asked.count("GET /users/{user_id}/messages")
+
+    new = [await mary.client.send_user_message(zoe.id, f"new {n}") for n in range(2)]
+    await heard.next(lambda which: which == new[-1])
+
+    assert [each.id for each in await zoe.client.get_user_messages_with_limit(mary.id, 2)] == new[::-1]
+    assert fetched() == 0
+    assert [each.id for each in await zoe.client.get_user_messages_with_limit(mary.id, 4)] == [*new[::-1], *old[:0:-1]]
+    assert fetched() == 1
+    assert len(await zoe.client.get_user_messages_with_limit(mary.id, 4)) == 4
+    assert fetched() == 1
+    everything = [each.id for each in await zoe.client.get_user_messages_with_limit(mary.id, 0)]
+    assert (everything, fetched()) == ([*new[::-1], *old[::-1]], 2)
+    assert len(await zoe.client.get_user_messages_with_limit(mary.id, 100)) == 5
+    assert fetched() == 2
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_summaries_name_everybody_one_wrote_with(world: World) -> None:
+    mary, zoe = await friends(world)
+    sent = await mary.client.send_user_message(zoe.id, "hello")
+
+    [summary] = await zoe.client.get_user_message_summaries()
+
+    assert (summary.user_id, summary.last_message_id) == (mary.id, sent)
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_a_backends_verdict_reaches_whoever_reads(world: World) -> None:
+    application = await game(world)
+    mary, zoe = await friends(world, application)
+    heard, updated = zoe.hears("message_created"), zoe.hears("message_updated")
+    sent = await mary.client.send_user_message(zoe.id, "hello")
+    await heard.next(lambda which: which == sent)
+    message = zoe.client.get_message_handle(sent)
+    assert message is not None
+    assert application.bot is not None
+
+    path = f"/partner-sdk/dms/{mary.id}/{zoe.id}/messages/{sent}/moderation-metadata"
+    assert (await application.bot.put(path, json={"verdict": "splashy"})).status == 204
+
+    assert await updated.next() == sent
+    assert message.moderation_metadata == {"verdict": "splashy"}
+    await mary.client.close()
+    await zoe.client.close()
+
+
+@pytest.mark.parametrize(("content", "metadata"), [("", {}), ("x" * 2001, {}), ("x", {str(n): "" for n in range(26)})])
+async def test_what_the_platform_would_refuse_is_not_sent(world: World, content: str, metadata: dict[str, str]) -> None:
+    mary = await player(world, await game(world))
+
+    with pytest.raises(SdkError) as caught:
+        await mary.client.send_user_message_with_metadata(5, content, metadata)
+
+    assert caught.value.result.type is ErrorType.VALIDATION_ERROR
+    await mary.client.close()

@@ -1,0 +1,170 @@
+"""What friends see of each other's games, through the SDK."""
+
+import asyncio
+
+import pytest
+
+from hubbub.sdk import (
+    Activity,
+    ActivityAssets,
+    ActivityButton,
+    ActivityGamePlatforms,
+    ActivityParty,
+    ActivitySecrets,
+    ActivityTypes,
+    ErrorType,
+    RelationshipGroupType,
+    SdkError,
+    StatusType,
+)
+from hubbub.sdk.presence import Presence
+from tests import oauth
+from tests.sdk.players import Player, game, player
+from tests.world import World
+
+
+def playing(**more: object) -> Activity:
+    """What a player shows who can be joined."""
+    fields: dict[str, object] = {
+        "name": "Puddle",
+        "state": "In a puddle",
+        "details": "Jumping",
+        "assets": ActivityAssets(large_image="pond", large_text="A pond"),
+        "party": ActivityParty(id="party-1", current_size=1, max_size=4),
+        "secrets": ActivitySecrets(join="let-me-in"),
+        "supported_platforms": ActivityGamePlatforms.DESKTOP,
+    }
+    return Activity(**(fields | more))  # type: ignore[arg-type]
+
+
+async def befriend(one: Player, other: Player) -> None:
+    """Make two players friends in their game."""
+    asked, accepted = other.hears("relationship_created"), one.hears("relationship_created")
+    await one.client.send_game_friend_request_by_id(other.id)
+    await asked.next()
+    await other.client.accept_game_friend_request(one.id)
+    await accepted.next(lambda who, _: one.client.get_relationship_handle(who).game_relationship_type == 1)
+    await asked.next(lambda who, _: other.client.get_relationship_handle(who).game_relationship_type == 1)
+
+
+async def friends(world: World, application: oauth.Client | None = None) -> tuple[Player, Player]:
+    application = application or await game(world)
+    mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
+    await befriend(mary, zoe)
+    return mary, zoe
+
+
+def shown(viewer: Player, other: Player) -> Activity | None:
+    user = viewer.client.get_user(other.id)
+    assert user is not None
+    return user.game_activity
+
+
+async def test_a_friend_sees_what_one_plays(world: World) -> None:
+    mary, zoe = await friends(world)
+    changed, regrouped = zoe.hears("user_updated"), zoe.hears("relationship_groups_updated")
+
+    activity = playing(type=ActivityTypes.COMPETING)
+    activity.add_button(ActivityButton(label="Site", url="https://puddle.example"))
+    await mary.client.update_rich_presence(activity)
+
+    await changed.next(lambda who: who == mary.id and shown(zoe, mary) is not None)
+    seen = shown(zoe, mary)
+    assert seen is not None
+    assert (seen.name, seen.type, seen.state, seen.details) == (
+        "Puddle",
+        ActivityTypes.COMPETING,
+        "In a puddle",
+        "Jumping",
+    )
+    assert seen.application_id == mary.client.get_application_id()
+    assert seen.party is not None
+    assert (seen.party.id, seen.party.current_size, seen.party.max_size) == ("party-1", 1, 4)
+    assert seen.secrets is None
+    assert [button.label for button in seen.get_buttons()] == ["Site"]
+    assert await regrouped.next() == mary.id
+    group = zoe.client.get_relationships_by_group(RelationshipGroupType.ONLINE_PLAYING_GAME)
+    assert [each.id for each in group] == [mary.id]
+
+    mary.client.clear_rich_presence()
+    await changed.next(lambda who: who == mary.id and shown(zoe, mary) is None)
+    group = zoe.client.get_relationships_by_group(RelationshipGroupType.ONLINE_ELSEWHERE)
+    assert [each.id for each in group] == [mary.id]
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_a_friend_sees_whether_one_is_there(world: World) -> None:
+    mary, zoe = await friends(world)
+    changed = zoe.hears("user_updated")
+    user = zoe.client.get_user(mary.id)
+    assert user is not None
+
+    await mary.client.set_online_status(StatusType.DND)
+    await changed.next(lambda who: who == mary.id and user.status is StatusType.DND)
+
+    await mary.client.disconnect()
+    await changed.next(lambda who: who == mary.id and user.status is StatusType.OFFLINE)
+    assert [each.id for each in zoe.client.get_relationships_by_group(RelationshipGroupType.OFFLINE)] == [mary.id]
+    with pytest.raises(SdkError) as caught:
+        await zoe.client.set_online_status(StatusType.STREAMING)
+    assert caught.value.result.type is ErrorType.VALIDATION_ERROR
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_a_new_session_knows_who_plays(world: World) -> None:
+    mary, zoe = await friends(world)
+    changed = zoe.hears("user_updated")
+    await mary.client.update_rich_presence(playing())
+    await changed.next(lambda who: who == mary.id and shown(zoe, mary) is not None)
+
+    await zoe.client.disconnect()
+    await zoe.client.connect()
+
+    seen = shown(zoe, mary)
+    assert seen is not None
+    assert seen.state == "In a puddle"
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_what_is_out_of_bounds_is_not_sent(world: World) -> None:
+    mary = await player(world, await game(world))
+
+    with pytest.raises(SdkError) as caught:
+        await mary.client.update_rich_presence(playing(state="x"))
+
+    assert caught.value.result.type is ErrorType.VALIDATION_ERROR
+    assert "state" in caught.value.result.error
+    await mary.client.close()
+
+
+async def test_a_game_that_changes_its_mind_often_says_the_last_within_the_limit(world: World) -> None:
+    mary = await player(world, await game(world))
+    presence = mary.client._parts[Presence]
+    waits: list[float] = []
+    sent: list[object] = []
+    gate = asyncio.Event()
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+        await gate.wait()
+
+    async def send(op: int, data: object) -> None:
+        sent.append(data)
+
+    presence.sleep, presence._gateway.send = wait, send
+    updates = [mary.client.update_rich_presence(playing(details=f"jump {n}")) for n in range(5)]
+    await asyncio.gather(*updates)
+    more = [mary.client.update_rich_presence(playing(details=f"splash {n}")) for n in range(10)]
+    while not waits:
+        await asyncio.sleep(0)
+    gate.set()
+    await asyncio.gather(*more)
+
+    assert len(waits) == 1
+    assert 0 < waits[0] <= 20
+    assert len(sent) <= 6
+    assert "splash 9" in str(sent[-1])
+    await mary.client.close()

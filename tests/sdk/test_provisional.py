@@ -1,0 +1,138 @@
+"""Provisional accounts through the SDK: played at once, linked later, parted again."""
+
+import asyncio
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from hubbub.protocol.ids import ApplicationId
+from hubbub.sdk import (
+    AuthenticationExternalAuthType,
+    AuthorizationArgs,
+    AuthorizationTokenType,
+    DeviceAuthorizationArgs,
+    ErrorType,
+    SdkError,
+)
+from hubbub.server.core.call import Call
+from hubbub.server.resources import applications, identities
+from tests.oauth import Client as Application
+from tests.sdk.players import game, new_client
+from tests.sdk.test_authorization import Browser, quick
+from tests.world import Answer, World
+
+BEARER = AuthorizationTokenType.BEARER
+BOT_ISSUED = AuthenticationExternalAuthType.PLATFORM_BOT_ISSUED_ACCESS_TOKEN
+
+
+async def by_bot(application: Application, external_user_id: str) -> Answer:
+    """A player whom the game's own server names."""
+    assert application.bot is not None
+    return await application.bot.post("/partner-sdk/token/bot", json={"external_user_id": external_user_id})
+
+
+async def test_a_provisional_player_connects_and_chooses_a_name(world: World) -> None:
+    application = await game(world)
+    token = (await by_bot(application, "hero-1")).ok()["access_token"]
+    client = new_client(world)
+    await client.update_token(BEARER, token)
+    await client.connect()
+    me = client.get_current_user_v2()
+    assert me is not None
+    assert me.is_provisional
+
+    await client.update_provisional_account_display_name("Hero One")
+
+    assert (await client.fetch_current_user(BEARER, token)).name == "Hero One"
+    for wrong in ("", "x" * 33):
+        with pytest.raises(SdkError) as caught:
+            await client.update_provisional_account_display_name(wrong)
+        assert caught.value.result.type is ErrorType.VALIDATION_ERROR
+    await client.close()
+
+
+async def test_a_provisional_account_becomes_part_of_a_persons_own(world: World) -> None:
+    application, mary = await game(world), await world.user("mary")
+    provisional = (await by_bot(application, "hero-1")).ok()["access_token"]
+    client = new_client(world, open_browser=Browser(mary))
+    verifier = client.create_authorization_code_verifier()
+    code, redirect_uri = await client.authorize(
+        AuthorizationArgs(
+            client_id=application.id,
+            scopes=client.get_default_communication_scopes(),
+            code_challenge=verifier.challenge,
+        )
+    )
+
+    tokens = await client.get_token_from_provisional_merge(
+        application.id, code, verifier.verifier, redirect_uri, BOT_ISSUED, provisional
+    )
+
+    assert (await client.fetch_current_user(BEARER, tokens.access_token)).id == mary.id
+    refused = (await by_bot(application, "hero-1")).refused(400, 530010)
+    assert refused["user_id"] == str(mary.id)
+    await client.close()
+
+
+async def test_a_bad_credential_has_the_platforms_code(world: World) -> None:
+    application = await game(world)
+    client = new_client(world)
+
+    with pytest.raises(SdkError) as caught:
+        await client.get_provisional_token(application.id, AuthenticationExternalAuthType.OIDC, "not.a.token")
+    assert caught.value.result.type is ErrorType.HTTP_ERROR
+    assert caught.value.result.error_code in (530002, 530008, 530020, 530027)
+
+    with pytest.raises(SdkError) as caught:
+        await client.unmerge_into_provisional_account(
+            application.id, AuthenticationExternalAuthType.OIDC, "not.a.token"
+        )
+    assert caught.value.result.type is ErrorType.HTTP_ERROR
+
+    with pytest.raises(SdkError) as caught:
+        await client.exchange_child_token("not-a-token-at-all", application.id)
+    assert caught.value.result.type is ErrorType.HTTP_ERROR
+    await client.close()
+
+
+async def test_a_device_links_a_provisional_account(world: World) -> None:
+    application, mary = await game(world), await world.user("mary")
+    provisional = (await by_bot(application, "hero-1")).ok()["access_token"]
+    loop = asyncio.get_running_loop()
+
+    async def grant(url: str) -> None:
+        code = dict(parse_qsl(urlsplit(url).query))["user_code"]
+        (await mary.post("/oauth2/device/finish", json={"user_code": code, "result": "granted"})).ok()
+
+    client = new_client(world, open_browser=lambda url: asyncio.run_coroutine_threadsafe(grant(url), loop).result(5))
+    quick(world, client)
+
+    tokens = await client.get_token_from_device_provisional_merge(
+        DeviceAuthorizationArgs(client_id=application.id, scopes="openid sdk.social_layer"), BOT_ISSUED, provisional
+    )
+
+    assert (await client.fetch_current_user(BEARER, tokens.access_token)).id == mary.id
+    await client.close()
+
+
+async def test_a_publishers_token_becomes_that_of_a_game(world: World) -> None:
+    publisher = await game(world, name="Publisher")
+    child = await game(world, owner=publisher.owner, name="Game")
+
+    def adopt(call: Call) -> None:
+        rows = [applications.find(call.tx, ApplicationId(each.id)) for each in (child, publisher)]
+        identities.join_family(call, *rows)
+
+    await world.write(adopt)
+    mary = await world.user("mary")
+    parent_token = (await publisher.tokens(mary, "openid sdk.social_layer"))["access_token"]
+    client = new_client(world)
+
+    told = await client.exchange_child_token(parent_token, child.id)
+
+    assert (told.token_type, told.scopes.split()[-1]) == ("Bearer", "sdk.social_layer")
+    assert 0 < told.expires_in <= 604_800
+    await client.update_token(BEARER, told.access_token)
+    await client.connect()
+    assert client.get_application_id() == child.id
+    await client.close()
