@@ -95,6 +95,6 @@ async def _identity(visit: Visit) -> dict[str, Any]:
         "configured": await visit.ask(operation, application_id),
         "providers": PROVIDERS,
         "link": link,
-        "names": mine,
+        "titles": mine,
         "clients_max": CLIENTS_MAX,
     }
