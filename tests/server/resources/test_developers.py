@@ -17,6 +17,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.resources import applications, developers, members
 from tests.fixtures.validator import Watch
 from tests.oauth import REDIRECT, fields_of
+from tests.players import game, link, link_tokens, token_of
 from tests.server.resources.test_accounts_sessions import code, enable, register
 from tests.server.resources.test_users import png
 from tests.world import NOW_MS, Actor, Answer, Guild, World
@@ -290,6 +291,24 @@ async def test_a_commands_only_installation_goes_with_the_application(world: Wor
     assert (await watching.next("INTEGRATION_DELETE"))["application_id"] == application
 
 
+async def test_players_go_with_their_game_and_people_stay(world: World) -> None:
+    client = await game(world)
+    player, alice = await token_of(client, "one"), await world.user()
+    linked = await link(client, alice, (await token_of(client, "two")).token)
+
+    (await client.owner.delete(f"/applications/{client.id}")).ok()
+
+    (await player.get("/users/@me")).refused(401, 0)
+    (await linked.get("/users/@me")).refused(401, 0)
+    assert (await alice.get("/users/@me")).ok()["id"] == str(alice.id)
+
+    def left(call: Call) -> list[int]:
+        tables = ("external_identities WHERE family_id", "provisional_accounts WHERE family_id")
+        return [call.tx.value(f"SELECT COUNT(*) FROM {table} = ?", client.id) for table in tables]
+
+    assert await world.write(left) == [0, 0]
+
+
 async def test_a_publisher_with_games_stays(world: World) -> None:
     alice = await world.user()
     parent, child = await make(alice), await make(alice, "Child")
@@ -302,6 +321,9 @@ async def test_a_publisher_with_games_stays(world: World) -> None:
     await world.write(join)
 
     assert (await alice.delete(f"/applications/{parent}")).errors("application_id") == ["APPLICATION_HAS_CHILDREN"]
+    # sdk.md 8.7: a publisher and its games are the same type of client.
+    other = await alice.patch(f"/applications/{child}", json={"public_client": True})
+    assert other.errors("public_client") == ["APPLICATION_FAMILY_CLIENT_TYPE"]
     (await alice.delete(f"/applications/{child}")).ok()
     (await alice.delete(f"/applications/{parent}")).ok()
 
@@ -594,6 +616,18 @@ async def test_owner_and_testers_try_what_is_not_approved_yet(world: World) -> N
     (await bob.get(f"{ask}rpc+messages.read")).ok()
     assert (await bob.get(f"{ask}voice")).json["error"] == "invalid_scope"
     assert (await carol.get(f"{ask}rpc")).json["error"] == "invalid_scope"
+
+
+async def test_testers_merge_as_often_as_they_like(world: World) -> None:
+    client = await game(world)
+    bob = await world.user("bob")
+    (await client.owner.post(f"/applications/{client.id}/testers", json={"username": "bob"})).ok()
+    (await bob.put(f"/users/@me/testing/{client.id}")).ok()
+
+    for number in range(6):
+        player = await token_of(client, str(number))
+        tokens = await link_tokens(client, bob, player.token)
+        (await client.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
 
 
 async def test_a_rehearsal_makes_test_users_up(world: World) -> None:

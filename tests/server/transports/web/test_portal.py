@@ -20,6 +20,7 @@ SECTIONS = (
     "/oauth2",
     "/installation",
     "/approvals",
+    "/identity",
     "/webhooks",
     "/interactions",
     "/pictures",
@@ -342,6 +343,40 @@ async def test_a_rehearsal_makes_test_users(world: World) -> None:
     assert "Shown this once." in page.text
     again = await browser.press(await browser.open(f"{home}/testers"), "Make a test user", test_username="tess")
     assert 'id="error-test_username"' in again.body
+
+
+async def test_providers_are_believed_and_a_bad_issuer_stands_beside_its_field(world: World) -> None:
+    browser, alice = await developer(world)
+    home, _ = await make(browser)
+    address = f"/applications/{home.rpartition('/')[2]}/external-identity-provider-configurations"
+    page = await browser.open(f"{home}/identity")
+
+    wrong = await browser.press(
+        page, "Check and save", type="OIDC", clients="game", oidc_issuer_url="https://127.0.0.1/issuer"
+    )
+    assert (wrong.status, 'id="error-oidc_issuer_url"' in wrong.body) == (400, True)
+    wrong = await browser.press(page, "Check and save", type="STEAM", clients="x" * 257)
+    assert 'id="error-clients"' in wrong.body
+    page = await browser.press(page, "Check and save", type="STEAM", clients="480\n481")
+    assert "Steam is believed from now on." in page.text
+    kept = (await alice.get(address)).ok()
+    assert [client["id"] for client in kept[0]["clients"]] == ["480", "481"]
+    page = await browser.press(page, "Remove Steam")
+    assert (await alice.get(address)).ok() == []
+    assert "Stands for itself." in page.text
+
+
+async def test_what_the_api_knows_of_a_client_outlives_the_form(world: World) -> None:
+    browser, alice = await developer(world)
+    home, _ = await make(browser)
+    address = f"/applications/{home.rpartition('/')[2]}/external-identity-provider-configurations/STEAM"
+    body = {"clients": [{"id": "480", "description": "The demo", "environment": "dev"}]}
+    (await alice.put(address, json=body)).ok()
+
+    await browser.press(await browser.open(f"{home}/identity"), "Check and save", type="STEAM", clients="480\n481")
+
+    kept = (await alice.get(address.rpartition("/")[0])).ok()[0]["clients"]
+    assert (kept[0]["description"], kept[0]["environment"], kept[1]["id"]) == ("The demo", "dev", "481")
 
 
 async def test_deleting_asks_for_the_name(world: World) -> None:

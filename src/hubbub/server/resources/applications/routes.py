@@ -148,6 +148,7 @@ def _manage(call: Call, row: ApplicationRow, kept: views.Settings, body: wire.Ma
         row = row._replace(obfuscates_channels=int(body.channel_obfuscation))
     if body.public_client is not UNSET:
         public = ApplicationFlags.PUBLIC_OAUTH2_CLIENT
+        rules.require_own_kind(call, row, body.public_client)
         row = row._replace(flags=row.flags | public if body.public_client else row.flags & ~public)
     if body.accept_social_layer_terms is True and kept.social_layer_terms_ms is None:
         kept.social_layer_terms_ms = call.now

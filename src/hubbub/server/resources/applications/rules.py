@@ -86,6 +86,16 @@ def require_install_params(path: tuple[str, ...], params: InstallParams) -> None
     form.raise_if_any()
 
 
+def require_own_kind(call: Call, row: ApplicationRow, public: bool) -> None:
+    """Raise where one of a family would become another kind of client than the others (sdk.md 8.7)."""
+    if bool(row.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT) is not public and len(store.family(call.tx, row.id)) > 1:
+        raise errors.invalid(
+            "public_client",
+            "APPLICATION_FAMILY_CLIENT_TYPE",
+            "A publisher and its games are the same type of client, all public or all with a secret.",
+        )
+
+
 def require_url(path: str, text: str | None) -> str | None:
     """A URL that a browser could open, or the form error."""
     if not text:

@@ -1,5 +1,6 @@
 """What developers do with applications of their own, and what the operator decides about them."""
 
+from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import applications
 from hubbub.server.resources.applications import IntentsSwitched
@@ -7,7 +8,13 @@ from hubbub.server.resources.developers import routes, store
 from hubbub.server.resources.developers.actions import approve, deny, watch
 from hubbub.server.resources.developers.jobs import JOBS
 from hubbub.server.resources.developers.store import ApprovalRow, list_pending
+from hubbub.server.resources.identities import TesterAsked
 from hubbub.server.resources.users import UserDeleted
+
+
+def _answer(call: Call, asked: TesterAsked) -> None:
+    asked.is_tester = applications.is_tester(call.tx, asked.application_id, asked.user_id)
+
 
 SLICE = Slice(
     name="developers",
@@ -15,6 +22,7 @@ SLICE = Slice(
     jobs=JOBS,
     hears={
         IntentsSwitched: lambda call, fact: watch(call, fact.application_id),
+        TesterAsked: _answer,
         UserDeleted: lambda call, fact: applications.delete_testing(call.tx, fact.user_id),
     },
     assets={"app-assets": store.find_asset_file},

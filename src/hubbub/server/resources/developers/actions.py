@@ -4,7 +4,7 @@ from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import developers as wire
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
-from hubbub.server.resources import applications, oauth2
+from hubbub.server.resources import applications, identities, oauth2
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.developers import rules, store
 from hubbub.server.resources.developers.store import ApprovalRow
@@ -78,6 +78,13 @@ def _decide(
     )
     store.keep_approval(call.tx, decided)
     return decided
+
+
+def delete(call: Call, row: ApplicationRow) -> None:
+    """Delete an application; its players go first, so that nobody new has to stand for those it is linked with."""
+    if row.parent_id is None:
+        identities.forget_players(call, row)
+    applications.delete(call, row)
 
 
 def lapse(call: Call, application_id: int, name: str) -> None:

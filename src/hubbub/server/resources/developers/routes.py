@@ -44,7 +44,7 @@ async def delete_application(work: Work, application_id: ApplicationId, body: wi
     await accounts.confirmed(
         work,
         body.code,
-        lambda call: applications.delete(call, applications.require_manager(call, application_id)),
+        lambda call: actions.delete(call, applications.require_manager(call, application_id)),
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.identities import routes
-from hubbub.server.resources.identities.actions import create_provisional, join_family
+from hubbub.server.resources.identities.actions import create_provisional, forget_players, join_family
 from hubbub.server.resources.identities.facts import AccountsMerged, AccountUnmerged, FamilyJoined, TesterAsked
 from hubbub.server.resources.identities.listeners import HEARS
 from hubbub.server.resources.identities.rules import find_publisher_problem, is_provisional
@@ -31,6 +31,7 @@ __all__ = [
     "create_provisional",
     "find_provisional",
     "find_publisher_problem",
+    "forget_players",
     "is_provisional",
     "join_family",
     "players",

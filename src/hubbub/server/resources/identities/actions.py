@@ -264,12 +264,7 @@ def _end_tokens(call: Call, family_id: int, user_id: int) -> None:
 def join_family(call: Call, child: ApplicationRow, parent: ApplicationRow) -> None:
     """Let an application become a publisher's game, for good: what it had of its own players is gone (sdk.md 8.7)."""
     call.tell(FamilyJoined(application_id=child.id, parent_id=parent.id))
-    # The identities go first: whoever is let go here has nobody new to stand for them.
-    store.delete_identities(call.tx, child.id)
-    for user_id in store.list_provisional(call.tx, child.id):
-        users.delete(call, user_id)
-    oauth2.forget_application(call, child.id)
-    identity_providers.delete_all(call.tx, child.id)
+    forget_players(call, child)
     store.set_parent(call.tx, child.id, parent.id)
     store.add_flag(call.tx, parent.id, ApplicationFlags.PARENT)
     for user_id, token_ids in store.token_holders(call.tx, parent.id).items():
@@ -278,6 +273,16 @@ def join_family(call: Call, child: ApplicationRow, parent: ApplicationRow) -> No
     for row in (child, parent):
         if row.bot_id is not None:
             auth.changed(call.tx, row.bot_id)
+
+
+def forget_players(call: Call, row: ApplicationRow) -> None:
+    """Let go of everybody that an application knows, and of whom it believed."""
+    # The identities go first: whoever is let go here has nobody new to stand for them.
+    store.delete_identities(call.tx, row.id)
+    for user_id in store.list_provisional(call.tx, row.id):
+        users.delete(call, user_id)
+    oauth2.forget_application(call, row.id)
+    identity_providers.delete_all(call.tx, row.id)
 
 
 def issue_child(call: Call, child: ApplicationRow, parent: oauth2.AccessRow) -> wire.ChildToken:

@@ -25,6 +25,7 @@ SECTIONS: Final = (
     ("/oauth2", "OAuth2"),
     ("/installation", "Installation"),
     ("/approvals", "Approvals"),
+    ("/identity", "Identity"),
     ("/webhooks", "Webhook events"),
     ("/interactions", "Interactions"),
     ("/pictures", "Emoji and art"),
