@@ -27,6 +27,7 @@ SLICE = Slice(
         identities.AccountUnmerged: actions.copy,
         identities.FamilyJoined: actions.forget_family,
         users.UserDeleted: actions.forget,
+        users.DataAsked: views.harvest,
     },
     ready=views.ready,
 )

@@ -151,3 +151,18 @@ def ready(call: Call) -> dict[str, Any]:
         named = {int(call.user_id), *(int(one.id) for one in mine), *(int(one.id) for one in games)}
         parts["user_application_profiles"] = identities.profiles(call.tx, actor.family_id, named)
     return parts
+
+
+def harvest(call: Call, asked: users.DataAsked) -> None:
+    """Whom a person knows, for their copy of all that is kept of them."""
+    rows = store.list_of(call.tx, asked.user_id) + store.list_in_games(call.tx, asked.user_id)
+    asked.records["relationships"] = [
+        {
+            "user_id": str(int(row.other_id)),
+            "type": int(row.type),
+            "nickname": row.nickname,
+            "application_id": None if row.application_id is None else str(int(row.application_id)),
+            "since": timestamp(row.since_ms),
+        }
+        for row in rows
+    ]
