@@ -28,6 +28,7 @@ SLICE = Slice(
         identities.FamilyJoined: actions.forget_family,
         users.DataAsked: views.harvest,
         users.UserDeleted: actions.forget,
+        users.DataAsked: views.harvest,
     },
     ready=views.ready,
 )
