@@ -1,6 +1,7 @@
 """`make bench`: run what is named (all by default), print ratios, and keep a record in bench/results/.
 
-python -m bench [post] [get] [growth] [fanout] [flat] [memory] [start] [soak] [search] [interaction] [--quick]
+python -m bench [post] [get] [growth] [fanout] [flat] [memory] [start] [soak] [search] [interaction]
+                [token] [exchange] [--quick]
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from typing import Any
 
 import uvloop
 
+from bench.identity import identity_bench
 from bench.interactions import interaction_bench
 from bench.load import (
     GatewayConnection,
@@ -321,6 +323,7 @@ async def main() -> int:
     """Run, print, record; 1 when a bound was passed."""
     wanted = {word for word in sys.argv[1:] if not word.startswith("-")}
     everything = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak", "search", "interaction"}
+    everything |= {"token", "exchange"}
     if unknown := wanted - everything:
         print(f"no such benchmark: {', '.join(sorted(unknown))}; there are {', '.join(sorted(everything))}")
         return 2
@@ -335,6 +338,7 @@ async def main() -> int:
         ({"soak"}, soak_bench),
         ({"search"}, lambda: search_bench(note, quick)),
         ({"interaction"}, lambda: interaction_bench(note, quick)),
+        ({"token", "exchange"}, lambda: identity_bench(wanted, note, cost, posting, quick)),
     ]
     for names, part in parts:
         if names & wanted:

@@ -2,6 +2,7 @@
 
     python -m bench.server hubbub DATA    the platform on a durable embedded store, with a small world
     python -m bench.server hubbub-again DATA    the same folder, opened again
+    python -m bench.server hubbub-clients DATA USER SCOPE COUNT    the same once more, with codes that the user granted
     python -m bench.server http           an aiohttp handler that reads and answers JSON
     python -m bench.server sockets        a loop of transport.write of one prebuilt frame to every connection
 
@@ -37,8 +38,8 @@ async def until_told() -> None:
             say({"gc": True})
 
 
-async def hubbub(data: str, *, again: bool = False) -> None:
-    """The platform with one person, one bot and one guild; `again` opens one that has them."""
+async def hubbub(data: str, *, again: bool = False, clients: tuple[str, ...] = ()) -> None:
+    """The platform with one person, one bot and one guild; `again` opens one that has them, `clients` adds an application."""
     from hubbub.protocol.flags import ApplicationFlags
     from hubbub.protocol.ids import UserId
     from hubbub.server.app import App
@@ -55,6 +56,11 @@ async def hubbub(data: str, *, again: bool = False) -> None:
     )
     app = App(config)
     await app.start()
+    if clients:
+        say({"url": app.config.public_url, **await app.database.write(lambda tx: _codes(app.make_call(tx), *clients))})
+        await until_told()
+        await app.stop()
+        return
     if again:
         say({"url": app.config.public_url})
         await until_told()
@@ -82,6 +88,26 @@ async def hubbub(data: str, *, again: bool = False) -> None:
     say({"url": app.config.public_url, **document})
     await until_told()
     await app.stop()
+
+
+def _codes(call: Any, user_id: str, scope: str, count: str) -> dict[str, str]:
+    """A new application, and codes `0`, `1`, ... that somebody granted it."""
+    from hubbub.protocol.ids import UserId
+    from hubbub.server.core.auth import hash_token
+    from hubbub.server.resources import applications
+
+    redirect = "https://bench.example/callback"
+    made = applications.create(call, "client", UserId(int(user_id)), bot=False, redirect_uris=[redirect])
+    later = call.now + 600_000
+    call.tx.run_many(
+        "INSERT INTO authorization_codes (hash, application_id, user_id, scopes, redirect_uri, redirect_sent, expires_ms) "
+        "VALUES (?, ?, ?, ?, ?, 1, ?)",
+        [
+            (hash_token(f"{made.row.id} {number}"), made.row.id, int(user_id), scope, redirect, later)
+            for number in range(int(count))
+        ],
+    )
+    return {"client_id": str(int(made.row.id)), "client_secret": made.client_secret, "redirect_uri": redirect}
 
 
 async def http() -> None:
@@ -146,6 +172,7 @@ if __name__ == "__main__":
     kinds: dict[str, Any] = {
         "hubbub": hubbub,
         "hubbub-again": partial(hubbub, again=True),
+        "hubbub-clients": lambda data, *clients: hubbub(data, clients=clients),
         "http": http,
         "sockets": sockets,
     }
