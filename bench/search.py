@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import shutil
 import sqlite3
 import statistics
 import tempfile
@@ -11,7 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
+import psycopg
+
 from bench.load import Subject, drive, request
+from tests.fixtures.postgres import start_postgres, stop_postgres, with_database
 
 CONNECTIONS = 32
 VOCABULARY = 20_000
@@ -42,13 +47,84 @@ def words(count: int) -> Iterator[str]:
             yield f"{text} https://example.com/{number}" if number % 20 == 0 else text
 
 
-def fill(database: Path, channel: int, author: int, count: int) -> None:
-    """Put old messages into a stopped platform's store."""
-    with sqlite3.connect(database) as connection:
-        connection.executemany(
-            "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, 0, 0, ?)",
-            ((channel, channel + 1 + number, author, text) for number, text in enumerate(words(count))),
-        )
+Message = tuple[int, int, int, str]
+"""Channel, id, author and words."""
+
+
+class Embedded:
+    """The store that comes along: a file in each platform's folder."""
+
+    name = "SQLite"
+
+    def __enter__(self) -> "Embedded":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def arguments(self, folder: str) -> tuple[str, ...]:
+        """How a platform with this folder is started."""
+        return (folder,)
+
+    def fill(self, folder: str, messages: Iterator[Message]) -> None:
+        """Put old messages into a stopped platform's store."""
+        with sqlite3.connect(Path(folder) / "hubbub.sqlite3") as connection:
+            connection.executemany(
+                "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, 0, 0, ?)",
+                messages,
+            )
+
+    def cpu(self, folder: str) -> float:
+        """Seconds of processor time outside the platform's process: none."""
+        return 0.0
+
+
+class Postgres:
+    """A PostgreSQL of its own, durable, with a database for each platform."""
+
+    name = "PostgreSQL"
+
+    def __enter__(self) -> "Postgres":
+        self._folder = Path(tempfile.mkdtemp(prefix="hubbub-bench-"))
+        self._url = start_postgres(self._folder, durable=True)
+        self._databases: dict[str, str] = {}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        stop_postgres(self._folder)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def arguments(self, folder: str) -> tuple[str, ...]:
+        """How a platform with this folder is started."""
+        if folder not in self._databases:
+            name = self._databases[folder] = f"bench_{len(self._databases)}"
+            with psycopg.connect(self._url, autocommit=True) as connection:
+                connection.execute(f"CREATE DATABASE {name}")
+        return folder, self._at(folder)
+
+    def fill(self, folder: str, messages: Iterator[Message]) -> None:
+        """Put old messages into a stopped platform's store."""
+        copying = "COPY messages (channel_id, id, author_id, type, flags, content) FROM STDIN"
+        with psycopg.connect(self._at(folder)) as connection:
+            with connection.cursor().copy(copying) as copy:
+                for channel, number, author, text in messages:
+                    copy.write_row((channel, number, author, 0, 0, text))
+            connection.execute("ANALYZE messages")
+
+    def cpu(self, folder: str) -> float:
+        """Seconds of processor time that the database's own processes took so far, as far as they still live."""
+        spent = 0.0
+        name = self._databases[folder]
+        for process in psutil.process_iter(["cmdline", "cpu_times"]):
+            if f" {name} " in " ".join(process.info["cmdline"] or ()):
+                spent += process.info["cpu_times"].user + process.info["cpu_times"].system
+        return spent
+
+    def _at(self, folder: str) -> str:
+        return with_database(self._url, self._databases[folder])
+
+
+Store = Embedded | Postgres
 
 
 class Reader:
@@ -88,16 +164,20 @@ def p99(values: list[float]) -> float:
 
 async def search_bench(note: Callable[..., None], quick: bool) -> None:
     """How quick a search is, and how dear the index."""
-    await _finding(note, 100_000 if quick else 1_000_000, 200 if quick else 400)
-    await _keeping(note, 2_000 if quick else 8_000)
+    stores: tuple[Store, ...] = (Embedded(), Postgres())
+    for each in stores:
+        with each as store:
+            await _finding(note, store, 100_000 if quick else 1_000_000, 200 if quick else 400)
+            await _keeping(note, store, 2_000 if quick else 8_000)
 
 
-async def _finding(note: Callable[..., None], stored: int, rounds: int) -> None:
+async def _finding(note: Callable[..., None], store: Store, stored: int, rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        with Subject("hubbub", folder) as subject:
+        with Subject("hubbub", *store.arguments(folder)) as subject:
             about = subject.about
-        fill(Path(folder) / "hubbub.sqlite3", int(about["channel"]), int(about["user_id"]), stored)
-        with Subject("hubbub-again", folder) as subject:
+        channel, author = int(about["channel"]), int(about["user_id"])
+        store.fill(folder, ((channel, channel + 1 + n, author, text) for n, text in enumerate(words(stored))))
+        with Subject("hubbub-again", *store.arguments(folder)) as subject:
             about = about | subject.about
             token, guild = about["user_token"], about["guild"]
             reader = Reader(about["url"])
@@ -109,7 +189,7 @@ async def _finding(note: Callable[..., None], stored: int, rounds: int) -> None:
 
             reading = request("GET", f"/api/v10/channels/{about['channel']}/messages?limit=50", token)
             took_s = await ready(reader, searching("limit=1"))
-            print(f"     {stored:,} messages indexed in {took_s:.0f} s", flush=True)
+            print(f"     {store.name}: {stored:,} messages indexed in {took_s:.0f} s", flush=True)
             read: list[float] = []
             searched: dict[str, list[float]] = {name: [] for name in SEARCHES}
             totals: dict[str, int] = {}
@@ -128,37 +208,37 @@ async def _finding(note: Callable[..., None], stored: int, rounds: int) -> None:
             for name, values in searched.items():
                 median = statistics.median(values)
                 detail = f"{p99(values):.1f} ms (median {median:.1f}), {totals[name]} found, against {floor:.2f} ms"
-                note(f"search for {name} / GET 50 messages, p99", p99(values) / floor, 20.0, "x", detail)
+                note(f"{store.name}: search for {name} / GET 50 messages, p99", p99(values) / floor, 20.0, "x", detail)
 
 
-async def _keeping(note: Callable[..., None], count: int) -> None:
+async def _keeping(note: Callable[..., None], store: Store, count: int) -> None:
     """POST message in guilds with and without an index, in turns."""
     with (
         tempfile.TemporaryDirectory() as one,
         tempfile.TemporaryDirectory() as other,
-        Subject("hubbub", one) as plain,
-        Subject("hubbub", other) as indexed,
+        Subject("hubbub", *store.arguments(one)) as plain,
+        Subject("hubbub", *store.arguments(other)) as indexed,
     ):
         reader = Reader(indexed.about["url"])
         await reader.open()
         path = f"/api/v10/guilds/{indexed.about['guild']}/messages/search?limit=1"
         await ready(reader, request("GET", path, indexed.about["user_token"]))
-        costs: dict[Subject, list[float]] = {plain: [], indexed: []}
+        costs: dict[str, list[float]] = {one: [], other: []}
         for _ in range(3):
-            for subject, spent in costs.items():
-                spent.append(await _cost(subject, count))
+            for subject, folder in ((plain, one), (indexed, other)):
+                costs[folder].append(await _cost(subject, count, lambda folder=folder: store.cpu(folder)))
         without, with_index = (statistics.median(spent) for spent in costs.values())
     detail = f"{with_index:.0f} us against {without:.0f} us"
-    note("POST message with an index / without, CPU", with_index / without, 1.3, "x", detail)
+    note(f"{store.name}: POST message with an index / without, CPU", with_index / without, 1.3, "x", detail)
 
 
-async def _cost(subject: Subject, count: int) -> float:
-    """Microseconds of processor time for one message, its indexing included."""
+async def _cost(subject: Subject, count: int, beside: Callable[[], float]) -> float:
+    """Microseconds of processor time for one message, its indexing and the store's own included."""
     path = f"/api/v10/channels/{subject.about['channel']}/messages"
     said = words(count)
     requests = [request("POST", path, subject.about["user_token"], {"content": text}) for text in said]
-    before = subject.cpu()
+    before = subject.cpu() + beside()
     await drive(subject.about["url"], requests, CONNECTIONS)
     # Changes gather for a second before they are indexed.
     await asyncio.sleep(1.5)
-    return (subject.cpu() - before) / count * 1e6
+    return (subject.cpu() + beside() - before) / count * 1e6

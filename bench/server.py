@@ -1,7 +1,7 @@
 """What is measured, each in a process of its own: the platform, or a reference that does the least possible.
 
-    python -m bench.server hubbub DATA    the platform on a durable embedded store, with a small world
-    python -m bench.server hubbub-again DATA    the same folder, opened again
+    python -m bench.server hubbub DATA [URL]    the platform with a small world, on a durable embedded store or a PostgreSQL
+    python -m bench.server hubbub-again DATA [URL]    the same, opened again
     python -m bench.server hubbub-clients DATA USER SCOPE COUNT    the same once more, with codes that the user granted
     python -m bench.server http           an aiohttp handler that reads and answers JSON
     python -m bench.server sockets        a loop of transport.write of one prebuilt frame to every connection
@@ -38,7 +38,9 @@ async def until_told() -> None:
             say({"gc": True})
 
 
-async def hubbub(data: str, *, again: bool = False, clients: tuple[str, ...] = ()) -> None:
+async def hubbub(
+    data: str, database_url: str | None = None, *, again: bool = False, clients: tuple[str, ...] = ()
+) -> None:
     """The platform with one person, one bot and one guild; `again` opens one that has them, `clients` adds an application."""
     from hubbub.protocol.flags import ApplicationFlags
     from hubbub.protocol.ids import UserId
@@ -50,6 +52,7 @@ async def hubbub(data: str, *, again: bool = False, clients: tuple[str, ...] = (
 
     config = Config(
         data=data,
+        database_url=database_url,
         port=0,
         rate_limits="off",
         gateway=GatewayConfig(session_starts=10_000_000, max_concurrency=10_000_000, drain_ms=0),

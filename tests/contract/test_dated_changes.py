@@ -15,26 +15,24 @@ NOT_BUILT = {
     # The voice server and its gateway.
     "VOICE_VERSIONS",
     "VOICE_ENCRYPTION",
-    "E2EE_VOICE_ONLY",
-    # The SDK's releases; dated-changes.md 2.8 refuses nobody.
-    "SDK_SUPPORT_WINDOW",
     # The local RPC agent.
     "SET_ACTIVITY_TYPES",
-    # The proxy of activities, and what activities read of friends.
+    # The proxy of activities.
     "ACTIVITY_PROXY_PREFIX_REQUIRED",
     "ACTIVITY_PROXY_PREFIX_OPTIONAL",
-    "RELATIONSHIPS_FOR_ACTIVITIES",
-    # Lobbies, and direct messages of games.
-    "MODERATION_METADATA",
-    "BULK_LOBBY_MEMBERS",
-    "LOBBY_ROUTES",
-    "LOBBY_ADDITIONAL_NAME",
-    # Provisional accounts.
-    "OIDC_REFRESH_DEPRECATED",
-    "OIDC_STRICT_ISSUER",
-    "BAN_UNMERGE",
 }
 """Changes of parts that are not there yet, which nothing can ask for. Whoever builds one takes it off and marks its test."""
+
+
+WORDS_ONLY = {
+    # dated-changes.md 2.8: a window of supported releases, by which nobody is refused.
+    "SDK_SUPPORT_WINDOW",
+    # Deprecated, and still granted (Authentication, 5): only the advice changed.
+    "OIDC_REFRESH_DEPRECATED",
+    # Written down that day; what bans did before is not told.
+    "BAN_UNMERGE",
+}
+"""Changes of the documents, on both sides of which the platform behaves the same."""
 
 
 def asked() -> dict[str, str]:
@@ -61,11 +59,13 @@ def marked() -> set[str]:
 def test_every_change_has_an_effect_and_a_test_on_both_sides() -> None:
     known = {name.upper() for name in changes.ALL}
 
-    assert known - asked().keys() - NOT_BUILT == set(), "declared, but nothing behaves differently"
-    assert known - marked() - NOT_BUILT == set(), "without a test marked @pytest.mark.dated(changes.X)"
+    assert known - asked().keys() - NOT_BUILT - WORDS_ONLY == set(), "declared, but nothing behaves differently"
+    assert known - marked() - NOT_BUILT - WORDS_ONLY == set(), "without a test marked @pytest.mark.dated(changes.X)"
 
 
 def test_what_is_not_built_is_not_asked_for() -> None:
-    assert {name: file for name, file in asked().items() if name in NOT_BUILT} == {}, "built by now: mark its test"
+    assert {name: file for name, file in asked().items() if name in NOT_BUILT | WORDS_ONLY} == {}, (
+        "built by now: mark its test"
+    )
     assert NOT_BUILT & marked() == set()
     assert {name.upper() for name in changes.ALL} >= NOT_BUILT

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol import changes
 from hubbub.server.core import documents
 from hubbub.server.resources.identity_providers.issuers import find_problem
 from tests.issuer import Issuer, Stage, configurations, enter, leave, trust
@@ -171,6 +172,24 @@ async def test_an_issuer_saved_under_looser_rules_keeps_them_until_it_is_edited(
     assert (await trust(client, issuer)).errors("oidc_issuer_url") == ["OIDC_ISSUER_INVALID"]
     await world.write(lambda call: call.tx.run("UPDATE identity_providers SET level = 1"))
     (await enter(client, issuer.token())).refused(400, 530008)
+
+
+@pytest.mark.dated(changes.OIDC_STRICT_ISSUER)
+async def test_issuers_are_judged_strictly_from_a_day_on(trusting_world: World, issuer: Issuer) -> None:
+    import msgspec
+
+    from hubbub.server.core.config import IdentityConfig
+
+    world = trusting_world
+    client = await game(world)
+    assert world.app._door is not None
+    strict = msgspec.structs.replace(world.app.config, identity=IdentityConfig())
+    world.app.config = world.app._door._config = strict
+
+    world.clock.set(changes.OIDC_STRICT_ISSUER.at_ms - 1)
+    (await trust(client, issuer)).ok()
+    world.clock.set(changes.OIDC_STRICT_ISSUER.at_ms)
+    assert (await trust(client, issuer)).errors("oidc_issuer_url") == ["OIDC_ISSUER_INVALID"]
 
 
 # OIDC

@@ -4,14 +4,12 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol import changes
 from hubbub.protocol.ids import UserId
 from hubbub.server.resources import users
 from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged
 from tests.game import Game, Player, game
 from tests.world import World
-
-BEFORE_LOBBY_ROUTES = 1_780_000_000_000
-"""2026-05-28."""
 
 
 async def lobby_of(backend: Any, *players: Player, **body: Any) -> Any:
@@ -125,14 +123,18 @@ async def test_a_members_names_and_words_are_the_backends_to_set(world: World) -
     assert (await played.backend.put(path, json={"additional_name": "x" * 81})).errors("additional_name")
 
 
+@pytest.mark.dated(changes.LOBBY_ADDITIONAL_NAME)
 async def test_additional_names_came_on_a_date(world: World) -> None:
     played = await game(world)
     alice = await played.player()
     made = await lobby_of(played.backend)
     path = f"/lobbies/{made['id']}/members/{alice.id}"
-    world.clock.set(1_784_000_000_000)
+    body = {"additional_name": "Gandalf"}
 
-    assert "additional_name" not in (await played.backend.put(path, json={"additional_name": "Gandalf"})).ok()
+    world.clock.set(changes.LOBBY_ADDITIONAL_NAME.at_ms - 1)
+    assert "additional_name" not in (await played.backend.put(path, json=body)).ok()
+    world.clock.set(changes.LOBBY_ADDITIONAL_NAME.at_ms)
+    assert (await played.backend.put(path, json=body)).ok()["additional_name"] == "Gandalf"
 
 
 async def test_bulk_adds_changes_and_removes_and_leaves_out_who_does_not_play(world: World) -> None:
@@ -157,13 +159,16 @@ async def test_bulk_adds_changes_and_removes_and_leaves_out_who_does_not_play(wo
     assert (await played.backend.post(path, json=[{"id": str(bob.id)}] * 2)).errors("1.id")
 
 
+@pytest.mark.dated(changes.BULK_LOBBY_MEMBERS)
 async def test_bulk_came_on_a_date(world: World) -> None:
     played = await game(world)
     made = await lobby_of(played.backend)
-    world.clock.set(1_776_000_000_000)
-
     path = f"/lobbies/{made['id']}/members/bulk"
-    assert (await played.backend.post(path, json=[{"id": "1"}])).status == 404
+
+    world.clock.set(changes.BULK_LOBBY_MEMBERS.at_ms - 1)
+    (await played.backend.post(path, json=[{"id": "1"}])).refused(404, 0)
+    world.clock.set(changes.BULK_LOBBY_MEMBERS.at_ms)
+    (await played.backend.post(path, json=[{"id": "1"}])).refused(404, 10013)
 
 
 # Players
@@ -237,12 +242,15 @@ async def test_a_user_is_in_at_most_a_hundred_lobbies_of_a_game(world: World) ->
     assert (await alice.put("/lobbies", json={"secret": "one more"})).status == 400
 
 
+@pytest.mark.dated(changes.LOBBY_ROUTES)
 async def test_lobbies_by_secret_came_on_a_date(world: World) -> None:
     played = await game(world)
     alice = await played.player()
-    world.clock.set(BEFORE_LOBBY_ROUTES)
 
+    world.clock.set(changes.LOBBY_ROUTES.at_ms - 1)
     assert (await alice.put("/lobbies", json={"secret": "xyzzy"})).status == 404
+    world.clock.set(changes.LOBBY_ROUTES.at_ms)
+    (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()
 
 
 # Connected or not
@@ -391,6 +399,20 @@ async def test_moderation_metadata_reaches_players_and_replaces_what_was(world: 
     (await played.backend.put(gone, json={})).refused(404, 10008)
     assert (await played.backend.put(path, json={str(n): "" for n in range(6)})).status == 400
     assert (await played.backend.put(path, json={"k": "v" * 2001})).status == 400
+
+
+@pytest.mark.dated(changes.MODERATION_METADATA)
+async def test_moderation_metadata_came_on_a_date(world: World) -> None:
+    played = await game(world)
+    alice = await played.player()
+    made = await lobby_of(played.backend, alice)
+    said = (await alice.post(f"/lobbies/{made['id']}/messages", json={"content": "rude"})).ok()
+    path = f"/lobbies/{made['id']}/messages/{said['id']}/moderation-metadata"
+
+    world.clock.set(changes.MODERATION_METADATA.at_ms - 1)
+    (await played.backend.put(path, json={"verdict": "hide"})).refused(404, 0)
+    world.clock.set(changes.MODERATION_METADATA.at_ms)
+    assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
 
 
 # Accounts that merge

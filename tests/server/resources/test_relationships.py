@@ -329,6 +329,7 @@ async def test_a_person_does_not_write_game_friends_without_the_game(world: Worl
     assert (await alice.put(f"{GAME}/{bob.id}", json={})).status in (401, 403)
 
 
+@pytest.mark.dated(changes.RELATIONSHIPS_FOR_ACTIVITIES)
 async def test_an_activity_reads_them_without_approval_since_a_day(world: World) -> None:
     alice = await world.user()
     flags = ApplicationFlags.EMBEDDED | ApplicationFlags.SOCIAL_LAYER_INTEGRATION

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol import changes
 from hubbub.protocol.enums import RelationshipType
 from hubbub.protocol.flags import ApplicationFlags, UserFlags
 from hubbub.protocol.ids import UserId
@@ -199,6 +200,18 @@ async def test_moderation_metadata_reaches_the_games_of_both_and_nobody_else(wor
     (await other.backend.put(path, json={})).refused(403, 50001)
     gone = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/1/moderation-metadata"
     (await played.backend.put(gone, json={})).refused(404, 10008)
+
+
+@pytest.mark.dated(changes.MODERATION_METADATA)
+async def test_moderation_came_on_a_date(world: World) -> None:
+    played, alice, bob = await friends(world)
+    said = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
+    path = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/{said['id']}/moderation-metadata"
+
+    world.clock.set(changes.MODERATION_METADATA.at_ms - 1)
+    (await played.backend.put(path, json={"verdict": "hide"})).refused(404, 0)
+    world.clock.set(changes.MODERATION_METADATA.at_ms)
+    assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
 
 
 async def test_what_passes_can_be_moderated_too(world: World) -> None:

@@ -101,6 +101,7 @@ async def test_lobbies_are_in_ready_or_follow_it(world: World) -> None:
     await silent.none_of("LOBBY_CREATE")
 
 
+@pytest.mark.dated(changes.E2EE_VOICE_ONLY)
 async def test_calls_need_end_to_end_encryption_from_a_day_on(world: World) -> None:
     alice = await world.user()
     game = await application(world)

@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from hubbub.protocol import errors
+from hubbub.protocol import changes, errors
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import identity_providers as wire
 from hubbub.server.core.call import Call
@@ -32,7 +32,7 @@ async def set_external_identity_provider_configuration(
 ) -> wire.ProviderConfiguration:
     """Believe a provider; an OIDC issuer must be there and look sound now."""
     config, now = await work.read(lambda call: _require(call, application_id, type))
-    strict = not config.identity.any_issuer
+    strict = not config.identity.any_issuer and changes.OIDC_STRICT_ISSUER.active(now)
     settings = Settings(clients=body.clients, oidc_issuer_url=body.oidc_issuer_url or None)
     _require_distinct(settings)
     if type == "OIDC":

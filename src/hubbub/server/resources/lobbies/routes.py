@@ -163,6 +163,8 @@ def update_lobby_message_external_moderation_metadata(
     call: Call, lobby_id: LobbyId, message_id: MessageId, body: wire.ModerationMetadata
 ) -> None:
     """Say what the application's moderation thinks of a message; it replaces what was said before."""
+    if not changes.MODERATION_METADATA.active(call.now):
+        raise errors.NOT_FOUND()
     row = rules.require(call, lobby_id)
     said = store.find_message(call.tx, row.id, message_id)
     if said is None:

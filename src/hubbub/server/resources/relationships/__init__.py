@@ -28,7 +28,6 @@ SLICE = Slice(
         identities.FamilyJoined: actions.forget_family,
         users.DataAsked: views.harvest,
         users.UserDeleted: actions.forget,
-        users.DataAsked: views.harvest,
     },
     ready=views.ready,
 )

@@ -1,6 +1,6 @@
 """Messages between players over HTTP."""
 
-from hubbub.protocol import errors
+from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId, MessageId, Snowflake, UserId
@@ -83,6 +83,8 @@ def update_user_message_external_moderation_metadata(
     call: Call, user_id_1: UserId, user_id_2: UserId, message_id: MessageId, body: ModerationMetadata
 ) -> None:
     """Say what the application's moderation thinks of a message; it replaces what was said before."""
+    if not changes.MODERATION_METADATA.active(call.now):
+        raise errors.NOT_FOUND()
     actions.moderate(call, user_id_1, user_id_2, message_id, body)
 
 
