@@ -175,3 +175,24 @@ def test_gaps_and_odd_names_are_refused(directory: Path) -> None:
 def test_scripts_are_cut_into_statements(text: str, sqlite: list[str], postgres: list[str]) -> None:
     assert list(statements(text, "sqlite")) == sqlite
     assert list(statements(text, "postgres")) == postgres
+
+
+def test_what_people_installed_moves_to_the_other_installations(
+    connection: sqlite3.Connection, directory: Path
+) -> None:
+    ours = migrations.load()
+    moving = next(each.number for each in ours if each.name == "endpoints")
+    for each in ours[: moving - 1]:
+        (directory / f"{each.number:04d}_{each.name}.sql").write_text(each.text)
+    migrate_sqlite(connection, directory)
+    connection.execute("INSERT INTO user_installs (user_id, application_id, created_ms) VALUES (7, 8, 9), (6, 8, 9)")
+    kept = "INSERT INTO installations VALUES (8, 1, 6, 6, 'applications.commands identify', 5)"
+    connection.execute(kept)
+
+    migrate_sqlite(connection)
+
+    assert connection.execute("SELECT * FROM installations ORDER BY target_id").fetchall() == [
+        (8, 1, 6, 6, "applications.commands identify", 5),
+        (8, 1, 7, 7, "applications.commands", 9),
+    ]
+    assert not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'user_installs'").fetchall()

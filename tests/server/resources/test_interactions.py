@@ -11,7 +11,7 @@ from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import ApplicationFlags, MessageFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.resources import messages
+from hubbub.server.resources import members, messages
 from hubbub.server.resources.interactions import store
 from tests.world import PRIVILEGED, Actor, Answer, Guild, Session, World
 
@@ -709,21 +709,86 @@ async def test_premium_required_is_still_answered(stage: Stage) -> None:
     assert (await stage.eyes.next("MESSAGE_CREATE"))["type"] == 26
 
 
-async def test_activities_are_launched_by_apps_that_have_some(world: World) -> None:
+@pytest.fixture
+async def playing(world: World) -> Stage:
+    """A stage whose app has an activity, and an entry point that the platform answers."""
     person = await world.user()
     guild = await world.guild(None, person)
-    bot = await world.bot(guild, flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
+    bot = await world.bot(guild, name="game", flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
     stage = Stage(world, guild, person, bot)
     stage.app, stage.eyes = await bot.connect(), await person.connect()
-    answer = (await (await stage.run(await stage.command())).call(12)).ok()
+    return stage
 
-    instance = answer["interaction"]["activity_instance_id"]
-    assert answer["resource"] == {"type": 12, "activity_instance": {"id": instance}}
+
+async def participants(stage: Stage, instance: str) -> list[str]:
+    """Who takes part, as the app's server reads it."""
+    shown = (await stage.bot.get(f"{stage.base}/activity-instances/{instance}")).ok()
+    users: list[str] = shown["users"]
+    return users
+
+
+async def test_an_app_answers_with_its_activity(playing: Stage) -> None:
+    first = (await (await playing.run(await playing.command())).call(12)).ok()
+    other = await playing.world.user()
+    await playing.world.write(lambda call: members.add(call, playing.guild.id, other.id), actor=playing.guild.owner.id)
+    (await playing.ask(2, {"id": (await playing.command())["id"], "name": "greet"}, actor=other)).ok()
+    heard = Heard(playing, await playing.app.next("INTERACTION_CREATE"))
+    second = (await heard.call(12)).ok()
+
+    instance = first["interaction"]["activity_instance_id"]
+    assert first["resource"] == {"type": 12, "activity_instance": {"id": instance}}
+    assert second["interaction"]["activity_instance_id"] == instance
+    assert await participants(playing, instance) == [str(playing.person.id), str(other.id)]
+    told = await playing.eyes.next("EMBEDDED_ACTIVITY_UPDATE_V2")
+    assert told["application_id"] == str(playing.application_id)
+    await playing.eyes.next("INTERACTION_SUCCESS")
+
+
+async def test_an_activity_ends_with_the_session_that_launched_it(playing: Stage) -> None:
+    command = await playing.command()
+    session = playing.eyes.ready["session_id"]
+    (await playing.ask(2, {"id": command["id"], "name": "greet"}, session_id=session)).ok()
+    heard = Heard(playing, await playing.app.next("INTERACTION_CREATE"))
+    instance = (await heard.call(12)).ok()["interaction"]["activity_instance_id"]
+
+    await playing.eyes.close()
+    await playing.app.next("EMBEDDED_ACTIVITY_UPDATE_V2", lambda told: not told["participants"])
+
+    (await playing.bot.get(f"{playing.base}/activity-instances/{instance}")).refused(404, 0)
+
+
+async def test_who_may_not_play_is_not_let_in_by_an_app(playing: Stage) -> None:
+    heard = await playing.run(await playing.command())
+    await playing.guild.overwrite(playing.channel, playing.guild.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES, kind=0)
+
+    (await heard.call(12)).refused(403, 50013)
+
+    assert (await heard.say(content="then not"))["content"] == "then not"
+
+
+async def test_the_platform_launches_for_an_entry_point(playing: Stage) -> None:
     entry = {"name": "launch", "type": 4, "handler": 2}
-    made = (await bot.post(f"{stage.base}/commands", json=entry)).ok()
-    assert (await stage.ask(2, {"id": made["id"], "name": "launch"})).status == 204
-    await stage.eyes.next("INTERACTION_SUCCESS", lambda told: told["id"] != answer["interaction"]["id"])
-    await stage.app.none_of("INTERACTION_CREATE")
+    made = (await playing.bot.post(f"{playing.base}/commands", json=entry)).ok()
+
+    assert (await playing.ask(2, {"id": made["id"], "name": "launch"})).status == 204
+
+    await playing.eyes.next("EMBEDDED_ACTIVITY_UPDATE_V2")
+    said = await playing.eyes.next("MESSAGE_CREATE")
+    assert (said["content"], said["author"]["id"]) == (f"<@{playing.person.id}> launched game", str(playing.bot.id))
+    assert said["interaction_metadata"]["user"]["id"] == str(playing.person.id)
+    assert said["mentions"] == []
+    await playing.eyes.next("INTERACTION_SUCCESS")
+    await playing.app.none_of("INTERACTION_CREATE")
+
+
+async def test_the_person_hears_why_nothing_was_launched(playing: Stage) -> None:
+    made = (await playing.bot.post(f"{playing.base}/commands", json={"name": "launch", "type": 4, "handler": 2})).ok()
+    await playing.guild.overwrite(playing.channel, playing.guild.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES, kind=0)
+
+    assert (await playing.ask(2, {"id": made["id"], "name": "launch"})).status == 204
+
+    assert (await playing.eyes.next("INTERACTION_FAILURE"))["reason_code"] == 13
+    await playing.eyes.none_of("MESSAGE_CREATE", "EMBEDDED_ACTIVITY_UPDATE_V2", "INTERACTION_SUCCESS")
 
 
 # Components

@@ -17,6 +17,7 @@ from hubbub.protocol.ids import (
 from hubbub.protocol.operation import Auth, Event, Operation, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages, webhooks
+from hubbub.protocol.resources.activity_instances import EMBEDDED_ACTIVITY_UPDATE_V2
 from hubbub.protocol.resources.attachments import (
     ATTACHMENT_BYTES_MAX_BY_TIER,
     ATTACHMENTS_MAX,
@@ -458,7 +459,13 @@ CREATE_INTERACTION = Operation(
         errors.FILE_TOO_LARGE,
         errors.INVALID_FORM_BODY,
     ),
-    emits=(INTERACTION_CREATE, INTERACTION_SUCCESS, INTERACTION_FAILURE),
+    emits=(
+        INTERACTION_CREATE,
+        INTERACTION_SUCCESS,
+        INTERACTION_FAILURE,
+        messages.MESSAGE_CREATE,
+        EMBEDDED_ACTIVITY_UPDATE_V2,
+    ),
     uploads=_UPLOADS,
 )
 
@@ -476,6 +483,8 @@ CREATE_INTERACTION_RESPONSE = Operation(
         errors.UNKNOWN_INTERACTION,
         errors.INTERACTION_ALREADY_ACKNOWLEDGED,
         errors.UNKNOWN_MESSAGE,
+        errors.WRONG_CHANNEL_TYPE,
+        errors.INVALID_ACTIVITY_ACTION,
         errors.POLL_CANNOT_EDIT,
         errors.VOICE_MESSAGE_EXTRA_CONTENT,
         errors.VOICE_MESSAGE_SINGLE_AUDIO,
@@ -488,6 +497,7 @@ CREATE_INTERACTION_RESPONSE = Operation(
         INTERACTION_SUCCESS,
         INTERACTION_MODAL_CREATE,
         APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE,
+        EMBEDDED_ACTIVITY_UPDATE_V2,
     ),
     limit=None,
     uploads=_UPLOADS,

@@ -27,7 +27,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import messages
 from hubbub.server.resources.applications import ApplicationRow
-from hubbub.server.resources.interactions import asking, endpoints, rules, showing, store, views
+from hubbub.server.resources.interactions import asking, endpoints, launching, rules, showing, store, views
 from hubbub.server.resources.interactions.asking import Question, Scene
 from hubbub.server.resources.interactions.store import Asked, InteractionRow, Modal
 from hubbub.server.resources.messages import MessageRow, Response
@@ -72,8 +72,7 @@ def deliver(scene: Scene, question: Question) -> None:
     _tell(call, row, question.asked, wire.INTERACTION_CREATE, note)
     if question.launches:
         # webhooks-and-interactions.md 5.1: the platform launches the activity itself, and the app is not asked.
-        store.answer(call.tx, row.id, InteractionCallbackType.LAUNCH_ACTIVITY, None)
-        _tell(call, row, question.asked, wire.INTERACTION_SUCCESS, note)
+        _launch(call, row, question.asked, application)
         return
     shown = views.interaction(scene, question, token)
     _expire_later(call)
@@ -84,6 +83,20 @@ def deliver(scene: Scene, question: Question) -> None:
     # Among its sessions the one of the guild's shard (gateway.md 4.2), and nobody of the guild's has to be looked at.
     shard_of = here.channel.guild_id if scene.bot is not None else None
     call.tx.emit(wire.INTERACTION_CREATE, shown, Audience.of_users(bot_id, shard_of=shard_of))
+
+
+def _launch(call: Call, row: InteractionRow, asked: Asked, application: ApplicationRow) -> None:
+    """Do in an app's place what its entry point is for, and say so; or tell the person why not."""
+    try:
+        launching.launch(call, row, asked, application)
+    except errors.ApiError as error:
+        store.answer(call.tx, row.id, store.FAILED, None)
+        _tell_failed(call, row, launching.reason(error))
+        return
+    said = _respond(call, row, asked, application, launching.announcement(row, application)).message
+    kind = InteractionCallbackType.LAUNCH_ACTIVITY
+    store.answer(call.tx, row.id, kind, None if said is None else said.id)
+    _tell(call, row, asked, wire.INTERACTION_SUCCESS, _note(row, asked))
 
 
 def _expire_later(call: Call) -> None:
@@ -167,19 +180,13 @@ def answer(call: Call, row: InteractionRow, asked: Asked, application: Applicati
         shown = _checked(call, body.data)
         note = _modal(row, asked, application, body.data)
     elif isinstance(body, wire.LaunchCallback):
-        made.activity_id = _activity(row)
+        made.activity_id = launching.launch(call, row, asked, application)
     if made.message is not None:
         original_id = made.message.id
     if not store.answer(call.tx, row.id, kind, original_id, shown):
         raise errors.INTERACTION_ALREADY_ACKNOWLEDGED()
     _tell(call, row, asked, *note)
     return made
-
-
-def _activity(row: InteractionRow) -> str:
-    """The name of the activity that runs in a place."""
-    where = f"pc-{int(row.channel_id)}" if row.guild_id is None else f"gc-{int(row.guild_id)}-{int(row.channel_id)}"
-    return f"i-{int(row.id)}-{where}"
 
 
 def _respond(

@@ -1,0 +1,110 @@
+"""kill -9 in the middle of webhook deliveries: nothing is lost, the order of each subject is kept, nothing is repeated for ever."""
+
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.journeys.processes import Person, Server, people
+from tests.receiver import Receiver
+
+pytestmark = [pytest.mark.crash, pytest.mark.xdist_group("crash")]
+
+SUBSCRIPTION, FOR_USERS = 5, 1 << 8
+ROUNDS = 4
+
+
+class Shop:
+    """An application that gives test entitlements and takes them back."""
+
+    def __init__(self, bot: Person, receiver: Receiver) -> None:
+        self.bot, self.receiver = bot, receiver
+        self.base = ""
+        self.sku = ""
+        self.told: dict[str, list[tuple[str, str]]] = {}
+        """What must be heard of each person, in order: types and entitlements."""
+
+    async def open(self) -> None:
+        """Sell something, and have the receiver told."""
+        about = (await self.bot.get("/applications/@me")).ok()
+        self.receiver.of(about)
+        self.base = f"/applications/{about['id']}"
+        types = ["ENTITLEMENT_CREATE", "ENTITLEMENT_DELETE"]
+        settings = {"event_webhooks_url": self.receiver.url, "event_webhooks_status": 2, "event_webhooks_types": types}
+        (await self.bot.request("PATCH", "/applications/@me", json=settings)).ok()
+        sold = {"type": SUBSCRIPTION, "name": "Gold", "flags": FOR_USERS}
+        self.sku = (await self.bot.post(f"{self.base}/skus", sold)).ok()["id"]
+
+    async def give_and_take(self, person: Person) -> None:
+        """Two events about one person."""
+        body = {"sku_id": self.sku, "owner_id": person.id, "owner_type": 2}
+        given = (await self.bot.post(f"{self.base}/entitlements", body)).ok()["id"]
+        self.told.setdefault(person.id, []).append(("ENTITLEMENT_CREATE", given))
+        (await self.bot.request("DELETE", f"{self.base}/entitlements/{given}")).ok()
+        self.told[person.id].append(("ENTITLEMENT_DELETE", given))
+
+    def heard(self) -> dict[str, list[tuple[str, str]]]:
+        """What was heard of each person, in order; what came again at once counts once."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for event in self.receiver.events:
+            found.setdefault(event["data"]["user_id"], []).append((event["type"], event["data"]["id"]))
+        return {person: [each for each, _ in groupby(events)] for person, events in found.items()}
+
+
+async def advance(server: Server, client: aiohttp.ClientSession, ms: int) -> None:
+    """Let time pass."""
+    headers = {"Authorization": f"Bearer {server.document['control_token']}"}
+    url = f"{server.document['control']}/clock/advance"
+    async with client.post(url, json={"ms": ms}, headers=headers) as response:
+        assert response.status == 200, await response.text()
+
+
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+async def test_a_killed_process_loses_no_event(
+    tmp_path: Path, receiver: Receiver, store: str, request: pytest.FixtureRequest
+) -> None:
+    flags = ["--data", str(tmp_path / "data"), "--rate-limits", "off"]
+    if store == "postgres":
+        flags += ["--database-url", request.getfixturevalue("durable_postgres_url")]
+    server = Server(tmp_path, "dev", *flags)
+    try:
+        async with aiohttp.ClientSession() as client:
+            await server.start()
+            town: dict[str, Any] = people(client, server)
+            shop = Shop(town["demo-bot"], receiver)
+            await shop.open()
+            alice, bob = town["alice"], town["bob"]
+            for _ in range(2):
+                await shop.give_and_take(alice)
+            await receiver.take(4)
+
+            # From now on what is heard is not acknowledged, and more waits behind it.
+            receiver.status = 0
+            for _ in range(ROUNDS):
+                await shop.give_and_take(alice)
+                await shop.give_and_take(bob)
+            await receiver.take(6)
+            server.kill()
+            before, receiver.status = len(receiver.events), 204
+            await server.start()
+            shop.bot = people(client, server)["demo-bot"]
+            # What the dead process had in hand is free again after two minutes; what waits behind it waits for it.
+            await advance(server, client, 121_000)
+            # All but the first four, each once.
+            expected = before - 4 + sum(map(len, shop.told.values()))
+            await receiver.take(expected)
+
+            assert shop.heard() == shop.told
+            assert len(receiver.events) == expected
+            assert (await shop.bot.get(f"{shop.base}/webhook-events/failed")).ok() == []
+            await shop.give_and_take(bob)
+            await receiver.take(expected + 2)
+            await advance(server, client, 3_600_000)
+            await shop.give_and_take(alice)
+            await receiver.take(expected + 4)
+            assert shop.heard() == shop.told
+            assert len(receiver.events) == expected + 4
+    finally:
+        server.stop()
