@@ -302,6 +302,9 @@ class HttpDoor:
         content_type = request.headers.get("Content-Type", "")
         media_type = content_type if content_type == answers.JSON else content_type.partition(";")[0].strip().lower()
         if media_type == answers.JSON and not operation.form:
+            length = request.content_length
+            if endpoint.media and (length is None or length > most):
+                return await self._read_pictures(request, endpoint)
             data = await limits.read_body(request, most, self._read_timeout_s)
             if not data and operation.optional_body:
                 data = b"{}"
@@ -316,19 +319,37 @@ class HttpDoor:
             raise errors.INVALID_FORM_BODY(message=_expected(operation.form))
         return (None if kind is NoneType else forms.decode(b"{}", kind)), [], 0
 
+    async def _read_pictures(
+        self, request: web.Request, endpoint: Endpoint
+    ) -> tuple[Any, list[multipart.RawUpload], int]:
+        """A JSON body that may be long for the pictures in it; it shares the memory that uploads have."""
+        http = self._config.http
+        most = min(http.max_body_bytes + endpoint.media_bytes, max(http.max_upload_bytes, http.max_body_bytes))
+        length = request.content_length
+        if length is not None and length > most:
+            raise errors.REQUEST_ENTITY_TOO_LARGE()
+        reserved = most if length is None else length
+        self._budget.take(reserved)
+        try:
+            data = await limits.read_body(request, most, self._read_timeout_s)
+            return forms.decode(data, endpoint.operation.body, max_depth=http.max_depth), [], reserved
+        except BaseException:
+            self._budget.give_back(reserved)
+            raise
+
     async def _read_multipart(
         self, request: web.Request, endpoint: Endpoint, content_type: str
     ) -> tuple[Any, list[multipart.RawUpload], int]:
         operation = endpoint.operation
+        bounds = self._upload_limits
+        if operation.uploads is not None and operation.uploads.largest > bounds.file_bytes:
+            bounds = msgspec.structs.replace(bounds, file_bytes=operation.uploads.largest)
         length = request.content_length
-        if length is not None and length > self._upload_limits.total_bytes:
+        if length is not None and length > bounds.total_bytes:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
-        reserved = self._upload_limits.total_bytes if length is None else length
+        reserved = bounds.total_bytes if length is None else length
         self._budget.take(reserved)
         try:
-            bounds = self._upload_limits
-            if operation.uploads is not None and operation.uploads.largest > bounds.file_bytes:
-                bounds = msgspec.structs.replace(bounds, file_bytes=operation.uploads.largest)
             form = await multipart.read(
                 limits.chunks(request, self._read_timeout_s), content_type, operation.uploads, bounds
             )
