@@ -34,7 +34,8 @@ async def begin_message(
 
 
 async def test_a_server_that_is_told_to_stop_drains(tmp_path: Path, client: aiohttp.ClientSession) -> None:
-    async with running(tmp_path, "dev", "--data", str(tmp_path / "data")) as server:
+    flags = ("--data", str(tmp_path / "data"), "--gateway-drain-ms", "3000")
+    async with running(tmp_path, "dev", *flags) as server:
         known = people(client, server)
         stubborn = await Listener(known["alice"], server.gateway).open()
         polite = await Listener(known["bob"], server.gateway, compress="zlib-stream").open()
@@ -44,6 +45,7 @@ async def test_a_server_that_is_told_to_stop_drains(tmp_path: Path, client: aioh
         server.terminate()
         for listener in (stubborn, polite):
             await listener.opcode(7)
+        told_at = asyncio.get_running_loop().time()
         # Balancers are told, and whoever comes now is sent on at once.
         async with client.get(f"{server.url}/readyz") as response:
             assert (response.status, await response.text()) == (503, "not ready: draining\n")
@@ -55,6 +57,7 @@ async def test_a_server_that_is_told_to_stop_drains(tmp_path: Path, client: aioh
         assert polite.socket is not None
         await polite.socket.close(code=4900)
         assert await stubborn.end() == 4000
+        assert asyncio.get_running_loop().time() - told_at > 2.5
         # Then nobody new is let in,
         async with asyncio.timeout(5):
             while True:

@@ -419,6 +419,44 @@ async def test_the_report_names_calls_that_a_limit_would_have_refused(rehearsal:
     assert (await rehearsal.ask("GET", "/rate-limits")).ok()["refusals"] == []
 
 
+async def test_the_report_names_what_the_gateway_would_have_refused(rehearsal: Rehearsal) -> None:
+    bot = rehearsal.actor("demo-bot")
+    guild_id = rehearsal.control.built.guilds["Town Square"].id
+    session = await bot.connect()
+    for _ in range(7):
+        await session.send(3, {"since": None, "activities": [], "status": "idle", "afk": False})
+    for _ in range(2):
+        await session.send(8, {"guild_id": str(guild_id), "query": "", "limit": 0})
+        await session.next("GUILD_MEMBERS_CHUNK")
+    for _ in range(120):
+        await session.send(1, None)
+    await session.send(8, {"guild_id": str(guild_id), "query": "a", "limit": 1})
+    await session.next("GUILD_MEMBERS_CHUNK")
+
+    report = (await rehearsal.ask("GET", "/rate-limits")).ok()
+
+    told = {each["name"]: each for each in report["refusals"] if each["scope"] == "gateway"}
+    assert {name: each["caller"] for name, each in told.items()} == {
+        "presence updates": str(bot.id),
+        "all members": str(bot.id),
+        "gateway commands": str(bot.id),
+    }
+    assert told["presence updates"]["times"] == 2
+    assert told["all members"]["major"] == [str(guild_id)]
+    assert not any(each["refused"] for each in told.values())
+
+
+async def test_the_report_names_session_starts_that_would_have_waited(rehearsal: Rehearsal) -> None:
+    bot = rehearsal.actor("demo-bot")
+    rehearsal.app.gateway.starts._concurrency = 1
+    for _ in range(2):
+        await bot.connect()
+
+    report = (await rehearsal.ask("GET", "/rate-limits")).ok()
+
+    assert [(each["name"], each["times"]) for each in report["refusals"]] == [("identify", 1)]
+
+
 async def test_a_role_given_to_a_member_shows_them_the_staff_channel(rehearsal: Rehearsal) -> None:
     square = rehearsal.control.built.guilds["Town Square"]
     alice, bob = rehearsal.actor("alice"), rehearsal.actor("bob")

@@ -11,7 +11,7 @@ from hubbub.protocol import changes
 from hubbub.protocol.changes import Change
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.config import Config
+from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.transports.gateway.limits import LARGE_GUILD, MemberRequests
 from tests.media import png, uri
 from tests.world import Actor, Answer, Guild, World
@@ -103,7 +103,7 @@ async def test_a_message_has_forty_components_from_its_day_and_thirty_before(wor
 @pytest.mark.dated(changes.MEMBER_REQUEST_LIMIT_LARGE, changes.MEMBER_REQUEST_LIMIT)
 def test_very_large_guilds_are_asked_for_all_members_once_in_thirty_seconds_before_others_are() -> None:
     clock = ControlledClock(changes.MEMBER_REQUEST_LIMIT_LARGE.at_ms - 1, running=False)
-    requests = MemberRequests(Config(rate_limits="real"), clock)
+    requests = MemberRequests(clock, RateLimits(clock.now_ms))
 
     def waits(guild_id: int, count: int) -> list[int]:
         return [requests.wait_ms(1, guild_id, count) for _ in range(2)]

@@ -60,6 +60,11 @@ def read_data_uri(text: object, kind: str, most: int) -> bytes:
     return data
 
 
+def data_uri_bytes(size: int) -> int:
+    """How long the data URI of so many bytes can be."""
+    return (size + 2) // 3 * 4 + _PREFIX_MAX
+
+
 class ImageData:
     """A picture sent as a data URI. It is kept under the hash of its bytes.
 

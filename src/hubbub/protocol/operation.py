@@ -95,6 +95,8 @@ class Operation(Generic[BodyT, ResultT]):
     refusal: Any = NoneType
     """A form that refusals may have besides the platform's own."""
     emits: tuple["Event[Any]", ...] = ()
+    """The events that a success may say. Not among them: the audit log's entry, GUILD_CREATE or GUILD_DELETE to one who came or
+    went, and what other resources make of the fact."""
     limit: RateLimit | None = DEFAULT_LIMIT
     """None: no bucket and no bucket headers."""
     uploads: Uploads | None = None

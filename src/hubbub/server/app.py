@@ -294,6 +294,7 @@ class App:
                 listeners=self.listeners,
                 faults=self.faults,
                 trace=self.trace,
+                rate_limits=self.rate_limits,
             )
             await self.gateway.start()
             self.listeners[gateway_info.SessionStartsAsked] = [self._tell_session_starts]

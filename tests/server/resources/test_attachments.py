@@ -228,3 +228,18 @@ async def test_a_forward_keeps_the_files(world: World) -> None:
     copy = (await guild.owner.post(f"/channels/{other}/messages", json={"message_reference": reference})).ok()
     assert copy["attachments"] == []
     assert copy["message_snapshots"][0]["message"]["attachments"][0]["url"] == said["attachments"][0]["url"]
+
+
+async def test_a_guild_of_a_higher_tier_takes_larger_files(world: World) -> None:
+    guild = await world.guild()
+    large = ("large.bin", bytes((10 << 20) + 1))
+    (await send(guild.owner, path(guild), large)).refused(413, 50045)
+
+    await world.write(lambda call: call.tx.run("UPDATE guilds SET premium_tier = 2 WHERE id = ?", guild.id))
+    made = (await send(guild.owner, path(guild), large)).ok()
+    assert made["attachments"][0]["size"] == (10 << 20) + 1
+    other = ("other.bin", bytes((10 << 20) + 2))
+    edited = (
+        await send(guild.owner, f"{path(guild)}/{made['id']}", other, method="PATCH", attachments=[{"id": 0}])
+    ).ok()
+    assert [each["size"] for each in edited["attachments"]] == [(10 << 20) + 2]

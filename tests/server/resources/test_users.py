@@ -1,8 +1,12 @@
 """Users over the API: who I am, who they are, and changing oneself."""
 
 import base64
+import io
+import random
 import struct
 import zlib
+
+from PIL import Image
 
 from tests.world import World
 
@@ -80,3 +84,21 @@ async def test_what_is_no_picture_is_refused(world: World) -> None:
         5,
     ):
         assert (await alice.patch("/users/@me", json={"avatar": text})).errors("avatar") == ["IMAGE_INVALID"], text
+
+
+async def test_a_large_picture_fits_into_a_body(world: World) -> None:
+    alice = await world.user("alice")
+    noise = Image.frombytes("RGB", (1100, 1100), random.Random(1).randbytes(1100 * 1100 * 3))
+    written = io.BytesIO()
+    noise.save(written, "PNG")
+    assert written.tell() > 3 << 20
+    picture = f"data:image/png;base64,{base64.b64encode(written.getvalue()).decode()}"
+
+    assert (await alice.patch("/users/@me", json={"avatar": picture})).ok()["avatar"]
+
+    endless = "data:image/png;base64," + base64.b64encode(bytes((10 << 20) + 1)).decode()
+    refused = await alice.patch("/users/@me", json={"avatar": endless})
+    assert refused.errors("avatar") == ["BINARY_TYPE_MAX_SIZE"]
+    # Other operations take no more than before.
+    channel = (await world.guild(alice)).general
+    (await alice.post(f"/channels/{channel}/messages", json={"content": "a" * (3 << 20)})).refused(413, 40005)

@@ -24,7 +24,12 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event, Operation, RateLimit, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels
-from hubbub.protocol.resources.attachments import ATTACHMENTS_MAX, Attachment, AttachmentRequest
+from hubbub.protocol.resources.attachments import (
+    ATTACHMENT_BYTES_MAX_BY_TIER,
+    ATTACHMENTS_MAX,
+    Attachment,
+    AttachmentRequest,
+)
 from hubbub.protocol.resources.channels import Thread
 from hubbub.protocol.resources.components import COMPONENTS_MAX, Component
 from hubbub.protocol.resources.embeds import EMBEDS_MAX, Embed, EmbedRequest
@@ -407,7 +412,7 @@ CREATE_MESSAGE = Operation(
         errors.VOICE_MESSAGE_NOT_ALLOWED,
     ),
     emits=(MESSAGE_CREATE, channels.THREAD_UPDATE, channels.THREAD_MEMBERS_UPDATE, channels.CHANNEL_CREATE),
-    uploads=Uploads(),
+    uploads=Uploads(largest=max(ATTACHMENT_BYTES_MAX_BY_TIER)),
 )
 
 GET_MESSAGE = Operation(
@@ -446,7 +451,7 @@ UPDATE_MESSAGE = Operation(
         errors.INVALID_FORM_BODY,
     ),
     emits=(MESSAGE_UPDATE,),
-    uploads=Uploads(),
+    uploads=Uploads(largest=max(ATTACHMENT_BYTES_MAX_BY_TIER)),
 )
 
 DELETE_MESSAGE = Operation(

@@ -333,7 +333,8 @@ EXECUTE_WEBHOOK = Operation(
     result=Message,
     auth=Auth.NONE,
     raises=_EXECUTING,
-    emits=_SPOKEN,
+    # The first thing an app says after a deferred answer is that answer.
+    emits=(*_SPOKEN, messages.MESSAGE_UPDATE),
     limit=EXECUTE_LIMIT,
     uploads=_UPLOADS,
     also=(204,),

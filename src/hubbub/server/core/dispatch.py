@@ -18,7 +18,7 @@ import msgspec
 from hubbub.protocol import errors, resources, wire
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import Snowflake, WideInt, parse_wide
-from hubbub.protocol.images import ImageData
+from hubbub.protocol.images import ImageData, data_uri_bytes
 from hubbub.protocol.operation import Auth, Operation, operations_of
 from hubbub.protocol.sounds import SoundData
 from hubbub.server.core import access
@@ -60,6 +60,8 @@ class Endpoint:
     """Whether it writes only a few, and often."""
     media: tuple[str, ...]
     """The body's fields that hold pictures or sounds, which the door puts into the file store before the operation runs."""
+    media_bytes: int
+    """How much longer its body may be for them."""
     rule: Rule | None
     anonymous: bool
     """Whether it works without a token."""
@@ -158,6 +160,7 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
         else:
             raise TypeError(f"{name} needs permissions, but its path has neither channel_id nor guild_id")
     writes = getattr(function, "__writes__", None)
+    media = _media(operation.body)
     return Endpoint(
         operation=operation,
         name=name,
@@ -170,7 +173,8 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
         waits=inspect.iscoroutinefunction(function),
         long=getattr(function, "__long__", False),
         quick=getattr(function, "__quick__", False),
-        media=_media(operation.body),
+        media=tuple(media),
+        media_bytes=sum(map(data_uri_bytes, media.values())),
         rule=rule(operation, name),
         anonymous=operation.auth is Auth.NONE or Auth.ANYONE in operation.auth,
         ignores_tokens=operation.auth is Auth.NONE,
@@ -180,15 +184,17 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
     )
 
 
-def _media(body: Any) -> tuple[str, ...]:
+def _media(body: Any) -> dict[str, int]:
+    """A body's fields of pictures and sounds, and how many bytes each takes."""
     if not (isinstance(body, type) and issubclass(body, msgspec.Struct)):
-        return ()
+        return {}
     hints = get_type_hints(body)
-    return tuple(
-        name
+    return {
+        name: kind.bytes_max
         for name in body.__struct_fields__
-        if any(isinstance(kind, type) and issubclass(kind, _MEDIA) for kind in (hints[name], *get_args(hints[name])))
-    )
+        for kind in (hints[name], *get_args(hints[name]))
+        if isinstance(kind, type) and issubclass(kind, _MEDIA)
+    }
 
 
 def _refusals(auth: Auth) -> dict[str, errors.ErrorCode]:

@@ -228,6 +228,14 @@ class RateLimits:
             message=rule.message,
         )
 
+    def refuses(self, name: str, caller: str | int, *major: str | int) -> bool:
+        """Whether what a door itself counts, and found to be too much, is refused; either way it is in the report."""
+        if self.mode is Mode.OFF:
+            return False
+        refused = self.mode is Mode.REAL
+        self._note(name, "", str(caller), tuple(map(str, major)), "gateway", self._now_ms(), refused)
+        return refused
+
     def note_status(self, ip: str, status: int, *, shared: bool = False) -> None:
         """Count a refused request for the guard; a 429 of shared scope is not the caller's doing."""
         if self.invalid_calls and status in INVALID_STATUSES and not shared and self.mode is not Mode.OFF:
@@ -259,7 +267,7 @@ class RateLimits:
     def _note(
         self, name: str, bucket: str, caller: str, major: tuple[str, ...], scope: str, now: int, refused: bool
     ) -> None:
-        key = (bucket, caller, scope, refused, *major)
+        key = (bucket or name, caller, scope, refused, *major)
         known = self._refusals.get(key)
         if known is not None:
             known.times += 1

@@ -32,12 +32,14 @@ from hubbub.server.core.config import Config, GatewayConfig
 from hubbub.server.core.dispatches import Audience, Dispatch
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences
+from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.realtime import ChannelState, GuildState, GuildView, MemberState
 from hubbub.server.core.slices import Slice, obeys
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Tx
 from hubbub.server.transports.gateway import Gateway
+from hubbub.server.transports.gateway.limits import SessionStarts
 
 START_MS = 1_760_000_000_000
 """2025-10-09: after the limit on member requests, before channel obfuscation."""
@@ -323,7 +325,7 @@ class Platform:
         self.gateway = self.make_gateway(self.presences)
         if not counts_starts:
             # Most tests begin several sessions of one bot at once.
-            self.gateway.starts.limited = False
+            self.gateway.starts = SessionStarts(self.config, self.clock, RateLimits(self.clock.now_ms, "off"))
         self.url = ""
         self.clients: list[Client] = []
 

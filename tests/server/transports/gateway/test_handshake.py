@@ -306,15 +306,16 @@ async def test_a_revoked_token_closes_its_sessions_only(platform: Platform) -> N
     assert await kept.events() == []
 
 
-async def test_draining_asks_to_reconnect_then_closes_and_sends_newcomers_on(platform: Platform) -> None:
-    client = await platform.session(platform.bot(5), guilds=0)
-    draining = asyncio.ensure_future(platform.gateway.drain())
-    assert (await client.receive())["op"] == 7
-    assert await client.closed() == CloseCode.UNKNOWN_ERROR
-    await draining
-    late = await platform.connect(hello=False)
-    assert (await late.receive())["op"] == 7
-    assert await late.closed() == CloseCode.UNKNOWN_ERROR
+async def test_draining_asks_to_reconnect_then_closes_and_sends_newcomers_on() -> None:
+    async with Platform(drain_ms=400) as platform:
+        client = await platform.session(platform.bot(5), guilds=0)
+        draining = asyncio.ensure_future(platform.gateway.drain())
+        assert (await client.receive())["op"] == 7
+        assert await client.closed() == CloseCode.UNKNOWN_ERROR
+        await draining
+        late = await platform.connect(hello=False)
+        assert (await late.receive())["op"] == 7
+        assert await late.closed() == CloseCode.UNKNOWN_ERROR
 
 
 async def test_legacy_game_in_identify_becomes_the_activity(platform: Platform) -> None:

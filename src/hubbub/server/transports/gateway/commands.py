@@ -22,6 +22,7 @@ from hubbub.protocol.resources.gateway import (
 )
 from hubbub.protocol.resources.presence import SET_PRESENCE
 from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.refusals import Refusal, follow
 from hubbub.server.core.store import StoreUnavailable, Tx
 from hubbub.server.transports.gateway.connection import Closing, Connection
@@ -57,12 +58,12 @@ OF_GUILDS: Final = {
 class Commands:
     """The opcodes that slices obey, and the door's own."""
 
-    def __init__(self, world: World, sessions: Sessions, metrics: Metrics) -> None:
+    def __init__(self, world: World, sessions: Sessions, metrics: Metrics, rate_limits: RateLimits) -> None:
         self._world = world
         self._sessions = sessions
         self._counts = metrics.commands
-        self._requests = MemberRequests(world.config, world.clock)
-        self._limited = world.config.rate_limits == "real"
+        self._requests = MemberRequests(world.clock, rate_limits)
+        self._rate_limits = rate_limits
         self._table: dict[int, tuple[Command[Any], Callable[..., Any]]] = {}
         for part in world.slices:
             for command, function in part.commands():
@@ -73,7 +74,7 @@ class Commands:
         if opcode == SET_PRESENCE.opcode:
             self._counts(SET_PRESENCE.name).inc()
             wish = _payload(SET_PRESENCE, data)
-            if not self._limited or session.presences.take(now):
+            if session.presences.take(now) or not self._rate_limits.refuses("presence updates", session.user_id):
                 self._sessions.feed.put(session, wish)
             return
         if session.is_game and opcode in OF_GUILDS and OF_GUILDS[GatewayOpcode(opcode)] not in session.actor.scopes:

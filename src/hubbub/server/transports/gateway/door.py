@@ -19,6 +19,7 @@ from hubbub.server.core.dispatches import Dispatch
 from hubbub.server.core.faults import Faults, GatewayFault
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences
+from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.realtime import Source
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
@@ -45,8 +46,6 @@ COMPRESSIONS: Final = {
 UNREAD_MOST: Final = 1024 * 1024
 """A frame above this is not even read; aiohttp closes with 1009."""
 SWEEP_S: Final = 2.0
-DRAIN_S: Final = 1.0
-"""Between Reconnect and the end of a connection whose client did not leave."""
 
 
 class Envelope(msgspec.Struct):
@@ -75,8 +74,10 @@ class Gateway:
         listeners: Listeners | None = None,
         faults: Faults | None = None,
         trace: Trace | None = None,
+        rate_limits: RateLimits | None = None,
     ) -> None:
         self._config = config
+        self._rate_limits = rate_limits or RateLimits(clock.now_ms, config.rate_limits)
         self._faults = faults if faults is not None else Faults()
         self._metrics = metrics
         self._authenticate = authenticate
@@ -93,13 +94,12 @@ class Gateway:
             trace=trace if trace is not None else Trace(),
         )
         self.sessions = Sessions(self._world, bus, metrics, presences)
-        self.starts = SessionStarts(config, clock)
-        self._commands = Commands(self._world, self.sessions, metrics)
+        self.starts = SessionStarts(config, clock, self._rate_limits)
+        self._commands = Commands(self._world, self.sessions, metrics, self._rate_limits)
         self._connections: set[Connection] = set()
         self._left = asyncio.Event()
         self._draining = False
         self._sweeper: asyncio.Task[None] | None = None
-        self._limited = config.rate_limits == "real"
         metrics.watch(metrics.gateway_connections, lambda: len(self._connections))
 
     async def start(self) -> None:
@@ -113,7 +113,7 @@ class Gateway:
         for connection in list(self._connections):
             connection.say(GatewayOpcode.RECONNECT)
         try:
-            async with asyncio.timeout(min(DRAIN_S, self._config.gateway.drain_ms / 1000)):
+            async with asyncio.timeout(self._config.gateway.drain_ms / 1000):
                 while self._connections:
                     self._left.clear()
                     await self._left.wait()
@@ -220,8 +220,10 @@ class Gateway:
         if len(data) > self._config.gateway.max_frame_bytes:
             raise Closing(CloseCode.DECODE_ERROR, "Payload too large")
         now = asyncio.get_running_loop().time()
-        if self._limited and not connection.frames.take(now):
-            raise Closing(CloseCode.RATE_LIMITED, "Rate limited")
+        if not connection.frames.take(now):
+            caller = "unidentified" if connection.session is None else connection.session.user_id
+            if self._rate_limits.refuses("gateway commands", caller):
+                raise Closing(CloseCode.RATE_LIMITED, "Rate limited")
         envelope = _decode(data, Envelope)
         opcode, session = envelope.op, connection.session
         if opcode == GatewayOpcode.HEARTBEAT:

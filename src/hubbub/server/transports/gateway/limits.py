@@ -8,6 +8,7 @@ from hubbub.protocol.resources.gateway import ALL_MEMBERS_SECONDS, SessionStartL
 from hubbub.protocol.resources.guilds import LARGE_GUILD
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
+from hubbub.server.core.rate_limits import Mode, RateLimits
 
 DAY_MS: Final = 86_400_000
 IDENTIFY_SECONDS: Final = 5.0
@@ -39,11 +40,10 @@ class Window:
 class SessionStarts:
     """How many sessions each bot may still begin: per day, and within five seconds (gateway.md 4.1)."""
 
-    def __init__(self, config: Config, clock: Clock) -> None:
+    def __init__(self, config: Config, clock: Clock, rate_limits: RateLimits) -> None:
         self._total = config.gateway.session_starts
         self._concurrency = config.gateway.max_concurrency
-        self.limited = config.rate_limits == "real"
-        """Whether anybody is refused."""
+        self._rate_limits = rate_limits
         self._clock = clock
         self._days: dict[int, tuple[int, int]] = {}
         """Bot to the day's beginning and the starts since."""
@@ -52,14 +52,15 @@ class SessionStarts:
 
     def take(self, user_id: int, shard: int, now: float) -> bool:
         """Count a start; False when it has to wait. Only starts that succeed are counted."""
-        if not self.limited:
+        if self._rate_limits.mode is Mode.OFF:
             return True
         began, used = self._day(user_id)
-        if used >= self._total:
+        if used >= self._total and self._rate_limits.refuses("session starts", user_id):
             return False
         key = (user_id, shard % self._concurrency)
         if now - self._windows.get(key, -math.inf) < IDENTIFY_SECONDS:
-            return False
+            if self._rate_limits.refuses("identify", user_id, key[1]):
+                return False
         if len(self._windows) > STALE_MOST:
             self._windows = {k: at for k, at in self._windows.items() if now - at < IDENTIFY_SECONDS}
         self._windows[key] = now
@@ -85,8 +86,8 @@ class SessionStarts:
 class MemberRequests:
     """Requests for all members: one per guild and bot in 30 seconds (gateway.md 6.1; dated-changes.md 2.4)."""
 
-    def __init__(self, config: Config, clock: Clock) -> None:
-        self._limited = config.rate_limits == "real"
+    def __init__(self, clock: Clock, rate_limits: RateLimits) -> None:
+        self._rate_limits = rate_limits
         self._clock = clock
         self._last: dict[tuple[int, int], int] = {}
 
@@ -94,12 +95,12 @@ class MemberRequests:
         """How long the bot must wait; 0 admits the request and begins the next wait."""
         now = self._clock.now_ms()
         large = member_count >= LARGE_GUILD and changes.MEMBER_REQUEST_LIMIT_LARGE.active(now)
-        if not self._limited or not (large or changes.MEMBER_REQUEST_LIMIT.active(now)):
+        if self._rate_limits.mode is Mode.OFF or not (large or changes.MEMBER_REQUEST_LIMIT.active(now)):
             return 0
         window = ALL_MEMBERS_SECONDS * 1000
         passed = now - self._last.get((user_id, guild_id), -window)
         # A clock that was set back must not lock anybody out.
-        if 0 <= passed < window:
+        if 0 <= passed < window and self._rate_limits.refuses("all members", user_id, guild_id):
             return window - passed
         if len(self._last) > STALE_MOST:
             self._last = {key: at for key, at in self._last.items() if 0 <= now - at < window}

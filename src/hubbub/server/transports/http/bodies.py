@@ -102,8 +102,8 @@ class Bodies:
         if body.reserved:
             self._budget.give_back(body.reserved)
 
-    async def read(self, source: Source, operation: Operation[Any, Any]) -> Body:
-        """The body as the operation declares it; every mistake in it at once."""
+    async def read(self, source: Source, operation: Operation[Any, Any], media_bytes: int = 0) -> Body:
+        """The body as the operation declares it; every mistake in it at once. `media_bytes` is what pictures in it may take."""
         kind = operation.body
         if kind is NoneType and operation.uploads is None:
             return Body(None, [], 0)
@@ -111,6 +111,8 @@ class Bodies:
         content_type = source.content_type
         media_type = content_type if content_type == answers.JSON else content_type.partition(";")[0].strip().lower()
         if media_type == answers.JSON and not operation.form:
+            if media_bytes and (source.length is None or source.length > most):
+                return await self._read_pictures(source, operation, media_bytes)
             data = await source.whole(most)
             if not data and operation.optional_body:
                 data = b"{}"
@@ -124,16 +126,31 @@ class Bodies:
             raise errors.INVALID_FORM_BODY(message=_expected(operation.form))
         return Body(None if kind is NoneType else forms.decode(b"{}", kind), [], 0)
 
-    async def _read_multipart(self, source: Source, operation: Operation[Any, Any]) -> Body:
-        length = source.length
-        if length is not None and length > self._bounds.total_bytes:
+    async def _read_pictures(self, source: Source, operation: Operation[Any, Any], media_bytes: int) -> Body:
+        """A JSON body that may be long for the pictures in it; it shares the memory that uploads have."""
+        config = self._config
+        most = min(config.max_body_bytes + media_bytes, max(config.max_upload_bytes, config.max_body_bytes))
+        if source.length is not None and source.length > most:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
-        reserved = self._bounds.total_bytes if length is None else length
+        reserved = most if source.length is None else source.length
         self._budget.take(reserved)
         try:
-            bounds = self._bounds
-            if operation.uploads is not None and operation.uploads.largest > bounds.file_bytes:
-                bounds = msgspec.structs.replace(bounds, file_bytes=operation.uploads.largest)
+            data = await source.whole(most)
+            return Body(forms.decode(data, operation.body, max_depth=config.max_depth), [], reserved)
+        except BaseException:
+            self._budget.give_back(reserved)
+            raise
+
+    async def _read_multipart(self, source: Source, operation: Operation[Any, Any]) -> Body:
+        bounds = self._bounds
+        if operation.uploads is not None and operation.uploads.largest > bounds.file_bytes:
+            bounds = msgspec.structs.replace(bounds, file_bytes=operation.uploads.largest)
+        length = source.length
+        if length is not None and length > bounds.total_bytes:
+            raise errors.REQUEST_ENTITY_TOO_LARGE()
+        reserved = bounds.total_bytes if length is None else length
+        self._budget.take(reserved)
+        try:
             form = await multipart.read(source.chunks(), source.content_type, operation.uploads, bounds)
             if operation.body is NoneType:
                 model = None

@@ -299,7 +299,9 @@ class HttpDoor:
         if endpoint.operation.query is not NoneType:
             query = forms.read_fields(forms.split_fields(request.rel_url.raw_query_string), endpoint.operation.query)
         path = endpoint.read_path(values)
-        body = await self._bodies.read(Sent(request, self._read_timeout_s), endpoint.operation)
+        body = await self._bodies.read(
+            Sent(request, self._read_timeout_s), endpoint.operation, endpoint.media_bytes if endpoint.media else 0
+        )
         try:
             uploads = await self._uploads(body, endpoint)
             make_call = self._caller(exchange, actor, version, uploads, endpoint.operation.headers)
