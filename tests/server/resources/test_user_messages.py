@@ -259,7 +259,7 @@ async def test_an_invite_is_a_message_and_accepting_it_gives_the_secret(world: W
     said = sent.ok()
 
     heard = await theirs.next("MESSAGE_CREATE")
-    assert heard["activity"] == {"type": 1, "party_id": "party"}
+    assert heard["activity"] == activity
     assert heard["application"]["id"] == str(played.id)
     await theirs.none_of("ACTIVITY_INVITE_CREATE")
     path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1"
@@ -317,7 +317,7 @@ async def test_one_asks_to_join_and_is_invited_back(world: World) -> None:
 
     (await bob.post(f"/users/{alice.id}/messages", json={"activity": asking})).ok()
 
-    assert (await mine.next("MESSAGE_CREATE"))["activity"] == {"type": 5, "party_id": "party"}
+    assert (await mine.next("MESSAGE_CREATE"))["activity"] == {**asking, "party_id": "party"}
     (await alice.post(f"/users/{bob.id}/messages", json={"activity": asking})).refused(400, 50039)
 
 

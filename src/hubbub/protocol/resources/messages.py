@@ -108,6 +108,8 @@ class MessageActivity(Struct, kw_only=True):
 
     type: int
     party_id: str | UnsetType = UNSET
+    session_id: str | UnsetType = UNSET
+    """The gateway session of the sender's that is to be joined."""
 
 
 class MessageApplication(Struct, kw_only=True):

@@ -105,13 +105,7 @@ class ActivityInvite(Struct, kw_only=True):
     channel_id: ChannelId
     author: User
     application: MessageApplication
-    activity: "InviteActivity"
-
-
-class InviteActivity(MessageActivity, kw_only=True):
-    """What an invite is to."""
-
-    session_id: str
+    activity: MessageActivity
 
 
 class AcceptInvite(Struct, kw_only=True):

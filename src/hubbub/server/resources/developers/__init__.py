@@ -8,13 +8,7 @@ from hubbub.server.resources.developers import routes, store
 from hubbub.server.resources.developers.actions import approve, deny, watch
 from hubbub.server.resources.developers.jobs import JOBS
 from hubbub.server.resources.developers.store import ApprovalRow, list_pending
-from hubbub.server.resources.identities import TesterAsked
 from hubbub.server.resources.users import UserDeleted
-
-
-def _answer(call: Call, asked: TesterAsked) -> None:
-    asked.is_tester = applications.is_tester(call.tx, asked.application_id, asked.user_id)
-
 
 SLICE = Slice(
     name="developers",
@@ -22,7 +16,6 @@ SLICE = Slice(
     jobs=JOBS,
     hears={
         IntentsSwitched: lambda call, fact: watch(call, fact.application_id),
-        TesterAsked: _answer,
         UserDeleted: lambda call, fact: applications.delete_testing(call.tx, fact.user_id),
     },
     assets={"app-assets": store.find_asset_file},

@@ -6,7 +6,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.identities import routes
 from hubbub.server.resources.identities.actions import create_provisional, forget_players, join_family
-from hubbub.server.resources.identities.facts import AccountsMerged, AccountUnmerged, FamilyJoined, TesterAsked
+from hubbub.server.resources.identities.facts import AccountsMerged, AccountUnmerged, FamilyJoined
 from hubbub.server.resources.identities.listeners import HEARS
 from hubbub.server.resources.identities.rules import find_publisher_problem, is_provisional
 from hubbub.server.resources.identities.store import find_provisional, players
@@ -27,7 +27,6 @@ __all__ = [
     "AccountUnmerged",
     "AccountsMerged",
     "FamilyJoined",
-    "TesterAsked",
     "create_provisional",
     "find_provisional",
     "find_publisher_problem",

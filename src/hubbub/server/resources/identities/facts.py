@@ -35,11 +35,3 @@ class FamilyJoined(msgspec.Struct, frozen=True, kw_only=True):
     application_id: ApplicationId
     """The game, until now the head of a family of its own."""
     parent_id: ApplicationId
-
-
-class TesterAsked(msgspec.Struct, kw_only=True):
-    """Does somebody try an application out? Whoever knows its testers says so."""
-
-    application_id: ApplicationId
-    user_id: int
-    is_tester: bool = False

@@ -14,7 +14,6 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import accounts, applications, oauth2, users
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.identities import store
-from hubbub.server.resources.identities.facts import TesterAsked
 from hubbub.server.resources.identities.store import ProvisionalRow
 
 DAY_MS: Final = 86_400_000
@@ -78,12 +77,8 @@ def require_merge_allowance(call: Call, application: ApplicationRow, user_id: in
 
 
 def is_tester(call: Call, application: ApplicationRow, user_id: int) -> bool:
-    """Whether somebody tries the application out: its owner, and whoever upper floors know."""
-    if user_id == application.owner_id:
-        return True
-    asked = TesterAsked(application_id=application.id, user_id=user_id)
-    call.tell(asked)
-    return asked.is_tester
+    """Whether somebody tries the application out: its owner, and whom the owner asked to."""
+    return user_id == application.owner_id or applications.is_tester(call.tx, application.id, user_id)
 
 
 def find_publisher_problem(call: Call, child: ApplicationRow, parent: ApplicationRow) -> str | None:

@@ -56,7 +56,7 @@ def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMes
             content = ""
         party = _party(call, body, application, other)
         game = game._replace(
-            activity=MessageActivity(type=int(body.activity.type), party_id=party),  # type: ignore[union-attr]
+            activity=MessageActivity(type=int(body.activity.type), party_id=party, session_id=body.activity.session_id),  # type: ignore[union-attr]
             application=views.application(application),
         )
     if rules.require_kept(call, me, other):
@@ -275,7 +275,7 @@ def _tell_accepted(call: Call, invited: InviteRow, application: applications.App
     sender = users.find(call.tx, invited.sender_id)
     if sender is None:
         return
-    activity = wire.InviteActivity(type=invited.type, party_id=invited.party_id, session_id=invited.session_id)
+    activity = MessageActivity(type=invited.type, party_id=invited.party_id, session_id=invited.session_id)
     told = wire.ActivityInvite(
         message_id=MessageId(invited.message_id),
         channel_id=ChannelId(invited.channel_id),

@@ -6,7 +6,7 @@ from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import ApplicationId, ChannelId, MessageId, UserId
 from hubbub.protocol.resources import user_messages as wire
 from hubbub.protocol.resources.channels import PrivateChannel
-from hubbub.protocol.resources.messages import Message, MessageApplication
+from hubbub.protocol.resources.messages import Message, MessageActivity, MessageApplication
 from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, channels, messages, users
@@ -72,7 +72,7 @@ def invite(
         channel_id=ChannelId(channel_id),
         author=users.user(author),
         application=application,
-        activity=wire.InviteActivity(type=sent.type, party_id=sent.party_id, session_id=session_id),
+        activity=MessageActivity(type=sent.type, party_id=sent.party_id, session_id=session_id),
     )
 
 
