@@ -1,6 +1,5 @@
 """What developers do with applications of their own, and what the operator decides about them."""
 
-from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import applications
 from hubbub.server.resources.applications import IntentsSwitched

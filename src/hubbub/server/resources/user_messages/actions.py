@@ -51,12 +51,14 @@ def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMes
     game = FromGame(application_id=call.actor.application_id, metadata=body.metadata or {})
     content = body.content or ""
     if application is not None:
+        sent = body.activity
+        assert sent
         if Scope.DM_CHANNELS_MESSAGES_WRITE not in call.actor.scopes:
             # sdk.md 10.5: with the presence scopes the words are dropped and the invite still goes.
             content = ""
         party = _party(call, body, application, other)
         game = game._replace(
-            activity=MessageActivity(type=int(body.activity.type), party_id=party, session_id=body.activity.session_id),  # type: ignore[union-attr]
+            activity=MessageActivity(type=int(sent.type), party_id=party, session_id=sent.session_id),
             application=views.application(application),
         )
     if rules.require_kept(call, me, other):
