@@ -52,6 +52,9 @@ class RateLimit:
 
 DEFAULT_LIMIT = RateLimit(5, 5.0)
 
+APPROVAL_WINDOW_SECONDS = 7200
+"""What caps before approval are counted in (sdk.md 16)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Uploads:
@@ -99,6 +102,8 @@ class Operation(Generic[BodyT, ResultT]):
     went, and what other resources make of the fact."""
     limit: RateLimit | None = DEFAULT_LIMIT
     """None: no bucket and no bucket headers."""
+    cap: int = 0
+    """Calls in APPROVAL_WINDOW_SECONDS that an application makes before it is approved for the social layer; 0: no matter."""
     uploads: Uploads | None = None
     form: bool = False
     """Takes application/x-www-form-urlencoded instead of JSON."""

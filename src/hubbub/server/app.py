@@ -229,6 +229,7 @@ class App:
             global_calls=config.http.global_requests,
             invalid_calls=config.http.invalid_requests,
             invalid_window_ms=config.http.invalid_requests_window_ms,
+            caps=config.approval_caps,
         )
         self.table = Table(slices)
         self.faults = Faults()

@@ -16,6 +16,7 @@ SERVE_DEFAULTS: Final[dict[str, Any]] = {"data": "./hubbub-data"}
 DEV_DEFAULTS: Final[dict[str, Any]] = {
     "control": True,
     "rate_limits": "report",
+    "approval_caps": "report",
     "private_targets": True,
     "identity.any_issuer": True,
 }

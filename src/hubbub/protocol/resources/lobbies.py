@@ -259,6 +259,13 @@ LOBBY_MESSAGE_DELETE = Event("LOBBY_MESSAGE_DELETE", LobbyMessageDeleted, intent
 _OURS: Final = (errors.UNKNOWN_LOBBY, errors.MISSING_ACCESS)
 """What every operation on a lobby may answer: it is not there, or another application's."""
 _PLAYER: Final = (Scope.LOBBIES_WRITE,)
+
+# sdk.md 16: how often an application may do it in two hours before it is approved; counted for each route.
+_JOIN_CAP: Final = 100
+_UPDATE_CAP: Final = 100
+_LINK_CAP: Final = 20
+_MESSAGE_CAP: Final = 100
+
 _MEMBERS: Final = (LOBBY_CREATE, LOBBY_DELETE, LOBBY_MEMBER_ADD, LOBBY_MEMBER_UPDATE, LOBBY_MEMBER_REMOVE)
 
 CREATE_LOBBY = Operation(
@@ -271,6 +278,7 @@ CREATE_LOBBY = Operation(
     raises=(errors.UNKNOWN_USER, errors.MISSING_ACCESS, errors.MAX_LOBBIES),
     emits=_MEMBERS,
     optional_body=True,
+    cap=_JOIN_CAP,
 )
 
 CREATE_OR_JOIN_LOBBY = Operation(
@@ -282,6 +290,7 @@ CREATE_OR_JOIN_LOBBY = Operation(
     scopes=_PLAYER,
     raises=(errors.MAX_LOBBIES, errors.MAX_LOBBY_MEMBERS),
     emits=(*_MEMBERS, LOBBY_UPDATE),
+    cap=_JOIN_CAP,
 )
 
 GET_LOBBY = Operation("GET", "/lobbies/{lobby_id}", result=Lobby, auth=Auth.BOT, raises=_OURS)
@@ -295,6 +304,7 @@ EDIT_LOBBY = Operation(
     raises=(*_OURS, errors.UNKNOWN_USER, errors.MAX_LOBBIES),
     emits=(*_MEMBERS, LOBBY_UPDATE),
     optional_body=True,
+    cap=_UPDATE_CAP,
 )
 
 # Also where it is gone already.
@@ -315,10 +325,16 @@ ADD_LOBBY_MEMBER = Operation(
     raises=(*_OURS, errors.UNKNOWN_USER, errors.MAX_LOBBIES, errors.MAX_LOBBY_MEMBERS),
     emits=_MEMBERS,
     optional_body=True,
+    cap=_UPDATE_CAP,
 )
 
 DELETE_LOBBY_MEMBER = Operation(
-    "DELETE", "/lobbies/{lobby_id}/members/{user_id}", auth=Auth.BOT, raises=_OURS, emits=_MEMBERS
+    "DELETE",
+    "/lobbies/{lobby_id}/members/{user_id}",
+    auth=Auth.BOT,
+    raises=_OURS,
+    emits=_MEMBERS,
+    cap=_UPDATE_CAP,
 )
 
 LEAVE_LOBBY = Operation(
@@ -338,6 +354,7 @@ BULK_UPDATE_LOBBY_MEMBERS = Operation(
     auth=Auth.BOT,
     raises=(*_OURS, errors.UNKNOWN_USER, errors.NOT_FOUND),
     emits=_MEMBERS,
+    cap=_UPDATE_CAP,
 )
 
 EDIT_LOBBY_CHANNEL_LINK = Operation(
@@ -350,6 +367,7 @@ EDIT_LOBBY_CHANNEL_LINK = Operation(
     raises=(*_OURS, errors.UNKNOWN_CHANNEL, errors.MISSING_PERMISSIONS),
     emits=(LOBBY_UPDATE, CHANNEL_UPDATE, MESSAGE_CREATE),
     optional_body=True,
+    cap=_LINK_CAP,
 )
 
 # For whoever manages the channel, without being in the lobby.
@@ -373,6 +391,7 @@ CREATE_LOBBY_MESSAGE = Operation(
     raises=(*_OURS, errors.NOT_FOUND, errors.EMPTY_MESSAGE),
     emits=(LOBBY_MESSAGE_CREATE, MESSAGE_CREATE),
     uploads=Uploads(),
+    cap=_MESSAGE_CAP,
 )
 
 GET_LOBBY_MESSAGES = Operation(
@@ -402,6 +421,7 @@ CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF = Operation(
     scopes=_PLAYER,
     raises=(*_OURS, errors.NOT_FOUND, errors.UNKNOWN_CHANNEL, errors.MISSING_PERMISSIONS, errors.MAX_INVITES),
     emits=(INVITE_CREATE,),
+    cap=_UPDATE_CAP,
 )
 
 CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_USER = Operation(
@@ -418,4 +438,5 @@ CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_USER = Operation(
         errors.MAX_INVITES,
     ),
     emits=(INVITE_CREATE,),
+    cap=_UPDATE_CAP,
 )

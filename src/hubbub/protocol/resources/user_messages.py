@@ -152,6 +152,8 @@ SEND_USER_MESSAGE = Operation(
     raises=(*_REACHED, errors.MISSING_OAUTH2_SCOPE, errors.EMPTY_MESSAGE, errors.INVALID_ACTIVITY_ACTION),
     emits=(MESSAGE_CREATE, CHANNEL_CREATE, ACTIVITY_INVITE_CREATE),
     limit=_LIMIT,
+    # sdk.md 16.
+    cap=100,
 )
 
 EDIT_USER_MESSAGE = Operation(

@@ -174,6 +174,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     publisher_connection_types: frozenset[str] = frozenset({"riotgames", "leagueoflegends"})
     """Connections of these types are not listed from 10 July 2026, and those of the new scheme never (dated-changes.md 2.7)."""
     rate_limits: Literal["off", "real", "report"] = "real"
+    approval_caps: Literal["off", "real", "report"] = "off"
+    """Whether applications that are not approved for the social layer do less of it in two hours (sdk.md 16)."""
     seed: int | None = None
     """Makes the ids and tokens of a world repeatable."""
     world: str | None = None

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hubbub.protocol.operation import Operation
+from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, Operation
 
 MAJOR_PARAMETERS: Final = ("channel_id", "guild_id", "webhook_id")
 """The path parameters that a bucket is counted by, the first that the path has (http.md 1.14)."""
@@ -174,9 +174,12 @@ class RateLimits:
         invalid_calls: int = 0,
         invalid_window_ms: int = INVALID_WINDOW_MS,
         max_buckets: int = MAX_BUCKETS,
+        caps: Mode | str = Mode.OFF,
     ) -> None:
         self._now_ms = now_ms
         self.mode = Mode(mode)
+        self.caps = Mode(caps)
+        """What is done about applications that are not approved yet."""
         self.global_calls = global_calls
         """Calls a second for each caller; 0: no global limit."""
         self.invalid_calls = invalid_calls
@@ -185,6 +188,7 @@ class RateLimits:
         self._buckets = Windows(max_buckets)
         self._global = Windows(max_buckets)
         self._invalid = Windows(max_buckets)
+        self._capped = Windows(max_buckets)
         self._refusals: dict[Key, Refusal] = {}
 
     def check_global(self, caller: str | int) -> Verdict | None:
@@ -228,6 +232,22 @@ class RateLimits:
             message=rule.message,
         )
 
+    def check_cap(self, name: str, application_id: int, calls: int) -> Verdict | None:
+        """Count what an application does before it is approved; a verdict only where it refuses."""
+        if self.caps is Mode.OFF:
+            return None
+        now = self._now_ms()
+        key = (name, application_id)
+        used, end = self._capped.count(key, APPROVAL_WINDOW_SECONDS * 1000, now)
+        if used <= calls:
+            return None
+        self._capped.uncount(key)
+        refused = self.caps is Mode.REAL
+        self._note(name, "", str(application_id), (), "approval", now, refused)
+        if not refused:
+            return None
+        return Verdict(allowed=False, limit=calls, reset_ms=end, reset_after_ms=end - now, scope="shared")
+
     def refuses(self, name: str, caller: str | int, *major: str | int) -> bool:
         """Whether what a door itself counts, and found to be too much, is refused; either way it is in the report."""
         if self.mode is Mode.OFF:
@@ -262,6 +282,7 @@ class RateLimits:
         self._buckets.clear()
         self._global.clear()
         self._invalid.clear()
+        self._capped.clear()
         self._refusals.clear()
 
     def _note(

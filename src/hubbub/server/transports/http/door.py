@@ -21,6 +21,7 @@ from aiohttp import http_exceptions, web
 
 from hubbub.protocol import errors, wire
 from hubbub.protocol.errors import ApiError
+from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import AttachmentId
 from hubbub.protocol.operation import BodyT, Operation, ResultT
 from hubbub.server.core.auth import Authenticator
@@ -357,6 +358,10 @@ class HttpDoor:
             if verdict is not None:
                 limits.put_headers(exchange.headers, verdict)
                 self._require(verdict)
+        cap = endpoint.operation.cap
+        if cap and actor is not None and actor.application_id is not None:
+            if not actor.application_flags & ApplicationFlags.SOCIAL_LAYER_INTEGRATION:
+                self._require(self._rate_limits.check_cap(endpoint.name, actor.application_id, cap))
 
     def _require(self, verdict: Verdict | None) -> None:
         if verdict is not None and not verdict.allowed:

@@ -1,0 +1,54 @@
+"""What an application does before it is approved for the social layer is capped where the operator wants it (sdk.md 16)."""
+
+from collections.abc import AsyncIterator
+
+import aiohttp
+import msgspec
+import pytest
+
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import Config
+from tests.fixtures.validator import Watch
+from tests.game import game
+from tests.world import NOW_MS, World
+
+
+@pytest.fixture(params=["real", "report"])
+async def capped(request: pytest.FixtureRequest, store_config: Config, watch: Watch) -> AsyncIterator[World]:
+    """A world with caps."""
+    config = msgspec.structs.replace(store_config, approval_caps=request.param)
+    app = App(config, clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        yield World(app, client)
+    await app.stop()
+
+
+async def test_linking_ends_after_twenty_times_until_two_hours_passed(capped: World) -> None:
+    played = await game(capped)
+    alice = await played.player()
+    made = (await played.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
+    path = f"/lobbies/{made['id']}/channel-linking"
+    for _ in range(20):
+        (await alice.patch(path, json={})).ok()
+
+    refused = await alice.patch(path, json={})
+
+    real = capped.app.config.approval_caps == "real"
+    assert refused.status == (429 if real else 200)
+    (noted,) = [each for each in capped.app.rate_limits.report() if each.scope == "approval"]
+    assert (noted.name, noted.caller, noted.refused) == ("edit_lobby_channel_link", str(played.id), real)
+    capped.clock.advance(7_200_000)
+    (await (await played.player()).put("/lobbies", json={"secret": "xyzzy"})).ok()
+    assert (await alice.patch(path, json={})).status != 429
+
+
+async def test_an_approved_application_is_not_capped(capped: World) -> None:
+    played = await game(capped, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION)
+    alice = await played.player()
+    made = (await played.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
+
+    for _ in range(21):
+        (await alice.patch(f"/lobbies/{made['id']}/channel-linking", json={})).ok()
