@@ -12,7 +12,7 @@ import aiohttp
 from bench.load import GatewayConnection, Subject, drive, request
 
 CONNECTIONS = 32
-TOGETHER = 200
+TOGETHER = 100
 """So many are asked before they are answered: an app has three seconds."""
 GUILDS = 1 << 0
 

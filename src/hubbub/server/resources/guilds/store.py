@@ -104,13 +104,6 @@ def find(tx: Tx, guild_id: int) -> GuildRow | None:
     return tx.find(GuildRow, f"SELECT {COLUMNS} FROM guilds WHERE id = ?", guild_id)
 
 
-def find_locale(tx: Tx, guild_id: int) -> tuple[str, str]:
-    """A guild's features, as JSON, and its language."""
-    row = tx.one("SELECT features, preferred_locale FROM guilds WHERE id = ?", guild_id)
-    assert row is not None
-    return row[0], row[1]
-
-
 def find_many(tx: Tx, guild_ids: Iterable[int]) -> dict[int, GuildRow]:
     """The guilds there are of these, by id, in one query."""
     wanted = list(dict.fromkeys(guild_ids))

@@ -6,6 +6,7 @@ from msgspec import UNSET
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import (
+    ApplicationIntegrationType,
     CommandHandlerType,
     CommandOptionType,
     CommandType,
@@ -25,7 +26,7 @@ from hubbub.server.resources import commands, messages
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.interactions import options, rules, showing, store, submissions
 from hubbub.server.resources.interactions.resolving import Resolver
-from hubbub.server.resources.interactions.store import Asked, InteractionRow
+from hubbub.server.resources.interactions.store import Asked, InteractionRow, Reached
 from hubbub.server.resources.messages import Author, Interacted, MessageRow
 
 _MENUS: Final = (CommandType.USER, CommandType.MESSAGE)
@@ -55,6 +56,10 @@ class Scene(NamedTuple):
     """The bot's standing in the channel, if it is in the guild."""
     person: Author
     """Who asks."""
+    let_in: dict[str, Snowflake]
+    """Who brought the application here, by installation context."""
+    sells: bool
+    """Whether the application has something that one can own."""
 
     def resolver(self) -> Resolver:
         """What looks up ids here."""
@@ -77,21 +82,25 @@ class Scene(NamedTuple):
         )
 
 
-def scene(call: Call, application: ApplicationRow, here: ChannelAccess) -> Scene:
+def scene(call: Call, reached: Reached, here: ChannelAccess) -> Scene:
     """Where the caller asks."""
+    application, installed = reached.application, set(reached.installed)
     bot = None if application.bot_id is None else access.beside(call.tx, call.now, here, application.bot_id)
     person = messages.find_author(call.tx, here.channel.guild_id, call.user_id)
     if person is None:
         raise errors.UNAUTHORIZED()
     place = rules.context(application, here.channel, rules.recipients(call, here.channel))
-    return Scene(call, call.new_id(InteractionId), application, here, place, bot, person)
+    if bot is not None:
+        installed.add(ApplicationIntegrationType.GUILD_INSTALL)
+    let_in = rules.owners(installed, here.channel.guild_id, call.user_id, place)
+    return Scene(call, call.new_id(InteractionId), application, here, place, bot, person, let_in, reached.sells)
 
 
 def run_command(scene: Scene, body: wire.RunCommand | wire.CompleteCommand) -> Question:
     """A command is run, or typed."""
     call, given = scene.call, body.data
     typing = isinstance(body, wire.CompleteCommand)
-    row, owners = rules.require_command(call, scene.application, scene.here, scene.bot, scene.place, given.id)
+    row, owners = rules.require_command(call, scene.application, scene.here, scene.place, scene.let_in, given.id)
     if given.version and given.version != row.version:
         raise errors.invalid("data", *errors.command_outdated())
     said = commands.definition(row)
@@ -187,7 +196,7 @@ def use_component(scene: Scene, body: wire.UseComponent) -> Question:
     if row.ephemeral:
         # Whoever uses it can be answered as long as by any other.
         messages.prolong_ephemeral(call.tx, row, call.now + messages.EPHEMERAL_MS)
-    owners = rules.owners(call, application, scene.here.channel.guild_id, scene.bot, scene.place)
+    owners = scene.let_in
     source = messages.views.extra(row).interaction
     if not owners and source is not None:
         # Somebody else brought the app along, and its message is there for all.

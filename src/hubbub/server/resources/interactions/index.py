@@ -27,7 +27,7 @@ def of_channel(call: Call, here: ChannelAccess) -> wire.CommandIndex:
     for row in commands.list_offered(call.tx, list(known), here.channel.guild_id):
         application = known[row.application_id]
         place = rules.context(application, here.channel, present)
-        let_in = rules.named_owners(installed[row.application_id], here.channel.guild_id, call.user_id, place)
+        let_in = rules.owners(installed[row.application_id], here.channel.guild_id, call.user_id, place)
         said = commands.definition(row)
         if not rules.can_hear(application) or not rules.works_for(row, said, here, place, let_in, nsfw=nsfw):
             continue

@@ -24,8 +24,8 @@ def get_channel_application_command_index(call: Call, channel_id: ChannelId) -> 
 @handles(wire.CREATE_INTERACTION)
 def create_interaction(call: Call, body: wire.Ask) -> None:
     """Ask something of an app."""
-    application = rules.require_application(call, body.application_id)
-    scene = asking.scene(call, application, rules.require_here(call, body))
+    here = rules.require_here(call, body)
+    scene = asking.scene(call, rules.require_application(call, body.application_id, here), here)
     if isinstance(body, wire.UseComponent):
         question = asking.use_component(scene, body)
     elif isinstance(body, wire.SubmitModal):

@@ -19,11 +19,11 @@ from hubbub.protocol.resources.commands import CommandPermission
 from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
 from hubbub.server.core.call import Call
-from hubbub.server.resources import applications, channels, commands, guilds, messages, oauth2, roles, users
+from hubbub.server.resources import applications, channels, commands, guilds, messages, roles, users
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.commands import CommandRow
 from hubbub.server.resources.interactions import store
-from hubbub.server.resources.interactions.store import Asked, InteractionRow
+from hubbub.server.resources.interactions.store import Asked, InteractionRow, Reached
 
 GUILD: Final = str(int(ApplicationIntegrationType.GUILD_INSTALL))
 USER: Final = str(int(ApplicationIntegrationType.USER_INSTALL))
@@ -69,14 +69,14 @@ _UPDATES: Final = (InteractionCallbackType.DEFERRED_UPDATE_MESSAGE, InteractionC
 # Asking
 
 
-def require_application(call: Call, application_id: int) -> ApplicationRow:
+def require_application(call: Call, application_id: int, here: ChannelAccess) -> Reached:
     """The application that is asked; raises where nobody would hear it."""
-    row = applications.find(call.tx, application_id)
-    if row is None:
+    found = store.find_application(call.tx, application_id, here.channel.guild_id, call.user_id)
+    if found is None:
         raise errors.UNKNOWN_APPLICATION()
-    if not can_hear(row):
+    if not can_hear(found.application):
         raise errors.INTERACTION_FAILED_TO_SEND()
-    return row
+    return found
 
 
 def require_here(call: Call, body: wire.Asking) -> ChannelAccess:
@@ -113,23 +113,9 @@ def recipients(call: Call, channel: ChannelRef) -> Collection[int]:
 
 
 def owners(
-    call: Call,
-    application: ApplicationRow,
-    guild_id: int | None,
-    bot: ChannelAccess | None,
-    place: InteractionContextType,
-) -> dict[str, Snowflake]:
-    """Who let the application in where the caller is, by installation context; `bot` is its standing there."""
-    installed = oauth2.find_installed(call.tx, application.id, call.user_id, guild_id)
-    if bot is not None:
-        installed.add(ApplicationIntegrationType.GUILD_INSTALL)
-    return named_owners(installed, guild_id, call.user_id, place)
-
-
-def named_owners(
     installed: Collection[int], guild_id: int | None, user_id: int, place: InteractionContextType
 ) -> dict[str, Snowflake]:
-    """The same, of an application of which it is known how it is installed."""
+    """Who let an application in where somebody is, by installation context."""
     found: dict[str, Snowflake] = {}
     if place == InteractionContextType.BOT_DM:
         found[GUILD] = Snowflake(0)
@@ -144,8 +130,8 @@ def require_command(
     call: Call,
     application: ApplicationRow,
     here: ChannelAccess,
-    bot: ChannelAccess | None,
     place: InteractionContextType,
+    let_in: dict[str, Snowflake],
     command_id: int,
 ) -> tuple[CommandRow, dict[str, Snowflake]]:
     """A command that the caller may run here, and who let its application in.
@@ -159,7 +145,6 @@ def require_command(
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     said = commands.definition(row)
     nsfw = said.nsfw and is_nsfw(call, here.channel)
-    let_in = owners(call, application, here.channel.guild_id, bot, place)
     found = works_for(row, said, here, place, let_in, nsfw=nsfw)
     if not found:
         raise errors.UNKNOWN_APPLICATION_COMMAND()

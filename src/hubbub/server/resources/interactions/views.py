@@ -6,8 +6,8 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId, Snowflake
 from hubbub.protocol.resources import interactions as wire
 from hubbub.server.core import access
-from hubbub.server.resources import channels, entitlements, guilds, members, messages, users
-from hubbub.server.resources.interactions import rules
+from hubbub.server.resources import channels, entitlements, members, messages, users
+from hubbub.server.resources.interactions import rules, store
 from hubbub.server.resources.interactions.asking import Question, Scene
 from hubbub.server.resources.interactions.store import InteractionRow
 
@@ -16,13 +16,12 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
     """What a person asks of an application."""
     call, here, person, bot = scene.call, scene.here, scene.person, scene.bot
     channel = here.channel
-    row = channels.find(call.tx, channel.id)
-    assert row is not None
+    there = store.get_place(call.tx, channel.id)
     basics = 0
     if bot is None and channel.guild_id is not None:
         basics = access.permissions_in(call.tx, rules.everyone(call, channel.guild_id), channel.ruling_id)
     user = users.user(person.user)
-    owned = entitlements.active_for(call, scene.application.id, call.user_id, channel.guild_id)
+    owned = entitlements.active_for(call, scene.application.id, call.user_id, channel.guild_id) if scene.sells else []
     shown = wire.Interaction(
         id=scene.interaction_id,
         application_id=ApplicationId(scene.application.id),
@@ -30,7 +29,7 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
         token=token,
         data=question.data,
         channel_id=ChannelId(channel.id),
-        channel=channels.any_channel(row, recipients=() if channel.guild_id is not None else (user,)),
+        channel=channels.any_channel(there.channel, recipients=() if channel.guild_id is not None else (user,)),
         locale=person.user.locale,
         entitlements=owned,
         entitlement_sku_ids=[Snowflake(each.sku_id) for each in owned],
@@ -45,10 +44,10 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
     if here.guild is None or person.member is None:
         shown.user = user
         return shown
-    features, locale = guilds.find_locale(call.tx, here.guild.guild_id)
+    locale = there.locale or ""
     shown.guild_id = here.guild.guild_id
     shown.guild = wire.InteractionGuild(
-        id=here.guild.guild_id, features=json.decode(features, list[str]), locale=locale
+        id=here.guild.guild_id, features=json.decode(there.features or "[]", list[str]), locale=locale
     )
     shown.guild_locale = locale
     membership = members.Membership(person.member, tuple(access.role_ids(here.guild)), person.user)

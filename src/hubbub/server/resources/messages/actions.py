@@ -303,14 +303,10 @@ def _keep(
     if plain and channel.guild_id is not None:
         encoded = json.encode(shown)
         body = views.encoded_dispatch(encoded, channel, member)
-        # Only the words differ for who may not read them, and they come right after the type.
-        words = b'"content":' + json.encode(row.content)
-        bare = msgspec.Raw(body.replace(words, b'"content":""', 1))
+        bare = _without_words(body, row)
         call.tx.emit(wire.MESSAGE_CREATE, body, audience(call, channel), redacted=bare, unredacted_for=readers)
         return shown, encoded
-    payload = views.dispatched(around, channel, row, member, known)
-    if nonce is not None:
-        payload.nonce = nonce
+    payload = views.told_of(views.as_dispatched(shown), channel, row, member, known)
     _emit(call, wire.MESSAGE_CREATE, channel, row, payload, readers)
     return shown, None
 
@@ -582,8 +578,19 @@ def _emit(
     if row.ephemeral:
         call.tx.emit(event, payload, Audience.of_users(*views.extra(row).seen_by))
         return
+    if channel.guild_id is not None and views.is_words_alone(payload):
+        body = json.encode(payload)
+        to = audience(call, channel)
+        call.tx.emit(event, body, to, redacted=_without_words(body, row), unredacted_for=readers)
+        return
     bare = None if channel.guild_id is None else views.redacted(payload)
     games = None
     if channel.guild_id is None and row.extra is not None and (metadata := views.extra(row).metadata):
         games = {0: views.for_games(payload, metadata)}
     call.tx.emit(event, payload, audience(call, channel), redacted=bare, unredacted_for=readers, games=games)
+
+
+def _without_words(body: bytes, row: MessageRow) -> msgspec.Raw:
+    """The JSON of a message for who may not read its words, which come right after the type."""
+    words = b'"content":' + json.encode(row.content)
+    return msgspec.Raw(body.replace(words, b'"content":""', 1))

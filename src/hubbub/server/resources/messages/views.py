@@ -269,7 +269,26 @@ def dispatched(
     known: dict[int, PartialMember] | None = None,
 ) -> wire.DispatchedMessage:
     """A message as the gateway tells everybody of it; `member` is the author's membership, `known` that of the mentioned."""
-    shown = show(wire.DispatchedMessage, around, row)
+    return told_of(show(wire.DispatchedMessage, around, row), channel, row, member, known)
+
+
+def as_dispatched(message: wire.Message) -> wire.DispatchedMessage:
+    """A message that was shown already, to be told of too; it costs less than showing it again."""
+    told = wire.DispatchedMessage(**{name: getattr(message, name) for name in message.__struct_fields__})
+    if message.interaction:
+        # What is told of it has the member besides.
+        told.interaction = copy.copy(message.interaction)
+    return told
+
+
+def told_of(
+    shown: wire.DispatchedMessage,
+    channel: ChannelRef,
+    row: MessageRow,
+    member: PartialMember | UnsetType = UNSET,
+    known: dict[int, PartialMember] | None = None,
+) -> wire.DispatchedMessage:
+    """The same of a message that is shown already, which it becomes part of."""
     shown.channel_type = channel.type
     # gateway.md 10: an ephemeral message names neither guild nor member.
     if channel.guild_id is not None and not row.ephemeral:
@@ -291,6 +310,18 @@ def encoded_dispatch(encoded: bytes, channel: ChannelRef, member: PartialMember 
     """The same event as `dispatched` for a guild message that mentions nobody, made of the message's own JSON."""
     shown = b"" if member is UNSET else b',"member":' + json.encode(member)
     return b'%b,"guild_id":"%d"%b,"channel_type":%d}' % (encoded[:-1], channel.guild_id or 0, shown, channel.type)
+
+
+def is_words_alone(shown: wire.DispatchedMessage) -> bool:
+    """Whether nothing but its words is kept from who may not read a message's content."""
+    return bool(shown.content) and not (
+        shown.embeds
+        or shown.attachments
+        or shown.components
+        or shown.poll
+        or shown.referenced_message
+        or shown.message_snapshots
+    )
 
 
 def redacted(shown: wire.DispatchedMessage) -> wire.DispatchedMessage | None:

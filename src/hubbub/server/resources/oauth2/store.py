@@ -438,18 +438,6 @@ def find_installation(tx: Tx, application_id: int, integration_type: int, target
     )
 
 
-def find_installed(tx: Tx, application_id: int, user_id: int, guild_id: int | None) -> set[int]:
-    """How an application is installed where somebody is: 0 in the guild, 1 for them."""
-    rows = tx.all(
-        "SELECT integration_type, target_id FROM installations WHERE application_id = ? AND integration_type IN (0, 1)"
-        " AND target_id IN (?, ?)",
-        application_id,
-        guild_id or 0,
-        user_id,
-    )
-    return {kind for kind, target in rows if target == (user_id if kind else guild_id)}
-
-
 def list_installations(tx: Tx, target_id: int) -> list[InstallationRow]:
     """What is installed in a guild or for a user, the first first."""
     return tx.fetch(
