@@ -61,7 +61,7 @@ from hubbub.server.resources.stage_instances import StageSaid
 SLICE = Slice(
     name="messages",
     modules=(routes, harvesting),
-    jobs={jobs.FORGET_CHANNEL: jobs.forget_channel},
+    jobs={jobs.FORGET_CHANNEL: jobs.forget_channel, jobs.FORGET_FILES: jobs.forget_files},
     hears={
         MemberAdded: welcomes.member_added,
         MemberBanned: actions.member_banned,
