@@ -428,7 +428,7 @@ class World:
         return bot
 
     async def guild(self, owner: Actor | None = None, *members_: Actor, name: str = "Guild") -> Guild:
-        """A guild with a channel called general, and these people in it."""
+        """A guild with a channel called general, and these people in it. Nobody is welcomed there, so that it is quiet."""
         from hubbub.server.resources import members
 
         owner = owner or await self.user()
@@ -437,6 +437,7 @@ class World:
         for channel in (await owner.get(f"/guilds/{guild.id}/channels")).ok():
             guild.channels[channel["name"]] = int(channel["id"])
         guild.general = guild.channels["general"]
+        await self.write(lambda call: call.tx.run("UPDATE guilds SET system_channel_flags = 1 WHERE id = ?", guild.id))
         for person in members_:
             await self.write(lambda call, person=person: members.add(call, guild.id, person.id), actor=owner.id)
         return guild

@@ -112,8 +112,8 @@ def test_operations_do_not_wait() -> None:
     }
 
     # Passwords are hashed between two transactions, codes counted before they are checked, and ID tokens signed, away from the
-    # store's threads (core/work.py); a search reads, and writes only when its index is behind; the rest speaks with receivers,
-    # identity and payment providers.
+    # store's threads (core/work.py); a search reads, and writes only when its index is behind; files of deleted
+    # messages leave their store; the rest speaks with receivers, identity and payment providers.
     assert waiting == {
         "hubbub/server/resources/accounts/routes.py",
         "hubbub/server/resources/applications/endpoints.py",
@@ -126,6 +126,7 @@ def test_operations_do_not_wait() -> None:
         "hubbub/server/resources/identity_providers/routes.py",
         "hubbub/server/resources/identity_providers/verify.py",
         "hubbub/server/resources/interactions/jobs.py",
+        "hubbub/server/resources/messages/jobs.py",
         "hubbub/server/resources/oauth2/routes.py",
         "hubbub/server/resources/oauth2/signing.py",
         "hubbub/server/resources/search/routes.py",

@@ -444,18 +444,17 @@ class App:
 
     def _in_work(self, function: Callable[[Work, Job], Awaitable[None]]) -> Callable[[Job], Awaitable[None]]:
         async def run(job: Job) -> None:
-            await function(
-                Work(
-                    self.database,
-                    self.make_call,
-                    self._heavy,
-                    None,
-                    outside=self.outside,
-                    payments=self.payments,
-                    perform=self._perform,
-                ),
-                job,
+            work = Work(
+                self.database,
+                self.make_call,
+                self._heavy,
+                None,
+                files=self.files,
+                outside=self.outside,
+                payments=self.payments,
+                perform=self._perform,
             )
+            await function(work, job)
 
         return run
 

@@ -1,5 +1,6 @@
 """Files of messages: what they are, how they are described, shown, kept through edits, and signed anew."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -243,3 +244,53 @@ async def test_a_guild_of_a_higher_tier_takes_larger_files(world: World) -> None
         await send(guild.owner, f"{path(guild)}/{made['id']}", other, method="PATCH", attachments=[{"id": 0}])
     ).ok()
     assert [each["size"] for each in edited["attachments"]] == [(10 << 20) + 2]
+
+
+async def files_left(world: World, *sent: Any) -> list[bool]:
+    """Which of these messages' files are still there."""
+    files = [int(message["attachments"][0]["id"]) for message in sent]
+    return [await world.app.files.exists(cdn_urls.attachment_key(each)) for each in files]
+
+
+async def until(world: World, wanted: list[bool], *sent: Any) -> None:
+    """Let the worker go on until exactly these files are there."""
+    async with asyncio.timeout(10):
+        while await files_left(world, *sent) != wanted:
+            await asyncio.sleep(0.01)
+
+
+async def test_files_go_some_time_after_their_messages(world: World) -> None:
+    guild = await world.guild()
+    doomed = await guild.channel("doomed")
+    one, two, three, kept = [(await send(guild.owner, path(guild), ("a.png", PNG))).ok() for _ in range(4)]
+    there = (await send(guild.owner, f"/channels/{doomed}/messages", ("a.png", PNG))).ok()
+    (await guild.owner.delete(f"{path(guild)}/{one['id']}")).ok()
+    both = {"messages": [two["id"], three["id"]]}
+    (await guild.owner.post(f"{path(guild)}/bulk-delete", json=both)).ok()
+    (await guild.owner.delete(f"/channels/{doomed}")).ok()
+    sent = (one, two, three, kept, there)
+    count = "SELECT COUNT(*) FROM messages WHERE channel_id = ?"
+    async with asyncio.timeout(10):
+        while await world.write(lambda call: call.tx.value(count, doomed)):
+            await asyncio.sleep(0.01)
+
+    # Addresses that were given out are good for a day.
+    world.clock.advance(cdn_urls.VALID_SECONDS * 1000 - 1000)
+    assert await files_left(world, *sent) == [True] * 5
+    world.clock.advance(1000)
+
+    await until(world, [False, False, False, True, False], *sent)
+
+
+async def test_files_that_a_forward_shows_stay(world: World) -> None:
+    guild = await world.guild()
+    other = await guild.channel("other")
+    forwarded, alone = [(await send(guild.owner, path(guild), ("a.png", PNG))).ok() for _ in range(2)]
+    reference = {"type": 1, "message_id": forwarded["id"], "channel_id": str(guild.general)}
+    (await guild.owner.post(f"/channels/{other}/messages", json={"message_reference": reference})).ok()
+
+    for message in (forwarded, alone):
+        (await guild.owner.delete(f"{path(guild)}/{message['id']}")).ok()
+    world.clock.advance(cdn_urls.VALID_SECONDS * 1000)
+
+    await until(world, [True, False], forwarded, alone)

@@ -788,3 +788,29 @@ async def test_members_are_loaded_in_batches_of_any_size(world: World) -> None:
         )
 
     assert await world.write(look) == ({alice.id, bob.id}, {alice.id, bob.id})
+
+
+async def test_who_joins_is_welcomed_in_the_system_channel(world: World) -> None:
+    guild = await world.guild()
+    bob = await world.user("bob")
+    session = await (await world.bot(guild)).connect()
+    path = f"/guilds/{guild.id}"
+    await guild.owner.patch(path, json={"system_channel_flags": 0})
+
+    async def join(who: Actor) -> None:
+        made = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
+        (await who.post(f"/invites/{made['code']}")).ok()
+
+    await join(bob)
+
+    assert (await session.next("GUILD_MEMBER_ADD"))["user"]["id"] == str(bob.id)
+    told = await session.next("MESSAGE_CREATE")
+    assert (told["type"], told["content"], told["author"]["id"]) == (7, "", str(bob.id))
+    assert (told["channel_id"], told["member"]["roles"]) == (str(guild.general), [])
+    assert [each["id"] for each in (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()] == [told["id"]]
+
+    await guild.owner.patch(path, json={"system_channel_flags": 1})
+    await join(await world.user("carol"))
+    await guild.owner.patch(path, json={"system_channel_flags": 0, "system_channel_id": None})
+    await join(await world.user("dave"))
+    assert [each["id"] for each in (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()] == [told["id"]]

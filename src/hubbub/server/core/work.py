@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from hubbub.protocol.operation import Operation
 from hubbub.server.core.call import Actor, Call
+from hubbub.server.core.files import Files
 from hubbub.server.core.guarded import GuardedClient
 from hubbub.server.core.payments import NoPayments, PaymentProvider
 from hubbub.server.core.refusals import Refusal, follow
@@ -33,6 +34,7 @@ class Work:
         executor: Executor,
         actor: Actor | None,
         *,
+        files: Files,
         outside: GuardedClient | None = None,
         payments: PaymentProvider | None = None,
         perform: Perform | None = None,
@@ -41,6 +43,7 @@ class Work:
         self._make_call = make_call
         self._executor = executor
         self.actor = actor
+        self.files = files
         self.outside = outside or GuardedClient()
         """The way to addresses that users supply."""
         self.payments = payments or NoPayments()

@@ -3,7 +3,8 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.bans import MemberBanned
 from hubbub.server.resources.channels import ChannelsDeleted
-from hubbub.server.resources.messages import actions, harvesting, jobs, routes, stages, views
+from hubbub.server.resources.members import MemberAdded
+from hubbub.server.resources.messages import actions, harvesting, jobs, routes, stages, views, welcomes
 from hubbub.server.resources.messages.actions import (
     CARRIED_FLAGS,
     EPHEMERAL_MS,
@@ -60,8 +61,13 @@ from hubbub.server.resources.stage_instances import StageSaid
 SLICE = Slice(
     name="messages",
     modules=(routes, harvesting),
-    jobs={jobs.FORGET_CHANNEL: jobs.forget_channel},
-    hears={MemberBanned: actions.member_banned, ChannelsDeleted: jobs.channels_deleted, StageSaid: stages.hear},
+    jobs={jobs.FORGET_CHANNEL: jobs.forget_channel, jobs.FORGET_FILES: jobs.forget_files},
+    hears={
+        MemberAdded: welcomes.member_added,
+        MemberBanned: actions.member_banned,
+        ChannelsDeleted: jobs.channels_deleted,
+        StageSaid: stages.hear,
+    },
 )
 
 __all__ = [

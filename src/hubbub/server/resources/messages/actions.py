@@ -23,7 +23,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import applications, members, users
 from hubbub.server.resources.bans import MemberBanned
-from hubbub.server.resources.messages import drafts, mentions, references, rows, rules, store, views
+from hubbub.server.resources.messages import drafts, jobs, mentions, references, rows, rules, store, views
 from hubbub.server.resources.messages.facts import (
     MessageChanged,
     MessageCreated,
@@ -34,7 +34,7 @@ from hubbub.server.resources.messages.facts import (
     MessagesDeleted,
 )
 from hubbub.server.resources.messages.mentions import NOBODY, Mentions
-from hubbub.server.resources.messages.store import Author, FromGame, MessageRow, Response
+from hubbub.server.resources.messages.store import Author, Extra, FromGame, MessageRow, Response
 
 DELETIONS_COUNTED_MS: Final = 5 * 60_000
 """Deletions of one author's messages in one channel within this are one audit log entry (http.md 3.4)."""
@@ -230,6 +230,7 @@ def copy(
 ) -> wire.Message:
     """Keep and publish what was said elsewhere: a crosspost. Its users are mentioned, roles and @everyone of there are not."""
     named = Mentions(users=tuple(views.mentions(source)))
+    references.share_files(call, source)
     row = MessageRow(
         channel_id=channel.id,
         id=call.new_id(MessageId),
@@ -242,6 +243,7 @@ def copy(
         embeds=source.embeds,
         components=source.components,
         reference=rows.text(reference),
+        extra=None if source.attachments is None else rows.text(Extra(shared=True)),
     )
     around = views.Around(call)
     return _keep(call, channel, rows.spoken(row, author), around, named, author)[0]
@@ -538,6 +540,7 @@ def _delete_together(call: Call, channel: ChannelRef, rows: Sequence[MessageRow]
 
 def _remove(call: Call, channel: ChannelRef, rows: tuple[MessageRow, ...]) -> None:
     store.delete(call.tx, channel.id, rows)
+    jobs.messages_gone(call, rows)
     call.tell(MessagesDeleted(channel=channel, rows=rows))
 
 

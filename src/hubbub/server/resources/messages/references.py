@@ -54,10 +54,19 @@ def _forward(call: Call, access: ChannelAccess, body: wire.MessageReferenceReque
     row = store.get(call.tx, source.id, body.message_id)
     rules.require_forwardable(call, source, row)
     rules.require_forwards_left(call)
+    share_files(call, row)
     carried = views.snapshots(row)
     # A forward of a forward carries what the first one carried: a snapshot never holds another.
     snapshot = carried[0] if carried else _snapshot(row)
     return Refers(MessageType.DEFAULT, _reference(source, row.id, MessageReferenceType.FORWARD), snapshot=snapshot)
+
+
+def share_files(call: Call, row: MessageRow) -> None:
+    """Remember that another message shows the files of this one, so that they outlive it."""
+    extra = views.extra(row)
+    if row.attachments is not None and not extra.shared:
+        extra.shared = True
+        store.set_extra(call.tx, row, extra)
 
 
 def _snapshot(row: MessageRow) -> StoredSnapshot:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from hubbub.protocol import errors
+from hubbub.protocol import errors, wire
 from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake, UserId
@@ -167,6 +167,8 @@ class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What it invites to."""
     application: MessageApplication | None = None
     """Whose activity that is."""
+    shared: bool = False
+    """Whether other messages show its files too, so that they stay when it goes."""
 
 
 class FromGame(NamedTuple):
@@ -373,6 +375,12 @@ def delete_ephemeral(tx: Tx, row: MessageRow) -> None:
     tx.run("DELETE FROM ephemeral_messages WHERE channel_id = ? AND id = ?", row.channel_id, row.id)
 
 
+def set_extra(tx: Tx, row: MessageRow, extra: Extra) -> None:
+    """Keep what few messages have."""
+    kept = wire.encode(extra).decode()
+    tx.run("UPDATE messages SET extra = ? WHERE channel_id = ? AND id = ?", kept, row.channel_id, row.id)
+
+
 def set_pinned(tx: Tx, channel_id: int, message_id: int, pinned_ms: int | None) -> None:
     """Pin (with the moment) or unpin."""
     tx.run("UPDATE messages SET pinned_ms = ? WHERE channel_id = ? AND id = ?", pinned_ms, channel_id, message_id)
@@ -445,11 +453,11 @@ def forwards_since(tx: Tx, author_id: int, since_id: int) -> list[tuple[int, str
     ]
 
 
-def delete_of_channel(tx: Tx, channel_id: int, limit: int) -> int:
-    """Let some messages of a channel that is gone go too, and say how many."""
+def delete_of_channel(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:
+    """Let some messages of a channel that is gone go too, and say which."""
     rows = newest(tx, channel_id, limit)
     delete(tx, channel_id, rows)
-    return len(rows)
+    return rows
 
 
 def thread_position(tx: Tx, thread_id: int) -> int:

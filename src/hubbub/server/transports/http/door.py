@@ -24,6 +24,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import AttachmentId
 from hubbub.protocol.operation import BodyT, Operation, ResultT
+from hubbub.server.core import cdn_urls
 from hubbub.server.core.auth import Authenticator
 from hubbub.server.core.call import Actor, Call, Listeners, Upload
 from hubbub.server.core.clock import Clock
@@ -384,7 +385,7 @@ class HttpDoor:
             content_type=file.content_type,
             size=len(file.data),
             attachment_id=attachment_id,
-            key=f"attachments/{attachment_id}" if keep else "",
+            key=cdn_urls.attachment_key(attachment_id) if keep else "",
             data=file.data,
         )
 
@@ -446,7 +447,15 @@ class HttpDoor:
     ) -> Encoded:
         operation = endpoint.operation
         if endpoint.waits:
-            work = Work(self._db, make_call, self._executor, actor, outside=self._outside, payments=self._payments)
+            work = Work(
+                self._db,
+                make_call,
+                self._executor,
+                actor,
+                files=self._files,
+                outside=self._outside,
+                payments=self._payments,
+            )
             encoded = answers.encode(operation, await run_waiting(work, endpoint, arguments))
             if self._settle is not None and endpoint.writes:
                 await self._settle()

@@ -1,0 +1,21 @@
+"""What the platform says when somebody comes: a message in the guild's system channel."""
+
+from hubbub.protocol.enums import MessageType
+from hubbub.protocol.flags import SystemChannelFlags
+from hubbub.server.core import access as core_access
+from hubbub.server.core.call import Call
+from hubbub.server.resources import guilds
+from hubbub.server.resources.members import MemberAdded
+from hubbub.server.resources.messages import actions
+
+
+def member_added(call: Call, fact: MemberAdded) -> None:
+    """Welcome a member, unless the guild does without."""
+    guild = guilds.find(call.tx, fact.guild_id)
+    if guild is None or guild.system_channel_id is None:
+        return
+    if guild.system_channel_flags & SystemChannelFlags.SUPPRESS_JOIN_NOTIFICATIONS:
+        return
+    channel = core_access.find_channel(call.tx, guild.system_channel_id)
+    if channel is not None:
+        actions.system(call, channel, MessageType.USER_JOIN, fact.user_id)
