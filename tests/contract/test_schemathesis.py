@@ -61,7 +61,7 @@ async def prepared() -> AsyncIterator[Prepared]:
     await app.stop()
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 async def test_the_platform_keeps_what_its_own_document_promises(prepared: Prepared) -> None:
     document = (await prepared.world.request("GET", f"{prepared.world.url}/api/openapi.json")).ok()
     loop = asyncio.get_running_loop()
