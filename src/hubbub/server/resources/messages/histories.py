@@ -37,7 +37,7 @@ def page(call: Call, channel: ChannelRef, lines: Sequence[Line]) -> list[wire.Me
     more = [line.id for line in lines if not line.plain]
     rows = store.find_many(call.tx, channel.id, more) if more else {}
     around = views.Around(call)
-    around.load_users({line.author_id for line in lines if line.plain})
+    around.load_users({line.author_id for line in lines})
     if rows:
         around.load(list(rows.values()), 0 if actor is None else actor.user_id)
     molds: dict[int, Mold] = {}
