@@ -6,7 +6,6 @@ from hubbub.protocol import wire
 from hubbub.protocol.ids import UserId
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
-from hubbub.server.resources import direct_messages
 from tests.world import NOW_MS, Actor, World
 
 MINE = "/users/@me/channels"
@@ -345,13 +344,10 @@ async def test_guilds_that_stopped_them_stop_those_who_share_no_other(world: Wor
     bot = await world.bot(guild)
     (await bot.post(f"/channels/{(await direct(bot, bob))['id']}/messages", json={"content": "hi"})).refused(403, 50007)
 
-    # Strangers share no guild that could say anything about it, and friends are told apart by who keeps friendships.
+    # Strangers share no guild that could say anything about it, and friends know each other from elsewhere.
     await say(alice, (await direct(alice, await world.user()))["id"])
-
-    def befriended(call: Call, fact: direct_messages.FriendshipAsked) -> None:
-        fact.friends = {fact.user_id, fact.other_id} == {alice.id, friend.id}
-
-    world.app.listeners[direct_messages.FriendshipAsked] = [befriended]
+    for one, other in ((alice, friend), (friend, alice)):
+        (await one.put(f"/users/@me/relationships/{other.id}", json={})).ok()
     await say(alice, (await direct(alice, friend))["id"])
     (await alice.post(path, json={"content": "hi"})).refused(403, 50007)
 

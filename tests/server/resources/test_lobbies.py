@@ -123,6 +123,20 @@ async def test_a_members_names_and_words_are_the_backends_to_set(world: World) -
     assert (await played.backend.put(path, json={"additional_name": "x" * 81})).errors("additional_name")
 
 
+async def test_a_backend_takes_a_member_out_once_or_twice(world: World) -> None:
+    played = await game(world)
+    alice, bob = await played.player(), await played.player()
+    made = await lobby_of(played.backend, alice, bob)
+    session = await bob.play()
+
+    for _ in range(2):
+        assert (await played.backend.delete(f"/lobbies/{made['id']}/members/{alice.id}")).status == 204
+
+    assert (await session.next("LOBBY_MEMBER_REMOVE"))["member"]["user"]["id"] == str(alice.id)
+    left = (await played.backend.get(f"/lobbies/{made['id']}")).ok()["members"]
+    assert [each["id"] for each in left] == [str(bob.id)]
+
+
 @pytest.mark.dated(changes.LOBBY_ADDITIONAL_NAME)
 async def test_additional_names_came_on_a_date(world: World) -> None:
     played = await game(world)
