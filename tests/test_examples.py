@@ -1,57 +1,358 @@
 """The examples run as their README says, each as a program of its own."""
 
+import importlib
+import json
 import os
+import queue
 import re
 import subprocess
 import sys
+import threading
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Self
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
-PLAIN = {**os.environ, "PYTHONUNBUFFERED": "1"}
+PLAIN = {**os.environ, "PYTHONUNBUFFERED": "1", "BROWSER": "true"}
+PATIENCE_S = 30.0
 
 
-@contextmanager
-def running(*arguments: str, until: str) -> Iterator[None]:
-    """A program in the background, from the line that says it is ready."""
-    process = subprocess.Popen(
-        [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=PLAIN
-    )
-    assert process.stdout is not None
-    try:
-        said = []
-        for line in process.stdout:
-            said.append(line)
-            if until in line:
-                break
-        else:
-            raise AssertionError("".join(said))
-        yield
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
+class Program:
+    """A program in the background, and who sits before it."""
+
+    def __init__(self, *arguments: object) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, *(str(each) for each in arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=PLAIN,
+        )
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self.said: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line.rstrip("\n"))
+        self._lines.put(None)
+
+    def sees(self, wanted: str) -> str:
+        """The next line with this in it."""
+        while True:
+            try:
+                line = self._lines.get(timeout=PATIENCE_S)
+            except queue.Empty:
+                line = None
+            assert line is not None, f"{wanted!r} was not said, but\n" + "\n".join(self.said)
+            self.said.append(line)
+            if wanted in line:
+                return line
+
+    def types(self, line: str) -> None:
+        """Give it a line."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+    def ends(self) -> int:
+        """Wait for its end; its status."""
+        return self._process.wait(PATIENCE_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        if self._process.poll() is None:
+            self._process.terminate()
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join(10)
+        try:
+            self._process.stdin.close()
+        except BrokenPipeError:
+            pass
+        self._process.stdout.close()
 
 
-def say(ready_file: str, *words: str) -> str:
+@pytest.fixture
+def ready_file(tmp_path: Path) -> Iterator[Path]:
+    """`make run`, on a port of its own."""
+    path = tmp_path / "ready.json"
+    with Program("-m", "hubbub.server.cli", "dev", "--port", "0", "--ready-file", path) as platform:
+        platform.sees("is ready at")
+        yield path
+
+
+def game(ready_file: Path, *arguments: str) -> Program:
+    """A player's game."""
+    return Program(EXAMPLES / "game", ready_file, *arguments)
+
+
+def say(ready_file: Path, *words: str) -> str:
     """What a person sees after they spoke."""
+    return run("say.py", str(ready_file), *words, status=0)
+
+
+def run(*arguments: str, status: int) -> str:
+    """All that an example says, which ends by itself."""
     done = subprocess.run(
-        [sys.executable, str(EXAMPLES / "say.py"), ready_file, *words], capture_output=True, text=True, check=True
+        [sys.executable, str(EXAMPLES / arguments[0]), *arguments[1:]], capture_output=True, text=True, env=PLAIN
     )
-    return done.stdout
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+def call(ready_file: Path, method: str, path: str, user: str, body: Any = None) -> Any:
+    """A person asks the platform."""
+    world = json.loads(ready_file.read_text())
+    headers = {"Authorization": world["users"][user]["token"], "Content-Type": "application/json"}
+    data = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(urllib.request.Request(world["api"] + path, data, headers, method=method)) as answer:
+        return json.loads(answer.read() or b"null")
+
+
+# The game
+
+
+def test_two_people_play_the_game(ready_file: Path) -> None:
+    with game(ready_file, "--login", "alice") as alice, game(ready_file, "--login", "bob") as bob:
+        alice.sees("You are Alice.")
+        bob.sees("You are Bob.")
+        alice.types("/friends")
+        alice.sees("Bob (bob) is online")
+
+        alice.types("/party")
+        alice.sees("You are in a party of 1.")
+        alice.types("/invite bob")
+        alice.sees("you invited bob")
+        bob.sees("Alice invites you; /accept it")
+        bob.types("/friends")
+        bob.sees("Alice (alice) is in the game, In a party of 1")
+        bob.types("/accept")
+        bob.sees("You are in a party of 2.")
+        alice.sees("Bob joins the party.")
+
+        alice.types("hello, bob")
+        bob.sees("Alice: hello, bob")
+        bob.types("/throw paper")
+        alice.sees("Bob has thrown.")
+        alice.types("/throw rock")
+        for each in (alice, bob):
+            each.sees("  Bob: paper")
+            each.sees("Bob wins the round.")
+        bob.types("/who")
+        bob.sees("  Bob: 1")
+
+        bob.types("/leave")
+        bob.sees("Your party is over.")
+        alice.sees("Bob leaves the party.")
+        bob.types("/join alice")
+        alice.sees("Bob wants to join you; /accept it")
+        alice.types("/accept")
+        bob.sees("Alice invites you; /accept it")
+        bob.types("/accept")
+        bob.sees("You are in a party of 2.")
+        for each in (alice, bob):
+            each.types("/quit")
+            assert each.ends() == 0
+
+
+def test_what_a_player_does_wrong_is_told_in_words(ready_file: Path) -> None:
+    with game(ready_file, "--login", "alice") as alice:
+        alice.sees("You are Alice.")
+        for typed, seen in (
+            ("/dance", "there is no /dance; /help lists what there is"),
+            ("/help", "/throw"),
+            ("/accept", "nobody invited you"),
+            ("hello?", "you are in no party; /party begins one"),
+            ("/who", "you are in no party"),
+            ("/throw well", "throw one of rock, scissors, paper"),
+            ("/invite carol", "carol is no friend of yours"),
+            ("/invite bob", "that did not work: our own rich presence must be one that others can join"),
+            ("/join bob", "that did not work: this person does not show"),
+            ("/party", "You are in a party of 1."),
+            ("/party", "you are in a party already"),
+            ("/link attic", "there is no channel attic; there are general"),
+            ("/link general", "that did not work: "),
+        ):
+            alice.types(typed)
+            alice.sees(seen)
+
+    assert "no ready file" in run("game", "nowhere.json", status=1)
+    assert "cannot be reached" in run(
+        "game", str(ready_file), "--guest", "Hero", "--backend", "http://127.0.0.1:9", status=1
+    )
+    assert "game: " in run("game", str(ready_file), "--login", "alice", "wrong", status=1)
+    assert "--login needs their password" in run("game", str(ready_file), "--login", "dora", status=1)
+    assert "cannot sign in" in run("game", str(ready_file), "--token", "nonsense", status=1)
+
+
+def test_nobody_gains_by_peeking_or_lying(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(EXAMPLES / "game")
+    rules = importlib.import_module("rules")
+
+    def winners(*throws: str) -> list[int]:
+        played = rules.Round()
+        openings = {}
+        for player, throw in enumerate(throws):
+            assert not played.all_thrown(range(len(throws)))
+            sealed, openings[player] = rules.seal(throw)
+            assert throw not in sealed
+            played.sealed_by(player, sealed)
+        assert played.all_thrown(range(len(throws)))
+        played.opened_by(0, "paper of another kind")
+        for player, opening in openings.items():
+            assert not played.is_over()
+            played.opened_by(player, opening)
+        assert played.is_over()
+        return played.winners()
+
+    assert winners("rock", "paper") == [1]
+    assert winners("rock", "scissors") == [0]
+    assert winners("paper", "paper") == []
+    assert winners("rock", "scissors", "rock") == [0, 2]
+    assert winners("rock", "paper", "scissors") == []
+
+
+def test_the_game_says_where_to_sign_in_with_a_browser(ready_file: Path) -> None:
+    with game(ready_file) as nobody:
+        line = nobody.sees("Sign in here, if no browser opens: ")
+        url = line.split(": ", 1)[1]
+        granted = call(ready_file, "POST", "/oauth2/authorize?" + url.split("?", 1)[1], "bob", {"authorize": True})
+        urllib.request.urlopen(granted["url"]).close()
+        nobody.sees("You are Bob.")
+
+
+# Around the game
 
 
 @pytest.mark.clients
-def test_the_bot_answers_a_person_who_speaks_over_http(tmp_path: Path) -> None:
-    ready_file = str(tmp_path / "ready.json")
-    with running("-m", "hubbub.server.cli", "dev", "--port", "0", "--ready-file", ready_file, until="is ready at"):
-        with running(str(EXAMPLES / "bot.py"), ready_file, until="is in Town Square"):
-            assert "alice: !ping" in say(ready_file, "alice", "general", "!ping")
-            # The answer comes when it comes; whoever speaks again sees it.
-            assert any("demo-bot: pong" in say(ready_file, "bob", "general", "well?") for _ in range(20))
+def test_the_bridge_carries_words_between_a_lobby_and_a_channel(ready_file: Path) -> None:
+    assert "has carol signed in to the game before?" in run("bridge.py", str(ready_file), "carol", status=1)
+    with game(ready_file, "--login", "alice") as alice, game(ready_file, "--login", "bob") as bob:
+        alice.sees("You are Alice.")
+        bob.sees("You are Bob.")
+        with Program(EXAMPLES / "bridge.py", ready_file, "alice") as bridge:
+            bridge.sees("demo-bot")
+            bridge.sees("alice types /link general in the game")
+            alice.sees("You are in a party of 1.")
+            alice.types("/link general")
+            alice.sees("Your party is heard in #general.")
+
+            alice.types("hello out there")
+            bridge.sees("#general Alice: hello out there")
+            assert "alice: hello out there" in say(ready_file, "carol", "general", "hello in there")
+            alice.sees("Carol (from the channel): hello in there")
+            alice.types("!roll")
+            alice.sees("demo-bot (from the channel): Alice rolls ")
+            say(ready_file, "carol", "general", "!bring bob")
+            alice.sees("demo-bot (from the channel): bob is in the lobby")
+            bob.sees("Your party is heard in #general.")
+            bob.types("!who")
+            bob.sees("demo-bot (from the channel): in the lobby: alice, bob")
+
+
+def test_the_receiver_hears_what_is_said_in_the_game(ready_file: Path) -> None:
+    with Program(EXAMPLES / "webhooks.py", ready_file, "--port", "0") as receiver:
+        address = receiver.sees("The platform tells demo-game's events to ").split()[-1]
+        forged = urllib.request.Request(
+            address, b'{"type": 0}', {"X-Signature-Ed25519": "00", "X-Signature-Timestamp": "1"}
+        )
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(forged)
+
+        with game(ready_file, "--login", "alice") as alice:
+            receiver.sees("APPLICATION_AUTHORIZED alice")
+            alice.sees("You are Alice.")
+            alice.types("/party")
+            alice.sees("You are in a party of 1.")
+            alice.types("anybody here?")
+            receiver.sees("alice: anybody here?")
+            assert receiver.said[-1].startswith("LOBBY_MESSAGE_CREATE in lobby ")
+            alice.types("/dm bob psst")
+            receiver.sees("GAME_DIRECT_MESSAGE_CREATE alice: psst")
+
+        world = json.loads(ready_file.read_text())
+        grants = call(ready_file, "GET", "/oauth2/tokens", "alice")
+        [mine] = [
+            each["id"] for each in grants if each["application"]["id"] == world["applications"]["demo-game"]["id"]
+        ]
+        call(ready_file, "DELETE", f"/oauth2/tokens/{mine}", "alice")
+        receiver.sees("APPLICATION_DEAUTHORIZED alice")
+
+
+def test_a_guest_plays_links_an_account_and_parts_from_it(ready_file: Path) -> None:
+    with Program(EXAMPLES / "backend.py", ready_file, "--port", "0") as backend:
+        address = backend.sees("The game's server is at ").split()[-1]
+        guest = ("--guest", "Hero", "--backend", address)
+        with game(ready_file, *guest) as hero, game(ready_file, "--login", "bob") as bob:
+            backend.sees("Hero begins to play")
+            hero.sees("You are Hero, a guest.")
+            bob.sees("You are Bob.")
+            hero.types("/friend bob")
+            hero.sees("you asked bob to be friends")
+            bob.sees("Hero wants to be friends; /friend ")
+
+        with game(ready_file, *guest, "--login", "carol") as carol:
+            carol.sees("You are Carol.")
+        assert "sign in with it" in run("game", str(ready_file), *guest, status=1)
+
+        urllib.request.urlopen(urllib.request.Request(f"{address}/players/Hero/unmerge", b"")).close()
+        backend.sees("Hero is on their own again")
+        with game(ready_file, *guest) as hero:
+            hero.sees(", a guest.")
+        for path, body in (
+            ("/sessions", b"no"),
+            ("/sessions", b"{}"),
+            ("/sessions", b"[]"),
+            ("/players/nobody/unmerge", b""),
+        ):
+            with pytest.raises(urllib.error.HTTPError, match=r"400|409"):
+                urllib.request.urlopen(urllib.request.Request(address + path, body))
+
+
+# The chat client's side
+
+
+@pytest.mark.clients
+def test_the_bot_answers_a_person_who_speaks_over_http(ready_file: Path) -> None:
+    with Program(EXAMPLES / "bot.py", ready_file) as bot:
+        bot.sees("is in Town Square")
+        assert "alice: !ping" in say(ready_file, "alice", "general", "!ping")
+        # The answer comes when it comes; whoever speaks again sees it.
+        assert any("demo-bot: pong" in say(ready_file, "bob", "general", "well?") for _ in range(20))
+
+
+def test_wrong_names_are_told_in_words(ready_file: Path) -> None:
+    known = str(ready_file)
+    assert "there are alice, bob, carol" in run("say.py", known, "dora", "general", "hi", status=1)
+    assert "there is no channel attic; there are general" in run("say.py", known, "bob", "attic", "hi", status=1)
+    assert "bob may not do this in staff: Missing Access" in run("say.py", known, "bob", "staff", "hi", status=1)
+    assert "usage: say.py" in run("say.py", known, status=1)
+    assert "usage: bridge.py" in run("bridge.py", known, status=1)
+    assert "there is no dora" in run("bridge.py", known, "dora", status=1)
+    for name in (
+        "say.py nowhere.json a b c",
+        "bridge.py nowhere.json a",
+        "webhooks.py nowhere.json",
+        "backend.py nowhere.json",
+    ):
+        assert "no ready file of the demo world" in run(*name.split(), status=1)
 
 
 def test_the_bot_of_the_readme_is_the_example() -> None:

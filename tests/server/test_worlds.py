@@ -116,7 +116,7 @@ async def test_the_demo_world_is_what_the_contract_says() -> None:
     assert list(built.users) == ["alice", "bob", "carol"]
     assert list(built.applications) == ["demo-bot", "demo-game"]
     assert built.applications["demo-bot"].bot is not None
-    assert built.applications["demo-game"].bot is None
+    assert built.applications["demo-game"].bot is not None
     square = built.guilds["Town Square"]
     assert list(square.channels) == ["general", "staff", "Lounge", "ideas"]
     assert list(square.roles) == ["mods", "players"]

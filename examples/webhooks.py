@@ -1,0 +1,100 @@
+"""Hears what the platform tells a game's server: webhooks.py READY_FILE [--port 8091].
+
+It gives its own address to the platform, which tries it out before it keeps it, checks every signature, and prints the events.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from hubbub.sdk import Api, ApiError
+
+PING, EVENT = 0, 1
+TYPES = [
+    "APPLICATION_AUTHORIZED",
+    "APPLICATION_DEAUTHORIZED",
+    *(
+        f"{kind}_{change}"
+        for kind in ("LOBBY_MESSAGE", "GAME_DIRECT_MESSAGE")
+        for change in ("CREATE", "UPDATE", "DELETE")
+    ),
+]
+
+
+def is_genuine(key: Ed25519PublicKey, request: web.Request, body: bytes) -> bool:
+    """Whether the platform sent this: it signs the timestamp and the body. The platform tests that liars are turned away."""
+    try:
+        signature = bytes.fromhex(request.headers["X-Signature-Ed25519"])
+        key.verify(signature, request.headers["X-Signature-Timestamp"].encode() + body)
+    except (KeyError, ValueError, InvalidSignature):
+        return False
+    return True
+
+
+def in_words(event: dict[str, Any]) -> str:
+    """An event as one line."""
+    data = event.get("data") or {}
+    who = (data.get("author") or data.get("user") or {}).get("username", "")
+    text = f"{who}: {data['content']}" if "content" in data else who or f"message {data.get('id')}"
+    where = f" in lobby {data['lobby_id']}" if "lobby_id" in data else ""
+    return f"{event['type']}{where} {text}".rstrip()
+
+
+async def serve(world: dict[str, Any], port: int) -> None:
+    """Listen, and say where."""
+    game = world["applications"]["demo-game"]
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(game["public_key"]))
+    seen: set[str] = set()
+
+    async def receive(request: web.Request) -> web.Response:
+        body = await request.read()
+        if not is_genuine(key, request, body):
+            return web.Response(status=401)
+        told = json.loads(body)
+        # What was not acknowledged in time comes again, so the same may come twice.
+        if told["type"] == EVENT and (line := in_words(told["event"])) + told["event"]["timestamp"] not in seen:
+            seen.add(line + told["event"]["timestamp"])
+            print(line, flush=True)
+        return web.Response(status=204, content_type="application/json")
+
+    app = web.Application()
+    app.router.add_post("/events", receive)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    address = f"http://127.0.0.1:{runner.addresses[0][1]}/events"
+    async with Api(world["api"], game["bot"]["token"]) as api:
+        body = {"event_webhooks_url": address, "event_webhooks_status": 2, "event_webhooks_types": TYPES}
+        await api.request("PATCH", "/applications/@me", json=body, authorization=api.authorization)
+    print(f"The platform tells demo-game's events to {address}", flush=True)
+    await asyncio.Event().wait()
+
+
+def main() -> None:
+    """Run until somebody stops it."""
+    parser = argparse.ArgumentParser(description="a receiver of a game's webhook events")
+    parser.add_argument("ready_file", help="the ready file of `hubbub dev`")
+    parser.add_argument("--port", type=int, default=8091)
+    options = parser.parse_args()
+    try:
+        world = json.loads(Path(options.ready_file).read_text())
+        world["applications"]["demo-game"]["bot"]["token"]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        sys.exit(f"webhooks: {options.ready_file} is no ready file of the demo world ({error}); see examples/README.md")
+    try:
+        asyncio.run(serve(world, options.port))
+    except KeyboardInterrupt:
+        pass
+    except (ApiError, OSError) as error:
+        sys.exit(f"webhooks: {error}")
+
+
+if __name__ == "__main__":
+    main()
