@@ -8,6 +8,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.operation import Auth, Operation, RateLimit
 from hubbub.protocol.resources import users
+from hubbub.protocol.resources.oauth2 import OAUTH2_TOKEN_REVOKE
 from hubbub.protocol.resources.users import GLOBAL_NAME_MAX, MyUser, Username
 
 PASSWORD_MIN = 8
@@ -206,6 +207,7 @@ DELETE_ACCOUNT = Operation(
     auth=Auth.USER,
     raises=(errors.MUST_TRANSFER_OWNERSHIP,),
     limit=LOGIN_LIMIT,
+    emits=(OAUTH2_TOKEN_REVOKE,),
 )
 """For good: what the person wrote stays, by a deleted user. Their guilds and applications need another owner first."""
 

@@ -15,6 +15,7 @@ from hubbub.protocol.ids import AssetId, Timestamp
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.operation import Auth, Operation, RateLimit
 from hubbub.protocol.resources.applications import Application, ApplicationName, PublicApplication
+from hubbub.protocol.resources.oauth2 import OAUTH2_TOKEN_REVOKE
 from hubbub.protocol.resources.users import User
 
 APPLICATIONS_MAX: Final = 50
@@ -79,6 +80,7 @@ DELETE_APPLICATION = Operation(
     optional_body=True,
     auth=Auth.USER,
     raises=(*_OWNED, errors.TWO_FACTOR_REQUIRED),
+    emits=(OAUTH2_TOKEN_REVOKE,),
 )
 
 SECRETS_LIMIT: Final = RateLimit(10, 60.0, bucket="application_secrets")

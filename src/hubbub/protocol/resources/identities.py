@@ -8,7 +8,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ApplicationId, Snowflake, UserId
 from hubbub.protocol.operation import Auth, Event, Operation
-from hubbub.protocol.resources.oauth2 import ACCESS_TOKEN_SECONDS, TOKEN_LIMIT
+from hubbub.protocol.resources.oauth2 import ACCESS_TOKEN_SECONDS, OAUTH2_TOKEN_REVOKE, TOKEN_LIMIT
 from hubbub.protocol.resources.users import GLOBAL_NAME_MAX, USER_UPDATE, User
 
 EXTERNAL_ID_MAX: Final = 1024
@@ -135,6 +135,7 @@ PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT = Operation(
         errors.UNKNOWN_USER,
     ),
     limit=TOKEN_LIMIT,
+    emits=(OAUTH2_TOKEN_REVOKE,),
 )
 
 BOT_PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT = Operation(
@@ -149,6 +150,7 @@ BOT_PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT = Operation(
         errors.UNKNOWN_USER,
     ),
     limit=TOKEN_LIMIT,
+    emits=(OAUTH2_TOKEN_REVOKE,),
 )
 
 

@@ -10,6 +10,7 @@ from hubbub.protocol.ids import ApplicationId, ChannelId, LobbyId, MessageId, Ti
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Auth, Event, Operation, Uploads
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.auto_moderation import AUTO_MODERATION_ACTION_EXECUTION
 from hubbub.protocol.resources.channels import CHANNEL_UPDATE, Channel
 from hubbub.protocol.resources.invites import INVITE_CREATE
 from hubbub.protocol.resources.messages import MESSAGE_CREATE, CreateMessage, DispatchedMessage, MessageLobbyMember
@@ -289,7 +290,7 @@ CREATE_OR_JOIN_LOBBY = Operation(
     auth=Auth.BEARER,
     scopes=_PLAYER,
     raises=(errors.MAX_LOBBIES, errors.MAX_LOBBY_MEMBERS),
-    emits=(*_MEMBERS, LOBBY_UPDATE),
+    emits=(*_MEMBERS, LOBBY_UPDATE, CHANNEL_UPDATE),
     cap=_JOIN_CAP,
 )
 
@@ -302,7 +303,7 @@ EDIT_LOBBY = Operation(
     result=Lobby,
     auth=Auth.BOT,
     raises=(*_OURS, errors.UNKNOWN_USER, errors.MAX_LOBBIES),
-    emits=(*_MEMBERS, LOBBY_UPDATE),
+    emits=(*_MEMBERS, LOBBY_UPDATE, CHANNEL_UPDATE),
     optional_body=True,
     cap=_UPDATE_CAP,
 )
@@ -389,7 +390,7 @@ CREATE_LOBBY_MESSAGE = Operation(
     auth=Auth.BEARER,
     scopes=_PLAYER,
     raises=(*_OURS, errors.NOT_FOUND, errors.EMPTY_MESSAGE),
-    emits=(LOBBY_MESSAGE_CREATE, MESSAGE_CREATE),
+    emits=(LOBBY_MESSAGE_CREATE, MESSAGE_CREATE, AUTO_MODERATION_ACTION_EXECUTION),
     uploads=Uploads(),
     cap=_MESSAGE_CAP,
 )

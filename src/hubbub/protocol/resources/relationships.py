@@ -9,6 +9,7 @@ from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ApplicationId, Timestamp, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Auth, Event, Operation
+from hubbub.protocol.resources.presence import PRESENCE_UPDATE
 from hubbub.protocol.resources.users import User
 
 FRIENDS_MAX = 1000
@@ -163,7 +164,7 @@ SET_RELATIONSHIP = Operation(
     scopes=_WRITE,
     optional_body=True,
     raises=(*_REFUSALS, errors.MAX_FRIENDS, errors.INVALID_FORM_BODY),
-    emits=(RELATIONSHIP_ADD, RELATIONSHIP_REMOVE, GAME_RELATIONSHIP_REMOVE),
+    emits=(RELATIONSHIP_ADD, RELATIONSHIP_REMOVE, GAME_RELATIONSHIP_REMOVE, PRESENCE_UPDATE),
 )
 
 UPDATE_RELATIONSHIP = Operation(
@@ -207,7 +208,7 @@ SET_GAME_RELATIONSHIP = Operation(
     scopes=_WRITE,
     optional_body=True,
     raises=(*_REFUSALS, errors.INVALID_FORM_BODY),
-    emits=(GAME_RELATIONSHIP_ADD,),
+    emits=(GAME_RELATIONSHIP_ADD, PRESENCE_UPDATE),
 )
 
 DELETE_GAME_RELATIONSHIP = Operation(
