@@ -41,7 +41,8 @@ def is_genuine(key: Ed25519PublicKey, request: web.Request, body: bytes) -> bool
 def in_words(event: dict[str, Any]) -> str:
     """An event as one line."""
     data = event.get("data") or {}
-    who = (data.get("author") or data.get("user") or {}).get("username", "")
+    person = data.get("author") or data.get("user") or {}
+    who = person.get("global_name") or person.get("username", "")
     text = f"{who}: {data['content']}" if "content" in data else who or f"message {data.get('id')}"
     where = f" in lobby {data['lobby_id']}" if "lobby_id" in data else ""
     return f"{event['type']}{where} {text}".rstrip()

@@ -12,9 +12,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from types import SimpleNamespace
+from typing import Any, Self, cast
 
 import pytest
+
+from tests.pages import Browser
+from tests.world import World
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
@@ -229,13 +233,16 @@ def test_nobody_gains_by_peeking_or_lying(monkeypatch: pytest.MonkeyPatch) -> No
     assert winners("rock", "paper", "scissors") == []
 
 
-def test_the_game_says_where_to_sign_in_with_a_browser(ready_file: Path) -> None:
-    with game(ready_file) as nobody:
-        line = nobody.sees("Sign in here, if no browser opens: ")
-        url = line.split(": ", 1)[1]
-        granted = call(ready_file, "POST", "/oauth2/authorize?" + url.split("?", 1)[1], "bob", {"authorize": True})
-        urllib.request.urlopen(granted["url"]).close()
-        nobody.sees("You are Bob.")
+async def test_a_player_signs_in_with_a_browser(ready_file: Path) -> None:
+    world = json.loads(ready_file.read_text())
+    browser = Browser(cast(World, SimpleNamespace(url=world["web"])))
+    with game(ready_file) as bob:
+        line = bob.sees("Sign in here, if no browser opens: ")
+        page = await browser.open(line.split(": ", 1)[1].removeprefix(world["web"]))
+        page = await browser.press(page, "Log in", login="bob", password=world["users"]["bob"]["password"])
+        back = await browser.press(page, "Let it in", follow=False)
+        assert "go back to the game" in (await browser.request("GET", back.location)).text
+        bob.sees("You are Bob.")
 
 
 # Around the game
@@ -277,15 +284,15 @@ def test_the_receiver_hears_what_is_said_in_the_game(ready_file: Path) -> None:
             urllib.request.urlopen(forged)
 
         with game(ready_file, "--login", "alice") as alice:
-            receiver.sees("APPLICATION_AUTHORIZED alice")
+            receiver.sees("APPLICATION_AUTHORIZED Alice")
             alice.sees("You are Alice.")
             alice.types("/party")
             alice.sees("You are in a party of 1.")
             alice.types("anybody here?")
-            receiver.sees("alice: anybody here?")
+            receiver.sees("Alice: anybody here?")
             assert receiver.said[-1].startswith("LOBBY_MESSAGE_CREATE in lobby ")
             alice.types("/dm bob psst")
-            receiver.sees("GAME_DIRECT_MESSAGE_CREATE alice: psst")
+            receiver.sees("GAME_DIRECT_MESSAGE_CREATE Alice: psst")
 
         world = json.loads(ready_file.read_text())
         grants = call(ready_file, "GET", "/oauth2/tokens", "alice")
@@ -293,7 +300,7 @@ def test_the_receiver_hears_what_is_said_in_the_game(ready_file: Path) -> None:
             each["id"] for each in grants if each["application"]["id"] == world["applications"]["demo-game"]["id"]
         ]
         call(ready_file, "DELETE", f"/oauth2/tokens/{mine}", "alice")
-        receiver.sees("APPLICATION_DEAUTHORIZED alice")
+        receiver.sees("APPLICATION_DEAUTHORIZED Alice")
 
 
 def test_a_guest_plays_links_an_account_and_parts_from_it(ready_file: Path) -> None:
@@ -306,10 +313,20 @@ def test_a_guest_plays_links_an_account_and_parts_from_it(ready_file: Path) -> N
             bob.sees("You are Bob.")
             hero.types("/friend bob")
             hero.sees("you asked bob to be friends")
-            bob.sees("Hero wants to be friends; /friend ")
+            asked = bob.sees("Hero wants to be friends; /friend ")
+            bob.types(asked.split("; ")[1].removesuffix(" accepts it"))
+            hero.sees("Bob is your friend now.")
+            hero.types("/party")
+            hero.sees("You are in a party of 1.")
+            hero.types("/invite bob")
+            bob.sees("Hero invites you; /accept it")
+            bob.types("/accept")
+            hero.sees("Bob joins the party.")
 
         with game(ready_file, *guest, "--login", "carol") as carol:
             carol.sees("You are Carol.")
+            # What the guest was in, she is in now.
+            carol.sees("You are in a party of 2.")
         assert "sign in with it" in run("game", str(ready_file), *guest, status=1)
 
         urllib.request.urlopen(urllib.request.Request(f"{address}/players/Hero/unmerge", b"")).close()

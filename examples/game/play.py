@@ -73,7 +73,7 @@ class Game:
         for name in sorted(vars(Game)):
             if name.startswith("do_"):
                 first, _, rest = getattr(self, name).__doc__.rpartition(": ")
-                self.show(f"  {f'/{name[3:]} {first}':24} {rest}")
+                self.show(f"  {f'/{name[3:]} {first}':28} {rest}")
 
     def do_friends(self, _: str) -> None:
         """list your friends"""
@@ -134,7 +134,7 @@ class Game:
             self.client.send_user_message(friend.id, said, self._told())
 
     def do_throw(self, throw: str) -> None:
-        """rock, paper or scissors: play"""
+        """rock|paper|scissors: play a round"""
         if throw not in BEATS:
             self.show(f"throw one of {', '.join(BEATS)}")
         elif self._opening:
@@ -218,7 +218,7 @@ class Game:
 
     def _enter(self, lobby_id: int) -> None:
         lobby = self.client.get_lobby_handle(lobby_id)
-        if lobby is None or self._lobby():
+        if lobby is None or self._lobby() or not self.ready:
             return
         self._lobby_id = lobby_id
         self._round, self._opening, self._score = Round(), "", {}
