@@ -195,6 +195,8 @@ def test_events_name_the_intents_of_the_specification() -> None:
     assert intents["INVITE_CREATE"] == Intents.GUILD_INVITES
     assert {name for name, bits in intents.items() if not bits} == {
         "READY",
+        "READY_SUPPLEMENTAL",
+        "OAUTH2_TOKEN_REVOKE",
         "RESUMED",
         "RATE_LIMITED",
         "USER_UPDATE",

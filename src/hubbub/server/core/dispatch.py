@@ -5,6 +5,7 @@ for the `Endpoint`, `endpoint.admit(actor)` for the caller, `endpoint.arguments(
 runs `run(call, endpoint, arguments)` inside a transaction.
 """
 
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -127,12 +128,13 @@ async def run_waiting(work: Work, endpoint: Endpoint, arguments: Sequence[Any]) 
     return await endpoint.function(work, *arguments)
 
 
+@functools.cache
 def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, name: str, tag: str = "") -> Endpoint:
-    """Fit a handler to its operation, or raise TypeError saying what does not fit."""
+    """Fit a handler to its operation, or raise TypeError saying what does not fit. The same for every App, so worked out once."""
     parameters = operation.parameters
-    hints = get_type_hints(function)
-    precise = get_type_hints(function, include_extras=True)
-    takes = list(inspect.signature(function).parameters)[1:]
+    hints = _annotations(function)
+    code = function.__code__
+    takes = list(code.co_varnames[1 : code.co_argcount])
     expected = [*parameters]
     if operation.body is not NoneType:
         expected.append("body")
@@ -143,7 +145,7 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
         raise TypeError(f"{function.__qualname__} takes {takes}, but {operation.path} offers {expected}")
     for part in ("body", "query"):
         declared = getattr(operation, part)
-        if part in takes and hints.get(part, Any) not in (Any, declared) and precise[part] != declared:
+        if part in takes and hints.get(part, Any) not in (Any, declared):
             raise TypeError(f"{function.__qualname__} takes another {part} than {name} declares")
     places = {name: place for place, name in enumerate(parameters)} | {
         "body": len(parameters),
@@ -184,11 +186,22 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
     )
 
 
+def _annotations(subject: Any) -> dict[str, Any]:
+    """What a function or a model declares. Nearly all say it with types, and those need no evaluation, which is slow."""
+    classes = reversed(subject.__mro__) if isinstance(subject, type) else (subject,)
+    found: dict[str, Any] = {}
+    for each in classes:
+        found |= vars(each).get("__annotations__", {}) if isinstance(each, type) else each.__annotations__
+    if any(isinstance(hint, str) for hint in found.values()):
+        return get_type_hints(subject, include_extras=True)
+    return found
+
+
 def _media(body: Any) -> dict[str, int]:
     """A body's fields of pictures and sounds, and how many bytes each takes."""
     if not (isinstance(body, type) and issubclass(body, msgspec.Struct)):
         return {}
-    hints = get_type_hints(body)
+    hints = _annotations(body)
     return {
         name: kind.bytes_max
         for name in body.__struct_fields__
@@ -329,6 +342,7 @@ def _walk(
     return None
 
 
+@functools.cache
 def operation_names() -> dict[Operation[Any, Any], str]:
     """The documented id of every operation that the protocol declares."""
     names: dict[Operation[Any, Any], str] = {}
