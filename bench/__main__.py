@@ -1,7 +1,7 @@
 """`make bench`: run what is named (all by default), print ratios, and keep a record in bench/results/.
 
 python -m bench [post] [get] [growth] [fanout] [flat] [memory] [start] [soak] [search] [interaction]
-                [token] [exchange] [--quick]
+                [token] [exchange] [lobby] [presence] [--quick]
 """
 
 import asyncio
@@ -30,6 +30,7 @@ from bench.load import (
     request,
 )
 from bench.search import search_bench
+from bench.social import social_bench
 
 RESULTS = Path(__file__).parent / "results"
 CONNECTIONS = 32
@@ -323,7 +324,7 @@ async def main() -> int:
     """Run, print, record; 1 when a bound was passed."""
     wanted = {word for word in sys.argv[1:] if not word.startswith("-")}
     everything = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak", "search", "interaction"}
-    everything |= {"token", "exchange"}
+    everything |= {"token", "exchange", "lobby", "presence"}
     if unknown := wanted - everything:
         print(f"no such benchmark: {', '.join(sorted(unknown))}; there are {', '.join(sorted(everything))}")
         return 2
@@ -339,6 +340,7 @@ async def main() -> int:
         ({"search"}, lambda: search_bench(note, quick)),
         ({"interaction"}, lambda: interaction_bench(note, quick)),
         ({"token", "exchange"}, lambda: identity_bench(wanted, note, cost, posting, quick)),
+        ({"lobby", "presence"}, lambda: social_bench(wanted, note, quick)),
     ]
     for names, part in parts:
         if names & wanted:

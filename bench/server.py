@@ -3,6 +3,7 @@
     python -m bench.server hubbub DATA [URL]    the platform with a small world, on a durable embedded store or a PostgreSQL
     python -m bench.server hubbub-again DATA [URL]    the same, opened again
     python -m bench.server hubbub-clients DATA USER SCOPE COUNT    the same once more, with codes that the user granted
+    python -m bench.server hubbub-players DATA USER COUNT    the same once more, with so many players who share a friend
     python -m bench.server http           an aiohttp handler that reads and answers JSON
     python -m bench.server sockets        a loop of transport.write of one prebuilt frame to every connection
 
@@ -39,9 +40,15 @@ async def until_told() -> None:
 
 
 async def hubbub(
-    data: str, database_url: str | None = None, *, again: bool = False, clients: tuple[str, ...] = ()
+    data: str,
+    database_url: str | None = None,
+    *,
+    again: bool = False,
+    clients: tuple[str, ...] = (),
+    players: tuple[str, ...] = (),
 ) -> None:
-    """The platform with one person, one bot and one guild; `again` opens one that has them, `clients` adds an application."""
+    """The platform with one person, one bot and one guild; `again` opens one that has them, `clients` adds an application and
+    `players` a game."""
     from hubbub.protocol.flags import ApplicationFlags
     from hubbub.protocol.ids import UserId
     from hubbub.server.app import App
@@ -59,13 +66,13 @@ async def hubbub(
     )
     app = App(config)
     await app.start()
-    if clients:
-        say({"url": app.config.public_url, **await app.database.write(lambda tx: _codes(app.make_call(tx), *clients))})
-        await until_told()
-        await app.stop()
-        return
-    if again:
-        say({"url": app.config.public_url})
+    if clients or players or again:
+        more: dict[str, Any] = {}
+        if clients:
+            more = await app.database.write(lambda tx: _codes(app.make_call(tx), *clients))
+        if players:
+            more = await app.database.write(lambda tx: _players(app.make_call(tx), *players))
+        say({"url": app.config.public_url, **more})
         await until_told()
         await app.stop()
         return
@@ -111,6 +118,40 @@ def _codes(call: Any, user_id: str, scope: str, count: str) -> dict[str, str]:
         ],
     )
     return {"client_id": str(int(made.row.id)), "client_secret": made.client_secret, "redirect_uri": redirect}
+
+
+def _players(call: Any, user_id: str, count: str) -> dict[str, Any]:
+    """A new game: the access tokens of its players, and of one more whom all of them have as a friend."""
+    from hubbub.protocol.flags import ApplicationFlags
+    from hubbub.protocol.ids import UserId
+    from hubbub.protocol.resources.oauth2 import expand
+    from hubbub.server.core import auth
+    from hubbub.server.resources import accounts, applications, relationships
+
+    social = ApplicationFlags.SOCIAL_LAYER_INTEGRATION
+    game = applications.create(call, "game", UserId(int(user_id)), flags=social).row
+    scopes = expand(["sdk.social_layer"])
+
+    def enter(name: str) -> tuple[int, str]:
+        row = accounts.create(call, name)
+        token = auth.issue(
+            call.tx,
+            kind="bearer",
+            user_id=row.id,
+            now=call.now,
+            ids=call.ids,
+            application_id=game.id,
+            scopes=scopes,
+        )
+        return row.id, token
+
+    star, star_token = enter("star")
+    tokens = []
+    for number in range(int(count)):
+        friend, token = enter(f"player{number}")
+        relationships.befriend(call, star, friend)
+        tokens.append(token)
+    return {"players": tokens, "star": star_token}
 
 
 async def http() -> None:
@@ -176,6 +217,7 @@ if __name__ == "__main__":
         "hubbub": hubbub,
         "hubbub-again": partial(hubbub, again=True),
         "hubbub-clients": lambda data, *clients: hubbub(data, clients=clients),
+        "hubbub-players": lambda data, *players: hubbub(data, players=players),
         "http": http,
         "sockets": sockets,
     }

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import random
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -268,6 +269,96 @@ async def test_a_client_that_is_forgotten_leaves_no_thread(world: World) -> None
 
     await asyncio.to_thread(play)
     await mary.client.close()
+
+
+@pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("moment", [ClientStatus.CONNECTING, ClientStatus.CONNECTED, ClientStatus.READY])
+async def test_a_client_may_be_destroyed_by_its_own_callback_whatever_its_status(
+    world: World, moment: ClientStatus
+) -> None:
+    mary = await player(world, await game(world), connect=False)
+
+    def play() -> tuple[list[ClientStatus], list[ErrorType]]:
+        client = Client(ClientCreateOptions(web_base=world.url))
+        statuses: list[ClientStatus] = []
+        ended = Ends()
+
+        def changed(status: ClientStatus, *_: Any) -> None:
+            statuses.append(status)
+            if status is moment:
+                client.fetch_current_user(BEARER, mary.tokens["access_token"], ended)
+                client.close()
+
+        client.set_status_changed_callback(changed)
+        client.update_token(BEARER, mary.tokens["access_token"], lambda _: client.connect())
+        pump_until(client, lambda: bool(ended.types))
+        assert threads() == set()
+        return statuses, ended.types
+
+    statuses, ended = await asyncio.to_thread(play)
+
+    assert moment in statuses
+    assert ended in ([ErrorType.NONE], [ErrorType.CLIENT_DESTROYED])
+    await mary.client.close()
+
+
+@pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+async def test_the_games_thread_never_touches_a_socket(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything a game does, with the platform answering and with one that is silent: no call of a socket on its thread, and
+    no frame that waits for an answer."""
+    mary = await player(world, await game(world), connect=False)
+    token = mary.tokens["access_token"]
+    touched: list[tuple[int, str]] = []
+    for name in ("connect", "connect_ex", "send", "sendall", "sendmsg", "recv", "recv_into"):
+        monkeypatch.setattr(socket.socket, name, _noted(touched, name))
+    monkeypatch.setattr(socket, "getaddrinfo", _noted(touched, "getaddrinfo", socket.getaddrinfo))
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    nowhere = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+    def play(web_base: str, frames: int) -> tuple[int, list[float]]:
+        walls = []
+        client = Client(ClientCreateOptions(web_base=web_base))
+        client.update_token(BEARER, token, lambda _: client.connect())
+        for frame in range(frames):
+            started = time.perf_counter()
+            client.run_callbacks()
+            client.fetch_current_user(BEARER, token)
+            if client.get_status() is ClientStatus.READY:
+                client.create_or_join_lobby(f"secret {frame}")
+                client.update_rich_presence(sdk.Activity(name="Puddle", state=f"frame {frame}"))
+            _ = client.get_relationships()
+            walls.append(time.perf_counter() - started)
+            time.sleep(1 / 60)
+        client.close()
+        sdk.run_callbacks()
+        return threading.get_ident(), walls
+
+    here, answered = await asyncio.to_thread(play, world.url, 60)
+    assert {name for thread, name in touched if thread != here} >= {"send", "recv"}
+    there, unanswered = await asyncio.to_thread(play, nowhere, 30)
+
+    assert [name for thread, name in touched if thread in (here, there)] == []
+    # Far below the 30 seconds that a request may take, and far above what a busy machine makes of a frame.
+    assert max(*answered, *unanswered) < 1
+    server.close()
+    await mary.client.close()
+
+
+def _noted(touched: list[tuple[int, str]], name: str, function: Any = None) -> Any:
+    original = function or getattr(socket.socket, name)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        # A loop is woken from another thread by a pair of sockets that never block, within the process.
+        if not isinstance(args[0], socket.socket) or args[0].family != socket.AF_UNIX:
+            touched.append((threading.get_ident(), name))
+        return original(*args, **kwargs)
+
+    return call
 
 
 @pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)

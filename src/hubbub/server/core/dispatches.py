@@ -1,12 +1,17 @@
 """What leaves a transaction: an event, encoded once, and who may hear it."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from hubbub.protocol import wire
 from hubbub.protocol.operation import Event
+
+CROWD: Final = "crowd"
+"""The bus subject of what is told to many users at once; every node with sessions listens, and finds those who are there."""
+CROWD_LEAST: Final = 17
+"""So many users are told at once. Fewer are told one by one, so that nodes where none of them is hear nothing of it."""
 
 
 class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -85,6 +90,8 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The bus subjects this travels on."""
         if self.audience.guild_id is not None and not self.audience.session_id:
             return [f"guild.{self.audience.guild_id}"]
+        if len(self.audience.users) >= CROWD_LEAST and not self.event.startswith("_"):
+            return [CROWD]
         subjects = [f"user.{user}" for user in self.audience.users]
         if self.event.startswith("_"):
             # Internal words concern every node, connected or not.

@@ -9,7 +9,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.messages import MESSAGE_CREATE
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.dispatches import CROWD, CROWD_LEAST, Audience
 from hubbub.server.core.store import Tx
 from tests.server.transports.gateway.rehearsal import GUILD, VIEW, Channel, Client, GuildRow, Platform, town
 
@@ -107,6 +107,53 @@ async def test_direct_events_go_to_named_users_by_their_own_intents(platform: Pl
     await platform.emit(ENTITLEMENT, {}, Audience.of_users(5, 6))
     assert await one.events() == ["MESSAGE_CREATE", "ENTITLEMENT_CREATE"]
     assert await two.events() == ["ENTITLEMENT_CREATE"]
+
+
+async def test_a_crowd_is_told_once_on_the_bus_and_in_order(platform: Platform) -> None:
+    crowd = frozenset(range(100, 100 + CROWD_LEAST))
+    await platform.guild(town(), {99: [], 100: [], 101: []})
+    here = [await platform.session(platform.person(user_id)) for user_id in (100, 101)]
+    stranger = await platform.session(platform.person(99))
+    subjects: list[str] = []
+    publish = platform.bus.publish
+
+    def watch(subject: str, message: Any) -> None:
+        subjects.append(subject)
+        publish(subject, message)
+
+    platform.bus.publish = watch  # type: ignore[method-assign]
+    for number, users in enumerate([{100, 101}, crowd, {100, 101}, crowd]):
+        await platform.emit(DM, {"content": str(number)}, Audience(users=frozenset(users)))
+
+    assert subjects.count(CROWD) == 2
+    assert len(subjects) == 6
+    assert [await contents(client) for client in here] == [["0", "1", "2", "3"]] * 2
+    assert await contents(stranger) == []
+
+
+async def test_a_crowd_before_ready_waits_for_it(platform: Platform) -> None:
+    crowd = Audience(users=frozenset(range(100, 100 + CROWD_LEAST)))
+    client = await platform.connect()
+    stop = asyncio.Event()
+
+    async def talk() -> int:
+        number = 0
+        while not stop.is_set():
+            await platform.emit(DM, {"content": str(number)}, crowd)
+            number += 1
+        return number
+
+    talking = asyncio.create_task(talk())
+    await client.identify(platform.person(100))
+    await client.until("MESSAGE_CREATE")
+    stop.set()
+    total = await talking
+
+    await client.fence()
+    heard = [payload["d"]["content"] for payload in client.heard if payload["t"] == "MESSAGE_CREATE"]
+    # From READY on each one, once and in order.
+    assert heard == [str(number) for number in range(total - len(heard), total)]
+    assert [payload["s"] for payload in client.heard] == list(range(1, len(client.heard) + 1))
 
 
 async def test_an_event_can_be_for_one_session(platform: Platform) -> None:

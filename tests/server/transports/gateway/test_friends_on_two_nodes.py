@@ -7,7 +7,10 @@ from contextlib import asynccontextmanager
 import aiohttp
 
 from hubbub.protocol.intents import Intents
+from hubbub.protocol.operation import Event
 from hubbub.server.app import App
+from hubbub.server.core.call import Call
+from hubbub.server.core.dispatches import CROWD_LEAST, Audience
 from tests.oauth import application
 from tests.world import Actor, World, small_config
 
@@ -72,3 +75,25 @@ async def test_friends_see_each_other_and_secrets_stay_between_nodes(postgres_da
         assert (await in_game.next("PRESENCE_UPDATE"))["status"] == "offline"
         await not_in_game.none_of("PRESENCE_UPDATE")
         assert one.app.presences.join_secret(bob.id, session_id, game.id) is None
+
+
+async def test_a_crowd_hears_on_every_node_in_the_order_it_was_said(postgres_database: str, nats_url: str) -> None:
+    async with nodes(postgres_database, nats_url) as (one, two):
+        people = [await one.user() for _ in range(CROWD_LEAST)]
+        game = await application(one)
+        players = [await one.player(who, game.id) for who in people[:2]]
+        sessions = [await at(world, who).connect(Intents.ALL) for world, who in zip((one, two), players, strict=True)]
+        outsider = await at(two, await one.player(await one.user(), game.id)).connect(Intents.ALL)
+        said = Event("SAID", dict, scope="identify")
+
+        def say(call: Call) -> None:
+            everybody, two_of_them = [who.id for who in people], [who.id for who in people[:2]]
+            for number in range(20):
+                users = everybody if number % 2 else two_of_them
+                call.tx.emit(said, {"number": number}, Audience.of_users(*users, application_id=game.id))
+
+        await one.write(say)
+
+        for session in sessions:
+            assert [(await session.next("SAID"))["number"] for _ in range(20)] == list(range(20))
+        await outsider.none_of("SAID")

@@ -1,7 +1,7 @@
 """A user's line: events for the user rather than for a guild, and the guilds they come to and leave."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -12,8 +12,11 @@ from hubbub.server.core.bus import Subscription
 from hubbub.server.core.dispatches import Dispatch
 from hubbub.server.transports.gateway import tracing
 from hubbub.server.transports.gateway.packets import Packet
-from hubbub.server.transports.gateway.session import Session
+from hubbub.server.transports.gateway.session import Kind, Session
 from hubbub.server.transports.gateway.world import World
+
+MOVES: Final = frozenset({GUILD_CREATE.name, GUILD_DELETE.name})
+"""Told to a user, these say that they came to a guild or left it."""
 
 
 class _GuildId(msgspec.Struct):
@@ -31,6 +34,18 @@ class Floor(Protocol):
 
     def revoke(self, session: Session) -> None:
         """The session's token is no longer good."""
+
+
+class Made:
+    """The packets of one dispatch, for all whom it is told to."""
+
+    __slots__ = ("games", "packets")
+
+    def __init__(self) -> None:
+        self.packets: dict[int, Packet] = {}
+        """By which of the dispatch's bodies they hold."""
+        self.games: dict[Kind, Packet | None] = {}
+        """What sessions of games get, if anything: asked once for all of a kind."""
 
 
 class Line:
@@ -53,65 +68,77 @@ class Line:
                 if session.actor.token_id in revoked:
                     self._floor.revoke(session)
         elif not dispatch.event.startswith("_"):
-            self.share(dispatch, {})
+            self.share(dispatch, Made())
 
-    def share(self, dispatch: Dispatch, made: dict[int, Packet]) -> None:
-        """An event for many users, of whom this is one; `made` keeps packets for the others."""
+    def share(self, dispatch: Dispatch, made: Made) -> None:
+        """An event for the user, noted in the trace if that is on."""
         if self._world.trace.on:
             tracing.watch(
                 self._world,
                 dispatch,
                 list(self.sessions),
-                lambda: self._tell_all(dispatch, made),
+                lambda: self.tell_all(dispatch, made),
                 lambda session: tracing.why_not_to_user(session, dispatch),
             )
         else:
-            self._tell_all(dispatch, made)
+            self.tell_all(dispatch, made)
 
-    def _tell_all(self, dispatch: Dispatch, made: dict[int, Packet]) -> None:
+    def tell_all(self, dispatch: Dispatch, made: Made) -> None:
+        """An event for many users, of whom this is one; `made` keeps packets for the others."""
         for session in list(self.sessions):
             if session.early is not None:
                 session.early.append(dispatch)
             else:
                 self.tell(session, dispatch, made)
 
-    def tell(self, session: Session, dispatch: Dispatch, made: dict[int, Packet]) -> None:
-        """One session's share; `made` keeps packets for the others, by which of the dispatch's bodies they hold."""
+    def tell(self, session: Session, dispatch: Dispatch, made: Made) -> None:
+        """One session's share; `made` keeps packets for the others."""
         audience = dispatch.audience
-        if not session.missed(dispatch) or (audience.session_id and audience.session_id != session.id):
+        if session.snapshot is not None and not session.missed(dispatch):
             return
-        if audience.guild_id is None and dispatch.event == GUILD_CREATE.name:
-            self._floor.enter(session, int(wire.decode(dispatch.body, _GuildId).id))
+        if audience.session_id and audience.session_id != session.id:
             return
-        if audience.guild_id is None and dispatch.event == GUILD_DELETE.name:
-            guild_id = int(wire.decode(dispatch.body, _GuildId).id)
-            if not session.in_shard(guild_id):
+        if audience.guild_id is None:
+            if dispatch.event in MOVES:
+                if not self._move(session, dispatch):
+                    return
+            elif session.shard[1] > 1 and not audience.session_id and not session.in_shard_of(audience.shard_of):
                 return
-            self._floor.leave(session, guild_id)
-        elif audience.guild_id is None and not audience.session_id and not session.in_shard_of(audience.shard_of):
-            return
-        if dispatch.intents and not session.intents & dispatch.intents:
-            return
         if session.is_game:
-            if not session.admits(dispatch) or dispatch.event in self._world.config.gateway.disabled_gateway_events:
-                return
-            games = dispatch.games
-            body = (
-                games.get(int(session.actor.family_id or 0)) or games.get(0) or dispatch.body
-                if games
-                else dispatch.body
-            )
-        elif audience.games_only:
-            return
-        elif (
-            dispatch.redacted is not None
-            and not session.sees_content
-            and session.user_id not in dispatch.unredacted_for
-        ):
-            body = dispatch.redacted
-        else:
+            if session.kind not in made.games:
+                made.games[session.kind] = self._for_game(session, dispatch, made)
+            packet = made.games[session.kind]
+            if packet is not None:
+                session.send(packet)
+        elif not audience.games_only and (not dispatch.intents or session.intents & dispatch.intents):
             body = dispatch.body
-        packet = made.get(id(body))
+            if dispatch.redacted is not None and not session.sees_content:
+                body = body if session.user_id in dispatch.unredacted_for else dispatch.redacted
+            session.send(self._make(dispatch, body, made))
+
+    def _for_game(self, session: Session, dispatch: Dispatch, made: Made) -> Packet | None:
+        """What a game's session gets, and every other of its kind; None if it is not for them."""
+        if dispatch.intents and not session.intents & dispatch.intents:
+            return None
+        if not session.admits(dispatch) or dispatch.event in self._world.config.gateway.disabled_gateway_events:
+            return None
+        games = dispatch.games
+        body = games.get(int(session.actor.family_id or 0)) or games.get(0) if games else None
+        return self._make(dispatch, body or dispatch.body, made)
+
+    def _make(self, dispatch: Dispatch, body: bytes, made: Made) -> Packet:
+        packet = made.packets.get(id(body))
         if packet is None:
-            packet = made[id(body)] = self._packet(dispatch.event, body)
-        session.send(packet)
+            packet = made.packets[id(body)] = self._packet(dispatch.event, body)
+        return packet
+
+    def _move(self, session: Session, dispatch: Dispatch) -> bool:
+        """The user joined a guild or left one; whether the session is told of it now."""
+        guild_id = int(wire.decode(dispatch.body, _GuildId).id)
+        if dispatch.event == GUILD_CREATE.name:
+            self._floor.enter(session, guild_id)
+            return False
+        if not session.in_shard(guild_id):
+            return False
+        self._floor.leave(session, guild_id)
+        return True

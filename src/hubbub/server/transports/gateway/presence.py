@@ -21,7 +21,7 @@ from hubbub.server.core import presences
 from hubbub.server.core.bus import Bus, Subscription
 from hubbub.server.core.call import Actor
 from hubbub.server.core.clock import Clock
-from hubbub.server.core.dispatches import Audience, Dispatch, dispatch
+from hubbub.server.core.dispatches import CROWD, Audience, Dispatch, dispatch
 from hubbub.server.core.presences import EVERYBODY, Hidden, Presence, Presences, SessionPresence
 from hubbub.server.transports.gateway.activities import shown
 from hubbub.server.transports.gateway.session import Session
@@ -30,8 +30,6 @@ from hubbub.server.transports.gateway.world import Reach
 log = logging.getLogger(__name__)
 
 SUBJECT: Final = "presence"
-FRIENDS: Final = "friends"
-"""The bus subject of what is told to many friends at once; every node with sessions listens."""
 ALIVE_S: Final = 20.0
 """How often a node says that it is there."""
 SILENT_S: Final = 70.0
@@ -233,7 +231,7 @@ class PresenceFeed:
                     if not change.everywhere:
                         self._local(dispatch)
                     else:
-                        self._bus.publish(FRIENDS if guild_id is None else f"guild.{guild_id}", dispatch)
+                        self._bus.publish(CROWD if guild_id is None else f"guild.{guild_id}", dispatch)
         finally:
             self._telling = None
 

@@ -1,7 +1,8 @@
 """A session: one totally ordered stream of events for one client, over any number of connections."""
 
 import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+from weakref import WeakValueDictionary
 
 from hubbub.protocol.enums import CloseCode
 from hubbub.protocol.intents import Intents
@@ -16,6 +17,15 @@ from hubbub.server.transports.gateway.replay import Replay
 
 if TYPE_CHECKING:
     from hubbub.server.transports.gateway.seats import Seat
+
+
+class Kind:
+    """Sessions of one game with the same intents and scopes: an event is for all of them or for none."""
+
+    __slots__ = ("__weakref__",)
+
+
+_kinds: Final[WeakValueDictionary[tuple[object, ...], Kind]] = WeakValueDictionary()
 
 
 class Session:
@@ -35,6 +45,7 @@ class Session:
         "id",
         "intents",
         "is_game",
+        "kind",
         "large_threshold",
         "obfuscates",
         "presences",
@@ -69,6 +80,8 @@ class Session:
         self.is_game = actor.kind == "bearer"
         """Whether a game holds it for its player, by an OAuth2 token."""
         self.intents = intents
+        kind = (actor.kind, actor.application_id, actor.family_id, actor.scopes, intents)
+        self.kind = _kinds.get(kind) or _kinds.setdefault(kind, Kind())
         self.shard = shard
         self.large_threshold = large_threshold
         self.obfuscates = obfuscates
@@ -108,9 +121,9 @@ class Session:
     def admits(self, dispatch: Dispatch) -> bool:
         """Whether an event that names its users is for this session of theirs: games hear what is theirs, and what the person
         let them hear."""
-        audience, actor = dispatch.audience, self.actor
         if not self.is_game:
-            return not audience.games_only
+            return not dispatch.audience.games_only
+        audience, actor = dispatch.audience, self.actor
         named = audience.application_id or audience.family_id or audience.session_id or dispatch.games
         if not (dispatch.intents or dispatch.scope or named):
             # Nobody thought of games: what needs neither an intent nor a scope is a person's own business.

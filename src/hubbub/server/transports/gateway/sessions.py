@@ -16,7 +16,7 @@ from hubbub.protocol.resources.guilds import GUILD_CREATE
 from hubbub.protocol.resources.presence import PRESENCE_UPDATES_MAX, PRESENCE_UPDATES_SECONDS, SetPresence
 from hubbub.server.core.bus import Bus, Subscription
 from hubbub.server.core.call import Actor
-from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.core.dispatches import CROWD, Dispatch
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences, SessionPresence
 from hubbub.server.core.store import Tx
@@ -25,9 +25,9 @@ from hubbub.server.transports.gateway.connection import Closing, Connection
 from hubbub.server.transports.gateway.hub import FRESH_S, Hub
 from hubbub.server.transports.gateway.identify import Asked, check_size
 from hubbub.server.transports.gateway.limits import Window
-from hubbub.server.transports.gateway.line import Line
+from hubbub.server.transports.gateway.line import Line, Made
 from hubbub.server.transports.gateway.packets import Packet
-from hubbub.server.transports.gateway.presence import FRIENDS, PresenceFeed
+from hubbub.server.transports.gateway.presence import PresenceFeed
 from hubbub.server.transports.gateway.replay import Replay
 from hubbub.server.transports.gateway.seats import Seat
 from hubbub.server.transports.gateway.session import Session
@@ -58,7 +58,7 @@ class Sessions:
         self._deflater = Deflater()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._gap: Subscription | None = None
-        self._friends: Subscription | None = None
+        self._crowd: Subscription | None = None
         self._resumable_ms = world.config.gateway.replay_ms
         self._enders = [part.session_ended for part in world.slices if part.session_ended is not None]
         self._beginners = [part.session_began for part in world.slices if part.session_began is not None]
@@ -78,7 +78,7 @@ class Sessions:
         """Begin to listen to the other nodes."""
         self._loop = asyncio.get_running_loop()
         self._gap = self._bus.on_gap(self._lost_events)
-        self._friends = self._bus.subscribe(FRIENDS, self._share)
+        self._crowd = self._bus.subscribe(CROWD, self._share)
         self.feed.start()
 
     async def close(self) -> None:
@@ -88,7 +88,7 @@ class Sessions:
             self._end(session)
         await self._tell_ended(sessions)
         self.feed.close()
-        for subscription in (self._gap, self._friends):
+        for subscription in (self._gap, self._crowd):
             if subscription is not None:
                 subscription.cancel()
         for task in list(self._tasks):
@@ -162,7 +162,7 @@ class Sessions:
             session.send(self.packet(event, body))
         early, session.early = session.early or [], None
         for dispatch in early:
-            line.tell(session, dispatch, {})
+            line.tell(session, dispatch, Made())
         self.feed.put(session, identify.presence or SetPresence())
         self._spawn(self._stream(session, seats))
 
@@ -271,12 +271,17 @@ class Sessions:
 
     def _share(self, dispatch: Dispatch) -> None:
         """An event for many users, who may be anywhere; made into packets once for all who are here."""
-        users, made = dispatch.audience.users, dict[int, Packet]()
-        here = users & self._lines.keys() if len(users) > len(self._lines) else users
-        for user_id in here:
-            line = self._lines.get(user_id)
-            if line is not None:
-                line.share(dispatch, made)
+        users, lines, made = dispatch.audience.users, self._lines, Made()
+        tell = Line.share if self._world.trace.on else Line.tell_all
+        if len(users) * 4 > len(lines):
+            # Most people here, so in the order in which they came: neighbours in memory are met one after the other.
+            for user_id, line in list(lines.items()):
+                if user_id in users:
+                    tell(line, dispatch, made)
+            return
+        for user_id in users:
+            if (found := lines.get(user_id)) is not None:
+                tell(found, dispatch, made)
 
     def _lost_events(self) -> None:
         """The bus may have lost events, and a session that missed some must not go on as if it had not."""

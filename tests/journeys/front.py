@@ -1,0 +1,136 @@
+"""What stands before a platform of several processes: one address, and behind it API and gateway processes in turn."""
+
+import asyncio
+import contextlib
+import itertools
+import socket
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+from multidict import CIMultiDict
+from yarl import URL
+
+from hubbub.server.app import App
+from hubbub.server.core.clock import RealClock
+from hubbub.server.core.config import Config
+from tests.journeys.processes import Server
+from tests.world import World
+
+OWN = frozenset({"connection", "keep-alive", "transfer-encoding", "upgrade", "content-length"})
+"""Headers that concern one connection only."""
+
+
+class Front:
+    """Gives each request to the next of the API processes, and each connection to the next of the gateways."""
+
+    def __init__(self, apis: Sequence[str], gateways: Sequence[str]) -> None:
+        self.url = ""
+        self.asked = dict.fromkeys([*apis, *gateways], 0)
+        """How often each process was chosen, by its address."""
+        self._apis, self._gateways = itertools.cycle(apis), itertools.cycle(gateways)
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator["Front"]:
+        """Listen for the time of a block."""
+        application = web.Application(client_max_size=64 << 20)
+        application.router.add_get("/gateway", self._connect)
+        application.router.add_route("*", "/{path:.*}", self._ask)
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        self.url = "http://{}:{}".format(*runner.addresses[0][:2])
+        async with aiohttp.ClientSession(auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()) as self._client:
+            yield self
+            await runner.cleanup()
+
+    def _next(self, processes: Iterator[str], path: str) -> URL:
+        process = next(processes)
+        self.asked[process] += 1
+        return URL(process + path, encoded=True)
+
+    async def _ask(self, request: web.Request) -> web.Response:
+        async with self._client.request(
+            request.method,
+            self._next(self._apis, request.raw_path),
+            headers=_passed(request.headers),
+            data=await request.read() or None,
+            allow_redirects=False,
+        ) as answer:
+            return web.Response(status=answer.status, body=await answer.read(), headers=_passed(answer.headers))
+
+    async def _connect(self, request: web.Request) -> web.WebSocketResponse:
+        here = web.WebSocketResponse(max_msg_size=0)
+        await here.prepare(request)
+        async with self._client.ws_connect(self._next(self._gateways, request.raw_path), max_msg_size=0) as there:
+            relays = [asyncio.create_task(_relay(here, there)), asyncio.create_task(_relay(there, here))]
+            await asyncio.wait(relays, return_when=asyncio.FIRST_COMPLETED)
+            # Whoever closed first said why.
+            await there.close(code=here.close_code or 1000)
+            await here.close(code=there.close_code or 1000)
+            for relay in relays:
+                relay.cancel()
+            await asyncio.gather(*relays, return_exceptions=True)
+        return here
+
+
+async def _relay(source: Any, target: Any) -> None:
+    async for message in source:
+        if message.type is aiohttp.WSMsgType.TEXT:
+            await target.send_str(message.data)
+        elif message.type is aiohttp.WSMsgType.BINARY:
+            await target.send_bytes(message.data)
+
+
+def _passed(headers: Any) -> "CIMultiDict[str]":
+    return CIMultiDict((name, value) for name, value in headers.items() if name.lower() not in OWN)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextlib.asynccontextmanager
+async def behind_a_front(directory: Path, database_url: str, nats_url: str) -> AsyncIterator[tuple[World, Front]]:
+    """Two API and two gateway processes behind one address, over one PostgreSQL and one NATS; and their operator."""
+    roles = ["api,worker", "api", "gateway", "gateway"]
+    ports = [_free_port() for _ in roles]
+    addresses = [f"http://127.0.0.1:{port}" for port in ports]
+    async with Front(addresses[:2], addresses[2:]).open() as front:
+        shared = ["--database-url", database_url, "--nats-url", nats_url, "--rate-limits", "off"]
+        shared += ["--data", str(directory / "data"), "--gateway-drain-ms", "100"]
+        servers = []
+        for number, (some, port) in enumerate(zip(roles, ports, strict=True)):
+            # Clients find everything at the front; what they resume is at the gateway that they were given.
+            public = ["--public-url", front.url] if "api" in some else []
+            server = Server(directory, "serve", "--roles", some, "--worker", str(number), *shared, *public)
+            server.port = port
+            servers.append(server)
+        # The operator's own process serves nobody: what is done there is heard in the others.
+        config = Config(
+            database_url=database_url,
+            nats_url=nats_url,
+            files_url=str(directory / "data" / "files"),
+            port=0,
+            public_url=front.url,
+            roles=frozenset(),
+            worker=len(roles),
+            rate_limits="off",
+        )
+        operator = App(config, clock=RealClock())
+        try:
+            await asyncio.gather(*(server.start() for server in servers))
+            await operator.start()
+            async with aiohttp.ClientSession() as client:
+                world = World(operator, client)
+                yield world, front
+                await world.close()
+        finally:
+            await operator.stop()
+            for server in servers:
+                server.stop()
