@@ -450,6 +450,28 @@ class TestSqlite:
         assert await asyncio.gather(waiting, *quick, later) == [None, 2, 3, 4]
         assert await ids(notes) == [1, 2, 3, 4]
 
+    async def test_quick_units_come_back_to_the_event_loop(self, notes: SqliteDatabase) -> None:
+        """Also when there is always one: having once joined the writer's work must not be for good."""
+        begun, go_on = threading.Event(), threading.Event()
+        threads: list[threading.Thread] = []
+
+        def slow(tx: Tx) -> None:
+            begun.set()
+            go_on.wait(10)
+
+        async def ask() -> None:
+            for _ in range(20):
+                threads.append(await notes.write(lambda _: threading.current_thread(), quick=True))
+
+        waiting = asyncio.create_task(notes.write(slow))
+        await asyncio.to_thread(begun.wait, 10)
+        asking = [asyncio.create_task(ask()) for _ in range(8)]
+        await asyncio.sleep(0)
+        go_on.set()
+        await asyncio.gather(waiting, *asking)
+
+        assert set(threads) == {threading.main_thread()}
+
     async def test_closing_finishes_quick_units(self, tmp_path: Path, notes: SqliteDatabase) -> None:
         writes = [asyncio.create_task(notes.write(note(id), quick=True)) for id in range(20)]
         await asyncio.sleep(0)

@@ -93,8 +93,10 @@ class SqliteDatabase(Database):
         self._done = 0
         """What the writer was given so far, and how much of it is done: when all is, the connection is free."""
         self._quick: deque[_Unit] = deque()
-        self._committing = False
-        """Whether all the writer has to do is to commit quick units."""
+        self._turn = False
+        """Whether quick units gather until the writer has done what it was given."""
+        self._waited = False
+        """Whether they have done so already, and it was given more of its own meanwhile."""
         self._reads: SimpleQueue[_Unit | None] = SimpleQueue()
         self._hand: deque[_Unit] = deque()
         self._read_begun = 0.0
@@ -185,13 +187,21 @@ class SqliteDatabase(Database):
 
     def _run_quick(self) -> None:
         """Run the quick units that wait, and let the writer commit them; if it has other work, they are part of that."""
-        if self._committing:
+        if self._turn or not self._quick:
             return
         if self._given != self._done:
-            while self._quick:
-                self._give(self._quick.popleft())
-        if not self._quick:
+            if self._waited:
+                while self._quick:
+                    self._give(self._quick.popleft())
+            # What comes next gathers until the writer is done with this: it mostly is free then. Else they join its work, but the
+            # ones behind them wait anew, or it would always have something to do and the loop never its turn.
+            self._waited = not self._waited
+            done = self._loop.create_future()
+            done.add_done_callback(self._end_quick)
+            self._turn = True
+            self._give(_Job(_nothing, done))
             return
+        self._waited = False
         batch = _Batch([], [], time.monotonic(), self._loop.create_future())
         try:
             self._cursor.execute("BEGIN IMMEDIATE")
@@ -203,14 +213,14 @@ class SqliteDatabase(Database):
             return
         assert batch.committed is not None
         batch.committed.add_done_callback(self._end_quick)
-        self._committing = True
+        self._turn = True
         self._give(batch)
 
     def _take_quick(self) -> _Unit | None:
         return self._quick.popleft() if self._quick else None
 
     def _end_quick(self, _: "asyncio.Future[None]") -> None:
-        self._committing = False
+        self._turn = False
         self._run_quick()
 
     async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
@@ -614,6 +624,10 @@ class SqliteDatabase(Database):
             _copy(source, path)
         finally:
             source.close()
+
+
+def _nothing() -> None:
+    """For a job that only marks a place in the queue."""
 
 
 def is_locked(path: Path) -> bool:

@@ -204,16 +204,16 @@ def _respond(
     wanted = (body.flags or 0) | flags
     if asked.ephemeral:
         wanted |= MessageFlags.EPHEMERAL
+    author, person = rules.author_and_person(call, application, channel, row.user_id)
     response = Response(
         interaction=asked.interacted,
         kind=asked.kind,
         reference=_reference(channel, asked.refers_to),
         flags=wanted & (MessageFlags.EPHEMERAL | MessageFlags.LOADING),
         seen_by=_seen_by(row, application),
+        person=person,
     )
-    said = messages.create(
-        call, here, _created(body), author=rules.author(call, application, channel), response=response
-    )
+    said = messages.create(call, here, _created(body), author=author, response=response)
     return Answered(message=said, ephemeral=bool(wanted & MessageFlags.EPHEMERAL))
 
 

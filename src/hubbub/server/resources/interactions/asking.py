@@ -60,6 +60,7 @@ class Scene(NamedTuple):
     """Who brought the application here, by installation context."""
     sells: bool
     """Whether the application has something that one can own."""
+    there: store.Place
 
     def resolver(self) -> Resolver:
         """What looks up ids here."""
@@ -93,7 +94,9 @@ def scene(call: Call, reached: Reached, here: ChannelAccess) -> Scene:
     if bot is not None:
         installed.add(ApplicationIntegrationType.GUILD_INSTALL)
     let_in = rules.owners(installed, here.channel.guild_id, call.user_id, place)
-    return Scene(call, call.new_id(InteractionId), application, here, place, bot, person, let_in, reached.sells)
+    return Scene(
+        call, call.new_id(InteractionId), application, here, place, bot, person, let_in, reached.sells, reached.there
+    )
 
 
 def run_command(scene: Scene, body: wire.RunCommand | wire.CompleteCommand) -> Question:

@@ -21,7 +21,7 @@ def get_channel_application_command_index(call: Call, channel_id: ChannelId) -> 
     return index.of_channel(call, access.channel(call, channel_id))
 
 
-@handles(wire.CREATE_INTERACTION)
+@handles(wire.CREATE_INTERACTION, quick=True)
 def create_interaction(call: Call, body: wire.Ask) -> None:
     """Ask something of an app."""
     here = rules.require_here(call, body)
@@ -35,7 +35,7 @@ def create_interaction(call: Call, body: wire.Ask) -> None:
     actions.deliver(scene, question)
 
 
-@handles(wire.CREATE_INTERACTION_RESPONSE)
+@handles(wire.CREATE_INTERACTION_RESPONSE, quick=True)
 def create_interaction_response(
     call: Call,
     interaction_id: InteractionId,

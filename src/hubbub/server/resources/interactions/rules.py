@@ -71,7 +71,7 @@ _UPDATES: Final = (InteractionCallbackType.DEFERRED_UPDATE_MESSAGE, InteractionC
 
 def require_application(call: Call, application_id: int, here: ChannelAccess) -> Reached:
     """The application that is asked; raises where nobody would hear it."""
-    found = store.find_application(call.tx, application_id, here.channel.guild_id, call.user_id)
+    found = store.find_application(call.tx, application_id, here.channel, call.user_id)
     if found is None:
         raise errors.UNKNOWN_APPLICATION()
     if not can_hear(found.application):
@@ -314,8 +314,22 @@ def author(call: Call, application: ApplicationRow, channel: ChannelRef) -> mess
     found = None
     if application.bot_id is not None:
         found = messages.find_author(call.tx, channel.guild_id, application.bot_id)
-    if found is not None:
-        return found._replace(webhook_id=application.id, application_id=application.id, known=True)
+    return _own_name(call, application, channel) if found is None else _as_bot(application, found)
+
+
+def author_and_person(
+    call: Call, application: ApplicationRow, channel: ChannelRef, user_id: int
+) -> tuple[messages.Author, messages.Author | None]:
+    """The same, and who asked, in one query."""
+    bot, person = messages.find_two_authors(call.tx, channel.guild_id, application.bot_id or 0, user_id)
+    return _own_name(call, application, channel) if bot is None else _as_bot(application, bot), person
+
+
+def _as_bot(application: ApplicationRow, bot: messages.Author) -> messages.Author:
+    return bot._replace(webhook_id=application.id, application_id=application.id, known=True)
+
+
+def _own_name(call: Call, application: ApplicationRow, channel: ChannelRef) -> messages.Author:
     guild = None if channel.guild_id is None else guilds.find(call.tx, channel.guild_id)
     shown = users.UserRow(
         id=UserId(application.id),

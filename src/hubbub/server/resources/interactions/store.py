@@ -9,6 +9,7 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.ids import MessageId, Snowflake
 from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.interactions import TOKEN_MS
+from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.store import Tx, places
 from hubbub.server.resources import channels
 from hubbub.server.resources.applications import ApplicationRow
@@ -112,25 +113,15 @@ class Place(NamedTuple):
     locale: str | None
 
 
-_PLACE: Final = (
-    f"SELECT {channels.CHANNEL_COLUMNS}, g.features, g.preferred_locale "
-    "FROM channels c LEFT JOIN guilds g ON g.id = c.guild_id WHERE c.id = ?"
-)
-
-
-def get_place(tx: Tx, channel_id: int) -> Place:
-    """A channel with the little of its guild that apps are told, in one query."""
-    row = tx.one(_PLACE, channel_id)
-    assert row is not None
-    return Place(channels.ChannelRow(*row[:-2]), *row[-2:])
-
-
 _APPLICATION: Final = (
     f"SELECT {', '.join(f'a.{name}' for name in ApplicationRow._fields)}, "
     "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 0 AND target_id = ?), "
     "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 1 AND target_id = ?), "
-    "(SELECT 1 FROM skus WHERE application_id = a.id LIMIT 1) FROM applications a WHERE a.id = ?"
+    "(SELECT 1 FROM skus WHERE application_id = a.id LIMIT 1), "
+    f"{channels.CHANNEL_COLUMNS}, g.features, g.preferred_locale "
+    "FROM applications a CROSS JOIN channels c LEFT JOIN guilds g ON g.id = c.guild_id WHERE a.id = ? AND c.id = ?"
 )
+_OWN: Final = len(ApplicationRow._fields)
 
 
 class Reached(NamedTuple):
@@ -140,16 +131,18 @@ class Reached(NamedTuple):
     installed: frozenset[int]
     """How it is installed: in the guild (0), by the person (1)."""
     sells: bool
+    there: Place
 
 
-def find_application(tx: Tx, application_id: int, guild_id: int | None, user_id: int) -> Reached | None:
-    """An application and how it comes to be where somebody is, in one query; None when there is none."""
-    row = tx.one(_APPLICATION, guild_id or 0, user_id, application_id)
+def find_application(tx: Tx, application_id: int, channel: ChannelRef, user_id: int) -> Reached | None:
+    """An application, how it comes to be where somebody is, and that place, in one query; None when there is none."""
+    row = tx.one(_APPLICATION, channel.guild_id or 0, user_id, application_id, channel.id)
     if row is None:
         return None
-    *own, in_guild, by_user, sells = row
+    in_guild, by_user, sells = row[_OWN : _OWN + 3]
     found = frozenset(kind for kind, there in enumerate((in_guild, by_user)) if there)
-    return Reached(ApplicationRow(*own), found, bool(sells))
+    place = Place(channels.ChannelRow._make(row[_OWN + 3 : -2]), *row[-2:])
+    return Reached(ApplicationRow._make(row[:_OWN]), found, bool(sells), place)
 
 
 def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, ApplicationRow] | None:

@@ -7,7 +7,7 @@ from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId
 from hubbub.protocol.resources import interactions as wire
 from hubbub.server.core import access
 from hubbub.server.resources import channels, entitlements, members, messages, users
-from hubbub.server.resources.interactions import rules, store
+from hubbub.server.resources.interactions import rules
 from hubbub.server.resources.interactions.asking import Question, Scene
 from hubbub.server.resources.interactions.store import InteractionRow
 
@@ -16,7 +16,7 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
     """What a person asks of an application."""
     call, here, person, bot = scene.call, scene.here, scene.person, scene.bot
     channel = here.channel
-    there = store.get_place(call.tx, channel.id)
+    there = scene.there
     basics = 0
     if bot is None and channel.guild_id is not None:
         basics = access.permissions_in(call.tx, rules.everyone(call, channel.guild_id), channel.ruling_id)

@@ -10,7 +10,7 @@ from hubbub.protocol import changes, errors
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import AuditLogAction, MessageType
 from hubbub.protocol.flags import MessageFlags
-from hubbub.protocol.ids import ChannelId, MessageId, Snowflake, UserId
+from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake, UserId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
@@ -170,6 +170,19 @@ def _create(
         and author.webhook_id is None
         and game is None
     )
+    if (
+        response is not None
+        and response.person is not None
+        and _is_bare(response)
+        and author.known
+        and draft is None
+        and refers is None
+        and named is NOBODY
+        and not tts
+        and channel.guild_id is not None
+        and not channel.is_thread
+    ):
+        return _keep_answer(call, access, rows.answered(row, author, response), author, response, response.person)
     if not plain:
         row = rows.spoken(rows.filled(call, channel, row, draft, refers, named, tts), author)
     if game is not None:
@@ -310,6 +323,52 @@ def _keep(
         return shown, encoded
     payload = views.told_of(views.as_dispatched(shown), channel, row, member, known)
     _emit(call, wire.MESSAGE_CREATE, channel, row, payload, readers)
+    return shown, None
+
+
+def _is_bare(response: Response) -> bool:
+    """Whether an answer is to a command, for all to see, and names nobody but who ran it."""
+    asked = response.interaction
+    return (
+        not response.flags
+        and response.reference is None
+        and asked.name is not None
+        and asked.target_user_id is None
+        and asked.triggering is None
+    )
+
+
+def _keep_answer(
+    call: Call, access: ChannelAccess, row: MessageRow, author: Author, response: Response, person: Author
+) -> Kept:
+    """What `_keep` does, for an answer of words alone: all that it shows is known, so it is encoded once and nothing is read
+    back from the row."""
+    channel, asked = access.channel, response.interaction
+    guild_id = access.guild_id
+    store.insert(call.tx, row)
+    around = views.Around(call)
+    around.know(author.user, person.user)
+    call.tell(MessageCreated(channel=channel, row=row, mentions=(), mention_roles=()))
+    shown = views.show(wire.Message, around, row, kept=Extra(interaction=asked))
+    absent = {user.user.id for user in (author, person) if user.member is not None}
+    standing = access.guild
+    roles: dict[int, tuple[RoleId, ...]] = {}
+    if standing is not None and standing.user_id in absent:
+        roles[standing.user_id] = tuple(core_access.role_ids(standing))
+        absent.discard(standing.user_id)
+    if absent:
+        roles |= members.find_roles(call.tx, guild_id, absent)
+    member: PartialMember | UnsetType = UNSET
+    if author.member is not None:
+        member = members.partial_member(author.member, roles.get(author.user.id, ()))
+    if person.member is not None and shown.interaction:
+        shown.interaction.member = members.partial_member(person.member, roles.get(person.user.id, ()))
+    body = views.encoded_dispatch(json.encode(shown), channel, member)
+    if shown.interaction:
+        # Only what is told of it has the member.
+        shown.interaction.member = UNSET
+    bare, readers = _without_words(body, row), _readers(call, row, ())
+    call.tx.emit(wire.MESSAGE_CREATE, body, audience(call, channel), redacted=bare, unredacted_for=readers)
     return shown, None
 
 

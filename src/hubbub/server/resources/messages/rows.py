@@ -89,6 +89,16 @@ def answering(row: MessageRow, response: Response) -> MessageRow:
     )
 
 
+def answered(row: MessageRow, author: Author, response: Response) -> MessageRow:
+    """The row as an app's answer that is words and nothing else, for all to see."""
+    return row._replace(
+        type=response.kind,
+        webhook_id=author.webhook_id,
+        application_id=author.application_id,
+        extra=encode_extra(Extra(interaction=response.interaction)),
+    )
+
+
 def encode_extra(extra: Extra) -> str:
     """What few messages have, as it is kept."""
     return json.encode(extra).decode()

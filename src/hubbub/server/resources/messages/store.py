@@ -5,7 +5,7 @@ when there are more messages.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -140,6 +140,8 @@ class Response(NamedTuple):
     flags: int = 0
     """LOADING for an answer that is still being made, EPHEMERAL for one that only `seen_by` see."""
     seen_by: tuple[int, ...] = ()
+    person: "Author | None" = None
+    """Who asked, where that is known already."""
 
     @property
     def silent(self) -> bool:
@@ -233,15 +235,23 @@ _MEMBER: Final = _USER + len(members.MemberRow._fields)
 _AUTHOR: Final = (
     f"SELECT {', '.join(f'u.{name}' for name in users.UserRow._fields)}, "
     f"{', '.join(f'm.{name}' for name in members.MemberRow._fields)}, g.verification_level, g.premium_tier, g.moderated "
-    "FROM users u LEFT JOIN members m ON m.guild_id = ? AND m.user_id = u.id LEFT JOIN guilds g ON g.id = ? WHERE u.id = ?"
+    "FROM users u LEFT JOIN members m ON m.guild_id = ? AND m.user_id = u.id LEFT JOIN guilds g ON g.id = ? WHERE u.id "
 )
 
 
 def find_author(tx: Tx, guild_id: int | None, user_id: int) -> Author | None:
     """A user with their membership, in one query."""
-    row = tx.one(_AUTHOR, guild_id, guild_id, user_id)
-    if row is None:
-        return None
+    row = tx.one(f"{_AUTHOR}= ?", guild_id, guild_id, user_id)
+    return None if row is None else _author(row)
+
+
+def find_two_authors(tx: Tx, guild_id: int | None, one_id: int, other_id: int) -> tuple[Author | None, Author | None]:
+    """The same of two users, in one query."""
+    found = {row[0]: _author(row) for row in tx.all(f"{_AUTHOR}IN (?, ?)", guild_id, guild_id, one_id, other_id)}
+    return found.get(one_id), found.get(other_id)
+
+
+def _author(row: tuple[Any, ...]) -> Author:
     return Author(
         users.UserRow._make(row[:_USER]),
         None if row[_USER] is None else members.MemberRow._make(row[_USER:_MEMBER]),

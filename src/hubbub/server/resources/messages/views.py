@@ -377,8 +377,8 @@ def _stripped(around: Around, actor: Actor, row: MessageRow, guild_id: GuildId) 
     return shown
 
 
-def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = True) -> M:
-    """A message with all it says; `references`: also the message it answers."""
+def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = True, kept: Extra | None = None) -> M:
+    """A message with all it says; `references`: also the message it answers; `kept`: its extra, where that is at hand."""
     channel_id, message_id, author_id, type_, flags, content, tts, edited_ms, pinned_ms, mention_everyone, *rest = row
     author = around.users.get(author_id)
     shown = kind(
@@ -430,7 +430,7 @@ def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = T
     if row.snapshots is not None:
         shown.message_snapshots = [_snapshot(around, each) for each in snapshots(row)]
     if row.extra is not None:
-        kept = extra(row)
+        kept = extra(row) if kept is None else kept
         if kept.author is not None:
             shown.author = _webhook_user(author_id, kept.author)
         if kept.position is not None:

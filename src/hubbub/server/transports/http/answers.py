@@ -72,6 +72,7 @@ def respond(
         headers.update(encoded.headers)
     if encoded.body is not None:
         headers.setdefault("Content-Type", encoded.content_type)
+    if encoded.body is not None or encoded.status == 204:
         if request.method != "HEAD" and request.version == HttpVersion11 and request.keep_alive and not closing:
             return Whole(encoded.status, headers, encoded.body)
     response = web.Response(status=encoded.status, body=encoded.body, headers=headers)
@@ -81,19 +82,22 @@ def respond(
 
 
 class Whole(web.StreamResponse):
-    """An answer that leaves in one piece, as nearly all can: with a body, on a connection that stays open.
+    """An answer that leaves in one piece, as nearly all can: with a body or a 204, on a connection that stays open.
 
     aiohttp's own way looks at each header several times, for cases that are none of these."""
 
-    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes | None) -> None:
         super().__init__(status=status, _real_headers=_NO_HEADERS)
         lines = [f"HTTP/1.1 {status} {self.reason}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
-        lines += (f"Content-Length: {len(body)}", f"Date: {rfc822_formatted_time()}", "", "")
+        if body is not None:
+            # RFC 9110 8.6: a 204 has none.
+            lines.append(f"Content-Length: {len(body)}")
+        lines += (f"Date: {rfc822_formatted_time()}", "", "")
         head = "\r\n".join(lines)
         if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
             raise ValueError("a header must be one line")
-        self._whole = head.encode() + body
+        self._whole = head.encode() + (body or b"")
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Send it."""
