@@ -170,6 +170,37 @@ class _LostInCommit(Exception):
         self.tx = tx
 
 
+class _Turns:
+    """Lets commits be told in their order, though threads come back from them in any.
+
+    Whoever builds on another's commit takes a turn after that one did, since it could only begin to commit later; so what is told
+    by turns is told in the order that readers of the rows would see. Nobody waits to commit, only to be told."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+        self._lock = threading.Lock()
+        self._next = 0
+        self._told = 0
+        self._ended: dict[int, list[Answer]] = {}
+
+    def take(self) -> int:
+        """A turn, right before a commit; it must be ended."""
+        with self._lock:
+            self._next += 1
+            return self._next - 1
+
+    def end(self, turn: int, *answers: Answer) -> None:
+        """The commit came back, with these answers, or failed, with none."""
+        with self._lock:
+            self._ended[turn] = list(answers)
+            ready: list[Answer] = []
+            while self._told in self._ended:
+                ready += self._ended.pop(self._told)
+                self._told += 1
+            if ready:
+                self._answers.add(ready)
+
+
 class PostgresDatabase(Database):
     """A PostgreSQL database that any number of processes share."""
 
@@ -186,12 +217,14 @@ class PostgresDatabase(Database):
         self._open = False
         self._loop: asyncio.AbstractEventLoop
         self._answers: Answers
+        self._turns: _Turns
         self._pool: ConnectionPool[Connection]
 
     async def start(self) -> None:
         """Connect, and bring the schema up to date."""
         self._loop = asyncio.get_running_loop()
         self._answers = Answers(self, self._loop)
+        self._turns = _Turns(self._answers)
         await asyncio.to_thread(self._connect)
         for number in range(self._thread_count):
             thread = threading.Thread(target=self._work_loop, name=f"hubbub-store-{number}", daemon=True)
@@ -316,11 +349,10 @@ class PostgresDatabase(Database):
             try:
                 with self._pool.connection() as connection:
                     began = time.monotonic()
-                    result, tx = self._attempt(connection, work)
+                    result, tx, turn = self._attempt(connection, work)
+                    self._turns.end(turn, (future, result, None, tx))
                     if self.metrics is not None:
                         self.metrics.db_seconds.observe(time.monotonic() - began)
-                    # Still with the connection in hand: the next transaction on these rows is told after this one.
-                    self._answers.add([(future, result, None, tx)])
                     return True
             except (SerializationFailure, DeadlockDetected):
                 if self.metrics is not None:
@@ -338,7 +370,8 @@ class PostgresDatabase(Database):
                 raise StoreUnavailable(f"the database cannot be used: {error}") from error
         return False
 
-    def _attempt(self, connection: Connection, work: Callable[[Tx], Any]) -> tuple[Any, PostgresTx]:
+    def _attempt(self, connection: Connection, work: Callable[[Tx], Any]) -> tuple[Any, PostgresTx, int]:
+        """What a unit gave once it is committed, with the turn that the caller ends."""
         try:
             connection.read_only = False
             connection.isolation_level = IsolationLevel.SERIALIZABLE
@@ -347,13 +380,16 @@ class PostgresDatabase(Database):
             if connection.info.transaction_status == TransactionStatus.INERROR:
                 # The unit swallowed an error; COMMIT would silently roll back.
                 raise InFailedSqlTransaction("a unit went on after a statement of its failed")
+            turn = self._turns.take()
             try:
                 connection.commit()
-            except psycopg.OperationalError as error:
-                if _broken(connection):
+            except BaseException as error:
+                # Others need not wait until somebody knows.
+                self._turns.end(turn)
+                if isinstance(error, psycopg.OperationalError) and _broken(connection):
                     raise _LostInCommit(result, tx) from error
                 raise
-            return result, tx
+            return result, tx, turn
         except psycopg.OperationalError as error:
             if _broken(connection):
                 raise _Stale(str(error)) from error

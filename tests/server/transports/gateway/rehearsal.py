@@ -41,8 +41,8 @@ from hubbub.server.core.store import Tx
 from hubbub.server.transports.gateway import Gateway
 from hubbub.server.transports.gateway.limits import SessionStarts
 
-START_MS = 1_760_000_000_000
-"""2025-10-09: after the limit on member requests, before channel obfuscation."""
+START_MS = 1_785_000_000_000
+"""2026-07-25: after the limit on member requests, before channel obfuscation."""
 
 PRIVILEGED = (
     ApplicationFlags.GATEWAY_PRESENCE_LIMITED
