@@ -3,15 +3,18 @@
 import base64
 from typing import Any
 
+import msgspec
 import pytest
 from joserfc import jwt
 from joserfc.jwk import KeySet
 
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import oauth2 as wire
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
 from hubbub.server.resources import oauth2
 from tests.oauth import FORM, REDIRECT, application, edit, fields_of, pkce, refused
-from tests.world import World
+from tests.world import NOW_MS, World, small_config
 
 DEVICE: dict[str, Any] = {"grant_type": wire.DEVICE_GRANT}
 DAY_MS = 86_400_000
@@ -606,6 +609,24 @@ async def test_an_id_token_can_be_checked_with_our_keys(world: World) -> None:
     assert (claims["preferred_username"], claims["email_verified"]) == ("alice", False)
     info = (await client.bearer(alice, tokens["access_token"]).get("/oauth2/userinfo")).ok()
     assert {name: claims[name] for name in info} == info
+
+
+async def test_an_operator_may_sign_with_es256(world: World) -> None:
+    identity = msgspec.structs.replace(world.app.config.identity, id_token_algorithm="ES256")
+    app = App(msgspec.structs.replace(small_config(), identity=identity), clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    other = World(app, world.client)
+    person, there = await other.user(), await application(other)
+
+    signed = (await there.tokens(person, "openid"))["id_token"]
+
+    # The public description knows RSA keys only, so that its validator must not see these.
+    async with other.client.get(f"{other.api}/oauth2/keys") as answer:
+        keys = KeySet.import_key_set(await answer.json())
+    assert jwt.decode(signed, keys, algorithms=["ES256"]).claims["sub"] == str(person.id)
+    found = (await other.request("GET", f"{other.url}/.well-known/openid-configuration")).ok()
+    assert found["id_token_signing_alg_values_supported"] == ["ES256"]
+    await app.stop()
 
 
 async def test_user_info_opens_with_scopes(world: World) -> None:

@@ -501,9 +501,14 @@ class PublicKey(Struct, kw_only=True):
     kty: str
     use: str
     kid: str
-    n: str
-    e: str
     alg: str
+    n: str | UnsetType = UNSET
+    """With `e` an RSA key."""
+    e: str | UnsetType = UNSET
+    crv: str | UnsetType = UNSET
+    """With `x` and `y` a key on a curve."""
+    x: str | UnsetType = UNSET
+    y: str | UnsetType = UNSET
 
 
 class PublicKeys(Struct, kw_only=True):

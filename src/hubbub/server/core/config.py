@@ -136,6 +136,8 @@ class BusConfig(msgspec.Struct, frozen=True, kw_only=True):
 class IdentityConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Who may say who a player is. A rehearsal stands in for the providers whose addresses are not given."""
 
+    id_token_algorithm: Literal["RS256", "ES256"] = "RS256"
+    """What our own ID tokens are signed with. RS256 is what clients of the public platform expect; ES256 costs far less."""
     any_issuer: bool = False
     """Whether OIDC issuers may be at any address, http and single names too: for networks without public ones."""
     steam_url: str | None = None

@@ -16,17 +16,24 @@ async def sign(work: Work, claims: dict[str, Any]) -> str:
 
 async def signing_key(work: Work) -> KeyRow:
     """The key that signs now; made when somebody first asks."""
-    found = await work.read(lambda call: store.list_keys(call.tx, call.now - keys.SIGNS_MS))
-    if found:
-        return found[0]
-    kid, jwk = await work.heavy(keys.generate)
+    found, algorithm = await work.read(lambda call: (_signing(call), call.config.identity.id_token_algorithm))
+    if found is not None:
+        return found
+    kid, jwk = await work.heavy(keys.generate, algorithm)
 
     def keep(call: Call) -> KeyRow:
         # Somebody else may have been quicker.
-        for row in store.list_keys(call.tx, call.now - keys.SIGNS_MS):
-            return row
+        if (found := _signing(call)) is not None:
+            return found
         row = KeyRow(kid, jwk, call.now)
         store.insert_key(call.tx, row, keep_since_ms=call.now - keys.SHOWN_MS)
         return row
 
     return await work.write(keep)
+
+
+def _signing(call: Call) -> KeyRow | None:
+    """The newest key of the algorithm that the operator wants."""
+    wanted = call.config.identity.id_token_algorithm
+    rows = store.list_keys(call.tx, call.now - keys.SIGNS_MS)
+    return next((row for row in rows if keys.algorithm_of(row.jwk) == wanted), None)
