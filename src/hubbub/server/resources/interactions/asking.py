@@ -22,7 +22,7 @@ from hubbub.protocol.resources.messages import Message
 from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
-from hubbub.server.resources import commands, messages
+from hubbub.server.resources import messages
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.interactions import options, rules, showing, store, submissions
 from hubbub.server.resources.interactions.resolving import Resolver
@@ -103,10 +103,9 @@ def run_command(scene: Scene, body: wire.RunCommand | wire.CompleteCommand) -> Q
     """A command is run, or typed."""
     call, given = scene.call, body.data
     typing = isinstance(body, wire.CompleteCommand)
-    row, owners = rules.require_command(call, scene.application, scene.here, scene.place, scene.let_in, given.id)
+    row, said, owners = rules.require_command(call, scene.application, scene.here, scene.place, scene.let_in, given.id)
     if given.version and given.version != row.version:
         raise errors.invalid("data", *errors.command_outdated())
-    said = commands.definition(row)
     form = errors.FormErrors()
     if typing and row.type != CommandType.CHAT_INPUT:
         raise errors.invalid("type", *errors.choices([int(InteractionType.APPLICATION_COMMAND)]))

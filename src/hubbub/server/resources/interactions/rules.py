@@ -133,8 +133,8 @@ def require_command(
     place: InteractionContextType,
     let_in: dict[str, Snowflake],
     command_id: int,
-) -> tuple[CommandRow, dict[str, Snowflake]]:
-    """A command that the caller may run here, and who let its application in.
+) -> tuple[CommandRow, commands.Definition, dict[str, Snowflake]]:
+    """A command that the caller may run here, what it says, and who let its application in.
 
     A command that does not work here is unknown here; one that the caller may not use is forbidden."""
     asked = commands.find_with_permissions(call.tx, command_id, here.channel.guild_id or 0)
@@ -150,7 +150,7 @@ def require_command(
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     if here.guild is not None and not may_use(call, row, said, here, here.guild, entries):
         raise errors.MISSING_PERMISSIONS()
-    return row, found
+    return row, said, found
 
 
 def works_for(
