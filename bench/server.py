@@ -54,7 +54,7 @@ async def hubbub(
     from hubbub.server.app import App
     from hubbub.server.core import auth
     from hubbub.server.core.call import Actor, Call
-    from hubbub.server.core.config import Config, GatewayConfig
+    from hubbub.server.core.config import Config, GatewayConfig, IdentityConfig
     from hubbub.server.resources import accounts, applications, guilds, members
 
     config = Config(
@@ -62,6 +62,7 @@ async def hubbub(
         database_url=database_url,
         port=0,
         rate_limits="off",
+        identity=IdentityConfig(id_token_algorithm="ES256"),
         gateway=GatewayConfig(session_starts=10_000_000, max_concurrency=10_000_000, drain_ms=0),
     )
     app = App(config)
