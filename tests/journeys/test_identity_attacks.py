@@ -8,6 +8,7 @@ import socket
 from typing import Any
 
 import pytest
+from aiohttp import web
 from joserfc import jws, jwt
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
@@ -16,6 +17,7 @@ from hubbub.server.core.guarded import GuardedClient, UnreachableError
 from hubbub.server.resources.identity_providers import issuers
 from tests.issuer import Issuer, configurations, enter, leave, trust
 from tests.players import BOT_ISSUED, by_bot, game, link, link_tokens, token_of
+from tests.receiver import Receiver
 from tests.world import NOW_MS, World
 
 NOW = NOW_MS // 1000
@@ -72,6 +74,51 @@ async def test_ssrf_through_the_name_of_the_issuer(world: World, url: str) -> No
     assert (await client.owner.put(configurations(client), json=body)).errors("oidc_issuer_url") == [
         "OIDC_ISSUER_INVALID"
     ]
+
+
+@pytest.mark.parametrize("field", ["event_webhooks_url", "interactions_endpoint_url"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:1/events",
+        "http://[::1]/events",
+        "http://[::ffff:127.0.0.1]/events",
+        "http://2130706433/events",
+        "http://0x7f.1/events",
+        "http://169.254.169.254/latest",
+        "http://10.0.0.7/events",
+    ],
+)
+async def test_ssrf_through_the_address_of_a_webhook(world: World, field: str, url: str) -> None:
+    bot = await world.bot()
+
+    assert (await bot.patch("/applications/@me", json={field: url})).errors(field)
+    assert (await bot.get("/applications/@me")).ok().get(field) is None
+
+
+async def test_ssrf_through_a_redirect_of_a_webhook(near_world: World, receiver: Receiver) -> None:
+    """What answers with a redirect is not followed, so that it cannot lead inside."""
+    bot = await near_world.bot()
+    receiver.of((await bot.get("/applications/@me")).ok())
+    reached: list[str] = []
+
+    async def inner(request: web.Request) -> web.Response:
+        reached.append(request.path)
+        return web.Response(status=204)
+
+    async def outer(_: web.Request) -> web.Response:
+        raise web.HTTPTemporaryRedirect("/inner")
+
+    app = web.Application()
+    app.add_routes([web.post("/events", outer), web.post("/inner", inner)])
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}/events"
+
+    assert (await bot.patch("/applications/@me", json={"event_webhooks_url": url})).errors("event_webhooks_url")
+    assert reached == []
+    await runner.cleanup()
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 """Known attacks on OAuth2 (RFC 9700), each by its name."""
 
 import logging
+from typing import Any
 
 import pytest
 
+from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.server.core import logs
-from hubbub.server.resources import applications
+from hubbub.server.resources import accounts, applications
+from hubbub.server.resources.accounts import passwords
 from hubbub.server.resources.oauth2 import redirects
 from tests.oauth import REDIRECT, application, fields_of, pkce, refused
 from tests.world import World
@@ -273,3 +276,35 @@ async def test_an_application_cannot_grant_itself_more_with_a_token(world: World
     (await game.post(client.address("guilds"), json={"authorize": True})).refused(401, 0)
     (await game.get("/oauth2/tokens")).refused(401, 0)
     (await game.get("/auth/sessions")).refused(401, 0)
+
+
+async def test_a_banned_owner_mints_no_token_with_the_secret_of_an_application(world: World) -> None:
+    client = await application(world)
+    granted = await client.post("/oauth2/token", grant_type="client_credentials", scope="identify")
+    token = granted.ok()["access_token"]
+
+    await world.write(lambda call: accounts.ban(call, UserId(client.owner.id)))
+
+    assert (await client.bearer(client.owner, token).get("/users/@me")).status == 401
+    refused(await client.post("/oauth2/token", grant_type="client_credentials", scope="identify"), "invalid_grant")
+    await world.write(lambda call: accounts.unban(call, UserId(client.owner.id)))
+    (await client.post("/oauth2/token", grant_type="client_credentials", scope="identify")).ok()
+
+
+async def test_the_time_of_a_login_tells_nothing_of_who_exists(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """User enumeration by timing: an unknown name costs one password hash of the same weight as a known one."""
+    weighed: list[str] = []
+    verify = passwords._HASHER.verify
+
+    def count(_: Any, kept: str, password: str) -> bool:
+        weighed.append(kept.rsplit("$", 2)[0])
+        return verify(kept, password)
+
+    body = {"username": "known", "email": "known@example.com", "password": "correct horse battery"}
+    (await world.request("POST", "/auth/register", json={**body, "consent": True})).ok()
+    monkeypatch.setattr(type(passwords._HASHER), "verify", count)
+    for login in ("known@example.com", "nobody@example.com"):
+        await world.request("POST", "/auth/login", json={"login": login, "password": "wrong horse battery"})
+
+    assert len(weighed) == 2
+    assert weighed[0] == weighed[1]

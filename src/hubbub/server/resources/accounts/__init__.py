@@ -1,5 +1,6 @@
 """Accounts: how a person registers, logs in and gets tokens of their own, and how they look after them."""
 
+from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.accounts import routes
 from hubbub.server.resources.accounts.actions import ban, create, set_password, sign_out, unban
@@ -7,8 +8,14 @@ from hubbub.server.resources.accounts.facts import AccountBanned, AccountUnbanne
 from hubbub.server.resources.accounts.passwords import hash_lightly, hash_password
 from hubbub.server.resources.accounts.routes import confirmed
 from hubbub.server.resources.accounts.store import BanRow, find_ban
+from hubbub.server.resources.oauth2 import TokenAsked
 
-SLICE = Slice(name="accounts", modules=(routes,))
+
+def _refuse_banned(call: Call, asked: TokenAsked) -> None:
+    asked.refused = find_ban(call.tx, asked.user_id, call.now) is not None
+
+
+SLICE = Slice(name="accounts", modules=(routes,), hears={TokenAsked: _refuse_banned})
 
 __all__ = [
     "SLICE",

@@ -17,6 +17,7 @@ from hubbub.server.resources.oauth2.facts import (
     GuildsAsked,
     InstallationAsked,
     LinkAsked,
+    TokenAsked,
     WebhookAsked,
 )
 from hubbub.server.resources.oauth2.signing import sign
@@ -76,6 +77,7 @@ __all__ = [
     "InstallationAsked",
     "InstallationRow",
     "LinkAsked",
+    "TokenAsked",
     "WebhookAsked",
     "applications_of",
     "approve_scopes",

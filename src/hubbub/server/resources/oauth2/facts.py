@@ -56,6 +56,13 @@ class ExternalCredential(msgspec.Struct, frozen=True, kw_only=True):
     """or, where this is None, the access token of the provisional account itself."""
 
 
+class TokenAsked(msgspec.Struct, kw_only=True):
+    """An application is about to act for somebody. Whoever closes accounts says where it may not."""
+
+    user_id: UserId
+    refused: bool = False
+
+
 class LinkAsked(msgspec.Struct, kw_only=True):
     """A person lets an application in who plays it already under another account: raise where the two cannot become one, else
     make them one (sdk.md 8.5)."""

@@ -22,7 +22,13 @@ from hubbub.server.core.call import Actor, Call
 from hubbub.server.resources import applications, users
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.oauth2 import actions, clients, rules, store, views
-from hubbub.server.resources.oauth2.facts import ExternalCredential, InstallationAsked, LinkAsked, WebhookAsked
+from hubbub.server.resources.oauth2.facts import (
+    ExternalCredential,
+    InstallationAsked,
+    LinkAsked,
+    TokenAsked,
+    WebhookAsked,
+)
 from hubbub.server.resources.oauth2.refusals import OAuthError, invalid_grant, invalid_request, invalid_scope
 from hubbub.server.resources.oauth2.store import CodeRow, DeviceRow
 
@@ -195,6 +201,11 @@ def _client_credentials(
         raise invalid_scope("scope is required")
     rules.require_scopes(call, client, scopes)
     rules.require_granted_alone(scopes)
+    asked = TokenAsked(user_id=client.owner_id)
+    call.tell(asked)
+    if asked.refused:
+        # A ban ends what acts for its owner at once, and lets nothing new begin.
+        raise invalid_grant("The account that owns this application is closed")
     return Granted(actions.issue(call, client, client.owner_id, scopes, refresh=False))
 
 
