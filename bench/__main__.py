@@ -6,6 +6,7 @@ python -m bench [post] [get] [growth] [fanout] [flat] [memory] [start] [soak] [s
 
 import asyncio
 import json
+import os
 import platform
 import sqlite3
 import statistics
@@ -239,9 +240,12 @@ async def memory_bench() -> None:
 async def start_bench() -> None:
     """From process start to ready, against importing what we stand on."""
 
+    # Both with the compiled files that Python leaves beside the sources, which some build machines tell it not to.
+    settled = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
     def imports() -> float:
         started = time.perf_counter()
-        subprocess.run([sys.executable, "-c", "import aiohttp, msgspec"], check=True)
+        subprocess.run([sys.executable, "-c", "import aiohttp, msgspec"], check=True, env=settled)
         return time.perf_counter() - started
 
     def dev() -> float:
@@ -252,6 +256,7 @@ async def start_bench() -> None:
                 [sys.executable, "-m", "hubbub.server.cli", "dev", "--port", "0", "--ready-file", str(ready)],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                env=settled,
             )
             try:
                 while not ready.exists():

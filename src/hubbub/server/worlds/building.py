@@ -382,7 +382,7 @@ class _Builder:
         if name == guild.owner:
             members.add_roles(self._call.tx, built.id, user_id, role_ids)
         else:
-            members.add(self._call, built.id, user_id, roles=role_ids, nick=nick)
+            members.add(self._call, built.id, user_id, roles=role_ids, nick=nick, welcome=False)
 
     def _person_id(self, name: str) -> UserId:
         user = self._built.users.get(name)

@@ -43,6 +43,7 @@ def add(
     temporary: bool = False,
     pending: bool | None = None,
     permissions: int | None = None,
+    welcome: bool = True,
 ) -> Membership | None:
     """Let a user into a guild; None when they are in already. Whether they may come is asked before (`require_can_join`).
 
@@ -88,7 +89,7 @@ def add(
     )
     # The gateway puts the whole guild in the place of its id, for each session as it may see it.
     call.tx.emit(GUILD_CREATE, UnavailableGuild(id=GuildId(guild_id)), Audience.of_users(user_id))
-    call.tell(MemberAdded(guild_id=GuildId(guild_id), user_id=UserId(user_id)))
+    call.tell(MemberAdded(guild_id=GuildId(guild_id), user_id=UserId(user_id), welcome=welcome))
     return found
 
 

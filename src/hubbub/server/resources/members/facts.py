@@ -10,6 +10,8 @@ class MemberAdded(msgspec.Struct, frozen=True, kw_only=True):
 
     guild_id: GuildId
     user_id: UserId
+    welcome: bool = True
+    """Whether it is news: who is in a world from its beginning did not just come."""
 
 
 class MemberRenamed(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from hubbub.server.resources.messages import actions
 
 def member_added(call: Call, fact: MemberAdded) -> None:
     """Welcome a member, unless the guild does without."""
-    guild = guilds.find(call.tx, fact.guild_id)
+    guild = guilds.find(call.tx, fact.guild_id) if fact.welcome else None
     if guild is None or guild.system_channel_id is None:
         return
     if guild.system_channel_flags & SystemChannelFlags.SUPPRESS_JOIN_NOTIFICATIONS:
