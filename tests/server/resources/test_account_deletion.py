@@ -160,6 +160,7 @@ async def test_a_copy_holds_what_is_kept_of_a_person(world: World) -> None:
     assert [(each["id"], each["name"]) for each in records["guilds"]] == [(str(guild.id), "Guild")]
     assert [each["type"] for each in records["connections"]] == ["github"]
     assert records["relationships"] == []
+    assert records["identities"] == []
 
 
 async def test_what_somebody_wrote_comes_in_pages_wherever_it_was(world: World) -> None:

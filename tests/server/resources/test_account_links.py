@@ -137,6 +137,15 @@ async def test_the_application_is_told_by_webhook(near_world: World, receiver: R
     assert (event["type"], event["data"]["user"]["id"]) == ("APPLICATION_DEAUTHORIZED", str(person.id))
 
 
+async def test_who_a_person_is_elsewhere_is_in_their_copy(world: World) -> None:
+    client = await game(world)
+    person, _ = await linked(world, client)
+
+    (known,) = (await person.get("/users/@me/harvest")).ok()["records"]["identities"]
+
+    assert (known["application_id"], known["provider_issued_user_id"]) == (str(client.id), "hero")
+
+
 async def test_a_merge_tells_who_became_whom(world: World) -> None:
     client = await game(world)
     heard = listen(world)

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from hubbub.protocol import wire as json
 from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, oauth2
 from hubbub.server.resources.accounts import AccountBanned
-from hubbub.server.resources.identities import actions, rules
+from hubbub.server.resources.identities import actions, rules, store
 from hubbub.server.resources.oauth2 import ApplicationDeauthorized, LinkAsked
-from hubbub.server.resources.users import UserDeleted
+from hubbub.server.resources.users import DataAsked, UserDeleted
 
 
 def link(call: Call, asked: LinkAsked) -> None:
@@ -44,9 +45,26 @@ def forget(call: Call, fact: UserDeleted) -> None:
     actions.forget(call, fact.user_id)
 
 
+def harvest(call: Call, asked: DataAsked) -> None:
+    """Who a person is elsewhere, for their copy of all that is kept of them."""
+    asked.records["identities"] = [
+        {
+            "application_id": str(int(row.family_id)),
+            "provider_type": row.provider_type,
+            "provider_id": row.provider_id or None,
+            "provider_issued_user_id": row.provider_user_id,
+            "username": row.username,
+            "metadata": json.decode(row.metadata, dict[str, str]),
+        }
+        for family_id in store.families_of(call.tx, asked.user_id)
+        for row in store.list_identities(call.tx, family_id, [asked.user_id])
+    ]
+
+
 HEARS: Final[Mapping[type, Callable[[Call, Any], None]]] = {
     LinkAsked: link,
     ApplicationDeauthorized: unlink,
     AccountBanned: ban,
     UserDeleted: forget,
+    DataAsked: harvest,
 }
