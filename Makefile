@@ -30,9 +30,12 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 run: venv ## start the demo platform
 	@$(VENV)/bin/hubbub dev $(ARGS)
 
+# Two for each core, since a test waits about as long as it works.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 1)))')
+
 # Tests share one PostgreSQL and have a database each, so they run on all cores; loadgroup keeps xdist_group together.
 test: venv client-deps ## run the whole test suite
-	@$(RUN) -m pytest -q -n auto --maxprocesses 8 --dist loadgroup $(ARGS)
+	@$(RUN) -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
 
 # The public description is nobody's to copy: it is read where it lies.
 OPENAPI ?= $(wildcard ../shared/spec/openapi.json)
@@ -40,7 +43,7 @@ TRAFFIC := $(VENV)/.traffic
 parity: venv ## write docs/parity.md: what of the public API is served and tested (OPENAPI=FILE names it)
 	@test -n "$(OPENAPI)" || { echo "make OPENAPI=/path/to/openapi.json parity names the public description" >&2; exit 1; }
 	@rm -f $(TRAFFIC)
-	@HUBBUB_OPENAPI="$(abspath $(OPENAPI))" HUBBUB_TRAFFIC=$(TRAFFIC) $(RUN) -m pytest -q -n auto --maxprocesses 8 \
+	@HUBBUB_OPENAPI="$(abspath $(OPENAPI))" HUBBUB_TRAFFIC=$(TRAFFIC) $(RUN) -m pytest -q -n $(WORKERS) \
 		--dist loadgroup -k "not postgres" tests/server/resources $(ARGS)
 	@$(VENV)/bin/hubbub parity "$(OPENAPI)" --traffic $(TRAFFIC)
 
