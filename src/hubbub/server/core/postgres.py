@@ -100,16 +100,16 @@ def adapt(context: AdaptContext) -> None:
 class PostgresSnapshot:
     """The transactions a snapshot saw, as `pg_current_snapshot` tells them: `xmin:xmax:running,...`."""
 
-    __slots__ = ("_next", "_running")
+    __slots__ = ("_running", "end")
 
     def __init__(self, text: str) -> None:
         _, following, running = text.split(":")
-        self._next = int(following)
+        self.end = int(following)
         self._running = frozenset(map(int, running.split(","))) if running else frozenset()
 
     def covers(self, stamp: int) -> bool:
         """Whether what that transaction wrote was visible."""
-        return stamp < self._next and stamp not in self._running
+        return stamp < self.end and stamp not in self._running
 
 
 class PostgresTx(Tx):

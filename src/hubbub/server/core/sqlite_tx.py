@@ -34,14 +34,14 @@ def is_unavailable(error: sqlite3.Error) -> bool:
 class SqliteSnapshot:
     """Everything up to a commit number."""
 
-    __slots__ = ("_sequence",)
+    __slots__ = ("end",)
 
     def __init__(self, sequence: int) -> None:
-        self._sequence = sequence
+        self.end = sequence + 1
 
     def covers(self, stamp: int) -> bool:
         """Whether what that unit wrote was visible."""
-        return stamp <= self._sequence
+        return stamp < self.end
 
 
 class SqliteTx(Tx):

@@ -22,6 +22,11 @@ class StoreUnavailable(Exception):
 class Snapshot(Protocol):
     """The moment a read saw: it can tell which transactions were already in it."""
 
+    @property
+    def end(self) -> int:
+        """A stamp that it does not cover, nor any later one."""
+        ...
+
     def covers(self, stamp: int) -> bool:
         """Whether what that transaction wrote was visible."""
         ...

@@ -136,8 +136,9 @@ class Face:
         self.starts: dict[int, bytes] = {}
         """Number of digits to everything that precedes them."""
 
-    def frame(self, digits: bytes) -> bytes:
+    def frame(self, seq: int) -> bytes:
         """The frame for one session."""
+        digits = b"%d" % seq
         start = self.starts.get(len(digits)) or self._start(len(digits))
         return start + digits + self.tail
 
@@ -162,9 +163,9 @@ class PayloadFace(Face):
         super().__init__(Compression.PAYLOAD, head, blocks)
         self._plain = tail
 
-    def frame(self, digits: bytes) -> bytes:
+    def frame(self, seq: int) -> bytes:
         """The frame for one session; the checksum at its end covers the session's own digits."""
-        head = self._head + digits
+        head = self._head + b"%d" % seq
         checksum = zlib.adler32(self._plain, zlib.adler32(head))
         stream = ZLIB_OPENING + stored_header(len(head)) + head + self.tail + _ZLIB_FINAL
         return frame(BINARY, stream + checksum.to_bytes(4, "big"))

@@ -24,6 +24,8 @@ CLOSE_S: Final = 3.0
 ROOM_BYTES: Final = 256 * 1024
 """Bulk (start-up, replay, member chunks) goes on once no more than this waits."""
 ROOM_S: Final = 0.01
+GONE: Final = contextlib.suppress(RuntimeError)
+"""uvloop's transports refuse to write once the peer is gone. The door will notice."""
 
 
 class Closing(Exception):
@@ -73,10 +75,9 @@ class Connection:
     """A socket, how it is compressed, and the session it carries."""
 
     __slots__ = (
-        "_buffer_most",
         "_socket",
-        "_transport",
         "beat_at",
+        "buffer_most",
         "closing",
         "code",
         "compression",
@@ -84,6 +85,7 @@ class Connection:
         "opened_at",
         "resume_url",
         "session",
+        "transport",
         "version",
     )
 
@@ -100,8 +102,9 @@ class Connection:
         buffer_most: int,
     ) -> None:
         self._socket = socket
-        self._transport: asyncio.WriteTransport | Late = transport
-        self._buffer_most = buffer_most
+        self.transport: asyncio.WriteTransport | Late = transport
+        self.buffer_most = buffer_most
+        """Bytes that may wait; with more the client is too slow."""
         self.compression = compression
         self.version = version
         self.resume_url = resume_url
@@ -113,39 +116,34 @@ class Connection:
         self.code: int | None = None
         """The code we closed with."""
 
-    def deliver(self, packet: Packet, seq: int) -> bool:
-        """Write a dispatch; False when too much is waiting already and the connection must go."""
-        face = packet.faces[self.compression] or packet.face(self.compression)
-        try:
-            self._transport.write(face.frame(b"%d" % seq))
-        except RuntimeError:
-            # uvloop's transports refuse once the peer is gone. The door will notice; others must hear the event all the same.
-            return True
-        return self._transport.get_write_buffer_size() <= self._buffer_most
+    def deliver(self, packet: Packet, seq: int) -> None:
+        """Write a dispatch."""
+        with GONE:
+            self.transport.write(packet.face(self.compression).frame(seq))
 
     def say(self, opcode: GatewayOpcode, data: object = None, *, opening: bool = False) -> None:
         """Write anything but a dispatch. Libraries index all four keys (gateway.md 1)."""
         if self.closing is None:
             payload = b'{"t":null,"s":null,"op":%d,"d":%b}' % (opcode, wire.encode(data))
-            with contextlib.suppress(RuntimeError):  # As above.
-                self._transport.write(whole(self.compression, payload, opening=opening))
+            with GONE:
+                self.transport.write(whole(self.compression, payload, opening=opening))
 
     async def room(self) -> bool:
         """Wait until little is waiting for the client; False when the connection has gone meanwhile."""
-        while self.closing is None and not self._transport.is_closing():
-            if self._transport.get_write_buffer_size() <= ROOM_BYTES:
+        while self.closing is None and not self.transport.is_closing():
+            if self.transport.get_write_buffer_size() <= ROOM_BYTES:
                 return True
             await asyncio.sleep(ROOM_S)
         return False
 
     def cut(self) -> None:
         """End without a word, as a network does."""
-        self._transport.abort()
+        self.transport.abort()
 
     def delay(self, delay_ms: int) -> None:
         """Send everything so much later from now on."""
-        if not isinstance(self._transport, Late):
-            self._transport = Late(self._transport, delay_ms / 1000)
+        if not isinstance(self.transport, Late):
+            self.transport = Late(self.transport, delay_ms / 1000)
 
     def close(self, code: int, reason: str) -> None:
         """Say goodbye and cut the connection when the client does not answer; returns at once."""
@@ -160,4 +158,4 @@ class Connection:
         except TimeoutError:
             pass
         finally:
-            self._transport.abort()
+            self.transport.abort()

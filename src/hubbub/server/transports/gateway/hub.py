@@ -19,7 +19,7 @@ from hubbub.server.core.realtime import GuildState
 from hubbub.server.transports.gateway import tracing
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.seats import Seat, SeatedMember
-from hubbub.server.transports.gateway.session import Session
+from hubbub.server.transports.gateway.session import Session, send_all
 from hubbub.server.transports.gateway.standing import THREADED, VOICED, Standing, Standings
 from hubbub.server.transports.gateway.world import Gain, World, wants_guilds
 
@@ -68,6 +68,9 @@ class Hub:
         self._arriving: list[Seat] = []
         self._loading: asyncio.Task[None] | None = None
         self._fresh: dict[Session, Seat] = {}
+        """Sessions whose GUILD_CREATE may have in it what an event on its way tells."""
+        self._fresh_end = 0
+        """From this stamp on no GUILD_CREATE of theirs has it."""
         self._queue: deque[Dispatch | Seat] = deque()
         self._working: asyncio.Task[None] | None = None
         self._before: dict[int, tuple[bytes, frozenset[int], float]] = {}
@@ -158,6 +161,7 @@ class Hub:
         seat.snapshot, seat.visible, seat.moderated = arrival.snapshot, arrival.visible, arrival.moderated
         seat.opened_at = asyncio.get_running_loop().time()
         self.seats[session] = self._fresh[session] = seat
+        self._fresh_end = max(self._fresh_end, arrival.snapshot.end)
         self._stand(member)
         if arrival.body is not None:
             session.send(self._packet("GUILD_CREATE", arrival.body))
@@ -304,7 +308,7 @@ class Hub:
         audience = dispatch.audience
         seeing, stripped = self._recipients(audience.channel_id, audience.permission, dispatch.intents)
         if (
-            self._fresh
+            (self._fresh and 0 < dispatch.stamp < self._fresh_end)
             or only is not None
             or audience.users
             or audience.members is not None
@@ -318,16 +322,15 @@ class Hub:
         if not seeing and not stripped:
             return
         packet = self._packet(dispatch.event, dispatch.body)
-        for session in seeing:
-            session.send(packet)
+        send_all(seeing, packet)
         if stripped:
             if dispatch.redacted is None:
-                for session in stripped:
-                    session.send(packet)
+                send_all(stripped, packet)
             else:
-                redacted, exempt = self._packet(dispatch.event, dispatch.redacted), dispatch.unredacted_for
-                for session in stripped:
-                    session.send(packet if session.user_id in exempt else redacted)
+                exempt = dispatch.unredacted_for
+                send_all([session for session in stripped if session.user_id in exempt], packet)
+                redacted = self._packet(dispatch.event, dispatch.redacted)
+                send_all([session for session in stripped if session.user_id not in exempt], redacted)
         count = len(seeing) + len(stripped)
         self._deliveries(dispatch.event).inc(count)
         self._delivered_bytes.inc(count * packet.size)

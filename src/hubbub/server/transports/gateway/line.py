@@ -12,7 +12,7 @@ from hubbub.server.core.bus import Subscription
 from hubbub.server.core.dispatches import Dispatch
 from hubbub.server.transports.gateway import tracing
 from hubbub.server.transports.gateway.packets import Packet
-from hubbub.server.transports.gateway.session import Kind, Session
+from hubbub.server.transports.gateway.session import Kind, Session, send_all
 from hubbub.server.transports.gateway.world import World
 
 MOVES: Final = frozenset({GUILD_CREATE.name, GUILD_DELETE.name})
@@ -37,15 +37,22 @@ class Floor(Protocol):
 
 
 class Made:
-    """The packets of one dispatch, for all whom it is told to."""
+    """The packets of one dispatch, and who is told which."""
 
     __slots__ = ("games", "packets")
 
     def __init__(self) -> None:
-        self.packets: dict[int, Packet] = {}
+        self.packets: dict[int, tuple[Packet, list[Session]]] = {}
         """By which of the dispatch's bodies they hold."""
-        self.games: dict[Kind, Packet | None] = {}
-        """What sessions of games get, if anything: asked once for all of a kind."""
+        self.games: dict[Kind, list[Session] | None] = {}
+        """Among whom sessions of games are told, if they are: asked once for all of a kind."""
+
+    def send(self) -> None:
+        """Tell them."""
+        for packet, sessions in self.packets.values():
+            send_all(sessions, packet)
+        self.packets.clear()
+        self.games.clear()
 
 
 class Line:
@@ -68,31 +75,37 @@ class Line:
                 if session.actor.token_id in revoked:
                     self._floor.revoke(session)
         elif not dispatch.event.startswith("_"):
-            self.share(dispatch, Made())
+            self.share(dispatch)
 
-    def share(self, dispatch: Dispatch, made: Made) -> None:
-        """An event for the user, noted in the trace if that is on."""
+    def share(self, dispatch: Dispatch) -> None:
+        """Tell the user, and note it in the trace if that is on."""
         if self._world.trace.on:
             tracing.watch(
                 self._world,
                 dispatch,
                 list(self.sessions),
-                lambda: self.tell_all(dispatch, made),
+                lambda: self.tell(dispatch),
                 lambda session: tracing.why_not_to_user(session, dispatch),
             )
         else:
-            self.tell_all(dispatch, made)
+            self.tell(dispatch)
 
-    def tell_all(self, dispatch: Dispatch, made: Made) -> None:
-        """An event for many users, of whom this is one; `made` keeps packets for the others."""
+    def tell(self, dispatch: Dispatch) -> None:
+        """Tell the user's sessions."""
+        made = Made()
+        self.tell_among(dispatch, made)
+        made.send()
+
+    def tell_among(self, dispatch: Dispatch, made: Made) -> None:
+        """An event for many users, of whom this is one; all of them are told by `made`."""
         for session in list(self.sessions):
             if session.early is not None:
                 session.early.append(dispatch)
             else:
-                self.tell(session, dispatch, made)
+                self.admit(session, dispatch, made)
 
-    def tell(self, session: Session, dispatch: Dispatch, made: Made) -> None:
-        """One session's share; `made` keeps packets for the others."""
+    def admit(self, session: Session, dispatch: Dispatch, made: Made) -> None:
+        """Put a session among those who are told, if the event is for it."""
         audience = dispatch.audience
         if session.snapshot is not None and not session.missed(dispatch):
             return
@@ -107,30 +120,30 @@ class Line:
         if session.is_game:
             if session.kind not in made.games:
                 made.games[session.kind] = self._for_game(session, dispatch, made)
-            packet = made.games[session.kind]
-            if packet is not None:
-                session.send(packet)
+            told = made.games[session.kind]
+            if told is not None:
+                told.append(session)
         elif not audience.games_only and (not dispatch.intents or session.intents & dispatch.intents):
             body = dispatch.body
             if dispatch.redacted is not None and not session.sees_content:
                 body = body if session.user_id in dispatch.unredacted_for else dispatch.redacted
-            session.send(self._make(dispatch, body, made))
+            self._told(dispatch, body, made).append(session)
 
-    def _for_game(self, session: Session, dispatch: Dispatch, made: Made) -> Packet | None:
-        """What a game's session gets, and every other of its kind; None if it is not for them."""
+    def _for_game(self, session: Session, dispatch: Dispatch, made: Made) -> list[Session] | None:
+        """Among whom a game's session is told, and every other of its kind; None if it is not for them."""
         if dispatch.intents and not session.intents & dispatch.intents:
             return None
         if not session.admits(dispatch) or dispatch.event in self._world.config.gateway.disabled_gateway_events:
             return None
         games = dispatch.games
         body = games.get(int(session.actor.family_id or 0)) or games.get(0) if games else None
-        return self._make(dispatch, body or dispatch.body, made)
+        return self._told(dispatch, body or dispatch.body, made)
 
-    def _make(self, dispatch: Dispatch, body: bytes, made: Made) -> Packet:
-        packet = made.packets.get(id(body))
-        if packet is None:
-            packet = made.packets[id(body)] = self._packet(dispatch.event, body)
-        return packet
+    def _told(self, dispatch: Dispatch, body: bytes, made: Made) -> list[Session]:
+        found = made.packets.get(id(body))
+        if found is None:
+            found = made.packets[id(body)] = (self._packet(dispatch.event, body), [])
+        return found[1]
 
     def _move(self, session: Session, dispatch: Dispatch) -> bool:
         """The user joined a guild or left one; whether the session is told of it now."""

@@ -162,7 +162,9 @@ class Sessions:
             session.send(self.packet(event, body))
         early, session.early = session.early or [], None
         for dispatch in early:
-            line.tell(session, dispatch, Made())
+            made = Made()
+            line.admit(session, dispatch, made)
+            made.send()
         self.feed.put(session, identify.presence or SetPresence())
         self._spawn(self._stream(session, seats))
 
@@ -271,17 +273,20 @@ class Sessions:
 
     def _share(self, dispatch: Dispatch) -> None:
         """An event for many users, who may be anywhere; made into packets once for all who are here."""
-        users, lines, made = dispatch.audience.users, self._lines, Made()
-        tell = Line.share if self._world.trace.on else Line.tell_all
+        users, lines = dispatch.audience.users, self._lines
         if len(users) * 4 > len(lines):
             # Most people here, so in the order in which they came: neighbours in memory are met one after the other.
-            for user_id, line in list(lines.items()):
-                if user_id in users:
-                    tell(line, dispatch, made)
+            told = [line for user_id, line in lines.items() if user_id in users]
+        else:
+            told = [lines[user_id] for user_id in users if user_id in lines]
+        if self._world.trace.on:
+            for line in told:
+                line.share(dispatch)
             return
-        for user_id in users:
-            if (found := lines.get(user_id)) is not None:
-                tell(found, dispatch, made)
+        made = Made()
+        for line in told:
+            line.tell_among(dispatch, made)
+        made.send()
 
     def _lost_events(self) -> None:
         """The bus may have lost events, and a session that missed some must not go on as if it had not."""
