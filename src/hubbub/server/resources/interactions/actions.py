@@ -1,7 +1,5 @@
 """Asking apps and answering people: write, publish."""
 
-import base64
-import secrets
 from typing import Any, Final
 
 import msgspec
@@ -45,7 +43,7 @@ _DEFERRED: Final = MessageFlags.LOADING
 
 
 class Expiry(msgspec.Struct):
-    """Until when what was asked must have been answered by now."""
+    """Until when what was asked shortly before must have been answered by now."""
 
     asked_before_ms: int
 
@@ -56,7 +54,7 @@ class Expiry(msgspec.Struct):
 def deliver(scene: Scene, question: Question) -> None:
     """Let an app hear what is asked of it, and the person that it does."""
     call, application, here = scene.call, scene.application, scene.here
-    token = _token(scene.interaction_id)
+    token = store.new_token(scene.interaction_id)
     row = InteractionRow(
         id=scene.interaction_id,
         token_hash=store.hash_token(token),
@@ -105,18 +103,15 @@ def _expire_later(call: Call) -> None:
     jobs.enqueue_once(call.tx, EXPIRE, Expiry(asked_before_ms=due_ms - wire.ANSWER_MS), due_ms=due_ms, key=_key(due_ms))
 
 
-def _token(interaction_id: int) -> str:
-    text = f"interaction:{int(interaction_id)}:{secrets.token_urlsafe(48)}"
-    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
-
-
 def _key(due_ms: int) -> str:
     return f"interactions-{due_ms}"
 
 
 def expire(call: Call, asked_before_ms: int) -> None:
     """Tell people of what nobody answered in time."""
-    for row in store.fail(call.tx, Snowflake.at(asked_before_ms)):
+    # Ids may run a little ahead of the clock that said when this is due.
+    since_ms = asked_before_ms - 4 * TOGETHER_MS
+    for row in store.fail(call.tx, Snowflake.at(since_ms), Snowflake.at(asked_before_ms)):
         _tell_failed(call, row, TOO_LATE)
 
 

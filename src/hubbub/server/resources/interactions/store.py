@@ -1,12 +1,16 @@
 """Rows of interactions: what people asked, for as long as apps may answer."""
 
+import base64
 import hashlib
+import hmac
+import re
+import secrets
 from typing import Final, NamedTuple
 
 import msgspec
 
 from hubbub.protocol import wire as json
-from hubbub.protocol.ids import MessageId, Snowflake
+from hubbub.protocol.ids import MAX_WIDE, MessageId, Snowflake
 from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.interactions import TOKEN_MS
 from hubbub.server.core.access import ChannelRef
@@ -71,8 +75,25 @@ class InteractionRow(NamedTuple):
 
 
 COLUMNS: Final = ", ".join(InteractionRow._fields)
+_TOKEN: Final = re.compile(r"interaction:([0-9]{1,19}):[\w-]+", re.ASCII)
 _asked: Final = json.decoder(Asked)
 _modal: Final = json.decoder(Modal)
+
+
+def new_token(interaction_id: int) -> str:
+    """What lets an app answer: it says which interaction it is for."""
+    text = f"interaction:{int(interaction_id)}:{secrets.token_urlsafe(48)}"
+    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+def _id_of(token: str) -> int | None:
+    """The interaction that a token says it is for."""
+    try:
+        text = base64.urlsafe_b64decode(token + "==").decode("ascii")
+    except ValueError:
+        return None
+    found = _TOKEN.fullmatch(text)
+    return None if found is None else int(found[1])
 
 
 def hash_token(token: str) -> bytes:
@@ -100,7 +121,7 @@ def find(tx: Tx, interaction_id: int) -> InteractionRow | None:
 _BY_TOKEN: Final = (
     f"SELECT {', '.join(f'i.{name}' for name in InteractionRow._fields)}, "
     f"{', '.join(f'a.{name}' for name in ApplicationRow._fields)} "
-    "FROM interactions i JOIN applications a ON a.id = i.application_id WHERE i.token_hash = ?"
+    "FROM interactions i JOIN applications a ON a.id = i.application_id WHERE i.id = ?"
 )
 
 
@@ -147,11 +168,14 @@ def find_application(tx: Tx, application_id: int, channel: ChannelRef, user_id: 
 
 def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, ApplicationRow] | None:
     """The interaction of a token and the application that was asked, in one query, or None."""
-    row = tx.one(_BY_TOKEN, hash_token(token))
-    if row is None:
+    interaction_id = _id_of(token)
+    found = None if interaction_id is None or interaction_id > MAX_WIDE else tx.one(_BY_TOKEN, interaction_id)
+    if found is None:
         return None
-    own = len(InteractionRow._fields)
-    return InteractionRow(*row[:own]), ApplicationRow(*row[own:])
+    row = InteractionRow._make(found[: len(InteractionRow._fields)])
+    if not hmac.compare_digest(row.token_hash, hash_token(token)):
+        return None
+    return row, ApplicationRow._make(found[len(InteractionRow._fields) :])
 
 
 _INSERT: Final = f"INSERT INTO interactions ({COLUMNS}) VALUES ({places(InteractionRow._fields)})"
@@ -186,10 +210,13 @@ def answer(
     )
 
 
-def fail(tx: Tx, before: int) -> list[InteractionRow]:
-    """Give up what was asked before an id and not answered."""
+def fail(tx: Tx, since: int, before: int) -> list[InteractionRow]:
+    """Give up what was asked between two ids and not answered."""
     rows = tx.fetch(
-        InteractionRow, f"SELECT {COLUMNS} FROM interactions WHERE callback_type IS NULL AND id < ? ORDER BY id", before
+        InteractionRow,
+        f"SELECT {COLUMNS} FROM interactions WHERE id >= ? AND id < ? AND callback_type IS NULL ORDER BY id",
+        since,
+        before,
     )
     if rows:
         ids = [row.id for row in rows]
