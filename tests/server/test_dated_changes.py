@@ -83,21 +83,33 @@ async def test_messages_are_made_of_components_from_its_day(world: World) -> Non
 
 
 @pytest.mark.dated(changes.COMPONENTS_40)
-async def test_a_message_has_forty_components_from_its_day_and_thirty_before(world: World) -> None:
+async def test_a_message_has_forty_components_from_its_day_and_few_in_each_place_before(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
 
-    def of(count: int) -> dict[str, Any]:
-        return {"flags": V2, "components": [{"type": 10, "content": "x"} for _ in range(count)]}
+    def texts(count: int) -> list[dict[str, Any]]:
+        return [{"type": 10, "content": "x"} for _ in range(count)]
 
-    path = f"/channels/{guild.general}/messages"
-    before, after = await both_sides(world, changes.COMPONENTS_40, lambda: bot.post(path, json=of(40)))
+    def boxes(*counts: int) -> list[dict[str, Any]]:
+        return [{"type": 17, "components": texts(count)} for count in counts]
 
-    assert before.errors("components") == ["BASE_TYPE_BAD_LENGTH"]
-    after.ok()
-    assert (await bot.post(path, json=of(41))).errors("components")
-    world.clock.set(changes.COMPONENTS_40.at_ms - 1)
-    (await bot.post(path, json=of(30))).ok()
+    def asking(components: list[dict[str, Any]]) -> Any:
+        body = {"flags": V2, "components": components}
+        return lambda: bot.post(f"/channels/{guild.general}/messages", json=body)
+
+    for fine, too_many, where in (
+        (texts(10), texts(11), "components"),
+        (boxes(10), boxes(11), "components.0.components"),
+        (boxes(10, 10, 7), boxes(10, 10, 8), "components"),
+    ):
+        for answer in await both_sides(world, changes.COMPONENTS_40, asking(fine)):
+            answer.ok()
+        before, after = await both_sides(world, changes.COMPONENTS_40, asking(too_many))
+        assert before.errors(where) == ["BASE_TYPE_BAD_LENGTH"]
+        after.ok()
+    (await asking(texts(40))()).ok()
+    for too_many in (texts(41), boxes(39, 1)):
+        assert (await asking(too_many)()).errors("components") == ["BASE_TYPE_BAD_LENGTH"]
 
 
 @pytest.mark.dated(changes.MEMBER_REQUEST_LIMIT_LARGE, changes.MEMBER_REQUEST_LIMIT)
