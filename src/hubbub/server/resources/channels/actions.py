@@ -191,7 +191,7 @@ def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> w
     publish(call, wire.CHANNEL_DELETE, row, shown)
     guild = guilds.find(call.tx, guild_id) if had_place else None
     if guild is not None:
-        guilds.announce(call, guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id)))
+        guilds.announce(call, guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id), now=call.now))
     theirs = store.overwrites_of_many(call.tx, [orphan.id for orphan in orphans])
     for orphan in orphans:
         freed = orphan._replace(parent_id=None)
