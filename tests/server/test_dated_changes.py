@@ -261,22 +261,32 @@ async def test_bots_add_and_change_expressions_of_their_own_from_their_day(world
 async def test_a_bot_chooses_its_face_in_a_guild_from_its_day(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    body = {"avatar": uri(png())}
+    body = {"avatar": uri(png()), "banner": uri(png()), "bio": "a bot of this guild"}
 
-    before, after = await both_sides(
-        world, changes.MODAL_SELECTS, lambda: bot.patch(f"/guilds/{guild.id}/members/@me", json=body)
-    )
+    bios = []
 
-    assert before.ok()["avatar"] is None
-    assert after.ok()["avatar"] is not None
+    async def change() -> Answer:
+        answer = await bot.patch(f"/guilds/{guild.id}/members/@me", json=body)
+        # No answer shows it.
+        kept = "SELECT bio FROM members WHERE user_id = ?"
+        bios.append(await world.write(lambda call: call.tx.value(kept, bot.id)))
+        return answer
+
+    before, after = await both_sides(world, changes.MODAL_SELECTS, change)
+
+    assert (before.ok()["avatar"], before.ok()["banner"]) == (None, None)
+    assert None not in (after.ok()["avatar"], after.ok()["banner"])
+    assert bios == ["", "a bot of this guild"]
     world.clock.set(changes.MODAL_SELECTS.at_ms - 1)
     shown = (await guild.owner.patch(f"/guilds/{guild.id}/members/@me", json=body)).ok()
     assert shown["avatar"] is not None
 
 
 @pytest.mark.dated(changes.PER_ATTACHMENT_LIMIT)
-async def test_files_are_weighed_one_by_one_from_its_day(world: World) -> None:
+async def test_files_of_apps_are_weighed_one_by_one_from_its_day(world: World) -> None:
     guild = await world.guild()
+    bot = await world.bot(guild)
+    path = f"/channels/{guild.general}/messages"
 
     def form() -> aiohttp.FormData:
         data = aiohttp.FormData()
@@ -287,11 +297,13 @@ async def test_files_are_weighed_one_by_one_from_its_day(world: World) -> None:
     before, after = await both_sides(
         world,
         changes.PER_ATTACHMENT_LIMIT,
-        lambda: guild.owner.post(f"/channels/{guild.general}/messages", data=form()),
+        lambda: bot.post(path, data=form()),
     )
 
     before.refused(413, 50045)
     assert len(after.ok()["attachments"]) == 2
+    world.clock.set(changes.PER_ATTACHMENT_LIMIT.at_ms - 1)
+    assert len((await guild.owner.post(path, data=form())).ok()["attachments"]) == 2
 
 
 @pytest.mark.dated(changes.PRIVILEGED_INTENTS_BY_USERS)

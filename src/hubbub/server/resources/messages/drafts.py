@@ -258,8 +258,9 @@ def file_bytes_max(call: Call, author: Author) -> int:
 
 
 def _stored(call: Call, author: Author, upload: Upload, said: AttachmentRequest | None) -> StoredAttachment:
-    # dated-changes.md 2.2: at first all files of a message were weighed together.
-    each = changes.PER_ATTACHMENT_LIMIT.active(call.now)
+    # dated-changes.md 2.2: at first all files of an app's message were weighed together.
+    app = author.webhook_id is not None or bool(author.user.bot)
+    each = changes.PER_ATTACHMENT_LIMIT.active(call.now) or not app
     weight = upload.size if each else sum(file.size for file in call.files)
     if weight > file_bytes_max(call, author):
         raise errors.FILE_TOO_LARGE()
