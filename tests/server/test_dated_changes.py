@@ -12,6 +12,7 @@ from hubbub.protocol.changes import Change
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.rate_limits import RateLimits
+from hubbub.server.resources import channels
 from hubbub.server.transports.gateway.limits import LARGE_GUILD, MemberRequests
 from tests.media import png, uri
 from tests.server.resources.test_soundboard import OGG
@@ -304,6 +305,32 @@ async def test_files_of_apps_are_weighed_one_by_one_from_its_day(world: World) -
     assert len(after.ok()["attachments"]) == 2
     world.clock.set(changes.PER_ATTACHMENT_LIMIT.at_ms - 1)
     assert len((await guild.owner.post(path, data=form())).ok()["attachments"]) == 2
+
+
+@pytest.mark.dated(changes.PERMISSION_SPLITS)
+async def test_an_operator_can_give_the_newer_permissions_to_who_holds_the_older(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild, permissions=Permissions.MANAGE_MESSAGES)
+    person = await member(world, guild, 0)
+    await guild.overwrite(guild.general, person.id, allow=Permissions.MANAGE_EVENTS, deny=Permissions.MANAGE_MESSAGES)
+    pin = f"/channels/{guild.general}/messages/pins/{(await guild.say(guild.owner))['id']}"
+    before, after = await both_sides(world, changes.PERMISSION_SPLITS, lambda: bot.put(pin))
+    before.ok()
+    after.refused(403, 50013)
+    session = await guild.owner.connect()
+
+    assert await world.write(lambda call: channels.split_permissions(call, guild.id)) == (1, 1)
+
+    (await bot.put(pin)).ok()
+    await session.next("GUILD_ROLE_UPDATE")
+    told = await session.next("CHANNEL_UPDATE")
+    (theirs,) = (each for each in told["permission_overwrites"] if each["id"] == str(person.id))
+    assert int(theirs["allow"]) == Permissions.MANAGE_EVENTS | Permissions.CREATE_EVENTS
+    assert int(theirs["deny"]) == Permissions.MANAGE_MESSAGES | Permissions.PIN_MESSAGES
+    for action in (212, 213):
+        log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
+        assert len(log["audit_log_entries"]) == 1
+    assert await world.write(lambda call: channels.split_permissions(call, guild.id)) == (0, 0)
 
 
 @pytest.mark.dated(changes.PRIVILEGED_INTENTS_BY_USERS)
