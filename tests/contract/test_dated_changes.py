@@ -23,6 +23,16 @@ NOT_BUILT = {
 }
 """Changes of parts that are not there yet, which nothing can ask for. Whoever builds one takes it off and marks its test."""
 
+HALF_BUILT = {
+    # READY tells the floor on both sides; that a voice socket without encryption is closed with 4017 is the voice gateway's.
+    "E2EE_VOICE_ONLY",
+    # Three types came first and one has a day; those of the others are not told (dated-changes.md 3).
+    "WEBHOOK_EVENTS",
+    # Issuers are judged by the level they were saved under; where one redirects to was never followed (decisions/0044).
+    "OIDC_STRICT_ISSUER",
+}
+"""Changes of which a part is as it is on both sides, and why; the rest has its test."""
+
 
 WORDS_ONLY = {
     # dated-changes.md 2.8: a window of supported releases, by which nobody is refused.
@@ -68,4 +78,5 @@ def test_what_is_not_built_is_not_asked_for() -> None:
         "built by now: mark its test"
     )
     assert NOT_BUILT & marked() == set()
+    assert marked() & asked().keys() >= HALF_BUILT
     assert {name.upper() for name in changes.ALL} >= NOT_BUILT

@@ -340,6 +340,10 @@ def test_an_operator_makes_people_and_bots(
     assert cli.main(["admin", "add-bot", helper["id"], guild, "--permission", "BAN_MEMBERS", *store]) == 0
     assert "helper is in Home" in capsys.readouterr().out
     assert cli.main(["admin", "add-bot", helper["id"], guild, *store]) == 1
+    assert cli.main(["admin", "split-permissions", guild, *store]) == 0
+    assert "Home: 0 roles and 0 overwrites" in capsys.readouterr().out
+    assert cli.main(["admin", "split-permissions", "1", *store]) == 1
+    assert "there is no guild 1" in capsys.readouterr().err
 
 
 def test_a_backup_of_a_running_server_is_a_data_folder(

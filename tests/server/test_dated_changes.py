@@ -12,8 +12,11 @@ from hubbub.protocol.changes import Change
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.rate_limits import RateLimits
+from hubbub.server.resources import channels
 from hubbub.server.transports.gateway.limits import LARGE_GUILD, MemberRequests
 from tests.media import png, uri
+from tests.server.resources.test_soundboard import OGG
+from tests.server.resources.test_stickers import upload
 from tests.world import Actor, Answer, Guild, World
 
 V2 = 1 << 15
@@ -83,21 +86,33 @@ async def test_messages_are_made_of_components_from_its_day(world: World) -> Non
 
 
 @pytest.mark.dated(changes.COMPONENTS_40)
-async def test_a_message_has_forty_components_from_its_day_and_thirty_before(world: World) -> None:
+async def test_a_message_has_forty_components_from_its_day_and_few_in_each_place_before(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
 
-    def of(count: int) -> dict[str, Any]:
-        return {"flags": V2, "components": [{"type": 10, "content": "x"} for _ in range(count)]}
+    def texts(count: int) -> list[dict[str, Any]]:
+        return [{"type": 10, "content": "x"} for _ in range(count)]
 
-    path = f"/channels/{guild.general}/messages"
-    before, after = await both_sides(world, changes.COMPONENTS_40, lambda: bot.post(path, json=of(40)))
+    def boxes(*counts: int) -> list[dict[str, Any]]:
+        return [{"type": 17, "components": texts(count)} for count in counts]
 
-    assert before.errors("components") == ["BASE_TYPE_BAD_LENGTH"]
-    after.ok()
-    assert (await bot.post(path, json=of(41))).errors("components")
-    world.clock.set(changes.COMPONENTS_40.at_ms - 1)
-    (await bot.post(path, json=of(30))).ok()
+    def asking(components: list[dict[str, Any]]) -> Any:
+        body = {"flags": V2, "components": components}
+        return lambda: bot.post(f"/channels/{guild.general}/messages", json=body)
+
+    for fine, too_many, where in (
+        (texts(10), texts(11), "components"),
+        (boxes(10), boxes(11), "components.0.components"),
+        (boxes(10, 10, 7), boxes(10, 10, 8), "components"),
+    ):
+        for answer in await both_sides(world, changes.COMPONENTS_40, asking(fine)):
+            answer.ok()
+        before, after = await both_sides(world, changes.COMPONENTS_40, asking(too_many))
+        assert before.errors(where) == ["BASE_TYPE_BAD_LENGTH"]
+        after.ok()
+    (await asking(texts(40))()).ok()
+    for too_many in (texts(41), boxes(39, 1)):
+        assert (await asking(too_many)()).errors("components") == ["BASE_TYPE_BAD_LENGTH"]
 
 
 @pytest.mark.dated(changes.MEMBER_REQUEST_LIMIT_LARGE, changes.MEMBER_REQUEST_LIMIT)
@@ -140,7 +155,8 @@ async def test_the_list_of_guilds_shows_banners_from_its_day(world: World) -> No
 
     before, after = await both_sides(world, changes.GUILD_LIST_BANNER, lambda: guild.owner.get("/users/@me/guilds"))
 
-    assert (before.ok()[0]["banner"], after.ok()[0]["banner"]) == (None, "abc")
+    assert "banner" not in before.ok()[0]
+    assert after.ok()[0]["banner"] == "abc"
 
 
 @pytest.mark.dated(changes.VOICE_STATE_READS)
@@ -196,26 +212,82 @@ async def test_bypassing_slowmode_is_a_permission_from_its_day(world: World) -> 
     (await new.post(threads, json=body)).refused(429, 20016)
 
 
+async def express(actor: Actor, guild: Guild, kind: str) -> Answer:
+    """Add an expression to a guild."""
+    if kind == "stickers":
+        return await upload(actor, guild)
+    body = {"name": "fresh", "image": uri(png())} if kind == "emojis" else {"name": "fresh", "sound": OGG}
+    return await actor.post(f"/guilds/{guild.id}/{kind}", json=body)
+
+
+EXPRESSIONS = pytest.mark.parametrize("kind", ["emojis", "stickers", "soundboard-sounds"])
+
+
+@EXPRESSIONS
+@pytest.mark.dated(changes.PERMISSION_SPLITS)
+async def test_managing_expressions_was_enough_to_add_some_until_the_split(world: World, kind: str) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild, permissions=Permissions.MANAGE_GUILD_EXPRESSIONS)
+
+    before, after = await both_sides(world, changes.PERMISSION_SPLITS, lambda: express(bot, guild, kind))
+
+    before.ok()
+    after.refused(403, 50013)
+
+
+@EXPRESSIONS
+@pytest.mark.dated(changes.CREATE_PERMISSIONS_FOR_BOTS)
+async def test_bots_add_and_change_expressions_of_their_own_from_their_day(world: World, kind: str) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild, permissions=Permissions.CREATE_GUILD_EXPRESSIONS)
+    person = await member(world, guild, Permissions.CREATE_GUILD_EXPRESSIONS)
+
+    before, after = await both_sides(world, changes.CREATE_PERMISSIONS_FOR_BOTS, lambda: express(bot, guild, kind))
+
+    before.refused(403, 50013)
+    made = after.ok()
+    path = f"/guilds/{guild.id}/{kind}/{made.get('id') or made['sound_id']}"
+    before, after = await both_sides(
+        world, changes.CREATE_PERMISSIONS_FOR_BOTS, lambda: bot.patch(path, json={"name": "other"})
+    )
+    before.refused(403, 50013)
+    after.ok()
+    before, after = await both_sides(world, changes.CREATE_PERMISSIONS_FOR_BOTS, lambda: bot.get(path))
+    assert ("user" in before.ok(), "user" in after.ok()) == (False, True)
+    world.clock.set(changes.CREATE_PERMISSIONS_FOR_BOTS.at_ms - 1)
+    (await express(person, guild, kind)).ok()
+
+
 @pytest.mark.dated(changes.MODAL_SELECTS)
 async def test_a_bot_chooses_its_face_in_a_guild_from_its_day(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    body = {"avatar": uri(png())}
+    body = {"avatar": uri(png()), "banner": uri(png()), "bio": "a bot of this guild"}
 
-    before, after = await both_sides(
-        world, changes.MODAL_SELECTS, lambda: bot.patch(f"/guilds/{guild.id}/members/@me", json=body)
-    )
+    bios = []
 
-    assert before.ok()["avatar"] is None
-    assert after.ok()["avatar"] is not None
+    async def change() -> Answer:
+        answer = await bot.patch(f"/guilds/{guild.id}/members/@me", json=body)
+        # No answer shows it.
+        kept = "SELECT bio FROM members WHERE user_id = ?"
+        bios.append(await world.write(lambda call: call.tx.value(kept, bot.id)))
+        return answer
+
+    before, after = await both_sides(world, changes.MODAL_SELECTS, change)
+
+    assert (before.ok()["avatar"], before.ok()["banner"]) == (None, None)
+    assert None not in (after.ok()["avatar"], after.ok()["banner"])
+    assert bios == ["", "a bot of this guild"]
     world.clock.set(changes.MODAL_SELECTS.at_ms - 1)
     shown = (await guild.owner.patch(f"/guilds/{guild.id}/members/@me", json=body)).ok()
     assert shown["avatar"] is not None
 
 
 @pytest.mark.dated(changes.PER_ATTACHMENT_LIMIT)
-async def test_files_are_weighed_one_by_one_from_its_day(world: World) -> None:
+async def test_files_of_apps_are_weighed_one_by_one_from_its_day(world: World) -> None:
     guild = await world.guild()
+    bot = await world.bot(guild)
+    path = f"/channels/{guild.general}/messages"
 
     def form() -> aiohttp.FormData:
         data = aiohttp.FormData()
@@ -226,11 +298,39 @@ async def test_files_are_weighed_one_by_one_from_its_day(world: World) -> None:
     before, after = await both_sides(
         world,
         changes.PER_ATTACHMENT_LIMIT,
-        lambda: guild.owner.post(f"/channels/{guild.general}/messages", data=form()),
+        lambda: bot.post(path, data=form()),
     )
 
     before.refused(413, 50045)
     assert len(after.ok()["attachments"]) == 2
+    world.clock.set(changes.PER_ATTACHMENT_LIMIT.at_ms - 1)
+    assert len((await guild.owner.post(path, data=form())).ok()["attachments"]) == 2
+
+
+@pytest.mark.dated(changes.PERMISSION_SPLITS)
+async def test_an_operator_can_give_the_newer_permissions_to_who_holds_the_older(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild, permissions=Permissions.MANAGE_MESSAGES)
+    person = await member(world, guild, 0)
+    await guild.overwrite(guild.general, person.id, allow=Permissions.MANAGE_EVENTS, deny=Permissions.MANAGE_MESSAGES)
+    pin = f"/channels/{guild.general}/messages/pins/{(await guild.say(guild.owner))['id']}"
+    before, after = await both_sides(world, changes.PERMISSION_SPLITS, lambda: bot.put(pin))
+    before.ok()
+    after.refused(403, 50013)
+    session = await guild.owner.connect()
+
+    assert await world.write(lambda call: channels.split_permissions(call, guild.id)) == (1, 1)
+
+    (await bot.put(pin)).ok()
+    await session.next("GUILD_ROLE_UPDATE")
+    told = await session.next("CHANNEL_UPDATE")
+    (theirs,) = (each for each in told["permission_overwrites"] if each["id"] == str(person.id))
+    assert int(theirs["allow"]) == Permissions.MANAGE_EVENTS | Permissions.CREATE_EVENTS
+    assert int(theirs["deny"]) == Permissions.MANAGE_MESSAGES | Permissions.PIN_MESSAGES
+    for action in (212, 213):
+        log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
+        assert len(log["audit_log_entries"]) == 1
+    assert await world.write(lambda call: channels.split_permissions(call, guild.id)) == (0, 0)
 
 
 @pytest.mark.dated(changes.PRIVILEGED_INTENTS_BY_USERS)

@@ -209,6 +209,13 @@ def _add_admin(parser: argparse.ArgumentParser) -> None:
         "--permission", action="append", default=[], metavar="NAME", help="give it a role with this permission"
     )
 
+    split = deed(
+        "split-permissions",
+        "split_permissions",
+        "let who holds the older permissions pin, bypass slowmode and create expressions and events as before",
+    )
+    split.add_argument("guild_id", metavar="GUILD_ID")
+
 
 def _serve(arguments: argparse.Namespace) -> int:
     return _run(load(arguments, SERVE_DEFAULTS), rehearsal=False)

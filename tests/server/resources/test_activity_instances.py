@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol import changes
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
@@ -213,3 +214,16 @@ async def test_only_the_applications_own_bot_reads_its_instances(stage: Stage) -
     (await stage.read(composite, stage.alice)).refused(403, 20002)
     for wrong in ("x", "i-x-y", f"i-{told['instance_id']}-pc-1", f"i-{'9' * 40}-pc-1", composite + "0"):
         (await stage.read(wrong)).refused(404, 0)
+
+
+@pytest.mark.dated(changes.EXTERNAL_APPS)
+async def test_apps_from_elsewhere_need_a_permission_to_be_played_from_its_day(stage: Stage) -> None:
+    elsewhere = await stage.world.bot(flags=ApplicationFlags.EMBEDDED)
+    path = f"/activities/{stage.guild.general}/{elsewhere.application_id}"
+    body = {"session_id": stage.bobs.ready["session_id"]}
+    await stage.guild.overwrite(stage.guild.general, stage.bob.id, deny=Permissions.USE_EXTERNAL_APPS)
+
+    stage.world.clock.set(changes.EXTERNAL_APPS.at_ms)
+    (await stage.bob.post(path, json=body)).refused(403, 50013)
+    stage.world.clock.set(changes.EXTERNAL_APPS.at_ms - 1)
+    assert (await stage.bob.post(path, json=body)).status == 204

@@ -63,7 +63,7 @@ def wrong_with(found: list[Any], *, v2: bool = False, modal: bool = False, now: 
     if modal:
         components.check_modal(given, form, now=now)
     else:
-        components.check(given, form, v2=v2)
+        components.check(given, form, v2=v2, now=now)
     noted: dict[str, list[str]] = {}
 
     def walk(node: dict[str, Any], path: tuple[str, ...]) -> None:
@@ -270,7 +270,7 @@ def test_components_are_numbered_depth_first_around_those_that_have_a_number() -
     section = {"type": 9, "components": [TEXT], "accessory": button(id=2)}
     found = copy.deepcopy([{"type": 17, "id": 0, "components": [section, row(select())]}])
 
-    components.check(found, errors.FormErrors(), v2=True)
+    components.check(found, errors.FormErrors(), v2=True, now=NOW_MS)
 
     numbers = [component["id"] for component in components.each(found)]
     assert numbers == [1, 3, 4, 2, 5, 6]
@@ -279,7 +279,7 @@ def test_components_are_numbered_depth_first_around_those_that_have_a_number() -
 def test_only_the_keys_of_a_type_are_kept() -> None:
     found = copy.deepcopy([row(select(required=True, nonsense=1, placeholder=None), nonsense=2)])
 
-    components.check(found, errors.FormErrors(), v2=False)
+    components.check(found, errors.FormErrors(), v2=False, now=NOW_MS)
 
     assert found == [
         {
@@ -301,10 +301,10 @@ def test_only_the_keys_of_a_type_are_kept() -> None:
 
 def test_checking_twice_changes_nothing_more() -> None:
     found = copy.deepcopy([{"type": 13, "file": {"url": "attachment://a b.txt"}}, row(button(), id=7), THUMBNAIL])
-    components.check(found, errors.FormErrors(), v2=True)
+    components.check(found, errors.FormErrors(), v2=True, now=NOW_MS)
     once = copy.deepcopy(found)
 
-    components.check(found, errors.FormErrors(), v2=True)
+    components.check(found, errors.FormErrors(), v2=True, now=NOW_MS)
 
     assert found == once
 

@@ -6,6 +6,7 @@ import aiohttp
 import msgspec
 import pytest
 
+from hubbub.protocol import changes
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.intents import Intents
@@ -500,6 +501,27 @@ async def test_from_ten_thousand_users_on_the_operator_grants_them_for_a_year(se
     (await bot.get(f"/guilds/{guild.id}/members")).refused(403, 50001)
     shown = (await alice.get(f"{address}/approvals")).ok()["intents"][1]
     assert (shown["state"], shown["enabled"]) == ("lapsed", False)
+
+
+@pytest.mark.dated(changes.PRIVILEGED_INTENTS_BY_USERS)
+async def test_what_is_granted_has_an_end_from_its_day(serving: World) -> None:
+    alice, address, bot, _ = await bot_in_guild(serving)
+
+    def approve(call: Call) -> None:
+        row = applications.find(call.tx, bot.id)
+        assert row is not None
+        developers.approve(call, row, "intent", "GUILD_MEMBERS")
+
+    ends = []
+    for moment in (-1, 0):
+        serving.clock.set(changes.PRIVILEGED_INTENTS_BY_USERS.at_ms + moment)
+        await serving.write(approve)
+        shown = (await alice.get(f"{address}/approvals")).ok()["intents"][1]
+        assert shown["enabled"]
+        ends.append(shown["ends_at"])
+
+    assert ends[0] is None
+    assert ends[1].startswith("2027-06-10")
 
 
 async def test_one_that_shrank_keeps_its_intent_by_its_own_switch(serving: World) -> None:

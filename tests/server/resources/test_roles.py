@@ -195,9 +195,44 @@ async def test_gradients_came_in_july_2025(world: World) -> None:
     body = {"colors": {"primary_color": 1, "secondary_color": 2}, "color": 9}
 
     world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
-    assert (await guild.owner.post(f"/guilds/{guild.id}/roles", json=body)).ok()["colors"]["primary_color"] == 9
+    old = (await guild.owner.post(f"/guilds/{guild.id}/roles", json=body)).ok()
+    assert old["color"] == 9
     world.clock.set(changes.ROLE_GRADIENTS.at_ms)
-    assert (await guild.owner.post(f"/guilds/{guild.id}/roles", json=body)).ok()["colors"]["secondary_color"] == 2
+    new = (await guild.owner.post(f"/guilds/{guild.id}/roles", json=body)).ok()
+    assert new["colors"]["secondary_color"] == 2
+
+
+@pytest.mark.dated(changes.ROLE_GRADIENTS)
+async def test_roles_show_one_colour_before_gradients_wherever_they_are_shown(world: World) -> None:
+    guild = await world.guild()
+    role = await guild.role("blue", color=255)
+    template = (await guild.owner.post(f"/guilds/{guild.id}/templates", json={"name": "copy"})).ok()
+    bot = await world.bot(guild)
+    session = await bot.connect()
+
+    async def shown() -> list[dict[str, Any]]:
+        await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json={"hoist": True})
+        await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json={"hoist": False})
+        await session.next("GUILD_ROLE_UPDATE")
+        event = await session.next("GUILD_ROLE_UPDATE")
+        created = (await bot.connect()).guilds[str(guild.id)]
+        listed = [
+            (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok(),
+            (await guild.owner.get(f"/guilds/{guild.id}")).ok()["roles"],
+            (await guild.owner.get(f"/guilds/templates/{template['code']}")).ok()["serialized_source_guild"]["roles"],
+            created["roles"],
+        ]
+        return [event["role"], *(each for roles in listed for each in roles if each["name"] == "blue")]
+
+    world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
+    before = await shown()
+    world.clock.set(changes.ROLE_GRADIENTS.at_ms)
+    after = await shown()
+    world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
+    again = await shown()
+
+    assert [("colors" in each, each["color"]) for each in (*before, *again)] == [(False, 255)] * 10
+    assert [each["colors"]["primary_color"] for each in after] == [255] * 5
 
 
 async def test_icons_need_the_guilds_feature(world: World) -> None:

@@ -145,7 +145,8 @@ class MyGuild(Struct, kw_only=True):
     id: GuildId
     name: str
     icon: str | None
-    banner: str | None
+    banner: str | None | UnsetType = UNSET
+    """From guild_list_banner on."""
     owner: bool
     permissions: Permissions
     """Those of the user, in the guild."""

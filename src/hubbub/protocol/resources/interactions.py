@@ -196,8 +196,8 @@ class Interaction(Struct, kw_only=True):
     locale: str
     message: Message | UnsetType = UNSET
     """Of components, and of modals opened from one."""
-    app_permissions: Permissions
-    """What the app may do in its answers."""
+    app_permissions: Permissions | UnsetType = UNSET
+    """What the app may do in its answers; before user_installs only in guilds."""
     entitlements: list[Entitlement] = []
     """What the person and the guild own of the app now."""
     entitlement_sku_ids: list[Snowflake] = []
@@ -205,8 +205,8 @@ class Interaction(Struct, kw_only=True):
     authorizing_integration_owners: dict[str, Snowflake]
     """By installation context: "0" the guild, or 0 in the bot's DM; "1" the user."""
     context: int
-    attachment_size_limit: int
-    """Bytes of each file in an answer."""
+    attachment_size_limit: int | UnsetType = UNSET
+    """Bytes of each file in an answer; from per_attachment_limit on."""
 
 
 # What the person hears

@@ -52,7 +52,8 @@ class PartialRole(Struct, kw_only=True):
     name: str
     position: int
     color: int
-    colors: RoleColors
+    colors: RoleColors | UnsetType = UNSET
+    """From role_gradients on."""
     icon: str | None
     unicode_emoji: str | None
 

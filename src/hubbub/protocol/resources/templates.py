@@ -29,7 +29,8 @@ class TemplateRole(Struct, kw_only=True):
     name: str
     permissions: Permissions
     color: int
-    colors: RoleColors | None
+    colors: RoleColors | None | UnsetType = UNSET
+    """From role_gradients on."""
     hoist: bool
     mentionable: bool
     icon: str | None

@@ -24,7 +24,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import StoreUnavailable
-from hubbub.server.resources import accounts, applications, developers, guilds, identities, members, users
+from hubbub.server.resources import accounts, applications, channels, developers, guilds, identities, members, users
 from hubbub.server.worlds import files
 from hubbub.server.worlds.building import words
 from hubbub.server.worlds.files import WorldError
@@ -123,6 +123,19 @@ def add_bot(config: Config, arguments: argparse.Namespace) -> int:
         if members.add(call, GuildId(guild.id), row.bot_id, permissions=permissions) is None:
             raise Refusal(f"{row.name} is in {guild.name} already")
         return [f"{row.name} is in {guild.name}"]
+
+    return _do(config, deed)
+
+
+def split_permissions(config: Config, arguments: argparse.Namespace) -> int:
+    """Give a guild's roles and overwrites the permissions that 23 February 2026 split off."""
+
+    def deed(call: Call) -> list[str]:
+        guild = guilds.find(call.tx, _number(arguments.guild_id))
+        if guild is None:
+            raise Refusal(f"there is no guild {arguments.guild_id}")
+        changed = channels.split_permissions(call, guild.id)
+        return [f"{guild.name}: {changed[0]} roles and {changed[1]} overwrites have the newer permissions too"]
 
     return _do(config, deed)
 

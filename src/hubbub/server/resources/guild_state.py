@@ -18,7 +18,7 @@ def state(tx: Tx, guild_id: int) -> GuildState | None:
         return None
     role_rows = roles.list_of_guild(tx, guild_id)
     overwrites = channels.overwrites_of_guild(tx, guild_id)
-    shown = msgspec.structs.asdict(guilds.guild(tx, row, role_rows))
+    shown = msgspec.structs.asdict(guilds.guild(tx, row, role_rows, now=None))
     return GuildState(
         id=guild_id,
         owner_id=row.owner_id,

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from hubbub.protocol import changes
 from hubbub.protocol.enums import CloseCode
 from hubbub.protocol.intents import Intents
@@ -55,13 +57,18 @@ async def test_all_members_may_be_asked_for_once_in_thirty_seconds(platform: Pla
     assert [a["t"] for a in await answers(client)] == ["GUILD_MEMBERS_CHUNK"]
 
 
+@pytest.mark.dated(changes.MEMBER_REQUEST_LIMIT)
 async def test_before_its_date_the_limit_did_not_exist(platform: Platform) -> None:
     await platform.guild(town(), {5: []})
-    platform.clock.set(changes.MEMBER_REQUEST_LIMIT.at_ms - 1_000_000)
+    platform.clock.freeze()
     client = await platform.session(platform.bot(5))
-    for _ in range(3):
-        await client.send(8, ALL)
-    assert [a["t"] for a in await answers(client)] == ["GUILD_MEMBERS_CHUNK"] * 3
+    told = []
+    for moment in (-1, 0):
+        platform.clock.set(changes.MEMBER_REQUEST_LIMIT.at_ms + moment)
+        for _ in range(2):
+            await client.send(8, ALL)
+        told.append([a["t"] for a in await answers(client)])
+    assert told == [["GUILD_MEMBERS_CHUNK"] * 2, ["GUILD_MEMBERS_CHUNK", "RATE_LIMITED"]]
 
 
 async def test_people_may_say_what_bots_may_not(platform: Platform) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from hubbub.protocol import errors
+from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import Permissions
@@ -39,7 +39,8 @@ def require_playable(call: Call, application_id: int, here: ChannelAccess) -> Ap
     guild_id = here.channel.guild_id
     if guild_id is not None:
         here.require(Permissions.USE_EMBEDDED_ACTIVITIES)
-        if row.bot_id is None or access.find_member(call.tx, call.now, guild_id, row.bot_id) is None:
+        external = row.bot_id is None or access.find_member(call.tx, call.now, guild_id, row.bot_id) is None
+        if external and changes.EXTERNAL_APPS.active(call.now):
             here.require(Permissions.USE_EXTERNAL_APPS)
         guild = guilds.find(call.tx, guild_id)
         if guild is not None and guild.afk_channel_id == here.channel.id:

@@ -12,6 +12,7 @@ from hubbub.server.resources.channels.actions import (
     forget_role,
     link_lobby,
     private_for,
+    split_permissions,
 )
 from hubbub.server.resources.channels.facts import ChannelsDeleted
 from hubbub.server.resources.channels.routes import delete_guild_channel, update_guild_channel
@@ -83,6 +84,7 @@ __all__ = [
     "recipients_of",
     "require_rename",
     "set_last_pin",
+    "split_permissions",
     "tags",
     "thread",
     "thread_member",

@@ -16,7 +16,7 @@ from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import guilds, roles, users
-from hubbub.server.resources.channels import rules, store, views
+from hubbub.server.resources.channels import rules, splitting, store, views
 from hubbub.server.resources.channels.facts import ChannelsDeleted
 from hubbub.server.resources.channels.store import ChannelRow, GuildTraits, OverwriteRow
 
@@ -178,6 +178,30 @@ def drop_overwrite(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], tar
     change(call, row, row, old, [each for each in old if each.target_id != target_id])
 
 
+def split_permissions(call: Call, guild_id: int) -> tuple[int, int]:
+    """Give a guild's roles and overwrites the newer bits beside the older; answers how many of each changed."""
+    given = changed_roles = changed_overwrites = 0
+    for role in roles.list_of_guild(call.tx, guild_id):
+        bits = role.permissions | splitting.allowed(role.permissions)
+        if bits != role.permissions:
+            roles.change(call, role, role._replace(permissions=bits))
+            given |= bits & ~role.permissions
+            changed_roles += 1
+    for channel in store.list_of_guild(call.tx, guild_id):
+        # Read one by one: what follows its category is changed with it.
+        old = store.overwrites_of(call.tx, channel.id)
+        new = [splitting.split(each) for each in old]
+        if new != old:
+            change(call, channel, channel, old, new)
+            changed_overwrites += sum(was != now for was, now in zip(old, new, strict=True))
+            for was, now in zip(old, new, strict=True):
+                given |= (now.allow & ~was.allow) | (now.deny & ~was.deny)
+    for bit, action in splitting.WRITTEN:
+        if given & bit:
+            audit.record(call, guild_id, action, target_id=guild_id)
+    return changed_roles, changed_overwrites
+
+
 def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> wire.Channel:
     """Delete a guild channel; what was in a category stays, without it."""
     guild_id = row.guild_id or 0
@@ -191,7 +215,7 @@ def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> w
     publish(call, wire.CHANNEL_DELETE, row, shown)
     guild = guilds.find(call.tx, guild_id) if had_place else None
     if guild is not None:
-        guilds.announce(call, guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id)))
+        guilds.announce(call, guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id), now=call.now))
     theirs = store.overwrites_of_many(call.tx, [orphan.id for orphan in orphans])
     for orphan in orphans:
         freed = orphan._replace(parent_id=None)

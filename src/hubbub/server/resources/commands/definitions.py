@@ -41,6 +41,8 @@ class Around(NamedTuple):
     """The installation contexts that the application has."""
     embedded: bool
     """Whether it has activities, so that a command can launch them."""
+    installs: bool
+    """Whether commands say by now where they work and for which installations (dated-changes.md 3)."""
 
 
 class Made(NamedTuple):
@@ -215,7 +217,7 @@ def _contexts(
         # webhooks-and-interactions.md 5.4: a guild's commands are used in that guild, whatever else is said.
         return None
     contexts = before.contexts
-    if body.contexts is not UNSET:
+    if around.installs and body.contexts is not UNSET:
         contexts = None if body.contexts is None else [int(each) for each in body.contexts]
         _check_unique(contexts or (), form, (*path, "contexts"))
     elif body.dm_permission is False:
@@ -228,7 +230,7 @@ def _contexts(
 def _integration_types(
     before: Definition, body: wire.UpdateCommand, around: Around, form: errors.FormErrors, path: Steps
 ) -> list[int]:
-    if around.guild or body.integration_types is UNSET:
+    if around.guild or not around.installs or body.integration_types is UNSET:
         return before.integration_types
     if body.integration_types is None:
         return _default_types(around)

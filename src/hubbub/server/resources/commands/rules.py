@@ -50,6 +50,7 @@ def around(call: Call, row: ApplicationRow, guild_id: int) -> Around:
         guild=guild_id != EVERYWHERE,
         supported=sorted(int(key) for key in supported),
         embedded=bool(row.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.active(call.now),
+        installs=changes.USER_INSTALLS.active(call.now),
     )
 
 

@@ -1,5 +1,6 @@
 """Asking for approvals, granting them, and what time takes away again."""
 
+from hubbub.protocol import changes
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import developers as wire
 from hubbub.server.core import jobs
@@ -45,9 +46,11 @@ def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRo
         begins = call.now
         if before is not None and before.ends_ms is not None and row.flags & granted:
             begins = max(begins, before.ends_ms)
-        ends_ms = begins + wire.INTENT_GRANT_DAYS * DAY_MS
         applications.change(call, row._replace(flags=row.flags | granted))
-        call.tx.enqueue(LAPSE, [int(row.id), name], due_ms=ends_ms, key=f"{LAPSE}:{int(row.id)}:{name}")
+        # dated-changes.md 3: before 10 June 2026 nobody had to ask again.
+        if changes.PRIVILEGED_INTENTS_BY_USERS.active(call.now):
+            ends_ms = begins + wire.INTENT_GRANT_DAYS * DAY_MS
+            call.tx.enqueue(LAPSE, [int(row.id), name], due_ms=ends_ms, key=f"{LAPSE}:{int(row.id)}:{name}")
     return _decide(call, row, kind, name, before, "approved", ends_ms)
 
 

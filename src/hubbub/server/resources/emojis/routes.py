@@ -21,7 +21,7 @@ def list_guild_emojis(call: Call, guild_id: GuildId) -> list[wire.Emoji]:
     """A guild's emoji."""
     standing = access.guild(call, guild_id)
     rows = store.list_of_guild(call.tx, guild_id)
-    return views.emojis(call.tx, rows, makers=expressions.knows_makers(standing))
+    return views.emojis(call.tx, rows, makers=expressions.knows_makers(call, standing))
 
 
 @handles(wire.GET_GUILD_EMOJI)
@@ -84,7 +84,7 @@ def _get(call: Call, guild_id: GuildId, emoji_id: EmojiId) -> EmojiRow:
 
 
 def _show(call: Call, standing: GuildAccess, row: EmojiRow) -> wire.Emoji:
-    return views.emojis(call.tx, [row], makers=expressions.knows_makers(standing))[0]
+    return views.emojis(call.tx, [row], makers=expressions.knows_makers(call, standing))[0]
 
 
 # Of applications: no events, no audit log, and the maker is always shown

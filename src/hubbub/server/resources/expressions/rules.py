@@ -18,7 +18,7 @@ MANAGE = Permissions.MANAGE_GUILD_EXPRESSIONS
 def require_create(call: Call, guild_id: GuildId) -> GuildAccess:
     """Raise unless the caller may add one (http.md 2.4): before the split, who manages them may too."""
     standing = access.guild(call, guild_id)
-    if changes.PERMISSION_SPLITS.active(call.now) or standing.can(CREATE):
+    if changes.PERMISSION_SPLITS.active(call.now) or _may_create(call, standing):
         return access.require_guild(call, guild_id, CREATE)
     return access.require_guild(call, guild_id, MANAGE)
 
@@ -26,13 +26,19 @@ def require_create(call: Call, guild_id: GuildId) -> GuildAccess:
 def require_change(call: Call, guild_id: int, maker_id: int) -> None:
     """Raise unless the caller may change or delete one: their own if they may make some, others' only as a manager."""
     standing = access.guild(call, guild_id)
-    if maker_id != call.user_id or not standing.can(CREATE):
+    if maker_id != call.user_id or not _may_create(call, standing):
         access.require_guild(call, guild_id, MANAGE)
 
 
-def knows_makers(standing: GuildAccess) -> bool:
+def knows_makers(call: Call, standing: GuildAccess) -> bool:
     """Whether a member is told who made them (http.md 3.8)."""
-    return standing.can(CREATE) or standing.can(MANAGE)
+    return _may_create(call, standing) or standing.can(MANAGE)
+
+
+def _may_create(call: Call, standing: GuildAccess) -> bool:
+    # dated-changes.md 3: until 20 November 2025 the permission was of no use to bots.
+    usable = not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.active(call.now)
+    return usable and standing.can(CREATE)
 
 
 def slots(tx: Tx, guild_id: int, by_tier: Sequence[int], feature: str, more: int) -> int:

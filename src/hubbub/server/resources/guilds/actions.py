@@ -62,10 +62,10 @@ def change(call: Call, before: GuildRow, after: GuildRow, also: Sequence[AuditLo
 
     `also` is what changed beside the guild object (its welcome screen), for the same entry of the audit log."""
     role_rows = roles.list_of_guild(call.tx, before.id)
-    guild = views.guild(call.tx, after, role_rows)
+    guild = views.guild(call.tx, after, role_rows, now=call.now)
     if after != before:
         store.update(call.tx, before, after)
-        old = views.guild(call.tx, before, role_rows)
+        old = views.guild(call.tx, before, role_rows, now=call.now)
         keys = [key for key in guild.__struct_fields__ if key not in _UNAUDITED]
         also = [*audit.differences(old, guild, keys), *also]
         announce(call, guild)

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import changes, errors
+from hubbub.protocol import errors
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import AfkTimeout, GuildFeature, MfaLevel
 from hubbub.protocol.flags import SystemChannelFlags
@@ -53,7 +53,7 @@ def create_guild(call: Call, body: wire.CreateGuild) -> wire.Guild:
     if call.actor.is_bot:
         settings["application_id"] = call.actor.application_id
     row = actions.create(call, owner_id=call.user_id, name=name, guild_id=guild_id, begin=begin, **settings)
-    return views.guild(call.tx, row, roles.list_of_guild(call.tx, row.id))
+    return views.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now)
 
 
 @handles(wire.GET_GUILD)
@@ -62,7 +62,7 @@ def get_guild(call: Call, guild_id: GuildId, query: wire.GetGuild) -> wire.Guild
     access.guild(call, guild_id)
     row = _get(call, guild_id)
     present = _present(call, [row])[guild_id] if query.with_counts else None
-    return views.guild(call.tx, row, roles.list_of_guild(call.tx, guild_id), present)
+    return views.guild(call.tx, row, roles.list_of_guild(call.tx, guild_id), present, now=call.now)
 
 
 @handles(wire.GET_GUILD_PREVIEW)
@@ -129,11 +129,7 @@ def list_my_guilds(call: Call, query: wire.ListMyGuilds) -> list[wire.MyGuild]:
     )
     permissions = roles.permissions_of(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
     present = _present(call, rows) if query.with_counts else {}
-    shown = [views.my_guild(row, call.user_id, permissions[row.id], present.get(row.id)) for row in rows]
-    if not changes.GUILD_LIST_BANNER.active(call.now):
-        for each in shown:
-            each.banner = None
-    return shown
+    return [views.my_guild(row, call.user_id, permissions[row.id], present.get(row.id), call.now) for row in rows]
 
 
 @handles(wire.LEAVE_GUILD)

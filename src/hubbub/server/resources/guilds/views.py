@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import UNSET, UnsetType
 
+from hubbub.protocol import changes
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import NsfwLevel
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, UserId
@@ -14,13 +15,15 @@ from hubbub.server.resources import emojis, roles, stickers
 from hubbub.server.resources.guilds.store import GuildRow
 
 
-def guild(tx: Tx, row: GuildRow, role_rows: Iterable[roles.RoleRow], presences: int | None = None) -> wire.Guild:
-    """A guild as its members see it; with the number of those present, also both counts."""
+def guild(
+    tx: Tx, row: GuildRow, role_rows: Iterable[roles.RoleRow], presences: int | None = None, *, now: int | None
+) -> wire.Guild:
+    """A guild as its members see it at a moment; with the number of those present, also both counts."""
     return wire.Guild(
         id=GuildId(row.id),
         name=row.name,
         owner_id=UserId(row.owner_id),
-        roles=[roles.role(role) for role in role_rows],
+        roles=[roles.role(role, now) for role in role_rows],
         emojis=emojis.of_guild(tx, row.id),
         stickers=stickers.of_guild(tx, row.id),
         features=row.feature_names,
@@ -74,14 +77,14 @@ def preview(tx: Tx, row: GuildRow, presences: int) -> wire.GuildPreview:
     )
 
 
-def my_guild(row: GuildRow, user_id: int, permissions: int, presences: int | None) -> wire.MyGuild:
+def my_guild(row: GuildRow, user_id: int, permissions: int, presences: int | None, now: int) -> wire.MyGuild:
     """A guild in the list of a member's own."""
     counts: int | UnsetType = UNSET if presences is None else row.member_count
     return wire.MyGuild(
         id=GuildId(row.id),
         name=row.name,
         icon=row.icon,
-        banner=row.banner,
+        banner=row.banner if changes.GUILD_LIST_BANNER.active(now) else UNSET,
         owner=row.owner_id == user_id,
         permissions=Permissions(permissions),
         features=row.feature_names,

@@ -43,7 +43,7 @@ def install(call: Call, asked: InstallationAsked) -> None:
             integrations.came(call, guild_id, row, None, asked.scopes)
     guild = guilds.find(call.tx, guild_id)
     if guild is not None and (asked.act or _is_there(call, asked)):
-        asked.guild = guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id))
+        asked.guild = guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id), now=call.now)
 
 
 def _is_there(call: Call, asked: InstallationAsked) -> bool:

@@ -305,10 +305,7 @@ def follow_up(call: Call, row: InteractionRow, application: ApplicationRow, body
     original = find_original(call, row)
     if original is not None and original.flags & MessageFlags.LOADING:
         return fill(call, row, application, original, body)
-    owners = asked.interacted.owners
-    if rules.GUILD not in owners and row.follow_ups >= wire.USER_INSTALL_FOLLOW_UPS_MAX:
-        # webhooks-and-interactions.md 3.1: an app that only the person brought along says little.
-        raise errors.MAX_FOLLOW_UPS()
+    rules.require_follow_up(call, row, asked)
     store.count_follow_up(call.tx, row.id)
     asked.interacted.name = None
     asked.interacted.original_id = None if row.original_id is None else MessageId(row.original_id)

@@ -77,7 +77,7 @@ class Scene(NamedTuple):
         """What answers need to know of it."""
         return Asked(
             interacted=interacted,
-            ephemeral=rules.is_muted(self.here, interacted.owners, self.call.now),
+            ephemeral=rules.is_muted(self.call, self.here, interacted.owners),
             session_id=body.session_id or "",
             nonce=body.nonce if body.nonce is not UNSET else None,
         )

@@ -115,7 +115,7 @@ class Resolver:
         if rows:
             self.found.roles = {
                 **(self.found.roles or {}),
-                **{str(int(each)): roles.role(row) for each, row in rows.items()},
+                **{str(int(each)): roles.role(row, self.call.now) for each, row in rows.items()},
             }
         return set(rows)
 

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from msgspec import UNSET, UnsetType
+
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import (
     ApplicationIntegrationType,
@@ -43,6 +45,8 @@ _ALWAYS: Final = (
     | Permissions.SEND_POLLS
     | Permissions.SEND_VOICE_MESSAGES
 )
+_QUIET_ABOVE: Final = 25
+"""In guilds of more members, apps that only a person brought along answered them alone, before external_apps."""
 _BORROWED: Final = Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES | Permissions.USE_EXTERNAL_EMOJIS
 
 _MESSAGES: Final = frozenset(
@@ -215,12 +219,13 @@ def app_permissions(
     bot: ChannelAccess | None,
     everyone: int,
     found: dict[str, Snowflake],
-) -> Permissions:
-    """What the app may do in its answers, as it is told (webhooks-and-interactions.md 2.1)."""
-    if place == InteractionContextType.BOT_DM:
-        return Permissions(ANSWERING)
+    now: int,
+) -> Permissions | UnsetType:
+    """What the app may do in its answers, as it is told (webhooks-and-interactions.md 2.1); at first only in guilds."""
     if here.guild is None:
-        return Permissions(CONVERSATION)
+        if not changes.USER_INSTALLS.active(now):
+            return UNSET
+        return Permissions(ANSWERING if place == InteractionContextType.BOT_DM else CONVERSATION)
     if bot is not None:
         return Permissions(bot.permissions)
     if GUILD in found:
@@ -228,11 +233,15 @@ def app_permissions(
     return Permissions(here.permissions & ANSWERING)
 
 
-def is_muted(here: ChannelAccess, found: dict[str, Snowflake], now: int) -> bool:
+def is_muted(call: Call, here: ChannelAccess, found: dict[str, Snowflake]) -> bool:
     """Whether an app that only the person brought along may answer them alone (webhooks-and-interactions.md 3)."""
-    if here.guild is None or GUILD in found or not changes.EXTERNAL_APPS.active(now):
+    if here.guild is None or GUILD in found:
         return False
-    return not here.can(Permissions.USE_EXTERNAL_APPS | Permissions.SEND_MESSAGES)
+    if changes.EXTERNAL_APPS.active(call.now):
+        return not here.can(Permissions.USE_EXTERNAL_APPS | Permissions.SEND_MESSAGES)
+    # dated-changes.md 3: before there was a permission for it, the size of the guild decided.
+    guild = guilds.find(call.tx, here.guild.guild_id)
+    return guild is not None and guild.member_count > _QUIET_ABOVE
 
 
 # Answering
@@ -270,6 +279,15 @@ def require_fitting(call: Call, row: InteractionRow, asked: Asked, kind: int, ap
 
     if not fits(kind):
         raise errors.invalid("type", *errors.choices(sorted(int(each) for each in _CALLBACKS if fits(each))))
+
+
+def require_follow_up(call: Call, row: InteractionRow, asked: Asked) -> None:
+    """Raise when an app that only the person brought along has said enough (webhooks-and-interactions.md 3.1)."""
+    if GUILD in asked.interacted.owners or row.follow_ups < wire.USER_INSTALL_FOLLOW_UPS_MAX:
+        return
+    # dated-changes.md 3: at first there was no end to it.
+    if changes.EXTERNAL_APPS.active(call.now):
+        raise errors.MAX_FOLLOW_UPS()
 
 
 def _is_embedded(call: Call, application: ApplicationRow) -> bool:

@@ -2,6 +2,7 @@
 
 from msgspec import UNSET
 
+from hubbub.protocol import changes
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId, Snowflake
 from hubbub.protocol.resources import interactions as wire
@@ -33,12 +34,13 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
         locale=person.user.locale,
         entitlements=owned,
         entitlement_sku_ids=[Snowflake(each.sku_id) for each in owned],
-        app_permissions=rules.app_permissions(here, scene.place, bot, basics, question.owners),
-        authorizing_integration_owners=question.owners,
+        app_permissions=rules.app_permissions(here, scene.place, bot, basics, question.owners, call.now),
+        authorizing_integration_owners=messages.views.shown_owners(question.owners, call.now),
         context=int(scene.place),
-        # http.md 1.11: the larger of the person's and the guild's limit.
-        attachment_size_limit=messages.file_bytes_max(call, person._replace(webhook_id=scene.application.id)),
     )
+    if changes.PER_ATTACHMENT_LIMIT.active(call.now):
+        # http.md 1.11: the larger of the person's and the guild's limit.
+        shown.attachment_size_limit = messages.file_bytes_max(call, person._replace(webhook_id=scene.application.id))
     if question.message is not None:
         shown.message = question.message
     if here.guild is None or person.member is None:

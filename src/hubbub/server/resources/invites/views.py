@@ -74,7 +74,9 @@ class Surroundings:
         found = [self.roles[role] for role in row.roles if role in self.roles]
         if not found:
             return UNSET
-        return [roles.partial_role(role) if self.partial_roles else roles.role(role) for role in found]
+        return [
+            roles.partial_role(role, self.now) if self.partial_roles else roles.role(role, self.now) for role in found
+        ]
 
 
 def invites(call: Call, rows: Sequence[InviteRow], *, metadata: bool) -> list[wire.Invite]:

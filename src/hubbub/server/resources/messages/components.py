@@ -18,8 +18,10 @@ from hubbub.server.resources.messages.embeds import ATTACHMENT
 Steps = tuple[str | int, ...]
 Kinds = frozenset[ComponentType]
 
-COMPONENTS_MAX_BEFORE: Final = 30
-"""In all, before components_40 (dated-changes.md)."""
+_COMPONENTS_MAX_BEFORE: Final = 30
+"""In all, before components_40 (dated-changes.md 3)."""
+_TOP_MAX_BEFORE: Final = 10
+"""At the top of a message, and in a container, before components_40."""
 
 ENTITIES: Final[dict[int, tuple[str, ...]]] = {
     ComponentType.USER_SELECT: ("user",),
@@ -116,16 +118,19 @@ class Named(msgspec.Struct):
     """Attachments by their file names, and whether each must be a picture."""
 
 
-def check(
-    components: list[Component], form: errors.FormErrors, *, v2: bool, most: int = limits.COMPONENTS_MAX
-) -> Named:
-    """Note what is wrong with a message's components, and say what they name."""
-    if not v2 and len(components) > limits.ACTION_ROWS_MAX:
-        form.add(("components",), *errors.bad_length(1, limits.ACTION_ROWS_MAX))
-    walk = _Walk(form, modal=False)
+def check(components: list[Component], form: errors.FormErrors, *, v2: bool, now: int) -> Named:
+    """Note what is wrong with a message's components, as they may be at this moment, and say what they name."""
+    top = most = inside = limits.COMPONENTS_MAX
+    if not changes.COMPONENTS_40.active(now):
+        top, most, inside = _TOP_MAX_BEFORE, _COMPONENTS_MAX_BEFORE, _TOP_MAX_BEFORE
+    if not v2:
+        top = limits.ACTION_ROWS_MAX
+    walk = _Walk(form, modal=False, inside=inside)
     for index, component in enumerate(components):
         walk.component(component, ("components", index), _AT_TOP if v2 else _ROWS)
-    if len(walk.seen) > most:
+    if len(components) > top:
+        form.add(("components",), *errors.bad_length(1, top))
+    elif len(walk.seen) > most:
         form.add(("components",), *errors.bad_length(1, most))
     if walk.text > limits.COMPONENT_TEXT_MAX:
         form.add(("components",), *errors.max_length(limits.COMPONENT_TEXT_MAX))
@@ -187,10 +192,13 @@ def texts(components: list[Component]) -> Iterator[str]:
 class _Walk:
     """One walk over the components of a message or a modal."""
 
-    def __init__(self, form: errors.FormErrors, *, modal: bool, inputs: Kinds = INPUTS) -> None:
+    def __init__(
+        self, form: errors.FormErrors, *, modal: bool, inputs: Kinds = INPUTS, inside: int = limits.COMPONENTS_MAX
+    ) -> None:
         self.form = form
         self.modal = modal
         self.inputs = inputs
+        self.inside = inside
         self.named = Named()
         self.seen: list[Component] = []
         self.text = 0
@@ -351,7 +359,7 @@ class _Walk:
             self.note((*path, "spacing"), errors.choices([int(each) for each in SeparatorSpacing]))
 
     def container(self, component: Component, path: Steps) -> None:
-        self.children(component, path, _IN_CONTAINER, most=limits.COMPONENTS_MAX)
+        self.children(component, path, _IN_CONTAINER, most=self.inside)
         self.number(component, path, "accent_color", least=0, most=limits.COLOR_MAX)
         self.boolean(component, path, "spoiler")
 

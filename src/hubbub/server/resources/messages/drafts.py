@@ -18,7 +18,7 @@ from hubbub.protocol.resources.attachments import (
     ATTACHMENTS_MAX,
     AttachmentRequest,
 )
-from hubbub.protocol.resources.components import COMPONENTS_MAX, Component
+from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.embeds import Embed, EmbedRequest
 from hubbub.protocol.resources.emojis import PartialEmoji
 from hubbub.protocol.resources.polls import (
@@ -206,8 +206,7 @@ def _embeds(call: Call, access: ChannelAccess, requests: list[EmbedRequest], for
 
 def _components(call: Call, author: Author, found: list[Component], draft: Draft, form: errors.FormErrors) -> Named:
     """Check and take over the components; answers what they name."""
-    most = COMPONENTS_MAX if changes.COMPONENTS_40.active(call.now) else components.COMPONENTS_MAX_BEFORE
-    named = components.check(found, form, v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), most=most)
+    named = components.check(found, form, v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), now=call.now)
     require_emojis(call, named, form)
     if named.skus and not changes.PREMIUM_BUTTONS.active(call.now):
         for path, _ in named.skus:
@@ -259,8 +258,9 @@ def file_bytes_max(call: Call, author: Author) -> int:
 
 
 def _stored(call: Call, author: Author, upload: Upload, said: AttachmentRequest | None) -> StoredAttachment:
-    # dated-changes.md 2.2: at first all files of a message were weighed together.
-    each = changes.PER_ATTACHMENT_LIMIT.active(call.now)
+    # dated-changes.md 2.2: at first all files of an app's message were weighed together.
+    app = author.webhook_id is not None or bool(author.user.bot)
+    each = changes.PER_ATTACHMENT_LIMIT.active(call.now) or not app
     weight = upload.size if each else sum(file.size for file in call.files)
     if weight > file_bytes_max(call, author):
         raise errors.FILE_TOO_LARGE()

@@ -6,7 +6,7 @@ What a bot without the message content intent may not read is taken out here (ht
 import copy
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -23,6 +23,7 @@ from hubbub.protocol.ids import (
     GuildId,
     MessageId,
     RoleId,
+    Snowflake,
     UserId,
     WebhookId,
 )
@@ -465,12 +466,19 @@ def _interacted_people(found: Interacted | None) -> Iterable[int]:
         found = found.triggering
 
 
+def shown_owners(kept: dict[str, Snowflake], now: int) -> dict[str, Snowflake]:
+    """Who let an application in, as it is shown at a moment: the 0 of a bot's conversation was a number at first."""
+    if changes.EXTERNAL_APPS.active(now):
+        return kept
+    return {key: owner or cast("Snowflake", 0) for key, owner in kept.items()}
+
+
 def _metadata(around: Around, kept: Interacted) -> wire.InteractionMetadata:
     shown = wire.InteractionMetadata(
         id=kept.id,
         type=kept.type,
         user=around.user(kept.user_id),
-        authorizing_integration_owners=kept.owners,
+        authorizing_integration_owners=shown_owners(kept.owners, around.call.now),
     )
     if kept.original_id is not None:
         shown.original_response_message_id = kept.original_id

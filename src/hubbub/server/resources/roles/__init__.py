@@ -1,7 +1,7 @@
 """Roles: named sets of permissions that members wear."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.roles import routes
+from hubbub.server.resources.roles import routes, views
 from hubbub.server.resources.roles.actions import change, create, delete
 from hubbub.server.resources.roles.facts import RoleDeleted
 from hubbub.server.resources.roles.store import (
@@ -15,7 +15,7 @@ from hubbub.server.resources.roles.store import (
 )
 from hubbub.server.resources.roles.views import partial_role, role
 
-SLICE = Slice(name="roles", modules=(routes,))
+SLICE = Slice(name="roles", modules=(routes,), guild=views.snapshot)
 
 __all__ = [
     "SLICE",

@@ -18,7 +18,7 @@ _AUDITED = ("name", "permissions", "color", "colors", "hoist", "mentionable", "i
 def create(call: Call, row: RoleRow) -> wire.Role:
     """Add a role to a guild."""
     store.insert(call.tx, row)
-    role = views.role(row)
+    role = views.role(row, call.now)
     audit.record(
         call,
         row.guild_id,
@@ -37,7 +37,7 @@ def create(call: Call, row: RoleRow) -> wire.Role:
 
 def change(call: Call, before: RoleRow, after: RoleRow) -> wire.Role:
     """Keep what changed of a role; nothing is said when nothing did."""
-    role = views.role(after)
+    role = views.role(after, call.now)
     if after != before:
         store.update(call.tx, after)
         _changed(call, before, role)
@@ -50,7 +50,7 @@ def reorder(call: Call, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> 
     moved = [row for row in after if row.position != old[row.id].position]
     store.set_positions(call.tx, moved)
     for row in moved:
-        _changed(call, old[row.id], views.role(row))
+        _changed(call, old[row.id], views.role(row, call.now))
 
 
 def delete(call: Call, row: RoleRow) -> None:
@@ -61,7 +61,7 @@ def delete(call: Call, row: RoleRow) -> None:
         row.guild_id,
         AuditLogAction.ROLE_DELETE,
         target_id=row.id,
-        changes=audit.differences(views.role(row), None, _AUDITED[:-1]),
+        changes=audit.differences(views.role(row, call.now), None, _AUDITED[:-1]),
     )
     call.tx.emit(
         wire.GUILD_ROLE_DELETE,
@@ -78,7 +78,7 @@ def _changed(call: Call, before: RoleRow, role: wire.Role) -> None:
         before.guild_id,
         AuditLogAction.ROLE_UPDATE,
         target_id=before.id,
-        changes=audit.differences(views.role(before), role, _AUDITED),
+        changes=audit.differences(views.role(before, call.now), role, _AUDITED),
     )
     call.tx.emit(
         wire.GUILD_ROLE_UPDATE,

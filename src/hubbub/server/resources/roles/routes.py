@@ -17,7 +17,7 @@ from hubbub.server.resources.roles.store import RoleRow
 def list_guild_roles(call: Call, guild_id: GuildId) -> list[wire.Role]:
     """All roles of a guild, the lowest first."""
     access.guild(call, guild_id)
-    return [views.role(row) for row in store.list_of_guild(call.tx, guild_id)]
+    return [views.role(row, call.now) for row in store.list_of_guild(call.tx, guild_id)]
 
 
 @handles(wire.GET_GUILD_ROLE)
@@ -26,7 +26,7 @@ def get_guild_role(call: Call, guild_id: GuildId, role_id: RoleId) -> wire.Role:
     if not changes.GET_GUILD_ROLE.active(call.now):
         raise errors.NOT_FOUND()
     access.guild(call, guild_id)
-    return views.role(_get(call, guild_id, role_id))
+    return views.role(_get(call, guild_id, role_id), call.now)
 
 
 @handles(wire.GUILD_ROLE_MEMBER_COUNTS)
@@ -87,7 +87,7 @@ def bulk_update_guild_roles(call: Call, guild_id: GuildId, body: list[wire.MoveR
     after = rules.reordered(before, wanted) if wanted else before
     rules.require_reorder(standing, before, after)
     actions.reorder(call, before, after)
-    return [views.role(row) for row in (everyone, *after)]
+    return [views.role(row, call.now) for row in (everyone, *after)]
 
 
 @handles(wire.DELETE_GUILD_ROLE)

@@ -1,23 +1,29 @@
 """A role as members see it, and as an invite shows it."""
 
-from msgspec import UNSET
+from typing import Any
 
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import changes
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import RoleId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import roles as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.realtime import GuildView
 from hubbub.server.resources.roles.store import RoleRow
 
 
-def role(row: RoleRow) -> wire.Role:
-    """A role."""
+def role(row: RoleRow, now: int | None) -> wire.Role:
+    """A role as it is shown at a moment; without one, with all that roles came to have."""
     return wire.Role(
         id=RoleId(row.id),
         name=row.name,
         permissions=Permissions(row.permissions),
         position=row.position,
         color=row.color,
-        colors=_colors(row),
+        colors=_colors(row, now),
         hoist=bool(row.hoist),
         icon=row.icon,
         unicode_emoji=row.unicode_emoji,
@@ -28,20 +34,30 @@ def role(row: RoleRow) -> wire.Role:
     )
 
 
-def partial_role(row: RoleRow) -> wire.PartialRole:
+def partial_role(row: RoleRow, now: int) -> wire.PartialRole:
     """The little of a role that an invite tells."""
     return wire.PartialRole(
         id=RoleId(row.id),
         name=row.name,
         position=row.position,
         color=row.color,
-        colors=_colors(row),
+        colors=_colors(row, now),
         icon=row.icon,
         unicode_emoji=row.unicode_emoji,
     )
 
 
-def _colors(row: RoleRow) -> wire.RoleColors:
+def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
+    """The roles in GUILD_CREATE, where they are others than the gateway holds: it may hold them for longer than a day."""
+    if changes.ROLE_GRADIENTS.active(call.now):
+        return {}
+    return {"roles": [msgspec.structs.replace(each, colors=UNSET) for each in view.guild.common["roles"]]}
+
+
+def _colors(row: RoleRow, now: int | None) -> wire.RoleColors | UnsetType:
+    # dated-changes.md 3: before gradients a role had its `color` alone.
+    if now is not None and not changes.ROLE_GRADIENTS.active(now):
+        return UNSET
     return wire.RoleColors(
         primary_color=row.color, secondary_color=row.secondary_color, tertiary_color=row.tertiary_color
     )

@@ -16,6 +16,6 @@ def request_soundboard_sounds(call: Call, payload: wire.RequestSoundboardSounds)
         standing = access.find_member(call.tx, call.now, guild_id, call.user_id)
         if standing is not None:
             rows = store.list_of_guild(call.tx, guild_id)
-            sounds = views.sounds(call.tx, rows, makers=expressions.knows_makers(standing))
+            sounds = views.sounds(call.tx, rows, makers=expressions.knows_makers(call, standing))
             answer = SoundboardSounds(guild_id=guild_id, soundboard_sounds=sounds)
             call.replies.append((wire.SOUNDBOARD_SOUNDS, answer))

@@ -25,7 +25,7 @@ def list_guild_soundboard_sounds(call: Call, guild_id: GuildId) -> wire.GuildSou
     """A guild's sounds."""
     standing = access.guild(call, guild_id)
     rows = store.list_of_guild(call.tx, guild_id)
-    return wire.GuildSounds(items=views.sounds(call.tx, rows, makers=expressions.knows_makers(standing)))
+    return wire.GuildSounds(items=views.sounds(call.tx, rows, makers=expressions.knows_makers(call, standing)))
 
 
 @handles(wire.GET_GUILD_SOUNDBOARD_SOUND)
@@ -112,4 +112,4 @@ def _get(call: Call, guild_id: GuildId, sound_id: SoundId) -> SoundRow:
 
 
 def _show(call: Call, standing: GuildAccess, row: SoundRow) -> wire.SoundboardSound:
-    return views.sounds(call.tx, [row], makers=expressions.knows_makers(standing))[0]
+    return views.sounds(call.tx, [row], makers=expressions.knows_makers(call, standing))[0]

@@ -19,7 +19,7 @@ def list_guild_stickers(call: Call, guild_id: GuildId) -> list[wire.Sticker]:
     """A guild's stickers."""
     standing = access.guild(call, guild_id)
     rows = store.list_of_guild(call.tx, guild_id)
-    return views.stickers(call.tx, rows, makers=expressions.knows_makers(standing))
+    return views.stickers(call.tx, rows, makers=expressions.knows_makers(call, standing))
 
 
 @handles(wire.GET_GUILD_STICKER)
@@ -93,7 +93,7 @@ def get_sticker(call: Call, sticker_id: StickerId) -> wire.Sticker:
     if row is None:
         raise errors.UNKNOWN_STICKER()
     standing = access.find_member(call.tx, call.now, row.guild_id, call.user_id)
-    return views.stickers(call.tx, [row], makers=standing is not None and expressions.knows_makers(standing))[0]
+    return views.stickers(call.tx, [row], makers=standing is not None and expressions.knows_makers(call, standing))[0]
 
 
 @handles(wire.LIST_STICKER_PACKS)
@@ -118,4 +118,4 @@ def _get(call: Call, guild_id: GuildId, sticker_id: StickerId) -> StickerRow:
 
 
 def _show(call: Call, standing: GuildAccess, row: StickerRow) -> wire.Sticker:
-    return views.stickers(call.tx, [row], makers=expressions.knows_makers(standing))[0]
+    return views.stickers(call.tx, [row], makers=expressions.knows_makers(call, standing))[0]

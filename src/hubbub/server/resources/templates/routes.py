@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from hubbub.protocol import errors
+from hubbub.protocol import changes, errors
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.resources import templates as wire
@@ -47,7 +47,7 @@ def create_guild_from_template(call: Call, code: str, body: wire.CreateGuildFrom
         settings["application_id"] = call.actor.application_id
     row = snapshots.found(call, json.decode(template.snapshot, wire.TemplateGuild), name, settings)
     store.use(call.tx, code)
-    return guilds.guild(call.tx, row, roles.list_of_guild(call.tx, row.id))
+    return guilds.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now)
 
 
 @handles(wire.LIST_GUILD_TEMPLATES, long=True)
@@ -117,6 +117,15 @@ def _taken(call: Call, guild_id: int) -> str:
     return json.encode(snapshots.take(call.tx, guild_id)).decode()
 
 
+def _source(call: Call, row: TemplateRow) -> wire.TemplateGuild:
+    source = json.decode(row.snapshot, wire.TemplateGuild)
+    if not changes.ROLE_GRADIENTS.active(call.now):
+        # dated-changes.md 3: what is kept has its colours, as the roles themselves.
+        for role in source.roles:
+            role.colors = UNSET
+    return source
+
+
 def _show(call: Call, row: TemplateRow) -> wire.Template:
     creator = users.find(call.tx, row.creator_id)
     return wire.Template(
@@ -129,6 +138,6 @@ def _show(call: Call, row: TemplateRow) -> wire.Template:
         created_at=json.timestamp(row.created_ms),
         updated_at=json.timestamp(row.updated_ms),
         source_guild_id=GuildId(row.guild_id),
-        serialized_source_guild=json.decode(row.snapshot, wire.TemplateGuild),
+        serialized_source_guild=_source(call, row),
         is_dirty=True if row.snapshot != _taken(call, row.guild_id) else None,
     )

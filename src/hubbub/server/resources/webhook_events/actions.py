@@ -116,7 +116,7 @@ def application_authorized(
     )
     row = None if guild_id is None else guilds.find(call.tx, guild_id)
     if row is not None:
-        data.guild = guilds.guild(call.tx, row, roles.list_of_guild(call.tx, row.id))
+        data.guild = guilds.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now)
     send(call, application_id, WebhookEventType.APPLICATION_AUTHORIZED, data, subject_id=user_id)
 
 
