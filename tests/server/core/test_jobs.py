@@ -131,7 +131,7 @@ async def test_jobs_that_were_due_while_nobody_worked_run_in_order(desk: Desk) -
 
     for number in (3, 1, 2):
         await desk.enqueue("call", number, due_ms=START_MS - 1000 + number)
-    desk.hire({"call": handle}, running_max=1)
+    desk.hire({"call": handle}, outside_max=1)
     await desk.done()
 
     assert ran == [1, 2, 3]
@@ -225,10 +225,54 @@ async def test_two_workers_share_the_work_and_never_a_job(desk: Desk) -> None:
 
     expected = sorted([await desk.enqueue("call", number) for number in range(30)])
     for _ in range(2):
-        desk.hire({"call": handle}, running_max=4)
+        desk.hire({"call": handle}, outside_max=4)
     await desk.done()
 
     assert sorted(ran) == expected
+    assert await desk.left() == 0
+
+
+async def test_what_others_are_slow_at_keeps_nobody_else_waiting(desk: Desk) -> None:
+    ran: list[str] = []
+    release = asyncio.Event()
+
+    async def handle(job: Job) -> None:
+        if job.key.startswith("call/slow/"):
+            await release.wait()
+        ran.append(job.key)
+
+    for number in range(6):
+        await desk.enqueue("call", key=f"call/slow/{number}")
+    await desk.enqueue("call", key="call/quick/1")
+    await desk.enqueue("note")
+    desk.hire({"call": handle, "note": lambda tx, job: ran.append("note")}, outside_max=4, owner_max=3)
+    async with asyncio.timeout(10):
+        while len(ran) < 2:
+            await asyncio.sleep(0.01)
+    assert sorted(ran) == ["call/quick/1", "note"]
+
+    release.set()
+    await desk.done()
+    assert len(ran) == 8
+    assert await desk.left() == 0
+
+
+async def test_work_on_the_database_goes_on_while_every_place_outside_is_taken(desk: Desk) -> None:
+    ran: list[str] = []
+    release = asyncio.Event()
+
+    async def handle(job: Job) -> None:
+        await release.wait()
+
+    for _ in range(5):
+        await desk.enqueue("call")
+    desk.hire({"call": handle, "note": lambda tx, job: ran.append("note")}, outside_max=2)
+    await desk.enqueue("note")
+    async with asyncio.timeout(10):
+        while not ran:
+            await asyncio.sleep(0.01)
+    release.set()
+    await desk.done()
     assert await desk.left() == 0
 
 

@@ -10,7 +10,8 @@ import asyncio
 import inspect
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar
@@ -24,7 +25,11 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 RUNNING_MAX: Final = 64
-"""So many jobs are in hand at once."""
+"""So many jobs that work on the database are in hand at once."""
+OUTSIDE_MAX: Final = 256
+"""So many that speak with the world outside, which mostly wait; what others are slow at keeps our own work waiting no longer."""
+OWNER_MAX: Final = 32
+"""So many of those for one owner: somebody's slow server must not take all places."""
 LEASE_MS: Final = 120_000
 """A job taken by a worker that then died is free again after so long."""
 BACKOFF_MS: Final = 1_000
@@ -55,6 +60,11 @@ class Job:
     def decode(self, kind: type[T]) -> T:
         """The payload as a model."""
         return wire.decode(self.payload, kind)
+
+    @property
+    def owner(self) -> str:
+        """For whom it is, where its key says so: `kind/owner/subject`."""
+        return self.key[: self.key.rfind("/") + 1] if self.key.count("/") == 2 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +173,43 @@ def _failed(id: int | None, kind: str | None, key_prefix: str) -> tuple[str, lis
     return where, parameters
 
 
+class _Lane:
+    """Kinds of jobs that share places."""
+
+    def __init__(self, kinds: Iterable[str], most: int, owner_most: int) -> None:
+        self.kinds = tuple(kinds)
+        self.jobs: dict[int, Job] = {}
+        """In hand."""
+        self._most = most
+        self._owner_most = owner_most
+
+    @property
+    def room(self) -> int:
+        """How many more can be taken."""
+        return self._most - len(self.jobs) if self.kinds else 0
+
+    def condition(self) -> tuple[str, list[Any]]:
+        """What a row of `jobs AS job` must be to be taken: of these kinds, and of nobody who has as much in hand as one may."""
+        counts = Counter(job.owner for job in self.jobs.values())
+        full = [owner for owner, count in counts.items() if owner and count >= self._owner_most]
+        others = "".join(f" AND substr(job.key, 1, {len(owner)}) <> ?" for owner in full)
+        return f"job.kind IN ({places(self.kinds)}){others}", [*self.kinds, *full]
+
+    def choose(self, found: Iterable[Job]) -> list[Job]:
+        """Of due jobs those that there is room for, and for their owners."""
+        counts = Counter(job.owner for job in self.jobs.values())
+        chosen: list[Job] = []
+        for job in found:
+            # The clock of a dev world may leap past a lease; what this worker holds it still holds.
+            if job.id in self.jobs or (job.owner and counts[job.owner] >= self._owner_most):
+                continue
+            if len(chosen) == self.room:
+                break
+            counts[job.owner] += 1
+            chosen.append(job)
+        return chosen
+
+
 class Worker:
     """Does due jobs. Any number of workers may share a database: a job is leased to one of them at a time."""
 
@@ -175,6 +222,8 @@ class Worker:
         *,
         give_up_after_ms: Mapping[str, int] | None = None,
         running_max: int = RUNNING_MAX,
+        outside_max: int = OUTSIDE_MAX,
+        owner_max: int = OWNER_MAX,
         lease_ms: int = LEASE_MS,
         poll_ms: int | None = None,
     ) -> None:
@@ -182,10 +231,13 @@ class Worker:
         self._db = db
         self._clock = clock
         self._handlers = handlers
-        self._kinds = tuple(handlers)
+        outside = {kind for kind, handler in handlers.items() if inspect.iscoroutinefunction(handler)}
+        self._lanes = (
+            _Lane(handlers.keys() - outside, running_max, running_max),
+            _Lane(outside, outside_max, owner_max),
+        )
         self._metrics = metrics
         self._give_up_after_ms = give_up_after_ms or {}
-        self._running_max = running_max
         self._lease_ms = lease_ms
         self._poll_ms = poll_ms
         self._name = secrets.token_hex(8)
@@ -247,11 +299,9 @@ class Worker:
             with self._clock.working():
                 while not self._stopped:
                     self._again = False
-                    room = self._running_max - len(self._running)
-                    taken: list[Job] = []
-                    if room > 0 and self._kinds:
-                        now_ms = self._clock.now_ms()
-                        taken, next_ms = await self._db.write(partial(self._take, now_ms=now_ms, room=room))
+                    taken, next_ms = list[Job](), None
+                    if any(lane.room > 0 for lane in self._lanes):
+                        taken, next_ms = await self._db.write(partial(self._take, now_ms=self._clock.now_ms()))
                     for job in taken:
                         self._begin(job)
                     if not taken and not self._again:
@@ -273,52 +323,58 @@ class Worker:
             next_ms = poll_ms if next_ms is None else min(next_ms, poll_ms)
         if self._again:
             self.wake()
-        elif next_ms is not None and len(self._running) < self._running_max:
+        elif next_ms is not None:
             if next_ms <= self._clock.now_ms():
                 # The clock was moved while we looked; one that stands still would never come back to it.
                 self.wake()
             else:
                 self._timer = self._clock.call_at(next_ms, self.wake)
 
-    def _take(self, tx: Tx, now_ms: int, room: int) -> tuple[list[Job], int | None]:
+    def _take(self, tx: Tx, now_ms: int) -> tuple[list[Job], int | None]:
         """Lease due jobs; when there are none, say when the next one falls due."""
-        mine = f"job.kind IN ({places(self._kinds)})"
-        found = tx.fetch(
-            Job,
-            "SELECT job.id, job.kind, job.key, job.due_ms, job.payload, job.attempts, job.first_tried_ms FROM jobs AS job"
-            f" WHERE job.state = 'waiting' AND job.ready_ms <= ? AND {mine} AND {_UNBLOCKED}"
-            " ORDER BY job.ready_ms, job.id LIMIT ?",
-            now_ms,
-            *self._kinds,
-            room + len(self._running),
-        )
-        # The clock of a dev world may leap past a lease; what this worker holds it still holds.
-        jobs = [job for job in found if job.id not in self._running][:room]
-        if jobs:
+        lanes = [(lane, *lane.condition()) for lane in self._lanes if lane.room > 0]
+        taken: list[Job] = []
+        for lane, mine, parameters in lanes:
+            found = tx.fetch(
+                Job,
+                "SELECT job.id, job.kind, job.key, job.due_ms, job.payload, job.attempts, job.first_tried_ms FROM jobs AS job"
+                f" WHERE job.state = 'waiting' AND job.ready_ms <= ? AND {mine} AND {_UNBLOCKED}"
+                " ORDER BY job.ready_ms, job.id LIMIT ?",
+                now_ms,
+                *parameters,
+                lane.room + len(lane.jobs),
+            )
+            taken += lane.choose(found)
+        if taken:
             tx.run_many(
                 "UPDATE jobs SET ready_ms = ?, leased_by = ?, first_tried_ms = COALESCE(first_tried_ms, ?) WHERE id = ?",
-                [(now_ms + self._lease_ms, self._name, now_ms, job.id) for job in jobs],
+                [(now_ms + self._lease_ms, self._name, now_ms, job.id) for job in taken],
             )
-            return jobs, None
-        later = tx.value(
-            f"SELECT job.ready_ms FROM jobs AS job WHERE job.state = 'waiting' AND job.ready_ms > ? AND {mine}"
-            f" AND {_UNBLOCKED} ORDER BY job.ready_ms, job.id LIMIT 1",
-            now_ms,
-            *self._kinds,
-        )
-        return [], later
+            return taken, None
+        later = [
+            tx.value(
+                f"SELECT job.ready_ms FROM jobs AS job WHERE job.state = 'waiting' AND job.ready_ms > ? AND {mine}"
+                f" AND {_UNBLOCKED} ORDER BY job.ready_ms, job.id LIMIT 1",
+                now_ms,
+                *parameters,
+            )
+            for _, mine, parameters in lanes
+        ]
+        return [], min((at_ms for at_ms in later if at_ms is not None), default=None)
 
     def _begin(self, job: Job) -> None:
-        self._running[job.id] = asyncio.get_running_loop().create_task(self._run(job))
+        lane = next(lane for lane in self._lanes if job.kind in lane.kinds)
+        lane.jobs[job.id] = job
+        self._running[job.id] = asyncio.get_running_loop().create_task(self._run(job, lane))
 
-    async def _run(self, job: Job) -> None:
+    async def _run(self, job: Job, lane: _Lane) -> None:
         try:
             with self._clock.working():
                 await self._attempt(job)
         except StoreUnavailable:
             log.warning("job %d (%s) could not be ended; it runs again when its lease ends", job.id, job.kind)
         finally:
-            del self._running[job.id]
+            del self._running[job.id], lane.jobs[job.id]
             self.wake()
 
     async def _attempt(self, job: Job) -> None:

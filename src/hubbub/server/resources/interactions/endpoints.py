@@ -51,7 +51,8 @@ def has_one(application: ApplicationRow) -> bool:
 def leave(call: Call, row: InteractionRow, token: str, shown: wire.Interaction) -> None:
     """Have an interaction posted, as soon as this transaction is committed."""
     delivery = Delivery(interaction_id=InteractionId(row.id), token=token, body=json.encode(shown).decode())
-    call.tx.enqueue(DELIVER, delivery)
+    # The key says whose it is; no two of an application wait for each other.
+    call.tx.enqueue(DELIVER, delivery, key=f"{DELIVER}/{row.application_id}/{row.id}")
 
 
 def find_target(call: Call, application_id: int) -> Target | None:
