@@ -88,6 +88,25 @@ async def test_names_are_checked_and_fifty_are_enough(world: World) -> None:
     (await alice.post("/applications", json={"name": "one more"})).refused(400, 50011)
 
 
+async def test_activities_come_with_a_command_that_launches_them(world: World) -> None:
+    alice = await world.user()
+    application, bot = await with_bot(alice)
+    address, commands = f"/applications/{application}", f"/applications/{application}/commands"
+
+    (await bot.patch(address, json={"activities": True})).ok()
+    assert (await bot.get(commands)).ok() == []
+    for _ in range(2):
+        assert (await alice.patch(address, json={"activities": True})).ok()["flags"] == ApplicationFlags.EMBEDDED
+    (launch,) = (await bot.get(commands)).ok()
+    assert (launch["name"], launch["type"], launch["handler"]) == ("launch", 4, 2)
+
+    (await bot.patch(f"{commands}/{launch['id']}", json={"name": "play", "handler": 1})).ok()
+    (await alice.patch(address, json={"activities": True, "name": "Game"})).ok()
+    assert [each["name"] for each in (await bot.get(commands)).ok()] == ["play"]
+    assert (await alice.patch(address, json={"activities": False})).ok()["flags"] == 0
+    assert (await bot.get(commands)).ok() == []
+
+
 async def test_an_owner_changes_what_a_bots_token_cannot(world: World) -> None:
     alice = await world.user()
     application, bot = await with_bot(alice)

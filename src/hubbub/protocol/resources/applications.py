@@ -187,6 +187,8 @@ class ManageApplication(UpdateApplication, kw_only=True):
     """Whether it may exchange codes without its secret: games on people's machines cannot keep one."""
     channel_obfuscation: bool | UnsetType = UNSET
     """Whether its bot does without channels that it may not see before everybody must."""
+    activities: bool | UnsetType = UNSET
+    """Whether it can be launched inside the chat; gives it the command that does so (activities.md 2)."""
     accept_social_layer_terms: Literal[True] | UnsetType = UNSET
     """Opens the scopes of the social layer, with the limits of development."""
 

@@ -15,7 +15,7 @@ from msgspec import UNSET
 from hubbub.protocol import wire
 from hubbub.protocol.enums import OverwriteType, SkuType
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.flags import SkuFlags
+from hubbub.protocol.flags import ApplicationFlags, SkuFlags
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, RoleId, SkuId, Snowflake, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.channels import CreateGuildChannel
@@ -228,6 +228,8 @@ class _Builder:
             redirect_uris=application.redirect_uris,
             entropy=self._seed.entropy("application", name),
         )
+        if flags & ApplicationFlags.EMBEDDED:
+            self._call.tell(applications.ActivitiesSwitched(made.row))
         oauth2.approve_scopes(self._call, made.row.id, application.scopes)
         for kind, provider in application.providers.items():
             clients = [ProviderClient(id=each) for each in provider.clients]

@@ -17,6 +17,7 @@ from hubbub.server.resources.applications.actions import (
 )
 from hubbub.server.resources.applications.endpoints import interactions_ping
 from hubbub.server.resources.applications.facts import (
+    ActivitiesSwitched,
     ApplicationDeleting,
     EventWebhooksChanged,
     IntentsSwitched,
@@ -64,6 +65,7 @@ __all__ = [
     "SLICE",
     "ACCEPTED",
     "INVITED",
+    "ActivitiesSwitched",
     "ApplicationDeleting",
     "ApplicationRow",
     "Created",

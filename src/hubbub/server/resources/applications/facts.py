@@ -24,6 +24,12 @@ class IntentsSwitched(msgspec.Struct, frozen=True):
     application_id: ApplicationId
 
 
+class ActivitiesSwitched(msgspec.Struct, frozen=True):
+    """An application has activities now, or no more (flag EMBEDDED)."""
+
+    row: ApplicationRow
+
+
 class ApplicationDeleting(msgspec.Struct, frozen=True):
     """An application is going: raise where it may not, else let go of what belongs to it. Its row is still there."""
 

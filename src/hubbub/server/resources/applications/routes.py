@@ -16,6 +16,7 @@ from hubbub.server.core.work import Work
 from hubbub.server.resources import users
 from hubbub.server.resources.applications import actions, endpoints, redirects, rules, store, views
 from hubbub.server.resources.applications.facts import (
+    ActivitiesSwitched,
     EventWebhooksChanged,
     IntentsSwitched,
     InteractionsEndpointChanged,
@@ -150,6 +151,9 @@ def _manage(call: Call, row: ApplicationRow, kept: views.Settings, body: wire.Ma
         public = ApplicationFlags.PUBLIC_OAUTH2_CLIENT
         rules.require_own_kind(call, row, body.public_client)
         row = row._replace(flags=row.flags | public if body.public_client else row.flags & ~public)
+    if body.activities is not UNSET and body.activities is not bool(row.flags & ApplicationFlags.EMBEDDED):
+        row = row._replace(flags=row.flags ^ ApplicationFlags.EMBEDDED)
+        call.tell(ActivitiesSwitched(row))
     if body.accept_social_layer_terms is True and kept.social_layer_terms_ms is None:
         kept.social_layer_terms_ms = call.now
         if not row.flags & ApplicationFlags.SOCIAL_LAYER_INTEGRATION:

@@ -4,7 +4,7 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.applications import ApplicationDeleting
+from hubbub.server.resources.applications import ActivitiesSwitched, ApplicationDeleting
 from hubbub.server.resources.audit_log import AuditLogRead
 from hubbub.server.resources.commands import actions, routes, store, views
 from hubbub.server.resources.commands.permissions import can_use
@@ -37,6 +37,7 @@ SLICE = Slice(
     hears={
         AuditLogRead: _name,
         GuildDeleted: actions.guild_deleted,
+        ActivitiesSwitched: actions.activities_switched,
         ApplicationDeleting: actions.application_deleting,
     },
 )

@@ -1,22 +1,31 @@
 """Making, changing and ending commands, and saying who may use them: write, audit, publish."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol import errors
 from hubbub.protocol import wire as json
-from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.changes import ENTRY_POINT_COMMANDS
+from hubbub.protocol.enums import AuditLogAction, CommandHandlerType, CommandType
+from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import CommandId, Snowflake
 from hubbub.protocol.resources import commands as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core import audit, quotas
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
-from hubbub.server.resources.applications import ApplicationDeleting, ApplicationRow
+from hubbub.server.resources.applications import ActivitiesSwitched, ApplicationDeleting, ApplicationRow
 from hubbub.server.resources.commands import definitions, rules, store, views
 from hubbub.server.resources.commands.definitions import Made
 from hubbub.server.resources.commands.store import EVERYWHERE, CommandRow
 from hubbub.server.resources.guilds import GuildDeleted
+
+LAUNCH: Final = wire.CreateCommand(
+    name="launch",
+    type=CommandType.PRIMARY_ENTRY_POINT,
+    handler=CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY,
+)
+"""What an app gets with its activities (activities.md 2)."""
 
 
 class Kept(NamedTuple):
@@ -108,6 +117,17 @@ def delete(call: Call, row: CommandRow) -> None:
 def guild_deleted(call: Call, fact: GuildDeleted) -> None:
     """A guild goes, and the commands that were only for it."""
     store.delete_of_guild(call.tx, fact.guild_id)
+
+
+def activities_switched(call: Call, fact: ActivitiesSwitched) -> None:
+    """An app with activities can be launched from the first moment; without them there is nothing to launch."""
+    rows = [
+        row for row in store.list_of(call.tx, fact.row.id, EVERYWHERE) if row.type == CommandType.PRIMARY_ENTRY_POINT
+    ]
+    if not fact.row.flags & ApplicationFlags.EMBEDDED:
+        store.delete(call.tx, [row.id for row in rows])
+    elif not rows and ENTRY_POINT_COMMANDS.active(call.now):
+        create(call, fact.row, EVERYWHERE, LAUNCH)
 
 
 def application_deleting(call: Call, fact: ApplicationDeleting) -> None:

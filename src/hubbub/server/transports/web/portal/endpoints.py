@@ -8,6 +8,7 @@ from msgspec import UNSET
 from hubbub.protocol import errors
 from hubbub.protocol.enums import WebhookEventType
 from hubbub.protocol.errors import ApiError
+from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import webhook_events
 from hubbub.protocol.resources.applications import Application
 from hubbub.server.transports.web.portal.common import ONE, address, change, load, refuse, show
@@ -98,8 +99,9 @@ async def _events(visit: Visit, application: Application) -> dict[str, Any]:
 
 @page("GET", INTERACTIONS)
 async def show_interactions(visit: Visit) -> web.Response:
-    """Where interactions go, and where linked roles are proved."""
-    return show(visit, "interactions.html", await load(visit))
+    """Where interactions go, where linked roles are proved, and whether there are activities."""
+    application = await load(visit)
+    return show(visit, "interactions.html", application, embedded=_embedded(application))
 
 
 @page("POST", INTERACTIONS)
@@ -109,5 +111,18 @@ async def change_interactions(visit: Visit) -> web.Response:
     try:
         await change(visit, {name: visit.form.optional(name) for name in names})
     except ApiError as error:
-        return refuse(visit, "interactions.html", error, await load(visit), fields=names)
+        application = await load(visit)
+        embedded = _embedded(application)
+        return refuse(visit, "interactions.html", error, application, fields=names, embedded=embedded)
     return visit.go(address(visit, "/interactions"), say="Saved.")
+
+
+@page("POST", INTERACTIONS + "/activities")
+async def change_activities(visit: Visit) -> web.Response:
+    """Let the application be launched, or no more."""
+    await change(visit, {"activities": visit.form.ticked("activities")})
+    return visit.go(address(visit, "/interactions"), say="Saved.")
+
+
+def _embedded(application: Application) -> bool:
+    return bool(application.flags & ApplicationFlags.EMBEDDED)
