@@ -48,7 +48,7 @@ class Prepared:
             values["channel_id"] = self.thread
         elif "voice-status" in path or ("soundboard-sound" in path and "channel_id" in values):
             values["channel_id"] = self.voice
-        elif path.startswith("/stage-instances"):
+        elif path.startswith("/stage-instances/"):
             values["channel_id"] = self.stage
         elif path.endswith(("/crosspost", "/followers")):
             values["channel_id"] = self.news
@@ -139,7 +139,6 @@ async def prepare(world: World, *people: Actor, bot_permissions: int = Permissio
         "pack_id": "1",
         "connection_type": "steam",
         "connection_id": "7",
-        "guild_scheduled_event_exception_id": "1",
         "voice_id": str(await guild.channel("voice", type=2)),
         "stage_id": str(await guild.channel("stage", type=13)),
         "news_id": str(await guild.channel("news", type=5)),
@@ -192,5 +191,5 @@ async def prepare(world: World, *people: Actor, bot_permissions: int = Permissio
         f"{place}/scheduled-events/{values['guild_scheduled_event_id']}/exceptions",
         json={"original_scheduled_start_time": start, "is_canceled": True},
     )
-    values["exception_id"] = str(exception.ok().get("event_exception_id") or exception.ok().get("id") or 1)
+    values["exception_id"] = values["guild_scheduled_event_exception_id"] = exception.ok()["event_exception_id"]
     return Prepared(world, guild, bot, values)
