@@ -6,26 +6,23 @@ The callers and their answers come from the operation table: `needs` is what the
 `ALSO`, after the rows of http.md 4. A refusal is 403 with 50013 (no permission) or 50001 (no access); where a member may not even
 see the channel, it is 50001."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import aiohttp
 import pytest
 
 from hubbub.protocol import errors
 from hubbub.protocol.operation import Auth
 from hubbub.protocol.permissions import Permissions as P
-from hubbub.server.app import SLICES, App
+from hubbub.server.app import SLICES
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
-from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.dispatch import Endpoint, Table
 from tests.contract.prepared import Prepared, prepare
 from tests.contract.ready import MAKERS, Ready, Request
-from tests.fixtures.validator import Watch
-from tests.world import NOW_MS, Actor, Answer, Guild, World, small_config
+from tests.world import Actor, Answer, Guild, World
 
 ALSO = {
     # What a row of http.md 4 asks for and no bit of the door's does; others' things, where own ones are easier.
@@ -231,17 +228,6 @@ class Stage:
         """The same things, looked for in the guild of another."""
         places = {"guild_id": str(self.other_guild), "channel_id": str(self.other_channel)}
         return replace(request, values={key: places.get(key, value) for key, value in request.values.items()})
-
-
-@pytest.fixture
-async def small_world(watch: Watch) -> AsyncIterator[World]:
-    app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
-    await app.start()
-    async with aiohttp.ClientSession() as client:
-        world = World(app, client)
-        yield world
-        await world.close()
-    await app.stop()
 
 
 @pytest.fixture(params=[Auth.USER, Auth.BOT], ids=["people", "bots"])

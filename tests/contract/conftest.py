@@ -1,0 +1,23 @@
+"""What the walks over the tables share."""
+
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from tests.fixtures.validator import Watch
+from tests.world import NOW_MS, World, small_config
+
+
+@pytest.fixture
+async def small_world(watch: Watch) -> AsyncIterator[World]:
+    """A running platform in memory, for what no store makes a difference to."""
+    app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        yield world
+        await world.close()
+    await app.stop()
