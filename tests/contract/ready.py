@@ -104,6 +104,15 @@ class Ready:
         await self.world.write(lambda call: members.add(call, self.guild.id, person.id), actor=self.owner.id)
         return person
 
+    async def secure(self, actor: Actor) -> None:
+        """Somebody logs in with two factors from now on."""
+        await self.world.write(lambda call: call.tx.run("UPDATE users SET mfa_enabled = 1 WHERE id = ?", actor.id))
+
+    async def ask_for_two_factors(self, level: int) -> None:
+        """Say whether the guild asks for them, past what that itself asks for."""
+        sql = "UPDATE guilds SET mfa_level = ? WHERE id = ?"
+        await self.world.write(lambda call: call.tx.run(sql, level, self.guild.id))
+
     async def session(self, actor: Actor) -> Session:
         """Somebody's connection to the gateway."""
         if actor.id not in self._sessions:
@@ -154,7 +163,10 @@ class Ready:
 
 @before("set_guild_mfa_level")
 async def _two_factors(ready: Ready, caller: Actor, request: Request) -> None:
-    await ready.world.write(lambda call: call.tx.run("UPDATE users SET mfa_enabled = 1 WHERE id = ?", caller.id))
+    await ready.secure(ready.owner)
+    await ready.secure(caller)
+    await ready.ask_for_two_factors(1)
+    request.body = {"level": 0}
 
 
 @before("update_guild", "create_guild_role", "update_guild_role")

@@ -75,8 +75,8 @@ ALSO = {
     "update_webhook": P.VIEW_CHANNEL | P.MANAGE_WEBHOOKS,
     "delete_webhook": P.VIEW_CHANNEL | P.MANAGE_WEBHOOKS,
     "invite_revoke": P.MANAGE_GUILD,
-    "get_invite_target_users": P.MANAGE_GUILD,
-    "get_invite_target_users_job_status": P.MANAGE_GUILD,
+    "get_invite_target_users": P.VIEW_AUDIT_LOG,
+    "get_invite_target_users_job_status": P.VIEW_AUDIT_LOG,
     "update_invite_target_users": P.MANAGE_GUILD,
     "authorize_oauth2_application": P.MANAGE_GUILD,
     "create_interaction": P.VIEW_CHANNEL | P.USE_APPLICATION_COMMANDS,
@@ -331,6 +331,41 @@ async def test_every_operation_asks_for_what_its_row_says(stage: Stage) -> None:
             expect(endpoint, "owner", answer, answer.status < 300)
 
     assert not wrong, "\n".join(wrong)
+
+
+async def test_elevated_permissions_ask_for_a_second_factor_where_the_guild_does(stage: Stage) -> None:
+    """http.md 2.1: with mfa_level 1 the acting person, or the owner of the acting bot, has two-factor (else 60003)."""
+    wrong: list[str] = []
+    await stage.ready.secure(stage.prepared.guild.owner)
+    await stage.enable(ENOUGH)
+    for endpoint in walked(Auth.BOT if stage.nobody.bot else Auth.USER):
+        if endpoint.name in OWNERS_ONLY or endpoint.name == "leave_guild":
+            continue
+        request = await stage.ready.request(endpoint, stage.able)
+        await stage.ready.ask_for_two_factors(1)
+        answer = await request.send(endpoint, stage.able)
+        await stage.ready.ask_for_two_factors(0)
+        if (told(answer) == (401, 60003)) is not bool(asked_for(endpoint) & P.ELEVATED):
+            wrong.append(f"{endpoint.name}: {answer.status} {answer.body[:200]!r}")
+
+    assert not wrong, "\n".join(wrong)
+
+
+async def test_what_only_sometimes_takes_an_elevated_permission_asks_for_the_second_factor_then(stage: Stage) -> None:
+    ready, able = stage.ready, stage.able
+    member, message, role = await ready.member(), await ready.message(), str(await ready.guild.role())
+    await ready.secure(ready.owner)
+    await stage.enable(ENOUGH)
+    await ready.ask_for_two_factors(1)
+
+    for path, body in (
+        (f"{ready.place}/members/{member.id}", {"roles": [role]}),
+        (f"{ready.general}/messages/{message}", {"flags": 4}),
+        (f"/channels/{ready.prepared.thread}", {"locked": True}),
+    ):
+        assert told(await able.patch(path, json=body)) == (401, 60003), path
+    assert told(await able.post(f"{ready.general}/invites", json={"role_ids": [role]})) == (401, 60003)
+    assert (await able.patch(f"{ready.place}/members/{member.id}", json={"nick": "bob"})).status == 200
 
 
 def test_the_tables_above_name_only_what_is_there() -> None:

@@ -198,7 +198,7 @@ async def test_wearers_follow_the_guilds_new_tag(world: World) -> None:
     assert (changed["tag"], changed["badge"]) == ("NEW", None)
     told = (await session.next("USER_UPDATE"))["primary_guild"]
     assert (told["tag"], told["badge"], told["identity_enabled"]) == ("NEW", None, True)
-    entries = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs", params={"action_type": 1})).ok()
+    entries = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs", params={"action_type": 211})).ok()
     assert {"key": "tag", "old_value": "HUBB", "new_value": "NEW"} in entries["audit_log_entries"][0]["changes"]
 
     (await guild.owner.patch(f"/guilds/{guild.id}/profile", json={"tag": None})).ok()

@@ -161,7 +161,7 @@ LIST_GUILD_INVITES = Operation(
     "GET",
     "/guilds/{guild_id}/invites",
     result=list[Invite],
-    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
+    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED),
 )
 
 LIST_CHANNEL_INVITES = Operation(
@@ -183,6 +183,7 @@ CREATE_CHANNEL_INVITE = Operation(
         errors.UNKNOWN_CHANNEL,
         errors.MISSING_ACCESS,
         errors.MISSING_PERMISSIONS,
+        errors.TWO_FACTOR_REQUIRED,
         errors.MAX_INVITES,
         errors.UNKNOWN_ROLE,
         errors.INVALID_ROLE,
@@ -209,7 +210,7 @@ INVITE_REVOKE = Operation(
     "DELETE",
     "/invites/{code}",
     result=Invite,
-    raises=(errors.UNKNOWN_INVITE, errors.MISSING_PERMISSIONS),
+    raises=(errors.UNKNOWN_INVITE, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED),
     emits=(INVITE_DELETE,),
 )
 
@@ -246,6 +247,7 @@ GET_INVITE_TARGET_USERS = Operation(
     raises=(
         errors.UNKNOWN_INVITE,
         errors.MISSING_PERMISSIONS,
+        errors.TWO_FACTOR_REQUIRED,
         errors.UNKNOWN_INVITE_TARGET_USERS,
         errors.NOT_FOUND,
     ),
@@ -255,7 +257,7 @@ GET_INVITE_TARGET_USERS = Operation(
 UPDATE_INVITE_TARGET_USERS = Operation(
     "PUT",
     "/invites/{code}/target-users",
-    raises=(errors.UNKNOWN_INVITE, errors.MISSING_PERMISSIONS, errors.NOT_FOUND),
+    raises=(errors.UNKNOWN_INVITE, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED, errors.NOT_FOUND),
     uploads=Uploads(field=TARGET_USERS_FIELD, most=1, keep=False),
 )
 
@@ -266,6 +268,7 @@ GET_INVITE_TARGET_USERS_JOB_STATUS = Operation(
     raises=(
         errors.UNKNOWN_INVITE,
         errors.MISSING_PERMISSIONS,
+        errors.TWO_FACTOR_REQUIRED,
         errors.UNKNOWN_INVITE_TARGET_USERS_JOB,
         errors.NOT_FOUND,
     ),

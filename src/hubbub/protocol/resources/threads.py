@@ -208,7 +208,7 @@ DELETE_THREAD_MEMBER = Operation(
     "DELETE",
     "/channels/{channel_id}/thread-members/{user_id}",
     needs=Permissions.VIEW_CHANNEL,
-    raises=(*_MEMBER_REFUSALS, errors.UNKNOWN_MEMBER, errors.UNKNOWN_USER),
+    raises=(*_MEMBER_REFUSALS, errors.TWO_FACTOR_REQUIRED, errors.UNKNOWN_MEMBER, errors.UNKNOWN_USER),
     emits=(channels.THREAD_MEMBERS_UPDATE, messages.MESSAGE_CREATE),
 )
 

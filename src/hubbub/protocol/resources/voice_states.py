@@ -198,6 +198,7 @@ UPDATE_VOICE_CHANNEL_STATUS = Operation(
         errors.UNKNOWN_CHANNEL,
         errors.MISSING_ACCESS,
         errors.MISSING_PERMISSIONS,
+        errors.TWO_FACTOR_REQUIRED,
         errors.WRONG_CHANNEL_TYPE,
     ),
     emits=(VOICE_CHANNEL_STATUS_UPDATE,),

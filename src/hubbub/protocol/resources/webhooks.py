@@ -279,7 +279,7 @@ GET_WEBHOOK = Operation(
     "GET",
     "/webhooks/{webhook_id}",
     result=Webhook,
-    raises=(errors.UNKNOWN_WEBHOOK, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
+    raises=(errors.UNKNOWN_WEBHOOK, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED),
 )
 
 UPDATE_WEBHOOK = Operation(
@@ -292,6 +292,7 @@ UPDATE_WEBHOOK = Operation(
         errors.UNKNOWN_CHANNEL,
         errors.MISSING_ACCESS,
         errors.MISSING_PERMISSIONS,
+        errors.TWO_FACTOR_REQUIRED,
         errors.WRONG_CHANNEL_TYPE,
         errors.MAX_WEBHOOKS,
         errors.INVALID_FORM_BODY,
@@ -302,7 +303,7 @@ UPDATE_WEBHOOK = Operation(
 DELETE_WEBHOOK = Operation(
     "DELETE",
     "/webhooks/{webhook_id}",
-    raises=(errors.UNKNOWN_WEBHOOK, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
+    raises=(errors.UNKNOWN_WEBHOOK, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED),
     emits=(WEBHOOKS_UPDATE,),
 )
 
@@ -419,6 +420,7 @@ FOLLOW_CHANNEL = Operation(
         errors.UNKNOWN_CHANNEL,
         errors.MISSING_ACCESS,
         errors.MISSING_PERMISSIONS,
+        errors.TWO_FACTOR_REQUIRED,
         errors.WRONG_CHANNEL_TYPE,
         errors.CANNOT_EXECUTE_ON_DM,
         errors.MAX_WEBHOOKS,

@@ -40,7 +40,7 @@ def change(call: Call, before: wire.GuildProfile, after: wire.GuildProfile) -> N
     audit.record(
         call,
         after.id,
-        AuditLogAction.GUILD_UPDATE,
+        AuditLogAction.GUILD_PROFILE_UPDATE,
         target_id=after.id,
         changes=audit.differences(before, after, ("tag", "badge")),
     )

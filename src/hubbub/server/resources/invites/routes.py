@@ -124,9 +124,7 @@ def update_invite_target_users(call: Call, code: str) -> None:
     """Say anew whom an invite is meant for."""
     _require_targets_exist(call)
     row = _get(call, code)
-    here = rules.require_visible(call, row)
-    if not rules.can_change_targets(call, row, here):
-        raise errors.MISSING_PERMISSIONS()
+    rules.require_target_changer(call, row, rules.require_visible(call, row))
     if not call.files:
         raise errors.invalid(wire.TARGET_USERS_FIELD, *errors.required())
     actions.change_targets(call, row, targets.read(call.files[0].data))
@@ -152,8 +150,7 @@ def _with_targets(call: Call, code: str) -> InviteRow:
     """An invite whose target users the caller may know."""
     _require_targets_exist(call)
     row = _get(call, code)
-    if not rules.can_read_targets(call, row, rules.require_visible(call, row)):
-        raise errors.MISSING_PERMISSIONS()
+    rules.require_target_reader(call, row, rules.require_visible(call, row))
     return row
 
 

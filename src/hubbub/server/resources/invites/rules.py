@@ -130,6 +130,22 @@ def can_change_targets(call: Call, row: InviteRow, here: ChannelAccess | None) -
     return here is not None and (row.inviter_id == call.user_id or in_guild(here, Permissions.MANAGE_GUILD))
 
 
+def require_target_reader(call: Call, row: InviteRow, here: ChannelAccess | None) -> None:
+    """Raise unless the caller may know whom an invite is meant for."""
+    if not can_read_targets(call, row, here):
+        raise errors.MISSING_PERMISSIONS()
+    if row.inviter_id != call.user_id and not in_guild(here, Permissions.VIEW_AUDIT_LOG):
+        access.require_guild(call, row.guild_id or 0, Permissions.MANAGE_GUILD)
+
+
+def require_target_changer(call: Call, row: InviteRow, here: ChannelAccess | None) -> None:
+    """Raise unless the caller may say whom an invite is meant for."""
+    if not can_change_targets(call, row, here):
+        raise errors.MISSING_PERMISSIONS()
+    if row.inviter_id != call.user_id:
+        access.require_guild(call, row.guild_id or 0, Permissions.MANAGE_GUILD)
+
+
 def require_visible(call: Call, row: InviteRow) -> ChannelAccess | None:
     """Raise as if it were not there unless the caller may see it; answers their standing in its channel.
 

@@ -85,7 +85,7 @@ def update_voice_channel_status(call: Call, channel_id: ChannelId, body: wire.Up
     own = store.find(call.tx, standing.guild_id, call.user_id)
     if own is None or own.channel_id != channel_id:
         # Spec, PUT voice-status: who is not connected there also needs MANAGE_CHANNELS.
-        standing.require(Permissions.MANAGE_CHANNELS)
+        access.require_channel(call, channel_id, Permissions.MANAGE_CHANNELS)
     actions.set_status(call, standing.guild_id, channel_id, body.status or None)
 
 
