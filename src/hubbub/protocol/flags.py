@@ -216,6 +216,9 @@ class MemberFlags:
     AUTOMOD_QUARANTINED_GUILD_TAG: Final = 1 << 10
     """Their guild tag was caught by auto moderation."""
 
+    AUTOMOD_QUARANTINED: Final = AUTOMOD_QUARANTINED_USERNAME | AUTOMOD_QUARANTINED_GUILD_TAG
+    """Who may only read until their profile changes."""
+
     EDITABLE: Final = BYPASSES_VERIFICATION
     """What moderators may change."""
     QUARANTINED: Final = AUTOMOD_QUARANTINED_USERNAME | AUTOMOD_QUARANTINED_GUILD_TAG

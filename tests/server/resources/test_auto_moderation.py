@@ -17,6 +17,7 @@ from tests.world import Actor, Guild, World
 BLOCK: dict[str, Any] = {"type": 1}
 QUARANTINE: dict[str, Any] = {"type": 4}
 QUARANTINED = MemberFlags.AUTOMOD_QUARANTINED_USERNAME
+TAG_QUARANTINED = MemberFlags.AUTOMOD_QUARANTINED_GUILD_TAG
 
 
 def alert(channel: int) -> dict[str, Any]:
@@ -701,6 +702,52 @@ async def test_a_display_name_is_looked_at_in_every_guild_with_rules(world: Worl
 
     assert await flags_of(guild, bob) == QUARANTINED
     assert await flags_of(other, bob) == 0
+
+
+async def test_a_bad_guild_tag_quarantines_until_another_is_worn(world: World) -> None:
+    guild, bob = await town(world)
+    club = await world.guild(None, bob)
+    features = "UPDATE guilds SET features = ? WHERE id = ?"
+    await world.write(lambda call: call.tx.run(features, '["GUILD_TAGS"]', club.id))
+    (await club.owner.patch(f"/guilds/{club.id}/profile", json={"tag": "EVIL"})).ok()
+    rule = await add(guild, profile_rule("evil", "villain"))
+    session = await (await world.bot(guild, permissions=Permissions.MANAGE_GUILD)).connect()
+    worn, nick = {"identity_guild_id": str(club.id)}, f"/guilds/{guild.id}/members/@me"
+    path = "/users/@me/clan"
+
+    (await bob.put(path, json=worn)).ok()
+
+    told = await session.next("GUILD_MEMBER_UPDATE", lambda d: d["flags"] == TAG_QUARANTINED)
+    assert told["user"]["id"] == str(bob.id)
+    executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
+    assert (executed["content"], executed["matched_keyword"], executed["matched_content"]) == ("EVIL", "evil", "EVIL")
+    assert (executed["rule_id"], executed["user_id"]) == (rule["id"], str(bob.id))
+    assert len(await log(guild, 146)) == 1
+    (await say(bob, guild, "hello")).refused(403, 50013)
+    await club.say(bob, "hello")
+
+    # A bad name is another matter: each has its own end.
+    (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json={"nick": "villain"})).ok()
+    assert await flags_of(guild, bob) == TAG_QUARANTINED | QUARANTINED
+    (await bob.put(path, json={**worn, "identity_enabled": False})).ok()
+    assert await flags_of(guild, bob) == QUARANTINED
+    (await bob.put(path, json=worn)).ok()
+    assert (await bob.patch(nick, json={"nick": "bob"})).ok()["flags"] == TAG_QUARANTINED
+
+    # The guild whose tag it is chooses a better one.
+    assert world.app.worker is not None
+    (await club.owner.patch(f"/guilds/{club.id}/profile", json={"tag": "GOOD"})).ok()
+    await world.app.worker.run_due()
+    assert await flags_of(guild, bob) == 0
+    await guild.say(bob, "hello")
+
+    # And who wears a bad one is free without the rule.
+    (await club.owner.patch(f"/guilds/{club.id}/profile", json={"tag": "EVIL"})).ok()
+    await world.app.worker.run_due()
+    assert await flags_of(guild, bob) == TAG_QUARANTINED
+    (await guild.owner.delete(f"/guilds/{guild.id}/auto-moderation/rules/{rule['id']}")).ok()
+    await world.app.worker.run_due()
+    assert await flags_of(guild, bob) == 0
 
 
 async def test_managers_and_exempt_roles_may_be_called_anything(world: World) -> None:

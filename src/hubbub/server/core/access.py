@@ -11,6 +11,7 @@ import msgspec
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import ChannelId, GuildId, RoleId, UserId
 from hubbub.protocol.permissions import (
     Permissions,
@@ -181,12 +182,8 @@ def _stand(now: int, guild_id: int, user_id: int, row: tuple[int, ...], rows: li
         roles=roles,
         top=highest((position, role) for role, _, position in rows),
         permissions=base_permissions(owner_id == user_id, 0, roles.values()),
-        restricted=bool(pending) or timed_out_until_ms > now or bool(flags & _QUARANTINED),
+        restricted=bool(pending) or timed_out_until_ms > now or bool(flags & MemberFlags.AUTOMOD_QUARANTINED),
     )
-
-
-# Member flags AUTOMOD_QUARANTINED_USERNAME and AUTOMOD_QUARANTINED_GUILD_TAG: no interaction until the profile changes.
-_QUARANTINED = 1 << 7 | 1 << 10
 
 
 def guild(call: Call, guild_id: int) -> GuildAccess:

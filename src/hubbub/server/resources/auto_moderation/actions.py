@@ -13,7 +13,6 @@ from hubbub.protocol.enums import (
     AutoModerationTriggerType,
     MessageType,
 )
-from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import AutoModerationRuleId, ChannelId, GuildId, MessageId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import auto_moderation as wire
@@ -66,6 +65,8 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     message_id: MessageId | None = None
     """None: it is no message, or it was blocked."""
     blocked: bool = False
+    flag: int = 0
+    """The trait of a member who is quarantined for it."""
     mentions: int = 0
     """How many are to be counted for raids,"""
     counted_id: MessageId | None = None
@@ -240,21 +241,23 @@ def _time_out(call: Call, incident: Incident, action: wire.Action) -> bool:
     return True
 
 
-# Names
+# Names and tags
 
 
-def judge(call: Call, member: members.Membership, caught: Sequence[Caught]) -> None:
-    """Do what follows from a member's names: quarantine begins with the first bad one, and ends when all are fine."""
-    row = member.row
-    quarantined = bool(row.flags & MemberFlags.AUTOMOD_QUARANTINED_USERNAME)
-    if quarantined:
-        if any(_quarantines(rule) for rule, _ in caught):
-            return
-        flags = row.flags & ~MemberFlags.AUTOMOD_QUARANTINED_USERNAME
-        members.change(call, member, row._replace(flags=flags), logged=False)
-    if caught:
-        incident = Incident(guild_id=GuildId(row.guild_id), user_id=UserId(row.user_id), text=checks.names(member))
-        execute(call, incident, caught)
+def judge(call: Call, guild_id: int, user_id: int) -> None:
+    """Do what follows from a member's names and from their tag: quarantine begins with the first bad one of either, and ends when
+    all are fine."""
+    member = members.find(call.tx, guild_id, user_id)
+    if member is None:
+        return
+    for flag, text, caught in checks.of_profile(call, member):
+        if member.row.flags & flag:
+            if any(_quarantines(rule) for rule, _ in caught):
+                continue
+            _mark(call, guild_id, user_id, flag, worn=False)
+        if caught:
+            incident = Incident(guild_id=GuildId(guild_id), user_id=UserId(user_id), text=text, flag=flag)
+            execute(call, incident, caught)
 
 
 def _quarantines(rule: Rule) -> bool:
@@ -262,9 +265,13 @@ def _quarantines(rule: Rule) -> bool:
 
 
 def _quarantine(call: Call, incident: Incident) -> bool:
-    found = members.find(call.tx, incident.guild_id, incident.user_id)
+    return _mark(call, incident.guild_id, incident.user_id, incident.flag, worn=True)
+
+
+def _mark(call: Call, guild_id: int, user_id: int, flag: int, *, worn: bool) -> bool:
+    found = members.find(call.tx, guild_id, user_id)
     if found is None:
         return False
-    flags = found.row.flags | MemberFlags.AUTOMOD_QUARANTINED_USERNAME
+    flags = found.row.flags | flag if worn else found.row.flags & ~flag
     members.change(call, found, found.row._replace(flags=flags), logged=False)
     return True

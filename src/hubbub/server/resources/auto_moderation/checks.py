@@ -1,12 +1,15 @@
-"""Which rules does this hit? Loads a guild's rules and holds a message, a title or a member's names against them."""
+"""Which rules does this hit? Loads a guild's rules and holds a message, a title, a member's names or their tag against them."""
 
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from hubbub.protocol import wire as json
 from hubbub.protocol.enums import AutoModerationEventType, AutoModerationTriggerType
+from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import MessageId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.auto_moderation import Action, TriggerMetadata
+from hubbub.protocol.resources.users import PrimaryGuild
 from hubbub.server.core import access as core_access
 from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
 from hubbub.server.core.call import Call
@@ -55,6 +58,15 @@ class Caught(NamedTuple):
     hit: Hit
 
 
+class Shown(NamedTuple):
+    """A part of a member's profile, and what it hits."""
+
+    flag: int
+    """The trait of a member who is quarantined for it."""
+    text: str
+    caught: list[Caught]
+
+
 @lru_cache(maxsize=256)
 def ready(row: RuleRow) -> Rule:
     """A rule made ready to look. It is made of the row and nothing else, so that a rule that changed is never found here as it was,
@@ -94,22 +106,33 @@ def of_title(call: Call, here: ChannelAccess, title: str) -> list[Caught]:
     return [Caught(rule, hit) for rule in looking if (hit := rule.matcher.find(title)) is not None]
 
 
-def of_profile(call: Call, member: members.Membership) -> list[Caught]:
-    """The rules that a member's names hit."""
+def of_profile(call: Call, member: members.Membership) -> list[Shown]:
+    """What a member shows of themselves, each part with the rules it hits."""
     row = member.row
     standing = core_access.find_member(call.tx, call.now, row.guild_id, row.user_id)
-    if standing is None or member.user.bot or standing.permissions & EXEMPT:
-        return []
-    text = names(member)
-    rules = map(ready, store.list_enabled(call.tx, row.guild_id, AutoModerationEventType.MEMBER_UPDATE))
-    looking = (rule for rule in rules if rule.exempt_roles.isdisjoint(standing.roles))
-    return [Caught(rule, hit) for rule in looking if (hit := rule.matcher.find(text)) is not None]
+    looking: list[Rule] = []
+    if standing is not None and not member.user.bot and not standing.permissions & EXEMPT:
+        rules = map(ready, store.list_enabled(call.tx, row.guild_id, AutoModerationEventType.MEMBER_UPDATE))
+        looking = [rule for rule in rules if rule.exempt_roles.isdisjoint(standing.roles)]
+    return [
+        Shown(flag, text, [Caught(rule, hit) for rule in looking if (hit := rule.matcher.find(text)) is not None])
+        for flag, text in (
+            (MemberFlags.AUTOMOD_QUARANTINED_USERNAME, _names(member)),
+            (MemberFlags.AUTOMOD_QUARANTINED_GUILD_TAG, _tag(member)),
+        )
+    ]
 
 
-def names(member: members.Membership) -> str:
+def _names(member: members.Membership) -> str:
     """What a member is called, a name to a line."""
     user = member.user
     return "\n".join(name for name in (user.username, user.global_name, member.row.nick) if name)
+
+
+def _tag(member: members.Membership) -> str:
+    """The tag that a member wears, of this guild or another."""
+    worn = member.user.primary_guild
+    return "" if worn is None else json.decode(worn, PrimaryGuild).tag or ""
 
 
 def _looking(call: Call, here: ChannelAccess) -> list[Rule]:

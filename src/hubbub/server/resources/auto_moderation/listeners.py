@@ -92,20 +92,18 @@ def hear_renamed(call: Call, fact: members.MemberRenamed) -> None:
 
 
 def hear_user(call: Call, fact: users.UserChanged) -> None:
-    """Somebody has another name, perhaps: in all their guilds."""
+    """Somebody has another name or tag, perhaps: in all their guilds."""
     if not fact.row.bot:
         for guild_id in store.guilds_watching_members(call.tx, fact.row.id):
             look(call, guild_id, fact.row.id)
 
 
 def look(call: Call, guild_id: int, user_id: int) -> None:
-    """Hold a member's names against the rules, where there are any; without one nobody is quarantined."""
+    """Hold a member's profile against the rules, where there are any; without one nobody is quarantined."""
     if not changes.MEMBER_PROFILE_RULES.active(call.now):
         return
     if store.looks_at(call.tx, guild_id, store.MEMBERS) or store.is_quarantined(call.tx, guild_id, user_id):
-        member = members.find(call.tx, guild_id, user_id)
-        if member is not None:
-            actions.judge(call, member, checks.of_profile(call, member))
+        actions.judge(call, guild_id, user_id)
 
 
 def hear_guild_deleted(call: Call, fact: guilds.GuildDeleted) -> None:

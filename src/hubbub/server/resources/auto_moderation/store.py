@@ -155,21 +155,21 @@ def guilds_watching_members(tx: Tx, user_id: int) -> list[int]:
 
 
 def quarantined(tx: Tx, guild_id: int, after: int, limit: int) -> list[int]:
-    """Members who are quarantined for their name, by ascending id."""
+    """Members who are quarantined for their profile, by ascending id."""
     rows = tx.all(
         "SELECT user_id FROM members WHERE guild_id = ? AND user_id > ? AND (flags & ?) <> 0 ORDER BY user_id LIMIT ?",
         guild_id,
         after,
-        MemberFlags.AUTOMOD_QUARANTINED_USERNAME,
+        MemberFlags.AUTOMOD_QUARANTINED,
         limit,
     )
     return [row[0] for row in rows]
 
 
 def is_quarantined(tx: Tx, guild_id: int, user_id: int) -> bool:
-    """Whether a member is quarantined for their name."""
+    """Whether a member is quarantined for their profile."""
     flags = tx.value("SELECT flags FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
-    return bool((flags or 0) & MemberFlags.AUTOMOD_QUARANTINED_USERNAME)
+    return bool((flags or 0) & MemberFlags.AUTOMOD_QUARANTINED)
 
 
 def said_since(tx: Tx, guild_id: int, user_id: int, since_ms: int, limit: int) -> list[Spoken]:
