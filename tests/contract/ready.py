@@ -12,6 +12,7 @@ import aiohttp
 
 from hubbub.protocol import wire
 from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatch import Endpoint
@@ -196,16 +197,30 @@ async def _order(ready: Ready, caller: Actor, request: Request) -> None:
     request.body = [{"id": str(low), "position": 2}, {"id": str(high), "position": 1}]
 
 
-@before("assign_guild_role_connection", "unassign_guild_role_connection")
+@before("update_guild_role_connections_configuration")
+async def _linkable(ready: Ready, caller: Actor, request: Request) -> None:
+    application = str(ready.prepared.bot.application_id)
+    request.values["role_id"] = str(await ready.guild.role())
+    request.body = [[{"application_id": application, "connection_metadata_field": None, "value": None}]]
+
+
+@before("assign_guild_role_connection")
 async def _linked(ready: Ready, caller: Actor, request: Request) -> None:
     application = ready.prepared.bot.application_id
-    token = await ready.bearer(caller, application, "role_connections.write")
+    headers = {"Authorization": f"Bearer {await ready.bearer(caller, application, 'role_connections.write')}"}
     path = f"/users/@me/applications/{application}/role-connection"
-    headers = {"Authorization": f"Bearer {token}"}
     (await ready.world.request("PUT", path, json={}, headers=headers)).ok()
-    role = request.values["role_id"] = str(await ready.guild.role())
-    needs = {"application_id": str(application), "connection_metadata_field": None, "value": None}
-    (await ready.owner.put(f"{ready.place}/roles/{role}/connections/configuration", json=[[needs]])).ok()
+    linking = Request({})
+    await _linkable(ready, caller, linking)
+    request.values |= linking.values
+    role = f"{ready.place}/roles/{request.values['role_id']}/connections"
+    (await ready.owner.put(f"{role}/configuration", json=linking.body)).ok()
+
+
+@before("unassign_guild_role_connection")
+async def _wearing(ready: Ready, caller: Actor, request: Request) -> None:
+    await _linked(ready, caller, request)
+    (await caller.post(f"{ready.place}/roles/{request.values['role_id']}/connections/assign")).ok()
 
 
 @before("create_guild_template")
@@ -224,8 +239,7 @@ async def _template(ready: Ready, caller: Actor, request: Request) -> None:
 async def _welcome(ready: Ready, caller: Actor, request: Request) -> None:
     body = {"enabled": True, "description": ready.name()}
     (await ready.owner.patch(f"{ready.place}/welcome-screen", json=body)).ok()
-    if request.body is not None:
-        request.body = {"description": ready.name()}
+    request.body = None if request.body is None else {"enabled": False}
 
 
 @before("get_guild_widget", "get_guild_widget_png")
@@ -264,12 +278,11 @@ async def _guide(ready: Ready, caller: Actor, request: Request) -> None:
     request.body = {"enabled": False, "new_member_actions": [action], "resource_channels": []}
 
 
-@before("get_guild_member_verification", "update_guild_member_verification")
+@before("get_guild_member_verification", "update_guild_member_verification", "get_guild_join_requests")
 async def _form(ready: Ready, caller: Actor, request: Request) -> None:
     body = {"enabled": True, "description": ready.name()}
     (await ready.owner.patch(f"{ready.place}/member-verification", json=body)).ok()
-    if request.body is not None:
-        request.body = {"description": ready.name()}
+    request.body = None if request.body is None else {"enabled": False, "description": ready.name()}
 
 
 @before("action_guild_join_request")
@@ -549,23 +562,27 @@ async def _article(ready: Ready, caller: Actor, request: Request) -> None:
     request.values["message_id"] = await ready.message(channel=ready.prepared.news)
 
 
-@before("delete_my_message_reaction", "delete_user_message_reaction")
+@before("delete_my_message_reaction", "delete_user_message_reaction", "delete_all_message_reactions_by_emoji")
 async def _reacted(ready: Ready, caller: Actor, request: Request) -> None:
     await _message(ready, caller, request)
     who = ready.owner if "user_id" in request.values else caller
-    if "user_id" in request.values:
-        request.values["user_id"] = str(ready.owner.id)
+    request.values |= {"user_id": str(ready.owner.id)} if "user_id" in request.values else {}
     path = f"{ready.general}/messages/{request.values['message_id']}/reactions/{request.values['emoji_name']}/@me"
     (await who.put(path)).ok()
 
 
-@before("add_thread_member", "get_thread_member", "delete_thread_member")
-async def _in_thread(ready: Ready, caller: Actor, request: Request) -> None:
+@before("add_thread_member")
+async def _beside_thread(ready: Ready, caller: Actor, request: Request) -> None:
     person = await ready.member()
     request.values["user_id"] = str(person.id)
     # Whoever is put there must see the channel; nobody does in this guild without being named.
-    await ready.guild.overwrite(ready.guild.general, person.id, allow=1 << 10)
-    (await ready.owner.put(f"/channels/{ready.prepared.thread}/thread-members/{person.id}")).ok()
+    await ready.guild.overwrite(ready.guild.general, person.id, allow=Permissions.VIEW_CHANNEL)
+
+
+@before("get_thread_member", "delete_thread_member")
+async def _in_thread(ready: Ready, caller: Actor, request: Request) -> None:
+    await _beside_thread(ready, caller, request)
+    (await ready.owner.put(f"/channels/{ready.prepared.thread}/thread-members/{request.values['user_id']}")).ok()
 
 
 @before("get_webhook", "update_webhook", "delete_webhook")

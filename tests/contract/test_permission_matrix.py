@@ -333,6 +333,7 @@ async def test_every_operation_asks_for_what_its_row_says(stage: Stage) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("stage", [Auth.USER], ids=["people"], indirect=True)
 async def test_elevated_permissions_ask_for_a_second_factor_where_the_guild_does(stage: Stage) -> None:
     """http.md 2.1: with mfa_level 1 the acting person, or the owner of the acting bot, has two-factor (else 60003)."""
     wrong: list[str] = []
