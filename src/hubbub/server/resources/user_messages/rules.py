@@ -8,7 +8,15 @@ from hubbub.protocol.flags import ActivityFlags, UserFlags
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import user_messages as wire
 from hubbub.server.core.call import Call
-from hubbub.server.resources import applications, direct_messages, game_sessions, relationships, users
+from hubbub.server.resources import (
+    applications,
+    direct_messages,
+    game_sessions,
+    identities,
+    relationships,
+    users,
+    voice_states,
+)
 from hubbub.server.resources.users import UserRow
 
 
@@ -41,12 +49,22 @@ def is_provisional(row: UserRow) -> bool:
     return bool(row.flags & UserFlags.PROVISIONAL_ACCOUNT)
 
 
+def require_unblocked(call: Call, other_id: int) -> None:
+    """Raise where one of the two blocks the other: nothing new is said, and nothing said is changed."""
+    if relationships.is_blocked_between(call.tx, call.user_id, other_id):
+        raise errors.CANNOT_MESSAGE_USER()
+
+
 def require_kept(call: Call, me: UserRow, other: UserRow) -> bool:
     """Whether a message to somebody is kept and seen on the platform; raises where it may not be sent at all."""
     tx, family_id = call.tx, family_of(call)
-    if relationships.is_blocked_between(tx, me.id, other.id):
-        raise errors.CANNOT_MESSAGE_USER()
+    require_unblocked(call, other.id)
     both_play = game_sessions.is_playing(tx, me.id, family_id) and game_sessions.is_playing(tx, other.id, family_id)
+    if is_provisional(me) and identities.is_restricted(call, me.id):
+        # sdk.md 11.3: what somebody banned says never leaves the game.
+        if not both_play:
+            raise errors.CANNOT_MESSAGE_USER()
+        return False
     if relationships.are_friends(tx, me.id, other.id, family_id=family_id):
         # sdk.md 8.1: a provisional account writes to friends only while it is in the game.
         if is_provisional(me) and not game_sessions.is_playing(tx, me.id, family_id):
@@ -89,15 +107,20 @@ def party_of(activity: dict[str, Any]) -> str:
 
 
 def is_joinable(activity: dict[str, Any]) -> bool:
-    """Whether a party has room; without a most there always is (sdk.md 10.3)."""
-    if not party_of(activity):
+    """Whether there is a way in, and a party with room; without a most there always is (sdk.md 10.3)."""
+    if not party_of(activity) or not activity.get("flags", 0) & ActivityFlags.JOIN:
         return False
     size = (activity.get("party") or {}).get("size")
     return not size or len(size) < 2 or not size[1] or size[0] < size[1]
 
 
-def may_join_directly(call: Call, sender_id: int, activity: dict[str, Any]) -> bool:
-    """Whether somebody's friends may join without being asked: the activity says so (sdk.md 10.5)."""
-    if not activity.get("flags", 0) & ActivityFlags.PARTY_PRIVACY_FRIENDS:
-        return False
-    return relationships.are_friends(call.tx, call.user_id, sender_id)
+def may_join_directly(call: Call, sender_id: int, activity: dict[str, Any], family_id: int) -> bool:
+    """Whether somebody's friends, or those in one voice channel with them, may join without being asked: the activity says so
+    (sdk.md 10.3, 10.5)."""
+    flags = activity.get("flags", 0)
+    if flags & ActivityFlags.PARTY_PRIVACY_FRIENDS:
+        if relationships.are_friends(call.tx, call.user_id, sender_id, family_id=family_id):
+            return True
+    if flags & ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL:
+        return voice_states.are_together(call.tx, call.user_id, sender_id)
+    return False
