@@ -320,6 +320,17 @@ class InviteType(IntEnum):
     FRIEND = 2
 
 
+class InGameMessages(IntEnum):
+    """Whose direct messages the games that somebody plays show (sdk.md 9.3)."""
+
+    UNSET = 0
+    """Not decided: as ALL."""
+    ALL = 1
+    USERS_WITH_GAME = 2
+    """Of those who play the same game."""
+    NONE = 3
+
+
 class InviteTargetType(IntEnum):
     """What in a voice channel an invite leads to."""
 

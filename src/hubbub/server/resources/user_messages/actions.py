@@ -65,6 +65,8 @@ def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMes
         )
     if rules.require_kept(call, me, other):
         return _keep(call, me, other, content, game, body)
+    if game.activity is None:
+        rules.require_shown(call, other.id)
     return _pass(call, me, other, content, game, body)
 
 

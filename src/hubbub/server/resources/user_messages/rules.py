@@ -3,7 +3,7 @@
 from typing import Any
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import ActivityActionType
+from hubbub.protocol.enums import ActivityActionType, InGameMessages
 from hubbub.protocol.flags import ActivityFlags, UserFlags
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import user_messages as wire
@@ -14,6 +14,7 @@ from hubbub.server.resources import (
     game_sessions,
     identities,
     relationships,
+    user_settings,
     users,
     voice_states,
 )
@@ -69,13 +70,28 @@ def require_kept(call: Call, me: UserRow, other: UserRow) -> bool:
         # sdk.md 8.1: a provisional account writes to friends only while it is in the game.
         if is_provisional(me) and not game_sessions.is_playing(tx, me.id, family_id):
             raise errors.CANNOT_MESSAGE_USER()
+        if not relationships.are_friends(tx, me.id, other.id) and not _keeps_game_friends(call, other.id):
+            if not both_play:
+                raise errors.CANNOT_MESSAGE_USER()
+            return False
         return not (is_provisional(me) and is_provisional(other))
     known = direct_messages.find_channel(tx, me.id, other.id) is not None
-    if known and direct_messages.share_a_guild(tx, me.id, other.id):
+    if known and direct_messages.can_write_by_a_guild(call, other.id):
         return True
     if not both_play:
         raise (errors.CANNOT_MESSAGE_USER if known else errors.NO_MUTUAL_GUILDS)()
     return False
+
+
+def _keeps_game_friends(call: Call, other_id: int) -> bool:
+    """sdk.md 9.3: what game friends say reaches the chat client unless the user disabled it."""
+    return user_settings.find(call.tx, other_id).allow_game_friend_dms_in_platform
+
+
+def require_shown(call: Call, other_id: int) -> None:
+    """Raise where somebody wants no messages in games, and so would never see one that nobody keeps."""
+    if user_settings.find(call.tx, other_id).slayer_sdk_receive_dms_in_game == InGameMessages.NONE:
+        raise errors.CANNOT_MESSAGE_USER()
 
 
 def require_activity(call: Call, other_id: int, body: wire.SendUserMessage) -> applications.ApplicationRow:
@@ -115,12 +131,12 @@ def is_joinable(activity: dict[str, Any]) -> bool:
 
 
 def may_join_directly(call: Call, sender_id: int, activity: dict[str, Any], family_id: int) -> bool:
-    """Whether somebody's friends, or those in one voice channel with them, may join without being asked: the activity says so
-    (sdk.md 10.3, 10.5)."""
-    flags = activity.get("flags", 0)
-    if flags & ActivityFlags.PARTY_PRIVACY_FRIENDS:
+    """Whether somebody's friends, or those in one voice channel with them, may join without being asked: the activity says so,
+    and they did not decide otherwise (sdk.md 10.3, 10.5)."""
+    flags, decided = activity.get("flags", 0), user_settings.find(call.tx, sender_id)
+    if flags & ActivityFlags.PARTY_PRIVACY_FRIENDS and decided.allow_activity_party_privacy_friends:
         if relationships.are_friends(call.tx, call.user_id, sender_id, family_id=family_id):
             return True
-    if flags & ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL:
+    if flags & ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL and decided.allow_activity_party_privacy_voice_channel:
         return voice_states.are_together(call.tx, call.user_id, sender_id)
     return False
