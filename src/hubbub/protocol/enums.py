@@ -337,6 +337,8 @@ class InviteTargetType(IntEnum):
     STREAM = 1
     EMBEDDED_APPLICATION = 2
     ROLE_SUBSCRIPTIONS_PURCHASE = 3
+    LOBBY = 5
+    """Into the guild of a lobby's linked channel; only lobbies make these (sdk.md 12.6)."""
 
 
 class TargetUsersJobStatus(IntEnum):

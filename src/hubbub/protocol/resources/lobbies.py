@@ -114,6 +114,8 @@ class GatewayLobby(Struct, kw_only=True):
     members: list[GatewayLobbyMember]
     flags: int
     voice_states: list[LobbyVoiceState]
+    region: str | None = None
+    """Where the voice server of its call stands; null without a call."""
     linked_channel: Channel | UnsetType = UNSET
 
 

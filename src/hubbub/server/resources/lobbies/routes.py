@@ -32,13 +32,13 @@ def create_lobby(call: Call, body: wire.CreateLobby) -> wire.Lobby:
         override_event_webhooks_url=body.override_event_webhooks_url or None,
     )
     actions.put(call, row, _members(call, row, body.members or ()))
-    return views.lobby(call.tx, row)
+    return views.lobby(call, row)
 
 
 @handles(wire.GET_LOBBY)
 def get_lobby(call: Call, lobby_id: LobbyId) -> wire.Lobby:
     """A lobby of the bot's application."""
-    return views.lobby(call.tx, rules.require(call, lobby_id))
+    return views.lobby(call, rules.require(call, lobby_id))
 
 
 @handles(wire.EDIT_LOBBY)
@@ -65,7 +65,7 @@ def edit_lobby(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lo
         staying = {each.user_id for each in wanted}
         gone = [user_id for user_id in store.member_ids(call.tx, row.id) if user_id not in staying]
         actions.put(call, after, wanted, gone)
-    return views.lobby(call.tx, after)
+    return views.lobby(call, after)
 
 
 @handles(wire.DELETE_LOBBY)
@@ -198,7 +198,7 @@ def create_or_join_lobby(call: Call, body: wire.CreateOrJoinLobby) -> wire.Lobby
         raise errors.MAX_LOBBIES()
     mine = actions.member_row(call, row, call.user_id, known, metadata=body.member_metadata)
     actions.put(call, after, [mine])
-    return views.lobby(call.tx, after)
+    return views.lobby(call, after)
 
 
 def _by_secret(call: Call, body: wire.CreateOrJoinLobby) -> LobbyRow:
@@ -270,7 +270,7 @@ def edit_lobby_channel_link(call: Call, lobby_id: LobbyId, body: wire.LinkChanne
         row = linking.link(call, row, rules.require_linkable(call, row, body.channel_id))
     else:
         row, _ = linking.unlink(call, row)
-    return views.lobby(call.tx, row)
+    return views.lobby(call, row)
 
 
 @handles(wire.UNLINK_CHANNEL_LOBBY)

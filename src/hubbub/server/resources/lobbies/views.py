@@ -8,17 +8,19 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.ids import ApplicationId, ChannelId, LobbyId, MessageId, Snowflake, UserId
 from hubbub.protocol.resources import lobbies as wire
 from hubbub.protocol.resources.channels import Channel
-from hubbub.protocol.resources.messages import DispatchedMessage, MessageLobbyMember
+from hubbub.protocol.resources.messages import DispatchedMessage, Message, MessageLobbyMember
 from hubbub.protocol.resources.users import User
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.resources import channels, game_sessions, users
+from hubbub.server.resources import messages as said
 from hubbub.server.resources.lobbies import store
 from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow, MessageRow, words
 
 
-def lobby(tx: Tx, row: LobbyRow) -> wire.Lobby:
-    """A lobby for its application's backend, and as the answer to a player."""
+def lobby(call: Call, row: LobbyRow) -> wire.Lobby:
+    """A lobby for its application's backend, and as the answer to a player, who does not learn where the backend listens."""
+    tx = call.tx
     shown = wire.Lobby(
         id=LobbyId(row.id),
         application_id=ApplicationId(row.application_id),
@@ -27,7 +29,7 @@ def lobby(tx: Tx, row: LobbyRow) -> wire.Lobby:
         flags=row.flags,
         linked_channel=_linked_channels(tx, (row,)).get(row.id, UNSET),
     )
-    if row.override_event_webhooks_url is not None:
+    if row.override_event_webhooks_url is not None and call.actor.is_bot:
         shown.override_event_webhooks_url = row.override_event_webhooks_url
     return shown
 
@@ -87,8 +89,23 @@ def member_changes(tx: Tx, row: LobbyRow, members: Iterable[MemberRow]) -> dict[
 
 def messages(call: Call, rows: Sequence[MessageRow]) -> list[wire.LobbyMessage]:
     """What was said, with its authors; who is gone since is left out."""
-    people = users.find_many(call.tx, [row.author_id for row in rows])
-    return [message(row, users.user(people[row.author_id])) for row in rows if row.author_id in people]
+    found = users.find_many(call.tx, [row.author_id for row in rows])
+    people = {user_id: users.user(each) for user_id, each in found.items()}
+    hooks = _webhooks(call, [row for row in rows if row.author_id not in people])
+    told = ((row, hooks.get(row.id) or people.get(row.author_id)) for row in rows)
+    return [message(row, author) for row, author in told if author is not None]
+
+
+def _webhooks(call: Call, rows: Sequence[MessageRow]) -> dict[int, User]:
+    """Who said what no user said in a linked channel: a webhook has another name and face each time."""
+    told: dict[int, User] = {}
+    for channel_id in {row.channel_id for row in rows if row.channel_id != row.lobby_id}:
+        around = said.views.Around(call)
+        kept = said.find_many(call.tx, channel_id, [row.id for row in rows if row.channel_id == channel_id])
+        for each in kept.values():
+            if each.webhook_id is not None:
+                told[each.id] = said.views.show(Message, around, each).author
+    return told
 
 
 def message(row: MessageRow, author: User) -> wire.LobbyMessage:
@@ -113,9 +130,9 @@ def message(row: MessageRow, author: User) -> wire.LobbyMessage:
     return shown
 
 
-def linked_message(row: MessageRow, said: DispatchedMessage) -> wire.LinkedLobbyMessage:
+def linked_message(row: MessageRow, whole: DispatchedMessage) -> wire.LinkedLobbyMessage:
     """What was said in the linked channel, for players: their game may show all of it."""
-    keys = {name: getattr(said, name) for name in said.__struct_fields__}
+    keys = {name: getattr(whole, name) for name in whole.__struct_fields__}
     keys["lobby_member"] = _called(row)
     return wire.LinkedLobbyMessage(
         **keys,
