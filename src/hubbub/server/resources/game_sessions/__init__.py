@@ -64,6 +64,8 @@ def reset(call: Call) -> None:
         ended(call, user_id, session_id)
 
 
-SLICE = Slice(name="game_sessions", modules=(), session_began=began, session_ended=ended)
+SLICE = Slice(
+    name="game_sessions", modules=(), session_began=began, session_ended=ended, sessions_kept=store.sessions_before
+)
 
 __all__ = ["SLICE", "GameSessionBegan", "GameSessionEnded", "connected", "is_playing", "readers_of", "reset"]

@@ -60,6 +60,12 @@ def all_sessions(tx: Tx) -> list[tuple[int, str]]:
     return [(row[0], row[1]) for row in tx.all("SELECT user_id, session_id FROM game_sessions")]
 
 
+def sessions_before(tx: Tx, before_ms: int) -> list[tuple[int, str]]:
+    """The sessions that began before a moment, as user and session id."""
+    rows = tx.all("SELECT user_id, session_id FROM game_sessions WHERE began_ms < ?", before_ms)
+    return [(row[0], row[1]) for row in rows]
+
+
 def readers_of(tx: Tx, user_ids: Iterable[int], family_id: int | None = None) -> list[int]:
     """The games (of one family, or of all) that any of these users are in now and let read their messages."""
     wanted = list(user_ids)
