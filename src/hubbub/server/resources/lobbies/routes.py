@@ -194,8 +194,10 @@ def create_or_join_lobby(call: Call, body: wire.CreateOrJoinLobby) -> wire.Lobby
         after = after._replace(flags=body.flags)
     after = actions.change(call, row, after)
     known = store.find_member(call.tx, row.id, call.user_id)
-    if known is None and (store.count_lobbies(call.tx, row.application_id, call.user_id) >= wire.LOBBIES_PER_USER_MAX):
-        raise errors.MAX_LOBBIES()
+    if known is None:
+        counted = store.count_lobbies(call.tx, row.application_id, (call.user_id,))
+        if counted.get(call.user_id, 0) >= wire.LOBBIES_PER_USER_MAX:
+            raise errors.MAX_LOBBIES()
     mine = actions.member_row(call, row, call.user_id, known, metadata=body.member_metadata)
     actions.put(call, after, [mine])
     return views.lobby(call, after)

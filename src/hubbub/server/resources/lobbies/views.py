@@ -87,6 +87,23 @@ def member_changes(tx: Tx, row: LobbyRow, members: Iterable[MemberRow]) -> dict[
     }
 
 
+def connections(tx: Tx, members: Sequence[MemberRow]) -> list[wire.LobbyMemberChange]:
+    """What players hear of one user who comes or goes, for each lobby of an application that they are in."""
+    mine = members[0] if members else None
+    person = None if mine is None else users.find(tx, mine.user_id)
+    if mine is None or person is None:
+        return []
+    present = bool(game_sessions.connected(tx, mine.application_id, (mine.user_id,)))
+    return [
+        wire.LobbyMemberChange(
+            member=_gateway_member(each, users.user(person), present),
+            lobby_id=LobbyId(each.lobby_id),
+            application_id=ApplicationId(each.application_id),
+        )
+        for each in members
+    ]
+
+
 def messages(call: Call, rows: Sequence[MessageRow]) -> list[wire.LobbyMessage]:
     """What was said, with its authors; who is gone since is left out."""
     found = users.find_many(call.tx, [row.author_id for row in rows])
@@ -160,8 +177,9 @@ def _gateway_member(row: MemberRow, user: User, connected: bool) -> wire.Gateway
 def _linked_channels(tx: Tx, rows: Iterable[LobbyRow]) -> dict[int, Channel]:
     wanted = {row.linked_channel_id: row.id for row in rows if row.linked_channel_id is not None}
     found = channels.find_many(tx, wanted)
+    overwrites = channels.overwrites_of_many(tx, list(found))
     return {
-        wanted[row.id]: channels.channel(row, channels.overwrites_of(tx, row.id))
+        wanted[row.id]: channels.channel(row, overwrites.get(row.id, []))
         for row in found.values()
         if row.guild_id is not None
     }
