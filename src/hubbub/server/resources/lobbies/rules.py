@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from msgspec import UnsetType
 
-from hubbub.protocol import changes, errors
+from hubbub.protocol import errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.errors import FormErrors, Path
 from hubbub.protocol.flags import LobbyFlags, LobbyMemberFlags
@@ -50,12 +50,6 @@ def require_member(call: Call, lobby_id: int) -> tuple[LobbyRow, MemberRow]:
     if member is None:
         raise errors.MISSING_ACCESS()
     return row, member
-
-
-def require_routes(call: Call) -> None:
-    """Lobbies by secret, their messages and invites came on a date (dated-changes.md)."""
-    if not changes.LOBBY_ROUTES.active(call.now):
-        raise errors.NOT_FOUND()
 
 
 def players_among(tx: Tx, application_id: int, people: Iterable[users.UserRow]) -> set[int]:
