@@ -242,7 +242,7 @@ def get_lobby_messages(call: Call, lobby_id: LobbyId, query: wire.ListLobbyMessa
     """The newest messages of a lobby one is in, newest first, and none older than 72 hours."""
     row, _ = rules.require_member(call, lobby_id)
     since = Snowflake.at(call.now - wire.LOBBY_HISTORY_MS)
-    return views.messages(call, store.newest_messages(call.tx, row.id, query.limit, since))
+    return views.said(call, store.newest_messages(call.tx, row.id, query.limit, since))
 
 
 @handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF)

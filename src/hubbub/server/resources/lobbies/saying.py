@@ -75,7 +75,7 @@ def say(call: Call, row: LobbyRow, member: MemberRow, body: wire.CreateLobbyMess
         _publish(call, row, wire.LOBBY_MESSAGE_CREATE, said, WebhookEventType.LOBBY_MESSAGE_CREATE)
     kept = store.find_message(call.tx, row.id, said.id)
     assert kept is not None
-    return views.messages(call, (kept,))[0]
+    return views.said(call, (kept,))[0]
 
 
 def _forward(call: Call, row: LobbyRow, said: MessageRow, body: wire.CreateLobbyMessage) -> bool:
@@ -166,7 +166,7 @@ def moderate(call: Call, row: LobbyRow, said: MessageRow, metadata: dict[str, st
     if after == said:
         return
     store.update_message(call.tx, after)
-    (shown,) = views.messages(call, (after,)) or (None,)
+    (shown,) = views.said(call, (after,)) or (None,)
     if shown is not None:
         # An empty map is said too, else clients would keep what they know.
         shown.moderation_metadata = metadata

@@ -12,8 +12,7 @@ from hubbub.protocol.resources.messages import DispatchedMessage, Message, Messa
 from hubbub.protocol.resources.users import User
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
-from hubbub.server.resources import channels, game_sessions, users
-from hubbub.server.resources import messages as said
+from hubbub.server.resources import channels, game_sessions, messages, users
 from hubbub.server.resources.lobbies import store
 from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow, MessageRow, words
 
@@ -104,7 +103,7 @@ def connections(tx: Tx, members: Sequence[MemberRow]) -> list[wire.LobbyMemberCh
     ]
 
 
-def messages(call: Call, rows: Sequence[MessageRow]) -> list[wire.LobbyMessage]:
+def said(call: Call, rows: Sequence[MessageRow]) -> list[wire.LobbyMessage]:
     """What was said, with its authors; who is gone since is left out."""
     found = users.find_many(call.tx, [row.author_id for row in rows])
     people = {user_id: users.user(each) for user_id, each in found.items()}
@@ -117,11 +116,11 @@ def _webhooks(call: Call, rows: Sequence[MessageRow]) -> dict[int, User]:
     """Who said what no user said in a linked channel: a webhook has another name and face each time."""
     told: dict[int, User] = {}
     for channel_id in {row.channel_id for row in rows if row.channel_id != row.lobby_id}:
-        around = said.views.Around(call)
-        kept = said.find_many(call.tx, channel_id, [row.id for row in rows if row.channel_id == channel_id])
+        around = messages.views.Around(call)
+        kept = messages.find_many(call.tx, channel_id, [row.id for row in rows if row.channel_id == channel_id])
         for each in kept.values():
             if each.webhook_id is not None:
-                told[each.id] = said.views.show(Message, around, each).author
+                told[each.id] = messages.views.show(Message, around, each).author
     return told
 
 
