@@ -37,6 +37,9 @@ class Mirror:
 
     def apply(self, name: str, payload: Any) -> None:
         """Lay one event over the picture."""
+        if name == "SESSIONS_REPLACE":
+            # Of the moment, like presences: READY has nothing of it.
+            return
         d = deepcopy(payload)
         if name in ("READY", "USER_UPDATE", "GUILD_CREATE", "GUILD_DELETE"):
             getattr(self, name.lower())(d)

@@ -262,12 +262,14 @@ async def test_the_social_layer(platform: tuple[World, Front | None], monkeypatc
         await world.write(lambda call: accounts.ban(call, UserId(robert.id), reason="a test"))
         again = await a_ban_ends_everything(house, robert, mary, {party, lobby_id}, come)
         said = await again.client.send_lobby_message(party, "it is me, rob")
-        whispered = await again.client.send_user_message(mary.id, "robert is banned")
+        # What somebody banned says stays in the game (sdk.md 11.3).
+        await again.client.send_user_message(mary.id, "robert is banned")
         with pytest.raises(SdkError) as caught:
             await house.enter(browsers["nick"], bringing=again.family_token)
         assert caught.value.result.error_code == 530017
 
         assert await world.write(lambda call: accounts.unban(call, UserId(robert.id)))
+        whispered = await again.client.send_user_message(mary.id, "robert is free again")
         await browsers["robert"].log_in("robert")
         back = await come(house.enter(browsers["robert"], bringing=again.family_token), house.puddle)
         assert back.id == robert.id

@@ -227,6 +227,23 @@ async def test_whoever_is_connected_starts_a_new_session_after_a_restore(rehears
     assert [each["user_id"] for each in (await rehearsal.ask("GET", "/sessions")).ok()] == [str(bot.id)]
 
 
+async def test_nobody_is_in_a_game_after_a_restore(rehearsal: Rehearsal) -> None:
+    alice = rehearsal.actor("alice")
+    game_id = rehearsal.control.built.applications["demo-game"].id
+    player = await rehearsal.player(alice, game_id)
+    session = await player.connect(Intents.LOBBIES)
+    lobby_id = (await player.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
+    snapshot = (await rehearsal.ask("POST", "/snapshots")).ok()
+    await session.close()
+
+    (await rehearsal.ask("POST", f"/snapshots/{snapshot['id']}/restore")).ok()
+
+    (await rehearsal.ask("POST", "/clock/advance", json={"ms": 301 * SECOND_MS})).ok()
+    assert rehearsal.app.worker is not None
+    await rehearsal.app.worker.run_due()
+    (await player.get(f"/lobbies/{lobby_id}/messages")).refused(404, 10031)
+
+
 async def test_a_fork_goes_its_own_way(rehearsal: Rehearsal) -> None:
     alice, channel = rehearsal.actor("alice"), general(rehearsal)
     form = aiohttp.FormData()

@@ -206,7 +206,9 @@ PREMIUM_TYPE_SCOPE: Final = Change(
 )
 FLAGS_NEW: Final = Change("flags_new", date(2026, 5, 7), "Applications carry flags_new.")
 BAN_UNMERGE: Final = Change("ban_unmerge", date(2026, 5, 22), "A ban unmerges provisional accounts.")
-LOBBY_ROUTES: Final = Change("lobby_routes", date(2026, 6, 3), "Lobby PUT, messages and channel invites.")
+LOBBY_ROUTES: Final = Change(
+    "lobby_routes", date(2026, 6, 3), "Lobby PUT, messages and channel invites are documented."
+)
 PRIVILEGED_INTENTS_BY_USERS: Final = Change(
     "privileged_intents_by_users",
     date(2026, 6, 10),

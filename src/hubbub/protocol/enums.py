@@ -320,12 +320,25 @@ class InviteType(IntEnum):
     FRIEND = 2
 
 
+class InGameMessages(IntEnum):
+    """Whose direct messages the games that somebody plays show (sdk.md 9.3)."""
+
+    UNSET = 0
+    """Not decided: as ALL."""
+    ALL = 1
+    USERS_WITH_GAME = 2
+    """Of those who play the same game."""
+    NONE = 3
+
+
 class InviteTargetType(IntEnum):
     """What in a voice channel an invite leads to."""
 
     STREAM = 1
     EMBEDDED_APPLICATION = 2
     ROLE_SUBSCRIPTIONS_PURCHASE = 3
+    LOBBY = 5
+    """Into the guild of a lobby's linked channel; only lobbies make these (sdk.md 12.6)."""
 
 
 class TargetUsersJobStatus(IntEnum):

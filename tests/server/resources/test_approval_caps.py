@@ -7,6 +7,9 @@ import msgspec
 import pytest
 
 from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.operation import operations_of
+from hubbub.protocol.resources import lobbies, user_messages
+from hubbub.server import cli
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config
@@ -38,11 +41,45 @@ async def test_linking_ends_after_twenty_times_until_two_hours_passed(capped: Wo
 
     real = capped.app.config.approval_caps == "real"
     assert refused.status == (429 if real else 200)
+    if real:
+        assert (refused.json["retry_after"], refused.json["global"]) == (7200.0, False)
+        assert (refused.headers["X-RateLimit-Scope"], refused.headers["Retry-After"]) == ("shared", "7200")
     (noted,) = [each for each in capped.app.rate_limits.report() if each.scope == "approval"]
     assert (noted.name, noted.caller, noted.refused) == ("edit_lobby_channel_link", str(played.id), real)
     capped.clock.advance(7_200_000)
     (await (await played.player()).put("/lobbies", json={"secret": "xyzzy"})).ok()
     assert (await alice.patch(path, json={})).status != 429
+
+
+def test_caps_are_off_unless_asked_for_and_reported_in_a_rehearsal() -> None:
+    assert Config().approval_caps == "off"
+    assert "approval_caps" not in cli.SERVE_DEFAULTS
+    assert cli.DEV_DEFAULTS["approval_caps"] == "report"
+
+
+def test_each_route_of_the_table_has_its_cap() -> None:
+    caps = {
+        (operation.method, operation.path): operation.cap
+        for module in (lobbies, user_messages)
+        for _, operation in operations_of(module)
+        if operation.cap
+    }
+
+    lobby = "/lobbies/{lobby_id}"
+    assert caps == {
+        # sdk.md 16, row by row.
+        ("POST", "/lobbies"): 100,
+        ("PUT", "/lobbies"): 100,
+        ("PATCH", lobby): 100,
+        ("PUT", f"{lobby}/members/{{user_id}}"): 100,
+        ("DELETE", f"{lobby}/members/{{user_id}}"): 100,
+        ("POST", f"{lobby}/members/bulk"): 100,
+        ("POST", f"{lobby}/members/@me/invites"): 100,
+        ("POST", f"{lobby}/members/{{user_id}}/invites"): 100,
+        ("PATCH", f"{lobby}/channel-linking"): 20,
+        ("POST", f"{lobby}/messages"): 100,
+        ("POST", "/users/{user_id}/messages"): 100,
+    }
 
 
 async def test_an_approved_application_is_not_capped(capped: World) -> None:

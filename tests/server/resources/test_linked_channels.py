@@ -92,6 +92,24 @@ async def test_words_flow_both_ways(world: World) -> None:
     assert [each["content"] for each in history] == ["from the guild", "from the game"]
 
 
+async def test_what_a_webhook_says_is_in_the_lobbys_history_and_can_be_moderated(world: World) -> None:
+    played, guild, _alice, bob, lobby_id = await linked(world)
+    hook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()
+    session = await bob.play()
+    path = f"/webhooks/{hook['id']}/{hook['token']}?wait=true"
+
+    for name in ("Herald", "Crier"):
+        said = (await world.request("POST", path, json={"content": "hear", "username": name})).ok()
+        assert (await session.next("LOBBY_MESSAGE_CREATE"))["author"]["username"] == name
+
+    history = (await bob.get(f"/lobbies/{lobby_id}/messages")).ok()
+    assert [each["author"]["username"] for each in history] == ["Crier", "Herald"]
+    assert {each["author"]["id"] for each in history} == {hook["id"]}
+    moderation = f"/lobbies/{lobby_id}/messages/{said['id']}/moderation-metadata"
+    assert (await played.backend.put(moderation, json={"verdict": "fine"})).status == 204
+    assert (await session.next("LOBBY_MESSAGE_UPDATE"))["moderation_metadata"] == {"verdict": "fine"}
+
+
 async def test_an_edit_clears_what_moderation_said_and_a_deletion_reaches_players(world: World) -> None:
     played, guild, alice, _, lobby_id = await linked(world)
     session = await alice.play()
@@ -177,7 +195,12 @@ async def test_an_invite_is_for_one_member_once_and_for_an_hour(world: World) ->
 
     code = (await bob.post(f"/lobbies/{lobby_id}/members/@me/invites")).ok()["code"]
     shown: Any = (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok()
-    assert [(each["code"], each["max_uses"], each["max_age"]) for each in shown] == [(code, 1, 3600)]
+    assert [(each["code"], each["max_uses"], each["max_age"], each["target_type"]) for each in shown] == [
+        (code, 1, 3600, 5)
+    ]
+    # Only lobbies make invites of this kind.
+    wrong = await guild.owner.post(f"/channels/{guild.general}/invites", json={"target_type": 5})
+    assert wrong.errors("target_type")
     theirs = (await played.backend.post(f"/lobbies/{lobby_id}/members/{alice.id}/invites")).ok()["code"]
     assert theirs != code
     (await played.backend.post(f"/lobbies/{lobby_id}/members/1/invites")).refused(404, 10007)
@@ -221,6 +244,15 @@ async def test_webhooks_hear_what_is_said_in_lobbies(near_world: World, receiver
     (await guild.owner.delete(path)).ok()
     await near_world.app.worker.run_due()
 
+    first, second, changed, gone = [each["data"] for each in receiver.events]
+    channel, owner = str(guild.general), str(guild.owner.id)
+    assert (first["channel_id"], first["author"]["id"], first["flags"]) == (channel, str(bob.id), 1 << 16)
+    assert (first["application_id"], first["lobby_id"], first["type"]) == (str(played.id), lobby_id, 0)
+    assert (second["channel_id"], second["author"]["id"], second["flags"]) == (channel, owner, 0)
+    assert "application_id" not in second
+    assert changed.keys() >= {"timestamp", "edited_timestamp"}
+    assert "moderation_metadata" not in changed
+    assert gone == {"id": edited["id"], "lobby_id": lobby_id}
     told = [(each["type"], each["data"]["id"], each["data"].get("content")) for each in receiver.events]
     assert told == [
         ("LOBBY_MESSAGE_CREATE", said["id"], "one"),

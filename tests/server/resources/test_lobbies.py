@@ -230,6 +230,18 @@ async def test_a_secret_lets_nobody_in_after_thirty_days(world: World) -> None:
     assert (await played.backend.get(f"/lobbies/{made['id']}")).status == 200
 
 
+async def test_players_do_not_learn_where_the_backend_listens(world: World) -> None:
+    played = await game(world)
+    alice = await played.player()
+    lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
+    url = "https://game.example/events"
+    body = {"override_event_webhooks_url": url}
+    assert (await played.backend.patch(f"/lobbies/{lobby_id}", json=body)).ok()["override_event_webhooks_url"] == url
+
+    assert "override_event_webhooks_url" not in (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()
+    assert (await played.backend.get(f"/lobbies/{lobby_id}")).ok()["override_event_webhooks_url"] == url
+
+
 async def test_players_leave_their_own_lobbies_and_not_a_backends(world: World) -> None:
     played = await game(world)
     alice = await played.player()
@@ -256,15 +268,13 @@ async def test_a_user_is_in_at_most_a_hundred_lobbies_of_a_game(world: World) ->
     assert (await alice.put("/lobbies", json={"secret": "one more"})).status == 400
 
 
-@pytest.mark.dated(changes.LOBBY_ROUTES)
-async def test_lobbies_by_secret_came_on_a_date(world: World) -> None:
+async def test_lobbies_by_secret_are_older_than_their_documentation(world: World) -> None:
     played = await game(world)
     alice = await played.player()
 
     world.clock.set(changes.LOBBY_ROUTES.at_ms - 1)
-    assert (await alice.put("/lobbies", json={"secret": "xyzzy"})).status == 404
-    world.clock.set(changes.LOBBY_ROUTES.at_ms)
-    (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()
+    lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
+    (await alice.post(f"/lobbies/{lobby_id}/messages", json={"content": "hello"})).ok()
 
 
 # Connected or not
@@ -375,6 +385,19 @@ async def test_a_lobby_without_a_channel_takes_words_only(world: World) -> None:
     (await alice.post(path, json={"content": "  "})).refused(400, 50006)
     assert (await alice.post(path, json={"content": "x", "embeds": [{"title": "t"}]})).errors("embeds")
     assert (await alice.post(path, json={"content": "x" * 2001})).errors("content")
+
+
+async def test_a_lobby_message_keeps_the_flags_that_words_can_have(world: World) -> None:
+    played = await game(world)
+    alice = await played.player()
+    lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
+    path = f"/lobbies/{lobby_id}/messages"
+
+    said = (await alice.post(path, json={"content": "psst", "flags": 1 << 12})).ok()
+
+    assert said["flags"] == 1 << 12 | 1 << 16
+    assert (await alice.get(path)).ok() == [said]
+    assert (await alice.post(path, json={"content": "x", "flags": 1 << 15})).errors("flags") == ["LOBBY_NOT_LINKED"]
 
 
 async def test_history_ends_after_72_hours_and_is_forgotten(world: World) -> None:

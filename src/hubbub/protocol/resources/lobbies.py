@@ -114,6 +114,8 @@ class GatewayLobby(Struct, kw_only=True):
     members: list[GatewayLobbyMember]
     flags: int
     voice_states: list[LobbyVoiceState]
+    region: str | None = None
+    """Where the voice server of its call stands; null without a call."""
     linked_channel: Channel | UnsetType = UNSET
 
 
@@ -389,7 +391,7 @@ CREATE_LOBBY_MESSAGE = Operation(
     status=201,
     auth=Auth.BEARER,
     scopes=_PLAYER,
-    raises=(*_OURS, errors.NOT_FOUND, errors.EMPTY_MESSAGE),
+    raises=(*_OURS, errors.EMPTY_MESSAGE),
     emits=(LOBBY_MESSAGE_CREATE, MESSAGE_CREATE, AUTO_MODERATION_ACTION_EXECUTION),
     uploads=Uploads(),
     cap=_MESSAGE_CAP,
@@ -420,7 +422,7 @@ CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF = Operation(
     result=LobbyInvite,
     auth=Auth.BEARER,
     scopes=_PLAYER,
-    raises=(*_OURS, errors.NOT_FOUND, errors.UNKNOWN_CHANNEL, errors.MISSING_PERMISSIONS, errors.MAX_INVITES),
+    raises=(*_OURS, errors.UNKNOWN_CHANNEL, errors.MISSING_PERMISSIONS, errors.MAX_INVITES),
     emits=(INVITE_CREATE,),
     cap=_UPDATE_CAP,
 )
@@ -432,7 +434,6 @@ CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_USER = Operation(
     auth=Auth.BOT,
     raises=(
         *_OURS,
-        errors.NOT_FOUND,
         errors.UNKNOWN_CHANNEL,
         errors.UNKNOWN_MEMBER,
         errors.MISSING_PERMISSIONS,

@@ -175,6 +175,8 @@ class SetPresence(Struct, kw_only=True):
     since: float | None = None
     """Since when the client is idle, in Unix milliseconds."""
     afk: bool = False
+    showing_chat: bool | None = None
+    """That a game shows chat now, so that the person's clients need not tell of the same messages (sdk.md 20)."""
     game: SetActivity | None = None
     """The old key of a single activity; discord.py still sends it in Identify (gateway.md 4.1)."""
 
@@ -184,6 +186,27 @@ class SetPresence(Struct, kw_only=True):
         if self.activities is None:
             return [self.game] if self.game is not None else []
         return self.activities
+
+
+class SessionClient(Struct, kw_only=True):
+    """What kind of program holds a session."""
+
+    client: str
+    """desktop, mobile, web or vr."""
+
+
+class UserSession(Struct, kw_only=True):
+    """One of a person's sessions, as their own clients see it."""
+
+    session_id: str
+    status: str
+    """As the session says it, `invisible` too."""
+    activities: list[Activity]
+    client_info: SessionClient
+    application_id: ApplicationId | UnsetType = UNSET
+    """The game, where the session is one's."""
+    showing_chat: bool = False
+    """Whether messages are seen there already: other clients stay quiet."""
 
 
 # Named apart from the event, which has the same documented name.
@@ -196,3 +219,6 @@ PRESENCE_UPDATE = Event(
     dm_intents=Intents.USER_PRESENCE,
     scope=Scope.RELATIONSHIPS_READ,
 )
+
+SESSIONS_REPLACE = Event("SESSIONS_REPLACE", list[UserSession])
+"""All sessions of a person who has several, to their own clients and to no game."""

@@ -163,7 +163,7 @@ EDIT_USER_MESSAGE = Operation(
     result=UserMessage,
     auth=Auth.BEARER,
     scopes=_WRITE,
-    raises=(*_REACHED, errors.UNKNOWN_MESSAGE, errors.CANNOT_EDIT_OTHERS_MESSAGE),
+    raises=(*_REACHED, errors.UNKNOWN_MESSAGE, errors.CANNOT_EDIT_OTHERS_MESSAGE, errors.EMPTY_MESSAGE),
     emits=(MESSAGE_UPDATE,),
     limit=_LIMIT,
 )

@@ -11,7 +11,7 @@ from hubbub.server.control.bodies import Fork, ForkState, SnapshotState
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.ready import ready
-from hubbub.server.resources import activity_instances, voice_states
+from hubbub.server.resources import activity_instances, game_sessions, voice_states
 from hubbub.server.worlds import Built
 
 if TYPE_CHECKING:
@@ -142,9 +142,10 @@ class Snapshots:
         app.rate_limits.clear()
         if app.gateway is not None:
             app.gateway.sessions.invalidate_all()
-        # Those who were in voice when the snapshot was taken are not connected any more.
+        # Those who were in voice or in a game when the snapshot was taken are not connected any more.
         await app.database.write(lambda tx: voice_states.reset(app.make_call(tx)))
         await app.database.write(lambda tx: activity_instances.reset(app.make_call(tx)))
+        await app.database.write(lambda tx: game_sessions.reset(app.make_call(tx)))
         if app.worker is not None:
             app.worker.wake()
 

@@ -43,6 +43,8 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of OAuth2 sessions only those of this family of applications."""
     lacking: str = ""
     """Of OAuth2 sessions only those that were not granted this scope: they hear the same in another form."""
+    games_of: dict[int, frozenset[int]] = {}
+    """Of these users' OAuth2 sessions only those of these families: they want to hear less in games."""
     games_only: bool = False
     """Only OAuth2 sessions: what happens inside a game is not shown in the chat client."""
 

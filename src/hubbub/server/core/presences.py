@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hubbub.protocol.ids import GuildId, UserId
+from hubbub.protocol.ids import ApplicationId, GuildId, UserId
 
 HERE = ""
 """The node that a session of this process is on."""
@@ -54,6 +54,8 @@ class SessionPresence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     """The game, where the session is one's."""
     family_id: int | None = None
     hidden: list[Hidden] = []
+    showing_chat: bool = False
+    """Whether the user sees their messages there."""
 
     @property
     def seen(self) -> bool:
@@ -99,6 +101,10 @@ class Presences:
     def sessions(self, node: str = HERE) -> list[SessionPresence]:
         """What the sessions of a node say."""
         return [said for sessions in self._by_session.values() for said in sessions.values() if said.node == node]
+
+    def sessions_of(self, user_id: int) -> list[SessionPresence]:
+        """What each session of a user says, the latest last."""
+        return list(self._by_session.get(user_id, {}).values())
 
     def session(self, user_id: int, session_id: str) -> SessionPresence | None:
         """What one session says, wherever it is."""
@@ -226,3 +232,20 @@ def for_games(user_id: int, presence: Presence | None, families: Iterable[int]) 
     """What OAuth2 sessions are told instead: whether the user plays a game of their family (sdk.md 9.6)."""
     played = shown(user_id, presence, has_played_game=True)
     return {0: shown(user_id, presence, has_played_game=False), **dict.fromkeys(families, played)}
+
+
+def own(said: Iterable[SessionPresence]) -> list[dict[str, Any]]:
+    """A person's sessions as SESSIONS_REPLACE tells their own clients."""
+    told = []
+    for one in said:
+        body: dict[str, Any] = {
+            "session_id": one.session_id,
+            "status": one.status,
+            "activities": one.activities,
+            "client_info": {"client": one.device},
+            "showing_chat": one.showing_chat,
+        }
+        if one.application_id is not None:
+            body["application_id"] = ApplicationId(one.application_id)
+        told.append(body)
+    return told

@@ -82,6 +82,10 @@ class Slice:
     session_ended: Callable[[Call, int, str], None] | None = None
     """Called in a write, with user and session id, when a gateway session is gone for good: a voice state ends with it."""
 
+    sessions_kept: Callable[[Tx, int], list[tuple[int, str]]] | None = None
+    """User and id of each session that the slice keeps something of since before a moment; where all nodes were killed at once
+    nobody told it of their end."""
+
     def handlers(self) -> Iterator[tuple[Operation[Any, Any], Callable[..., Any]]]:
         """Every operation this slice handles, with its function."""
         for module in self.modules:

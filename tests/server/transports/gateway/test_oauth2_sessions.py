@@ -6,6 +6,8 @@ from hubbub.protocol import changes
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Capabilities, Intents
 from hubbub.server.core.config import Config, GatewayConfig
+from hubbub.server.resources import direct_messages, users
+from tests import players
 from tests.oauth import application, edit
 from tests.world import Actor, World, small_config
 
@@ -69,6 +71,37 @@ async def test_ready_has_what_the_sdk_relies_on(world: World) -> None:
     [friend] = more["d"]["merged_presences"]["friends"]
     assert (friend["user"]["id"], friend["status"], friend["has_played_game"]) == (str(bob.id), "online", True)
     assert (more["d"]["lazy_private_channels"], more["d"]["game_invites"]) == ([], [])
+
+
+async def test_ready_has_the_profiles_of_everybody_it_names(world: World) -> None:
+    client = await players.game(world)
+    alice, friend, fellow, pen_friend, stranger = [
+        await players.token_of(client, name, preferred_global_name=name.title())
+        for name in ("alice", "friend", "fellow", "pen-friend", "stranger")
+    ]
+    for one, other in ((alice, friend), (friend, alice)):
+        (await one.put(f"/users/@me/game-relationships/{other.id}")).ok()
+    for each in (alice, fellow):
+        (await each.put("/lobbies", json={"secret": "chess"})).ok()
+    await world.write(
+        lambda call: direct_messages.open_direct(call, users.find(call.tx, pen_friend.id)),  # type: ignore[arg-type]
+        actor=alice.id,
+    )
+
+    async def named(scopes: str) -> dict[str, str]:
+        session = await (await world.player(alice, client.id, scopes)).connect(
+            SDK_INTENTS, capabilities=SDK_CAPABILITIES
+        )
+        profiles = session.ready["user_application_profiles"]
+        assert all(each["external_id"]["provider_type"] == "PLATFORM_BOT" for (each,) in profiles.values())
+        return {user_id: each["username"] for user_id, (each,) in profiles.items()}
+
+    known = {str(alice.id): "Alice", str(friend.id): "Friend"}
+    more = {str(fellow.id): "Fellow", str(pen_friend.id): "Pen-Friend"}
+    assert await named("sdk.social_layer") == known | more
+    assert await named("sdk.social_layer_presence") == known
+    assert await named(BARE) == {str(alice.id): "Alice"}
+    assert str(stranger.id) not in known | more
 
 
 async def test_without_capabilities_ready_comes_whole(world: World) -> None:

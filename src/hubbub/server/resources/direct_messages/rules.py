@@ -1,6 +1,6 @@
 """Whom one may bring into a private channel, and who decides there."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hubbub.protocol import errors
 from hubbub.protocol import wire as json
@@ -11,7 +11,7 @@ from hubbub.protocol.resources.guilds import IncidentsData
 from hubbub.protocol.resources.members import NICK_MAX
 from hubbub.server.core import access, auth
 from hubbub.server.core.call import Call
-from hubbub.server.resources import channels, messages, relationships, users
+from hubbub.server.resources import channels, messages, relationships, user_settings, users
 from hubbub.server.resources.channels import ChannelRow
 from hubbub.server.resources.direct_messages import store
 from hubbub.server.resources.users import UserRow
@@ -28,16 +28,29 @@ def require_other(call: Call, user_id: int) -> UserRow:
 
 
 def require_reachable(call: Call, fact: messages.DirectMessageDrafted) -> None:
-    """Raise where one of two people blocks the other, and while every guild that they share has stopped direct messages
-    (http.md 4.4, incident actions).
+    """Raise where one of two people blocks the other, and where every guild that they share has stopped direct messages
+    (http.md 4.4, incident actions) or is one whose members the recipient does not want to hear from.
 
     Friends may always; so may those who share none, which is no guild's business."""
     if relationships.is_blocked_between(call.tx, call.user_id, fact.recipient_id):
         raise errors.CANNOT_MESSAGE_USER()
-    found = store.shared_incidents(call.tx, call.user_id, fact.recipient_id)
-    if found and all(_paused(call, text) for text in found):
+    found = store.shared_guilds(call.tx, call.user_id, fact.recipient_id)
+    if found and not _open(call, fact.recipient_id, found):
         if not relationships.are_friends(call.tx, call.user_id, fact.recipient_id):
             raise errors.CANNOT_MESSAGE_USER()
+
+
+def can_write_by_a_guild(call: Call, recipient_id: int) -> bool:
+    """Whether the caller shares a guild with somebody who hears its members (sdk.md 11.3)."""
+    return _open(call, recipient_id, store.shared_guilds(call.tx, call.user_id, recipient_id))
+
+
+def _open(call: Call, recipient_id: int, shared: Mapping[int, str | None]) -> bool:
+    running = [guild_id for guild_id, incidents in shared.items() if not _paused(call, incidents)]
+    if not running:
+        return False
+    restricted = set(user_settings.find(call.tx, recipient_id).restricted_guilds)
+    return any(guild_id not in restricted for guild_id in running)
 
 
 def _paused(call: Call, incidents: str | None) -> bool:

@@ -144,20 +144,15 @@ def sharing_a_guild(tx: Tx, user_id: int, others: Sequence[int]) -> set[int]:
     return {row[0] for row in rows}
 
 
-def share_a_guild(tx: Tx, one: int, other: int) -> bool:
-    """Whether two users are in some guild together."""
-    return bool(sharing_a_guild(tx, one, (other,)))
-
-
-def shared_incidents(tx: Tx, one: int, other: int) -> list[str | None]:
-    """What each guild that two users share has switched off."""
+def shared_guilds(tx: Tx, one: int, other: int) -> dict[int, str | None]:
+    """The guilds that two users share, and what each has switched off."""
     rows = tx.all(
-        "SELECT g.incidents FROM members a JOIN members b ON b.guild_id = a.guild_id AND b.user_id = ? "
+        "SELECT g.id, g.incidents FROM members a JOIN members b ON b.guild_id = a.guild_id AND b.user_id = ? "
         "JOIN guilds g ON g.id = a.guild_id WHERE a.user_id = ?",
         other,
         one,
     )
-    return [row[0] for row in rows]
+    return {row[0]: row[1] for row in rows}
 
 
 def delete_channel(tx: Tx, channel_id: int) -> None:

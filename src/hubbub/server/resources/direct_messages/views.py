@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.server.core.call import Call
-from hubbub.server.resources import channels, users
+from hubbub.server.resources import channels, identities, users
 from hubbub.server.resources.direct_messages import store
 
 READING: Final = frozenset({"dm_channels.read", "sdk.social_layer"})
@@ -30,5 +30,12 @@ def private_channels(call: Call) -> list[PrivateChannel]:
 
 def ready(call: Call) -> dict[str, Any]:
     """What READY tells of private channels: to people, and to applications that may read them for a person."""
-    hidden = call.actor.kind == "bearer" and call.actor.scopes.isdisjoint(READING)
-    return {"private_channels": [] if hidden else private_channels(call)}
+    actor = call.actor
+    if actor.kind == "bearer" and actor.scopes.isdisjoint(READING):
+        return {"private_channels": []}
+    shown = private_channels(call)
+    parts: dict[str, Any] = {"private_channels": shown}
+    if actor.kind == "bearer" and actor.family_id is not None:
+        others = {int(each.id) for channel in shown for each in channel.recipients}
+        parts["user_application_profiles"] = identities.profiles(call.tx, actor.family_id, others)
+    return parts

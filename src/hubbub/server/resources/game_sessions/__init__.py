@@ -6,11 +6,12 @@ operation, knows who is playing: lobbies count who is connected, direct messages
 
 import msgspec
 
+from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.game_sessions import store
-from hubbub.server.resources.game_sessions.store import applications_of, connected, is_playing
+from hubbub.server.resources.game_sessions.store import SessionRow, connected, is_playing, readers_of
 
 
 class GameSessionBegan(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +37,15 @@ def began(call: Call, user_id: int, session_id: str) -> None:
     if actor.application_id is None:
         return
     first = not connected(call.tx, actor.application_id, (user_id,))
-    store.insert(call.tx, session_id, user_id, actor.application_id, actor.family_id or actor.application_id, call.now)
+    row = SessionRow(
+        session_id=session_id,
+        user_id=user_id,
+        application_id=actor.application_id,
+        family_id=actor.family_id or actor.application_id,
+        began_ms=call.now,
+        reads_messages=int(Scope.DM_CHANNELS_MESSAGES_READ in actor.scopes),
+    )
+    store.insert(call.tx, row)
     call.tell(GameSessionBegan(user_id=UserId(user_id), application_id=actor.application_id, first=first))
 
 
@@ -55,6 +64,8 @@ def reset(call: Call) -> None:
         ended(call, user_id, session_id)
 
 
-SLICE = Slice(name="game_sessions", modules=(), session_began=began, session_ended=ended)
+SLICE = Slice(
+    name="game_sessions", modules=(), session_began=began, session_ended=ended, sessions_kept=store.sessions_before
+)
 
-__all__ = ["SLICE", "GameSessionBegan", "GameSessionEnded", "applications_of", "connected", "is_playing", "reset"]
+__all__ = ["SLICE", "GameSessionBegan", "GameSessionEnded", "connected", "is_playing", "readers_of", "reset"]

@@ -1,11 +1,24 @@
 """Rows of the sessions that players have in games."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from hubbub.server.core.store import Tx, places
 
 BATCH = 500
 """How many ids go into one IN list."""
+
+
+class SessionRow(NamedTuple):
+    """A session that a game holds for its player."""
+
+    session_id: str
+    user_id: int
+    application_id: int
+    family_id: int
+    began_ms: int
+    reads_messages: int
+    """Whether the player let the game read their direct messages."""
 
 
 def connected(tx: Tx, application_id: int, user_ids: Iterable[int]) -> set[int]:
@@ -31,16 +44,9 @@ def is_playing(tx: Tx, user_id: int, family_id: int | None = None) -> bool:
     return found is not None
 
 
-def insert(tx: Tx, session_id: str, user_id: int, application_id: int, family_id: int, now: int) -> None:
+def insert(tx: Tx, row: SessionRow) -> None:
     """Keep a session."""
-    tx.run(
-        "INSERT INTO game_sessions (session_id, user_id, application_id, family_id, began_ms) VALUES (?, ?, ?, ?, ?)",
-        session_id,
-        user_id,
-        application_id,
-        family_id,
-        now,
-    )
+    tx.run(f"INSERT INTO game_sessions ({', '.join(SessionRow._fields)}) VALUES ({places(row)})", *row)
 
 
 def delete(tx: Tx, session_id: str) -> int | None:
@@ -54,11 +60,18 @@ def all_sessions(tx: Tx) -> list[tuple[int, str]]:
     return [(row[0], row[1]) for row in tx.all("SELECT user_id, session_id FROM game_sessions")]
 
 
-def applications_of(tx: Tx, user_ids: Iterable[int]) -> list[int]:
-    """The games that any of these users are in now."""
+def sessions_before(tx: Tx, before_ms: int) -> list[tuple[int, str]]:
+    """The sessions that began before a moment, as user and session id."""
+    rows = tx.all("SELECT user_id, session_id FROM game_sessions WHERE began_ms < ?", before_ms)
+    return [(row[0], row[1]) for row in rows]
+
+
+def readers_of(tx: Tx, user_ids: Iterable[int], family_id: int | None = None) -> list[int]:
+    """The games (of one family, or of all) that any of these users are in now and let read their messages."""
     wanted = list(user_ids)
     rows = tx.all(
-        f"SELECT DISTINCT application_id FROM game_sessions WHERE user_id IN ({places(wanted)}) ORDER BY application_id",
+        f"SELECT DISTINCT application_id, family_id FROM game_sessions WHERE user_id IN ({places(wanted)}) "
+        "AND reads_messages = 1 ORDER BY application_id",
         *wanted,
     )
-    return [row[0] for row in rows]
+    return [row[0] for row in rows if family_id in (None, row[1])]

@@ -8,7 +8,7 @@ from hubbub.server.resources.identities import routes
 from hubbub.server.resources.identities.actions import create_provisional, forget_players, join_family
 from hubbub.server.resources.identities.facts import AccountsMerged, AccountUnmerged, FamilyJoined
 from hubbub.server.resources.identities.listeners import HEARS
-from hubbub.server.resources.identities.rules import find_publisher_problem, is_provisional
+from hubbub.server.resources.identities.rules import find_publisher_problem, is_provisional, is_restricted
 from hubbub.server.resources.identities.store import find_provisional, players
 from hubbub.server.resources.identities.views import profiles
 
@@ -32,6 +32,7 @@ __all__ = [
     "find_publisher_problem",
     "forget_players",
     "is_provisional",
+    "is_restricted",
     "join_family",
     "players",
     "profiles",

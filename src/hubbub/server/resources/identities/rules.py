@@ -67,6 +67,16 @@ def require_unrestricted(call: Call, row: ProvisionalRow) -> None:
         raise errors.MERGE_SOURCE_BANNED()
 
 
+def is_restricted(call: Call, user_id: int) -> bool:
+    """Whether this provisional account stands for somebody who is banned: it stays inside its game."""
+    row = store.find_provisional(call.tx, user_id)
+    return (
+        row is not None
+        and row.restricted_by is not None
+        and accounts.find_ban(call.tx, row.restricted_by, call.now) is not None
+    )
+
+
 def require_merge_allowance(call: Call, application: ApplicationRow, user_id: int) -> None:
     """Raise where a person merged too often today; testers of the application are exempt (sdk.md 8.5)."""
     done = store.merges_since(call.tx, user_id, call.now - DAY_MS)

@@ -8,7 +8,7 @@ from hubbub.server.core.jobs import Job
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.game_sessions import GameSessionBegan, GameSessionEnded
-from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged, FamilyJoined
+from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged, FamilyJoined, profiles
 from hubbub.server.resources.lobbies import actions, linking, routes, saying, store, views
 from hubbub.server.resources.messages import MessageChanged, MessageCreated, MessageDrafted, MessagesDeleted
 from hubbub.server.resources.users import UserDeleted
@@ -19,7 +19,11 @@ def _ready(call: Call) -> dict[str, Any]:
     actor = call.actor
     if actor.kind != "bearer" or actor.application_id is None or Scope.LOBBIES_WRITE not in actor.scopes:
         return {}
-    return {"lobbies": views.gateway_lobbies(call.tx, store.list_of_user(call.tx, actor.application_id, call.user_id))}
+    rows = store.list_of_user(call.tx, actor.application_id, call.user_id)
+    lobbies = views.gateway_lobbies(call.tx, rows)
+    fellows = {int(each.user_id) for lobby in lobbies for each in lobby.members}
+    family_id = actor.family_id or actor.application_id
+    return {"lobbies": lobbies, "user_application_profiles": profiles(call.tx, family_id, fellows)}
 
 
 def _expire(call: Call, job: Job) -> None:

@@ -140,13 +140,9 @@ def admissible(call: Call, row: LobbyRow, user_ids: Sequence[int]) -> tuple[set[
     people = users.find_many(call.tx, user_ids)
     if len(people) < len(set(user_ids)):
         raise errors.UNKNOWN_USER()
-    allowed = {user_id for user_id, person in people.items() if rules.plays(call.tx, row.application_id, person)}
-    full = {
-        user_id
-        for user_id in allowed
-        if store.count_lobbies(call.tx, row.application_id, user_id) >= wire.LOBBIES_PER_USER_MAX
-    }
-    return allowed, full
+    allowed = rules.players_among(call.tx, row.application_id, people.values())
+    counted = store.count_lobbies(call.tx, row.application_id, allowed)
+    return allowed, {user_id for user_id, count in counted.items() if count >= wire.LOBBIES_PER_USER_MAX}
 
 
 # Idle lobbies end by themselves
@@ -225,11 +221,12 @@ def _tell_connection(
     call: Call, rows: Sequence[LobbyRow], user_id: int, event: Event[Any]
 ) -> dict[int, list[MemberRow]]:
     inside = store.members_of(call.tx, [row.id for row in rows])
+    mine = [each for row in rows for each in inside[row.id] if each.user_id == user_id]
+    news = {int(each.lobby_id): each for each in views.connections(call.tx, mine)}
     for row in rows:
-        mine = [each for each in inside[row.id] if each.user_id == user_id]
         others = [each.user_id for each in inside[row.id] if each.user_id != user_id]
-        if others and (news := views.member_changes(call.tx, row, mine).get(user_id)) is not None:
-            tell(call, row, event, news, others)
+        if others and row.id in news:
+            tell(call, row, event, news[row.id], others)
     return inside
 
 

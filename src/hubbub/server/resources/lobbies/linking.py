@@ -2,7 +2,7 @@
 
 from hubbub.protocol import errors
 from hubbub.protocol import wire as json
-from hubbub.protocol.enums import MessageType
+from hubbub.protocol.enums import InviteTargetType, MessageType
 from hubbub.protocol.flags import LobbyFlags, UserFlags
 from hubbub.protocol.ids import ApplicationId, LobbyId, UserId
 from hubbub.protocol.resources import lobbies as wire
@@ -86,5 +86,6 @@ def invite(call: Call, row: LobbyRow, user_id: int) -> wire.LobbyInvite:
         expires_ms=call.now + wire.LOBBY_INVITE_SECONDS * 1000,
         max_age=wire.LOBBY_INVITE_SECONDS,
         max_uses=1,
+        target_type=InviteTargetType.LOBBY,
     )
     return wire.LobbyInvite(code=invites.create(call, wanted, Listed([UserId(user_id)], None)).code)

@@ -32,13 +32,13 @@ def create_lobby(call: Call, body: wire.CreateLobby) -> wire.Lobby:
         override_event_webhooks_url=body.override_event_webhooks_url or None,
     )
     actions.put(call, row, _members(call, row, body.members or ()))
-    return views.lobby(call.tx, row)
+    return views.lobby(call, row)
 
 
 @handles(wire.GET_LOBBY)
 def get_lobby(call: Call, lobby_id: LobbyId) -> wire.Lobby:
     """A lobby of the bot's application."""
-    return views.lobby(call.tx, rules.require(call, lobby_id))
+    return views.lobby(call, rules.require(call, lobby_id))
 
 
 @handles(wire.EDIT_LOBBY)
@@ -65,7 +65,7 @@ def edit_lobby(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lo
         staying = {each.user_id for each in wanted}
         gone = [user_id for user_id in store.member_ids(call.tx, row.id) if user_id not in staying]
         actions.put(call, after, wanted, gone)
-    return views.lobby(call.tx, after)
+    return views.lobby(call, after)
 
 
 @handles(wire.DELETE_LOBBY)
@@ -151,7 +151,6 @@ def bulk_update_lobby_members(call: Call, lobby_id: LobbyId, body: wire.BulkLobb
 @handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_USER)
 def create_linked_lobby_guild_invite_for_user(call: Call, lobby_id: LobbyId, user_id: UserId) -> wire.LobbyInvite:
     """A way for a member into the guild of the linked channel."""
-    rules.require_routes(call)
     row = rules.require(call, lobby_id)
     if store.find_member(call.tx, row.id, user_id) is None:
         raise errors.UNKNOWN_MEMBER()
@@ -178,7 +177,6 @@ def update_lobby_message_external_moderation_metadata(
 @handles(wire.CREATE_OR_JOIN_LOBBY)
 def create_or_join_lobby(call: Call, body: wire.CreateOrJoinLobby) -> wire.Lobby:
     """Join the lobby of a secret, or make it."""
-    rules.require_routes(call)
     form = FormErrors()
     rules.check_metadata(form, "lobby_metadata", body.lobby_metadata)
     rules.check_metadata(form, "member_metadata", body.member_metadata)
@@ -194,11 +192,13 @@ def create_or_join_lobby(call: Call, body: wire.CreateOrJoinLobby) -> wire.Lobby
         after = after._replace(flags=body.flags)
     after = actions.change(call, row, after)
     known = store.find_member(call.tx, row.id, call.user_id)
-    if known is None and (store.count_lobbies(call.tx, row.application_id, call.user_id) >= wire.LOBBIES_PER_USER_MAX):
-        raise errors.MAX_LOBBIES()
+    if known is None:
+        counted = store.count_lobbies(call.tx, row.application_id, (call.user_id,))
+        if counted.get(call.user_id, 0) >= wire.LOBBIES_PER_USER_MAX:
+            raise errors.MAX_LOBBIES()
     mine = actions.member_row(call, row, call.user_id, known, metadata=body.member_metadata)
     actions.put(call, after, [mine])
-    return views.lobby(call.tx, after)
+    return views.lobby(call, after)
 
 
 def _by_secret(call: Call, body: wire.CreateOrJoinLobby) -> LobbyRow:
@@ -233,7 +233,6 @@ def leave_lobby(call: Call, lobby_id: LobbyId) -> None:
 @handles(wire.CREATE_LOBBY_MESSAGE)
 def create_lobby_message(call: Call, lobby_id: LobbyId, body: wire.CreateLobbyMessage) -> wire.LobbyMessage:
     """Say something in a lobby one is in."""
-    rules.require_routes(call)
     row, member = rules.require_member(call, lobby_id)
     return saying.say(call, row, member, body)
 
@@ -243,13 +242,12 @@ def get_lobby_messages(call: Call, lobby_id: LobbyId, query: wire.ListLobbyMessa
     """The newest messages of a lobby one is in, newest first, and none older than 72 hours."""
     row, _ = rules.require_member(call, lobby_id)
     since = Snowflake.at(call.now - wire.LOBBY_HISTORY_MS)
-    return views.messages(call, store.newest_messages(call.tx, row.id, query.limit, since))
+    return views.said(call, store.newest_messages(call.tx, row.id, query.limit, since))
 
 
 @handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF)
 def create_linked_lobby_guild_invite_for_self(call: Call, lobby_id: LobbyId) -> wire.LobbyInvite:
     """A way for oneself into the guild of the linked channel."""
-    rules.require_routes(call)
     row, _ = rules.require_member(call, lobby_id)
     return linking.invite(call, row, call.user_id)
 
@@ -270,7 +268,7 @@ def edit_lobby_channel_link(call: Call, lobby_id: LobbyId, body: wire.LinkChanne
         row = linking.link(call, row, rules.require_linkable(call, row, body.channel_id))
     else:
         row, _ = linking.unlink(call, row)
-    return views.lobby(call.tx, row)
+    return views.lobby(call, row)
 
 
 @handles(wire.UNLINK_CHANNEL_LOBBY)

@@ -1,10 +1,11 @@
 """Whose lobby it is, who may be in it, and what may be linked to it."""
 
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from msgspec import UnsetType
 
-from hubbub.protocol import changes, errors
+from hubbub.protocol import errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.errors import FormErrors, Path
 from hubbub.protocol.flags import LobbyFlags, LobbyMemberFlags
@@ -51,15 +52,10 @@ def require_member(call: Call, lobby_id: int) -> tuple[LobbyRow, MemberRow]:
     return row, member
 
 
-def require_routes(call: Call) -> None:
-    """Lobbies by secret, their messages and invites came on a date (dated-changes.md)."""
-    if not changes.LOBBY_ROUTES.active(call.now):
-        raise errors.NOT_FOUND()
-
-
-def plays(tx: Tx, application_id: int, user: users.UserRow) -> bool:
-    """Whether a user let the application's family in, or has an account there: a stranger cannot be put into a lobby."""
-    return not user.bot and relationships.plays(tx, user.id, applications.family_id(tx, application_id))
+def players_among(tx: Tx, application_id: int, people: Iterable[users.UserRow]) -> set[int]:
+    """Those who let the application's family in, or have an account there: a stranger cannot be put into a lobby."""
+    wanted = [int(each.id) for each in people if not each.bot]
+    return relationships.players_among(tx, wanted, applications.family_id(tx, application_id))
 
 
 # Forms

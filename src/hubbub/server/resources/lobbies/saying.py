@@ -26,6 +26,9 @@ FORGET_EVERY_MS: Final = 6 * 3_600_000
 
 RICH: Final = ("embeds", "components", "attachments", "sticker_ids", "poll", "shared_client_theme", "message_reference")
 """Parts of a message that only a channel can hold."""
+SAID_FLAGS: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.SUPPRESS_NOTIFICATIONS
+RICH_FLAGS: Final = MessageFlags.SETTABLE & ~SAID_FLAGS
+"""Flags that go with such parts."""
 
 
 class Sweep(msgspec.Struct):
@@ -45,6 +48,8 @@ def say(call: Call, row: LobbyRow, member: MemberRow, body: wire.CreateLobbyMess
                 form.add(name, "LOBBY_NOT_LINKED", "Only a lobby with a linked channel takes this.")
         if call.files:
             form.add("files", "LOBBY_NOT_LINKED", "Only a lobby with a linked channel takes files.")
+        if isinstance(body.flags, int) and body.flags & RICH_FLAGS:
+            form.add("flags", "LOBBY_NOT_LINKED", "Only a lobby with a linked channel takes these.")
     form.raise_if_any()
     if not content and row.linked_channel_id is None:
         raise errors.EMPTY_MESSAGE()
@@ -55,7 +60,7 @@ def say(call: Call, row: LobbyRow, member: MemberRow, body: wire.CreateLobbyMess
         author_id=call.user_id,
         type=MessageType.DEFAULT,
         content=content,
-        flags=MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION,
+        flags=MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION | ((body.flags or 0) & SAID_FLAGS),
         application_id=row.application_id,
         additional_name=member.additional_name,
         metadata=text(body.metadata or None),
@@ -70,7 +75,7 @@ def say(call: Call, row: LobbyRow, member: MemberRow, body: wire.CreateLobbyMess
         _publish(call, row, wire.LOBBY_MESSAGE_CREATE, said, WebhookEventType.LOBBY_MESSAGE_CREATE)
     kept = store.find_message(call.tx, row.id, said.id)
     assert kept is not None
-    return views.messages(call, (kept,))[0]
+    return views.said(call, (kept,))[0]
 
 
 def _forward(call: Call, row: LobbyRow, said: MessageRow, body: wire.CreateLobbyMessage) -> bool:
@@ -161,7 +166,7 @@ def moderate(call: Call, row: LobbyRow, said: MessageRow, metadata: dict[str, st
     if after == said:
         return
     store.update_message(call.tx, after)
-    (shown,) = views.messages(call, (after,)) or (None,)
+    (shown,) = views.said(call, (after,)) or (None,)
     if shown is not None:
         # An empty map is said too, else clients would keep what they know.
         shown.moderation_metadata = metadata

@@ -1,6 +1,6 @@
 """Rows of lobbies, of who is in them, and of what was said."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from hubbub.protocol import wire as json
@@ -186,16 +186,17 @@ def delete_member(tx: Tx, lobby_id: int, user_id: int) -> bool:
     return tx.run("DELETE FROM lobby_members WHERE lobby_id = ? AND user_id = ?", lobby_id, user_id) > 0
 
 
-def count_members(tx: Tx, lobby_id: int) -> int:
-    """How many are in a lobby."""
-    return int(tx.value("SELECT COUNT(*) FROM lobby_members WHERE lobby_id = ?", lobby_id))
-
-
-def count_lobbies(tx: Tx, application_id: int, user_id: int) -> int:
-    """In how many lobbies of an application a user is."""
-    return int(
-        tx.value("SELECT COUNT(*) FROM lobby_members WHERE user_id = ? AND application_id = ?", user_id, application_id)
+def count_lobbies(tx: Tx, application_id: int, user_ids: Collection[int]) -> dict[int, int]:
+    """In how many lobbies of an application each of these users is; who is in none is absent."""
+    if not user_ids:
+        return {}
+    rows = tx.all(
+        f"SELECT user_id, COUNT(*) FROM lobby_members WHERE user_id IN ({places(user_ids)}) AND application_id = ? "
+        "GROUP BY user_id",
+        *user_ids,
+        application_id,
     )
+    return {row[0]: int(row[1]) for row in rows}
 
 
 def memberships(tx: Tx, user_id: int, application_ids: Sequence[int] | None = None) -> list[MemberRow]:

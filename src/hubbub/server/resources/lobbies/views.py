@@ -8,17 +8,18 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.ids import ApplicationId, ChannelId, LobbyId, MessageId, Snowflake, UserId
 from hubbub.protocol.resources import lobbies as wire
 from hubbub.protocol.resources.channels import Channel
-from hubbub.protocol.resources.messages import DispatchedMessage, MessageLobbyMember
+from hubbub.protocol.resources.messages import DispatchedMessage, Message, MessageLobbyMember
 from hubbub.protocol.resources.users import User
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
-from hubbub.server.resources import channels, game_sessions, users
+from hubbub.server.resources import channels, game_sessions, messages, users
 from hubbub.server.resources.lobbies import store
 from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow, MessageRow, words
 
 
-def lobby(tx: Tx, row: LobbyRow) -> wire.Lobby:
-    """A lobby for its application's backend, and as the answer to a player."""
+def lobby(call: Call, row: LobbyRow) -> wire.Lobby:
+    """A lobby for its application's backend, and as the answer to a player, who does not learn where the backend listens."""
+    tx = call.tx
     shown = wire.Lobby(
         id=LobbyId(row.id),
         application_id=ApplicationId(row.application_id),
@@ -27,7 +28,7 @@ def lobby(tx: Tx, row: LobbyRow) -> wire.Lobby:
         flags=row.flags,
         linked_channel=_linked_channels(tx, (row,)).get(row.id, UNSET),
     )
-    if row.override_event_webhooks_url is not None:
+    if row.override_event_webhooks_url is not None and call.actor.is_bot:
         shown.override_event_webhooks_url = row.override_event_webhooks_url
     return shown
 
@@ -85,10 +86,42 @@ def member_changes(tx: Tx, row: LobbyRow, members: Iterable[MemberRow]) -> dict[
     }
 
 
-def messages(call: Call, rows: Sequence[MessageRow]) -> list[wire.LobbyMessage]:
+def connections(tx: Tx, members: Sequence[MemberRow]) -> list[wire.LobbyMemberChange]:
+    """What players hear of one user who comes or goes, for each lobby of an application that they are in."""
+    mine = members[0] if members else None
+    person = None if mine is None else users.find(tx, mine.user_id)
+    if mine is None or person is None:
+        return []
+    present = bool(game_sessions.connected(tx, mine.application_id, (mine.user_id,)))
+    return [
+        wire.LobbyMemberChange(
+            member=_gateway_member(each, users.user(person), present),
+            lobby_id=LobbyId(each.lobby_id),
+            application_id=ApplicationId(each.application_id),
+        )
+        for each in members
+    ]
+
+
+def said(call: Call, rows: Sequence[MessageRow]) -> list[wire.LobbyMessage]:
     """What was said, with its authors; who is gone since is left out."""
-    people = users.find_many(call.tx, [row.author_id for row in rows])
-    return [message(row, users.user(people[row.author_id])) for row in rows if row.author_id in people]
+    found = users.find_many(call.tx, [row.author_id for row in rows])
+    people = {user_id: users.user(each) for user_id, each in found.items()}
+    hooks = _webhooks(call, [row for row in rows if row.author_id not in people])
+    told = ((row, hooks.get(row.id) or people.get(row.author_id)) for row in rows)
+    return [message(row, author) for row, author in told if author is not None]
+
+
+def _webhooks(call: Call, rows: Sequence[MessageRow]) -> dict[int, User]:
+    """Who said what no user said in a linked channel: a webhook has another name and face each time."""
+    told: dict[int, User] = {}
+    for channel_id in {row.channel_id for row in rows if row.channel_id != row.lobby_id}:
+        around = messages.views.Around(call)
+        kept = messages.find_many(call.tx, channel_id, [row.id for row in rows if row.channel_id == channel_id])
+        for each in kept.values():
+            if each.webhook_id is not None:
+                told[each.id] = messages.views.show(Message, around, each).author
+    return told
 
 
 def message(row: MessageRow, author: User) -> wire.LobbyMessage:
@@ -113,9 +146,9 @@ def message(row: MessageRow, author: User) -> wire.LobbyMessage:
     return shown
 
 
-def linked_message(row: MessageRow, said: DispatchedMessage) -> wire.LinkedLobbyMessage:
+def linked_message(row: MessageRow, whole: DispatchedMessage) -> wire.LinkedLobbyMessage:
     """What was said in the linked channel, for players: their game may show all of it."""
-    keys = {name: getattr(said, name) for name in said.__struct_fields__}
+    keys = {name: getattr(whole, name) for name in whole.__struct_fields__}
     keys["lobby_member"] = _called(row)
     return wire.LinkedLobbyMessage(
         **keys,
@@ -143,8 +176,9 @@ def _gateway_member(row: MemberRow, user: User, connected: bool) -> wire.Gateway
 def _linked_channels(tx: Tx, rows: Iterable[LobbyRow]) -> dict[int, Channel]:
     wanted = {row.linked_channel_id: row.id for row in rows if row.linked_channel_id is not None}
     found = channels.find_many(tx, wanted)
+    overwrites = channels.overwrites_of_many(tx, list(found))
     return {
-        wanted[row.id]: channels.channel(row, channels.overwrites_of(tx, row.id))
+        wanted[row.id]: channels.channel(row, overwrites.get(row.id, []))
         for row in found.values()
         if row.guild_id is not None
     }

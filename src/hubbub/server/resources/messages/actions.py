@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import changes, errors
 from hubbub.protocol import wire as json
-from hubbub.protocol.enums import AuditLogAction, MessageType
+from hubbub.protocol.enums import AuditLogAction, ChannelType, MessageType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake, UserId
 from hubbub.protocol.operation import Event
@@ -609,7 +609,10 @@ def _remove(call: Call, channel: ChannelRef, rows: tuple[MessageRow, ...]) -> No
 def audience(call: Call, channel: ChannelRef) -> Audience:
     """Who hears what happens to a channel's messages."""
     if channel.guild_id is None:
-        return Audience.of_users(*(user_id for user_id, _ in store.recipients(call.tx, channel.id)))
+        people = [user_id for user_id, _ in store.recipients(call.tx, channel.id)]
+        # Who wants to hear less in games decided so of direct messages.
+        heard = rules.heard_in_games(call, people) if channel.type == ChannelType.DM else {}
+        return Audience.of_users(*people, games_of=heard)
     if channel.is_private_thread:
         return Audience(
             guild_id=channel.guild_id,
@@ -649,7 +652,11 @@ def _emit(
     games = None
     if channel.guild_id is None and row.extra is not None and (metadata := views.extra(row).metadata):
         games = {0: views.for_games(payload, metadata)}
-    call.tx.emit(event, payload, audience(call, channel), redacted=bare, unredacted_for=readers, games=games)
+    to = audience(call, channel)
+    if to.games_of and payload.activity:
+        # An invite is for the game.
+        to = msgspec.structs.replace(to, games_of={})
+    call.tx.emit(event, payload, to, redacted=bare, unredacted_for=readers, games=games)
 
 
 def _without_words(body: bytes, row: MessageRow) -> msgspec.Raw:

@@ -1,11 +1,12 @@
 """Who may speak where, and do what with which message."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import UNSET
 
 from hubbub.protocol import changes, errors
-from hubbub.protocol.enums import ChannelType, MessageType, VerificationLevel
+from hubbub.protocol.enums import ChannelType, InGameMessages, MessageType, VerificationLevel
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.permissions import Permissions
@@ -14,6 +15,7 @@ from hubbub.server.core import access as core_access
 from hubbub.server.core import quotas
 from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
+from hubbub.server.resources import relationships, user_settings
 from hubbub.server.resources.messages import store, views
 from hubbub.server.resources.messages.facts import DirectMessageDrafted
 from hubbub.server.resources.messages.store import Author, MessageRow
@@ -103,6 +105,19 @@ def _require_reachable(call: Call, channel: ChannelRef) -> None:
             if not store.share_a_guild(call.tx, call.user_id, user_id):
                 raise errors.NO_MUTUAL_GUILDS()
         call.tell(DirectMessageDrafted(channel=channel, recipient_id=UserId(user_id)))
+
+
+def heard_in_games(call: Call, people: Sequence[int]) -> dict[int, frozenset[int]]:
+    """Who of the two in a direct channel hears what is said there in some families' games only (sdk.md 9.3)."""
+    heard: dict[int, frozenset[int]] = {}
+    for user_id, settings in user_settings.find_some(call.tx, people).items():
+        decided = settings.slayer_sdk_receive_dms_in_game
+        if decided == InGameMessages.NONE:
+            heard[user_id] = frozenset()
+        elif decided == InGameMessages.USERS_WITH_GAME:
+            other = next((each for each in people if each != user_id), user_id)
+            heard[user_id] = frozenset(relationships.Cast(call.tx, (other,)).families(other))
+    return heard
 
 
 def is_slowed(call: Call, access: ChannelAccess) -> bool:

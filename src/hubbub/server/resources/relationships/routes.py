@@ -49,6 +49,8 @@ def _ask(call: Call, other: UserRow, family_id: int = PLATFORM) -> None:
     known = store.find(call.tx, call.user_id, other.id, family_id)
     if known is not None and known.type == rules.FRIEND:
         raise errors.ALREADY_FRIENDS()
+    if known is None:
+        rules.require_welcome(call, other, family_id)
     if known is None or known.type == rules.INCOMING:
         if family_id == PLATFORM:
             rules.require_room_for_friend(call)

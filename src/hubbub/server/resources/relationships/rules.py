@@ -8,7 +8,7 @@ from hubbub.protocol.enums import RelationshipType
 from hubbub.protocol.resources import relationships as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
-from hubbub.server.resources import applications, identities, oauth2, users
+from hubbub.server.resources import applications, identities, oauth2, user_settings, users
 from hubbub.server.resources.relationships import store
 from hubbub.server.resources.users import UserRow
 
@@ -71,6 +71,18 @@ def require_askable(call: Call, other: UserRow) -> None:
     # Also for those whom the caller blocks: nobody is unblocked by the way (decisions/0040).
     if store.is_blocked_between(call.tx, call.user_id, other.id):
         raise errors.FRIEND_REQUEST_BLOCKED()
+
+
+def require_welcome(call: Call, other: UserRow, family_id: int) -> None:
+    """Raise where somebody does not want to be asked by the caller."""
+    wanted = user_settings.find(call.tx, other.id).friend_source_flags
+    if wanted.all:
+        return
+    if wanted.mutual_friends and store.have_a_friend_in_common(call.tx, call.user_id, other.id, family_id):
+        return
+    if wanted.mutual_guilds and store.share_a_guild(call.tx, call.user_id, other.id):
+        return
+    raise errors.FRIEND_REQUESTS_DISABLED()
 
 
 def require_room_for_friend(call: Call) -> None:

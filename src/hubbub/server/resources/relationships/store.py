@@ -104,6 +104,27 @@ def are_friends(tx: Tx, one: int, other: int, *, family_id: int | None = None) -
     )
 
 
+def have_a_friend_in_common(tx: Tx, one: int, other: int, family_id: int) -> bool:
+    """Whether somebody is a friend of two users: on the platform, or in this family's games."""
+    families = (PLATFORM, family_id)
+    found = tx.value(
+        "SELECT 1 FROM relationships a JOIN relationships b ON b.other_id = a.other_id "
+        f"WHERE a.user_id = ? AND a.type = 1 AND a.family_id IN ({places(families)}) "
+        f"AND b.user_id = ? AND b.type = 1 AND b.family_id IN ({places(families)}) LIMIT 1",
+        one,
+        *families,
+        other,
+        *families,
+    )
+    return found is not None
+
+
+def share_a_guild(tx: Tx, one: int, other: int) -> bool:
+    """Whether two users are in some guild together."""
+    sql = "SELECT 1 FROM members a JOIN members b ON b.guild_id = a.guild_id WHERE a.user_id = ? AND b.user_id = ? LIMIT 1"
+    return tx.value(sql, one, other) is not None
+
+
 def is_blocked_between(tx: Tx, one: int, other: int) -> bool:
     """Whether either of two users blocks the other."""
     return bool(blocks_among(tx, one, (other,)))

@@ -148,7 +148,7 @@ def ready(call: Call) -> dict[str, Any]:
         "merged_presences": {"guilds": [], "friends": list(told.values())},
     }
     if actor.kind == "bearer" and actor.family_id is not None:
-        named = {int(call.user_id), *(int(one.id) for one in mine), *(int(one.id) for one in games)}
+        named = {*(int(one.id) for one in mine), *(int(one.id) for one in games)}
         parts["user_application_profiles"] = identities.profiles(call.tx, actor.family_id, named)
     return parts
 

@@ -1,5 +1,6 @@
 """What players say to each other: kept in their direct channel, or passed on between games; and invites among it."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -24,6 +25,7 @@ from hubbub.server.resources import (
     direct_messages,
     game_sessions,
     messages,
+    relationships,
     users,
     webhook_events,
 )
@@ -63,6 +65,8 @@ def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMes
         )
     if rules.require_kept(call, me, other):
         return _keep(call, me, other, content, game, body)
+    if game.activity is None:
+        rules.require_shown(call, other.id)
     return _pass(call, me, other, content, game, body)
 
 
@@ -101,7 +105,11 @@ def edit(call: Call, other: UserRow, message_id: int, content: str) -> wire.User
         if found.author_id != call.user_id:
             raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
         me = rules.require_player_self(call)
-        return _pass_on(call, message_wire.MESSAGE_UPDATE, _passing(found, content), me, other, edited=True)
+        rules.require_unblocked(call, other.id)
+        said = _passing(found, content)
+        if not said.content:
+            raise errors.EMPTY_MESSAGE()
+        return _pass_on(call, message_wire.MESSAGE_UPDATE, said, me, other, edited=True)
     here, row = found
     if row.author_id != call.user_id:
         raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
@@ -118,10 +126,15 @@ def delete(call: Call, other: UserRow, message_id: int) -> None:
         if found.author_id != call.user_id:
             raise errors.MISSING_PERMISSIONS()
         store.delete_passing(call.tx, found.id)
+        store.forget_moderation(call.tx, [found.id])
         for one, another in ((call.user_id, other.id), (other.id, call.user_id)):
             gone = message_wire.MessageDeleted(id=MessageId(found.id), channel_id=ChannelId(another))
             call.tx.emit(message_wire.MESSAGE_DELETE, gone, _players(found.family_id, one))
-        _webhooks(call, (call.user_id, other.id), WebhookEventType.GAME_DIRECT_MESSAGE_DELETE, found.id, gone)
+        # Its words were not kept, so all is told but them.
+        me = rules.require_player_self(call)
+        whole = views.passing(call, _passing(found, ""), me, recipient_id=other.id)
+        kind = WebhookEventType.GAME_DIRECT_MESSAGE_DELETE
+        _webhooks(call, (call.user_id, other.id), kind, whole, family_id=found.family_id)
         return
     here, row = found
     if row.author_id != call.user_id:
@@ -199,7 +212,7 @@ def _pass_on(
     call.tx.emit(event, mine, _players(family_id, me.id))
     call.tx.emit(event, theirs, _players(family_id, other.id))
     kind = WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE if edited else WebhookEventType.GAME_DIRECT_MESSAGE_CREATE
-    _webhooks(call, (me.id, other.id), kind, said.id, theirs)
+    _webhooks(call, (me.id, other.id), kind, theirs, family_id=family_id)
     names = wire.UserMessage.__struct_fields__
     return wire.UserMessage(**{name: getattr(mine, name) for name in names})
 
@@ -257,16 +270,22 @@ def accept(call: Call, sender_id: int, session_id: str, application_id: int, que
     application = applications.find(call.tx, application_id)
     if application is None or (call.actor.family_id is not None and application.family_id != call.actor.family_id):
         raise errors.INVALID_ACTIVITY_ACTION()
+    if relationships.is_blocked_between(call.tx, call.user_id, sender_id):
+        # sdk.md 9.3: a block stops invites, those on their way too.
+        raise errors.MISSING_ACCESS()
     activity = call.presences.activity(sender_id, session_id, application_id)
     secret = call.presences.join_secret(sender_id, session_id, application_id)
     invited = None if not query.message_id else store.find_invite(call.tx, query.message_id, call.now)
     if invited is None:
-        if activity is None or secret is None or not rules.may_join_directly(call, sender_id, activity):
+        family_id = application.family_id
+        if activity is None or secret is None or not rules.may_join_directly(call, sender_id, activity, family_id):
             raise errors.MISSING_ACCESS()
         return secret
     if invited.recipient_id != call.user_id or invited.type != ActivityActionType.JOIN:
         raise errors.MISSING_ACCESS()
     same = (invited.sender_id, invited.session_id, invited.application_id) == (sender_id, session_id, application_id)
+    if query.channel_id and query.channel_id != invited.channel_id:
+        same = False
     if not same or activity is None or secret is None or rules.party_of(activity) != invited.party_id:
         raise errors.INVALID_ACTIVITY_ACTION()
     _tell_accepted(call, invited, application)
@@ -351,15 +370,13 @@ def deleted(call: Call, fact: MessagesDeleted) -> None:
     if fact.channel.type != ChannelType.DM:
         return
     store.forget_moderation(call.tx, [row.id for row in fact.rows])
-    people = [user_id for user_id, _ in messages.recipients(call.tx, fact.channel.id)]
     for row in fact.rows:
-        gone = message_wire.MessageDeleted(id=MessageId(row.id), channel_id=ChannelId(fact.channel.id))
-        _webhooks(call, people, WebhookEventType.GAME_DIRECT_MESSAGE_DELETE, row.id, gone)
+        _tell_webhooks(call, fact.channel, row, WebhookEventType.GAME_DIRECT_MESSAGE_DELETE)
 
 
 def _tell_webhooks(call: Call, channel: ChannelRef, row: MessageRow, kind: WebhookEventType) -> None:
     people = [user_id for user_id, _ in messages.recipients(call.tx, channel.id)]
-    if not game_sessions.applications_of(call.tx, people):
+    if not game_sessions.readers_of(call.tx, people):
         return
     around = messages.views.Around(call)
     around.load((row,))
@@ -371,12 +388,15 @@ def _tell_webhooks(call: Call, channel: ChannelRef, row: MessageRow, kind: Webho
         recipient_id=next((UserId(each) for each in found if each != row.author_id), UNSET),
         metadata=messages.views.extra(row).metadata or UNSET,
     )
-    _webhooks(call, people, kind, row.id, whole)
+    _webhooks(call, people, kind, whole)
 
 
-def _webhooks(call: Call, people: Any, kind: WebhookEventType, subject_id: int, data: Any) -> None:
-    """Tell every game that one of the two is in now (sdk.md 11.5)."""
-    for application_id in game_sessions.applications_of(call.tx, people):
+def _webhooks(
+    call: Call, people: Sequence[int], kind: WebhookEventType, data: Any, *, family_id: int | None = None
+) -> None:
+    """Tell every game that one of the two is in now and lets read their messages (sdk.md 11.5); of what passed, the family's
+    games alone."""
+    for application_id in game_sessions.readers_of(call.tx, people, family_id):
         webhook_events.send(call, ApplicationId(application_id), kind, data, subject_id=min(people))
 
 

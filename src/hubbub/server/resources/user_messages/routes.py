@@ -1,7 +1,7 @@
 """Messages between players over HTTP."""
 
 from hubbub.protocol import changes, errors
-from hubbub.protocol.enums import Scope
+from hubbub.protocol.enums import ChannelType, Scope
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId, MessageId, Snowflake, UserId
 from hubbub.protocol.resources import user_messages as wire
@@ -64,7 +64,7 @@ def list_user_message_summaries(call: Call) -> list[wire.UserMessageSummary]:
     return [
         wire.UserMessageSummary(user_id=channel.recipients[0].id, last_message_id=channel.last_message_id)
         for channel in direct_messages.private_channels(call)
-        if len(channel.recipients) == 1 and channel.last_message_id is not None
+        if channel.type == ChannelType.DM and len(channel.recipients) == 1 and channel.last_message_id is not None
     ]
 
 

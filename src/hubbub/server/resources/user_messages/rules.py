@@ -3,12 +3,21 @@
 from typing import Any
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import ActivityActionType
+from hubbub.protocol.enums import ActivityActionType, InGameMessages
 from hubbub.protocol.flags import ActivityFlags, UserFlags
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import user_messages as wire
 from hubbub.server.core.call import Call
-from hubbub.server.resources import applications, direct_messages, game_sessions, relationships, users
+from hubbub.server.resources import (
+    applications,
+    direct_messages,
+    game_sessions,
+    identities,
+    relationships,
+    user_settings,
+    users,
+    voice_states,
+)
 from hubbub.server.resources.users import UserRow
 
 
@@ -41,23 +50,48 @@ def is_provisional(row: UserRow) -> bool:
     return bool(row.flags & UserFlags.PROVISIONAL_ACCOUNT)
 
 
+def require_unblocked(call: Call, other_id: int) -> None:
+    """Raise where one of the two blocks the other: nothing new is said, and nothing said is changed."""
+    if relationships.is_blocked_between(call.tx, call.user_id, other_id):
+        raise errors.CANNOT_MESSAGE_USER()
+
+
 def require_kept(call: Call, me: UserRow, other: UserRow) -> bool:
     """Whether a message to somebody is kept and seen on the platform; raises where it may not be sent at all."""
     tx, family_id = call.tx, family_of(call)
-    if relationships.is_blocked_between(tx, me.id, other.id):
-        raise errors.CANNOT_MESSAGE_USER()
+    require_unblocked(call, other.id)
     both_play = game_sessions.is_playing(tx, me.id, family_id) and game_sessions.is_playing(tx, other.id, family_id)
+    if is_provisional(me) and identities.is_restricted(call, me.id):
+        # sdk.md 11.3: what somebody banned says never leaves the game.
+        if not both_play:
+            raise errors.CANNOT_MESSAGE_USER()
+        return False
     if relationships.are_friends(tx, me.id, other.id, family_id=family_id):
         # sdk.md 8.1: a provisional account writes to friends only while it is in the game.
         if is_provisional(me) and not game_sessions.is_playing(tx, me.id, family_id):
             raise errors.CANNOT_MESSAGE_USER()
+        if not relationships.are_friends(tx, me.id, other.id) and not _keeps_game_friends(call, other.id):
+            if not both_play:
+                raise errors.CANNOT_MESSAGE_USER()
+            return False
         return not (is_provisional(me) and is_provisional(other))
     known = direct_messages.find_channel(tx, me.id, other.id) is not None
-    if known and direct_messages.share_a_guild(tx, me.id, other.id):
+    if known and direct_messages.can_write_by_a_guild(call, other.id):
         return True
     if not both_play:
         raise (errors.CANNOT_MESSAGE_USER if known else errors.NO_MUTUAL_GUILDS)()
     return False
+
+
+def _keeps_game_friends(call: Call, other_id: int) -> bool:
+    """sdk.md 9.3: what game friends say reaches the chat client unless the user disabled it."""
+    return user_settings.find(call.tx, other_id).allow_game_friend_dms_in_platform
+
+
+def require_shown(call: Call, other_id: int) -> None:
+    """Raise where somebody wants no messages in games, and so would never see one that nobody keeps."""
+    if user_settings.find(call.tx, other_id).slayer_sdk_receive_dms_in_game == InGameMessages.NONE:
+        raise errors.CANNOT_MESSAGE_USER()
 
 
 def require_activity(call: Call, other_id: int, body: wire.SendUserMessage) -> applications.ApplicationRow:
@@ -89,15 +123,20 @@ def party_of(activity: dict[str, Any]) -> str:
 
 
 def is_joinable(activity: dict[str, Any]) -> bool:
-    """Whether a party has room; without a most there always is (sdk.md 10.3)."""
-    if not party_of(activity):
+    """Whether there is a way in, and a party with room; without a most there always is (sdk.md 10.3)."""
+    if not party_of(activity) or not activity.get("flags", 0) & ActivityFlags.JOIN:
         return False
     size = (activity.get("party") or {}).get("size")
     return not size or len(size) < 2 or not size[1] or size[0] < size[1]
 
 
-def may_join_directly(call: Call, sender_id: int, activity: dict[str, Any]) -> bool:
-    """Whether somebody's friends may join without being asked: the activity says so (sdk.md 10.5)."""
-    if not activity.get("flags", 0) & ActivityFlags.PARTY_PRIVACY_FRIENDS:
-        return False
-    return relationships.are_friends(call.tx, call.user_id, sender_id)
+def may_join_directly(call: Call, sender_id: int, activity: dict[str, Any], family_id: int) -> bool:
+    """Whether somebody's friends, or those in one voice channel with them, may join without being asked: the activity says so,
+    and they did not decide otherwise (sdk.md 10.3, 10.5)."""
+    flags, decided = activity.get("flags", 0), user_settings.find(call.tx, sender_id)
+    if flags & ActivityFlags.PARTY_PRIVACY_FRIENDS and decided.allow_activity_party_privacy_friends:
+        if relationships.are_friends(call.tx, call.user_id, sender_id, family_id=family_id):
+            return True
+    if flags & ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL and decided.allow_activity_party_privacy_voice_channel:
+        return voice_states.are_together(call.tx, call.user_id, sender_id)
+    return False

@@ -12,7 +12,14 @@ from hubbub.server.resources.members import MemberRemoved, VoiceModerated, Voice
 from hubbub.server.resources.voice_states import actions, commands, routes, store, views
 from hubbub.server.resources.voice_states.commands import session_ended
 from hubbub.server.resources.voice_states.facts import SpeakerCame, VoiceChannelChanged
-from hubbub.server.resources.voice_states.store import VoiceStateRow, connected, find, list_of_guild, speakers
+from hubbub.server.resources.voice_states.store import (
+    VoiceStateRow,
+    are_together,
+    connected,
+    find,
+    list_of_guild,
+    speakers,
+)
 
 
 def _guild(call: Call, view: GuildView) -> dict[str, Any]:
@@ -75,6 +82,7 @@ __all__ = [
     "SpeakerCame",
     "VoiceChannelChanged",
     "VoiceStateRow",
+    "are_together",
     "connected",
     "find",
     "list_of_guild",

@@ -40,6 +40,17 @@ def find(tx: Tx, guild_id: int, user_id: int) -> VoiceStateRow | None:
     )
 
 
+def are_together(tx: Tx, one: int, other: int) -> bool:
+    """Whether two users are in one voice channel."""
+    found = tx.value(
+        "SELECT 1 FROM voice_states a JOIN voice_states b ON b.channel_id = a.channel_id "
+        "WHERE a.user_id = ? AND b.user_id = ? LIMIT 1",
+        one,
+        other,
+    )
+    return found is not None
+
+
 def list_of_guild(tx: Tx, guild_id: int) -> list[VoiceStateRow]:
     """Everybody connected in a guild."""
     return tx.fetch(VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states WHERE guild_id = ?", guild_id)

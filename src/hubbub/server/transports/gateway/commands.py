@@ -38,9 +38,14 @@ log = logging.getLogger(__name__)
 HINTS: Final = frozenset(
     {
         GatewayOpcode.VOICE_SERVER_PING,
+        GatewayOpcode.CALL_CONNECT,
         GatewayOpcode.GUILD_SUBSCRIPTIONS,
         GatewayOpcode.GUILD_SUBSCRIPTIONS_BULK,
+        GatewayOpcode.GUILD_CHANNELS_RESYNC,
+        GatewayOpcode.REQUEST_CHANNEL_MEMBER_COUNT,
         GatewayOpcode.UPDATE_TIME_SPENT_SESSION,
+        # Nobody is in a lobby's call before a voice server is there (decisions/0046).
+        GatewayOpcode.LOBBY_VOICE_STATES,
         GatewayOpcode.LOBBY_VOICE_SERVER_PING,
     }
 )

@@ -118,6 +118,9 @@ class Line:
             elif session.shard[1] > 1 and not audience.session_id and not session.in_shard_of(audience.shard_of):
                 return
         if session.is_game:
+            heard = audience.games_of.get(session.user_id) if audience.games_of else None
+            if heard is not None and session.actor.family_id not in heard:
+                return
             if session.kind not in made.games:
                 made.games[session.kind] = self._for_game(session, dispatch, made)
             told = made.games[session.kind]

@@ -16,7 +16,7 @@ import msgspec
 
 from hubbub.protocol import wire
 from hubbub.protocol.enums import Scope, Status
-from hubbub.protocol.resources.presence import PRESENCE_UPDATE, SetPresence
+from hubbub.protocol.resources.presence import PRESENCE_UPDATE, SESSIONS_REPLACE, SetPresence
 from hubbub.server.core import presences
 from hubbub.server.core.bus import Bus, Subscription
 from hubbub.server.core.call import Actor
@@ -85,6 +85,8 @@ class PresenceFeed:
         self._telling: asyncio.Task[None] | None = None
         self._subscriptions: list[Subscription] = []
         self._said_at = 0.0
+        self._several: set[int] = set()
+        """People whose clients know that they have more than one session."""
 
     def start(self) -> None:
         """Listen to the other nodes, and ask what they have."""
@@ -128,15 +130,18 @@ class PresenceFeed:
             application_id=int(actor.application_id) if session.is_game and actor.application_id else None,
             family_id=int(actor.family_id) if session.is_game and actor.family_id else None,
             hidden=hidden,
+            showing_chat=wish.showing_chat is True,
         )
         changed = self._presences.put(said)
         self._say(SAID, said=[said])
+        self._tell_own(said.user_id)
         self._tell(said.user_id, changed, everywhere=True, bot=said.bot)
 
     def drop(self, user_id: int, session_id: str) -> None:
         """A session ended."""
         changed = self._presences.drop(user_id, session_id)
         self._say(ENDED, user_id=user_id, session_id=session_id)
+        self._tell_own(user_id)
         self._tell(user_id, changed, everywhere=True)
 
     def tell_guild(self, user_id: int, guild_id: int) -> None:
@@ -177,8 +182,10 @@ class PresenceFeed:
         elif dispatch.event == SAID:
             for one in word.said:
                 self._presences.put(msgspec.structs.replace(one, node=word.node))
+                self._tell_own(one.user_id)
         elif dispatch.event == ENDED:
             self._presences.drop(word.user_id, word.session_id)
+            self._tell_own(word.user_id)
 
     def _replace(self, node: str, said: list[SessionPresence]) -> None:
         """Take a node at its word; what changes by that nobody was told yet."""
@@ -194,6 +201,7 @@ class PresenceFeed:
             views = self._presences.drop(gone.user_id, gone.session_id)
             changed[gone.user_id] = changed.get(gone.user_id, frozenset()) | views
         for user_id, views in changed.items():
+            self._tell_own(user_id)
             self._tell(user_id, views, everywhere=False)
 
     def _ask_again(self) -> None:
@@ -204,8 +212,27 @@ class PresenceFeed:
     def _forget(self, node: str) -> None:
         self._heard.pop(node, None)
         # Every node that is left notices by itself, so each tells only its own sessions.
+        lost = {said.user_id for said in self._presences.sessions(node)}
         for user_id, views in self._presences.drop_node(node).items():
             self._tell(user_id, views, everywhere=False)
+        for user_id in lost:
+            self._tell_own(user_id)
+
+    def _tell_own(self, user_id: int) -> None:
+        """Tell a person's own clients on this node which sessions they have, once there are several. Every node hears of every
+        session, so each tells its own."""
+        if self._reach is None:
+            return
+        said = self._presences.sessions_of(user_id)
+        if len(said) > 1:
+            self._several.add(user_id)
+        elif user_id in self._several:
+            self._several.discard(user_id)
+        else:
+            return
+        if said and not said[0].bot:
+            body = wire.encode(presences.own(said))
+            self._local(Dispatch(event=SESSIONS_REPLACE.name, body=body, audience=Audience.of_users(user_id)))
 
     def _tell(self, user_id: int, views: frozenset[int], *, everywhere: bool, bot: bool = False) -> None:
         """Queue PRESENCE_UPDATE for those who see a user and now see something else."""

@@ -41,6 +41,10 @@ REPLAY_AT_ONCE: Final = 200
 """Events that are replayed before the client's buffer is looked at."""
 SESSIONS_MOST: Final = 50
 """Sessions that a person may have at once on a node (gateway.md 3, 4015)."""
+ORPHANS_EVERY_S: Final = 300.0
+"""How often what sessions left behind that no node has is looked for,"""
+ORPHANS_MS: Final = 120_000
+"""and how old a session must be before its absence says anything."""
 LEAVING_CODES: Final = frozenset({1000, 1001})
 """A client that closes with one of these ends its session (gateway.md 3)."""
 
@@ -52,6 +56,7 @@ class Sessions:
         self._world = world
         self._bus = bus
         self._metrics = metrics
+        self._presences = presences
         self._sessions: dict[str, Session] = {}
         self._hubs: dict[int, tuple[Hub, Subscription]] = {}
         self._lines: dict[int, Line] = {}
@@ -62,6 +67,8 @@ class Sessions:
         self._resumable_ms = world.config.gateway.replay_ms
         self._enders = [part.session_ended for part in world.slices if part.session_ended is not None]
         self._beginners = [part.session_began for part in world.slices if part.session_began is not None]
+        self._keepers = [part.sessions_kept for part in world.slices if part.sessions_kept is not None]
+        self._looked_at = 0.0
         self._gaps = 0
         """How often events may have been lost on the bus."""
         self.feed = PresenceFeed(
@@ -77,6 +84,7 @@ class Sessions:
     def start(self) -> None:
         """Begin to listen to the other nodes."""
         self._loop = asyncio.get_running_loop()
+        self._looked_at = self._loop.time()
         self._gap = self._bus.on_gap(self._lost_events)
         self._crowd = self._bus.subscribe(CROWD, self._share)
         self.feed.start()
@@ -408,6 +416,20 @@ class Sessions:
         lost = [(Actor(user_id=UserId(one.user_id), kind="user"), one.session_id) for one in said]
         self._spawn(self._clean_up(lost))
 
+    async def clear_orphans(self) -> None:
+        """End what lived as long as sessions that no node has: all nodes were killed at once, so none could tell of the others.
+        Every node knows every session's presence, seen or not."""
+
+        def work(tx: Tx) -> set[tuple[int, str]]:
+            before_ms = self._world.clock.now_ms() - ORPHANS_MS
+            return {kept for sessions_kept in self._keepers for kept in sessions_kept(tx, before_ms)}
+
+        kept = await self._world.db.read(work, long=True)
+        lost = [each for each in sorted(kept) if not self._presences.has(*each) and each[1] not in self._sessions]
+        if lost:
+            log.warning("sessions of nodes that are gone are ended", extra={"sessions": len(lost)})
+            await self._clean_up([(Actor(user_id=UserId(user_id), kind="user"), each) for user_id, each in lost])
+
     async def _clean_up(self, ended: list[tuple[Actor, str]]) -> None:
         """Let slices end what lived as long as these sessions did."""
         if not self._enders or not ended:
@@ -435,6 +457,10 @@ class Sessions:
         for hub, _ in self._hubs.values():
             hub.tidy(now)
         self.feed.sweep(now)
+        if now - self._looked_at >= ORPHANS_EVERY_S:
+            # By now every other node that is alive has said what it has.
+            self._looked_at = now
+            self._spawn(self.clear_orphans())
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)

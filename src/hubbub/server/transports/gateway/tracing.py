@@ -96,6 +96,9 @@ def why_not_to_user(session: Session, dispatch: Dispatch) -> str:
         return missing
     if session.is_game and dispatch.event == "GUILD_CREATE":
         return "the guild's name is read for this session, and follows"
+    heard = audience.games_of.get(session.user_id) if session.is_game else None
+    if heard is not None and session.actor.family_id not in heard:
+        return "the user wants to hear no more of it in this game"
     if not session.admits(dispatch):
         return "another application's, or not granted to this one"
     return "not delivered"

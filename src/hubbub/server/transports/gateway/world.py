@@ -51,6 +51,7 @@ _GUILD_LISTS: Final[dict[str, Any]] = {
     "soundboard_sounds": [],
     "activity_instances": [],
 }
+PROFILES: Final = "user_application_profiles"
 # The same for READY.
 _READY: Final[dict[str, Any]] = {
     field.encode_name: field.default_factory() if field.default is msgspec.NODEFAULT else field.default
@@ -192,7 +193,11 @@ class World:
             parts = _READY | make(named)
             for part in self.slices:
                 if part.ready is not None:
-                    parts |= part.ready(call)
+                    told = part.ready(call)
+                    if PROFILES in told:
+                        # Every slice that names users adds theirs.
+                        told[PROFILES] = parts[PROFILES] | told[PROFILES]
+                    parts |= told
             name = getattr(parts.get("application"), "name", "")
             return Opening(
                 packets=packets(parts, session),

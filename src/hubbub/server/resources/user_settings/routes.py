@@ -1,0 +1,18 @@
+"""A person's settings over HTTP; games neither see nor change them."""
+
+from hubbub.protocol.resources import user_settings as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.resources.user_settings import actions, store
+
+
+@handles(wire.GET_USER_SETTINGS)
+def get_user_settings(call: Call) -> wire.UserSettings:
+    """What the caller decided."""
+    return store.find(call.tx, call.user_id)
+
+
+@handles(wire.UPDATE_USER_SETTINGS)
+def update_user_settings(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
+    """Decide otherwise."""
+    return actions.change(call, body)

@@ -1,0 +1,47 @@
+"""Rows of what people decided about themselves; who decided nothing has none."""
+
+from collections.abc import Collection
+from typing import Final
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import InGameMessages
+from hubbub.protocol.resources.user_settings import FriendSources, UserSettings
+from hubbub.server.core.store import Tx, places
+
+EVERYBODY: Final = FriendSources(all=True, mutual_friends=True, mutual_guilds=True)
+
+
+def find(tx: Tx, user_id: int) -> UserSettings:
+    """What somebody decided, or what holds for who did not."""
+    found = tx.value("SELECT settings FROM user_settings WHERE user_id = ?", user_id)
+    if found is not None:
+        return json.decode(found, UserSettings)
+    return UserSettings(
+        friend_source_flags=EVERYBODY,
+        restricted_guilds=[],
+        allow_activity_party_privacy_friends=True,
+        allow_activity_party_privacy_voice_channel=True,
+        allow_game_friend_dms_in_platform=True,
+        slayer_sdk_receive_dms_in_game=InGameMessages.UNSET,
+    )
+
+
+def find_some(tx: Tx, user_ids: Collection[int]) -> dict[int, UserSettings]:
+    """What those of these users decided who decided anything."""
+    rows = tx.all(f"SELECT user_id, settings FROM user_settings WHERE user_id IN ({places(user_ids)})", *user_ids)
+    return {row[0]: json.decode(row[1], UserSettings) for row in rows}
+
+
+def put(tx: Tx, user_id: int, settings: UserSettings) -> None:
+    """Keep what somebody decided."""
+    tx.run(
+        "INSERT INTO user_settings (user_id, settings) VALUES (?, ?) "
+        "ON CONFLICT (user_id) DO UPDATE SET settings = excluded.settings",
+        user_id,
+        json.encode(settings).decode(),
+    )
+
+
+def delete(tx: Tx, user_id: int) -> None:
+    """Forget what somebody decided."""
+    tx.run("DELETE FROM user_settings WHERE user_id = ?", user_id)
