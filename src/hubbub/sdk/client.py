@@ -103,7 +103,7 @@ class Client(MoveOnly):
             presence,
             Authorization(core, rpc, open_browser),
             Diagnostics(core),
-            Invites(core, connection.gateway, presence, rpc),
+            Invites(core, connection.events, connection.gateway, presence, rpc),
             Lobbies(core, connection.events, rpc, merges, open_browser),
             Messages(core, connection.events, rpc, merges),
             Relationships(core),
