@@ -460,14 +460,12 @@ class MessageHandle(Handle):
 
     @property
     def recipient_id(self) -> int:
-        """To whom a direct message went."""
-        if not self._alive or not self._message.other:
-            return 0
-        return self._message.other if self.author_id == self._core.cache.me else self._core.cache.me
+        """The other side of a conversation of two, whoever wrote; 0 elsewhere."""
+        return self._message.other if self._alive else 0
 
     @property
     def recipient(self) -> UserHandle | None:
-        """To whom a direct message went."""
+        """The other side of a conversation of two."""
         return find_user(self._core, self.recipient_id)
 
     @property
