@@ -44,6 +44,8 @@ class Request(NamedTuple):
     headers: Mapping[str, str]
     body: Callable[[], Any] = lambda: None
     """Makes the body; a form can be sent only once."""
+    tries: int | None = None
+    """How often it is sent at most; None as often as everything."""
 
 
 class Reply(NamedTuple):
@@ -122,9 +124,10 @@ class Http:
 
     async def send(self, request: Request) -> Reply:
         """The platform's success; raises ApiError for a refusal, TimeoutError or aiohttp.ClientError without an answer."""
-        for attempt in range(1, self._tries + 1):
+        tries = request.tries or self._tries
+        for attempt in range(1, tries + 1):
             window = await self._take_turn(request)
-            last = attempt == self._tries
+            last = attempt == tries
             try:
                 status, headers, body = await self._exchange(request)
             except (aiohttp.ClientConnectionError, TimeoutError):
