@@ -150,15 +150,19 @@ class Http:
     async def _exchange(self, request: Request) -> tuple[int, Mapping[str, str], bytes]:
         if self._session is None:
             self._session = aiohttp.ClientSession()
-        async with self._session.request(
-            request.method,
-            request.url,
-            headers=request.headers,
-            data=request.body(),
-            timeout=aiohttp.ClientTimeout(total=self.timeout_ms / 1000),
-            allow_redirects=False,
-        ) as response:
-            return response.status, response.headers, await response.read()
+        try:
+            async with self._session.request(
+                request.method,
+                request.url,
+                headers=request.headers,
+                data=request.body(),
+                timeout=aiohttp.ClientTimeout(total=self.timeout_ms / 1000),
+                allow_redirects=False,
+            ) as response:
+                return response.status, response.headers, await response.read()
+        except aiohttp.ClientResponseError as error:
+            # An answer that is no HTTP. aiohttp's error shows the headers of the request, and so the token.
+            raise aiohttp.ClientConnectionError(f"the answer could not be read: {error.message}") from None
 
     async def _may_try_again(self, request: Request, error: ApiError, attempt: int) -> bool:
         """Whether to send it once more, after a wait."""
