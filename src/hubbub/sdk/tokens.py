@@ -7,13 +7,12 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 import aiohttp
-import msgspec
 
 from hubbub.protocol.errors import ApiError
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import AuthenticationExternalAuthType, AuthorizationTokenType, ClientStatus, ErrorType
-from hubbub.sdk.payloads import read
+from hubbub.sdk.payloads import DevicePayload, GrantPayload, TokenPayload, UserPayload, read
 from hubbub.sdk.records import DeviceAuthorizationArgs
 from hubbub.sdk.results import ClientResult, failure, invalid
 
@@ -56,48 +55,6 @@ class CurrentUser(NamedTuple):
 
     id: int
     name: str
-
-
-class TokenPayload(msgspec.Struct):
-    """The token endpoint's answer."""
-
-    access_token: str
-    token_type: str = "Bearer"
-    expires_in: int = 0
-    refresh_token: str | None = None
-    scope: str = ""
-
-
-class DevicePayload(msgspec.Struct):
-    """What a device shows and asks with."""
-
-    device_code: str
-    user_code: str
-    verification_uri: str = ""
-    verification_uri_complete: str = ""
-    expires_in: int = 300
-    interval: int = 5
-
-
-class MyPayload(msgspec.Struct):
-    """Who one is."""
-
-    id: int
-    username: str = ""
-    global_name: str | None = None
-
-
-class _Named(msgspec.Struct):
-    id: int
-
-
-class Grant(msgspec.Struct):
-    """The parts of GET /oauth2/@me that a session needs."""
-
-    application: _Named | None = None
-    user: _Named | None = None
-    scopes: list[str] = []
-    expires: str = ""
 
 
 Exchanged = Callable[[ClientResult, str, str, str, int, str], object]
@@ -385,12 +342,12 @@ class Tokens:
     async def _whose(self, kind: AuthorizationTokenType, token: str) -> CurrentUser:
         if kind != AuthorizationTokenType.BEARER:
             raise invalid("only bearer tokens work here")
-        told = read(await self._core.ask("GET", "/users/@me", token=token), MyPayload)
-        return CurrentUser(told.id, told.global_name or told.username)
+        told = read(await self._core.ask("GET", "/users/@me", token=token), UserPayload)
+        return CurrentUser(told.id, told.global_name or told.username or "")
 
     async def look(self) -> int:
         """Look at the session's token: for which game it is, and when it ends; answers whose it is, 0 if that is not told."""
-        grant = read(await self._core.ask("GET", "/oauth2/@me", tries=1), Grant)
+        grant = read(await self._core.ask("GET", "/oauth2/@me", tries=1), GrantPayload)
         if grant.application is not None:
             self._core.application_id = grant.application.id
         if self._expiry is None and grant.expires:
