@@ -100,7 +100,7 @@ def _enumeration(original: Any) -> Any:
     named = SimpleNamespace(**{pascal(name): member for name, member in original.__members__.items()})
     if hasattr(named, "None"):
         # Python keeps this word for itself: `ErrorType.None` cannot be written.
-        named.None_ = getattr(named, "None")  # noqa: B009
+        named.None_ = getattr(named, "None")
     named.ToString = lambda value: sdk.to_string(original, value)
     return named
 
