@@ -19,6 +19,8 @@ class Agent:
         self.path = directory / f"hubbub-ipc-{index}"
         self.answers: dict[str, Any] = {}
         """By command: what to answer, or an error as a tuple of code and message."""
+        self.silent: set[str] = set()
+        """Commands that are never answered."""
         self.refuses: tuple[int, str] | None = None
         self.seen: list[dict[str, Any]] = []
         self.handshakes: list[dict[str, Any]] = []
@@ -88,7 +90,8 @@ class Agent:
                     }
                     if isinstance(answer, tuple):
                         told |= {"evt": "ERROR", "data": {"code": answer[0], "message": answer[1]}}
-                    writer.write(_frame(1, told))
+                    if payload["cmd"] not in self.silent:
+                        writer.write(_frame(1, told))
                 async with self._arrived:
                     self.seen.append(payload)
                     self._arrived.notify_all()

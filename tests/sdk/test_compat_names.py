@@ -7,6 +7,8 @@ import pytest
 
 from hubbub.sdk import compat
 from tests.sdk.names import CLASSES, MODULE, names_of
+from tests.sdk.players import Heard, game, player
+from tests.world import World
 
 SHEETS = Path(__file__).parents[3] / "shared" / "spec"
 OURS = {name for kind in CLASSES for name in names_of(kind)} | set(MODULE.split()) | set(CLASSES)
@@ -64,6 +66,44 @@ def test_every_operation_that_the_specification_names_is_ours() -> None:
     assert len(fields) == 7
     for _, getter, setter in fields:
         assert {getter, setter} <= set(dir(compat.AuthorizationArgs))
+
+
+def test_every_record_that_the_specification_names_is_ours() -> None:
+    table = sheet("000_*.txt").partition("### Other SDK records and options named")[2].partition("\nActivity types")[0]
+    named = [row.strip("()") for row in re.findall(r"^\| (?:[\w ]+ \()?([A-Z]\w+\)?)(?: \([\w ]+\))? \|", table, re.M)]
+    assert {"GuildChannel", "MessageHandle", "UserApplicationProfile", "Activity"} <= set(named)
+
+    assert [name for name in named if name != "Name" and not hasattr(compat, name)] == []
+    for kind in ("AuthorizationArgs", "AuthorizationCodeChallenge", "IntegrationType"):
+        assert hasattr(compat, kind)
+
+
+async def test_a_game_is_played_under_those_names(world: World) -> None:
+    mary = await player(world, await game(world), "mary", connect=False)
+    client = compat.Client(compat.ClientCreateOptions(web_base=world.url))
+    statuses, heard, told = Heard(), Heard(), Heard()
+    client.SetStatusChangedCallback(statuses)
+    client.SetMessageCreatedCallback(heard)
+
+    client.UpdateToken(compat.AuthorizationTokenType.Bearer, mary.tokens["access_token"], told)
+    result = await told.next()
+    assert (bool(result), result.Successful(), result.Type()) == (True, True, compat.ErrorType.None_)
+    client.Connect()
+    await statuses.next(lambda status, *_: status == compat.Client.Status.Ready)
+    assert compat.Client.StatusToString(client.GetStatus()) == "Ready"
+    client.CreateOrJoinLobby("secret", told)
+    result, lobby_id = await told.next()
+    client.SendLobbyMessage(lobby_id, "hello", told)
+    result, message_id = await told.next()
+    assert await heard.next() == message_id
+    message = client.GetMessageHandle(message_id)
+    assert (type(message), message.Content(), message.Author().Username()) == (compat.MessageHandle, "hello", "mary")
+    assert message.Lobby().LobbyMemberIds() == [mary.id]
+    client.LeaveLobby(5, told)
+    result = await told.next()
+    assert (result.Type(), result.ErrorCode(), result.Status()) == (compat.ErrorType.HTTPError, 10031, 404)
+    await client.close()
+    await mary.client.close()
 
 
 def test_every_operation_in_the_tables_of_the_sheet_is_ours() -> None:

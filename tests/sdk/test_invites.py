@@ -2,8 +2,8 @@
 
 import pytest
 
-from hubbub.sdk import ActivityActionTypes, ErrorType, SdkError
-from tests.sdk.players import Player, game, player
+from hubbub.sdk import ActivityActionTypes, ActivityParty, AuthorizationTokenType, ErrorType, SdkError
+from tests.sdk.players import Heard, Player, game, new_client, player
 from tests.sdk.test_presence import friends, playing, shown
 from tests.world import World
 
@@ -32,6 +32,42 @@ async def test_a_player_is_invited_accepts_and_gets_the_secret(world: World) -> 
     assert invite.is_valid
     assert await zoe.client.accept_activity_invite(invite) == "let-me-in"
     assert (messages.all, own.all) == ([], [])
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_a_players_other_devices_hear_of_an_invite_and_that_it_was_accepted(world: World) -> None:
+    mary, zoe = await hosting(world)
+    phone = new_client(world)
+    await phone.update_token(AuthorizationTokenType.BEARER, zoe.tokens["access_token"])
+    await phone.connect()
+    here, there, messages = zoe.hears("activity_invite_created"), Heard(), Heard()
+    phone.set_activity_invite_created_callback(there)
+    phone.set_message_created_callback(messages)
+
+    await mary.client.send_activity_invite(zoe.id, "come and jump")
+    invite = await here.next()
+    assert await there.next() == invite
+    assert await zoe.client.accept_activity_invite(invite) == "let-me-in"
+
+    assert await there.next() == invite
+    # Whoever accepted knows it: what the platform says to both has come to the other by now, and so to this one.
+    await zoe.client.get_user_guilds()
+    assert (len(here.all), len(there.all), messages.all) == (1, 2, [])
+    for client in (mary.client, zoe.client, phone):
+        await client.close()
+
+
+async def test_a_party_that_is_full_cannot_be_asked_for_a_place(world: World) -> None:
+    mary, zoe = await hosting(world)
+    changed = zoe.hears("user_updated")
+    await mary.client.update_rich_presence(playing(party=ActivityParty(id="party-1", current_size=4, max_size=4)))
+    await changed.next(lambda who: (seen := shown(zoe, mary)) is not None and seen.party.current_size == 4)  # type: ignore[union-attr]
+
+    with pytest.raises(SdkError) as caught:
+        await zoe.client.send_activity_join_request(mary.id)
+
+    assert caught.value.result.type is ErrorType.VALIDATION_ERROR
     await mary.client.close()
     await zoe.client.close()
 

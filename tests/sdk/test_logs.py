@@ -1,11 +1,25 @@
 """What the SDK says of itself, and what it never says."""
 
+import asyncio
+import logging
+import traceback
 from pathlib import Path
 
+import aiohttp
 import pytest
 
-from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions, LoggingSeverity
-from tests.sdk.players import game, player
+from hubbub.sdk import (
+    Api,
+    AuthorizationTokenType,
+    ChildToken,
+    Client,
+    ClientCreateOptions,
+    ErrorType,
+    LoggingSeverity,
+    SdkError,
+    TokenExchange,
+)
+from tests.sdk.players import Heard, game, player
 from tests.world import World
 
 EVERYTHING = LoggingSeverity.VERBOSE
@@ -97,6 +111,50 @@ async def test_nothing_that_a_session_says_holds_its_tokens(world: World, tmp_pa
     assert "GET /users/@me/guilds" in text
     for secret in (*mary.tokens.values(), renewed.access_token, renewed.refresh_token):
         assert not isinstance(secret, str) or len(secret) < 20 or " " in secret or secret not in text
+
+
+async def test_no_error_and_no_log_of_python_holds_a_token(caplog: pytest.LogCaptureFixture) -> None:
+    """At every level, asyncio's and aiohttp's own loggers included, and in whatever is raised."""
+
+    async def babble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"this is no HTTP\r\n\r\n")
+        writer.close()
+
+    caplog.set_level(logging.DEBUG)
+    loop = asyncio.get_running_loop()
+    loop.set_debug(True)
+    loop.slow_callback_duration = 0.0
+    server = await asyncio.start_server(babble, "127.0.0.1", 0)
+    base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    token, lines = "MTIzNDU2.abc-DEF_ghi.jkl", Heard()
+    client = Client(ClientCreateOptions(web_base=base), debug=True)
+    client.add_log_callback(lines, EVERYTHING)
+    client._core.api._http._tries = 1
+
+    with pytest.raises(SdkError) as caught:
+        await client.fetch_current_user(AuthorizationTokenType.BEARER, token)
+    with pytest.raises(SdkError) as revoked:
+        await client.revoke_token(1, token)
+    async with Api(base, token, "bearer", tries=1) as api:
+        with pytest.raises(aiohttp.ClientError) as bare:
+            await api.request("GET", "/users/@me", authorization=f"Bearer {token}")
+
+    assert caught.value.result.type is revoked.value.result.type is ErrorType.NETWORK_ERROR
+    told = [text for text, _ in lines.all] + [record.getMessage() for record in caplog.records]
+    for each in (caught, revoked, bare):
+        told += [repr(each.value), repr(vars(each.value)), *traceback.format_exception(each.value)]
+    assert any("Executing" in text for text in told), "asyncio itself was not heard"
+    assert [text for text in told if token in text] == []
+    await client.close()
+    server.close()
+    loop.set_debug(False)
+
+
+def test_tokens_have_no_text() -> None:
+    for each in (TokenExchange("access", "refresh", "Bearer", 5, "openid"), ChildToken("access", "Bearer", 5, "x")):
+        assert "access" not in f"{each} {each!r}"
+        assert "refresh" not in f"{each} {each!r}"
 
 
 def test_the_log_directory_may_be_missing(tmp_path: Path) -> None:

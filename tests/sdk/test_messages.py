@@ -19,7 +19,9 @@ async def test_friends_write_edit_and_delete(world: World) -> None:
     await heard.next(lambda who: who == sent)
     message = zoe.client.get_message_handle(sent)
     assert message is not None
-    assert (message.author_id, message.recipient_id, message.content) == (mary.id, zoe.id, "hello")
+    # The recipient is the other side of the conversation, whoever wrote.
+    assert (message.author_id, message.recipient_id, message.content) == (mary.id, mary.id, "hello")
+    assert message.recipient == message.author
     assert (message.metadata, message.sent_from_game) == ({"mood": "wet"}, True)
     assert message.application_id == mary.client.get_application_id()
     assert message.lobby is None

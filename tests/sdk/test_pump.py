@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 import hubbub.sdk as sdk
+import hubbub.sdk.pump
 from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions, ClientStatus, ErrorType, LoggingSeverity
 from tests.sdk.players import Player, game, player
 from tests.world import World
@@ -125,6 +126,21 @@ def test_a_client_belongs_to_the_thread_that_made_it() -> None:
     thread.join()
 
     assert len(caught) == 2
+    client.close()
+
+
+def test_a_free_threaded_client_may_be_used_from_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hubbub.sdk.pump, "_free_threaded", False)
+    sdk.set_free_threaded()
+    client, heard = Client(), []
+    client.set_user_updated_callback(heard.append)
+    client._core.emit("user_updated", 1)
+
+    thread = threading.Thread(target=client.run_callbacks)
+    thread.start()
+    thread.join()
+
+    assert heard == [1]
     client.close()
 
 

@@ -123,6 +123,7 @@ class Api:
         form: Mapping[str, str] | None = None,
         query: Mapping[str, str | int] | None = None,
         authorization: str | None = None,
+        tries: int | None = None,
         **parameters: int | str,
     ) -> bytes:
         """The same without a model: a path with its parameters, and the bytes that came back."""
@@ -147,6 +148,7 @@ class Api:
                 major=next((f"{name}={parameters[name]}" for name in MAJOR if name in parameters), ""),
                 headers=headers,
                 body=content,
+                tries=tries,
             )
         )
         return reply.body

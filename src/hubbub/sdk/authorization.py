@@ -208,8 +208,10 @@ class Authorization:
             raise failure(ErrorType.AUTHORIZATION_FAILED, "the state does not match")
         if "error" in fields:
             raise refused(fields["error"])
-        self._core.logs.hide(fields["code"])
-        return Authorized(fields["code"], redirect_uri)
+        if not (code := fields.get("code")):
+            raise failure(ErrorType.AUTHORIZATION_FAILED, "neither a code nor an error came back")
+        self._core.logs.hide(code)
+        return Authorized(code, redirect_uri)
 
 
 def refused(word: str) -> SdkError:

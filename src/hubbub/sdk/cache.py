@@ -298,22 +298,12 @@ class Cache:
         """A message was edited, or given other metadata; what is not told stays."""
         known = message.payload
         merged = msgspec.structs.replace(told)
-        for name in (
-            "author",
-            "content",
-            "timestamp",
-            "lobby_id",
-            "metadata",
-            "lobby_member",
-            "channel",
-            "application_id",
-        ):
-            if getattr(merged, name) is None:
+        for name in MessagePayload.__struct_fields__:
+            if name != "moderation_metadata" and getattr(merged, name) in (None, 0):
                 setattr(merged, name, getattr(known, name))
+        # Here a null says something: that a verdict was taken back.
         if merged.moderation_metadata is UNSET:
             merged.moderation_metadata = known.moderation_metadata
-        merged.channel_id = merged.channel_id or known.channel_id
-        merged.flags = merged.flags or known.flags
         message.payload = merged
 
     def drop(self, message_id: int, place: int) -> None:

@@ -9,7 +9,7 @@
 
 Nothing is written twice: every class here is made from its PEP 8 original when this module is imported. A method keeps its
 arguments and has its name in Pascal case; a field `x_y` becomes `XY()` and, on value records, `SetXY(value)`; an enumerator has
-the specification's name. What a client of this module hands out is of these classes, too.
+the specification's name, `None_` where that is Python's own word. What a client of this module hands out is of these classes, too.
 """
 
 from collections.abc import Callable
@@ -98,6 +98,9 @@ def _renamed(original: type[Any]) -> type[Any]:
 def _enumeration(original: Any) -> Any:
     """The members of an enumeration under the specification's names."""
     named = SimpleNamespace(**{pascal(name): member for name, member in original.__members__.items()})
+    if hasattr(named, "None"):
+        # Python keeps this word for itself: `ErrorType.None` cannot be written.
+        named.None_ = getattr(named, "None")
     named.ToString = lambda value: sdk.to_string(original, value)
     return named
 
@@ -119,6 +122,8 @@ def _module() -> dict[str, Any]:
         for name in nested:
             setattr(made[owner], name, made.pop(f"{owner}{name}"))
     made["UserHandle"].AvatarType = made.pop("AvatarType")
+    # The specification names the record, the public SDK its handle.
+    made["UserApplicationProfile"] = made["UserApplicationProfileHandle"]
     made["RunCallbacks"] = sdk.run_callbacks
     made["SetFreeThreaded"] = sdk.set_free_threaded
     made["ResetCallbacks"] = sdk.reset_callbacks

@@ -29,6 +29,8 @@ class Connection:
         self.events = Events(core)
         self.gateway = Gateway(core, self.events.dispatch)
         self.gateway.bootstrap = tokens.look
+        self.gateway.refused = tokens.disarm
+        tokens.begin_anew = self.gateway.begin_anew
         self._priorities: dict[ClientThread, int] = {}
 
     def connect(self) -> Completion[None]:
@@ -100,7 +102,8 @@ class Connection:
 
     def get_current_user(self) -> UserHandle:
         """Who we are; before the client is Ready a dummy. Deprecated since 1.6, use `get_current_user_v2`."""
-        return self._core.make(UserHandle, self._core, self._core.cache.me)
+        ready = self.get_status() is ClientStatus.READY
+        return self._core.make(UserHandle, self._core, self._core.cache.me if ready else 0)
 
     def get_current_user_v2(self) -> UserHandle | None:
         """Who we are, once the client is Ready."""

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, ParamSpec, TypeVar
 
 import msgspec
+from yarl import URL
 
 from hubbub.sdk.api import Api
 from hubbub.sdk.cache import Cache
@@ -42,7 +43,7 @@ class Core:
         family: Mapping[type, type] | None = None,
     ) -> None:
         self.options = options
-        self.web_base: Final = (options.web_base or options.api_base.partition("/api")[0] or WEB_BASE).rstrip("/")
+        self.web_base: Final = (options.web_base or _origin(options.api_base) or WEB_BASE).rstrip("/")
         self.api: Final = Api(options.api_base or self.web_base)
         self.clock = clock
         self._family = family or {}
@@ -234,6 +235,7 @@ class Core:
         form: Mapping[str, str] | None = None,
         query: Mapping[str, str | int] | None = None,
         token: str | None = None,
+        tries: int | None = None,
         **parameters: int | str,
     ) -> bytes:
         """One request with the session's token, or another; an empty one sends none."""
@@ -241,7 +243,14 @@ class Core:
         authorization = f"Bearer {token}" if token else None
         try:
             body = await self.api.request(
-                method, path, json=json, form=form, query=query, authorization=authorization, **parameters
+                method,
+                path,
+                json=json,
+                form=form,
+                query=query,
+                authorization=authorization,
+                tries=tries,
+                **parameters,
             )
         except Exception as error:
             self.logs.warning(f"{method} {path}: {error or type(error).__name__}")
@@ -302,6 +311,11 @@ def outputs(value: Any, count: int) -> tuple[Any, ...]:
     if count == 0:
         return ()
     return (value,) if count == 1 else tuple(value)
+
+
+def _origin(url: str) -> str:
+    """Where the pages are, if only the API was named: at the same host."""
+    return str(URL(url).origin()) if url else ""
 
 
 def _inside_a_loop() -> bool:

@@ -44,6 +44,8 @@ class Events:
         self.cache: Final = core.cache
         self.invites: Final[dict[int, ActivityInvite]] = {}
         """Those that came, by message."""
+        self.accepted: Final[set[int]] = set()
+        """Those that this client accepted itself: only other devices need to be told."""
         self.disclosed = False
         """Whether the player knows that the chat client shows the same messages."""
         self.acknowledge: Callable[[], None] = lambda: None
@@ -70,6 +72,11 @@ class Events:
         """Everything anew."""
         core, cache = self.core, self.cache
         before = set(cache.lobbies)
+        if cache.me not in (0, told.user.id):
+            # Somebody else plays now: nothing of what the one before knew is theirs.
+            cache.clear()
+            self.invites.clear()
+            self.disclosed = False
         cache.begin()
         cache.me = told.user.id
         for user in (told.user, *told.users):
@@ -252,7 +259,7 @@ class Events:
     @on("ACTIVITY_INVITE_CREATE", wire.ActivityInvitePayload)
     def activity_invite_create(self, told: wire.ActivityInvitePayload) -> Emits:
         """An invite for a session that may not read messages."""
-        if told.activity is None or told.author is None:
+        if told.activity is None or told.author is None or told.message_id in self.accepted:
             return ()
         return self._invited(
             wire.MessagePayload(

@@ -80,10 +80,13 @@ class Gateway:
         self._attempts = 0
         self._supplement: asyncio.TimerHandle | None = None
         self._settled: asyncio.Event | None = None
+        self._begins_anew = False
         self.presence: Callable[[], dict[str, Any] | None] = lambda: None
         """What Identify says of us."""
         self.bootstrap: Callable[[], Any] | None = None
         """Looks at the token before each new session."""
+        self.refused: Callable[[], None] = lambda: None
+        """Told when the platform does not take the token any more."""
         self.sleep: Callable[[float], Any] = asyncio.sleep
         core.closers.append(self.close)
 
@@ -132,6 +135,12 @@ class Gateway:
             raise ConnectionError("there is no connection")
         await self._socket.send_str(msgspec.json.encode({"op": op, "d": data}).decode())
 
+    async def begin_anew(self) -> None:
+        """End this session and begin another with the token there is now."""
+        if self._socket is not None:
+            self._session, self._begins_anew = None, True
+            await self._socket.close(code=1000)
+
     async def close(self) -> None:
         """Let everything go."""
         if self._task is not None:
@@ -148,6 +157,7 @@ class Gateway:
             self._supplement.cancel()
         if not task.cancelled() and (error := task.exception()) is not None:
             self._core.logs.error(f"the connection broke: {error!r}")
+            self._why = Lost(ClientError.CONNECTION_FAILED)
             self._core.become(ClientStatus.DISCONNECTED, ClientError.CONNECTION_FAILED)
         if self._settled is not None:
             self._settled.set()
@@ -161,6 +171,8 @@ class Gateway:
                 if lost.detail in TERMINAL:
                     # Since 1.10: a loop here would never end.
                     self._why, self._session = lost, None
+                    if lost.detail == INVALID_TOKEN:
+                        self.refused()
                     self._core.become(ClientStatus.DISCONNECTED, lost.error, lost.detail)
                     return
                 self._core.logs.warning(f"the connection was lost: {lost}")
@@ -170,32 +182,35 @@ class Gateway:
                 if not lost.at_once:
                     await self._back_off()
 
-    async def _back_off(self) -> None:
-        """Exponential from 1 to 60 seconds, spread out so that clients that failed together do not return together."""
+    async def _back_off(self, told_s: float = 0.0) -> None:
+        """Exponential from 1 to 60 seconds, spread out so that clients that failed together do not return together; never
+        shorter than the platform told us to wait."""
         most = min(BACKOFF_MOST_S, BACKOFF_LEAST_S * 2**self._attempts)
         self._attempts += 1
-        await self.sleep(most * (0.5 + random.random() / 2))
+        await self.sleep(max(told_s, most * (0.5 + random.random() / 2)))
 
     async def _find(self) -> str:
         """Where to connect; while the platform does not say, we wait (HttpWait)."""
         while True:
             if self._session is not None and self._session.url is not None:
                 return self._session.url
+            told_s = 0.0
             try:
                 if self._session is None and self.bootstrap is not None:
                     await self.bootstrap()
-                answer = await self._core.ask("GET", "/gateway")
+                # Once only: that we wait to ask again is something the game can see.
+                answer = await self._core.ask("GET", "/gateway", tries=1)
                 url: str = msgspec.json.decode(answer)["url"]
                 return url
             except ApiError as error:
                 if error.status == 401:
                     raise Lost(ClientError.UNEXPECTED_CLOSE, INVALID_TOKEN) from None
-                detail = error.status
+                detail, told_s = error.status, float(error.extra.get("retry_after") or 0)
             except (aiohttp.ClientError, OSError, msgspec.MsgspecError, KeyError, TypeError):
                 detail = 0
             before = self._core.status
             self._core.become(ClientStatus.HTTP_WAIT, ClientError.CONNECTION_FAILED, detail)
-            await self._back_off()
+            await self._back_off(told_s)
             self._core.become(before if before is ClientStatus.RECONNECTING else ClientStatus.CONNECTING)
 
     async def _live(self, url: str) -> None:
@@ -203,12 +218,14 @@ class Gateway:
         if self._http is None:
             self._http = aiohttp.ClientSession()
         joint = "&" if "?" in url else "?"
+        patience_s = self._core.api.timeout_ms / 1000
         try:
-            self._socket = await self._http.ws_connect(
-                f"{url}{joint}v=10&encoding=json&compress=zlib-stream",
-                max_msg_size=0,
-                timeout=aiohttp.ClientWSTimeout(ws_close=1.0),
-            )
+            async with asyncio.timeout(patience_s):
+                self._socket = await self._http.ws_connect(
+                    f"{url}{joint}v=10&encoding=json&compress=zlib-stream",
+                    max_msg_size=0,
+                    timeout=aiohttp.ClientWSTimeout(ws_close=1.0),
+                )
         except (aiohttp.ClientError, OSError) as error:
             status = error.status if isinstance(error, aiohttp.WSServerHandshakeError) else 0
             self._core.logs.warning(f"the gateway could not be reached: HTTP status {status or 'none'}")
@@ -219,7 +236,9 @@ class Gateway:
         beating: asyncio.Task[None] | None = None
         inflater, pending = zlib.decompressobj(), bytearray()
         try:
-            async for message in self._socket:
+            while True:
+                # Whoever connects is greeted at once, and hears an answer to each heartbeat from then on.
+                message = await self._socket.receive(None if beating else patience_s)
                 if message.type is aiohttp.WSMsgType.BINARY:
                     pending += message.data
                     if not pending.endswith(SUFFIX):
@@ -237,8 +256,9 @@ class Gateway:
                     await self._introduce()
                 else:
                     await self._hear(frame)
-            raise Lost(ClientError.UNEXPECTED_CLOSE, self._socket.close_code or 0)
-        except (ConnectionError, aiohttp.ClientError, zlib.error, msgspec.MsgspecError) as error:
+            at_once, self._begins_anew = self._begins_anew, False
+            raise Lost(ClientError.UNEXPECTED_CLOSE, self._socket.close_code or 0, at_once=at_once)
+        except (ConnectionError, TimeoutError, aiohttp.ClientError, zlib.error, msgspec.MsgspecError) as error:
             raise Lost(ClientError.UNEXPECTED_CLOSE, self._socket.close_code or 0) from error
         finally:
             if beating is not None:

@@ -44,6 +44,8 @@ class Request(NamedTuple):
     headers: Mapping[str, str]
     body: Callable[[], Any] = lambda: None
     """Makes the body; a form can be sent only once."""
+    tries: int | None = None
+    """How often it is sent at most; None as often as everything."""
 
 
 class Reply(NamedTuple):
@@ -122,9 +124,10 @@ class Http:
 
     async def send(self, request: Request) -> Reply:
         """The platform's success; raises ApiError for a refusal, TimeoutError or aiohttp.ClientError without an answer."""
-        for attempt in range(1, self._tries + 1):
+        tries = request.tries or self._tries
+        for attempt in range(1, tries + 1):
             window = await self._take_turn(request)
-            last = attempt == self._tries
+            last = attempt == tries
             try:
                 status, headers, body = await self._exchange(request)
             except (aiohttp.ClientConnectionError, TimeoutError):
@@ -147,15 +150,19 @@ class Http:
     async def _exchange(self, request: Request) -> tuple[int, Mapping[str, str], bytes]:
         if self._session is None:
             self._session = aiohttp.ClientSession()
-        async with self._session.request(
-            request.method,
-            request.url,
-            headers=request.headers,
-            data=request.body(),
-            timeout=aiohttp.ClientTimeout(total=self.timeout_ms / 1000),
-            allow_redirects=False,
-        ) as response:
-            return response.status, response.headers, await response.read()
+        try:
+            async with self._session.request(
+                request.method,
+                request.url,
+                headers=request.headers,
+                data=request.body(),
+                timeout=aiohttp.ClientTimeout(total=self.timeout_ms / 1000),
+                allow_redirects=False,
+            ) as response:
+                return response.status, response.headers, await response.read()
+        except aiohttp.ClientResponseError as error:
+            # An answer that is no HTTP. aiohttp's error shows the headers of the request, and so the token.
+            raise aiohttp.ClientConnectionError(f"the answer could not be read: {error.message}") from None
 
     async def _may_try_again(self, request: Request, error: ApiError, attempt: int) -> bool:
         """Whether to send it once more, after a wait."""

@@ -6,11 +6,13 @@ from typing import Any
 
 import msgspec
 
+from hubbub.protocol.flags import ActivityFlags
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ActivityActionTypes, ClientStatus
+from hubbub.sdk.events import Events
 from hubbub.sdk.gateway import Gateway
-from hubbub.sdk.payloads import read
+from hubbub.sdk.payloads import ActivityPayload, read
 from hubbub.sdk.presence import Presence
 from hubbub.sdk.records import ActivityInvite
 from hubbub.sdk.results import ClientResult, invalid
@@ -29,8 +31,11 @@ class SecretPayload(msgspec.Struct):
 class Invites:
     """Brings players together."""
 
-    def __init__(self, core: Core, gateway: Gateway, presence: Presence, rpc: Callable[[], Rpc]) -> None:
+    def __init__(
+        self, core: Core, events: Events, gateway: Gateway, presence: Presence, rpc: Callable[[], Rpc]
+    ) -> None:
         self._core = core
+        self._events = events
         self._gateway = gateway
         self._presence = presence
         self._rpc = rpc
@@ -103,8 +108,8 @@ class Invites:
     async def _request(self, user_id: int) -> None:
         core = self._core
         with core.lock:
-            played = core.cache.activity_of(user_id, frozenset({core.application_id}), core.parent_id)
-        if played is None or played.party is None or not played.party.id:
+            played = core.cache.activity_of(user_id, frozenset({core.application_id}))
+        if played is None or played.party is None or not played.party.id or not _has_room(played):
             raise invalid("this person does not show an activity of this game that can be joined")
         await self._send(user_id, "", ActivityActionTypes.JOIN_REQUEST, played.party.id)
 
@@ -130,6 +135,7 @@ class Invites:
             session_id = self._core.cache.session_of(invite.sender_id, invite.party_id) or invite.session_id
         if not session_id:
             raise invalid("the sender does not show what they invited to")
+        self._events.accepted.add(invite.message_id)
         query = {name: str(value) for name in ("channel_id", "message_id") if (value := getattr(invite, name))}
         answer = await self._core.ask(
             "GET",
@@ -140,3 +146,10 @@ class Invites:
             application_id=invite.application_id or self._core.application_id,
         )
         return read(answer, SecretPayload).secret
+
+
+def _has_room(played: ActivityPayload) -> bool:
+    """Whether others could join what somebody shows (sdk.md 10.3): its secret is not shown, the flag says that there is one."""
+    size = (played.party.size if played.party else None) or []
+    full = len(size) > 1 and 0 < size[1] <= size[0]
+    return not full and (played.flags is None or bool(played.flags & ActivityFlags.JOIN))

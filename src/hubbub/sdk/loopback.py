@@ -21,6 +21,7 @@ class Loopback:
 
     def __init__(self) -> None:
         self._server: asyncio.Server | None = None
+        self._serving: set[asyncio.Task[None]] = set()
         self.answer: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
         """What the browser brought."""
         self.redirect_uri = ""
@@ -35,8 +36,15 @@ class Loopback:
         assert self._server is not None
         self._server.close()
         self.answer.cancel()
+        # Browsers open connections that they may never use; what was written is sent all the same.
+        for task in self._serving:
+            task.cancel()
+        await asyncio.gather(*self._serving, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
         try:
             async with asyncio.timeout(REQUEST_S):
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -52,6 +60,7 @@ class Loopback:
         except (OSError, EOFError, TimeoutError, ValueError, asyncio.LimitOverrunError):
             pass
         finally:
+            self._serving.discard(task)
             writer.close()
 
     def _take(self, head: bytes) -> tuple[str, str, str]:

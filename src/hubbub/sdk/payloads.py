@@ -316,6 +316,36 @@ class MergePayload(Struct):
     merge_operation_id: str | None = None
 
 
+class TokenPayload(Struct):
+    """The token endpoint's answer."""
+
+    access_token: str
+    token_type: str = "Bearer"
+    expires_in: int = 0
+    refresh_token: str | None = None
+    scope: str = ""
+
+
+class DevicePayload(Struct):
+    """What a device shows and asks with."""
+
+    device_code: str
+    user_code: str
+    verification_uri: str = ""
+    verification_uri_complete: str = ""
+    expires_in: int = 300
+    interval: int = 5
+
+
+class GrantPayload(Struct):
+    """What a token allows: the parts of GET /oauth2/@me that a session needs."""
+
+    application: ApplicationPayload | None = None
+    user: UserPayload | None = None
+    scopes: list[str] = []
+    expires: str = ""
+
+
 class Frame(Struct):
     """Anything that the gateway says."""
 

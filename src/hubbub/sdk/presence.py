@@ -1,6 +1,7 @@
 """Rich presence and online status (sdk.md 10.2)."""
 
 import asyncio
+import contextlib
 import os
 import sys
 from collections import deque
@@ -13,7 +14,7 @@ from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ClientStatus, StatusType
 from hubbub.sdk.gateway import Gateway
-from hubbub.sdk.results import ClientResult, invalid
+from hubbub.sdk.results import ClientResult, SdkError, invalid
 from hubbub.sdk.rpc import Rpc
 
 UPDATES: Final = 5
@@ -39,6 +40,7 @@ class Presence:
         """What we show."""
         self._status = StatusType.ONLINE
         self._showing_chat = False
+        self._shown_locally = False
         self._sent: deque[float] = deque(maxlen=UPDATES)
         self._revision = 0
         self._said = -1
@@ -82,8 +84,13 @@ class Presence:
 
     def _watch(self, status: ClientStatus) -> None:
         if status is ClientStatus.CONNECTING:
-            # What was shown before is cleared when the client connects (sdk.md 10.2).
+            # What was shown before is cleared when the client connects (sdk.md 10.2), in the chat client as well.
             self.activity = None
+            if self._shown_locally:
+                self._core.background(self._clear_locally)
+        elif status is ClientStatus.READY and self._said != self._revision:
+            # A session that was resumed has not heard what changed while it was away.
+            self._core.background(self._say)
 
     def _payload(self) -> dict[str, Any]:
         shown = self.activity
@@ -98,9 +105,9 @@ class Presence:
         return payload
 
     def _at_identify(self) -> dict[str, Any] | None:
+        self._said = self._revision
         if self.activity is None and self._status is StatusType.ONLINE and not self._showing_chat:
             return None
-        self._said = self._revision
         return self._payload()
 
     async def _update(self, activity: Activity) -> None:
@@ -110,15 +117,22 @@ class Presence:
         await self._show(activity)
 
     async def _show(self, activity: Activity | None) -> None:
-        if self._core.status is ClientStatus.READY:
+        status = self._core.status
+        if status in (ClientStatus.READY, ClientStatus.CONNECTED, ClientStatus.RECONNECTING):
             self.activity = activity
             self._revision += 1
-            await self._say()
+            if status is ClientStatus.READY:
+                await self._say()
             return
         self.activity = activity
         shown = None if activity is None else to_wire(activity, self._core.application_id, local=True)
-        args = {"pid": os.getpid(), "activity": shown}
-        await self._rpc().command("SET_ACTIVITY", args)
+        await self._rpc().command("SET_ACTIVITY", {"pid": os.getpid(), "activity": shown})
+        self._shown_locally = activity is not None
+
+    async def _clear_locally(self) -> None:
+        self._shown_locally = False
+        with contextlib.suppress(SdkError):
+            await self._rpc().command("SET_ACTIVITY", {"pid": os.getpid(), "activity": None})
 
     async def _set_status(self, status: StatusType) -> None:
         if status not in STATUSES:
@@ -138,7 +152,11 @@ class Presence:
                 await self.sleep(wait_s)
             self._said = self._revision
             self._sent.append(clock())
-            await self._gateway.send(PRESENCE_OP, self._payload())
+            try:
+                await self._gateway.send(PRESENCE_OP, self._payload())
+            except OSError:
+                self._said = -1
+                raise
 
 
 def _register(application_id: int, command: str) -> bool:

@@ -7,13 +7,12 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 import aiohttp
-import msgspec
 
 from hubbub.protocol.errors import ApiError
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import AuthenticationExternalAuthType, AuthorizationTokenType, ClientStatus, ErrorType
-from hubbub.sdk.payloads import read
+from hubbub.sdk.payloads import DevicePayload, GrantPayload, TokenPayload, UserPayload, read
 from hubbub.sdk.records import DeviceAuthorizationArgs
 from hubbub.sdk.results import ClientResult, failure, invalid
 
@@ -35,6 +34,9 @@ class TokenExchange(NamedTuple):
     expires_in: int
     scopes: str
 
+    def __repr__(self) -> str:
+        return f"TokenExchange({self.token_type}, {self.expires_in} s, {self.scopes!r})"
+
 
 class ChildToken(NamedTuple):
     """A child application's token; it has no refresh token."""
@@ -44,53 +46,15 @@ class ChildToken(NamedTuple):
     expires_in: int
     scopes: str
 
+    def __repr__(self) -> str:
+        return f"ChildToken({self.token_type}, {self.expires_in} s, {self.scopes!r})"
+
 
 class CurrentUser(NamedTuple):
     """Whose token it is."""
 
     id: int
     name: str
-
-
-class TokenPayload(msgspec.Struct):
-    """The token endpoint's answer."""
-
-    access_token: str
-    token_type: str = "Bearer"
-    expires_in: int = 0
-    refresh_token: str | None = None
-    scope: str = ""
-
-
-class DevicePayload(msgspec.Struct):
-    """What a device shows and asks with."""
-
-    device_code: str
-    user_code: str
-    verification_uri: str = ""
-    verification_uri_complete: str = ""
-    expires_in: int = 300
-    interval: int = 5
-
-
-class MyPayload(msgspec.Struct):
-    """Who one is."""
-
-    id: int
-    username: str = ""
-    global_name: str | None = None
-
-
-class _Named(msgspec.Struct):
-    id: int
-
-
-class Grant(msgspec.Struct):
-    """The parts of GET /oauth2/@me that a session needs."""
-
-    application: _Named | None = None
-    scopes: list[str] = []
-    expires: str = ""
 
 
 Exchanged = Callable[[ClientResult, str, str, str, int, str], object]
@@ -107,6 +71,8 @@ class Tokens:
         self._expiry: asyncio.TimerHandle | None = None
         self._lives: dict[str, int] = {}
         """How long tokens that we got ourselves live, in seconds."""
+        self.begin_anew: Callable[[], Any] | None = None
+        """Begins another session."""
         self.sleep: Callable[[float], Any] = asyncio.sleep
         core.closers.append(self._close)
 
@@ -337,9 +303,10 @@ class Tokens:
         url = device.verification_uri_complete or device.verification_uri
         await asyncio.get_running_loop().run_in_executor(None, self._opener, url)
         question = {"grant_type": DEVICE_GRANT, "client_id": str(client_id), "device_code": device.device_code}
-        interval = device.interval
+        interval, waited = device.interval, 0
         while True:
             await self.sleep(interval)
+            waited += interval
             try:
                 return await self._exchange(question | external)
             except ApiError as error:
@@ -350,36 +317,50 @@ class Tokens:
                     raise failure(ErrorType.ABORTED, word) from None
                 elif word != "authorization_pending":
                     raise
+            except (aiohttp.ClientError, OSError):
+                # A network that is away for a moment is no answer; the code lives on (RFC 8628, 3.5).
+                if waited >= device.expires_in:
+                    raise
+                interval += SLOW_DOWN_S
 
     async def _update(self, kind: AuthorizationTokenType, token: str) -> None:
         if kind != AuthorizationTokenType.BEARER:
             raise invalid("only bearer tokens work here")
-        self._core.token = token
-        if self._expiry is not None:
-            self._expiry.cancel()
-            self._expiry = None
+        core, game = self._core, self._core.application_id
+        core.token = token
+        self.disarm()
         if token in self._lives:
             self._arm(float(self._lives[token]))
-        elif self._core.status is ClientStatus.READY:
-            # A session goes on with a token that was renewed elsewhere; a dead one will show soon enough.
-            with contextlib.suppress(ApiError, aiohttp.ClientError, OSError):
-                await self.look()
+        if core.status is not ClientStatus.READY or self.begin_anew is None:
+            return
+        # A session goes on with a token that was renewed; a dead one will show soon enough.
+        with contextlib.suppress(ApiError, aiohttp.ClientError, OSError):
+            owner = await self.look()
+            if owner not in (0, core.cache.me) or core.application_id != game:
+                await self.begin_anew()
 
     async def _whose(self, kind: AuthorizationTokenType, token: str) -> CurrentUser:
         if kind != AuthorizationTokenType.BEARER:
             raise invalid("only bearer tokens work here")
-        told = read(await self._core.ask("GET", "/users/@me", token=token), MyPayload)
-        return CurrentUser(told.id, told.global_name or told.username)
+        told = read(await self._core.ask("GET", "/users/@me", token=token), UserPayload)
+        return CurrentUser(told.id, told.global_name or told.username or "")
 
-    async def look(self) -> None:
-        """Look at the session's token before a session begins: whose game it is, and when it ends."""
-        grant = read(await self._core.ask("GET", "/oauth2/@me"), Grant)
+    async def look(self) -> int:
+        """Look at the session's token: for which game it is, and when it ends; answers whose it is, 0 if that is not told."""
+        grant = read(await self._core.ask("GET", "/oauth2/@me", tries=1), GrantPayload)
         if grant.application is not None:
             self._core.application_id = grant.application.id
         if self._expiry is None and grant.expires:
             ends = datetime.fromisoformat(grant.expires)
             ends = ends if ends.tzinfo is not None else ends.replace(tzinfo=UTC)
             self._arm(ends.timestamp() - self._core.clock() / 1000)
+        return grant.user.id if grant.user is not None else 0
+
+    def disarm(self) -> None:
+        """Say nothing of this token's end: there is another, or the platform ended it already."""
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
 
     def _arm(self, left_s: float) -> None:
         # Of a token that we did not get ourselves we know when it ends, and not since when it lives.
@@ -393,5 +374,4 @@ class Tokens:
         self._core.emit("token_expiration")
 
     async def _close(self) -> None:
-        if self._expiry is not None:
-            self._expiry.cancel()
+        self.disarm()

@@ -122,6 +122,8 @@ class MessageApplication(Struct, kw_only=True):
     type: int | None
     cover_image: str | UnsetType = UNSET
     primary_sku_id: Snowflake | UnsetType = UNSET
+    parent_id: ApplicationId | UnsetType = UNSET
+    """Of an invite to a game: its publisher's application."""
     bot: User | UnsetType = UNSET
 
 

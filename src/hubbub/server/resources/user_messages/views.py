@@ -81,6 +81,9 @@ def application(row: applications.ApplicationRow) -> MessageApplication:
     shown = MessageApplication(
         id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description, type=None
     )
+    if row.family_id != row.id:
+        # So that a sibling of the game knows it for one (sdk.md 8.7).
+        shown.parent_id = ApplicationId(row.family_id)
     if row.cover_image is not None:
         shown.cover_image = row.cover_image
     return shown

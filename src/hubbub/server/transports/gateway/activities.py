@@ -53,6 +53,9 @@ def shown(
         if activity.type not in range(ActivityType.COMPETING + 1):
             continue
         kept = _of_bot(activity) if actor.is_bot else _of_person(activity, session_id)
+        if actor.kind == "bearer" and actor.family_id != actor.application_id:
+            # So that a sibling of the game knows it for one (sdk.md 8.7).
+            kept["parent_application_id"] = actor.family_id
         if not changes.ACTIVITY_URLS.active(now_ms):
             _take_urls_off(kept)
         began = next(

@@ -1,0 +1,31 @@
+"""What all handles have: they are looks at what a client knows, and hold nothing themselves."""
+
+from hubbub.sdk.core import Core
+from hubbub.sdk.objects import Copyable
+
+
+class Handle(Copyable):
+    """A look at something the client knows."""
+
+    def __init__(self, core: Core, id: int) -> None:
+        super().__init__()
+        self._core = core
+        self._id = id
+
+    @property
+    def _alive(self) -> bool:
+        return not self._core.destroyed
+
+    @property
+    def id(self) -> int:
+        """Whose handle this is; 0 once the client is gone."""
+        return self._id if self._alive else 0
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.__dict__.get("_id")))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.__dict__.get('_id', 'nullobj')}>"

@@ -1,0 +1,188 @@
+"""Handles of messages and of the conversations they stand in (sdk.md 11.1)."""
+
+import re
+from datetime import datetime
+from typing import Final, TypeVar
+
+from msgspec import UNSET
+
+from hubbub.protocol.ids import EPOCH_MS
+from hubbub.sdk.cache import Message, recipients
+from hubbub.sdk.core import Core
+from hubbub.sdk.enums import AdditionalContentType, ChannelType, DisclosureTypes, known
+from hubbub.sdk.handles.base import Handle
+from hubbub.sdk.handles.lobbies import LobbyHandle, find_lobby
+from hubbub.sdk.handles.people import UserHandle, find_user
+from hubbub.sdk.payloads import ChannelPayload, UserPayload
+from hubbub.sdk.records import AdditionalContent
+
+T = TypeVar("T")
+
+SENT_FROM_GAME: Final = 1 << 16
+VOICE_MESSAGE: Final = 1 << 13
+_MENTION: Final = re.compile(r"<@!?(\d{1,20})>")
+_EMOJI: Final = re.compile(r"<a?:(\w{1,64}):\d{1,20}>")
+
+
+class ChannelHandle(Handle):
+    """A conversation."""
+
+    def _data(self) -> ChannelPayload | None:
+        with self._core.lock:
+            return self._core.cache.channels.get(self._id) if self._alive else None
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        data = self._data()
+        return (data.name or "") if data else ""
+
+    @property
+    def type(self) -> ChannelType:
+        """Its kind."""
+        data = self._data()
+        return known(ChannelType, data.type, ChannelType.DM) if data else ChannelType.DM
+
+    @property
+    def recipients(self) -> list[int]:
+        """Who it is with."""
+        data = self._data()
+        return list(recipients(data)) if data else []
+
+
+class MessageHandle(Handle):
+    """A message."""
+
+    def __init__(self, core: Core, message: Message) -> None:
+        super().__init__(core, message.payload.id)
+        self._message = message
+
+    def _read(self, name: str, otherwise: T) -> T:
+        found: T | None = getattr(self._message.payload, name) if self._alive else None
+        return otherwise if found is None or found is UNSET else found
+
+    @property
+    def author_id(self) -> int:
+        """Who wrote it."""
+        author: UserPayload | None = self._read("author", None)
+        return author.id if author else 0
+
+    @property
+    def author(self) -> UserHandle | None:
+        """Who wrote it."""
+        return find_user(self._core, self.author_id)
+
+    @property
+    def channel_id(self) -> int:
+        """Where it was written."""
+        return self._read("channel_id", 0) or self._read("lobby_id", 0)
+
+    @property
+    def channel(self) -> ChannelHandle | None:
+        """Where it was written; None for an ephemeral conversation."""
+        return find_channel(self._core, self.channel_id)
+
+    @property
+    def content(self) -> str:
+        """The text, with names in place of mentions and emoji."""
+        return _EMOJI.sub(r":\1:", _MENTION.sub(self._named, self.raw_content))
+
+    def _named(self, match: re.Match[str]) -> str:
+        user = find_user(self._core, int(match[1]))
+        return f"@{user.display_name}" if user else match[0]
+
+    @property
+    def raw_content(self) -> str:
+        """The text as it was written."""
+        return self._read("content", "")
+
+    @property
+    def sent_timestamp(self) -> int:
+        """When it was written, in Unix milliseconds."""
+        return (self.id >> 22) + EPOCH_MS if self.id else 0
+
+    @property
+    def edited_timestamp(self) -> int:
+        """When it was last edited, in Unix milliseconds; 0 if never."""
+        return _ms(self._read("edited_timestamp", ""))
+
+    @property
+    def lobby(self) -> LobbyHandle | None:
+        """The lobby it was written in."""
+        return find_lobby(self._core, self._read("lobby_id", 0))
+
+    @property
+    def recipient_id(self) -> int:
+        """The other side of a conversation of two, whoever wrote; 0 elsewhere."""
+        return self._message.other if self._alive else 0
+
+    @property
+    def recipient(self) -> UserHandle | None:
+        """The other side of a conversation of two."""
+        return find_user(self._core, self.recipient_id)
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What the game sent along."""
+        return dict(self._read("metadata", {}))
+
+    @property
+    def moderation_metadata(self) -> dict[str, str]:
+        """What the game's backend says of it."""
+        return dict(self._read("moderation_metadata", {}))
+
+    @property
+    def additional_content(self) -> AdditionalContent | None:
+        """What it has besides its text."""
+        if not self._alive:
+            return None
+        told = self._message.payload
+        kinds: tuple[tuple[AdditionalContentType, str | None, int], ...] = (
+            (AdditionalContentType.POLL, told.poll.question.text if told.poll and told.poll.question else None, 1)
+            if told.poll
+            else (AdditionalContentType.POLL, None, 0),
+            (AdditionalContentType.THREAD, told.thread.name if told.thread else None, int(bool(told.thread))),
+            (
+                AdditionalContentType.VOICE_MESSAGE if told.flags & VOICE_MESSAGE else AdditionalContentType.ATTACHMENT,
+                None,
+                len(told.attachments or ()),
+            ),
+            (AdditionalContentType.STICKER, None, len(told.sticker_items or ())),
+            (AdditionalContentType.EMBED, None, len(told.embeds or ())),
+        )
+        for kind, title, count in kinds:
+            if count:
+                return self._core.make(AdditionalContent, type=kind, title=title, count=min(count, 255))
+        return None
+
+    @property
+    def additional_name(self) -> str | None:
+        """The author's other name in the lobby, as it was then."""
+        member = self._message.payload.lobby_member if self._alive else None
+        return member.additional_name if member else None
+
+    @property
+    def application_id(self) -> int | None:
+        """The game it was sent from."""
+        return self._message.payload.application_id if self._alive else None
+
+    @property
+    def sent_from_game(self) -> bool:
+        """Whether it was sent from this game or a sibling."""
+        return bool(self._read("flags", 0) & SENT_FROM_GAME)
+
+    @property
+    def disclosure_type(self) -> DisclosureTypes | None:
+        """Set where the SDK put the message there itself."""
+        told = self._message.disclosure if self._alive else None
+        return None if told is None else DisclosureTypes(told)
+
+
+def find_channel(core: Core, channel_id: int) -> ChannelHandle | None:
+    """The handle of a conversation; a lobby is one, too."""
+    with core.lock:
+        return core.make(ChannelHandle, core, channel_id) if channel_id in core.cache.channels else None
+
+
+def _ms(moment: str) -> int:
+    return int(datetime.fromisoformat(moment).timestamp() * 1000) if moment else 0

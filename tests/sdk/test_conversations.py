@@ -1,0 +1,95 @@
+"""Messages between players who are no friends: passed on while both play, and kept nowhere (sdk.md 11.3)."""
+
+import asyncio
+
+import pytest
+
+from hubbub.sdk import AuthorizationTokenType, Client, ErrorType, HttpStatusCode, SdkError
+from tests import oauth
+from tests.sdk.players import Heard, game, new_client, player
+from tests.sdk.test_provisional import by_bot
+from tests.world import PATIENCE, World
+
+BEARER = AuthorizationTokenType.BEARER
+
+
+async def hero(world: World, application: oauth.Client, name: str) -> tuple[Client, int]:
+    """Somebody provisional who plays."""
+    client = new_client(world)
+    await client.update_token(BEARER, (await by_bot(application, name)).ok()["access_token"])
+    await client.connect()
+    me = client.get_current_user_v2()
+    assert me is not None
+    return client, me.id
+
+
+async def write_for_ever(client: Client, user_id: int) -> None:
+    """Until it is refused: the platform may take a moment to notice that somebody left."""
+    while await client.send_user_message(user_id, "are you there?"):
+        pass
+
+
+async def test_strangers_in_one_game_write_and_nothing_of_it_stays(world: World) -> None:
+    application = await game(world)
+    mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
+    heard, updated, deleted = (zoe.hears(f"message_{each}") for each in ("created", "updated", "deleted"))
+    own = mary.hears("message_created")
+
+    sent = await mary.client.send_user_message_with_metadata(zoe.id, "hello", {"mood": "wet"})
+
+    assert await heard.next() == sent
+    assert await own.next() == sent
+    for reader, other in ((zoe, mary), (mary, zoe)):
+        message = reader.client.get_message_handle(sent)
+        assert message is not None
+        assert (message.author_id, message.content, message.metadata) == (mary.id, "hello", {"mood": "wet"})
+        # The conversation is the other player, and no channel of its own.
+        assert (message.channel_id, message.recipient_id, message.channel) == (other.id, other.id, None)
+        assert reader.client.get_channel_handle(other.id) is None
+        assert not reader.client.can_open_message_in_platform(sent)
+        assert message.disclosure_type is None
+
+    await mary.client.edit_user_message(zoe.id, sent, "hello again")
+    assert await updated.next() == sent
+    message = zoe.client.get_message_handle(sent)
+    assert message is not None
+    assert (message.content, message.metadata) == ("hello again", {"mood": "wet"})
+    with pytest.raises(SdkError) as caught:
+        await zoe.client.get_user_messages_with_limit(mary.id, 50)
+    assert caught.value.result.status is HttpStatusCode.NOT_FOUND
+    assert await zoe.client.get_user_message_summaries() == []
+
+    await mary.client.delete_user_message(zoe.id, sent)
+    assert await deleted.next() == (sent, mary.id)
+    assert zoe.client.get_message_handle(sent) is None
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_provisional_players_write_while_both_play(world: World) -> None:
+    application = await game(world)
+    one, _ = await hero(world, application, "hero-1")
+    two, two_id = await hero(world, application, "hero-2")
+    heard, updated = Heard(), Heard()
+    two.set_message_created_callback(heard)
+    two.set_message_updated_callback(updated)
+
+    sent = await one.send_user_message(two_id, "psst")
+    assert await heard.next() == sent
+    one_id = (await one.fetch_current_user(BEARER, one._core.token)).id
+    assert application.bot is not None
+    path = f"/partner-sdk/dms/{one_id}/{two_id}/messages/{sent}/moderation-metadata"
+    assert (await application.bot.put(path, json={"verdict": "harmless"})).status == 204
+    assert await updated.next() == sent
+    message = two.get_message_handle(sent)
+    assert message is not None
+    assert (message.content, message.moderation_metadata) == ("psst", {"verdict": "harmless"})
+
+    await two.disconnect()
+    with pytest.raises(SdkError) as caught:
+        await asyncio.wait_for(write_for_ever(one, two_id), PATIENCE)
+    result = caught.value.result
+    # 50278: they share no guild either.
+    assert (result.type, result.error_code, result.status) == (ErrorType.HTTP_ERROR, 50278, HttpStatusCode.FORBIDDEN)
+    await one.close()
+    await two.close()

@@ -1,0 +1,224 @@
+"""A client destroyed at any moment: whoever waits hears ClientDestroyed, once, and no thread, task or socket is left."""
+
+import asyncio
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import hubbub.sdk as sdk
+from hubbub.sdk import (
+    Activity,
+    AuthorizationArgs,
+    AuthorizationTokenType,
+    Client,
+    ClientCreateOptions,
+    ClientStatus,
+    DeviceAuthorizationArgs,
+    ErrorType,
+)
+from hubbub.server.core.faults import Fault, GatewayFault, HttpFault
+from tests.sdk.agent import Agent
+from tests.sdk.players import game, player
+from tests.sdk.test_provisional import by_bot
+from tests.sdk.test_pump import Ends, pump_until, threads
+from tests.world import World
+
+pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+
+BEARER = AuthorizationTokenType.BEARER
+LATE_MS = 3000
+"""Longer than any of these tests looks, so that a request is under way for certain."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(recwarn: pytest.WarningsRecorder) -> Iterator[None]:
+    """What these tests have in common."""
+    before = listening()
+    yield
+    assert threads() == set()
+    assert listening() <= before
+    assert [str(each.message) for each in recwarn if issubclass(each.category, ResourceWarning)] == []
+
+
+def listening() -> set[int]:
+    """The ports that this process listens at."""
+    found = psutil.Process(os.getpid()).net_connections("tcp")
+    return {each.laddr.port for each in found if each.status == psutil.CONN_LISTEN}
+
+
+def connected(port: int) -> int:
+    """How many connections this process has to a port."""
+    found = psutil.Process(os.getpid()).net_connections("tcp")
+    return len([each for each in found if each.raddr and each.raddr.port == port and each.status != "TIME_WAIT"])
+
+
+def destroy_while(world: World, token: str, is_so: Callable[[Client], bool], begin: Callable[[Client], Any]) -> Ends:
+    """A game that pumps until something is so, and then closes its client in the middle of a frame."""
+    client = Client(ClientCreateOptions(web_base=world.url))
+    client.update_token(BEARER, token).result(10)
+    begin(client)
+    pump_until(client, lambda: is_so(client))
+    ended = Ends()
+    for _ in range(3):
+        client.fetch_current_user(BEARER, token, ended)
+    started = time.monotonic()
+    client.close()
+    assert time.monotonic() - started < LATE_MS / 1000
+    sdk.run_callbacks()
+    client.run_callbacks()
+    return ended
+
+
+@pytest.mark.parametrize(
+    ("status", "faults"),
+    [
+        (ClientStatus.CONNECTING, [HttpFault(effect="delay", delay_ms=LATE_MS, route="/gateway")]),
+        (ClientStatus.HTTP_WAIT, [HttpFault(effect="status", status=503, route="/gateway", times=None)]),
+        (ClientStatus.CONNECTED, [GatewayFault(effect="delay", delay_ms=LATE_MS, moment="identify")]),
+        (ClientStatus.RECONNECTING, [GatewayFault(effect="close", moment="identify", times=None)]),
+        (ClientStatus.READY, []),
+        (ClientStatus.DISCONNECTED, [GatewayFault(effect="close", code=4004, moment="identify")]),
+    ],
+)
+async def test_from_every_status_what_is_under_way_ends_once(
+    world: World, status: ClientStatus, faults: list[Fault]
+) -> None:
+    mary = await player(world, await game(world), connect=False)
+    await mary.client.close()
+    for fault in (*faults, HttpFault(effect="delay", delay_ms=LATE_MS, route="/users/@me", times=3)):
+        world.app.faults.add(fault)
+    connects = ClientStatus.CONNECTING
+    seen: list[ClientStatus] = []
+
+    def begin(client: Client) -> None:
+        client.set_status_changed_callback(lambda now, *_: seen.append(now))
+        client.connect()
+
+    ended = await asyncio.to_thread(
+        destroy_while,
+        world,
+        mary.tokens["access_token"],
+        lambda client: connects in seen and client.get_status() is status,
+        begin,
+    )
+
+    assert ended.types == [ErrorType.CLIENT_DESTROYED] * 3
+
+
+async def test_while_a_person_is_asked_in_a_browser(world: World) -> None:
+    application = await game(world)
+    opened: list[str] = []
+    ended = Ends()
+
+    def play() -> None:
+        client = Client(ClientCreateOptions(web_base=world.url), open_browser=opened.append)
+        client.authorize(AuthorizationArgs(client_id=application.id, scopes="identify"), ended)
+        pump_until(client, lambda: bool(opened))
+        port = int(opened[0].partition("127.0.0.1%3A")[2].partition("%2F")[0])
+        # A browser opens connections that it may never use.
+        with socket.create_connection(("127.0.0.1", port)) as idle:
+            client.close()
+            idle.settimeout(5)
+            assert idle.recv(1) == b""
+        assert port not in listening()
+        sdk.run_callbacks()
+
+    await asyncio.to_thread(play)
+
+    assert ended.types == [ErrorType.CLIENT_DESTROYED]
+
+
+async def test_while_a_device_waits_for_its_code(world: World) -> None:
+    application = await game(world)
+    opened: list[str] = []
+    ended = Ends()
+
+    def play() -> None:
+        client = Client(ClientCreateOptions(web_base=world.url), open_browser=opened.append)
+        client.get_token_from_device(DeviceAuthorizationArgs(client_id=application.id, scopes="identify"), ended)
+        pump_until(client, lambda: bool(opened))
+        client.close()
+        sdk.run_callbacks()
+
+    await asyncio.to_thread(play)
+
+    assert ended.types == [ErrorType.CLIENT_DESTROYED]
+
+
+async def test_while_the_game_links_an_account(world: World) -> None:
+    application = await game(world)
+    token = (await by_bot(application, "hero-1")).ok()["access_token"]
+    mary = await player(world, application)
+    guild = await world.guild(mary.person)
+    assert application.bot is not None
+    me = await mary.client.fetch_current_user(BEARER, token)
+    members = [{"id": str(mary.id), "flags": 1}, {"id": str(me.id)}]
+    lobby_id = int((await application.bot.post("/lobbies", json={"members": members})).ok()["id"])
+    await mary.client.link_channel_to_lobby(lobby_id, guild.general)
+    asked: list[str] = []
+    ended = Ends()
+
+    def play() -> None:
+        client = Client(ClientCreateOptions(web_base=world.url))
+        client.update_token(BEARER, token, lambda _: client.connect())
+        pump_until(client, lambda: lobby_id in client.get_lobby_ids())
+        pump_until(client, lambda: client.get_status() is ClientStatus.READY)
+        client.join_linked_lobby_guild(lobby_id, lambda: asked.append("merge"), ended)
+        pump_until(client, lambda: bool(asked))
+        client.close()
+        sdk.run_callbacks()
+
+    await asyncio.to_thread(play)
+
+    assert (asked, ended.types) == (["merge"], [ErrorType.CLIENT_DESTROYED])
+    await mary.client.close()
+
+
+async def test_while_the_chat_client_thinks(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    agent = await Agent(tmp_path).start()
+    agent.silent.add("SET_ACTIVITY")
+    ended = Ends()
+
+    def play() -> None:
+        client = Client(ClientCreateOptions(web_base=world.url))
+        client.set_application_id(99)
+        client.update_rich_presence(Activity(name="Puddle"), ended)
+        pump_until(client, lambda: any(each["cmd"] == "SET_ACTIVITY" for each in agent.seen))
+        client.close()
+        sdk.run_callbacks()
+
+    await asyncio.to_thread(play)
+
+    assert ended.types == [ErrorType.CLIENT_DESTROYED]
+    await agent.stop()
+
+
+async def test_no_connection_to_the_platform_is_left(world: World) -> None:
+    mary = await player(world, await game(world), connect=False)
+    await mary.client.close()
+    port = int(world.url.rpartition(":")[2])
+    before, workers = connected(port), threading.active_count()
+
+    for _ in range(3):
+        await asyncio.to_thread(
+            destroy_while,
+            world,
+            mary.tokens["access_token"],
+            lambda client: client.get_status() is ClientStatus.READY,
+            lambda client: client.connect(),
+        )
+
+    end = time.monotonic() + 5
+    while (left := connected(port)) > before and time.monotonic() < end:
+        await asyncio.sleep(0.05)
+    assert left <= before
+    # The one more is the worker of `to_thread` itself.
+    assert threading.active_count() <= workers + 1

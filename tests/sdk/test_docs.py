@@ -1,0 +1,85 @@
+"""What docs/sdk.md and the SDK's own docstrings tell a game to write works as it stands there."""
+
+import ast
+import asyncio
+import inspect
+import re
+import time
+import webbrowser
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+import hubbub.sdk
+from hubbub.sdk import Client, ClientStatus, api, client, compat
+from tests.sdk.players import game, player
+from tests.sdk.test_authorization import Browser
+from tests.sdk.test_pump import threads
+from tests.world import World
+
+PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"
+
+pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+
+
+def programs(world: World) -> list[Any]:
+    """The page's programs, for this world; a whole program would be inside `asyncio.run`."""
+    found = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    return [
+        compile(text.replace("http://127.0.0.1:8080", world.url), str(PAGE), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        for text in found
+    ]
+
+
+async def test_the_program_for_asyncio(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_asyncio, _ = programs(world)
+    application, mary = await game(world), await world.user("mary")
+    monkeypatch.setattr(webbrowser, "open", Browser(mary))
+    zoe = await player(world, application, "zoe")
+    lobby_id = await zoe.client.create_or_join_lobby("secret")
+
+    await eval(in_asyncio, {"APPLICATION": application.id})
+
+    [said] = await zoe.client.get_lobby_messages_with_limit(lobby_id, 5)
+    assert (said.author_id, said.content) == (mary.id, "hello")
+    await zoe.client.close()
+
+
+async def test_the_program_for_a_game_loop(world: World) -> None:
+    _, in_a_loop = programs(world)
+    mary = await player(world, await game(world), connect=False)
+    frames = 0
+
+    class Playing:
+        def __bool__(self) -> bool:
+            played: Client = names["client"]
+            return played.get_status() is not ClientStatus.READY and frames < 1000
+
+    def draw() -> None:
+        nonlocal frames
+        frames += 1
+        time.sleep(0.01)
+
+    names: dict[str, Any] = vars(hubbub.sdk) | {
+        "token": mary.tokens["access_token"],
+        "playing": Playing(),
+        "draw": draw,
+    }
+    await asyncio.to_thread(exec, in_a_loop, names)
+
+    assert 0 < frames < 1000
+    assert threads() == set()
+    await mary.client.close()
+
+
+@pytest.mark.parametrize("module", [client, compat, api])
+def test_the_names_in_docstrings_exist(module: Any, store_config: Any) -> None:
+    """The examples in docstrings are short for what a game writes, so their calls are looked up, not run."""
+    text = inspect.getdoc(module) or ""
+    face: Any = {client: Client, api: hubbub.sdk.Api}.get(module) or compat.Client
+    used = set(re.findall(r"\b(?:client|api)\.(\w+)\(", dedent(text))) | set(re.findall(r"\bClient\.(\w+)\(", text))
+
+    assert used
+    assert [name for name in used if not hasattr(face, name)] == []

@@ -1,0 +1,205 @@
+"""What a provisional account cannot do until it is linked, what the chat client opens, and what a machine is told of a game."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from hubbub.sdk import (
+    Activity,
+    AuthorizationTokenType,
+    Client,
+    ClientResult,
+    DeviceAuthorizationArgs,
+    ErrorType,
+    SdkError,
+)
+from hubbub.sdk.tokens import Tokens
+from hubbub.server.core.faults import HttpFault
+from tests import oauth
+from tests.sdk.agent import Agent
+from tests.sdk.players import SCOPES, Heard, Player, game, new_client, player
+from tests.sdk.test_presence import friends
+from tests.sdk.test_provisional import BOT_ISSUED, by_bot
+from tests.world import World
+
+BEARER = AuthorizationTokenType.BEARER
+
+
+@pytest.fixture
+async def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agent]:
+    """A chat client that runs."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    running = await Agent(tmp_path).start()
+    yield running
+    await running.stop()
+
+
+async def linked_lobby(world: World, application: oauth.Client, mary: Player, guest: int) -> int:
+    """A lobby of two that is linked to a channel."""
+    guild = await world.guild(mary.person)
+    assert application.bot is not None
+    members = [{"id": str(mary.id), "flags": 1}, {"id": str(guest)}]
+    lobby_id = int((await application.bot.post("/lobbies", json={"members": members})).ok()["id"])
+    await mary.client.link_channel_to_lobby(lobby_id, guild.general)
+    return lobby_id
+
+
+async def test_a_guest_is_asked_to_link_and_then_comes_into_the_guild(world: World, agent: Agent) -> None:
+    application = await game(world)
+    mary, rob = await player(world, application, "mary"), await world.user("rob")
+    token = (await by_bot(application, "hero-1")).ok()["access_token"]
+    client = new_client(world)
+    guest = (await client.fetch_current_user(BEARER, token)).id
+    lobby_id = await linked_lobby(world, application, mary, guest)
+    await client.update_token(BEARER, token)
+    await client.connect()
+    asked, told = Heard(), Heard()
+
+    client.join_linked_lobby_guild(lobby_id, asked, told)
+    await asked.next()
+    client.provisional_user_merge_completed(False)
+    result, url = await told.next()
+    assert (result.type, url) == (ErrorType.ABORTED, "")
+
+    client.join_linked_lobby_guild(lobby_id, asked, told)
+    await asked.next()
+    verifier, challenge = oauth.pkce()
+    code = await application.code(rob, SCOPES, code_challenge=challenge, code_challenge_method="S256")
+    merged = await client.get_token_from_provisional_merge(
+        application.id, code, verifier, application.redirect_uri, BOT_ISSUED, token
+    )
+    await client.update_token(BEARER, merged.access_token)
+    client.provisional_user_merge_completed(True)
+
+    result, url = await told.next()
+    assert result.successful, result
+    assert url.startswith(f"{world.url}/invite/")
+    opened = (await agent.next("DEEP_LINK"))["args"]
+    assert opened["params"]["code"] == url.rpartition("/")[2]
+    (await rob.post(f"/invites/{opened['params']['code']}", json={})).ok()
+    await client.close()
+    await mary.client.close()
+
+
+async def test_a_message_and_the_settings_are_opened_in_the_chat_client(world: World, agent: Agent) -> None:
+    mary, zoe = await friends(world)
+    heard = zoe.hears("message_created")
+    sent = await mary.client.send_user_message(zoe.id, "hello")
+    await heard.next(lambda which: which == sent)
+    message = zoe.client.get_message_handle(sent)
+    assert message is not None
+
+    await zoe.client.open_message_in_platform(sent, lambda: pytest.fail("zoe is no guest"))
+    opened = (await agent.next("OPEN_MESSAGE"))["args"]
+    assert opened == {"channel_id": str(message.channel_id), "message_id": str(sent)}
+    await zoe.client.open_connected_games_settings_in_platform()
+    assert (await agent.next("DEEP_LINK"))["args"]["type"] == "USER_SETTINGS"
+
+    agent.answers["OPEN_MESSAGE"] = (4000, "no such message")
+    with pytest.raises(SdkError) as caught:
+        await zoe.client.open_message_in_platform(sent, lambda: None)
+    assert (caught.value.result.type, caught.value.result.error_code) == (ErrorType.RPC_ERROR, 4000)
+    with pytest.raises(SdkError) as caught:
+        await zoe.client.open_message_in_platform(5, lambda: None)
+    assert caught.value.result.type is ErrorType.VALIDATION_ERROR
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_what_the_chat_client_shows_ends_when_the_game_connects(world: World, agent: Agent) -> None:
+    mary = await player(world, await game(world), connect=False)
+    mary.client.set_application_id(99)
+    await mary.client.update_rich_presence(Activity(name="Puddle"))
+    assert (await agent.next("SET_ACTIVITY"))["args"]["activity"]["name"] == "Puddle"
+
+    await mary.client.connect()
+
+    assert (await agent.next("SET_ACTIVITY"))["args"]["activity"] is None
+    await mary.client.close()
+
+
+@pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+async def test_a_device_goes_on_asking_when_the_network_was_away(world: World) -> None:
+    application, mary = await game(world), await world.user()
+    shown: list[str] = []
+    client = new_client(world, open_browser=shown.append)
+    waits: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+        world.clock.advance(int(seconds * 1000))
+        if len(waits) == 1:
+            world.app.faults.add(HttpFault(effect="drop", route="/oauth2/token"))
+        else:
+            code = shown[0].partition("user_code=")[2]
+            (await mary.post("/oauth2/device/finish", json={"user_code": code, "result": "granted"})).ok()
+
+    client._parts[Tokens].sleep = wait
+    tokens = await client.get_token_from_device(
+        DeviceAuthorizationArgs(client_id=application.id, scopes=client.get_default_presence_scopes())
+    )
+
+    assert waits == [5, 10]
+    assert (await client.fetch_current_user(BEARER, tokens.access_token)).id == mary.id
+    await client.close()
+
+
+async def test_the_screen_for_a_code_is_shown_and_its_end_is_heard() -> None:
+    shown: list[str] = []
+    client = Client(open_browser=shown.append)
+    closed = Heard()
+    client.set_authorize_device_screen_closed_callback(closed)
+
+    client.open_authorize_device_screen(99, "ABCD2345")
+    async with asyncio.timeout(5):
+        while not shown:
+            await asyncio.sleep(0.01)
+    client.close_authorize_device_screen()
+
+    assert shown == ["http://127.0.0.1:8080/activate?user_code=ABCD2345"]
+    await closed.next()
+    await client.close()
+
+
+@pytest.mark.skipif("sys.platform != 'linux'")
+def test_a_machine_learns_how_a_game_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    client = Client()
+
+    assert client.register_launch_command(99, "/opt/puddle --play")
+    assert client.register_launch_steam_application(100, 480)
+
+    entry = (tmp_path / "applications" / "hubbub-99.desktop").read_text()
+    assert "Exec=/opt/puddle --play %u\n" in entry
+    assert "MimeType=x-scheme-handler/hubbub-99;\n" in entry
+    assert "steam://rungameid/480" in (tmp_path / "applications" / "hubbub-100.desktop").read_text()
+    assert not client.register_launch_command(99, "one\nExec=another")
+    client.close()
+
+
+def test_whoever_names_the_api_alone_has_the_pages_at_its_host() -> None:
+    for api in ("https://api.example.com/api/v10", "https://api.example.com:8443", "http://localhost/social/api"):
+        client = Client(api)
+        assert client._core.web_base == "/".join(api.split("/")[:3])
+        client.close()
+
+
+async def test_an_address_that_brings_nothing_back_is_no_authorization() -> None:
+    from hubbub.sdk import AuthorizationArgs
+
+    opened = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    client = Client(open_browser=lambda _: loop.call_soon_threadsafe(opened.set))
+    results: list[ClientResult] = []
+
+    args = AuthorizationArgs(client_id=99, scopes="identify", state="s", custom_scheme_param="puddle")
+    waiting = client.authorize(args, lambda result, *_: results.append(result))
+    await opened.wait()
+    client.handle_authorize_redirect("puddle:/authorize/callback?state=s")
+
+    with pytest.raises(SdkError) as caught:
+        await waiting
+    assert caught.value.result.type is ErrorType.AUTHORIZATION_FAILED
+    await client.close()

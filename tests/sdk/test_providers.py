@@ -1,0 +1,148 @@
+"""Players whom somebody else vouches for: signed in with what their provider gave them, linked, and parted again."""
+
+import pytest
+
+from hubbub.sdk import (
+    AuthenticationExternalAuthType,
+    AuthorizationArgs,
+    AuthorizationTokenType,
+    Client,
+    ClientError,
+    ClientStatus,
+    ErrorType,
+    ExternalIdentityProviderType,
+    HttpStatusCode,
+    SdkError,
+)
+from tests.issuer import Stage
+from tests.sdk.players import Heard, new_client
+from tests.sdk.test_authorization import Browser
+
+BEARER = AuthorizationTokenType.BEARER
+OIDC = AuthenticationExternalAuthType.OIDC
+
+
+async def credential(stage: Stage, provider: str, user_id: str, **more: object) -> str:
+    """What the stand-in of a provider gives somebody."""
+    return (await stage.credential(provider, user_id, **more))[1]
+
+
+async def sign_in(stage: Stage, client: Client, user_id: str = "hero-1") -> int:
+    """Play as somebody whom the OIDC stand-in knows; answers who that is here."""
+    tokens = await client.get_provisional_token(stage.game.id, OIDC, await credential(stage, "oidc", user_id))
+    await client.update_token(BEARER, tokens.access_token)
+    await client.connect()
+    me = client.get_current_user_v2()
+    assert me is not None
+    return me.id
+
+
+@pytest.mark.parametrize(
+    ("provider", "kind", "vouches", "more"),
+    [
+        ("oidc", OIDC, ExternalIdentityProviderType.OIDC, {}),
+        (
+            "epic",
+            AuthenticationExternalAuthType.EPIC_ONLINE_SERVICES_ACCESS_TOKEN,
+            ExternalIdentityProviderType.EPIC_ONLINE_SERVICES,
+            {"kind": "access_token"},
+        ),
+        (
+            "epic",
+            AuthenticationExternalAuthType.EPIC_ONLINE_SERVICES_ID_TOKEN,
+            ExternalIdentityProviderType.EPIC_ONLINE_SERVICES,
+            {},
+        ),
+        ("steam", AuthenticationExternalAuthType.STEAM_SESSION_TICKET, ExternalIdentityProviderType.STEAM, {}),
+        ("unity", AuthenticationExternalAuthType.UNITY_SERVICES_ID_TOKEN, ExternalIdentityProviderType.UNITY, {}),
+        # These two have no enumerator of their own yet (sdk.md 2).
+        ("apple", AuthenticationExternalAuthType.APPLE_ID_TOKEN, ExternalIdentityProviderType.UNKNOWN, {}),
+        (
+            "playstation",
+            AuthenticationExternalAuthType.PLAY_STATION_NETWORK_ID_TOKEN,
+            ExternalIdentityProviderType.UNKNOWN,
+            {},
+        ),
+    ],
+)
+async def test_a_player_signs_in_with_what_a_provider_gave_them(
+    stage: Stage,
+    provider: str,
+    kind: AuthenticationExternalAuthType,
+    vouches: ExternalIdentityProviderType,
+    more: dict[str, str],
+) -> None:
+    client = new_client(stage)
+    token = await credential(stage, provider, "76561190000000001", name="Hero", **more)
+
+    told = await client.get_provisional_token(stage.game.id, kind, token)
+
+    assert (told.token_type, told.refresh_token, told.expires_in) == ("Bearer", "", 604_800)
+    assert "sdk.social_layer" in told.scopes
+    await client.update_token(BEARER, told.access_token)
+    await client.connect()
+    me = client.get_current_user_v2()
+    assert me is not None
+    assert me.is_provisional
+    assert (await client.fetch_current_user(BEARER, told.access_token)).id == me.id
+    [profile] = client.get_user_application_profiles(me.id)
+    assert (profile.provider_type, profile.provider_issued_user_id) == (vouches, "76561190000000001")
+    assert client.get_user_application_profiles_no_lock(me.id) == me.user_application_profiles == [profile]
+    assert client.get_user_application_profiles(5) == []
+    await client.close()
+
+
+async def test_a_player_who_comes_again_is_the_same_and_one_who_is_refused_hears_why(stage: Stage) -> None:
+    client = new_client(stage)
+    first = await sign_in(stage, client)
+    await client.disconnect()
+    assert await sign_in(stage, client) == first
+
+    over = await credential(stage, "oidc", "hero-1", expires_in=-10)
+    with pytest.raises(SdkError) as caught:
+        await client.get_provisional_token(stage.game.id, OIDC, over)
+
+    result = caught.value.result
+    assert (result.type, result.error_code, result.status, result.retryable) == (
+        ErrorType.HTTP_ERROR,
+        530001,
+        HttpStatusCode.BAD_REQUEST,
+        False,
+    )
+    assert over not in repr(result) + str(caught.value) + result.response_body
+    await client.close()
+
+
+async def test_a_player_links_an_account_and_parts_from_it_again(stage: Stage) -> None:
+    alice = stage.person("alice")
+    browser = Browser(alice)
+    client = new_client(stage, open_browser=browser)
+    provisional = await sign_in(stage, client)
+    statuses = Heard()
+    client.set_status_changed_callback(statuses)
+
+    verifier = client.create_authorization_code_verifier()
+    scopes = client.get_default_communication_scopes()
+    args = AuthorizationArgs(client_id=stage.game.id, scopes=scopes, code_challenge=verifier.challenge)
+    code, redirect_uri = await client.authorize(args)
+    tokens = await client.get_token_from_provisional_merge(
+        stage.game.id, code, verifier.verifier, redirect_uri, OIDC, await credential(stage, "oidc", "hero-1")
+    )
+    # The account that was played with is no more.
+    assert await statuses.next() == (ClientStatus.DISCONNECTED, ClientError.UNEXPECTED_CLOSE, 4004)
+    await client.update_token(BEARER, tokens.access_token)
+    await client.connect()
+    me = client.get_current_user_v2()
+    assert me is not None
+    assert (me.id, me.is_provisional) == (alice.id, False)
+    with pytest.raises(SdkError) as caught:
+        await client.get_provisional_token(stage.game.id, OIDC, await credential(stage, "oidc", "hero-1"))
+    assert caught.value.result.error_code == 530010
+
+    await client.unmerge_into_provisional_account(stage.game.id, OIDC, await credential(stage, "oidc", "hero-1"))
+    assert (await statuses.next(lambda _, error, __: error is ClientError.UNEXPECTED_CLOSE))[2] == 4004
+    with pytest.raises(SdkError) as caught:
+        await client.refresh_token(stage.game.id, tokens.refresh_token)
+    assert caught.value.result.error == "invalid_grant"
+    assert await sign_in(stage, client) not in (provisional, alice.id)
+    await client.close()
