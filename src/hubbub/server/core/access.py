@@ -5,6 +5,7 @@ the guild gets MISSING_ACCESS where the guild exists and UNKNOWN_GUILD where it 
 caller cannot see is MISSING_ACCESS, one that does not exist UNKNOWN_CHANNEL.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -40,12 +41,17 @@ class GuildAccess(msgspec.Struct, kw_only=True):
     mfa_level: int
     roles: dict[int, int]
     """The member's roles and their bits; @everyone under the guild's id."""
-    top: Rank
-    """The position and id of their highest role."""
+    ranks: Sequence[Rank]
+    """The positions and ids of their roles."""
     permissions: int
     """Their bits in the guild, before a timeout."""
     restricted: bool
     """Timed out, pending or quarantined: only reading is left."""
+
+    @property
+    def top(self) -> Rank:
+        """The position and id of their highest role."""
+        return highest(self.ranks)
 
     @property
     def owns(self) -> bool:
@@ -180,7 +186,7 @@ def _stand(now: int, guild_id: int, user_id: int, row: tuple[int, ...], rows: li
         owner_id=UserId(owner_id),
         mfa_level=mfa_level,
         roles=roles,
-        top=highest((position, role) for role, _, position in rows),
+        ranks=[(position, role) for role, _, position in rows],
         permissions=base_permissions(owner_id == user_id, 0, roles.values()),
         restricted=bool(pending) or timed_out_until_ms > now or bool(flags & MemberFlags.AUTOMOD_QUARANTINED),
     )

@@ -64,26 +64,27 @@ def find(tx: Tx, command_id: int) -> CommandRow | None:
     return tx.find(CommandRow, f"SELECT {COLUMNS} FROM commands WHERE id = ?", command_id)
 
 
+_WITH_PERMISSIONS: Final = (
+    f"SELECT {', '.join(f'c.{name}' for name in CommandRow._fields)}, p.permissions, a.permissions FROM commands c"
+    " LEFT JOIN command_permissions p ON p.guild_id = ? AND p.application_id = c.application_id AND p.target_id = c.id"
+    " LEFT JOIN command_permissions a ON a.guild_id = ? AND a.application_id = c.application_id"
+    " AND a.target_id = c.application_id WHERE c.id = ?"
+)
+
+
 def find_with_permissions(
     tx: Tx, command_id: int, guild_id: int
 ) -> tuple[CommandRow, dict[int, list[CommandPermission]]] | None:
     """A command, and what is said in a guild of it and of its application, in one query."""
-    row = tx.one(
-        f"SELECT {', '.join(f'c.{name}' for name in CommandRow._fields)}, p.permissions, a.permissions FROM commands c"
-        " LEFT JOIN command_permissions p ON p.guild_id = ? AND p.application_id = c.application_id AND p.target_id = c.id"
-        " LEFT JOIN command_permissions a ON a.guild_id = ? AND a.application_id = c.application_id"
-        " AND a.target_id = c.application_id WHERE c.id = ?",
-        guild_id,
-        guild_id,
-        command_id,
-    )
+    row = tx.one(_WITH_PERMISSIONS, guild_id, guild_id, command_id)
     if row is None:
         return None
     found = CommandRow(*row[:-2])
-    targets = (found.id, found.application_id)
-    return found, {
-        target: _permissions.decode(kept) for target, kept in zip(targets, row[-2:], strict=True) if kept is not None
-    }
+    said = {}
+    for target, kept in ((found.id, row[-2]), (found.application_id, row[-1])):
+        if kept is not None:
+            said[target] = _permissions.decode(kept)
+    return found, said
 
 
 def find_named(tx: Tx, application_id: int, guild_id: int, kind: int, name: str) -> CommandRow | None:

@@ -321,7 +321,7 @@ def everyone(call: Call, guild_id: int) -> GuildAccess:
         owner_id=UserId(0),
         mfa_level=0,
         roles={guild_id: bits},
-        top=(0, guild_id),
+        ranks=((0, guild_id),),
         permissions=Permissions.ALL if bits & Permissions.ADMINISTRATOR else bits,
         restricted=False,
     )

@@ -21,7 +21,8 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
     basics = 0
     if bot is None and channel.guild_id is not None:
         basics = access.permissions_in(call.tx, rules.everyone(call, channel.guild_id), channel.ruling_id)
-    user = users.user(person.user)
+    # A member is shown with their user.
+    user = users.user(person.user) if here.guild is None or person.member is None else None
     owned = entitlements.active_for(call, scene.application.id, call.user_id, channel.guild_id) if scene.sells else []
     shown = wire.Interaction(
         id=scene.interaction_id,
@@ -30,7 +31,9 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
         token=token,
         data=question.data,
         channel_id=ChannelId(channel.id),
-        channel=channels.any_channel(there.channel, recipients=() if channel.guild_id is not None else (user,)),
+        channel=channels.any_channel(
+            there.channel, recipients=() if user is None or here.guild is not None else (user,)
+        ),
         locale=person.user.locale,
         entitlements=owned,
         entitlement_sku_ids=[Snowflake(each.sku_id) for each in owned],
@@ -44,7 +47,7 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
     if question.message is not None:
         shown.message = question.message
     if here.guild is None or person.member is None:
-        shown.user = user
+        shown.user = UNSET if user is None else user
         return shown
     locale = there.locale or ""
     shown.guild_id = here.guild.guild_id

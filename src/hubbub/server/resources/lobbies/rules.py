@@ -10,7 +10,7 @@ from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.errors import FormErrors, Path
 from hubbub.protocol.flags import LobbyFlags, LobbyMemberFlags
 from hubbub.protocol.ids import UserId
-from hubbub.protocol.permissions import Permissions, highest
+from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import lobbies as wire
 from hubbub.server.core import access
 from hubbub.server.core.access import ChannelRef, GuildAccess
@@ -130,7 +130,7 @@ def stand_in_channel(call: Call, channel: ChannelRef) -> access.ChannelAccess:
         owner_id=UserId(0),
         mfa_level=0,
         roles={},
-        top=highest(()),
+        ranks=(),
         permissions=PLAYING,
         restricted=False,
     )

@@ -182,7 +182,7 @@ def _everyone(call: Call, guild: GuildRow) -> GuildAccess:
         owner_id=UserId(guild.owner_id),
         mfa_level=0,
         roles={guild.id: bits},
-        top=(0, guild.id),
+        ranks=((0, guild.id),),
         permissions=Permissions.ALL if bits & Permissions.ADMINISTRATOR else bits,
         restricted=False,
     )
