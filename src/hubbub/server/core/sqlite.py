@@ -79,6 +79,21 @@ class _Batch:
     """Who else waits for the commit."""
 
 
+class _Turn:
+    """The loop's turn with the connection, between what the writer was given before and after: it runs quick units, and the
+    writer commits them."""
+
+    __slots__ = ("ended", "reached")
+
+    def __init__(self, reached: "asyncio.Future[None]") -> None:
+        self.reached = reached
+        self.ended: SimpleQueue[_Batch | None] = SimpleQueue()
+
+
+_Task = _Unit | _Job | _Batch | _Turn
+"""What the writer is given."""
+
+
 class SqliteDatabase(Database):
     """A database file, or without a path one in memory that ends with the process."""
 
@@ -88,15 +103,13 @@ class SqliteDatabase(Database):
         super().__init__()
         self._path = None if path is None else Path(path)
         self._waiting_max = waiting_max
-        self._writes: SimpleQueue[_Unit | _Job | _Batch | None] = SimpleQueue()
+        self._writes: SimpleQueue[_Task | None] = SimpleQueue()
         self._given = 0
         self._done = 0
         """What the writer was given so far, and how much of it is done: when all is, the connection is free."""
         self._quick: deque[_Unit] = deque()
         self._turn = False
-        """Whether quick units gather until the writer has done what it was given."""
-        self._waited = False
-        """Whether they have done so already, and it was given more of its own meanwhile."""
+        """Whether quick units wait for the connection, or for their commit; those that come meanwhile gather."""
         self._reads: SimpleQueue[_Unit | None] = SimpleQueue()
         self._hand: deque[_Unit] = deque()
         self._read_begun = 0.0
@@ -180,28 +193,34 @@ class SqliteDatabase(Database):
         result: T = await future
         return result
 
-    def _give(self, task: "_Unit | _Job | _Batch") -> None:
+    def _give(self, task: "_Task") -> None:
         """Let the writer do something, and have the connection meanwhile."""
         self._given += 1
         self._writes.put(task)
 
     def _run_quick(self) -> None:
-        """Run the quick units that wait, and let the writer commit them; if it has other work, they are part of that."""
+        """Run the quick units that wait, and let the writer commit them; if it has other work, after that."""
         if self._turn or not self._quick:
             return
-        if self._given != self._done:
-            if self._waited:
-                while self._quick:
-                    self._give(self._quick.popleft())
-            # What comes next gathers until the writer is done with this: it mostly is free then. Else they join its work, but the
-            # ones behind them wait anew, or it would always have something to do and the loop never its turn.
-            self._waited = not self._waited
-            done = self._loop.create_future()
-            done.add_done_callback(self._end_quick)
-            self._turn = True
-            self._give(_Job(_nothing, done))
-            return
-        self._waited = False
+        self._turn = True
+        if self._given == self._done:
+            batch = self._quick_batch()
+            if batch is not None:
+                self._give(batch)
+        else:
+            turn = _Turn(self._loop.create_future())
+            turn.reached.add_done_callback(lambda _: self._take_turn(turn))
+            self._give(turn)
+
+    def _take_turn(self, turn: _Turn) -> None:
+        batch = None
+        try:
+            batch = self._quick_batch()
+        finally:
+            turn.ended.put(batch)
+
+    def _quick_batch(self) -> _Batch | None:
+        """Quick units, run in a transaction; None where it was lost."""
         batch = _Batch([], [], time.monotonic(), self._loop.create_future())
         try:
             self._cursor.execute("BEGIN IMMEDIATE")
@@ -209,17 +228,16 @@ class SqliteDatabase(Database):
         except BaseException as error:
             lost = batch.units or [self._quick.popleft()]
             self._answers.add(self._lose(lost, batch.answers, error))
-            self._loop.call_soon(self._run_quick)
-            return
+            self._loop.call_soon(self._end_quick)
+            return None
         assert batch.committed is not None
         batch.committed.add_done_callback(self._end_quick)
-        self._turn = True
-        self._give(batch)
+        return batch
 
     def _take_quick(self) -> _Unit | None:
         return self._quick.popleft() if self._quick else None
 
-    def _end_quick(self, _: "asyncio.Future[None]") -> None:
+    def _end_quick(self, _: "asyncio.Future[None] | None" = None) -> None:
         self._turn = False
         self._run_quick()
 
@@ -357,12 +375,14 @@ class SqliteDatabase(Database):
             self._answers.add([(opened, None, error, None)])
             return
         self._answers.add([(opened, None, None, None)])
-        waiting: _Unit | _Job | _Batch | None
+        waiting: _Task | None
         while (waiting := self._writes.get()) is not None:
             if isinstance(waiting, _Batch):
                 self._commit(waiting, given=1)
             elif isinstance(waiting, _Job):
                 self._alone(waiting)
+            elif isinstance(waiting, _Turn):
+                self._yield(waiting)
             elif not self._batch(waiting):
                 break
         self._connection.close()
@@ -376,10 +396,19 @@ class SqliteDatabase(Database):
         self._done += 1
         self._answers.add([answer])
 
+    def _yield(self, turn: _Turn) -> None:
+        """Let the loop have the connection, and commit what it did."""
+        self._answers.add([(turn.reached, None, None, None)])
+        batch = turn.ended.get()
+        if batch is None:
+            self._done += 1
+        else:
+            self._commit(batch, given=1)
+
     def _batch(self, first: _Unit) -> bool:
         """Run and commit everything that waits; False once the end of the queue was reached."""
         batch = _Batch([], [], time.monotonic())
-        waiting: _Unit | _Job | _Batch | None = first
+        waiting: _Task | None = first
 
         def take() -> _Unit | None:
             nonlocal waiting
@@ -400,6 +429,8 @@ class SqliteDatabase(Database):
             self._commit(batch, given=len(batch.units))
         if isinstance(waiting, _Job):
             self._alone(waiting)
+        elif isinstance(waiting, _Turn):
+            self._yield(waiting)
         return waiting is not None
 
     def _run_units(self, batch: _Batch, take: Callable[[], _Unit | None]) -> None:
@@ -624,10 +655,6 @@ class SqliteDatabase(Database):
             _copy(source, path)
         finally:
             source.close()
-
-
-def _nothing() -> None:
-    """For a job that only marks a place in the queue."""
 
 
 def is_locked(path: Path) -> bool:
