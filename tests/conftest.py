@@ -3,6 +3,7 @@
 from hypothesis import settings
 
 pytest_plugins = [
+    "tests.fixtures.costs",
     "tests.fixtures.postgres",
     "tests.fixtures.issuers",
     "tests.fixtures.receivers",
