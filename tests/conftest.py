@@ -1,5 +1,8 @@
 """What every test may ask for."""
 
+import gc
+
+import pytest
 from hypothesis import settings
 
 pytest_plugins = [
@@ -17,3 +20,14 @@ pytest_plugins = [
 # A deadline per example would fail on a busy machine; pytest-timeout bounds the whole test.
 settings.register_profile("hubbub", deadline=None)
 settings.load_profile("hubbub")
+
+# Modules and tests live as long as the process: while they come there is nothing to collect, and later they need not be looked at.
+gc.disable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """From here on there is garbage."""
+    gc.enable()
+    gc.collect()
+    gc.freeze()
