@@ -31,3 +31,9 @@ def pytest_collection_finish() -> None:
     gc.enable()
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What asks for more time than others begins first, or one worker would have it before it when all others are done."""
+    items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
