@@ -34,8 +34,10 @@ run: venv ## start the demo platform
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 1)))')
 
 # Tests share one PostgreSQL and have a database each, so they run on all cores; loadgroup keeps xdist_group together.
+# Compiled once before, and kept: else each worker and each server that a test starts compiles everything anew.
 test: venv client-deps ## run the whole test suite
-	@$(RUN) -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
+	@$(RUN) -m compileall -q -j 0 src
+	@PYTHONDONTWRITEBYTECODE= $(RUN) -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
 
 # The public description is nobody's to copy: it is read where it lies.
 OPENAPI ?= $(wildcard ../shared/spec/openapi.json)

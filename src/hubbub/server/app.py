@@ -5,6 +5,7 @@ Nothing here is global. Two Apps live in one process without knowing of each oth
 
 import asyncio
 import contextlib
+import functools
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -233,7 +234,7 @@ class App:
             invalid_window_ms=config.http.invalid_requests_window_ms,
             caps=config.approval_caps,
         )
-        self.table = Table(slices)
+        self.table = _whole_table() if slices is SLICES else Table(slices)
         self.faults = Faults()
         self.trace = Trace()
         self.routes: list[web.RouteDef] = []
@@ -525,6 +526,12 @@ async def _to_store(request: web.Request) -> web.Response:
     named = request.match_info
     sku = f"/{named['sku_id']}" if "sku_id" in named else ""
     raise web.HTTPFound(f"/api/v10/applications/{named['application_id']}/store{sku}")
+
+
+@functools.cache
+def _whole_table() -> Table:
+    """Every operation there is; nothing in it changes, so all Apps of a process look into the same one."""
+    return Table(SLICES)
 
 
 def _clock(config: Config) -> Clock:

@@ -45,6 +45,18 @@ async def test_opening_again_changes_nothing(open_database: OpenDatabase) -> Non
         await db.close()
 
 
+def test_a_database_that_begins_at_once_is_one_that_was_migrated(connection: sqlite3.Connection) -> None:
+    for _ in range(2):
+        begun = sqlite3.connect(":memory:", isolation_level=None)
+        migrations.begin_sqlite(begun)
+        migrate_sqlite(connection)
+
+        assert list(begun.iterdump()) == list(connection.iterdump())
+        # What one world writes is not there when the next begins.
+        begun.execute("UPDATE meta SET value = 'written'")
+        begun.close()
+
+
 def test_both_dialects_end_with_the_same_tables_and_columns(
     connection: sqlite3.Connection, postgres_database: str
 ) -> None:

@@ -360,7 +360,10 @@ class SqliteDatabase(Database):
 
     def _open_writer(self) -> None:
         self._connection = self._connect()
-        migrations.migrate_sqlite(self._connection)
+        if self._path is None:
+            migrations.begin_sqlite(self._connection)
+        else:
+            migrations.migrate_sqlite(self._connection)
         self._cursor = self._connection.cursor()
         self._sequence = int(self._cursor.execute(GET_SEQUENCE).fetchone()[0])
 

@@ -4,6 +4,7 @@ One text serves both dialects. Where they differ a file says `{blob}`, `{autoid}
 with the line `-- only: sqlite` or `-- only: postgres`. A file that has been released never changes; a change is a new file.
 """
 
+import functools
 import hashlib
 import re
 import sqlite3
@@ -84,6 +85,33 @@ def load(directory: Path = DIRECTORY) -> list[Migration]:
     return found
 
 
+@functools.cache
+def shipped() -> tuple[Migration, ...]:
+    """This program's own migrations, which do not change while it runs."""
+    return tuple(load())
+
+
+@functools.cache
+def _fresh() -> bytes:
+    """A SQLite database with every table and nothing else, made once for all worlds of the process."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        migrate_sqlite(connection)
+        return connection.serialize()
+    finally:
+        connection.close()
+
+
+def begin_sqlite(connection: sqlite3.Connection) -> None:
+    """Bring a database in memory, which is empty, up to date at once."""
+    source = sqlite3.connect(":memory:")
+    try:
+        source.deserialize(_fresh())
+        source.backup(connection)
+    finally:
+        source.close()
+
+
 def statements(text: str, dialect: Dialect) -> Iterator[str]:
     """Cut a script at the semicolons that end statements, keep what is for the dialect, and spell out the macros."""
     parts: list[str] = []
@@ -138,7 +166,7 @@ def pending(applied: Mapping[int, tuple[str, str]], migrations: Sequence[Migrati
 
 def migrate_sqlite(connection: sqlite3.Connection, directory: Path = DIRECTORY) -> list[Migration]:
     """Bring a database up to date and return what was applied; the connection is in autocommit mode."""
-    migrations = load(directory)
+    migrations = shipped() if directory == DIRECTORY else load(directory)
     done: list[Migration] = []
     while True:
         connection.execute("BEGIN IMMEDIATE")
@@ -167,7 +195,7 @@ def migrate_sqlite(connection: sqlite3.Connection, directory: Path = DIRECTORY) 
 
 def migrate_postgres(connection: "psycopg.Connection", directory: Path = DIRECTORY) -> list[Migration]:
     """Bring a database up to date and return what was applied; the connection is in autocommit mode."""
-    migrations = load(directory)
+    migrations = shipped() if directory == DIRECTORY else load(directory)
     connection.execute("SELECT pg_advisory_lock(%s)", (ADVISORY_LOCK,))
     try:
         applied: dict[int, tuple[str, str]] = {}
