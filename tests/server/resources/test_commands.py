@@ -315,6 +315,8 @@ class TestLimits:
         ({"options": [option(min_length=5, max_length=4)]}, "options.0.max_length", "NUMBER_TYPE_MIN"),
         ({"options": [option(7, channel_types=[99])]}, "options.0.channel_types.0", "BASE_TYPE_CHOICES"),
         ({"options": [option(11, file_types=["x"] * 11)]}, "options.0.file_types", "BASE_TYPE_BAD_LENGTH"),
+        ({"options": [option(11, file_types=["video", "png"])]}, "options.0.file_types.1", "STRING_TYPE_REGEX"),
+        ({"options": [option(11, file_types=[""])]}, "options.0.file_types.0", "STRING_TYPE_REGEX"),
         (
             {"options": [option(), option(name="b", name_localizations={"de": "a"})]},
             "options.1.name_localizations.de",
@@ -381,7 +383,7 @@ async def test_options_of_every_type_are_kept(world: World) -> None:
         option(8, "g"),
         option(9, "h"),
         option(10, "i", min_value=0.5, max_value=9),
-        option(11, "j", file_types=[".png"]),
+        option(11, "j", file_types=[".png", "Audio"]),
     ]
 
     made = (await bot.post(everywhere(bot), json=word(options=given))).ok()

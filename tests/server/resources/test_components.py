@@ -349,6 +349,12 @@ def test_checking_twice_changes_nothing_more() -> None:
             "BASE_TYPE_BAD_LENGTH",
         ),
         (label({"type": 19, "custom_id": "f", "file_types": [1]}), "component.file_types.0", "STRING_TYPE_CONVERT"),
+        (label({"type": 19, "custom_id": "f", "file_types": [""]}), "component.file_types.0", "STRING_TYPE_REGEX"),
+        (
+            label({"type": 19, "custom_id": "f", "file_types": [".png", "image/*"]}),
+            "component.file_types.1",
+            "STRING_TYPE_REGEX",
+        ),
         (label({"type": 21, "custom_id": "r", "options": options("a")}), "component.options", "BASE_TYPE_BAD_LENGTH"),
         (
             label({"type": 21, "custom_id": "r", "options": options(*map(str, range(11)))}),

@@ -276,7 +276,7 @@ async def test_sub_commands_are_named_in_the_answer(stage: Stage) -> None:
 
 async def test_files_come_with_a_command(stage: Stage) -> None:
     command = await stage.command(
-        options=[{"type": 11, "name": "f", "description": "x", "required": True, "file_types": [".txt", "image/*"]}]
+        options=[{"type": 11, "name": "f", "description": "x", "required": True, "file_types": [".TXT", "image"]}]
     )
     body = {
         "type": 2,
@@ -304,7 +304,11 @@ async def test_files_come_with_a_command(stage: Stage) -> None:
     async with stage.world.client.get(attachment["url"]) as response:
         assert await response.read() == b"hello"
     body["data"]["attachments"] = []  # type: ignore[index]
-    assert (await send("notes.exe")).errors("data.options.0.value") == ["BASE_TYPE_CHOICES"]
+    for filename in ("notes.exe", "png", "image", "notes.txt.exe"):
+        assert (await send(filename)).errors("data.options.0.value") == ["BASE_TYPE_CHOICES"]
+    # http.md 1.11: only the name is looked at, in any case; these bytes are no picture.
+    assert (await send("a.PNG")).status == 204
+    assert (await stage.app.next("INTERACTION_CREATE"))["type"] == 2
 
 
 async def test_context_menus_name_their_target(stage: Stage) -> None:

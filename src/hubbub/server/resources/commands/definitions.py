@@ -17,6 +17,7 @@ from hubbub.protocol.enums import (
 )
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import commands as wire
+from hubbub.protocol.resources.attachments import is_file_type
 from hubbub.server.resources.commands.store import Definition
 
 Steps = tuple[str | int, ...]
@@ -348,6 +349,9 @@ class _Options:
             _check_unique(made.channel_types, self.form, (*path, "channel_types"))
         elif kind == CommandOptionType.ATTACHMENT and given.file_types:
             made.file_types = list(given.file_types)
+            for index, word in enumerate(made.file_types):
+                if not is_file_type(word):
+                    self.note((*path, "file_types", index), errors.regex())
         return made
 
     def offers(self, given: wire.CommandOptionRequest, made: wire.CommandOption, path: Steps) -> None:

@@ -11,6 +11,7 @@ from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import ButtonStyle, ChannelType, ComponentType, SeparatorSpacing, TextInputStyle
 from hubbub.protocol.ids import Snowflake, parse_wide
 from hubbub.protocol.resources import components as limits
+from hubbub.protocol.resources.attachments import is_file_type
 from hubbub.protocol.resources.components import Component
 from hubbub.server.resources.attachments import clean_filename
 from hubbub.server.resources.messages.embeds import ATTACHMENT
@@ -462,6 +463,8 @@ class _Walk:
             for index, kind in enumerate(found):
                 if not isinstance(kind, str):
                     self.note((*at, index), errors.not_string(kind))
+                elif not is_file_type(kind):
+                    self.note((*at, index), errors.regex())
 
     def radio_group(self, component: Component, path: Steps) -> None:
         self.custom_id(component, path)
