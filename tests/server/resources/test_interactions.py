@@ -551,8 +551,13 @@ async def test_a_refused_answer_can_be_given_again(stage: Stage) -> None:
     (await heard.call(4)).refused(400, 50006)
     row = {"type": 1, "components": [{"type": 2, "style": 1, "label": "x"}]}
     refused = await heard.call(4, {"content": "x", "components": [row]})
-    assert refused.errors("components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
+    assert refused.errors("data.components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
+    refused = await heard.call(4, {"embeds": [{"url": "x"}], "attachments": [{"id": "0", "filename": "a.txt"}]})
+    assert refused.errors("data.embeds.0.description") == ["BASE_TYPE_REQUIRED"]
+    assert refused.errors("data.attachments.0.id") == ["ATTACHMENT_NOT_FOUND"]
     await heard.say(content="now")
+    refused = await heard.request("POST", json={"content": "x", "components": [row]})
+    assert refused.errors("components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
 
 
 async def test_an_ephemeral_answer_is_known_to_two(stage: Stage) -> None:
@@ -810,6 +815,10 @@ async def test_a_button_is_pressed_and_its_message_changes(stage: Stage) -> None
 
     assert heard.told["data"] == {"id": 2, "custom_id": "go", "component_type": 2}
     assert (heard.told["type"], heard.told["message"]["id"]) == (3, message["id"])
+    refused = await heard.call(7, {"components": [{"type": 1, "components": []}], "embeds": [{}]})
+    assert refused.errors("data.components.0.components") == ["BASE_TYPE_BAD_LENGTH"]
+    assert refused.errors("data.embeds.0.description") == ["BASE_TYPE_REQUIRED"]
+
     answer = (await heard.call(7, {"content": "pressed", "components": []})).ok()
     assert answer["resource"]["message"]["id"] == message["id"]
     told = await stage.eyes.next("MESSAGE_UPDATE")
