@@ -476,9 +476,9 @@ class _Walk:
     def checkbox_group(self, component: Component, path: Steps) -> None:
         self.custom_id(component, path)
         chosen = self.options(component, path, least=1, most=limits.GROUP_OPTIONS_MAX)
-        self.range(component, path, limits.GROUP_OPTIONS_MAX)
         options = component.get("options")
         all_of_them = len(options) if isinstance(options, list) else limits.GROUP_OPTIONS_MAX
+        self.range(component, path, limits.GROUP_OPTIONS_MAX, default=max(1, all_of_them))
         if chosen > self.most(component, all_of_them):
             self.note((*path, "options"), errors.too_many_default_values())
         component.setdefault("max_values", all_of_them)
@@ -566,12 +566,14 @@ class _Walk:
             chosen += option.get("default") is True
         return chosen
 
-    def range(self, component: Component, path: Steps, most: int) -> None:
-        """How many may be chosen: at least one where an answer is required."""
+    def range(self, component: Component, path: Steps, most: int, default: int = 1) -> None:
+        """How many may be chosen: at least one where an answer is required, and so many at most unless it is said."""
         low = self.number(component, path, "min_values", least=0, most=most)
         high = self.number(component, path, "max_values", least=1, most=most)
         if low is not None and high is not None and high < low:
             self.note((*path, "max_values"), errors.number_min(low))
+        if low is not None and component.get("max_values") is None and default < low:
+            self.note((*path, "min_values"), errors.number_max(default))
         if self.boolean(component, path, "required") and self.modal and low == 0 and component.get("required", True):
             self.note((*path, "min_values"), errors.number_min(1))
 
