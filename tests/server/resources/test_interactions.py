@@ -6,13 +6,13 @@ from typing import Any
 import aiohttp
 import pytest
 
-from hubbub.protocol import changes
+from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import ApplicationFlags, MessageFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.resources import members, messages
-from hubbub.server.resources.interactions import store
+from hubbub.server.resources import activity_instances, members, messages
+from hubbub.server.resources.interactions import launching, store
 from tests.world import PRIVILEGED, Actor, Answer, Guild, Session, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
@@ -798,6 +798,41 @@ async def test_the_person_hears_why_nothing_was_launched(playing: Stage) -> None
 
     assert (await playing.eyes.next("INTERACTION_FAILURE"))["reason_code"] == 13
     await playing.eyes.none_of("MESSAGE_CREATE", "EMBEDDED_ACTIVITY_UPDATE_V2", "INTERACTION_SUCCESS")
+
+
+@pytest.mark.parametrize(("kind", "reason"), [("afk", 9), ("not-embedded", 14), ("full", 17)])
+async def test_the_person_hears_exactly_why_nothing_was_launched(playing: Stage, kind: str, reason: int) -> None:
+    made = (await playing.bot.post(f"{playing.base}/commands", json={"name": "launch", "type": 4, "handler": 2})).ok()
+    place = playing.channel
+    if kind == "afk":
+        place = await playing.guild.channel("away", type=2)
+        body = {"afk_channel_id": str(place)}
+        (await playing.guild.owner.patch(f"/guilds/{playing.guild.id}", json=body)).ok()
+    elif kind == "not-embedded":
+        await playing.world.write(
+            lambda call: call.tx.run("UPDATE applications SET flags = 0 WHERE id = ?", playing.application_id)
+        )
+    else:
+        (await playing.bot.patch("/applications/@me", json={"max_participants": 1})).ok()
+        where = (playing.application_id, playing.guild.owner.id, playing.channel, playing.guild.id)
+        await playing.world.write(lambda call: activity_instances.launch(call, *where))
+
+    asked = {"id": made["id"], "name": "launch"}
+    assert (await playing.ask(2, asked, channel_id=str(place))).status == 204
+
+    assert (await playing.eyes.next("INTERACTION_FAILURE"))["reason_code"] == reason
+
+
+def test_every_refusal_to_launch_has_its_number() -> None:
+    kinds = (
+        (errors.UNKNOWN_APPLICATION, 3),
+        (errors.UNKNOWN_CHANNEL, 4),
+        (errors.WRONG_CHANNEL_TYPE, 8),
+        (errors.MISSING_ACCESS, 18),
+        (errors.INVALID_ACTIVITY_ACTION, 17),
+    )
+    for kind, number in kinds:
+        assert launching.reason(kind()) == number
 
 
 # Components
