@@ -383,6 +383,19 @@ async def test_age_restricted_commands_need_such_a_channel(stage: Stage) -> None
     assert (await stage.ask(2, data)).status == 204
 
 
+async def test_outside_guilds_age_restricted_commands_are_for_those_who_opted_in(stage: Stage) -> None:
+    made = (await stage.bot.post(f"{stage.base}/commands", json={"name": "hi", "description": "x", "nsfw": True})).ok()
+    dm = (await stage.person.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})).ok()
+    stage.channel = int(dm["id"])
+
+    (await stage.ask(2, {"id": made["id"], "name": "hi"})).refused(404, 10063)
+    assert await found(stage) == {}
+    await take_along(stage)
+
+    assert (await stage.run(made)).told["context"] == 1
+    assert await found(stage) == {"answerer": ["hi"]}
+
+
 async def test_global_commands_work_in_the_bots_dm(stage: Stage) -> None:
     made = (await stage.bot.post(f"{stage.base}/commands", json={"name": "hi", "description": "x"})).ok()
     dm = (await stage.person.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})).ok()

@@ -167,7 +167,10 @@ def works_for(
     nsfw: bool,
 ) -> dict[str, Snowflake]:
     """Those who let an application in that a command is for; nobody where it does not work. `nsfw`: the channel is."""
-    if place not in _contexts(row, said) or (said.nsfw and here.guild is not None and not nsfw):
+    if place not in _contexts(row, said):
+        return {}
+    # Outside guilds for those who opted in: they installed the app for themselves (decisions/0030).
+    if said.nsfw and not (nsfw if here.guild is not None else USER in let_in):
         return {}
     return {key: owner for key, owner in let_in.items() if int(key) in said.integration_types}
 
