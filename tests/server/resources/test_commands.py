@@ -403,12 +403,22 @@ async def test_where_a_command_works(world: World) -> None:
     old = (await bot.post(path, json=word("a", dm_permission=False, default_permission=False))).ok()
     new = (await bot.post(path, json=word("b", contexts=[1, 2], default_member_permissions="8"))).ok()
 
-    assert (old["contexts"], old["dm_permission"], old["default_member_permissions"]) == ([0], False, "0")
+    assert (old["contexts"], old["dm_permission"], old["default_member_permissions"]) == ([0, 2], False, "0")
     assert (new["contexts"], new["dm_permission"], new["default_member_permissions"]) == ([1, 2], True, "8")
     back = (
         await bot.patch(f"{path}/{old['id']}", json={"dm_permission": True, "default_member_permissions": None})
     ).ok()
     assert (back["contexts"], back["dm_permission"], back["default_member_permissions"]) == (None, True, None)
+    less = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": False})).ok()
+    assert (less["contexts"], less["dm_permission"]) == ([2], False)
+    more = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": True})).ok()
+    assert (more["contexts"], more["dm_permission"]) == ([1, 2], True)
+    told = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": False, "contexts": [0, 1]})).ok()
+    assert (told["contexts"], told["dm_permission"]) == ([0, 1], True)
+    null = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": False, "contexts": None})).ok()
+    assert (null["contexts"], null["dm_permission"]) == ([0, 2], False)
+    in_guilds = (await bot.post(path, json=word("d", dm_permission=False, integration_types=[0]))).ok()
+    assert (in_guilds["contexts"], in_guilds["dm_permission"]) == ([0], False)
     (await bot.patch("/applications/@me", json={"integration_types_config": {"0": {}}})).ok()
     refused = await bot.post(path, json=word("c", integration_types=[1]))
     assert refused.errors("integration_types.0") == ["BASE_TYPE_CHOICES"]

@@ -202,10 +202,7 @@ def _contexts(row: CommandRow, said: commands.Definition) -> frozenset[int]:
         return frozenset({InteractionContextType.GUILD})
     if said.contexts is not None:
         return frozenset(said.contexts)
-    derived = {InteractionContextType.GUILD, InteractionContextType.BOT_DM}
-    if ApplicationIntegrationType.USER_INSTALL in said.integration_types:
-        derived.add(InteractionContextType.PRIVATE_CHANNEL)
-    return frozenset(derived)
+    return frozenset(commands.derived_contexts(said.integration_types))
 
 
 def is_nsfw(call: Call, channel: ChannelRef) -> bool:
