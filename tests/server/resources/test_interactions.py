@@ -724,6 +724,8 @@ async def test_follow_ups_are_said_changed_and_taken_back(stage: Stage) -> None:
 
 async def test_premium_required_is_still_answered(stage: Stage) -> None:
     heard = await stage.run(await stage.command())
+    assert (await heard.call(10)).errors("type") == ["BASE_TYPE_CHOICES"]
+    (await stage.bot.post(f"{stage.base}/skus", json={"type": 5, "name": "Gold", "flags": 1 << 8})).ok()
 
     answer = (await heard.call(10)).ok()
 

@@ -275,6 +275,7 @@ def require_fitting(call: Call, row: InteractionRow, asked: Asked, kind: int, ap
             row.type in _CALLBACKS.get(each, ())
             and (each not in _UPDATES or asked.message_id is not None)
             and (each != InteractionCallbackType.LAUNCH_ACTIVITY or _is_embedded(call, application))
+            and (each != InteractionCallbackType.PREMIUM_REQUIRED or store.sells(call.tx, application.id))
         )
 
     if not fits(kind):
