@@ -269,6 +269,30 @@ def test_a_message_holds_forty_components_nested_ones_included() -> None:
     assert wrong_with([{"type": 10, "content": "x" * 2001}] * 2, v2=True) == {"components": ["BASE_TYPE_MAX_LENGTH"]}
 
 
+@pytest.mark.dated(changes.COMPONENTS_V2)
+async def test_what_is_older_than_components_of_messages_reports_no_numbers(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    at = changes.COMPONENTS_V2.at_ms
+
+    async def say(**body: Any) -> Any:
+        return await guild.say(bot, "x", components=[row(button(id=7), id=5)], **body)
+
+    world.clock.set(at - 1)
+    old = await say()
+    world.clock.set(at)
+    new = await say()
+
+    def numbers(message: dict[str, Any]) -> list[int]:
+        return [each["id"] for each in components.each(message["components"])]
+
+    assert (numbers(old), numbers(new)) == ([0, 0], [5, 7])
+    path = f"/channels/{guild.general}/messages/{old['id']}"
+    assert numbers((await bot.get(path)).ok()) == [0, 0]
+    same = (await bot.get(path)).ok()["components"]
+    assert numbers((await bot.patch(path, json={"components": same})).ok()) == [1, 2]
+
+
 def test_components_are_numbered_depth_first_around_those_that_have_a_number() -> None:
     section = {"type": 9, "components": [TEXT], "accessory": button(id=2)}
     found = copy.deepcopy([{"type": 17, "id": 0, "components": [section, row(select())]}])

@@ -87,9 +87,10 @@ class Named(msgspec.Struct):
 class Fields:
     """Checks the fields of one message's or modal's components, and notes what is wrong with its exact path."""
 
-    def __init__(self, form: errors.FormErrors, *, modal: bool) -> None:
+    def __init__(self, form: errors.FormErrors, *, modal: bool, numbered: bool) -> None:
         self.form = form
         self.modal = modal
+        self.numbered = numbered
         self.named = Named()
         self.seen: list[Component] = []
         """Every component, whether its type is known or not, in the order they stand."""
@@ -109,7 +110,7 @@ class Fields:
     def identity(self, component: Component, path: Steps) -> None:
         """Its number: the one that the app chose, or one that it gets in the end."""
         given = component.pop("id", None)
-        if given is None:
+        if given is None or not self.numbered:
             return
         if not isinstance(given, int) or isinstance(given, bool):
             self.note((*path, "id"), errors.not_number(given))
@@ -315,7 +316,10 @@ class Fields:
         """Number those that have no id, depth first (client libraries expect one on each), and say what was left to its default."""
         fresh = 1
         for component in self.seen:
-            if "id" not in component:
+            if not self.numbered:
+                # webhooks-and-interactions.md 4.2: what is older than these numbers reports 0.
+                component["id"] = 0
+            elif "id" not in component:
                 while fresh in self.ids:
                     fresh += 1
                 component["id"] = fresh

@@ -54,7 +54,7 @@ def check(components: list[Component], form: errors.FormErrors, *, v2: bool, now
         top, most, inside = _TOP_MAX_BEFORE, _COMPONENTS_MAX_BEFORE, _TOP_MAX_BEFORE
     if not v2:
         top = limits.ACTION_ROWS_MAX
-    walk = _Walk(form, modal=False, inside=inside)
+    walk = _Walk(form, modal=False, numbered=changes.COMPONENTS_V2.active(now), inside=inside)
     for index, component in enumerate(components):
         walk.component(component, ("components", index), _AT_TOP if v2 else _ROWS)
     if len(components) > top:
@@ -72,7 +72,7 @@ def check_modal(components: list[Component], form: errors.FormErrors, *, now: in
     at = (*path, "components")
     if not 1 <= len(components) <= limits.MODAL_COMPONENTS_MAX:
         form.add(at, *errors.bad_length(1, limits.MODAL_COMPONENTS_MAX))
-    walk = _Walk(form, modal=True, inputs=_modal_inputs(now))
+    walk = _Walk(form, modal=True, numbered=changes.COMPONENTS_V2.active(now), inputs=_modal_inputs(now))
     top = _ROWS
     if changes.MODAL_LABELS.active(now):
         top |= {ComponentType.LABEL}
@@ -122,9 +122,15 @@ class _Walk(Fields):
     """One walk over the components of a message or a modal."""
 
     def __init__(
-        self, form: errors.FormErrors, *, modal: bool, inputs: Kinds = INPUTS, inside: int = limits.COMPONENTS_MAX
+        self,
+        form: errors.FormErrors,
+        *,
+        modal: bool,
+        numbered: bool,
+        inputs: Kinds = INPUTS,
+        inside: int = limits.COMPONENTS_MAX,
     ) -> None:
-        super().__init__(form, modal=modal)
+        super().__init__(form, modal=modal, numbered=numbered)
         self.inputs = inputs
         self.inside = inside
         self.text = 0
