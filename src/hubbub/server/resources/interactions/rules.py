@@ -31,8 +31,7 @@ GUILD: Final = str(int(ApplicationIntegrationType.GUILD_INSTALL))
 USER: Final = str(int(ApplicationIntegrationType.USER_INSTALL))
 
 # webhooks-and-interactions.md 2.1: what answers can use, wherever the app itself is not.
-CONVERSATION: Final = Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE
-ANSWERING: Final = CONVERSATION | Permissions.USE_EXTERNAL_EMOJIS
+ANSWERING: Final = wire.CONVERSATION_PERMISSIONS | Permissions.USE_EXTERNAL_EMOJIS
 
 # An answer may always be given; only what reaches beyond its channel is asked of the bot, or of @everyone.
 _ALWAYS: Final = (
@@ -225,7 +224,7 @@ def app_permissions(
     if here.guild is None:
         if not changes.USER_INSTALLS.active(now):
             return UNSET
-        return Permissions(ANSWERING if place == InteractionContextType.BOT_DM else CONVERSATION)
+        return Permissions(ANSWERING if place == InteractionContextType.BOT_DM else wire.CONVERSATION_PERMISSIONS)
     if bot is not None:
         return Permissions(bot.permissions)
     if GUILD in found:
