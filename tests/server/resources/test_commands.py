@@ -314,6 +314,8 @@ class TestLimits:
         ({"options": [option(max_length=0)]}, "options.0.max_length", "NUMBER_TYPE_MIN"),
         ({"options": [option(min_length=5, max_length=4)]}, "options.0.max_length", "NUMBER_TYPE_MIN"),
         ({"options": [option(7, channel_types=[99])]}, "options.0.channel_types.0", "BASE_TYPE_CHOICES"),
+        ({"options": [option(2)]}, "options.0.options", "BASE_TYPE_BAD_LENGTH"),
+        ({"options": [option(2, options=[])]}, "options.0.options", "BASE_TYPE_BAD_LENGTH"),
         ({"options": [option(11, file_types=["x"] * 11)]}, "options.0.file_types", "BASE_TYPE_BAD_LENGTH"),
         ({"options": [option(11, file_types=["video", "png"])]}, "options.0.file_types.1", "STRING_TYPE_REGEX"),
         ({"options": [option(11, file_types=[""])]}, "options.0.file_types.0", "STRING_TYPE_REGEX"),
@@ -475,6 +477,33 @@ async def test_a_list_is_in_the_callers_language(world: World) -> None:
 
 
 # Who may use them
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "shown"),
+    [
+        ({"en-US": "hi"}, "en-GB", "hi"),
+        ({"en-GB": "oi"}, "en-US", "oi"),
+        ({"en-GB": "oi", "en-US": "hi"}, "en-GB", "oi"),
+        ({"es-ES": "hola"}, "es-419", "hola"),
+        ({"es-419": "buenas"}, "es-ES", None),
+        ({"es-ES": "hola", "es-419": "buenas"}, "es-419", "buenas"),
+        ({"de": "hallo"}, "fr", None),
+        ({"pt-BR": "oi"}, "es-ES", None),
+    ],
+)
+async def test_near_languages_stand_in_for_each_other(
+    world: World, told: dict[str, str], asked: str, shown: str | None
+) -> None:
+    bot = await world.bot()
+    choice = {"name": "one", "value": "1", "name_localizations": told}
+    body = word(name_localizations=told, options=[option(name_localizations=told, choices=[choice])])
+    (await bot.post(everywhere(bot), json=body)).ok()
+
+    (found,) = (await bot.get(everywhere(bot), headers={"X-Discord-Locale": asked})).ok()
+
+    inner = found["options"][0]
+    assert [each.get("name_localized") for each in (found, inner, inner["choices"][0])] == [shown] * 3
 
 
 async def test_permissions_are_said_read_and_told(world: World) -> None:

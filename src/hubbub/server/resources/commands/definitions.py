@@ -350,6 +350,9 @@ class _Options:
         )
         if kind in NESTING:
             inner = (CommandOptionType.SUB_COMMAND,) if kind == CommandOptionType.SUB_COMMAND_GROUP else _VALUES
+            if kind == CommandOptionType.SUB_COMMAND_GROUP and not given.options:
+                # Nothing of it could be run.
+                self.note((*path, "options"), errors.bad_length(1, wire.COMMAND_OPTIONS_MAX))
             made.options = self.siblings(given.options or [], (*path, "options"), inner)
             return made
         if given.required:
