@@ -124,6 +124,12 @@ class Fields:
             component["id"] = given
             self.ids.add(given)
 
+    def enabled(self, component: Component, path: Steps) -> None:
+        """Nothing in a modal is disabled (webhooks-and-interactions.md 4.3); libraries say so of everything."""
+        known = self.boolean(component, path, "disabled")
+        if component.pop("disabled", False) and known:
+            self.note((*path, "disabled"), errors.component_field())
+
     def custom_id(self, component: Component, path: Steps) -> None:
         """The app's name for it, which is said once in a message or modal."""
         if self.string(component, path, "custom_id", least=1, most=limits.CUSTOM_ID_MAX, needed=True):

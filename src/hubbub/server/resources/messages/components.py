@@ -172,6 +172,8 @@ class _Walk(Fields):
             # `required` and `disabled` are looked at in both, and kept in one.
             keep(component, ("type", "id", *keys, "required", "disabled"))
             self.identity(component, path)
+            if self.modal:
+                self.enabled(component, path)
             self.rules[kind](component, path)
             keep(component, ("type", "id", *keys, *(("required",) if self.modal else ())))
 
@@ -300,9 +302,7 @@ class _Walk(Fields):
         self.custom_id(component, path)
         self.string(component, path, "placeholder", most=limits.SELECT_PLACEHOLDER_MAX)
         self.range(component, path, limits.SELECT_VALUES_MAX)
-        if self.boolean(component, path, "disabled") and self.modal and component.pop("disabled", False):
-            # webhooks-and-interactions.md 4.3: nothing in a modal is disabled; libraries say so of everything.
-            self.note((*path, "disabled"), errors.component_field())
+        self.boolean(component, path, "disabled")
 
     # What stands in modals
 
