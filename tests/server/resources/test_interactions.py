@@ -687,7 +687,7 @@ async def test_the_first_follow_up_after_a_defer_fills_it(stage: Stage) -> None:
     heard = await stage.run(await stage.command())
     await heard.call(5, {"flags": EPHEMERAL})
 
-    filled = (await heard.request("POST", json={"content": "here"})).ok()
+    filled = (await heard.request("POST", json={"content": "here", "flags": MessageFlags.IS_VOICE_MESSAGE})).ok()
     more = (await heard.request("POST", json={"content": "and more"})).ok()
 
     assert filled["flags"] == EPHEMERAL
@@ -708,6 +708,8 @@ async def test_follow_ups_are_said_changed_and_taken_back(stage: Stage) -> None:
     assert "interaction" not in more
     assert (more["type"], more["message_reference"]["message_id"]) == (19, first["id"])
     assert quiet["flags"] == EPHEMERAL
+    spoken = (await heard.request("POST", json={"content": "no voice", "flags": 1 << 13 | 1 << 12})).ok()
+    assert spoken["flags"] == MessageFlags.SUPPRESS_NOTIFICATIONS
     for said in (more, quiet):
         path = f"/messages/{said['id']}"
         assert (await heard.request("GET", path)).ok()["content"] == said["content"]
