@@ -153,13 +153,13 @@ async def test_channels_made_from_its_day_carry_a_null_application(world: World)
 @pytest.mark.dated(changes.CHANNEL_APPLICATION_ID_NULLABLE)
 def test_files_are_asked_for_by_type_from_the_same_day() -> None:
     def kept(now: int) -> dict[str, Any]:
-        upload = {"type": 19, "custom_id": "f", "file_types": ["image/png"]}
+        upload = {"type": 19, "custom_id": "f", "file_types": [".png"]}
         modal = [{"type": 18, "label": "a file", "component": upload}]
         components.check_modal(modal, FormErrors(), now=now)
         return upload
 
     assert "file_types" not in kept(changes.CHANNEL_APPLICATION_ID_NULLABLE.at_ms - 1)
-    assert kept(changes.CHANNEL_APPLICATION_ID_NULLABLE.at_ms)["file_types"] == ["image/png"]
+    assert kept(changes.CHANNEL_APPLICATION_ID_NULLABLE.at_ms)["file_types"] == [".png"]
 
 
 @pytest.mark.dated(changes.VOICE_STATUS)

@@ -654,6 +654,19 @@ class InteractionCallbackType(IntEnum):
     SOCIAL_LAYER_SKU_PURCHASE_ELIGIBILITY = 13
 
 
+class LaunchFailureReason(IntEnum):
+    """Why no activity was launched (activities.md 2), as far as it can happen here."""
+
+    UNKNOWN_APPLICATION = 3
+    UNKNOWN_CHANNEL = 4
+    CHANNEL_TYPE = 8
+    AFK_CHANNEL = 9
+    MISSING_PERMISSIONS = 13
+    NOT_EMBEDDED = 14
+    FAILED = 17
+    NO_ACCESS = 18
+
+
 class InteractionContextType(IntEnum):
     """Where an interaction happens."""
 

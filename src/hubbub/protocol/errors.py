@@ -4,7 +4,8 @@
 `if error.kind is errors.UNKNOWN_CHANNEL`. Bad input is gathered in `FormErrors` and raised as one INVALID_FORM_BODY.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -91,6 +92,17 @@ def invalid(path: Path, code: str, message: str) -> ApiError:
     form = FormErrors()
     form.add(path, code, message)
     return form.error()
+
+
+@contextmanager
+def below(key: str) -> Iterator[None]:
+    """What is checked inside came under this key of the request, and the paths of its form errors begin with it."""
+    try:
+        yield
+    except ApiError as error:
+        if error.errors:
+            error.errors = {key: error.errors}
+        raise
 
 
 # Generic: code 0, told apart by status (http.md 1.7).

@@ -192,6 +192,11 @@ async def test_who_may_launch_what_and_where(stage: Stage) -> None:
     (await stage.bob.post(path, json=session)).ok()
     await stage.guild.overwrite(general, stage.bob.id, deny=Permissions.USE_EXTERNAL_APPS)
     (await stage.bob.post(path, json=session)).refused(403, 50013)
+    # Without its bot, with its commands alone: it is installed all the same.
+    address = f"/oauth2/authorize?client_id={stranger.application_id}&scope=applications.commands&integration_type=0"
+    consent = {"authorize": True, "guild_id": str(stage.guild.id)}
+    (await stage.guild.owner.post(address, json=consent)).ok()
+    (await stage.bob.post(path, json=session)).ok()
     afk = await stage.guild.channel("afk", type=2)
     (await stage.guild.owner.patch(f"/guilds/{stage.guild.id}", json={"afk_channel_id": str(afk)})).ok()
     (await stage.launch(stage.bob, stage.bobs, afk)).refused(400, 50039)

@@ -314,7 +314,11 @@ class TestLimits:
         ({"options": [option(max_length=0)]}, "options.0.max_length", "NUMBER_TYPE_MIN"),
         ({"options": [option(min_length=5, max_length=4)]}, "options.0.max_length", "NUMBER_TYPE_MIN"),
         ({"options": [option(7, channel_types=[99])]}, "options.0.channel_types.0", "BASE_TYPE_CHOICES"),
+        ({"options": [option(2)]}, "options.0.options", "BASE_TYPE_BAD_LENGTH"),
+        ({"options": [option(2, options=[])]}, "options.0.options", "BASE_TYPE_BAD_LENGTH"),
         ({"options": [option(11, file_types=["x"] * 11)]}, "options.0.file_types", "BASE_TYPE_BAD_LENGTH"),
+        ({"options": [option(11, file_types=["video", "png"])]}, "options.0.file_types.1", "STRING_TYPE_REGEX"),
+        ({"options": [option(11, file_types=[""])]}, "options.0.file_types.0", "STRING_TYPE_REGEX"),
         (
             {"options": [option(), option(name="b", name_localizations={"de": "a"})]},
             "options.1.name_localizations.de",
@@ -381,7 +385,7 @@ async def test_options_of_every_type_are_kept(world: World) -> None:
         option(8, "g"),
         option(9, "h"),
         option(10, "i", min_value=0.5, max_value=9),
-        option(11, "j", file_types=[".png"]),
+        option(11, "j", file_types=[".png", "Audio"]),
     ]
 
     made = (await bot.post(everywhere(bot), json=word(options=given))).ok()
@@ -401,12 +405,22 @@ async def test_where_a_command_works(world: World) -> None:
     old = (await bot.post(path, json=word("a", dm_permission=False, default_permission=False))).ok()
     new = (await bot.post(path, json=word("b", contexts=[1, 2], default_member_permissions="8"))).ok()
 
-    assert (old["contexts"], old["dm_permission"], old["default_member_permissions"]) == ([0], False, "0")
+    assert (old["contexts"], old["dm_permission"], old["default_member_permissions"]) == ([0, 2], False, "0")
     assert (new["contexts"], new["dm_permission"], new["default_member_permissions"]) == ([1, 2], True, "8")
     back = (
         await bot.patch(f"{path}/{old['id']}", json={"dm_permission": True, "default_member_permissions": None})
     ).ok()
     assert (back["contexts"], back["dm_permission"], back["default_member_permissions"]) == (None, True, None)
+    less = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": False})).ok()
+    assert (less["contexts"], less["dm_permission"]) == ([2], False)
+    more = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": True})).ok()
+    assert (more["contexts"], more["dm_permission"]) == ([1, 2], True)
+    told = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": False, "contexts": [0, 1]})).ok()
+    assert (told["contexts"], told["dm_permission"]) == ([0, 1], True)
+    null = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": False, "contexts": None})).ok()
+    assert (null["contexts"], null["dm_permission"]) == ([0, 2], False)
+    in_guilds = (await bot.post(path, json=word("d", dm_permission=False, integration_types=[0]))).ok()
+    assert (in_guilds["contexts"], in_guilds["dm_permission"]) == ([0], False)
     (await bot.patch("/applications/@me", json={"integration_types_config": {"0": {}}})).ok()
     refused = await bot.post(path, json=word("c", integration_types=[1]))
     assert refused.errors("integration_types.0") == ["BASE_TYPE_CHOICES"]
@@ -463,6 +477,33 @@ async def test_a_list_is_in_the_callers_language(world: World) -> None:
 
 
 # Who may use them
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "shown"),
+    [
+        ({"en-US": "hi"}, "en-GB", "hi"),
+        ({"en-GB": "oi"}, "en-US", "oi"),
+        ({"en-GB": "oi", "en-US": "hi"}, "en-GB", "oi"),
+        ({"es-ES": "hola"}, "es-419", "hola"),
+        ({"es-419": "buenas"}, "es-ES", None),
+        ({"es-ES": "hola", "es-419": "buenas"}, "es-419", "buenas"),
+        ({"de": "hallo"}, "fr", None),
+        ({"pt-BR": "oi"}, "es-ES", None),
+    ],
+)
+async def test_near_languages_stand_in_for_each_other(
+    world: World, told: dict[str, str], asked: str, shown: str | None
+) -> None:
+    bot = await world.bot()
+    choice = {"name": "one", "value": "1", "name_localizations": told}
+    body = word(name_localizations=told, options=[option(name_localizations=told, choices=[choice])])
+    (await bot.post(everywhere(bot), json=body)).ok()
+
+    (found,) = (await bot.get(everywhere(bot), headers={"X-Discord-Locale": asked})).ok()
+
+    inner = found["options"][0]
+    assert [each.get("name_localized") for each in (found, inner, inner["choices"][0])] == [shown] * 3
 
 
 async def test_permissions_are_said_read_and_told(world: World) -> None:

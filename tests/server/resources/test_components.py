@@ -123,6 +123,9 @@ IN_ROW = "components.0.components.0"
         (select(min_values=26), "min_values", "NUMBER_TYPE_MAX"),
         (select(max_values=0), "max_values", "NUMBER_TYPE_MIN"),
         (select(min_values=2, max_values=1), "max_values", "NUMBER_TYPE_MIN"),
+        (select(min_values=2), "min_values", "NUMBER_TYPE_MAX"),
+        (select(min_values=2, max_values=None), "min_values", "NUMBER_TYPE_MAX"),
+        (users(min_values=2), "min_values", "NUMBER_TYPE_MAX"),
         (select(min_values="1"), "min_values", "NUMBER_TYPE_COERCE"),
         (users(default_values=[{"id": "1", "type": "role"}]), "default_values.0.type", "BASE_TYPE_CHOICES"),
         (users(default_values=[{"id": "x", "type": "user"}]), "default_values.0.id", "NUMBER_TYPE_COERCE"),
@@ -266,6 +269,30 @@ def test_a_message_holds_forty_components_nested_ones_included() -> None:
     assert wrong_with([{"type": 10, "content": "x" * 2001}] * 2, v2=True) == {"components": ["BASE_TYPE_MAX_LENGTH"]}
 
 
+@pytest.mark.dated(changes.COMPONENTS_V2)
+async def test_what_is_older_than_components_of_messages_reports_no_numbers(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    at = changes.COMPONENTS_V2.at_ms
+
+    async def say(**body: Any) -> Any:
+        return await guild.say(bot, "x", components=[row(button(id=7), id=5)], **body)
+
+    world.clock.set(at - 1)
+    old = await say()
+    world.clock.set(at)
+    new = await say()
+
+    def numbers(message: dict[str, Any]) -> list[int]:
+        return [each["id"] for each in components.each(message["components"])]
+
+    assert (numbers(old), numbers(new)) == ([0, 0], [5, 7])
+    path = f"/channels/{guild.general}/messages/{old['id']}"
+    assert numbers((await bot.get(path)).ok()) == [0, 0]
+    same = (await bot.get(path)).ok()["components"]
+    assert numbers((await bot.patch(path, json={"components": same})).ok()) == [1, 2]
+
+
 def test_components_are_numbered_depth_first_around_those_that_have_a_number() -> None:
     section = {"type": 9, "components": [TEXT], "accessory": button(id=2)}
     found = copy.deepcopy([{"type": 17, "id": 0, "components": [section, row(select())]}])
@@ -338,17 +365,39 @@ def test_checking_twice_changes_nothing_more() -> None:
         (label(text_input(placeholder="x" * 101)), "component.placeholder", "BASE_TYPE_MAX_LENGTH"),
         (label(text_input(required="x")), "component.required", "BOOLEAN_TYPE_CONVERT"),
         (label(select(disabled=True)), "component.disabled", "COMPONENT_FIELD_INVALID"),
+        (label(text_input(disabled=True)), "component.disabled", "COMPONENT_FIELD_INVALID"),
+        (label(text_input(disabled=1)), "component.disabled", "BOOLEAN_TYPE_CONVERT"),
+        (label(text_input(), disabled=True), "disabled", "COMPONENT_FIELD_INVALID"),
+        ({**TEXT, "disabled": True}, "disabled", "COMPONENT_FIELD_INVALID"),
+        (row(text_input(label="x", disabled=True)), "components.0.disabled", "COMPONENT_FIELD_INVALID"),
+        (
+            label({"type": 21, "custom_id": "r", "options": options("a", "b"), "disabled": True}),
+            "component.disabled",
+            "COMPONENT_FIELD_INVALID",
+        ),
         (label(select(min_values=0)), "component.min_values", "NUMBER_TYPE_MIN"),
         (label(users(min_values=0, required=True)), "component.min_values", "NUMBER_TYPE_MIN"),
         (label({"type": 19, "custom_id": "f", "min_values": 11}), "component.min_values", "NUMBER_TYPE_MAX"),
         (label({"type": 19, "custom_id": "f", "max_values": 11}), "component.max_values", "NUMBER_TYPE_MAX"),
         (label({"type": 19, "custom_id": "f", "min_values": 0}), "component.min_values", "NUMBER_TYPE_MIN"),
+        (label({"type": 19, "custom_id": "f", "min_values": 3}), "component.min_values", "NUMBER_TYPE_MAX"),
+        (
+            label({"type": 22, "custom_id": "g", "options": options("a", "b", "c"), "min_values": 5}),
+            "component.min_values",
+            "NUMBER_TYPE_MAX",
+        ),
         (
             label({"type": 19, "custom_id": "f", "file_types": ["x"] * 11}),
             "component.file_types",
             "BASE_TYPE_BAD_LENGTH",
         ),
         (label({"type": 19, "custom_id": "f", "file_types": [1]}), "component.file_types.0", "STRING_TYPE_CONVERT"),
+        (label({"type": 19, "custom_id": "f", "file_types": [""]}), "component.file_types.0", "STRING_TYPE_REGEX"),
+        (
+            label({"type": 19, "custom_id": "f", "file_types": [".png", "image/*"]}),
+            "component.file_types.1",
+            "STRING_TYPE_REGEX",
+        ),
         (label({"type": 21, "custom_id": "r", "options": options("a")}), "component.options", "BASE_TYPE_BAD_LENGTH"),
         (
             label({"type": 21, "custom_id": "r", "options": options(*map(str, range(11)))}),
@@ -395,9 +444,11 @@ def test_modals_are_checked(component: dict[str, Any], path: str, code: str) -> 
         label(text_input(min_length=0, max_length=4000, value="x", placeholder="y", required=False)),
         label(select(required=False, min_values=0)),
         label(select(disabled=False)),
+        label(text_input(disabled=False), disabled=False),
         label(users(max_values=25)),
         label({"type": 8, "custom_id": "c", "channel_types": [0]}),
         label({"type": 19, "custom_id": "f", "min_values": 0, "max_values": 10, "required": False}),
+        label({"type": 22, "custom_id": "g", "options": options("a", "b", "c"), "min_values": 3}),
         label({"type": 21, "custom_id": "r", "options": options("a", "b")}),
         label({"type": 22, "custom_id": "g", "options": options("a", default=True), "required": True}),
         label({"type": 23, "custom_id": "c", "default": True, "required": False}),

@@ -155,7 +155,7 @@ async def test_redirects_that_cannot_be_trusted_are_refused_each_at_its_place(wo
     assert (await alice.patch(address, json={"redirect_uris": [own]})).ok()["redirect_uris"] == [own]
 
 
-async def test_install_settings_name_scopes_that_exist(world: World) -> None:
+async def test_install_settings_name_the_scopes_of_installing(world: World) -> None:
     alice = await world.user()
     address = f"/applications/{await make(alice)}"
 
@@ -164,8 +164,10 @@ async def test_install_settings_name_scopes_that_exist(world: World) -> None:
 
     answer = await alice.patch(address, json={"integration_types_config": {"0": config("fly")}})
     assert answer.errors("integration_types_config.0.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
-    answer = await alice.patch(address, json={"install_params": {"scopes": ["fly"], "permissions": "0"}})
-    assert answer.errors("install_params.scopes.0") == ["ENUM_TYPE_COERCE"]
+    answer = await alice.patch(address, json={"integration_types_config": {"1": config("identify")}})
+    assert answer.errors("integration_types_config.1.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
+    answer = await alice.patch(address, json={"install_params": {"scopes": ["bot", "email"], "permissions": "0"}})
+    assert answer.errors("install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
     (await alice.patch(address, json={"integration_types_config": {"0": config("bot")}})).ok()
 
 

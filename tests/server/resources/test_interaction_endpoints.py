@@ -7,6 +7,7 @@ import pytest
 from aiohttp import web
 
 from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.permissions import Permissions
 from hubbub.server.resources import oauth2
 from hubbub.server.resources.oauth2 import InstallationRow
 from tests.oauth import application
@@ -69,6 +70,19 @@ async def test_an_interaction_is_posted_signed_and_answered_in_the_body(stage: S
     assert (await stage.world.request("GET", f"{hook}/messages/@original")).ok()["id"] == said["id"]
     assert (await stage.world.request("POST", hook, json={"content": "more"})).ok()["content"] == "more"
     assert await failures(stage) == []
+
+
+async def test_a_ping_says_what_every_interaction_says(stage: Stage, receiver: Receiver) -> None:
+    for url in (None, receiver.url.replace("/events", "/interactions")):
+        (await stage.bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
+
+    [ping] = [body for body in receiver.requests if body["type"] == 1]
+    allowed = Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE
+    assert (ping["application_id"], ping["version"]) == (str(stage.bot.application_id), 1)
+    assert (ping["entitlements"], ping["authorizing_integration_owners"]) == ([], {})
+    assert ping["app_permissions"] == str(allowed)
+    assert ping["id"].isdecimal()
+    assert ping["token"]
 
 
 async def test_nothing_of_the_token_is_kept(stage: Stage, receiver: Receiver) -> None:

@@ -6,13 +6,13 @@ from typing import Any
 import aiohttp
 import pytest
 
-from hubbub.protocol import changes
+from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import ApplicationFlags, MessageFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.resources import members, messages
-from hubbub.server.resources.interactions import store
+from hubbub.server.resources import activity_instances, members, messages
+from hubbub.server.resources.interactions import launching, store
 from tests.world import PRIVILEGED, Actor, Answer, Guild, Session, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
@@ -276,7 +276,7 @@ async def test_sub_commands_are_named_in_the_answer(stage: Stage) -> None:
 
 async def test_files_come_with_a_command(stage: Stage) -> None:
     command = await stage.command(
-        options=[{"type": 11, "name": "f", "description": "x", "required": True, "file_types": [".txt", "image/*"]}]
+        options=[{"type": 11, "name": "f", "description": "x", "required": True, "file_types": [".TXT", "image"]}]
     )
     body = {
         "type": 2,
@@ -304,7 +304,11 @@ async def test_files_come_with_a_command(stage: Stage) -> None:
     async with stage.world.client.get(attachment["url"]) as response:
         assert await response.read() == b"hello"
     body["data"]["attachments"] = []  # type: ignore[index]
-    assert (await send("notes.exe")).errors("data.options.0.value") == ["BASE_TYPE_CHOICES"]
+    for filename in ("notes.exe", "png", "image", "notes.txt.exe"):
+        assert (await send(filename)).errors("data.options.0.value") == ["BASE_TYPE_CHOICES"]
+    # http.md 1.11: only the name is looked at, in any case; these bytes are no picture.
+    assert (await send("a.PNG")).status == 204
+    assert (await stage.app.next("INTERACTION_CREATE"))["type"] == 2
 
 
 async def test_context_menus_name_their_target(stage: Stage) -> None:
@@ -377,6 +381,19 @@ async def test_age_restricted_commands_need_such_a_channel(stage: Stage) -> None
     (await stage.ask(2, data)).refused(404, 10063)
     (await stage.guild.owner.patch(f"/channels/{stage.channel}", json={"nsfw": True})).ok()
     assert (await stage.ask(2, data)).status == 204
+
+
+async def test_outside_guilds_age_restricted_commands_are_for_those_who_opted_in(stage: Stage) -> None:
+    made = (await stage.bot.post(f"{stage.base}/commands", json={"name": "hi", "description": "x", "nsfw": True})).ok()
+    dm = (await stage.person.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})).ok()
+    stage.channel = int(dm["id"])
+
+    (await stage.ask(2, {"id": made["id"], "name": "hi"})).refused(404, 10063)
+    assert await found(stage) == {}
+    await take_along(stage)
+
+    assert (await stage.run(made)).told["context"] == 1
+    assert await found(stage) == {"answerer": ["hi"]}
 
 
 async def test_global_commands_work_in_the_bots_dm(stage: Stage) -> None:
@@ -547,8 +564,13 @@ async def test_a_refused_answer_can_be_given_again(stage: Stage) -> None:
     (await heard.call(4)).refused(400, 50006)
     row = {"type": 1, "components": [{"type": 2, "style": 1, "label": "x"}]}
     refused = await heard.call(4, {"content": "x", "components": [row]})
-    assert refused.errors("components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
+    assert refused.errors("data.components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
+    refused = await heard.call(4, {"embeds": [{"url": "x"}], "attachments": [{"id": "0", "filename": "a.txt"}]})
+    assert refused.errors("data.embeds.0.description") == ["BASE_TYPE_REQUIRED"]
+    assert refused.errors("data.attachments.0.id") == ["ATTACHMENT_NOT_FOUND"]
     await heard.say(content="now")
+    refused = await heard.request("POST", json={"content": "x", "components": [row]})
+    assert refused.errors("components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
 
 
 async def test_an_ephemeral_answer_is_known_to_two(stage: Stage) -> None:
@@ -665,7 +687,7 @@ async def test_the_first_follow_up_after_a_defer_fills_it(stage: Stage) -> None:
     heard = await stage.run(await stage.command())
     await heard.call(5, {"flags": EPHEMERAL})
 
-    filled = (await heard.request("POST", json={"content": "here"})).ok()
+    filled = (await heard.request("POST", json={"content": "here", "flags": MessageFlags.IS_VOICE_MESSAGE})).ok()
     more = (await heard.request("POST", json={"content": "and more"})).ok()
 
     assert filled["flags"] == EPHEMERAL
@@ -686,6 +708,8 @@ async def test_follow_ups_are_said_changed_and_taken_back(stage: Stage) -> None:
     assert "interaction" not in more
     assert (more["type"], more["message_reference"]["message_id"]) == (19, first["id"])
     assert quiet["flags"] == EPHEMERAL
+    spoken = (await heard.request("POST", json={"content": "no voice", "flags": 1 << 13 | 1 << 12})).ok()
+    assert spoken["flags"] == MessageFlags.SUPPRESS_NOTIFICATIONS
     for said in (more, quiet):
         path = f"/messages/{said['id']}"
         assert (await heard.request("GET", path)).ok()["content"] == said["content"]
@@ -702,6 +726,8 @@ async def test_follow_ups_are_said_changed_and_taken_back(stage: Stage) -> None:
 
 async def test_premium_required_is_still_answered(stage: Stage) -> None:
     heard = await stage.run(await stage.command())
+    assert (await heard.call(10)).errors("type") == ["BASE_TYPE_CHOICES"]
+    (await stage.bot.post(f"{stage.base}/skus", json={"type": 5, "name": "Gold", "flags": 1 << 8})).ok()
 
     answer = (await heard.call(10)).ok()
 
@@ -791,6 +817,41 @@ async def test_the_person_hears_why_nothing_was_launched(playing: Stage) -> None
     await playing.eyes.none_of("MESSAGE_CREATE", "EMBEDDED_ACTIVITY_UPDATE_V2", "INTERACTION_SUCCESS")
 
 
+@pytest.mark.parametrize(("kind", "reason"), [("afk", 9), ("not-embedded", 14), ("full", 17)])
+async def test_the_person_hears_exactly_why_nothing_was_launched(playing: Stage, kind: str, reason: int) -> None:
+    made = (await playing.bot.post(f"{playing.base}/commands", json={"name": "launch", "type": 4, "handler": 2})).ok()
+    place = playing.channel
+    if kind == "afk":
+        place = await playing.guild.channel("away", type=2)
+        body = {"afk_channel_id": str(place)}
+        (await playing.guild.owner.patch(f"/guilds/{playing.guild.id}", json=body)).ok()
+    elif kind == "not-embedded":
+        await playing.world.write(
+            lambda call: call.tx.run("UPDATE applications SET flags = 0 WHERE id = ?", playing.application_id)
+        )
+    else:
+        (await playing.bot.patch("/applications/@me", json={"max_participants": 1})).ok()
+        where = (playing.application_id, playing.guild.owner.id, playing.channel, playing.guild.id)
+        await playing.world.write(lambda call: activity_instances.launch(call, *where))
+
+    asked = {"id": made["id"], "name": "launch"}
+    assert (await playing.ask(2, asked, channel_id=str(place))).status == 204
+
+    assert (await playing.eyes.next("INTERACTION_FAILURE"))["reason_code"] == reason
+
+
+def test_every_refusal_to_launch_has_its_number() -> None:
+    kinds = (
+        (errors.UNKNOWN_APPLICATION, 3),
+        (errors.UNKNOWN_CHANNEL, 4),
+        (errors.WRONG_CHANNEL_TYPE, 8),
+        (errors.MISSING_ACCESS, 18),
+        (errors.INVALID_ACTIVITY_ACTION, 17),
+    )
+    for kind, number in kinds:
+        assert launching.reason(kind()) == number
+
+
 # Components
 
 
@@ -806,6 +867,10 @@ async def test_a_button_is_pressed_and_its_message_changes(stage: Stage) -> None
 
     assert heard.told["data"] == {"id": 2, "custom_id": "go", "component_type": 2}
     assert (heard.told["type"], heard.told["message"]["id"]) == (3, message["id"])
+    refused = await heard.call(7, {"components": [{"type": 1, "components": []}], "embeds": [{}]})
+    assert refused.errors("data.components.0.components") == ["BASE_TYPE_BAD_LENGTH"]
+    assert refused.errors("data.embeds.0.description") == ["BASE_TYPE_REQUIRED"]
+
     answer = (await heard.call(7, {"content": "pressed", "components": []})).ok()
     assert answer["resource"]["message"]["id"] == message["id"]
     told = await stage.eyes.next("MESSAGE_UPDATE")

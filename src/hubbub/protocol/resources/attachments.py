@@ -1,5 +1,7 @@
 """Attachments: files sent with a message."""
 
+import re
+from collections.abc import Iterable
 from typing import Annotated, Final
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -19,6 +21,25 @@ ATTACHMENT_WAVEFORM_MAX: Final = 400
 ATTACHMENT_URL_SECONDS: Final = 86_400
 """How long a signed address works."""
 REFRESH_URLS_MAX: Final = 50
+
+FILE_TYPES: Final = {
+    "image": (".png", ".gif", ".jpg", ".jpeg", ".jfif", ".webp", ".avif"),
+    "video": (".mp4", ".mov", ".qt", ".webm"),
+    "audio": (".mp3", ".m4a", ".wav", ".ogg", ".opus", ".flac"),
+}
+"""What a filter of files can name beside single endings, and the endings that each stands for (http.md 1.11)."""
+_ENDING: Final = re.compile(r"(\.[\w+-]{1,16}){1,3}")
+
+
+def is_file_type(word: str) -> bool:
+    """Whether a filter of files can say this: `image`, `video`, `audio` or an ending such as `.png`, in any case."""
+    return word.lower() in FILE_TYPES or _ENDING.fullmatch(word) is not None
+
+
+def is_of_type(filename: str, words: Iterable[str]) -> bool:
+    """Whether a file may pass a filter, by its name alone."""
+    name = filename.lower()
+    return any(name.endswith(FILE_TYPES.get(word.lower(), word.lower())) for word in words)
 
 
 class Attachment(Struct, kw_only=True):

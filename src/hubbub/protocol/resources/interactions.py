@@ -40,6 +40,8 @@ ANSWER_MS: Final = 3_000
 TOKEN_MS: Final = 15 * 60_000
 """So long it may go on answering."""
 USER_INSTALL_FOLLOW_UPS_MAX: Final = 5
+CONVERSATION_PERMISSIONS: Final = Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE
+"""What an app may do in its answers outside guilds (webhooks-and-interactions.md 2.1)."""
 AUTOCOMPLETE_VALUE_MAX: Final = 100
 NONCE_MAX: Final = 64
 SESSION_ID_MAX: Final = 64

@@ -3,13 +3,12 @@
 from typing import Final
 
 from hubbub.protocol import changes, errors
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import ApplicationIntegrationType, ChannelType, LaunchFailureReason
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
-from hubbub.server.resources import applications, guilds
+from hubbub.server.resources import applications, guilds, oauth2
 from hubbub.server.resources.activity_instances import store
 from hubbub.server.resources.activity_instances.store import InstanceRow
 from hubbub.server.resources.applications import ApplicationRow
@@ -29,6 +28,14 @@ PLAYED_IN: Final = frozenset(
 )
 
 
+class NotPlayable(errors.ApiError):
+    """Nothing can be launched, for a reason that apps hear only as INVALID_ACTIVITY_ACTION and people more exactly."""
+
+    def __init__(self, reason: LaunchFailureReason) -> None:
+        super().__init__(errors.INVALID_ACTIVITY_ACTION)
+        self.reason = reason
+
+
 def require_playable(call: Call, application_id: int, here: ChannelAccess) -> ApplicationRow:
     """The application, if the caller may launch its activity in a channel they see (activities.md 2)."""
     row = applications.find(call.tx, application_id)
@@ -39,15 +46,21 @@ def require_playable(call: Call, application_id: int, here: ChannelAccess) -> Ap
     guild_id = here.channel.guild_id
     if guild_id is not None:
         here.require(Permissions.USE_EMBEDDED_ACTIVITIES)
-        external = row.bot_id is None or access.find_member(call.tx, call.now, guild_id, row.bot_id) is None
-        if external and changes.EXTERNAL_APPS.active(call.now):
+        if changes.EXTERNAL_APPS.active(call.now) and not _is_installed(call, row, guild_id):
             here.require(Permissions.USE_EXTERNAL_APPS)
         guild = guilds.find(call.tx, guild_id)
         if guild is not None and guild.afk_channel_id == here.channel.id:
-            raise errors.INVALID_ACTIVITY_ACTION()
+            raise NotPlayable(LaunchFailureReason.AFK_CHANNEL)
     if not row.flags & ApplicationFlags.EMBEDDED:
-        raise errors.INVALID_ACTIVITY_ACTION()
+        raise NotPlayable(LaunchFailureReason.NOT_EMBEDDED)
     return row
+
+
+def _is_installed(call: Call, row: ApplicationRow, guild_id: int) -> bool:
+    """Whether an application is in a guild: its bot is a member, or it came with its commands alone (decisions/0030)."""
+    if row.bot_id is not None and guilds.is_member(call.tx, guild_id, row.bot_id):
+        return True
+    return oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None
 
 
 def require_room(call: Call, application: ApplicationRow, row: InstanceRow, user_id: int) -> None:

@@ -10,7 +10,9 @@ from hubbub.protocol import errors
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import InteractionType
 from hubbub.protocol.ids import ApplicationId, Snowflake
+from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.applications import UpdateApplication
+from hubbub.protocol.resources.interactions import CONVERSATION_PERMISSIONS
 from hubbub.protocol.resources.webhook_events import WebhookPing
 from hubbub.server.core import signing
 from hubbub.server.core.call import Call
@@ -74,6 +76,8 @@ def interactions_ping(application_id: int, now: int) -> bytes:
             "token": secrets.token_urlsafe(32),
             "entitlements": [],
             "authorizing_integration_owners": {},
+            # webhooks-and-interactions.md 2.1: always said; nowhere in particular it is what a conversation allows.
+            "app_permissions": Permissions(CONVERSATION_PERMISSIONS),
         }
     )
 

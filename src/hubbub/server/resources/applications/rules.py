@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from hubbub.protocol import changes, errors
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources.applications import InstallParams
-from hubbub.protocol.resources.oauth2 import ALIASES, SCOPES
+from hubbub.protocol.resources.oauth2 import ALIASES, INSTALLING
 from hubbub.server.core.call import Call
 from hubbub.server.resources.applications import store
 from hubbub.server.resources.applications.store import ApplicationRow
@@ -77,11 +77,10 @@ def allowed_flags(call: Call, row: ApplicationRow, wanted: int) -> int:
 
 
 def require_install_params(path: tuple[str, ...], params: InstallParams) -> None:
-    """Raise unless all scopes that an installation asks for exist and can be granted by a person."""
+    """Raise unless all scopes that an installation asks for are those of installing (http.md 3.1)."""
     form = errors.FormErrors()
     for number, scope in enumerate(params.scopes):
-        rule = SCOPES.get(ALIASES.get(scope, scope))
-        if rule is None or rule.client_credentials_only:
+        if ALIASES.get(scope, scope) not in INSTALLING:
             form.add((*path, "scopes", number), *errors.bad_enum(scope))
     form.raise_if_any()
 

@@ -7,6 +7,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import ActivitiesSwitched, ApplicationDeleting
 from hubbub.server.resources.audit_log import AuditLogRead
 from hubbub.server.resources.commands import actions, routes, store, views
+from hubbub.server.resources.commands.definitions import derived_contexts
 from hubbub.server.resources.commands.permissions import can_use
 from hubbub.server.resources.commands.store import (
     EVERYWHERE,
@@ -50,6 +51,7 @@ __all__ = [
     "can_use",
     "commands",
     "definition",
+    "derived_contexts",
     "find_with_permissions",
     "list_offered",
     "permissions_in",

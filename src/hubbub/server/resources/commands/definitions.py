@@ -17,6 +17,7 @@ from hubbub.protocol.enums import (
 )
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import commands as wire
+from hubbub.protocol.resources.attachments import is_file_type
 from hubbub.server.resources.commands.store import Definition
 
 Steps = tuple[str | int, ...]
@@ -29,6 +30,7 @@ OFFERING: Final = frozenset({CommandOptionType.STRING, CommandOptionType.INTEGER
 """Options that have choices, or complete what is typed."""
 _MARKED: Final = ("DEVANAGARI", "THAI")
 """Scripts whose marks are part of words: \\p{sc=Deva} and \\p{sc=Thai} of webhooks-and-interactions.md 5.1."""
+_BOT_DM: Final = int(InteractionContextType.BOT_DM)
 _VALUES: Final = tuple(kind for kind in CommandOptionType if kind not in NESTING)
 
 
@@ -92,14 +94,15 @@ def edit(
     options = before.options
     if body.options is not UNSET:
         options = _Options(form).read(body.options or [], (*path, "options"), kind)
+    types = _integration_types(before, body, around, form, path)
     after = Definition(
         description=description,
         name_localizations=names,
         description_localizations=descriptions,
         options=options,
         default_member_permissions=_needed(before, body),
-        contexts=_contexts(before, body, around, form, path),
-        integration_types=_integration_types(before, body, around, form, path),
+        contexts=_contexts(before, body, around, types, form, path),
+        integration_types=types,
         nsfw=before.nsfw if body.nsfw is UNSET else bool(body.nsfw),
         handler=before.handler,
     )
@@ -210,8 +213,21 @@ def _needed(before: Definition, body: wire.UpdateCommand) -> Permissions | None:
     return before.default_member_permissions
 
 
+def derived_contexts(integration_types: Iterable[int]) -> list[int]:
+    """Where a command works that does not say so (webhooks-and-interactions.md 5.4)."""
+    contexts = [int(InteractionContextType.GUILD), _BOT_DM]
+    if ApplicationIntegrationType.USER_INSTALL in integration_types:
+        contexts.append(int(InteractionContextType.PRIVATE_CHANNEL))
+    return contexts
+
+
 def _contexts(
-    before: Definition, body: wire.UpdateCommand, around: Around, form: errors.FormErrors, path: Steps
+    before: Definition,
+    body: wire.UpdateCommand,
+    around: Around,
+    types: Sequence[int],
+    form: errors.FormErrors,
+    path: Steps,
 ) -> list[int] | None:
     if around.guild:
         # webhooks-and-interactions.md 5.4: a guild's commands are used in that guild, whatever else is said.
@@ -220,10 +236,15 @@ def _contexts(
     if around.installs and body.contexts is not UNSET:
         contexts = None if body.contexts is None else [int(each) for each in body.contexts]
         _check_unique(contexts or (), form, (*path, "contexts"))
-    elif body.dm_permission is False:
-        contexts = [int(InteractionContextType.GUILD)]
-    elif body.dm_permission is True and contexts == [int(InteractionContextType.GUILD)]:
-        contexts = None
+        if contexts is not None:
+            return contexts
+    # The older word for the same: with the bot's DM, or without.
+    derived = derived_contexts(types)
+    if body.dm_permission is False:
+        return [each for each in (derived if contexts is None else contexts) if each != _BOT_DM]
+    if body.dm_permission is True and contexts is not None:
+        contexts = sorted({*contexts, _BOT_DM})
+        return None if contexts == derived else contexts
     return contexts
 
 
@@ -329,6 +350,9 @@ class _Options:
         )
         if kind in NESTING:
             inner = (CommandOptionType.SUB_COMMAND,) if kind == CommandOptionType.SUB_COMMAND_GROUP else _VALUES
+            if kind == CommandOptionType.SUB_COMMAND_GROUP and not given.options:
+                # Nothing of it could be run.
+                self.note((*path, "options"), errors.bad_length(1, wire.COMMAND_OPTIONS_MAX))
             made.options = self.siblings(given.options or [], (*path, "options"), inner)
             return made
         if given.required:
@@ -348,6 +372,9 @@ class _Options:
             _check_unique(made.channel_types, self.form, (*path, "channel_types"))
         elif kind == CommandOptionType.ATTACHMENT and given.file_types:
             made.file_types = list(given.file_types)
+            for index, word in enumerate(made.file_types):
+                if not is_file_type(word):
+                    self.note((*path, "file_types", index), errors.regex())
         return made
 
     def offers(self, given: wire.CommandOptionRequest, made: wire.CommandOption, path: Steps) -> None:

@@ -157,7 +157,8 @@ def answer(call: Call, row: InteractionRow, asked: Asked, application: Applicati
     original_id: int | None = None
     note: tuple[Event[Any], wire.InteractionNote] = (wire.INTERACTION_SUCCESS, _note(row, asked))
     if isinstance(body, wire.MessageCallback):
-        made = _respond(call, row, asked, application, body.data or wire.CallbackMessage())
+        with errors.below("data"):
+            made = _respond(call, row, asked, application, body.data or wire.CallbackMessage())
     elif isinstance(body, wire.DeferredMessageCallback):
         flags = (body.data.flags or 0) & MessageFlags.EPHEMERAL if body.data else 0
         made = _respond(call, row, asked, application, wire.CallbackMessage(flags=flags), flags=_DEFERRED)
@@ -165,7 +166,8 @@ def answer(call: Call, row: InteractionRow, asked: Asked, application: Applicati
         made = _upsell(call, row, asked, application)
     elif isinstance(body, wire.UpdateCallback):
         original_id = asked.message_id
-        made.message = _update(call, row, asked, application, body.data or wire.CallbackMessage())
+        with errors.below("data"):
+            made.message = _update(call, row, asked, application, body.data or wire.CallbackMessage())
         made.ephemeral = asked.ephemeral_message
     elif isinstance(body, wire.DeferredUpdateCallback):
         original_id = asked.message_id

@@ -3,6 +3,7 @@
 from typing import Final
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import LaunchFailureReason
 from hubbub.protocol.resources.interactions import CallbackMessage
 from hubbub.protocol.resources.messages import AllowedMentions
 from hubbub.server.core import access
@@ -13,13 +14,13 @@ from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.interactions.store import Asked, InteractionRow
 
 REASONS: Final = {
-    errors.WRONG_CHANNEL_TYPE: 8,
-    errors.MISSING_PERMISSIONS: 13,
-    errors.MISSING_ACCESS: 18,
+    errors.UNKNOWN_APPLICATION: LaunchFailureReason.UNKNOWN_APPLICATION,
+    errors.UNKNOWN_CHANNEL: LaunchFailureReason.UNKNOWN_CHANNEL,
+    errors.WRONG_CHANNEL_TYPE: LaunchFailureReason.CHANNEL_TYPE,
+    errors.MISSING_PERMISSIONS: LaunchFailureReason.MISSING_PERMISSIONS,
+    errors.MISSING_ACCESS: LaunchFailureReason.NO_ACCESS,
 }
-"""Why nothing is launched, as the person is told (activities.md 2)."""
-FAILED: Final = 17
-"""Any other reason: the channel or the application has no room for it."""
+"""Why nothing is launched, as the person is told (activities.md 2); other refusals only say that it failed."""
 
 
 def launch(call: Call, row: InteractionRow, asked: Asked, application: ApplicationRow) -> str:
@@ -49,7 +50,9 @@ def _here(call: Call, row: InteractionRow) -> ChannelAccess:
 
 def reason(error: errors.ApiError) -> int:
     """Why nothing was launched, in the number that the person is told."""
-    return REASONS.get(error.kind, FAILED)
+    if isinstance(error, activity_instances.NotPlayable):
+        return error.reason
+    return REASONS.get(error.kind, LaunchFailureReason.FAILED)
 
 
 def announcement(row: InteractionRow, application: ApplicationRow) -> CallbackMessage:

@@ -9,7 +9,7 @@ from hubbub.protocol import changes, errors
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import AttachmentId
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources.attachments import Attachment, AttachmentRequest
+from hubbub.protocol.resources.attachments import Attachment, AttachmentRequest, is_of_type
 from hubbub.protocol.resources.interactions import Resolved
 from hubbub.server.core import access, cdn_urls
 from hubbub.server.core.access import ChannelAccess, GuildAccess
@@ -157,26 +157,13 @@ class Resolver:
             raise errors.FILE_TOO_LARGE()
         about = next((each for each in said if each.id == wanted.id), None)
         stored = attachments.from_upload(upload, about, spoiler_flag=changes.ATTACHMENT_SPOILER.active(self.call.now))
-        if wanted.file_types and not _is_of(stored.filename, stored.content_type, wanted.file_types):
+        if wanted.file_types and not is_of_type(stored.filename, wanted.file_types):
             form.add(wanted.path, *errors.choices(list(wanted.file_types)))
             return
         cdn_urls.get_key(self.call.tx)
         shown: Attachment = attachments.Signer(self.call).attachment(self.here.channel.id, stored, ephemeral=True)
         self.uploaded[wanted.id] = stored.id
         self.found.attachments = {**(self.found.attachments or {}), str(int(stored.id)): shown}
-
-
-def _is_of(filename: str, content_type: str | None, kinds: Sequence[str]) -> bool:
-    """Whether a file is of one of these types: `.png`, `png`, `image/png` or `image/*`."""
-    ending = filename.rpartition(".")[2].lower()
-    for kind in kinds:
-        kind = kind.lower()
-        if "/" in kind:
-            if content_type == kind or (kind.endswith("/*") and (content_type or "").startswith(kind[:-1])):
-                return True
-        elif kind.lstrip(".") == ending:
-            return True
-    return False
 
 
 def _without(model: msgspec.Struct, keys: Sequence[str]) -> dict[str, Any]:

@@ -31,8 +31,7 @@ GUILD: Final = str(int(ApplicationIntegrationType.GUILD_INSTALL))
 USER: Final = str(int(ApplicationIntegrationType.USER_INSTALL))
 
 # webhooks-and-interactions.md 2.1: what answers can use, wherever the app itself is not.
-CONVERSATION: Final = Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE
-ANSWERING: Final = CONVERSATION | Permissions.USE_EXTERNAL_EMOJIS
+ANSWERING: Final = wire.CONVERSATION_PERMISSIONS | Permissions.USE_EXTERNAL_EMOJIS
 
 # An answer may always be given; only what reaches beyond its channel is asked of the bot, or of @everyone.
 _ALWAYS: Final = (
@@ -167,7 +166,10 @@ def works_for(
     nsfw: bool,
 ) -> dict[str, Snowflake]:
     """Those who let an application in that a command is for; nobody where it does not work. `nsfw`: the channel is."""
-    if place not in _contexts(row, said) or (said.nsfw and here.guild is not None and not nsfw):
+    if place not in _contexts(row, said):
+        return {}
+    # Outside guilds for those who opted in: they installed the app for themselves (decisions/0030).
+    if said.nsfw and not (nsfw if here.guild is not None else USER in let_in):
         return {}
     return {key: owner for key, owner in let_in.items() if int(key) in said.integration_types}
 
@@ -199,10 +201,7 @@ def _contexts(row: CommandRow, said: commands.Definition) -> frozenset[int]:
         return frozenset({InteractionContextType.GUILD})
     if said.contexts is not None:
         return frozenset(said.contexts)
-    derived = {InteractionContextType.GUILD, InteractionContextType.BOT_DM}
-    if ApplicationIntegrationType.USER_INSTALL in said.integration_types:
-        derived.add(InteractionContextType.PRIVATE_CHANNEL)
-    return frozenset(derived)
+    return frozenset(commands.derived_contexts(said.integration_types))
 
 
 def is_nsfw(call: Call, channel: ChannelRef) -> bool:
@@ -225,7 +224,7 @@ def app_permissions(
     if here.guild is None:
         if not changes.USER_INSTALLS.active(now):
             return UNSET
-        return Permissions(ANSWERING if place == InteractionContextType.BOT_DM else CONVERSATION)
+        return Permissions(ANSWERING if place == InteractionContextType.BOT_DM else wire.CONVERSATION_PERMISSIONS)
     if bot is not None:
         return Permissions(bot.permissions)
     if GUILD in found:
@@ -275,6 +274,7 @@ def require_fitting(call: Call, row: InteractionRow, asked: Asked, kind: int, ap
             row.type in _CALLBACKS.get(each, ())
             and (each not in _UPDATES or asked.message_id is not None)
             and (each != InteractionCallbackType.LAUNCH_ACTIVITY or _is_embedded(call, application))
+            and (each != InteractionCallbackType.PREMIUM_REQUIRED or store.sells(call.tx, application.id))
         )
 
     if not fits(kind):

@@ -1,5 +1,7 @@
 """An app that goes on answering, under an address like a webhook's (webhooks-and-interactions.md 3.1)."""
 
+from typing import Final
+
 from hubbub.protocol import errors
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import MessageId
@@ -13,6 +15,9 @@ from hubbub.server.resources.interactions import actions, asking, rules, showing
 from hubbub.server.resources.interactions.store import InteractionRow
 from hubbub.server.resources.messages import MessageRow
 from hubbub.server.resources.webhooks import TokenPresented
+
+_FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE | MessageFlags.EPHEMERAL
+"""What later answers may set; only the first one can be a voice message."""
 
 
 class Voice:
@@ -32,7 +37,7 @@ class Voice:
             attachments=body.attachments,
             poll=body.poll,
             tts=body.tts,
-            flags=body.flags,
+            flags=(body.flags or 0) & _FLAGS,
         )
         return actions.follow_up(call, self._row, self._application, said)
 
@@ -69,7 +74,7 @@ class Voice:
                 components=body.components,
                 attachments=body.attachments,
                 poll=body.poll,
-                flags=body.flags,
+                flags=(body.flags or 0) & _FLAGS,
             )
             return actions.fill(call, self._row, self._application, message, said)
         if body.poll:

@@ -166,6 +166,11 @@ def find_application(tx: Tx, application_id: int, channel: ChannelRef, user_id: 
     return Reached(ApplicationRow._make(row[:_OWN]), found, bool(sells), place)
 
 
+def sells(tx: Tx, application_id: int) -> bool:
+    """Whether an application has anything to sell."""
+    return tx.one("SELECT 1 FROM skus WHERE application_id = ? LIMIT 1", application_id) is not None
+
+
 def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, ApplicationRow] | None:
     """The interaction of a token and the application that was asked, in one query, or None."""
     interaction_id = _id_of(token)

@@ -20,7 +20,8 @@ from hubbub.server.resources.messages.actions import (
     set_pinned,
     system,
 )
-from hubbub.server.resources.messages.components import ENTITIES, INTERACTIVE, SELECTS, check_modal, is_required
+from hubbub.server.resources.messages.component_fields import ENTITIES, SELECTS
+from hubbub.server.resources.messages.components import INTERACTIVE, check_modal, is_required
 from hubbub.server.resources.messages.components import each as each_component
 from hubbub.server.resources.messages.components import texts as component_texts
 from hubbub.server.resources.messages.drafts import file_bytes_max, require_emojis

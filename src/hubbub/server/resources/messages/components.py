@@ -3,34 +3,19 @@ with its exact path, gives an id to each component that has none, and keeps only
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
-from urllib.parse import urlsplit
-
-import msgspec
 
 from hubbub.protocol import changes, errors
-from hubbub.protocol.enums import ButtonStyle, ChannelType, ComponentType, SeparatorSpacing, TextInputStyle
-from hubbub.protocol.ids import Snowflake, parse_wide
+from hubbub.protocol.enums import ButtonStyle, ComponentType, SeparatorSpacing, TextInputStyle
 from hubbub.protocol.resources import components as limits
+from hubbub.protocol.resources.attachments import is_file_type
 from hubbub.protocol.resources.components import Component
-from hubbub.server.resources.attachments import clean_filename
-from hubbub.server.resources.messages.embeds import ATTACHMENT
-
-Steps = tuple[str | int, ...]
-Kinds = frozenset[ComponentType]
+from hubbub.server.resources.messages.component_fields import ENTITIES, KEYS, SELECTS, Fields, Kinds, Named, Steps, keep
 
 _COMPONENTS_MAX_BEFORE: Final = 30
 """In all, before components_40 (dated-changes.md 3)."""
 _TOP_MAX_BEFORE: Final = 10
 """At the top of a message, and in a container, before components_40."""
 
-ENTITIES: Final[dict[int, tuple[str, ...]]] = {
-    ComponentType.USER_SELECT: ("user",),
-    ComponentType.ROLE_SELECT: ("role",),
-    ComponentType.MENTIONABLE_SELECT: ("user", "role"),
-    ComponentType.CHANNEL_SELECT: ("channel",),
-}
-"""What can be chosen in the selects that offer no options of their own."""
-SELECTS: Final[Kinds] = frozenset({ComponentType.STRING_SELECT, *(ComponentType(kind) for kind in ENTITIES)})
 INTERACTIVE: Final[Kinds] = SELECTS | {ComponentType.BUTTON}
 """What people can press or choose from in a message."""
 INPUTS: Final[Kinds] = SELECTS | {
@@ -58,64 +43,8 @@ _TEXTS: Final[Kinds] = frozenset({ComponentType.TEXT_DISPLAY})
 _TEXT_INPUTS: Final[Kinds] = frozenset({ComponentType.TEXT_INPUT})
 _ACCESSORIES: Final[Kinds] = frozenset({ComponentType.BUTTON, ComponentType.THUMBNAIL})
 
-# What each type has beside `type` and `id`; `required` is a modal's word, and messages do not keep it.
-_CHOICE: Final = ("custom_id", "placeholder", "min_values", "max_values")
-_KEYS: Final[dict[int, tuple[str, ...]]] = {
-    ComponentType.ACTION_ROW: ("components",),
-    ComponentType.BUTTON: ("style", "label", "emoji", "custom_id", "url", "sku_id", "disabled"),
-    ComponentType.STRING_SELECT: (*_CHOICE, "options", "disabled"),
-    ComponentType.USER_SELECT: (*_CHOICE, "default_values", "disabled"),
-    ComponentType.ROLE_SELECT: (*_CHOICE, "default_values", "disabled"),
-    ComponentType.MENTIONABLE_SELECT: (*_CHOICE, "default_values", "disabled"),
-    ComponentType.CHANNEL_SELECT: (*_CHOICE, "default_values", "channel_types", "disabled"),
-    ComponentType.TEXT_INPUT: (
-        "custom_id",
-        "style",
-        "label",
-        "min_length",
-        "max_length",
-        "required",
-        "value",
-        "placeholder",
-    ),
-    ComponentType.SECTION: ("components", "accessory"),
-    ComponentType.TEXT_DISPLAY: ("content",),
-    ComponentType.THUMBNAIL: ("media", "description", "spoiler"),
-    ComponentType.MEDIA_GALLERY: ("items",),
-    ComponentType.FILE: ("file", "spoiler", "name", "size"),
-    ComponentType.SEPARATOR: ("divider", "spacing"),
-    ComponentType.CONTAINER: ("components", "accent_color", "spoiler"),
-    ComponentType.LABEL: ("label", "description", "component"),
-    ComponentType.FILE_UPLOAD: ("custom_id", "min_values", "max_values", "required", "file_types"),
-    ComponentType.RADIO_GROUP: ("custom_id", "options", "required"),
-    ComponentType.CHECKBOX_GROUP: ("custom_id", "options", "min_values", "max_values", "required"),
-    ComponentType.CHECKBOX: ("custom_id", "default"),
-}
-_OPTION: Final = ("label", "value", "description", "emoji", "default")
-
-# Clients expect these keys in answers.
-_ONE: Final[dict[str, Any]] = {"min_values": 1, "max_values": 1}
-_DEFAULTS: Final[dict[int, dict[str, Any]]] = {
-    **{int(kind): _ONE for kind in SELECTS},
-    ComponentType.FILE_UPLOAD: _ONE,
-    ComponentType.CHECKBOX_GROUP: {"min_values": 1},
-    ComponentType.CONTAINER: {"accent_color": None, "spoiler": False},
-    ComponentType.SEPARATOR: {"spacing": int(SeparatorSpacing.SMALL), "divider": True},
-    ComponentType.THUMBNAIL: {"description": None, "spoiler": False},
-    ComponentType.FILE: {"spoiler": False, "name": "", "size": 0},
-}
 _REQUIRED: Final[Kinds] = INPUTS - {ComponentType.CHECKBOX}
 """Inputs that must be filled in unless they say otherwise."""
-
-
-class Named(msgspec.Struct):
-    """What components name and only the store knows."""
-
-    emojis: list[tuple[Steps, Component]] = []
-    """Emoji, to look up and complete in place."""
-    skus: list[tuple[Steps, int]] = []
-    files: list[tuple[Steps, str, bool]] = []
-    """Attachments by their file names, and whether each must be a picture."""
 
 
 def check(components: list[Component], form: errors.FormErrors, *, v2: bool, now: int) -> Named:
@@ -125,7 +54,7 @@ def check(components: list[Component], form: errors.FormErrors, *, v2: bool, now
         top, most, inside = _TOP_MAX_BEFORE, _COMPONENTS_MAX_BEFORE, _TOP_MAX_BEFORE
     if not v2:
         top = limits.ACTION_ROWS_MAX
-    walk = _Walk(form, modal=False, inside=inside)
+    walk = _Walk(form, modal=False, numbered=changes.COMPONENTS_V2.active(now), inside=inside)
     for index, component in enumerate(components):
         walk.component(component, ("components", index), _AT_TOP if v2 else _ROWS)
     if len(components) > top:
@@ -143,7 +72,7 @@ def check_modal(components: list[Component], form: errors.FormErrors, *, now: in
     at = (*path, "components")
     if not 1 <= len(components) <= limits.MODAL_COMPONENTS_MAX:
         form.add(at, *errors.bad_length(1, limits.MODAL_COMPONENTS_MAX))
-    walk = _Walk(form, modal=True, inputs=_modal_inputs(now))
+    walk = _Walk(form, modal=True, numbered=changes.COMPONENTS_V2.active(now), inputs=_modal_inputs(now))
     top = _ROWS
     if changes.MODAL_LABELS.active(now):
         top |= {ComponentType.LABEL}
@@ -189,21 +118,22 @@ def texts(components: list[Component]) -> Iterator[str]:
             yield component["content"]
 
 
-class _Walk:
+class _Walk(Fields):
     """One walk over the components of a message or a modal."""
 
     def __init__(
-        self, form: errors.FormErrors, *, modal: bool, inputs: Kinds = INPUTS, inside: int = limits.COMPONENTS_MAX
+        self,
+        form: errors.FormErrors,
+        *,
+        modal: bool,
+        numbered: bool,
+        inputs: Kinds = INPUTS,
+        inside: int = limits.COMPONENTS_MAX,
     ) -> None:
-        self.form = form
-        self.modal = modal
+        super().__init__(form, modal=modal, numbered=numbered)
         self.inputs = inputs
         self.inside = inside
-        self.named = Named()
-        self.seen: list[Component] = []
         self.text = 0
-        self.custom_ids: set[str] = set()
-        self.ids: set[int] = set()
         self.rules: dict[int, Callable[[Component, Steps], None]] = {
             ComponentType.ACTION_ROW: self.row,
             ComponentType.BUTTON: self.button,
@@ -238,12 +168,23 @@ class _Walk:
         elif kind not in allowed:
             self.note((*path, "type"), errors.component_type())
         else:
-            keys = _KEYS[kind]
+            keys = KEYS[kind]
             # `required` and `disabled` are looked at in both, and kept in one.
-            _keep(component, ("type", "id", *keys, "required", "disabled"))
+            keep(component, ("type", "id", *keys, "required", "disabled"))
             self.identity(component, path)
+            if self.modal:
+                self.enabled(component, path)
             self.rules[kind](component, path)
-            _keep(component, ("type", "id", *keys, *(("required",) if self.modal else ())))
+            keep(component, ("type", "id", *keys, *(("required",) if self.modal else ())))
+
+    def children(self, component: Component, path: Steps, allowed: Kinds, *, most: int) -> list[Any]:
+        found = component.get("components")
+        if not isinstance(found, list) or not 1 <= len(found) <= most:
+            self.note((*path, "components"), errors.bad_length(1, most))
+            return []
+        for index, child in enumerate(found):
+            self.component(child, (*path, "components", index), allowed)
+        return found
 
     # What stands in messages
 
@@ -290,18 +231,6 @@ class _Walk:
         if not component.get("label") and "emoji" not in component:
             self.note((*path, "label"), errors.required())
 
-    def sku(self, component: Component, path: Steps) -> None:
-        if "sku_id" not in component:
-            self.note((*path, "sku_id"), errors.required())
-            return
-        try:
-            sku_id = parse_wide(Snowflake, component["sku_id"])
-        except ValueError:
-            self.note((*path, "sku_id"), errors.not_snowflake(component["sku_id"]))
-            return
-        component["sku_id"] = str(int(sku_id))
-        self.named.skus.append(((*path, "sku_id"), int(sku_id)))
-
     def section(self, component: Component, path: Steps) -> None:
         self.children(component, path, _TEXTS, most=limits.SECTION_TEXTS_MAX)
         if "accessory" in component:
@@ -322,7 +251,7 @@ class _Walk:
 
     def gallery(self, component: Component, path: Steps) -> None:
         for item, at in self.items(component, path, "items", most=limits.GALLERY_ITEMS_MAX):
-            _keep(item, ("media", "description", "spoiler"))
+            keep(item, ("media", "description", "spoiler"))
             self.media(item, "media", at)
             self.shown(item, at)
 
@@ -332,25 +261,6 @@ class _Walk:
         # These are the server's to say.
         component.pop("name", None)
         component.pop("size", None)
-
-    def shown(self, component: Component, path: Steps) -> None:
-        self.string(component, path, "description", least=1, most=limits.MEDIA_DESCRIPTION_MAX)
-        self.boolean(component, path, "spoiler")
-
-    def media(self, holder: Component, key: str, path: Steps, *, picture: bool = False, attached: bool = False) -> None:
-        media = holder.get(key)
-        if media is None:
-            self.note((*path, key), errors.required())
-        elif not isinstance(media, dict):
-            self.note((*path, key), errors.not_model())
-        elif self.string(media, (*path, key), "url", least=1, most=limits.MEDIA_URL_MAX, needed=True):
-            url, at = media["url"], (*path, key, "url")
-            if url.startswith(ATTACHMENT):
-                self.named.files.append((at, clean_filename(url.removeprefix(ATTACHMENT)), picture))
-            elif attached:
-                self.note(at, errors.bad_scheme(url.partition(":")[0], ("attachment",)))
-            else:
-                self.address(url, at, ("http", "https", "attachment"))
 
     def separator(self, component: Component, path: Steps) -> None:
         self.boolean(component, path, "divider")
@@ -388,35 +298,11 @@ class _Walk:
         if found and not (least if isinstance(least, int) else 1) <= len(found) <= self.most(component, 1):
             self.note(at, errors.too_many_default_values())
 
-    def default_value(self, value: Any, path: Steps, kinds: tuple[str, ...]) -> None:
-        if not isinstance(value, dict):
-            self.note(path, errors.not_model())
-            return
-        _keep(value, ("id", "type"))
-        if value.get("type") not in kinds:
-            wrong = errors.required() if value.get("type") is None else errors.choices(kinds)
-            self.note((*path, "type"), wrong)
-        try:
-            value["id"] = str(int(parse_wide(Snowflake, value.get("id"))))
-        except ValueError:
-            wrong = errors.required() if value.get("id") is None else errors.not_snowflake(value.get("id"))
-            self.note((*path, "id"), wrong)
-
-    def channel_types(self, found: Any, path: Steps) -> None:
-        if not isinstance(found, list):
-            self.note(path, errors.not_list())
-            return
-        for index, kind in enumerate(found):
-            if isinstance(kind, bool) or kind not in tuple(ChannelType):
-                self.note((*path, index), errors.choices([int(each) for each in ChannelType]))
-
     def select(self, component: Component, path: Steps) -> None:
         self.custom_id(component, path)
         self.string(component, path, "placeholder", most=limits.SELECT_PLACEHOLDER_MAX)
         self.range(component, path, limits.SELECT_VALUES_MAX)
-        if self.boolean(component, path, "disabled") and self.modal and component.pop("disabled", False):
-            # webhooks-and-interactions.md 4.3: nothing in a modal is disabled; libraries say so of everything.
-            self.note((*path, "disabled"), errors.component_field())
+        self.boolean(component, path, "disabled")
 
     # What stands in modals
 
@@ -462,6 +348,8 @@ class _Walk:
             for index, kind in enumerate(found):
                 if not isinstance(kind, str):
                     self.note((*at, index), errors.not_string(kind))
+                elif not is_file_type(kind):
+                    self.note((*at, index), errors.regex())
 
     def radio_group(self, component: Component, path: Steps) -> None:
         self.custom_id(component, path)
@@ -473,9 +361,9 @@ class _Walk:
     def checkbox_group(self, component: Component, path: Steps) -> None:
         self.custom_id(component, path)
         chosen = self.options(component, path, least=1, most=limits.GROUP_OPTIONS_MAX)
-        self.range(component, path, limits.GROUP_OPTIONS_MAX)
         options = component.get("options")
         all_of_them = len(options) if isinstance(options, list) else limits.GROUP_OPTIONS_MAX
+        self.range(component, path, limits.GROUP_OPTIONS_MAX, default=max(1, all_of_them))
         if chosen > self.most(component, all_of_them):
             self.note((*path, "options"), errors.too_many_default_values())
         component.setdefault("max_values", all_of_them)
@@ -485,208 +373,6 @@ class _Walk:
         self.boolean(component, path, "default")
         if component.get("required"):
             self.note((*path, "required"), errors.component_field())
-
-    # Parts of components
-
-    def note(self, path: Steps, wrong: errors.FormError) -> None:
-        self.form.add(path, *wrong)
-
-    def refuse(self, component: Component, path: Steps, *keys: str) -> None:
-        """These keys may not be there."""
-        for key in keys:
-            if component.get(key) is not None:
-                self.note((*path, key), errors.component_field())
-
-    def identity(self, component: Component, path: Steps) -> None:
-        given = component.pop("id", None)
-        if given is None:
-            return
-        if not isinstance(given, int) or isinstance(given, bool):
-            self.note((*path, "id"), errors.not_number(given))
-        elif given < 0:
-            self.note((*path, "id"), errors.number_min(0))
-        elif given > limits.COMPONENT_ID_MAX:
-            self.note((*path, "id"), errors.number_max(limits.COMPONENT_ID_MAX))
-        elif given in self.ids:
-            self.note((*path, "id"), errors.duplicate())
-        elif given:
-            component["id"] = given
-            self.ids.add(given)
-
-    def custom_id(self, component: Component, path: Steps) -> None:
-        if self.string(component, path, "custom_id", least=1, most=limits.CUSTOM_ID_MAX, needed=True):
-            if component["custom_id"] in self.custom_ids:
-                self.note((*path, "custom_id"), errors.custom_id_duplicated())
-            self.custom_ids.add(component["custom_id"])
-
-    def children(self, component: Component, path: Steps, allowed: Kinds, *, most: int) -> list[Any]:
-        found = component.get("components")
-        if not isinstance(found, list) or not 1 <= len(found) <= most:
-            self.note((*path, "components"), errors.bad_length(1, most))
-            return []
-        for index, child in enumerate(found):
-            self.component(child, (*path, "components", index), allowed)
-        return found
-
-    def items(
-        self, component: Component, path: Steps, key: str, *, most: int, least: int = 1
-    ) -> Iterator[tuple[Component, Steps]]:
-        """The objects of a list, with their paths."""
-        found = component.get(key)
-        if found is None:
-            self.note((*path, key), errors.required())
-        elif not isinstance(found, list):
-            self.note((*path, key), errors.not_list())
-        elif not least <= len(found) <= most:
-            self.note((*path, key), errors.bad_length(least, most))
-        else:
-            for index, item in enumerate(found):
-                if isinstance(item, dict):
-                    yield item, (*path, key, index)
-                else:
-                    self.note((*path, key, index), errors.not_model())
-
-    def options(self, component: Component, path: Steps, *, least: int, most: int, emoji: bool = False) -> int:
-        """The options to choose from; answers how many are chosen from the start."""
-        values: set[str] = set()
-        chosen = 0
-        for option, at in self.items(component, path, "options", least=least, most=most):
-            _keep(option, _OPTION if emoji else tuple(key for key in _OPTION if key != "emoji"))
-            self.string(option, at, "label", least=1, most=limits.OPTION_TEXT_MAX, needed=True)
-            self.string(option, at, "description", most=limits.OPTION_TEXT_MAX)
-            self.boolean(option, at, "default")
-            self.emoji(option, at)
-            if self.string(option, at, "value", least=1, most=limits.OPTION_TEXT_MAX, needed=True):
-                if option["value"] in values:
-                    self.note((*at, "value"), errors.option_value_duplicated())
-                values.add(option["value"])
-            chosen += option.get("default") is True
-        return chosen
-
-    def range(self, component: Component, path: Steps, most: int) -> None:
-        """How many may be chosen: at least one where an answer is required."""
-        low = self.number(component, path, "min_values", least=0, most=most)
-        high = self.number(component, path, "max_values", least=1, most=most)
-        if low is not None and high is not None and high < low:
-            self.note((*path, "max_values"), errors.number_min(low))
-        if self.boolean(component, path, "required") and self.modal and low == 0 and component.get("required", True):
-            self.note((*path, "min_values"), errors.number_min(1))
-
-    def most(self, component: Component, default: int) -> int:
-        most = component.get("max_values", default)
-        return most if isinstance(most, int) else default
-
-    def emoji(self, component: Component, path: Steps) -> None:
-        emoji = component.get("emoji")
-        if emoji is None:
-            return
-        if not isinstance(emoji, dict):
-            self.note((*path, "emoji"), errors.not_model())
-            return
-        _keep(emoji, ("id", "name", "animated"))
-        if "id" in emoji:
-            try:
-                emoji["id"] = str(int(parse_wide(Snowflake, emoji["id"])))
-            except ValueError:
-                self.note((*path, "emoji", "id"), errors.not_snowflake(emoji["id"]))
-                return
-        elif not self.string(emoji, (*path, "emoji"), "name", least=1, most=32, needed=True):
-            return
-        self.named.emojis.append(((*path, "emoji"), emoji))
-
-    def string(
-        self, component: Component, path: Steps, key: str, *, most: int, least: int = 0, needed: bool = False
-    ) -> bool:
-        """Whether there is a text of fitting length."""
-        value = component.get(key)
-        if value is None:
-            if needed:
-                self.note((*path, key), errors.required())
-            return False
-        if not isinstance(value, str):
-            self.note((*path, key), errors.not_string(value))
-            return False
-        if not least <= len(value) <= most:
-            self.note((*path, key), errors.bad_length(least, most) if least else errors.max_length(most))
-            return False
-        return True
-
-    def number(self, component: Component, path: Steps, key: str, *, least: int, most: int) -> int | None:
-        """A whole number within bounds, or None."""
-        value = component.get(key)
-        if value is None:
-            return None
-        if not isinstance(value, int) or isinstance(value, bool):
-            self.note((*path, key), errors.not_number(value))
-        elif value < least:
-            self.note((*path, key), errors.number_min(least))
-        elif value > most:
-            self.note((*path, key), errors.number_max(most))
-        else:
-            return value
-        return None
-
-    def boolean(self, component: Component, path: Steps, key: str) -> bool:
-        """Whether this is true, false or absent."""
-        if isinstance(component.get(key, False), bool):
-            return True
-        self.note((*path, key), errors.not_boolean())
-        return False
-
-    def address(self, url: str, path: Steps, schemes: tuple[str, ...]) -> None:
-        try:
-            parts = urlsplit(url)
-        except ValueError:
-            self.note(path, errors.bad_url())
-            return
-        if not parts.scheme:
-            self.note(path, errors.bad_url())
-        elif parts.scheme not in schemes:
-            self.note(path, errors.bad_scheme(parts.scheme, schemes))
-        elif not parts.netloc:
-            self.note(path, errors.bad_url())
-
-    def finish(self) -> None:
-        """Number those that have no id, depth first (client libraries expect one on each), and say what was left to its default."""
-        fresh = 1
-        for component in self.seen:
-            if "id" not in component:
-                while fresh in self.ids:
-                    fresh += 1
-                component["id"] = fresh
-                self.ids.add(fresh)
-            _complete(component)
-
-
-def _keep(item: Component, keys: tuple[str, ...]) -> None:
-    """Leave only these keys, where they say something."""
-    for key in [key for key, value in item.items() if key not in keys or value is None]:
-        del item[key]
-
-
-def _complete(component: Component) -> None:
-    kind = component.get("type")
-    if not isinstance(kind, int):
-        return
-    for key, value in _DEFAULTS.get(kind, {}).items():
-        component.setdefault(key, value)
-    if kind == ComponentType.MEDIA_GALLERY and isinstance(component.get("items"), list):
-        for item in component["items"]:
-            if isinstance(item, dict):
-                item.setdefault("description", None)
-                item.setdefault("spoiler", False)
-                _complete_media(item.get("media"))
-    _complete_media(component.get("media"))
-    _complete_media(component.get("file"))
-
-
-def _complete_media(media: Any) -> None:
-    """An address from elsewhere stands for itself; one of an uploaded file is put in when the message is shown."""
-    if isinstance(media, dict) and isinstance(media.get("url"), str):
-        if media["url"].startswith(ATTACHMENT):
-            media["url"] = ATTACHMENT + clean_filename(media["url"].removeprefix(ATTACHMENT))
-        media["proxy_url"] = media["url"]
-        media["id"] = "0"
 
 
 def is_required(component: Component) -> bool:

@@ -37,7 +37,7 @@ from hubbub.server.core.call import Call, Upload
 from hubbub.server.resources import applications, emojis, stickers
 from hubbub.server.resources.attachments import StoredAttachment, describe, from_upload
 from hubbub.server.resources.messages import components, embeds, mentions, views
-from hubbub.server.resources.messages.components import Named
+from hubbub.server.resources.messages.component_fields import Named
 from hubbub.server.resources.messages.facts import SkusNamed
 from hubbub.server.resources.messages.store import Author, MessageRow
 
