@@ -142,7 +142,7 @@ def resume_my_subscription(call: Call, subscription_id: SubscriptionId) -> wire.
 
 @handles(wire.REFUND_ENTITLEMENT)
 def refund_entitlement(call: Call, application_id: ApplicationId, entitlement_id: EntitlementId) -> None:
-    """Give the money back, and take away what it bought."""
+    """Give the money back, as soon as the payment provider does, and take away what it bought."""
     applications.require_manager(call, application_id)
     actions.refund(call, entitlements.require_of(call, application_id, entitlement_id))
 
