@@ -434,3 +434,24 @@ async def test_what_a_person_pays_for_ends_with_their_account(paid_world: World,
     # Nothing is paid any more, and what was only being bought is given back.
     assert len(bank.asked) == 3
     assert list(bank.held) == [charge.key for charge in bank.asked[:2]]
+
+
+# Currencies
+
+
+async def test_prices_of_different_currencies_are_not_compared(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    dollars, yen = await sell(bot, price=499, currency="usd"), await sell(bot, price=500, currency="jpy")
+    bought = await buy(alice, dollars)
+    session = await bot.connect(intents=0)
+
+    path = f"/users/@me/subscriptions/{bought['subscription']['id']}"
+    (await alice.patch(path, json={"sku_id": str(yen)})).ok()
+
+    ((_, changed),) = await heard(session)
+    assert (changed["sku_ids"], changed["renewal_sku_ids"]) == ([str(dollars)], [str(yen)])
+    assert len(bank.asked) == 1
+    await due(paid_world)
+    await paid_world.clock.run_for(32 * DAY_MS)
+    assert [(charge.amount, charge.currency) for charge in bank.asked] == [(499, "usd"), (500, "jpy")]
+    assert names(await heard(session)) == ["ENTITLEMENT_UPDATE", "ENTITLEMENT_CREATE", "SUBSCRIPTION_UPDATE"]
