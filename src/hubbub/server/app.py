@@ -179,9 +179,6 @@ FILES_FOLDER = "files"
 HEAVY_THREADS = 2
 """Passwords are hashed this many at a time, so that logins cannot take the whole machine."""
 
-STORE_PAGE = r"/application-directory/{application_id:\d+}/store"
-"""The link to an application's store (webhooks-and-interactions.md 7.1); one to a SKU has its id behind it."""
-
 POLL_MS = 5_000
 """How often workers look for jobs by themselves, where other processes leave some too."""
 JOBS_SUBJECT = "jobs"
@@ -271,8 +268,6 @@ class App:
             web.get("/readyz", self._readyz),
             web.get("/metrics", self._metrics),
             *Discovery(self.config).routes(),
-            web.get(STORE_PAGE, _to_store),
-            web.get(STORE_PAGE + r"/{sku_id:\d+}", _to_store),
             *self.routes,
         ]
         routes += Cdn(
@@ -518,13 +513,6 @@ class Source:
     def families(self, tx: Tx, user_id: int) -> set[int]:
         """The families of games that a user plays."""
         return relationships.Cast(tx, [user_id]).families(user_id)
-
-
-async def _to_store(request: web.Request) -> web.Response:
-    """What the store link shows: the same that the API tells of it."""
-    named = request.match_info
-    sku = f"/{named['sku_id']}" if "sku_id" in named else ""
-    raise web.HTTPFound(f"/api/v10/applications/{named['application_id']}/store{sku}")
 
 
 def _clock(config: Config) -> Clock:

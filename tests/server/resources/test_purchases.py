@@ -13,6 +13,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.payments import Charge, PaymentDeclined
 from hubbub.server.resources.subscriptions import ledger
 from tests.fixtures.validator import Watch
+from tests.pages import Browser
 from tests.server.resources.test_account_deletion import gone, register
 from tests.server.resources.test_entitlements import owner_of, sell
 from tests.server.resources.test_subscriptions import DAY_MS, INACTIVE, at, buy, due, heard, names
@@ -455,3 +456,32 @@ async def test_prices_of_different_currencies_are_not_compared(paid_world: World
     await paid_world.clock.run_for(32 * DAY_MS)
     assert [(charge.amount, charge.currency) for charge in bank.asked] == [(499, "usd"), (500, "jpy")]
     assert names(await heard(session)) == ["ENTITLEMENT_UPDATE", "ENTITLEMENT_CREATE", "SUBSCRIPTION_UPDATE"]
+
+
+# The page of the store
+
+
+async def test_the_store_says_in_words_what_became_of_a_payment(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    hat = await sell(bot, 2, name="Hat")
+    browser = Browser(paid_world)
+    browser.enter_as(alice)
+    page = await browser.open(f"/application-directory/{bot.application_id}/store/{hat}")
+
+    bank.declines = True
+    declined = await browser.press(page, "Buy Hat")
+    assert (declined.status, "The payment was declined." in declined.text) == (400, True)
+    bank.declines, bank.enabled = False, False
+    closed = await browser.press(declined, "Buy Hat")
+    assert (closed.status, "Nothing can be bought here" in closed.text) == (400, True)
+    bank.enabled, bank.forgets = True, True
+    unsure = await browser.press(closed, "Buy Hat")
+    assert (unsure.status, "is not known yet" in unsure.text) == (503, True)
+    pending = await browser.press(page, "Buy Hat")
+    assert (pending.status, "is being paid" in pending.text) == (400, True)
+
+    bank.forgets = False
+    await due(paid_world)
+    await paid_world.clock.run_for(60_000)
+    assert "Yours" in (await browser.open(page.url)).text
+    assert len(bank.held) == 1
