@@ -131,6 +131,7 @@ def test_operations_do_not_wait() -> None:
         "hubbub/server/resources/oauth2/signing.py",
         "hubbub/server/resources/search/routes.py",
         "hubbub/server/resources/subscriptions/jobs.py",
+        "hubbub/server/resources/subscriptions/ledger.py",
         "hubbub/server/resources/subscriptions/purchases.py",
         "hubbub/server/resources/subscriptions/routes.py",
         "hubbub/server/resources/webhook_events/jobs.py",

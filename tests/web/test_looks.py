@@ -6,6 +6,7 @@ import pytest
 
 from tests.oauth import application
 from tests.pages import PASSWORD
+from tests.server.resources.test_entitlements import DURABLE, sell
 from tests.web.conftest import DESK, PHONE, Opener
 from tests.world import Actor, World
 
@@ -84,6 +85,9 @@ async def test_every_page_can_be_read_and_used_by_everybody(
     client = await application(town, name="The Long Winter of Orchard Keep", redirect_uris=("http://127.0.0.1/cb",))
     client.redirect_uri = "http://127.0.0.1/cb"
     problems: list[str] = []
+    bot = await town.bot(name="Orchard")
+    gold, _ = await sell(bot, name="Gold"), await sell(bot, DURABLE, name="A hat for the harvest")
+    store = f"/application-directory/{bot.application_id}/store"
     async with chromium(width) as page:
         await page.emulate_media(color_scheme=scheme)
 
@@ -91,6 +95,7 @@ async def test_every_page_can_be_read_and_used_by_everybody(
             await page.goto(town.url + path)
             await look(page, problems, path.partition("?")[0])
 
+        await visit(store)
         await visit("/login")
         await page.get_by_role("button", name="Log in").click()
         await page.fill("#field-login", "nobody")
@@ -127,6 +132,10 @@ async def test_every_page_can_be_read_and_used_by_everybody(
         await page.get_by_role("button", name="Let it in").click()
         await look(page, problems, "device done")
         await visit("/settings/apps")
+        await visit(store)
+        await visit(f"{store}/{gold}")
+        await page.get_by_role("button", name="Subscribe to Gold").click()
+        await look(page, problems, "bought")
 
     assert problems == []
 

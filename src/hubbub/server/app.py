@@ -180,9 +180,6 @@ FILES_FOLDER = "files"
 HEAVY_THREADS = 2
 """Passwords are hashed this many at a time, so that logins cannot take the whole machine."""
 
-STORE_PAGE = r"/application-directory/{application_id:\d+}/store"
-"""The link to an application's store (webhooks-and-interactions.md 7.1); one to a SKU has its id behind it."""
-
 POLL_MS = 5_000
 """How often workers look for jobs by themselves, where other processes leave some too."""
 JOBS_SUBJECT = "jobs"
@@ -272,8 +269,6 @@ class App:
             web.get("/readyz", self._readyz),
             web.get("/metrics", self._metrics),
             *Discovery(self.config).routes(),
-            web.get(STORE_PAGE, _to_store),
-            web.get(STORE_PAGE + r"/{sku_id:\d+}", _to_store),
             *self.routes,
         ]
         routes += Cdn(

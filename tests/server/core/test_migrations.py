@@ -208,3 +208,33 @@ def test_what_people_installed_moves_to_the_other_installations(
         (8, 1, 7, 7, "applications.commands", 9),
     ]
     assert not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'user_installs'").fetchall()
+
+
+def test_purchases_of_earlier_releases_can_be_refunded_and_given_up_ones_begin_again(
+    connection: sqlite3.Connection, postgres_database: str, tmp_path: Path
+) -> None:
+    for migration in sorted(migrations.DIRECTORY.glob("*.sql")):
+        if migration.name < "0025":
+            (tmp_path / migration.name).write_text(migration.read_text())
+    rows = """
+        INSERT INTO skus (id, application_id, type, name, flags, price, currency, state, listed)
+            VALUES (3, 2, 2, 'Hat', 0, 499, 'eur', 1, 1);
+        INSERT INTO purchases (id, application_id, user_id, sku_id, state, entitlement_id)
+            VALUES (10, 2, 1, 3, 0, NULL), (11, 2, 1, 3, 1, 20), (12, 2, 1, 3, 2, NULL);
+        INSERT INTO jobs (kind, key, due_ms, ready_ms, payload, state) VALUES
+            ('purchases.settle', 'a', 5, 9, '10', 'failed'), ('webhooks.send', 'b', 5, 9, '1', 'failed');
+    """
+    payments = "SELECT key, state, amount, currency, entitlement_id FROM payments ORDER BY key"
+    jobs = "SELECT kind, state, ready_ms FROM jobs ORDER BY kind"
+    with psycopg.connect(postgres_database, autocommit=True) as postgres:
+        migrate_sqlite(connection, tmp_path)
+        migrate_postgres(postgres, tmp_path)
+        connection.executescript(rows)
+        postgres.execute(rows)
+        migrate_sqlite(connection)
+        migrate_postgres(postgres)
+        kept = [store.execute(payments).fetchall() for store in (connection, postgres)]
+        waiting = [store.execute(jobs).fetchall() for store in (connection, postgres)]
+
+    assert kept == [[("purchase/10", 0, 499, "eur", None), ("purchase/11", 1, 499, "eur", 20)]] * 2
+    assert waiting == [[("purchases.settle", "waiting", 5), ("webhooks.send", "failed", 9)]] * 2

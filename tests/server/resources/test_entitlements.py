@@ -162,11 +162,6 @@ async def test_a_published_sku_is_active_and_in_the_store(world: World) -> None:
     assert (await world.request("GET", f"{path}/store/{hidden}")).ok()["id"] == str(hidden)
     (await world.request("GET", f"/applications/{other.application_id}/store/{sku}")).refused(404, 10027)
 
-    link = await world.request("GET", f"{world.url}/application-directory/{bot.application_id}/store")
-    assert link.ok() == shop
-    link = await world.request("GET", f"{world.url}/application-directory/{bot.application_id}/store/{sku}")
-    assert link.ok()["id"] == str(sku)
-
     (await bot.patch(f"{path}/skus/{sku}", json={"published": False})).ok()
     assert not await active()
     assert (await world.request("GET", f"{path}/store")).ok()["skus"] == []

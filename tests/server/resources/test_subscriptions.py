@@ -1,25 +1,16 @@
 """Subscriptions: their life by the clock, each step with its events."""
 
-import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
-import aiohttp
 import pytest
 
 from hubbub.protocol import changes
 from hubbub.protocol.flags import SkuFlags
-from hubbub.server.app import App
-from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.config import Config
-from hubbub.server.core.payments import Charge, PaymentDeclined
-from hubbub.server.resources import subscriptions
 from hubbub.server.resources.subscriptions.periods import day_of, next_month
-from tests.fixtures.validator import Watch
 from tests.receiver import Receiver, subscribe
 from tests.server.resources.test_entitlements import bearer, owner_of, sell
-from tests.world import NOW_MS, Actor, Answer, Session, World
+from tests.world import Actor, Session, World
 
 ACTIVE, INACTIVE, ENDING = 0, 1, 2
 DAY_MS = 24 * 3_600_000
@@ -281,21 +272,6 @@ async def test_a_refund_ends_a_subscription_at_once(world: World) -> None:
         assert (await alice.post(f"{path}/{step}")).errors("subscription_id") == ["SUBSCRIPTION_INACTIVE"]
 
 
-async def test_a_subscription_whose_user_is_gone_is_deleted(world: World) -> None:
-    bot, alice = await world.bot(), await world.user()
-    bought = await buy(alice, await sell(bot))
-    session = await bot.connect(intents=0)
-
-    def delete(call: Any) -> None:
-        row = subscriptions.find(call.tx, int(bought["subscription"]["id"]))
-        assert row is not None
-        subscriptions.delete(call, row)
-
-    await world.write(delete)
-
-    assert await heard(session) == [("SUBSCRIPTION_DELETE", bought["subscription"])]
-
-
 async def test_only_the_one_who_pays_changes_a_subscription(world: World) -> None:
     bot, other, alice, bob = await world.bot(), await world.bot(), await world.user(), await world.user()
     gold, hat, theirs = await sell(bot), await sell(bot, 2), await sell(other)
@@ -417,157 +393,3 @@ async def test_old_entitlements_had_an_end_that_moved_and_were_then_migrated(wor
     await until(world, "2025-01-05T00:00:00")
     ((_, shown),) = await heard(session)
     assert shown["renewal_sku_ids"] == [str(sku)]
-
-
-# Payment
-
-
-class Bank:
-    """A payment provider that does as it is told."""
-
-    enabled = True
-
-    def __init__(self) -> None:
-        self.asked: list[Charge] = []
-        self.declines = False
-        self.fails = False
-        self.hangs: asyncio.Event | None = None
-
-    async def charge(self, charge: Charge) -> None:
-        """Take a payment, or not."""
-        self.asked.append(charge)
-        if self.hangs is not None:
-            await self.hangs.wait()
-        if self.fails:
-            raise ConnectionError("the bank is closed")
-        if self.declines:
-            raise PaymentDeclined("no money")
-
-
-@pytest.fixture
-def bank() -> Bank:
-    """The bank of the paid world."""
-    return Bank()
-
-
-@pytest.fixture
-async def paid_world(store_config: Config, watch: Watch, bank: Bank) -> AsyncIterator[World]:
-    """A world in which things cost money."""
-    app = App(store_config, clock=ControlledClock(NOW_MS, running=False), payments=bank)
-    await app.start()
-    async with aiohttp.ClientSession() as client:
-        world = World(app, client)
-        yield world
-        await world.close()
-    await app.stop()
-
-
-async def test_a_provider_is_asked_for_each_payment_once(paid_world: World, bank: Bank) -> None:
-    bot, alice = await paid_world.bot(), await paid_world.user()
-    sku = await sell(bot, price=499, currency="eur")
-    bought = await buy(alice, sku)
-    await due(paid_world)
-    await paid_world.clock.run_for(62 * DAY_MS)
-
-    first, second, third = bank.asked
-    assert (first.user_id, first.sku_id, first.amount, first.currency) == (alice.id, sku, 499, "eur")
-    assert second.subscription_id == third.subscription_id == int(bought["subscription"]["id"])
-    assert len({charge.key for charge in bank.asked}) == 3
-
-
-async def test_a_declined_purchase_leaves_nothing(paid_world: World, bank: Bank) -> None:
-    bot, alice = await paid_world.bot(), await paid_world.user()
-    sku = await sell(bot)
-    session = await bot.connect(intents=0)
-    bank.declines = True
-
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(400, 50070)
-
-    assert await heard(session) == []
-    bank.declines = False
-    await buy(alice, sku)
-    await due(paid_world)
-    await paid_world.clock.run_for(DAY_MS)
-    assert len(bank.asked) == 2
-
-
-async def test_a_purchase_that_was_cut_off_is_settled_by_the_clock(paid_world: World, bank: Bank) -> None:
-    bot, alice = await paid_world.bot(), await paid_world.user()
-    sku = await sell(bot)
-    session = await bot.connect(intents=0)
-    bank.fails = True
-
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(503, 0)
-    assert await heard(session) == []
-    # Nobody knows yet, so it cannot be bought a second time.
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(400, 40074)
-    bank.fails = False
-    await due(paid_world)
-    await paid_world.clock.run_for(60_000)
-
-    assert names(await heard(session)) == ["SUBSCRIPTION_CREATE", "ENTITLEMENT_CREATE", "SUBSCRIPTION_UPDATE"]
-    assert len({charge.key for charge in bank.asked}) == 1
-
-
-async def test_two_purchases_at_once_are_one(paid_world: World, bank: Bank) -> None:
-    bot, alice = await paid_world.bot(), await paid_world.user()
-    hat = await sell(bot, 2)
-    bank.hangs = asyncio.Event()
-
-    async def try_to_buy() -> Answer:
-        return await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})
-
-    first = asyncio.create_task(try_to_buy())
-    while not bank.asked:
-        await asyncio.sleep(0.001)
-    (await try_to_buy()).refused(400, 40074)
-    bank.hangs.set()
-
-    (await first).ok()
-    assert len(bank.asked) == 1
-
-
-async def test_a_renewal_that_is_declined_is_tried_for_three_days(paid_world: World, bank: Bank) -> None:
-    bot, alice = await paid_world.bot(), await paid_world.user()
-    bought = await buy(alice, await sell(bot))
-    session = await bot.connect(intents=0)
-    bank.declines = True
-    end_ms = at(bought["subscription"]["current_period_end"][:19])
-    await due(paid_world)
-    await paid_world.clock.run_until(end_ms + 3 * DAY_MS - 1)
-
-    # It is tried each day, and stays active.
-    assert len(bank.asked) == 4
-    assert await heard(session) == []
-    assert len({charge.key for charge in bank.asked[1:]}) == 1
-    await paid_world.clock.run_until(end_ms + 3 * DAY_MS)
-
-    (name, ended), (_, over) = await heard(session)
-    assert (name, ended["ends_at"]) == ("ENTITLEMENT_UPDATE", bought["subscription"]["current_period_end"])
-    assert over["status"] == INACTIVE
-    await paid_world.clock.run_for(60 * DAY_MS)
-    assert len(bank.asked) == 5
-
-
-async def test_a_renewal_that_is_paid_late_keeps_its_day(paid_world: World, bank: Bank) -> None:
-    bot, alice = await paid_world.bot(), await paid_world.user()
-    bought = await buy(alice, await sell(bot))
-    session = await bot.connect(intents=0)
-    bank.declines = True
-    end_ms = at(bought["subscription"]["current_period_end"][:19])
-    await due(paid_world)
-    await paid_world.clock.run_until(end_ms + DAY_MS - 1)
-    bank.declines = False
-    await paid_world.clock.run_until(end_ms + DAY_MS)
-
-    ((_, renewed),) = await heard(session)
-    assert renewed["current_period_start"] == bought["subscription"]["current_period_end"]
-
-
-async def test_a_platform_without_a_provider_sells_nothing(paid_world: World, bank: Bank) -> None:
-    bot, alice = await paid_world.bot(), await paid_world.user()
-    sku = await sell(bot)
-    bank.enabled = False
-
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(400, 50097)
-    assert bank.asked == []

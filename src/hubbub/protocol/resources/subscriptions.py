@@ -62,7 +62,7 @@ class Purchase(Struct, kw_only=True):
 
 
 class ChangeSubscription(Struct, kw_only=True):
-    """Another SKU of the same application: at once if it costs as much or more, else at the next renewal."""
+    """Another SKU of the same application: at once if it costs as much or more in the same currency, else at the next renewal."""
 
     sku_id: SkuId
 

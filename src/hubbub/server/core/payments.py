@@ -5,11 +5,14 @@ once, and a platform that people use sells nothing.
 """
 
 import importlib
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from hubbub.protocol.ids import ApplicationId, GuildId, SkuId, Snowflake, UserId
+
+PATIENCE_SECONDS: Final = 30.0
+"""How long a provider may take to answer; less than a job may."""
 
 
 class Charge(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +35,7 @@ class Charge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PaymentDeclined(Exception):
-    """The payment was not taken, and trying again now would not help."""
+    """The payment was not taken, or will not be given back, and trying again now would not help."""
 
 
 class PaymentUncertain(Exception):
@@ -40,13 +43,19 @@ class PaymentUncertain(Exception):
 
 
 class PaymentProvider(Protocol):
-    """Takes payments."""
+    """Takes payments and gives them back. What it does not answer within `PATIENCE_SECONDS` counts as an error."""
 
     enabled: bool
     """Whether anything can be bought at all."""
 
     async def charge(self, charge: Charge) -> None:
         """Take a payment, or raise PaymentDeclined; any other error means that nobody knows whether it was taken."""
+        ...
+
+    async def refund(self, charge: Charge) -> None:
+        """Give back what was taken for this key, once however often it is asked; where nothing was taken, nothing is to be done.
+
+        Raise PaymentDeclined if it never will be; after any other error it is asked again, until it says yes."""
         ...
 
 
@@ -58,6 +67,9 @@ class InstantPayments:
     async def charge(self, charge: Charge) -> None:
         """Granted."""
 
+    async def refund(self, charge: Charge) -> None:
+        """Nothing was taken."""
+
 
 class NoPayments:
     """Nothing is for sale."""
@@ -68,6 +80,10 @@ class NoPayments:
         """Never."""
         raise PaymentDeclined("this platform takes no payments")
 
+    async def refund(self, charge: Charge) -> None:
+        """Never: what was taken, another provider took."""
+        raise PaymentDeclined("this platform takes no payments")
+
 
 def open_payments(name: str | None, *, rehearsal: bool) -> PaymentProvider:
     """The provider that the operator chose."""
@@ -76,4 +92,7 @@ def open_payments(name: str | None, *, rehearsal: bool) -> PaymentProvider:
     module, _, attribute = name.partition(":")
     found: Any = getattr(importlib.import_module(module), attribute)
     provider: PaymentProvider = found() if isinstance(found, type) else found
+    for method in ("charge", "refund"):
+        if not callable(getattr(provider, method, None)):
+            raise TypeError(f"the payment provider {name} has no {method}")
     return provider

@@ -2,8 +2,8 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import ApplicationDeleting
-from hubbub.server.resources.subscriptions import actions, routes, rules
-from hubbub.server.resources.subscriptions.actions import delete, refund
+from hubbub.server.resources.subscriptions import purchases, routes, rules
+from hubbub.server.resources.subscriptions.actions import refund
 from hubbub.server.resources.subscriptions.jobs import JOBS
 from hubbub.server.resources.subscriptions.store import SubscriptionRow, find
 from hubbub.server.resources.users import UserDeleted
@@ -12,7 +12,7 @@ SLICE = Slice(
     name="subscriptions",
     modules=(routes,),
     jobs=JOBS,
-    hears={UserDeleted: actions.user_deleted, ApplicationDeleting: rules.require_deletable},
+    hears={UserDeleted: purchases.user_deleted, ApplicationDeleting: rules.require_deletable},
 )
 
-__all__ = ["SLICE", "SubscriptionRow", "delete", "find", "refund"]
+__all__ = ["SLICE", "SubscriptionRow", "find", "refund"]

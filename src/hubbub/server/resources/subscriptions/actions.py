@@ -15,10 +15,9 @@ from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import applications, entitlements
 from hubbub.server.resources.entitlements import EntitlementRow
 from hubbub.server.resources.skus import SkuRow
-from hubbub.server.resources.subscriptions import store, views
+from hubbub.server.resources.subscriptions import ledger, store, views
 from hubbub.server.resources.subscriptions.periods import day_of, next_month
 from hubbub.server.resources.subscriptions.store import SubscriptionRow
-from hubbub.server.resources.users import UserDeleted
 
 RENEW: Final = "subscriptions.renew"
 
@@ -29,7 +28,9 @@ class Renewal(msgspec.Struct, frozen=True, omit_defaults=True):
     subscription_id: SubscriptionId
     period_end_ms: int
     declined: int = 0
-    """How often the payment was declined."""
+    """How often the payment was declined, in jobs of earlier releases."""
+    since_ms: int = 0
+    """When the payment was first tried; 0 before."""
 
 
 def begin(call: Call, sku: SkuRow, user_id: int, guild_id: int | None) -> SubscriptionRow:
@@ -98,12 +99,13 @@ def end(call: Call, row: SubscriptionRow) -> SubscriptionRow:
         entitlements.end(call, owned, row.period_end_ms)
     row = row._replace(status=SubscriptionStatus.INACTIVE)
     _keep(call, row)
-    jobs.cancel(call.tx, RENEW, _key(row))
+    _renews_no_more(call, row)
     return row
 
 
 def upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
     """Something dearer instead, from now on."""
+    _renews_no_more(call, row)
     owned = _entitlement(call, row)
     if owned is not None:
         entitlements.end(call, owned, call.now)
@@ -131,31 +133,42 @@ def change_at_renewal(call: Call, row: SubscriptionRow, sku: SkuRow) -> Subscrip
 
 
 def refund(call: Call, owned: EntitlementRow) -> None:
-    """The money goes back, and what it bought is gone at once."""
+    """The money goes back, of a subscription that of its last payment, and what it bought is gone at once."""
+    ledger.refund(call, owned.id)
     entitlements.remove(call, owned)
     row = None if owned.subscription_id is None else store.find(call.tx, owned.subscription_id)
     if row is not None and row.entitlement_id == owned.id and row.status != SubscriptionStatus.INACTIVE:
         _keep(call, row._replace(status=SubscriptionStatus.INACTIVE))
-        jobs.cancel(call.tx, RENEW, _key(row))
+        _renews_no_more(call, row)
 
 
 def delete(call: Call, row: SubscriptionRow) -> None:
-    """Forget it: its user is gone."""
+    """Forget it: its user is gone. A guild keeps what was paid for it until the period is over."""
+    owned = _entitlement(call, row)
+    if owned is not None and row.status != SubscriptionStatus.INACTIVE:
+        until_ms = row.period_end_ms
+        entitlements.end(call, owned, until_ms if row.guild_id is not None else min(until_ms, call.now))
     store.delete(call.tx, row.id)
-    jobs.cancel(call.tx, RENEW, _key(row))
+    _renews_no_more(call, row)
     _tell(call, wire.SUBSCRIPTION_DELETE, row)
 
 
-def user_deleted(call: Call, fact: UserDeleted) -> None:
-    """A person is gone, and pays for nothing more."""
-    for row in store.list_of_user(call.tx, fact.user_id):
-        delete(call, row)
-
-
-def renew_at(call: Call, row: SubscriptionRow, due_ms: int, *, declined: int = 0) -> None:
+def renew_at(call: Call, row: SubscriptionRow, due_ms: int, *, since_ms: int = 0) -> None:
     """Have it renewed, or ended, at a moment; one that was planned before is not."""
     jobs.cancel(call.tx, RENEW, _key(row))
-    call.tx.enqueue(RENEW, Renewal(SubscriptionId(row.id), row.period_end_ms, declined), due_ms=due_ms, key=_key(row))
+    renewal = Renewal(SubscriptionId(row.id), row.period_end_ms, since_ms=since_ms)
+    call.tx.enqueue(RENEW, renewal, due_ms=due_ms, key=_key(row))
+
+
+def payment_key(row: SubscriptionRow) -> str:
+    """The payment for the period after the present one."""
+    return f"{RENEW}/{row.id}/{row.period_end_ms}"
+
+
+def _renews_no_more(call: Call, row: SubscriptionRow) -> None:
+    """A renewal that is planned or under way comes to nothing, and so does its payment."""
+    jobs.cancel(call.tx, RENEW, _key(row))
+    ledger.release(call, payment_key(row))
 
 
 def _key(row: SubscriptionRow) -> str:

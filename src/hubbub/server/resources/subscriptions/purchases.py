@@ -5,21 +5,24 @@ from typing import Final
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import SubscriptionStatus
-from hubbub.protocol.ids import ApplicationId, GuildId, SkuId, Snowflake, SubscriptionId, UserId
+from hubbub.protocol.ids import GuildId, SkuId, Snowflake
 from hubbub.server.core import access, jobs
 from hubbub.server.core.call import Call
-from hubbub.server.core.payments import Charge, PaymentDeclined, PaymentUncertain
+from hubbub.server.core.payments import Charge, PaymentDeclined
 from hubbub.server.core.work import Work
 from hubbub.server.resources import entitlements, skus
 from hubbub.server.resources.skus import SkuRow
-from hubbub.server.resources.subscriptions import actions, store
+from hubbub.server.resources.subscriptions import actions, ledger, store
 from hubbub.server.resources.subscriptions.store import PurchaseRow, SubscriptionRow
+from hubbub.server.resources.users import UserDeleted
 
 log = logging.getLogger(__name__)
 
 SETTLE: Final = "purchases.settle"
 SETTLE_AFTER_MS: Final = 60_000
 """How long whoever buys has, before a job looks what became of it."""
+GIVE_UP_MS: Final = 24 * 3_600_000
+"""How long a purchase waits for a provider that does not answer."""
 
 
 def begin(call: Call, sku: SkuRow, guild_id: GuildId | None) -> PurchaseRow:
@@ -82,57 +85,67 @@ def _keep(call: Call, sku: SkuRow, guild_id: GuildId | None, subscription_id: in
         state=store.PENDING,
     )
     store.insert_purchase(call.tx, row)
+    ledger.ask(call, _payment(row.id), sku, row.user_id, row.guild_id, row.subscription_id)
     call.tx.enqueue(SETTLE, int(row.id), due_ms=call.now + SETTLE_AFTER_MS, key=_key(row))
     return row
 
 
 async def settle(work: Work, purchase_id: int) -> PurchaseRow | None:
     """Take the payment and give what was bought; None where it was declined. Doing it again does nothing more."""
-    found = await work.read(lambda call: _charge(call, purchase_id))
-    if found is not None:
+    asked = await work.read(lambda call: _charge(call, purchase_id))
+    if asked is not None:
         try:
-            await work.payments.charge(found)
+            await ledger.take(work, asked)
         except PaymentDeclined as declined:
             log.info("purchase %d was declined: %s", purchase_id, declined)
             return await work.write(lambda call: _decline(call, purchase_id))
-        except Exception as error:
-            raise PaymentUncertain(f"purchase {purchase_id}") from error
-    return await work.write(lambda call: _complete(call, purchase_id))
+    return await work.write(lambda call: _complete(call, purchase_id, asked))
+
+
+def postpone(call: Call, purchase_id: int) -> None:
+    """Its provider does not answer: ask again later, or let the buyer go after a day; if it took the money, it gives it back."""
+    row = store.find_purchase(call.tx, purchase_id)
+    if row is None or row.state != store.PENDING:
+        return
+    begun_ms = Snowflake(row.id).created_ms
+    if call.now >= begun_ms + GIVE_UP_MS:
+        give_up(call, row)
+        return
+    jobs.cancel(call.tx, SETTLE, _key(row))
+    call.tx.enqueue(SETTLE, int(row.id), due_ms=ledger.again_ms(call.now, begun_ms), key=_key(row))
+
+
+def give_up(call: Call, row: PurchaseRow) -> None:
+    """End a purchase that nobody knows to be paid."""
+    ledger.release(call, _payment(row.id))
+    _end(call, row._replace(state=store.DECLINED))
 
 
 def _charge(call: Call, purchase_id: int) -> Charge | None:
     row = store.find_purchase(call.tx, purchase_id)
-    sku = None if row is None else skus.find(call.tx, row.sku_id)
-    if row is None or sku is None or row.state != store.PENDING:
-        return None
-    return charge(f"purchase/{row.id}", sku, row.user_id, row.guild_id, row.subscription_id)
-
-
-def charge(key: str, sku: SkuRow, user_id: int, guild_id: int | None, subscription_id: int | None) -> Charge:
-    """The payment for a SKU."""
-    return Charge(
-        key=key,
-        user_id=UserId(user_id),
-        application_id=ApplicationId(sku.application_id),
-        sku_id=SkuId(sku.id),
-        amount=sku.price,
-        currency=sku.currency,
-        guild_id=None if guild_id is None else GuildId(guild_id),
-        subscription_id=None if subscription_id is None else SubscriptionId(subscription_id),
-    )
+    asked = store.find_payment(call.tx, _payment(purchase_id))
+    return None if row is None or asked is None or row.state != store.PENDING else ledger.charge(asked)
 
 
 def _decline(call: Call, purchase_id: int) -> None:
     row = store.find_purchase(call.tx, purchase_id)
     if row is not None and row.state == store.PENDING:
-        store.update_purchase(call.tx, row._replace(state=store.DECLINED))
-        jobs.cancel(call.tx, SETTLE, _key(row))
+        ledger.declined(call, _payment(purchase_id))
+        _end(call, row._replace(state=store.DECLINED))
 
 
-def _complete(call: Call, purchase_id: int) -> PurchaseRow | None:
+def _complete(call: Call, purchase_id: int, paid: Charge | None) -> PurchaseRow | None:
     row = store.find_purchase(call.tx, purchase_id)
-    if row is None or row.state != store.PENDING:
-        return None if row is None or row.state == store.DECLINED else row
+    if row is None or row.state == store.DECLINED:
+        if paid is not None:
+            # Given up while the provider was taking it.
+            ledger.give_back(call, paid)
+        return None
+    if row.state == store.DONE:
+        return row
+    if paid is None:
+        give_up(call, row)
+        return None
     sku = skus.find(call.tx, row.sku_id)
     assert sku is not None
     current = None if row.subscription_id is None else store.find(call.tx, row.subscription_id)
@@ -145,11 +158,28 @@ def _complete(call: Call, purchase_id: int) -> PurchaseRow | None:
         row = row._replace(subscription_id=begun.id, entitlement_id=begun.entitlement_id)
     else:
         row = row._replace(entitlement_id=entitlements.grant(call, sku, row.user_id).id)
+    ledger.taken(call, paid, row.entitlement_id)
     row = row._replace(state=store.DONE)
+    _end(call, row)
+    return row
+
+
+def _end(call: Call, row: PurchaseRow) -> None:
     store.update_purchase(call.tx, row)
     jobs.cancel(call.tx, SETTLE, _key(row))
-    return row
+
+
+def _payment(purchase_id: int) -> str:
+    return f"purchase/{purchase_id}"
 
 
 def _key(row: PurchaseRow) -> str:
     return f"{SETTLE}/{row.id}"
+
+
+def user_deleted(call: Call, fact: UserDeleted) -> None:
+    """A person is gone, buys nothing and pays for nothing more."""
+    for purchase in store.pending_of_user(call.tx, fact.user_id):
+        give_up(call, purchase)
+    for row in store.list_of_user(call.tx, fact.user_id):
+        actions.delete(call, row)

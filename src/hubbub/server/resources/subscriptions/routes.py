@@ -115,7 +115,8 @@ def _change(
     sku = purchases.require_on_sale(call, body.sku_id)
     rules.require_replacement(row, sku)
     now = skus.find(call.tx, row.sku_id)
-    if sku.id != row.sku_id and (now is None or sku.price >= now.price):
+    # What costs another currency is neither dearer nor cheaper, and can wait until something has to be paid.
+    if sku.id != row.sku_id and (now is None or (sku.currency == now.currency and sku.price >= now.price)):
         if not work.payments.enabled:
             raise errors.MONETIZATION_NOT_ENABLED()
         return purchases.begin_upgrade(call, row, sku)
@@ -142,7 +143,7 @@ def resume_my_subscription(call: Call, subscription_id: SubscriptionId) -> wire.
 
 @handles(wire.REFUND_ENTITLEMENT)
 def refund_entitlement(call: Call, application_id: ApplicationId, entitlement_id: EntitlementId) -> None:
-    """Give the money back, and take away what it bought."""
+    """Give the money back, as soon as the payment provider does, and take away what it bought."""
     applications.require_manager(call, application_id)
     actions.refund(call, entitlements.require_of(call, application_id, entitlement_id))
 

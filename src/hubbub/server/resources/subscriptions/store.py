@@ -9,6 +9,12 @@ PENDING: Final = 0
 DONE: Final = 1
 DECLINED: Final = 2
 
+ASKED: Final = 0
+TAKEN: Final = 1
+RETURNING: Final = 2
+RETURNED: Final = 3
+KEPT: Final = 4
+
 
 class SubscriptionRow(NamedTuple):
     """A subscription as we keep it."""
@@ -42,8 +48,26 @@ class PurchaseRow(NamedTuple):
     entitlement_id: int | None = None
 
 
+class PaymentRow(NamedTuple):
+    """A payment as we keep it: what its provider is asked for, in the same words each time."""
+
+    key: str
+    user_id: int
+    application_id: int
+    sku_id: int
+    guild_id: int | None
+    subscription_id: int | None
+    amount: int
+    currency: str
+    asked_ms: int
+    state: int = ASKED
+    entitlement_id: int | None = None
+    """What it paid for, once it was taken."""
+
+
 COLUMNS = ", ".join(SubscriptionRow._fields)
 _PURCHASE = ", ".join(PurchaseRow._fields)
+_PAYMENT = ", ".join(PaymentRow._fields)
 
 
 def find(tx: Tx, subscription_id: int) -> SubscriptionRow | None:
@@ -138,3 +162,40 @@ def pending_purchases(tx: Tx, application_id: int, user_id: int) -> list[Purchas
         user_id,
         application_id,
     )
+
+
+def pending_of_user(tx: Tx, user_id: int) -> list[PurchaseRow]:
+    """What a user is buying at this moment."""
+    return tx.fetch(
+        PurchaseRow, f"SELECT {_PURCHASE} FROM purchases WHERE user_id = ? AND state = {PENDING} ORDER BY id", user_id
+    )
+
+
+def find_payment(tx: Tx, key: str) -> PaymentRow | None:
+    """A payment, or None."""
+    return tx.find(PaymentRow, f"SELECT {_PAYMENT} FROM payments WHERE key = ?", key)
+
+
+def last_payment(tx: Tx, entitlement_id: int) -> PaymentRow | None:
+    """The last one that was taken for an entitlement and not given back, or None."""
+    return tx.find(
+        PaymentRow,
+        f"SELECT {_PAYMENT} FROM payments WHERE entitlement_id = ? AND state = {TAKEN}"
+        " ORDER BY asked_ms DESC, key DESC LIMIT 1",
+        entitlement_id,
+    )
+
+
+def insert_payment(tx: Tx, row: PaymentRow) -> None:
+    """Keep a payment that will be asked for."""
+    tx.run(f"INSERT INTO payments ({_PAYMENT}) VALUES ({places(row)})", *row)
+
+
+def update_payment(tx: Tx, row: PaymentRow) -> None:
+    """Keep what became of a payment."""
+    tx.run("UPDATE payments SET state = ?, entitlement_id = ? WHERE key = ?", row.state, row.entitlement_id, row.key)
+
+
+def delete_payment(tx: Tx, key: str) -> None:
+    """Forget a payment that was declined."""
+    tx.run("DELETE FROM payments WHERE key = ?", key)

@@ -19,7 +19,16 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.transports.http import HttpDoor, failing
-from hubbub.server.transports.web import account, connected_apps, consent, devices, forms, portal, signing_in
+from hubbub.server.transports.web import (
+    account,
+    connected_apps,
+    consent,
+    devices,
+    forms,
+    portal,
+    signing_in,
+    storefront,
+)
 from hubbub.server.transports.web.sessions import Cookies, Session
 from hubbub.server.transports.web.templating import STATIC, Assets, environment
 from hubbub.server.transports.web.visits import Page, Visit, pages_of
@@ -27,7 +36,15 @@ from hubbub.server.transports.web.visits import Page, Visit, pages_of
 log = logging.getLogger(__name__)
 requests_log = logging.getLogger("hubbub.http")
 
-MODULES: Final[tuple[ModuleType, ...]] = (signing_in, consent, devices, account, connected_apps, *portal.MODULES)
+MODULES: Final[tuple[ModuleType, ...]] = (
+    signing_in,
+    consent,
+    devices,
+    account,
+    connected_apps,
+    storefront,
+    *portal.MODULES,
+)
 """Where the pages are."""
 
 PageFunction = Callable[[Visit], Awaitable[web.Response]]

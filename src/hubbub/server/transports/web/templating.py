@@ -19,6 +19,11 @@ _MONTHS: Final = (
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 
+# ISO 4217: currencies whose smallest unit is not a hundredth.
+_WHOLE: Final = (
+    "bif", "clp", "djf", "gnf", "isk", "jpy", "kmf", "krw", "pyg", "rwf", "ugx", "uyi", "vnd", "vuv", "xaf", "xof", "xpf",
+)  # fmt: skip
+_THOUSANDTHS: Final = ("bhd", "iqd", "jod", "kwd", "lyd", "omr", "tnd")
 
 # The order matters: most browsers also claim to be the ones behind them.
 _BROWSERS: Final = (
@@ -83,6 +88,7 @@ def environment(assets: Assets) -> Environment:
     made.filters["initials"] = initials
     made.filters["hue"] = hue
     made.filters["program"] = program
+    made.filters["price"] = price
     return made
 
 
@@ -113,3 +119,12 @@ def program(agent: str | None) -> str:
     if browser is None or not agent.startswith("Mozilla/"):
         return agent[:80]
     return f"{browser} on {system}" if system else browser
+
+
+def price(amount: int, currency: str) -> str:
+    """An amount in the smallest unit of a currency, as people write it."""
+    if not amount:
+        return "Free"
+    digits = 0 if currency in _WHOLE else 3 if currency in _THOUSANDTHS else 2
+    whole, rest = divmod(amount, 10**digits)
+    return f"{whole:,}{f'.{rest:0{digits}}' if digits else ''} {currency.upper()}"

@@ -1,0 +1,161 @@
+"""An application's store, with a browser that runs no script."""
+
+import pytest
+
+from hubbub.protocol.flags import SkuFlags
+from hubbub.server.transports.web.templating import price
+from tests.pages import Browser
+from tests.server.resources.test_account_deletion import PASSWORD, register
+from tests.server.resources.test_entitlements import CONSUMABLE, DURABLE, sell
+from tests.world import Actor, World
+
+
+def store_of(bot: Actor) -> str:
+    """The link to its store."""
+    return f"/application-directory/{bot.application_id}/store"
+
+
+async def browser_of(world: World, person: Actor) -> Browser:
+    """Somebody who is signed in."""
+    browser = Browser(world)
+    browser.enter_as(person)
+    return browser
+
+
+async def owned(person: Actor, bot: Actor) -> list[str]:
+    """The SKUs that a person has."""
+    found = (await person.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok()
+    return [each["sku_id"] for each in found]
+
+
+async def test_the_link_to_a_store_shows_what_is_on_sale_to_anybody(world: World) -> None:
+    bot = await world.bot(name="Orchard")
+    gold = await sell(bot, name="Gold <b>", description="All the apples.", price=499, currency="eur")
+    await sell(bot, DURABLE, name="Hat", price=500, currency="jpy")
+    hidden = await sell(bot, DURABLE, name="Secret", listed=False, price=0)
+    draft = await sell(bot, DURABLE, name="Draft", published=False)
+    nobody = Browser(world)
+
+    page = await nobody.open(store_of(bot))
+
+    assert (page.status, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert "Gold <b> All the apples. 4.99 EUR a month, until you cancel" in page.text
+    assert "Hat 500 JPY" in page.text
+    assert "Secret" not in page.text
+    assert "Draft" not in page.text
+    assert "<script" not in page.body
+    assert "style=" not in page.body
+    assert page.forms == []
+    assert f"{store_of(bot)}/{gold}" in [url for _, url in page.links]
+    # What the list does not show is sold by its link.
+    one = await nobody.open(f"{store_of(bot)}/{hidden}")
+    assert (one.status, "Secret Free" in one.text) == (200, True)
+    assert (await nobody.open(f"{store_of(bot)}/{draft}")).status == 404
+    assert (await nobody.open(f"{store_of(await world.bot())}/{gold}")).status == 404
+    assert (await nobody.open("/application-directory/1/store")).status == 404
+    assert "Nothing is for sale." in (await nobody.open(store_of(await world.bot()))).text
+
+
+async def test_who_is_not_signed_in_comes_back_to_buy(world: World) -> None:
+    bot, mary = await world.bot(), await register(world)
+    sku = await sell(bot, name="Gold")
+    browser = Browser(world)
+    here = f"{store_of(bot)}/{sku}"
+
+    page = await browser.open(here)
+    (way,) = [url for text, url in page.links if text == "Log in to buy"]
+    page = await browser.log_in("mary", PASSWORD, path=way)
+    assert browser.seen[-1].url == here
+    page = await browser.press(page, "Subscribe to Gold")
+
+    assert browser.seen[-1].url == here
+    assert "Gold is yours. Thank you!" in page.text
+    assert "Yours" in page.text
+    assert all(label != "Subscribe to Gold" for form in page.forms for label, _, _ in form.buttons)
+    assert await owned(mary, bot) == [str(sku)]
+
+
+async def test_what_is_bought_from_the_list_is_marked_there(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    coins, hat = await sell(bot, CONSUMABLE, name="Coins"), await sell(bot, DURABLE, name="Hat")
+    browser = await browser_of(world, alice)
+
+    page = await browser.press(await browser.open(store_of(bot)), "Buy Coins")
+    assert (page.status, await owned(alice, bot)) == (200, [str(coins)])
+    shown = await browser.open(store_of(bot))
+
+    assert [form.action for form in shown.forms if "/store/" in form.action] == [f"{store_of(bot)}/{hat}"]
+
+
+async def test_a_page_that_is_out_of_date_buys_nothing_twice(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    hat = await sell(bot, DURABLE, name="Hat")
+    browser = await browser_of(world, alice)
+    old = await browser.open(f"{store_of(bot)}/{hat}")
+    await browser.press(old, "Buy Hat")
+
+    page = await browser.press(old, "Buy Hat")
+
+    assert page.status == 400
+    assert "is yours already" in page.text
+    assert await owned(alice, bot) == [str(hat)]
+
+
+async def test_a_guild_subscription_asks_for_the_guild(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    sku = await sell(bot, name="Crown", flags=SkuFlags.GUILD_SUBSCRIPTION)
+    browser = await browser_of(world, alice)
+    here = f"{store_of(bot)}/{sku}"
+    assert "you are in none" in (await browser.open(here)).text
+    guild = await world.guild(alice, name="Town Square")
+
+    page = await browser.open(store_of(bot))
+    assert here in [url for text, url in page.links if text.startswith("Choose a guild")]
+    page = await browser.press(await browser.open(here), "Subscribe to Crown", guild_id="")
+    assert (page.status, 'id="error-guild_id"' in page.body) == (400, True)
+    page = await browser.press(page, "Subscribe to Crown", guild_id=guild.id)
+
+    assert "Crown is yours." in page.text
+    found = (await bot.get(f"/applications/{bot.application_id}/entitlements?guild_id={guild.id}")).ok()
+    assert [each["sku_id"] for each in found] == [str(sku)]
+
+
+async def test_a_form_of_another_site_buys_nothing(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    hat = await sell(bot, DURABLE, name="Hat")
+    browser = await browser_of(world, alice)
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+
+    for origin in ("https://evil.example", world.url):
+        answer = await browser.request("POST", f"{store_of(bot)}/{hat}", headers=headers | {"Origin": origin}, data="")
+        assert answer.status == 403
+    answer = await Browser(world).request("POST", f"{store_of(bot)}/{hat}", headers=headers, data="")
+
+    assert answer.location == f"/login?next={store_of(bot)}/{hat}"
+    assert await owned(alice, bot) == []
+
+
+async def test_a_thing_is_bought_in_its_own_store_only(world: World) -> None:
+    bot, other, alice = await world.bot(), await world.bot(), await world.user()
+    hat, cap = await sell(bot, DURABLE, name="Hat"), await sell(other, DURABLE, name="Cap")
+    browser = await browser_of(world, alice)
+    page = await browser.open(f"{store_of(bot)}/{hat}")
+    page.form("Buy Hat").action = f"{store_of(bot)}/{cap}"
+
+    assert (await browser.press(page, "Buy Hat")).status == 404
+    assert await owned(alice, other) == []
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "shown"),
+    [
+        (0, "eur", "Free"),
+        (5, "usd", "0.05 USD"),
+        (499, "eur", "4.99 EUR"),
+        (1_234_500, "usd", "12,345.00 USD"),
+        (500, "jpy", "500 JPY"),
+        (1500, "kwd", "1.500 KWD"),
+    ],
+)
+def test_a_price_is_written_as_its_currency_is(amount: int, currency: str, shown: str) -> None:
+    assert price(amount, currency) == shown
