@@ -357,10 +357,11 @@ class App:
             await self._door.drain(self.config.gateway.drain_ms / 1000)
             await self._runner.cleanup()
         await self.images.close()
-        if self.gateway is not None:
-            await self.gateway.close()
         if self.worker is not None:
             await self.worker.stop()
+        # Last of those who commit something: with its sessions the node takes leave of the others.
+        if self.gateway is not None:
+            await self.gateway.close()
         await self.outside.close()
         if self._watching is not None:
             self._watching.cancel()

@@ -152,7 +152,7 @@ async def test_a_dropped_session_lives_until_its_window_closes(platform: Platfor
 
 async def test_a_bus_that_lost_events_makes_sessions_start_anew(platform: Platform) -> None:
     client = await platform.session(platform.bot(5), guilds=0)
-    platform.bus._tell_of_gap()
+    platform.bus.tell_of_gap()
     assert (await client.opcode(9))["d"] is False
     await client.identify(client.token)
 
