@@ -49,7 +49,7 @@ class Hub:
         packet: Callable[[str, bytes], Packet],
         metrics: Metrics,
         on_empty: Callable[["Hub"], None],
-        on_flood: Callable[["Hub"], None],
+        on_hole: Callable[[list[Session]], None],
     ) -> None:
         self.guild_id = guild_id
         self.state: GuildState | None = None
@@ -59,7 +59,8 @@ class Hub:
         self._deliveries = metrics.deliveries
         self._delivered_bytes = metrics.delivered_bytes
         self._on_empty = on_empty
-        self._on_flood = on_flood
+        self._on_hole = on_hole
+        """Called with sessions that missed something."""
         self._members: dict[int, SeatedMember] = {}
         self._standings: Standings | None = None
         self._timeout_end = 0
@@ -179,13 +180,17 @@ class Hub:
         if self._working is not None:
             self._queue.append(dispatch)
             if len(self._queue) > QUEUE_MOST:
-                self._queue.clear()
-                self._on_flood(self)
+                log.error("a guild's events waited too long", extra={"guild_id": self.guild_id})
+                self._give_up()
         elif self._stale(dispatch):
             self._queue.append(dispatch)
             self._work()
         else:
-            self._deliver(dispatch, None)
+            try:
+                self._deliver(dispatch, None)
+            except Exception:
+                log.exception("a guild's event failed", extra={"guild_id": self.guild_id})
+                self._give_up()
 
     def _work(self) -> None:
         if self._working is None and self._queue:
@@ -202,8 +207,17 @@ class Hub:
                         await self._process(item, None)
                 except Exception:
                     log.exception("a guild's event failed", extra={"guild_id": self.guild_id})
+                    self._give_up(item if isinstance(item, Seat) else None)
         finally:
             self._working = None
+
+    def _give_up(self, opening: Seat | None = None) -> None:
+        """Who heard what cannot be said any more: a stream with a hole is worse than a new one (decisions/0004)."""
+        self._queue.clear()
+        seats = [*self.seats.values(), *self._arriving]
+        if opening is not None and opening not in seats:
+            seats.append(opening)
+        self._on_hole([seat.session for seat in seats])
 
     def _stale(self, dispatch: Dispatch) -> bool:
         """Whether something must be read again before this event is delivered."""
