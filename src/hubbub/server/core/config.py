@@ -107,6 +107,9 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Identifies that a bot may make in five seconds."""
     commands: Annotated[int, Meta(ge=1)] = 120
     """Commands that a connection may send in sixty seconds."""
+    resume_url: str | None = None
+    """wss://... of this very process, where its sessions are resumed; by default that of `public_url`. Where a balancer is before
+    several, each has its own."""
     drain_ms: Count = 10_000
     """How long sessions are given to leave after Reconnect when the server stops."""
     disabled_functions: tuple[str, ...] = ()
@@ -239,6 +242,7 @@ _BY_FLAG: Final = {key.replace(".", "_"): key for key in KEYS}
 
 _SCHEMES: Final = {
     "public_url": ("http", "https"),
+    "gateway.resume_url": ("ws", "wss"),
     "database_url": ("postgresql", "postgres"),
     "nats_url": ("nats", "tls", "ws", "wss"),
     **dict.fromkeys(

@@ -207,7 +207,9 @@ class Gateway:
         connection.say(GatewayOpcode.HELLO, Hello(heartbeat_interval=interval), opening=True)
 
     def _url(self, request: web.Request) -> str:
-        """Where to resume: this same node, as the operator names it or as the client found it."""
+        """Where to resume: this same node, where the operator names it; else the platform, or what the client found."""
+        if self._config.gateway.resume_url is not None:
+            return self._config.gateway.resume_url
         public = self._config.public_url
         if public is not None:
             return "ws" + public.removeprefix("http").rstrip("/") + "/gateway"
