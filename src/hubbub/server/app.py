@@ -264,8 +264,6 @@ class App:
         if self.config.nats_url is None:
             # Alone, so nobody is connected yet: what a killed process left behind is over.
             await self.database.write(lambda tx: self._nobody_is_here(self.make_call(tx)))
-            await self.database.write(lambda tx: voice_states.reset(self.make_call(tx)))
-            await self.database.write(lambda tx: activity_instances.reset(self.make_call(tx)))
         routes: list[web.RouteDef] = [
             web.get("/healthz", self._healthz),
             web.get("/readyz", self._readyz),
@@ -389,6 +387,7 @@ class App:
     def _nobody_is_here(self, call: Call) -> None:
         voice_states.reset(call)
         game_sessions.reset(call)
+        activity_instances.reset(call)
 
     def publish(self, dispatches: Iterable[Dispatch]) -> None:
         """Send what a commit said to every node that is interested."""
