@@ -401,7 +401,7 @@ class App:
 
     def _tell_session_starts(self, _: Call, asked: gateway_info.SessionStartsAsked) -> None:
         if self.gateway is not None:
-            asked.limit = self.gateway.starts.left(asked.user_id)
+            asked.limit = self.gateway.starts.left(asked.user_id, asked.guilds)
 
     async def _settle(self) -> None:
         """Return once the bus has what was said so far; soon if it is away, for then every node reads anew afterwards."""
@@ -506,6 +506,10 @@ class Source:
     def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
         """The guilds a user is in."""
         return guild_state.guild_ids(tx, user_id)
+
+    def guild_count(self, tx: Tx, user_id: int) -> int:
+        """How many guilds a user is in."""
+        return guilds.count_of_user(tx, user_id)
 
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
         """What guilds are called."""

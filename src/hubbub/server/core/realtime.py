@@ -105,6 +105,10 @@ class Source(Protocol):
         """The guilds a user is in."""
         ...
 
+    def guild_count(self, tx: Tx, user_id: int) -> int:
+        """How many guilds a user is in."""
+        ...
+
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
         """What guilds are called; those that are gone are left out."""
         ...

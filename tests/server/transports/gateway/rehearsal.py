@@ -139,6 +139,9 @@ class Source:
             for row in tx.all("SELECT guild_id FROM rehearsal_members WHERE user_id = ? ORDER BY guild_id", user_id)
         ]
 
+    def guild_count(self, tx: Tx, user_id: int) -> int:
+        return len(self.guild_ids(tx, user_id))
+
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
         return {guild: f"guild {guild}" for guild in guild_ids}
 

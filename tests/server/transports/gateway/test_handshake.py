@@ -268,6 +268,23 @@ async def test_shards_of_different_rate_keys_may_start_together() -> None:
         assert (await third.opcode(9))["d"] is False
 
 
+async def test_a_large_bots_shards_come_in_its_multiple_and_may_start_together() -> None:
+    async with Platform(max_concurrency=1, large_bot_guilds=2, large_bot_concurrency=4) as platform:
+        for number in range(2):
+            await platform.guild(GuildRow(id=(number + 1) << 22), {5: []})
+        await platform.guild(GuildRow(id=3 << 22), {6: []})
+        large, small = platform.bot(5), platform.bot(6)
+        refused = await platform.connect()
+        await refused.say_identify(large, shard=[0, 6])
+        assert await refused.closed() == CloseCode.INVALID_SHARD
+        for shard in range(4):
+            await (await platform.connect()).identify(large, shard=[shard, 8])
+        fifth = await platform.connect()
+        await fifth.say_identify(large, shard=[4, 8])
+        assert (await fifth.opcode(9))["d"] is False
+        await (await platform.connect()).identify(small, shard=[0, 6])
+
+
 async def test_session_starts_of_a_day_are_counted_by_the_platforms_clock() -> None:
     async with Platform(session_starts=2, max_concurrency=4) as platform:
         token = platform.bot(5)

@@ -263,14 +263,17 @@ class Gateway:
     async def _identify(self, connection: Connection, identify: Identify) -> None:
         try:
             actor = await self._actor(identify.token)
-            asked = identifying.check(identify, actor)
+            guilds = await self._world.guild_count(actor) if actor.is_bot else 0
+            settings = self._config.gateway
+            multiple = settings.large_bot_concurrency if settings.is_large(guilds) else 1
+            asked = identifying.check(identify, actor, multiple)
         except Closing as closing:
             self._metrics.gateway_identifies(str(int(closing.code))).inc()
             raise
         if self._faults.gateway and self._fails(connection, actor, None):
             return
         now = asyncio.get_running_loop().time()
-        if actor.is_bot and not self.starts.take(int(actor.user_id), asked.shard[0], now):
+        if actor.is_bot and not self.starts.take(int(actor.user_id), asked.shard[0], now, guilds):
             # The connection stays usable (gateway.md 4.1).
             self._metrics.gateway_identifies("limited").inc()
             log.info("a bot started too many sessions", extra={"user_id": int(actor.user_id)})
