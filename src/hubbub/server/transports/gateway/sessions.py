@@ -55,7 +55,7 @@ class Sessions:
     def __init__(self, world: World, bus: Bus[Dispatch], metrics: Metrics, presences: Presences) -> None:
         self._world = world
         self._bus = bus
-        self._metrics = metrics
+        self._count = metrics.delivered
         self._presences = presences
         self._sessions: dict[str, Session] = {}
         self._hubs: dict[int, tuple[Hub, Subscription]] = {}
@@ -111,7 +111,7 @@ class Sessions:
 
     def packet(self, event: str, body: bytes) -> Packet:
         """An event, ready for any number of sessions."""
-        return Packet(event, body, self._deflater, self._loop.time())
+        return Packet(event, body, self._deflater, self._loop.time(), self._count)
 
     def member_count(self, guild_id: int) -> int:
         """How many members a guild that sessions are in had when it was last read."""
@@ -211,7 +211,7 @@ class Sessions:
     def _seat(self, session: Session, guild_id: int, *, joins: bool) -> tuple[Hub, Seat]:
         entry = self._hubs.get(guild_id)
         if entry is None:
-            hub = Hub(guild_id, self._world, self.packet, self._metrics, self._empty, self._invalidate_some)
+            hub = Hub(guild_id, self._world, self.packet, self._empty, self._invalidate_some)
             entry = self._hubs[guild_id] = (hub, self._bus.subscribe(f"guild.{guild_id}", hub.hear))
         seat = session.seats[guild_id] = Seat(session, joins=joins)
         entry[0].expect(seat)
