@@ -13,6 +13,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.messages import MESSAGE_CREATE
 from hubbub.server.core.auth import ACTOR_CHANGED, ActorChanged
 from hubbub.server.core.dispatches import Audience
+from hubbub.server.transports.gateway.sessions import SESSIONS_MOST
 from tests.server.transports.gateway.rehearsal import BOT_INTENTS, GUILD, Client, GuildRow, Platform, town
 
 
@@ -306,12 +307,39 @@ async def test_a_connection_that_never_identifies_is_closed() -> None:
 
 
 async def test_a_silent_connection_is_closed_resumably_and_a_beating_one_stays() -> None:
-    async with Platform(heartbeat_interval_ms=200) as platform:
+    async with Platform(heartbeat_interval_ms=200, commands=1_000_000) as platform:
         silent = await platform.session(platform.bot(5), guilds=0)
-        assert await silent.closed() == CloseCode.UNKNOWN_ERROR
+        beating = await platform.session(platform.bot(6), guilds=0)
+        closed = asyncio.ensure_future(silent.closed())
+        while not closed.done():
+            await beating.fence()
+        assert await closed == CloseCode.UNKNOWN_ERROR
+        # It is older than the silence that is allowed, and is still heard.
+        await beating.fence()
         again = await platform.connect()
         await again.resume(silent.session_id, silent.token, silent.seq or 0)
         assert await again.until("RESUMED") == {"_trace": []}
+
+
+async def test_a_person_has_so_many_sessions_at_once_and_no_more(platform: Platform) -> None:
+    person = platform.person(7)
+    first = await platform.session(person, guilds=0)
+    for _ in range(SESSIONS_MOST - 1):
+        await (await platform.connect()).identify(person)
+    refused = await platform.connect()
+    await refused.say_identify(person)
+    assert await refused.closed() == CloseCode.TOO_MANY_SESSIONS
+    # Others are not concerned, nor are bots by their number; and who leaves makes room.
+    await (await platform.connect()).identify(platform.person(8))
+    await first.leave()
+    await platform.settle()
+    await (await platform.connect()).identify(person)
+
+
+async def test_a_bot_has_as_many_sessions_as_it_may_start(platform: Platform) -> None:
+    token = platform.bot(5)
+    for _ in range(SESSIONS_MOST + 1):
+        await (await platform.connect()).identify(token)
 
 
 async def test_a_revoked_token_closes_its_sessions_only(platform: Platform) -> None:
