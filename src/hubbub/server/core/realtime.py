@@ -50,6 +50,8 @@ class MemberState(msgspec.Struct, kw_only=True):
     user_id: int
     roles: tuple[int, ...]
     timed_out_until_ms: int = 0
+    restricted: bool = False
+    """Pending or quarantined: until that ends they may do no more than somebody who is timed out."""
     joined_at: str = ""
 
 
