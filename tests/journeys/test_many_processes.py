@@ -247,9 +247,65 @@ async def test_what_a_killed_gateway_leaves_behind_is_cleared_away_by_another(
             # So much later, by the clock that the nodes watch each other with.
             assert here.gateway is not None
             here.gateway.sessions.feed.sweep(asyncio.get_running_loop().time() + SILENT_S)
-            await alice_hears.event("VOICE_STATE_UPDATE", lambda d: d["user_id"] == bob.id and d["channel_id"] is None)
-            await alice_hears.event("PRESENCE_UPDATE", lambda d: d["user"]["id"] == bob.id and d["status"] == "offline")
+            assert (await alice_hears.opcode(9))["d"] is False
+
+            async def cleared_away() -> bool:
+                return (await alice.get(f"/guilds/{guild_id}/voice-states/{bob.id}")).status == 404
+
+            await comes_true(cleared_away)
+            before = len(alice_hears.frames)
+            await alice_hears.identify()
+            guild = await alice_hears.event("GUILD_CREATE", since=before)
+            assert guild["voice_states"] == []
+            assert bob.id not in {each["user"]["id"] for each in guild["presences"] if each["status"] != "offline"}
             await alice_hears.close()
             await bob_hears.close()
+    finally:
+        await here.stop()
+
+
+async def test_sessions_begin_anew_when_another_node_dies_and_not_when_it_takes_leave(
+    tmp_path: Path, postgres_database: str, nats_url: str
+) -> None:
+    """What a killed process had committed, and did not get to say, nobody can tell the sessions of other nodes."""
+    settings: dict[str, Any] = {"database_url": postgres_database, "nats_url": nats_url, "rate_limits": "off"}
+    here = App(Config(**settings, port=0, gateway=GatewayConfig(drain_ms=0)))
+    await here.start()
+    flags = ["--roles", "api", "--worker", "1", "--database-url", postgres_database, "--nats-url", nats_url]
+    try:
+        async with aiohttp.ClientSession() as client:
+            home = Server(tmp_path, "serve")
+            home.document = {"web": here.config.public_url, "gateway": f"{here.config.public_url}/gateway"}
+            alice = await register(client, home, "alice")
+            _, channel_id, _ = await found_guild(alice)
+            hears = await Listener(alice, home.gateway).open()
+            assert here.gateway is not None
+            feed = here.gateway.sessions.feed
+
+            async with running(tmp_path, "serve", *flags) as leaving:
+                await alice.at(leaving).say(channel_id, "by one that goes")
+                leaving.terminate()
+                assert await leaving.ended() == 0
+            # Each word comes behind those before it, so with this one the leave-taking has been heard too.
+            await here.bus.flush()
+            feed.sweep(asyncio.get_running_loop().time() + SILENT_S)
+            await alice.say(channel_id, "still here")
+            await hears.message("still here")
+            assert [frame["op"] for frame in hears.opcodes] == [10]
+
+            async with running(tmp_path, "serve", *flags) as doomed:
+                await alice.at(doomed).say(channel_id, "by one that dies")
+                await hears.message("by one that dies")
+                doomed.kill()
+            feed.sweep(asyncio.get_running_loop().time() + SILENT_S / 2)
+            assert [frame["op"] for frame in hears.opcodes] == [10]
+            feed.sweep(asyncio.get_running_loop().time() + SILENT_S)
+            assert (await hears.opcode(9))["d"] is False
+            before = len(hears.frames)
+            await hears.identify()
+            await hears.event("GUILD_CREATE", since=before)
+            await alice.say(channel_id, "again")
+            await hears.message("again", since=before)
+            await hears.close()
     finally:
         await here.stop()

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import aiohttp
+import msgspec
 import pytest
 
 from hubbub.protocol.intents import Intents
@@ -465,7 +466,8 @@ async def test_the_report_names_what_the_gateway_would_have_refused(rehearsal: R
 
 async def test_the_report_names_session_starts_that_would_have_waited(rehearsal: Rehearsal) -> None:
     bot = rehearsal.actor("demo-bot")
-    rehearsal.app.gateway.starts._concurrency = 1
+    starts = rehearsal.app.gateway.starts
+    starts._settings = msgspec.structs.replace(starts._settings, max_concurrency=1)
     for _ in range(2):
         await bot.connect()
 

@@ -262,8 +262,6 @@ class App:
         if self.config.nats_url is None:
             # Alone, so nobody is connected yet: what a killed process left behind is over.
             await self.database.write(lambda tx: self._nobody_is_here(self.make_call(tx)))
-            await self.database.write(lambda tx: voice_states.reset(self.make_call(tx)))
-            await self.database.write(lambda tx: activity_instances.reset(self.make_call(tx)))
         routes: list[web.RouteDef] = [
             web.get("/healthz", self._healthz),
             web.get("/readyz", self._readyz),
@@ -353,10 +351,11 @@ class App:
             await self._door.drain(self.config.gateway.drain_ms / 1000)
             await self._runner.cleanup()
         await self.images.close()
-        if self.gateway is not None:
-            await self.gateway.close()
         if self.worker is not None:
             await self.worker.stop()
+        # Last of those who commit something: with its sessions the node takes leave of the others.
+        if self.gateway is not None:
+            await self.gateway.close()
         await self.outside.close()
         if self._watching is not None:
             self._watching.cancel()
@@ -384,6 +383,7 @@ class App:
     def _nobody_is_here(self, call: Call) -> None:
         voice_states.reset(call)
         game_sessions.reset(call)
+        activity_instances.reset(call)
 
     def publish(self, dispatches: Iterable[Dispatch]) -> None:
         """Send what a commit said to every node that is interested."""
@@ -397,7 +397,7 @@ class App:
 
     def _tell_session_starts(self, _: Call, asked: gateway_info.SessionStartsAsked) -> None:
         if self.gateway is not None:
-            asked.limit = self.gateway.starts.left(asked.user_id)
+            asked.limit = self.gateway.starts.left(asked.user_id, asked.guilds)
 
     async def _settle(self) -> None:
         """Return once the bus has what was said so far; soon if it is away, for then every node reads anew afterwards."""
@@ -502,6 +502,10 @@ class Source:
     def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
         """The guilds a user is in."""
         return guild_state.guild_ids(tx, user_id)
+
+    def guild_count(self, tx: Tx, user_id: int) -> int:
+        """How many guilds a user is in."""
+        return guilds.count_of_user(tx, user_id)
 
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
         """What guilds are called."""

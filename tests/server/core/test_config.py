@@ -94,6 +94,7 @@ def test_the_start_time_is_also_known_in_milliseconds() -> None:
         ({"files_url": "ftp://x/y"}, {}, "", "allowed: a folder, file://..., memory:// or s3://bucket/prefix?..."),
         ({"control_token": "short"}, {}, "", "what was given is not allowed; allowed: text of 16 characters or more"),
         ({"public_url": "chat.example"}, {}, "", "allowed: an address that starts with http:// or https://"),
+        ({"gateway.resume_url": "https://one.example"}, {}, "", "allowed: an address that starts with ws:// or wss://"),
         ({"database_url": "mysql://x"}, {}, "", "allowed: an address that starts with postgresql:// or postgres://"),
         ({}, {"HUBBUB_CONTROL": "perhaps"}, "", "allowed: true or false"),
         ({}, {}, "port = '80'", "port (file "),

@@ -693,6 +693,23 @@ async def test_a_bad_nick_quarantines_until_it_is_changed(world: World) -> None:
     await guild.say(bob, "hello")
 
 
+async def test_who_is_quarantined_does_not_hear_what_is_for_moderators(world: World) -> None:
+    guild, bob = await town(world)
+    await guild.allow(bob, Permissions.BAN_MEMBERS)
+    await add(guild, profile_rule("villain"))
+    session = await bob.connect()
+    path = f"/guilds/{guild.id}/members/@me"
+
+    (await bob.patch(path, json={"nick": "villain"})).ok()
+    (await guild.owner.put(f"/guilds/{guild.id}/bans/{(await world.user()).id}")).ok()
+    await session.none_of("GUILD_BAN_ADD")
+
+    (await bob.patch(path, json={"nick": "bob"})).ok()
+    stranger = await world.user()
+    (await guild.owner.put(f"/guilds/{guild.id}/bans/{stranger.id}")).ok()
+    assert (await session.next("GUILD_BAN_ADD"))["user"]["id"] == str(stranger.id)
+
+
 async def test_a_display_name_is_looked_at_in_every_guild_with_rules(world: World) -> None:
     guild, bob = await town(world)
     other = await world.guild(None, bob)

@@ -15,6 +15,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.resources import channels
 from hubbub.server.resources.channels import rules
 from tests.media import png, uri
+from tests.oauth import application
 from tests.world import Actor, Guild, World, small_config
 
 TEXT, VOICE, CATEGORY, ANNOUNCEMENT, STAGE, FORUM, MEDIA = 0, 2, 4, 5, 13, 15, 16
@@ -234,16 +235,17 @@ async def test_a_hidden_channel_cannot_be_read_and_an_unknown_one_is_unknown(wor
 
 
 @pytest.mark.dated(changes.CHANNEL_OBFUSCATION)
-async def test_hidden_channels_are_left_out_from_the_date_on(world: World) -> None:
+async def test_hidden_channels_are_left_out_for_bots_from_the_date_on_and_for_people_always(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     secret = await guild.channel("secret")
     await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
     someone = await member(world, guild)
-    for before, reader in itertools.product((True, False), (bot, someone)):
+    acting = await world.player(someone, (await application(world)).id, "guilds.channels.read")
+    for before, reader in itertools.product((True, False), (bot, someone, acting)):
         world.clock.set(changes.CHANNEL_OBFUSCATION.at_ms - before)
         listed = {int(channel["id"]) for channel in (await reader.get(f"/guilds/{guild.id}/channels")).ok()}
-        assert (secret in listed) is before
+        assert (secret in listed) is (before and reader is bot)
         assert guild.general in listed
 
 

@@ -1,12 +1,14 @@
 """Where the gateway is."""
 
+from typing import Any
+
 import aiohttp
 import msgspec
 import pytest
 
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.config import Config
+from hubbub.server.core.config import Config, GatewayConfig
 from hubbub.server.resources.gateway_info import gateway_url
 from tests.world import NOW_MS, World
 
@@ -58,6 +60,38 @@ async def test_a_shard_for_every_thousand_guilds_is_recommended(world: World, gu
     )
 
     assert (await bot.get("/gateway/bot")).ok()["shards"] == shards
+
+
+async def test_a_large_bot_is_told_more_starts_and_shards_in_its_multiple(store_config: Config) -> None:
+    gateway = GatewayConfig(large_bot_guilds=3000)
+    app = App(msgspec.structs.replace(store_config, gateway=gateway), clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    try:
+        async with aiohttp.ClientSession() as client:
+            world = World(app, client)
+            bot = await world.bot()
+
+            async def told(guilds: range) -> dict[str, Any]:
+                rows = [(number, bot.id) for number in guilds]
+                sql = "INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, 1)"
+                await world.write(lambda call: call.tx.run_many(sql, rows))
+                answer = (await bot.get("/gateway/bot")).ok()
+                limit = answer["session_start_limit"]
+                return {"shards": answer["shards"], "total": limit["total"], "at once": limit["max_concurrency"]}
+
+            assert await told(range(1, 3000)) == {"shards": 3, "total": 1000, "at once": 1}
+            assert await told(range(3000, 3001)) == {"shards": 16, "total": 2000, "at once": 16}
+            await world.close()
+    finally:
+        await app.stop()
+
+
+@pytest.mark.parametrize(
+    ("guilds", "starts"), [(149_999, (1000, 1)), (150_000, (2000, 16)), (400_000, (2000, 16)), (1_000_000, (5000, 16))]
+)
+def test_starts_grow_with_the_guilds_of_a_large_bot(guilds: int, starts: tuple[int, int]) -> None:
+    assert GatewayConfig().starts(guilds) == starts
+    assert GatewayConfig(large_bot_guilds=0).starts(guilds) == (1000, 1)
 
 
 async def test_people_and_strangers_are_refused_what_is_for_bots(world: World) -> None:

@@ -104,6 +104,22 @@ async def test_who_has_not_answered_cannot_act(world: World) -> None:
     (await answer(bob, guild, form, True)).refused(403, 50001)
 
 
+async def test_who_has_not_answered_does_not_hear_what_is_for_moderators(world: World) -> None:
+    guild = await world.guild()
+    form = await gate(guild, TERMS)
+    bob = await come(world, guild)
+    await guild.allow(bob, Permissions.BAN_MEMBERS)
+    session = await bob.connect()
+
+    (await guild.owner.put(f"/guilds/{guild.id}/bans/{(await world.user()).id}")).ok()
+    await session.none_of("GUILD_BAN_ADD")
+
+    (await answer(bob, guild, form, True)).ok()
+    stranger = await world.user()
+    (await guild.owner.put(f"/guilds/{guild.id}/bans/{stranger.id}")).ok()
+    assert (await session.next("GUILD_BAN_ADD"))["user"]["id"] == str(stranger.id)
+
+
 async def test_bots_and_those_who_bypass_need_not_answer(world: World) -> None:
     guild = await world.guild()
     await gate(guild, TERMS)

@@ -188,8 +188,13 @@ def _stand(now: int, guild_id: int, user_id: int, row: tuple[int, ...], rows: li
         roles=roles,
         ranks=[(position, role) for role, _, position in rows],
         permissions=base_permissions(owner_id == user_id, 0, roles.values()),
-        restricted=bool(pending) or timed_out_until_ms > now or bool(flags & MemberFlags.AUTOMOD_QUARANTINED),
+        restricted=timed_out_until_ms > now or is_restricted(pending, flags),
     )
+
+
+def is_restricted(pending: int, flags: int) -> bool:
+    """Whether a member may do no more than somebody who is timed out: pending, or quarantined."""
+    return bool(pending or flags & MemberFlags.AUTOMOD_QUARANTINED)
 
 
 def guild(call: Call, guild_id: int) -> GuildAccess:

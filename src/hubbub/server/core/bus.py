@@ -133,7 +133,8 @@ class Bus(ABC, Generic[BusMessage]):
                 except Exception:
                     log.exception("a subscriber failed", extra={"subject": subject})
 
-    def _tell_of_gap(self) -> None:
+    def tell_of_gap(self) -> None:
+        """Messages may have been missed: whoever holds state built from them is told."""
         self.metrics.bus_gaps.inc()
         for callback in list(self._gap_callbacks.values()):
             try:

@@ -438,7 +438,7 @@ class NatsBus(Bus[BusMessage]):
             log.warning("an answer could not be sent", extra={"error": str(error)})
 
     async def _on_gap_notice(self, _: Msg) -> None:
-        self._tell_of_gap()
+        self.tell_of_gap()
 
     async def _on_error(self, error: Exception) -> None:
         log.warning("NATS reports an error", extra={"error": str(error) or type(error).__name__})
@@ -458,7 +458,7 @@ class NatsBus(Bus[BusMessage]):
         self._cut = asyncio.get_running_loop().create_future()
         self._connected.set()
         self._wake.set()
-        self._tell_of_gap()
+        self.tell_of_gap()
 
     async def _on_closed(self) -> None:
         self._connected.clear()

@@ -28,6 +28,10 @@ FILE_VARIABLE: Final = "HUBBUB_CONFIG"
 Role = Literal["api", "gateway", "voice", "worker"]
 ROLES: Final[tuple[Role, ...]] = ("api", "gateway", "voice", "worker")
 
+LARGE_BOT_STARTS: Final = 2000
+LARGE_BOT_STARTS_PER_1000: Final = 5
+"""Sessions that a large bot may begin in a day: so many at least, and so many for 1,000 guilds (gateway.md 4.1)."""
+
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
 
@@ -105,14 +109,32 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Identifies that a bot may make in a day."""
     max_concurrency: Annotated[int, Meta(ge=1)] = 1
     """Identifies that a bot may make in five seconds."""
+    large_bot_guilds: Count = 150_000
+    """From so many guilds on a bot is large: it may start more sessions, and its shards come in a fixed multiple; 0 is off."""
+    large_bot_concurrency: Annotated[int, Meta(ge=1)] = 16
+    """`max_concurrency` of a large bot, and the number that its count of shards is a multiple of."""
     commands: Annotated[int, Meta(ge=1)] = 120
     """Commands that a connection may send in sixty seconds."""
+    resume_url: str | None = None
+    """wss://... of this very process, where its sessions are resumed; by default that of `public_url`. Where a balancer is before
+    several, each has its own."""
     drain_ms: Count = 10_000
     """How long sessions are given to leave after Reconnect when the server stops."""
     disabled_functions: tuple[str, ...] = ()
     """Operations of the SDK that games are told not to use (`CreateOrJoinLobby`); they answer Disabled there."""
     disabled_gateway_events: tuple[str, ...] = ()
     """Events that games are not sent."""
+
+    def is_large(self, guilds: int) -> bool:
+        """Whether a bot in so many guilds is a large one."""
+        return 0 < self.large_bot_guilds <= guilds
+
+    def starts(self, guilds: int) -> tuple[int, int]:
+        """How many sessions a bot in so many guilds may begin in a day, and in five seconds (gateway.md 4.1)."""
+        if not self.is_large(guilds):
+            return self.session_starts, self.max_concurrency
+        total = max(LARGE_BOT_STARTS, guilds * LARGE_BOT_STARTS_PER_1000 // 1000, self.session_starts)
+        return total, max(self.large_bot_concurrency, self.max_concurrency)
 
 
 class VoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -239,6 +261,7 @@ _BY_FLAG: Final = {key.replace(".", "_"): key for key in KEYS}
 
 _SCHEMES: Final = {
     "public_url": ("http", "https"),
+    "gateway.resume_url": ("ws", "wss"),
     "database_url": ("postgresql", "postgres"),
     "nats_url": ("nats", "tls", "ws", "wss"),
     **dict.fromkeys(

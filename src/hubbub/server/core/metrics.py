@@ -55,8 +55,10 @@ class Metrics:
         self.gateway_closes = self._counters("gateway_closes", "Gateway connections closed by us", "code")
         self.commands = self._counters("gateway_commands", "Gateway commands received", "command")
         self.dispatches = self._counters("dispatches", "Events that left a commit", "event")
-        self.deliveries = self._counters("deliveries", "Events written to a session", "event")
-        self.delivered_bytes = self._counter("delivered_bytes", "Bytes written to gateway connections")
+        self.deliveries = self._counters(
+            "deliveries", "Events given to open gateway connections, replays apart", "event"
+        )
+        self.delivered_bytes = self._counter("delivered_bytes", "Bytes of these events, before compression")
 
         self.db_seconds = self._histogram(
             "db_seconds", "Time of a transaction that wrote, its commit included", SECONDS
@@ -71,6 +73,11 @@ class Metrics:
         self.bus_pending_bytes = self._gauge("bus_pending_bytes", "Bytes that wait for the bus")
 
         self.jobs = self._counters("jobs", "Outbox jobs run", "job", "result")
+
+    def delivered(self, event: str, count: int, size: int) -> None:
+        """An event of this many bytes was given to so many connections."""
+        self.deliveries(event).inc(count)
+        self.delivered_bytes.inc(count * size)
 
     def job(self, kind: str, outcome: str) -> None:
         """An attempt at a job ended: `done`, `retried`, `failed` or `dropped`."""

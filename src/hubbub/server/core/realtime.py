@@ -50,6 +50,8 @@ class MemberState(msgspec.Struct, kw_only=True):
     user_id: int
     roles: tuple[int, ...]
     timed_out_until_ms: int = 0
+    restricted: bool = False
+    """Pending or quarantined: until that ends they may do no more than somebody who is timed out."""
     joined_at: str = ""
 
 
@@ -103,6 +105,10 @@ class Source(Protocol):
 
     def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
         """The guilds a user is in."""
+        ...
+
+    def guild_count(self, tx: Tx, user_id: int) -> int:
+        """How many guilds a user is in."""
         ...
 
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:

@@ -19,6 +19,8 @@ class SessionStartsAsked(msgspec.Struct, kw_only=True):
     """Told to learn how many sessions a bot may still begin: a gateway in this process puts what is left in `limit`."""
 
     user_id: int
+    guilds: int
+    """How many guilds it is in."""
     limit: wire.SessionStartLimit
 
 
@@ -39,19 +41,24 @@ def get_gateway(call: Call) -> wire.GatewayUrl:
 def get_bot_gateway(call: Call) -> wire.BotGateway:
     """The address, the recommended shards, and how many sessions may begin."""
     served = guilds.count_of_user(call.tx, call.user_id)
-    limits = call.config.gateway
+    settings = call.config.gateway
+    total, concurrency = settings.starts(served)
+    shards = max(1, -(-served // GUILDS_PER_SHARD))
+    if settings.is_large(served):
+        # A large bot's shards come in this multiple, and anything else is refused (gateway.md 4.1).
+        shards += -shards % settings.large_bot_concurrency
     # Each gateway node counts the starts it sees; a process without a gateway tells the allowance (decisions/0014).
     allowance = wire.SessionStartLimit(
-        total=limits.session_starts,
-        remaining=limits.session_starts,
+        total=total,
+        remaining=total,
         reset_after=0,
-        max_concurrency=limits.max_concurrency,
+        max_concurrency=concurrency,
     )
-    asked = SessionStartsAsked(user_id=call.user_id, limit=allowance)
+    asked = SessionStartsAsked(user_id=call.user_id, guilds=served, limit=allowance)
     call.tell(asked)
     return wire.BotGateway(
         url=gateway_url(call.config),
-        shards=max(1, -(-served // GUILDS_PER_SHARD)),
+        shards=shards,
         session_start_limit=asked.limit,
     )
 

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET
 
 from hubbub.protocol import wire
+from hubbub.server.core import access
 from hubbub.server.core.realtime import ChannelState, GuildState, MemberState
 from hubbub.server.core.store import Tx
 from hubbub.server.resources import channels, guilds, members, roles, soundboard
@@ -56,6 +57,7 @@ def member_states(tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, Memb
             user_id=user_id,
             roles=worn.get(user_id, ()),
             timed_out_until_ms=row.timed_out_until_ms,
+            restricted=access.is_restricted(row.pending, row.flags),
             joined_at=wire.timestamp(row.joined_ms),
         )
         for user_id, row in rows.items()

@@ -139,6 +139,9 @@ class Source:
             for row in tx.all("SELECT guild_id FROM rehearsal_members WHERE user_id = ? ORDER BY guild_id", user_id)
         ]
 
+    def guild_count(self, tx: Tx, user_id: int) -> int:
+        return len(self.guild_ids(tx, user_id))
+
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
         return {guild: f"guild {guild}" for guild in guild_ids}
 
@@ -322,21 +325,21 @@ class Platform:
         self.presences = Presences()
         self.ids = SnowflakeFactory(self.clock)
         self.tokens: dict[str, Actor] = {}
-        self.gateway = self.make_gateway(self.presences)
+        self.gateway = self.make_gateway(self.presences, self.metrics)
         if not counts_starts:
             # Most tests begin several sessions of one bot at once.
             self.gateway.starts = SessionStarts(self.config, self.clock, RateLimits(self.clock.now_ms, "off"))
         self.url = ""
         self.clients: list[Client] = []
 
-    def make_gateway(self, presences: Presences) -> Gateway:
+    def make_gateway(self, presences: Presences, metrics: Metrics | None = None) -> Gateway:
         """A node of the platform."""
         return Gateway(
             db=self.db,
             bus=self.bus,
             clock=self.clock,
             config=self.config,
-            metrics=Metrics(),
+            metrics=metrics or Metrics(),
             ids=self.ids,
             presences=presences,
             source=Source(),

@@ -84,6 +84,28 @@ async def test_people_may_say_what_bots_may_not(platform: Platform) -> None:
     assert await bot.closed() == CloseCode.UNKNOWN_OPCODE
 
 
+FIRST_PARTY = (5, 13, 14, 17, 18, 19, 20, 21, 22, 28, 29, 30, 34, 35, 36, 37, 38, 39, 41, 42)
+
+
+@pytest.mark.parametrize("kind", ["user", "bearer"])
+async def test_no_first_party_opcode_costs_a_person_or_a_game_the_connection(platform: Platform, kind: str) -> None:
+    token = platform.person(7, kind, frozenset({"identify", "gateway.connect"}))
+    client = await platform.session(token, guilds=0)
+    for opcode in FIRST_PARTY:
+        for data in ({"lobby_id": "1"}, [], None):
+            await client.send(opcode, data)
+    await client.fence()
+    await client.send(12, {})
+    assert await client.closed() == CloseCode.UNKNOWN_OPCODE
+
+
+@pytest.mark.parametrize("opcode", FIRST_PARTY)
+async def test_first_party_opcodes_are_unknown_from_bots(platform: Platform, opcode: int) -> None:
+    client = await platform.session(platform.bot(5), guilds=0)
+    await client.send(opcode, {})
+    assert await client.closed() == CloseCode.UNKNOWN_OPCODE
+
+
 async def test_presence_reaches_others_in_the_guild_with_the_intent(platform: Platform) -> None:
     await platform.guild(town(), {5: [], 6: [], 7: []})
     speaker = await platform.session(platform.bot(5))

@@ -1,6 +1,7 @@
 """Who hears what: intents, permissions, redaction, joins and leaves, and the order of it all."""
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -9,9 +10,18 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.messages import MESSAGE_CREATE
-from hubbub.server.core.dispatches import CROWD, CROWD_LEAST, Audience
+from hubbub.server.core.dispatches import CROWD, CROWD_LEAST, Audience, Dispatch
 from hubbub.server.core.store import Tx
-from tests.server.transports.gateway.rehearsal import GUILD, VIEW, Channel, Client, GuildRow, Platform, town
+from tests.server.transports.gateway.rehearsal import (
+    BOT_INTENTS,
+    GUILD,
+    VIEW,
+    Channel,
+    Client,
+    GuildRow,
+    Platform,
+    town,
+)
 
 BAN = Event("GUILD_BAN_ADD", Any, intents=Intents.GUILD_MODERATION)
 ENTITLEMENT = Event("ENTITLEMENT_CREATE", Any)
@@ -293,3 +303,87 @@ async def test_channels_of_two_guilds_do_not_mix(platform: Platform) -> None:
     await platform.message(10, "here")
     await platform.message(30, "there", guild_id=other)
     assert (await contents(one), await contents(two)) == (["here"], ["there"])
+
+
+@pytest.mark.parametrize("refresh", ["", "guild"])
+async def test_sessions_that_missed_an_event_begin_anew_and_no_others(
+    platform: Platform, caplog: pytest.LogCaptureFixture, refresh: str
+) -> None:
+    await platform.guild(town(), {5: [], 6: []})
+    await platform.guild(GuildRow(id=2 << 22, channels={30: Channel(30)}, roles={2 << 22: VIEW}), {7: []})
+    clients = [await platform.session(platform.bot(user)) for user in (5, 6)]
+    elsewhere = await platform.session(platform.bot(7))
+    broken = Dispatch(event="MESSAGE_CREATE", body=None, audience=Audience.guild(GUILD), refresh=refresh)  # type: ignore[arg-type]
+    platform.bus.publish(f"guild.{GUILD}", broken)
+    for client in clients:
+        assert (await client.opcode(9))["d"] is False
+        await client.identify(client.token)
+        await client.until("GUILD_CREATE")
+    await platform.message(10, "after")
+    assert [await contents(client) for client in clients] == [["after"], ["after"]]
+    assert await elsewhere.events() == []
+    assert "a guild's event failed" in caplog.text
+
+
+async def test_a_session_whose_guild_fails_while_it_begins_begins_anew(platform: Platform) -> None:
+    await platform.guild(town(), {5: []})
+    client = await platform.connect()
+    await client.identify(platform.bot(5))
+    broken = Dispatch(event="MESSAGE_CREATE", body=None, audience=Audience.guild(GUILD))  # type: ignore[arg-type]
+    platform.bus.publish(f"guild.{GUILD}", broken)
+    assert (await client.opcode(9))["d"] is False
+    await client.identify(client.token)
+    await client.until("GUILD_CREATE")
+    await platform.message(10, "after")
+    assert await contents(client) == ["after"]
+
+
+@pytest.mark.parametrize("subject", ["user.5", CROWD])
+async def test_a_user_who_missed_an_event_begins_anew(platform: Platform, subject: str) -> None:
+    clients = [await platform.session(platform.bot(5), guilds=0) for _ in range(2)]
+    other = await platform.session(platform.bot(6), guilds=0)
+    broken = Dispatch(event="USER_UPDATE", body=None, audience=Audience.of_users(5))  # type: ignore[arg-type]
+    platform.bus.publish(subject, broken)
+    for client in clients:
+        assert (await client.opcode(9))["d"] is False
+        await client.identify(client.token)
+    await platform.emit(ENTITLEMENT, {}, Audience.of_users(5))
+    for client in clients:
+        assert (await client.events())[-1] == "ENTITLEMENT_CREATE"
+    assert await other.events() == []
+
+
+async def test_what_connections_are_given_is_counted_wherever_it_comes_from(platform: Platform) -> None:
+    def counted() -> dict[str, float]:
+        text = platform.metrics.render().decode()
+        found = re.findall(
+            r'^hubbub_(?:deliveries_total{event="(\w+)"}|delivered_bytes_total) (\S+)$', text, re.MULTILINE
+        )
+        return {event or "bytes": float(value) for event, value in found}
+
+    await platform.guild(town(), {5: [], 6: [], 7: [], 8: []})
+    await platform.session(platform.bot(5))
+    await platform.session(platform.bot(6), "zlib-stream")
+    stripped = await platform.session(platform.bot(7), intents=BOT_INTENTS & ~Intents.MESSAGE_CONTENT)
+    gone = await platform.session(platform.bot(8))
+    await gone.leave(4900)
+    await platform.settle()
+    assert (counted()["READY"], counted()["GUILD_CREATE"]) == (4, 4)
+
+    before = counted()["bytes"]
+    await platform.message(10, "hi")
+    # The one without a connection is not counted, and compressed bytes count as they were before.
+    assert counted()["MESSAGE_CREATE"] == 3
+    assert counted()["bytes"] - before == 3 * len('{"t":"MESSAGE_CREATE","s":,"op":0,"d":{"content":"hi"}}')
+
+    await platform.emit(ENTITLEMENT, {}, Audience.of_users(5))
+    await platform.emit(ENTITLEMENT, {}, Audience.of_users(*range(5, 5 + CROWD_LEAST)))
+    await platform.put_channel(town(), Channel(10, "renamed"))
+    await stripped.until("CHANNEL_UPDATE")
+    assert (counted()["ENTITLEMENT_CREATE"], counted()["CHANNEL_UPDATE"]) == (4, 3)
+
+    # What is told again is not counted again.
+    again = await platform.connect()
+    await again.resume(gone.session_id, gone.token, gone.seq or 0)
+    await again.until("RESUMED")
+    assert (counted()["MESSAGE_CREATE"], counted()["RESUMED"]) == (3, 1)

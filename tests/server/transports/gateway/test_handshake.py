@@ -13,6 +13,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.messages import MESSAGE_CREATE
 from hubbub.server.core.auth import ACTOR_CHANGED, ActorChanged
 from hubbub.server.core.dispatches import Audience
+from hubbub.server.transports.gateway.sessions import SESSIONS_MOST
 from tests.server.transports.gateway.rehearsal import BOT_INTENTS, GUILD, Client, GuildRow, Platform, town
 
 
@@ -268,6 +269,23 @@ async def test_shards_of_different_rate_keys_may_start_together() -> None:
         assert (await third.opcode(9))["d"] is False
 
 
+async def test_a_large_bots_shards_come_in_its_multiple_and_may_start_together() -> None:
+    async with Platform(max_concurrency=1, large_bot_guilds=2, large_bot_concurrency=4) as platform:
+        for number in range(2):
+            await platform.guild(GuildRow(id=(number + 1) << 22), {5: []})
+        await platform.guild(GuildRow(id=3 << 22), {6: []})
+        large, small = platform.bot(5), platform.bot(6)
+        refused = await platform.connect()
+        await refused.say_identify(large, shard=[0, 6])
+        assert await refused.closed() == CloseCode.INVALID_SHARD
+        for shard in range(4):
+            await (await platform.connect()).identify(large, shard=[shard, 8])
+        fifth = await platform.connect()
+        await fifth.say_identify(large, shard=[4, 8])
+        assert (await fifth.opcode(9))["d"] is False
+        await (await platform.connect()).identify(small, shard=[0, 6])
+
+
 async def test_session_starts_of_a_day_are_counted_by_the_platforms_clock() -> None:
     async with Platform(session_starts=2, max_concurrency=4) as platform:
         token = platform.bot(5)
@@ -289,12 +307,39 @@ async def test_a_connection_that_never_identifies_is_closed() -> None:
 
 
 async def test_a_silent_connection_is_closed_resumably_and_a_beating_one_stays() -> None:
-    async with Platform(heartbeat_interval_ms=200) as platform:
+    async with Platform(heartbeat_interval_ms=200, commands=1_000_000) as platform:
         silent = await platform.session(platform.bot(5), guilds=0)
-        assert await silent.closed() == CloseCode.UNKNOWN_ERROR
+        beating = await platform.session(platform.bot(6), guilds=0)
+        closed = asyncio.ensure_future(silent.closed())
+        while not closed.done():
+            await beating.fence()
+        assert await closed == CloseCode.UNKNOWN_ERROR
+        # It is older than the silence that is allowed, and is still heard.
+        await beating.fence()
         again = await platform.connect()
         await again.resume(silent.session_id, silent.token, silent.seq or 0)
         assert await again.until("RESUMED") == {"_trace": []}
+
+
+async def test_a_person_has_so_many_sessions_at_once_and_no_more(platform: Platform) -> None:
+    person = platform.person(7)
+    first = await platform.session(person, guilds=0)
+    for _ in range(SESSIONS_MOST - 1):
+        await (await platform.connect()).identify(person)
+    refused = await platform.connect()
+    await refused.say_identify(person)
+    assert await refused.closed() == CloseCode.TOO_MANY_SESSIONS
+    # Others are not concerned, nor are bots by their number; and who leaves makes room.
+    await (await platform.connect()).identify(platform.person(8))
+    await first.leave()
+    await platform.settle()
+    await (await platform.connect()).identify(person)
+
+
+async def test_a_bot_has_as_many_sessions_as_it_may_start(platform: Platform) -> None:
+    token = platform.bot(5)
+    for _ in range(SESSIONS_MOST + 1):
+        await (await platform.connect()).identify(token)
 
 
 async def test_a_revoked_token_closes_its_sessions_only(platform: Platform) -> None:

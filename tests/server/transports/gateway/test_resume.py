@@ -150,9 +150,16 @@ async def test_a_dropped_session_lives_until_its_window_closes(platform: Platfor
     assert (await again.opcode(9))["d"] is False
 
 
+async def test_a_process_of_several_names_itself_as_the_place_to_resume() -> None:
+    async with Platform(resume_url="wss://gateway-1.example/gateway") as platform:
+        client = await platform.connect()
+        ready = await client.identify(platform.bot(5))
+        assert ready["resume_gateway_url"] == "wss://gateway-1.example/gateway"
+
+
 async def test_a_bus_that_lost_events_makes_sessions_start_anew(platform: Platform) -> None:
     client = await platform.session(platform.bot(5), guilds=0)
-    platform.bus._tell_of_gap()
+    platform.bus.tell_of_gap()
     assert (await client.opcode(9))["d"] is False
     await client.identify(client.token)
 

@@ -22,8 +22,8 @@ GUILD = GuildState(
 )
 
 
-def member(user_id: int, *roles: int, until: int = 0) -> MemberState:
-    return MemberState(user_id=user_id, roles=roles, timed_out_until_ms=until)
+def member(user_id: int, *roles: int, until: int = 0, restricted: bool = False) -> MemberState:
+    return MemberState(user_id=user_id, roles=roles, timed_out_until_ms=until, restricted=restricted)
 
 
 def test_same_roles_share_a_standing_unless_a_channel_names_the_member() -> None:
@@ -48,3 +48,12 @@ def test_a_timeout_takes_powers_but_not_sight_until_it_ends() -> None:
     assert (during.base & BAN, after.base & BAN) == (0, BAN)
     assert (during.permissions(10) & BAN, after.permissions(10) & BAN) == (0, BAN)
     assert during.visible == after.visible == {10}
+
+
+def test_who_is_pending_or_quarantined_stands_like_one_who_is_timed_out() -> None:
+    standings = Standings(GUILD)
+    restricted = standings.of(member(3, 2, restricted=True), 0)
+    assert restricted is standings.of(member(4, 2, until=100), 99)
+    assert restricted is not standings.of(member(4, 2), 0)
+    assert (restricted.base & BAN, restricted.visible) == (0, {10})
+    assert standings.of(member(9, restricted=True), 0).base & BAN

@@ -34,12 +34,16 @@ from hubbub.server.transports.http import forms
 
 log = logging.getLogger(__name__)
 
-# First-party and SDK clients say these without needing an answer (gateway.md 2); from a bot they are unknown.
+# First-party and SDK clients say these (gateway.md 2); from a bot they are unknown. Where no slice obeys one, nothing comes of it:
+# calls and streams are not carried, and a client that asks for them must not lose its session by that.
 HINTS: Final = frozenset(
     {
         GatewayOpcode.VOICE_SERVER_PING,
         GatewayOpcode.CALL_CONNECT,
         GatewayOpcode.GUILD_SUBSCRIPTIONS,
+        *range(18, 23),  # streams
+        *range(28, 31),  # remote commands
+        *range(34, 37),
         GatewayOpcode.GUILD_SUBSCRIPTIONS_BULK,
         GatewayOpcode.GUILD_CHANNELS_RESYNC,
         GatewayOpcode.REQUEST_CHANNEL_MEMBER_COUNT,

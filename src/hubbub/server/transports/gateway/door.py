@@ -207,7 +207,9 @@ class Gateway:
         connection.say(GatewayOpcode.HELLO, Hello(heartbeat_interval=interval), opening=True)
 
     def _url(self, request: web.Request) -> str:
-        """Where to resume: this same node, as the operator names it or as the client found it."""
+        """Where to resume: this same node, where the operator names it; else the platform, or what the client found."""
+        if self._config.gateway.resume_url is not None:
+            return self._config.gateway.resume_url
         public = self._config.public_url
         if public is not None:
             return "ws" + public.removeprefix("http").rstrip("/") + "/gateway"
@@ -261,14 +263,17 @@ class Gateway:
     async def _identify(self, connection: Connection, identify: Identify) -> None:
         try:
             actor = await self._actor(identify.token)
-            asked = identifying.check(identify, actor)
+            guilds = await self._world.guild_count(actor) if actor.is_bot else 0
+            settings = self._config.gateway
+            multiple = settings.large_bot_concurrency if settings.is_large(guilds) else 1
+            asked = identifying.check(identify, actor, multiple)
         except Closing as closing:
             self._metrics.gateway_identifies(str(int(closing.code))).inc()
             raise
         if self._faults.gateway and self._fails(connection, actor, None):
             return
         now = asyncio.get_running_loop().time()
-        if actor.is_bot and not self.starts.take(int(actor.user_id), asked.shard[0], now):
+        if actor.is_bot and not self.starts.take(int(actor.user_id), asked.shard[0], now, guilds):
             # The connection stays usable (gateway.md 4.1).
             self._metrics.gateway_identifies("limited").inc()
             log.info("a bot started too many sessions", extra={"user_id": int(actor.user_id)})

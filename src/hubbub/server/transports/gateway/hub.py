@@ -14,7 +14,6 @@ from typing import Final, TypeVar
 
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.dispatches import Dispatch
-from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.realtime import GuildState
 from hubbub.server.transports.gateway import tracing
 from hubbub.server.transports.gateway.packets import Packet
@@ -47,19 +46,17 @@ class Hub:
         guild_id: int,
         world: World,
         packet: Callable[[str, bytes], Packet],
-        metrics: Metrics,
         on_empty: Callable[["Hub"], None],
-        on_flood: Callable[["Hub"], None],
+        on_hole: Callable[[list[Session]], None],
     ) -> None:
         self.guild_id = guild_id
         self.state: GuildState | None = None
         self.seats: dict[Session, Seat] = {}
         self._world = world
         self._packet = packet
-        self._deliveries = metrics.deliveries
-        self._delivered_bytes = metrics.delivered_bytes
         self._on_empty = on_empty
-        self._on_flood = on_flood
+        self._on_hole = on_hole
+        """Called with sessions that missed something."""
         self._members: dict[int, SeatedMember] = {}
         self._standings: Standings | None = None
         self._timeout_end = 0
@@ -179,13 +176,17 @@ class Hub:
         if self._working is not None:
             self._queue.append(dispatch)
             if len(self._queue) > QUEUE_MOST:
-                self._queue.clear()
-                self._on_flood(self)
+                log.error("a guild's events waited too long", extra={"guild_id": self.guild_id})
+                self._give_up()
         elif self._stale(dispatch):
             self._queue.append(dispatch)
             self._work()
         else:
-            self._deliver(dispatch, None)
+            try:
+                self._deliver(dispatch, None)
+            except Exception:
+                log.exception("a guild's event failed", extra={"guild_id": self.guild_id})
+                self._give_up()
 
     def _work(self) -> None:
         if self._working is None and self._queue:
@@ -202,8 +203,17 @@ class Hub:
                         await self._process(item, None)
                 except Exception:
                     log.exception("a guild's event failed", extra={"guild_id": self.guild_id})
+                    self._give_up(item if isinstance(item, Seat) else None)
         finally:
             self._working = None
+
+    def _give_up(self, opening: Seat | None = None) -> None:
+        """Who heard what cannot be said any more: a stream with a hole is worse than a new one (decisions/0004)."""
+        self._queue.clear()
+        seats = [*self.seats.values(), *self._arriving]
+        if opening is not None and opening not in seats:
+            seats.append(opening)
+        self._on_hole([seat.session for seat in seats])
 
     def _stale(self, dispatch: Dispatch) -> bool:
         """Whether something must be read again before this event is delivered."""
@@ -331,9 +341,6 @@ class Hub:
                 send_all([session for session in stripped if session.user_id in exempt], packet)
                 redacted = self._packet(dispatch.event, dispatch.redacted)
                 send_all([session for session in stripped if session.user_id not in exempt], redacted)
-        count = len(seeing) + len(stripped)
-        self._deliveries(dispatch.event).inc(count)
-        self._delivered_bytes.inc(count * packet.size)
 
     def _recipients(self, channel_id: int | None, permission: int, intents: int) -> tuple[list[Session], list[Session]]:
         key = (channel_id, permission, intents)
@@ -392,23 +399,24 @@ class Hub:
         # A hidden channel's edit is told only if something visible changed; to who is catching up, in any case.
         edited = hidden_before is not None and hidden_before != hidden
         told = only is not None or edited or dispatch.event != "CHANNEL_UPDATE"
-        count = 0
+        seeing: list[Session] = []
+        others: list[Session] = []
         for seat in list(self.seats.values()) if only is None else [only]:
             session = seat.session
             if seat.standing is None or not wants_guilds(session) or not seat.missed(dispatch):
                 continue
             sees = channel_id in seat.standing.visible if channel is not None else session.user_id in viewers
-            packet: Packet | None = full
-            if not sees and self._world.obfuscates(session):
-                packet = thin if told or channel_id in seat.visible else None
-            if packet is not None:
-                session.send(packet)
-                count += 1
+            if sees or not self._world.obfuscates(session):
+                seeing.append(session)
+            elif told or channel_id in seat.visible:
+                others.append(session)
+        send_all(seeing, full)
+        if thin is not None:
+            send_all(others, thin)
         if only is None:
             self._unannounced.discard(channel_id)
             if channel is not None:
                 self._before.pop(channel_id, None)
-        self._deliveries(dispatch.event).inc(count)
 
     async def _announce(self, cause: Dispatch, seats: list[Seat]) -> None:
         """Tell sessions which channels they now see, or no longer do, after the event that caused it."""

@@ -75,10 +75,10 @@ class Asked(msgspec.Struct, kw_only=True):
     """What the client can take; a bot's say nothing (gateway.md 4.1)."""
 
 
-def check(identify: Identify, actor: Actor) -> Asked:
-    """What the client may have; Closing says why not."""
+def check(identify: Identify, actor: Actor, multiple: int = 1) -> Asked:
+    """What the client may have, whose shards come in this multiple; Closing says why not."""
     return Asked(
-        shard=_shard(identify),
+        shard=_shard(identify, multiple),
         intents=_intents(identify, actor),
         large_threshold=min(
             max(identify.large_threshold or LARGE_THRESHOLD_MIN, LARGE_THRESHOLD_MIN), LARGE_THRESHOLD_MAX
@@ -97,11 +97,11 @@ def check_size(guilds: int, actor: Actor) -> None:
         raise Closing(CloseCode.SHARDING_REQUIRED, "Sharding required")
 
 
-def _shard(identify: Identify) -> tuple[int, int]:
+def _shard(identify: Identify, multiple: int) -> tuple[int, int]:
     shard = identify.shard
     if shard is None:
         return 0, 1
-    if len(shard) != 2 or shard[1] < 1 or not 0 <= shard[0] < shard[1]:
+    if len(shard) != 2 or shard[1] < 1 or not 0 <= shard[0] < shard[1] or shard[1] % multiple:
         raise Closing(CloseCode.INVALID_SHARD, "Invalid shard")
     return shard[0], shard[1]
 

@@ -41,8 +41,7 @@ class SessionStarts:
     """How many sessions each bot may still begin: per day, and within five seconds (gateway.md 4.1)."""
 
     def __init__(self, config: Config, clock: Clock, rate_limits: RateLimits) -> None:
-        self._total = config.gateway.session_starts
-        self._concurrency = config.gateway.max_concurrency
+        self._settings = config.gateway
         self._rate_limits = rate_limits
         self._clock = clock
         self._days: dict[int, tuple[int, int]] = {}
@@ -50,14 +49,15 @@ class SessionStarts:
         self._windows: dict[tuple[int, int], float] = {}
         """Bot and rate key to the last start, by the event loop's time."""
 
-    def take(self, user_id: int, shard: int, now: float) -> bool:
+    def take(self, user_id: int, shard: int, now: float, guilds: int = 0) -> bool:
         """Count a start; False when it has to wait. Only starts that succeed are counted."""
         if self._rate_limits.mode is Mode.OFF:
             return True
+        total, concurrency = self._settings.starts(guilds)
         began, used = self._day(user_id)
-        if used >= self._total and self._rate_limits.refuses("session starts", user_id):
+        if used >= total and self._rate_limits.refuses("session starts", user_id):
             return False
-        key = (user_id, shard % self._concurrency)
+        key = (user_id, shard % concurrency)
         if now - self._windows.get(key, -math.inf) < IDENTIFY_SECONDS:
             if self._rate_limits.refuses("identify", user_id, key[1]):
                 return False
@@ -67,14 +67,15 @@ class SessionStarts:
         self._days[user_id] = (began, used + 1)
         return True
 
-    def left(self, user_id: int) -> SessionStartLimit:
-        """What GET /gateway/bot tells."""
+    def left(self, user_id: int, guilds: int = 0) -> SessionStartLimit:
+        """What GET /gateway/bot tells a bot in so many guilds."""
+        total, concurrency = self._settings.starts(guilds)
         began, used = self._day(user_id)
         return SessionStartLimit(
-            total=self._total,
-            remaining=max(0, self._total - used),
+            total=total,
+            remaining=max(0, total - used),
             reset_after=max(0, began + DAY_MS - self._clock.now_ms()) if used else 0,
-            max_concurrency=self._concurrency,
+            max_concurrency=concurrency,
         )
 
     def _day(self, user_id: int) -> tuple[int, int]:

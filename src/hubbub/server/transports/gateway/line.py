@@ -1,5 +1,6 @@
 """A user's line: events for the user rather than for a guild, and the guilds they come to and leave."""
 
+import logging
 from collections.abc import Callable
 from typing import Final, Protocol
 
@@ -14,6 +15,8 @@ from hubbub.server.transports.gateway import tracing
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.session import Kind, Session, send_all
 from hubbub.server.transports.gateway.world import World
+
+log = logging.getLogger(__name__)
 
 MOVES: Final = frozenset({GUILD_CREATE.name, GUILD_DELETE.name})
 """Told to a user, these say that they came to a guild or left it."""
@@ -34,6 +37,9 @@ class Floor(Protocol):
 
     def revoke(self, session: Session) -> None:
         """The session's token is no longer good."""
+
+    def invalidate(self, session: Session) -> None:
+        """The session missed something and cannot go on."""
 
 
 class Made:
@@ -75,7 +81,12 @@ class Line:
                 if session.actor.token_id in revoked:
                     self._floor.revoke(session)
         elif not dispatch.event.startswith("_"):
-            self.share(dispatch)
+            try:
+                self.share(dispatch)
+            except Exception:
+                log.exception("a user's event failed")
+                for session in list(self.sessions):
+                    self._floor.invalidate(session)
 
     def share(self, dispatch: Dispatch) -> None:
         """Tell the user, and note it in the trace if that is on."""

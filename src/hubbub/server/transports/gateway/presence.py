@@ -2,7 +2,8 @@
 
 Each node keeps the presences of all, also one without a gateway, whose operations count who is there. Changes of a node's own
 sessions go to the others over the bus subject `presence`; a node that starts or that missed messages asks for all of it, and
-one that falls silent is forgotten with its sessions.
+one that falls silent is forgotten with its sessions. What such a node had committed and did not get to say nobody knows: for
+the others that is a gap, as if the bus had lost it. One that takes leave has said everything before.
 """
 
 import asyncio
@@ -154,11 +155,16 @@ class PresenceFeed:
         if now - self._said_at >= ALIVE_S:
             self._said_at = now
             self._say(ALIVE)
-        for node, heard in list(self._heard.items()):
-            if now - heard >= SILENT_S:
-                log.warning("a node fell silent; its sessions are over", extra={"node": node})
-                self._lost(self._presences.sessions(node))
-                self._forget(node)
+        if not self._bus.healthy:
+            # Whom one does not hear then may well be there.
+            self._heard = dict.fromkeys(self._heard, now)
+        silent = [node for node, heard in self._heard.items() if now - heard >= SILENT_S]
+        for node in silent:
+            log.warning("a node fell silent; its sessions are over", extra={"node": node})
+            self._lost(self._presences.sessions(node))
+            self._forget(node)
+        if silent:
+            self._bus.tell_of_gap()
 
     def _say(self, event: str, **more: Any) -> None:
         body = wire.encode(_Word(node=self.node, **more))

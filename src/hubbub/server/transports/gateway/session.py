@@ -149,9 +149,9 @@ def send_all(sessions: list[Session], packet: Packet) -> None:
     """`Session.send` for many.
 
     Frames are made for a good number of sessions before the first is written: a system call costs little more than itself, but
-    leaves the processor's caches cold for whoever works between two of them.
+    leaves the processor's caches cold for whoever works between two of them. What was given is counted once for all.
     """
-    faces = packet.faces
+    faces, given = packet.faces, 0
     for start in range(0, len(sessions), AT_ONCE):
         writes = []
         for session in sessions[start : start + AT_ONCE]:
@@ -167,9 +167,11 @@ def send_all(sessions: list[Session], packet: Packet) -> None:
             else:
                 face = faces[connection.compression] or packet.face(connection.compression)
                 writes.append((transport, face.frame(seq)))
+        given += len(writes)
         for transport, frame in writes:
             try:
                 transport.write(frame)
             except RuntimeError:
                 # As connection.GONE says; others must hear the event all the same.
                 continue
+    packet.given(given)

@@ -55,7 +55,7 @@ class Sessions:
     def __init__(self, world: World, bus: Bus[Dispatch], metrics: Metrics, presences: Presences) -> None:
         self._world = world
         self._bus = bus
-        self._metrics = metrics
+        self._count = metrics.delivered
         self._presences = presences
         self._sessions: dict[str, Session] = {}
         self._hubs: dict[int, tuple[Hub, Subscription]] = {}
@@ -111,7 +111,7 @@ class Sessions:
 
     def packet(self, event: str, body: bytes) -> Packet:
         """An event, ready for any number of sessions."""
-        return Packet(event, body, self._deflater, self._loop.time())
+        return Packet(event, body, self._deflater, self._loop.time(), self._count)
 
     def member_count(self, guild_id: int) -> int:
         """How many members a guild that sessions are in had when it was last read."""
@@ -157,7 +157,7 @@ class Sessions:
             self._end(session)
             self._spawn(self._tell_ended([session]))
             raise
-        if gaps != self._gaps:
+        if gaps != self._gaps or session.ended:
             self._end(session)
             self._spawn(self._tell_ended([session]))
             connection.say(GatewayOpcode.INVALID_SESSION, False)
@@ -211,7 +211,7 @@ class Sessions:
     def _seat(self, session: Session, guild_id: int, *, joins: bool) -> tuple[Hub, Seat]:
         entry = self._hubs.get(guild_id)
         if entry is None:
-            hub = Hub(guild_id, self._world, self.packet, self._metrics, self._empty, self._flooded)
+            hub = Hub(guild_id, self._world, self.packet, self._empty, self._invalidate_some)
             entry = self._hubs[guild_id] = (hub, self._bus.subscribe(f"guild.{guild_id}", hub.hear))
         seat = session.seats[guild_id] = Seat(session, joins=joins)
         entry[0].expect(seat)
@@ -266,11 +266,6 @@ class Sessions:
             entry[1].cancel()
             hub.close()
 
-    def _flooded(self, hub: Hub) -> None:
-        log.error("a guild's events waited too long; its sessions start anew", extra={"guild_id": hub.guild_id})
-        for session in list(hub.seats):
-            self.invalidate(session)
-
     def _deliver_here(self, dispatch: Dispatch) -> None:
         if dispatch.audience.guild_id is None:
             self._share(dispatch)
@@ -291,10 +286,15 @@ class Sessions:
             for line in told:
                 line.share(dispatch)
             return
-        made = Made()
-        for line in told:
-            line.tell_among(dispatch, made)
-        made.send()
+        try:
+            made = Made()
+            for line in told:
+                line.tell_among(dispatch, made)
+            made.send()
+        except Exception:
+            log.exception("an event for many failed")
+            for line in told:
+                self._invalidate_some(list(line.sessions))
 
     def _lost_events(self) -> None:
         """The bus may have lost events, and a session that missed some must not go on as if it had not."""
@@ -303,7 +303,10 @@ class Sessions:
 
     def invalidate_all(self) -> None:
         """Let every client identify again."""
-        for session in self:
+        self._invalidate_some(list(self))
+
+    def _invalidate_some(self, sessions: list[Session]) -> None:
+        for session in sessions:
             self.invalidate(session)
 
     # Go on

@@ -20,14 +20,14 @@ VOICED: Final = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOIC
 class Standing:
     """The permissions of everybody with the same roles, and with no channel overwrites of their own."""
 
-    __slots__ = ("_bits", "_guild", "_member", "_moderated", "_timed_out", "base", "visible")
+    __slots__ = ("_bits", "_guild", "_member", "_moderated", "_restricted", "base", "visible")
 
-    def __init__(self, guild: GuildState, member: MemberState, timed_out: bool) -> None:
+    def __init__(self, guild: GuildState, member: MemberState, restricted: bool) -> None:
         self._guild = guild
         self._member = member
-        self._timed_out = timed_out
+        self._restricted = restricted
         base = realtime.base(guild, member)
-        self.base = while_timed_out(base) if timed_out else base
+        self.base = while_timed_out(base) if restricted else base
         """Permissions in the guild."""
         self._bits: dict[int, int] = {}
         self._moderated: frozenset[int] | None = None
@@ -57,7 +57,7 @@ class Standing:
         if bits is None:
             channel = self._guild.channels.get(channel_id)
             bits = 0 if channel is None else realtime.in_channel(self._guild, self._member, channel)
-            if self._timed_out:
+            if self._restricted:
                 bits = while_timed_out(bits)
             self._bits[channel_id] = bits
         return bits
@@ -76,9 +76,9 @@ class Standings:
 
     def of(self, member: MemberState, now_ms: int) -> Standing:
         """A member's standing at this moment."""
-        timed_out = member.timed_out_until_ms > now_ms
-        key = (member.user_id if member.user_id in self._named else 0, member.roles, timed_out)
+        restricted = member.restricted or member.timed_out_until_ms > now_ms
+        key = (member.user_id if member.user_id in self._named else 0, member.roles, restricted)
         standing = self._known.get(key)
         if standing is None:
-            standing = self._known[key] = Standing(self._guild, member, timed_out)
+            standing = self._known[key] = Standing(self._guild, member, restricted)
         return standing

@@ -208,6 +208,10 @@ class World:
 
         return await self.db.read(work, long=True)
 
+    async def guild_count(self, actor: Actor) -> int:
+        """How many guilds somebody is in, over all shards."""
+        return await self.db.read(lambda tx: self.source.guild_count(tx, actor.user_id))
+
     async def arrivals(self, guild_id: int, sessions: Sequence[tuple[Session, bool]]) -> list[Arrival | None]:
         """What sessions need to begin in a guild, in order; None for who is not a member. True beside a session: it joins now."""
 
