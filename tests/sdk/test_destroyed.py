@@ -126,7 +126,10 @@ async def test_while_a_person_is_asked_in_a_browser(world: World) -> None:
         with socket.create_connection(("127.0.0.1", port)) as idle:
             client.close()
             idle.settimeout(5)
-            assert idle.recv(1) == b""
+            try:
+                assert idle.recv(1) == b""
+            except ConnectionResetError:
+                pass  # It was closed before it was taken.
         assert port not in listening()
         sdk.run_callbacks()
 

@@ -9,6 +9,8 @@ HOST: Final = "127.0.0.1"
 PATH: Final = "/callback"
 REQUEST_MOST: Final = 16_384
 REQUEST_S: Final = 10.0
+ACCEPTING_STEPS: Final = 5
+"""Turns of the loop from a connection's arrival to the task that serves it, and one more."""
 
 _PAGE: Final = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
@@ -36,7 +38,10 @@ class Loopback:
         assert self._server is not None
         self._server.close()
         self.answer.cancel()
-        # Browsers open connections that they may never use; what was written is sent all the same.
+        # Browsers open connections that they may never use; what was written is sent all the same. One that was accepted just
+        # now has no task yet.
+        for _ in range(ACCEPTING_STEPS):
+            await asyncio.sleep(0)
         for task in self._serving:
             task.cancel()
         await asyncio.gather(*self._serving, return_exceptions=True)
