@@ -29,7 +29,7 @@ class Ready(msgspec.Struct, kw_only=True):
     users: dict[str, BuiltUser]
     applications: dict[str, BuiltApplication]
     guilds: dict[str, BuiltGuild]
-    lobbies: dict[str, BuiltLobby]
+    lobbies: dict[str, BuiltLobby] = {}
 
 
 def ready(config: Config, built: Built, control_token: str | None = None) -> Ready:
