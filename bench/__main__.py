@@ -35,6 +35,8 @@ from bench.social import social_bench
 
 RESULTS = Path(__file__).parent / "results"
 CONNECTIONS = 32
+BEAT_S = 20
+"""Between heartbeats of the sessions that stay; 62 seconds of silence would end them."""
 GUILDS_AND_MESSAGES = 1 << 0 | 1 << 9 | 1 << 15
 
 quick = "--quick" in sys.argv
@@ -293,23 +295,33 @@ async def soak_bench() -> None:
             for connection in await connect(subject, 20):
                 await close(connection)
 
-        began = time.monotonic()
+        began = beaten = time.monotonic()
         samples = []
         while (passed := time.monotonic() - began) < seconds:
             await turn()
             samples.append((passed, subject.memory()))
+            # Who is silent for a minute is cut off, and then holds nothing that could grow.
+            if time.monotonic() - beaten >= BEAT_S:
+                beaten = time.monotonic()
+                for connection in stay:
+                    connection.beat()
+        lost = sum(connection.lost for connection in stay)
+        if lost:
+            raise RuntimeError(f"{lost} of the sessions that should stay were cut off")
         for connection in stay:
             connection.transport.close()
     # The first third warms caches and fills the replay buffers of those who stay.
-    settled = [memory for passed, memory in samples if passed >= seconds / 3]
+    late = [(passed, memory) for passed, memory in samples if passed >= seconds / 3]
+    settled = [memory for _, memory in late]
     half = len(settled) // 2
+    slope = statistics.linear_regression(*zip(*late, strict=True)).slope * 60 / 1e6
     growth = statistics.mean(settled[half:]) / statistics.mean(settled[:half])
     note(
         "memory late in a soak / earlier",
         growth,
         1.05,
         "x",
-        f"{settled[-1] / 1e6:.0f} MB after {seconds} s, {len(samples)} rounds",
+        f"{settled[-1] / 1e6:.0f} MB after {seconds} s, {slope:+.2f} MB a minute, {len(samples)} rounds",
     )
 
 

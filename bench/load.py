@@ -4,11 +4,14 @@ import asyncio
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import Any
 
 import psutil
+
+_NUMBER = re.compile(rb'"s":(\d+)')
 
 
 class Subject:
@@ -143,6 +146,8 @@ class GatewayConnection(asyncio.Protocol):
         self.token, self.query, self.intents = token, query, intents
         self.received = 0
         self.upgraded = False
+        self.lost = False
+        self._latest = b""
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
@@ -154,6 +159,7 @@ class GatewayConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.received += len(data)
+        self._latest = data
         if not self.upgraded:
             self.upgraded = True
             identify = {
@@ -161,6 +167,14 @@ class GatewayConnection(asyncio.Protocol):
                 "d": {"token": self.token, "intents": self.intents, "properties": {"os": "bench"}},
             }
             self.transport.write(masked(json.dumps(identify).encode()))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.lost = True
+
+    def beat(self) -> None:
+        """A heartbeat with the latest number seen, as a client sends it every 41 seconds."""
+        seen = _NUMBER.findall(self._latest)
+        self.transport.write(masked(json.dumps({"op": 1, "d": int(seen[-1]) if seen else None}).encode()))
 
 
 class PlainConnection(asyncio.Protocol):

@@ -74,6 +74,7 @@ class Prepared:
         later = wire.timestamp(NOW_MS + HOUR)
         return {
             "set_guild_mfa_level": {"level": 0},
+            "create_guild_integration": {"type": "twitch", "id": "1"},
             "launch_activity": {"session_id": "none"},
             "leave_activity": {"session_id": "none"},
             "bulk_update_guild_roles": [],

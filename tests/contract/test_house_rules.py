@@ -3,8 +3,10 @@
 import ast
 import importlib
 import re
+import tomllib
 from pathlib import Path
 
+from hubbub.server import app
 from tests.contract.tables import SLICES, SOURCE, calls, files, name_of, slice_of, tree
 
 INNER = {"actions", "commands", "jobs", "routes", "rules", "store", "views"}
@@ -84,6 +86,18 @@ def test_slices_know_each_other_through_their_doors_only() -> None:
         ]
 
     assert reached == []
+
+
+def test_every_slice_stands_on_a_floor() -> None:
+    project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())
+    (floors,) = [
+        contract for contract in project["tool"]["importlinter"]["contracts"] if contract.get("containers") == [ROOM]
+    ]
+    named = [name for floor in floors["layers"] for name in floor.split(" : ")]
+
+    assert len(named) == len(set(named))
+    assert set(named) == {slice_of(path) for path in files(SLICES)} - {"__init__"}
+    assert {each.name for each in app.SLICES} <= set(named)
 
 
 def test_nothing_asks_the_machine_for_the_time() -> None:

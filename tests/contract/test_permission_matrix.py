@@ -116,11 +116,16 @@ GROUP = "a conversation has recipients and no permissions: its own table is belo
 LOBBY = "a lobby is its application's, not a guild's: tests/server/resources/test_lobbies.py"
 LINKED = "the way from a lobby to its channel: tests/server/resources/test_linked_channels.py"
 BY_TOKEN = "whoever has the token in the path may: tests/server/resources/test_webhooks.py"
+NONE_YET = "nothing but applications is integrated, so none succeeds: tests/server/resources/test_guild_pages.py"
 CONVERSATION = "between two people: tests/server/resources/test_user_messages.py"
 BESIDES = {
     "add_group_dm_user": GROUP,
     "delete_group_dm_user": GROUP,
     "batch_set_guild_application_command_permissions": "answers nobody (http.md 5)",
+    "create_guild_integration": NONE_YET,
+    "update_guild_integration": NONE_YET,
+    "sync_guild_integration": NONE_YET,
+    "create_dm_by_user": "opens channels for oneself alone: tests/server/resources/test_direct_messages.py",
     "execute_webhook": BY_TOKEN,
     "execute_slack_compatible_webhook": BY_TOKEN,
     "execute_github_compatible_webhook": BY_TOKEN,

@@ -19,6 +19,7 @@ from typing import Any
 
 import aiohttp
 
+from tests.fixtures import validator
 from tests.world import Answer
 
 START_S = 60.0
@@ -141,7 +142,10 @@ class Person:
             headers["Content-Type"] = "application/json"
             options["data"] = jsonlib.dumps(json)
         async with self.client.request(method, f"{self.url}/api/v10{path}", headers=headers, **options) as response:
-            return Answer(response.status, response.headers, await response.read())
+            answer = Answer(response.status, response.headers, await response.read())
+        if validator.current is not None:
+            validator.current.answer(method, path, answer)
+        return answer
 
     async def get(self, path: str, **options: Any) -> Answer:
         """GET."""

@@ -92,6 +92,7 @@ def test_dev_serves_the_demo_world_and_drains_on_sigterm(tmp_path: Path) -> None
             "users",
             "applications",
             "guilds",
+            "lobbies",
         }
         assert set(ready["users"]["alice"]) == {"id", "token", "password"}
         assert set(ready["applications"]["demo-bot"]) == {"id", "client_secret", "public_key", "bot"}

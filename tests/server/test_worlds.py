@@ -1,8 +1,11 @@
 """World files: what they build, always the same, and what they refuse."""
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
+import aiohttp
+import msgspec
 import pytest
 
 from hubbub.protocol.permissions import Permissions
@@ -97,6 +100,86 @@ async def test_friends_are_in_the_file_too(app: App) -> None:
     zoe, yan = built.users["zoe"].id, built.users["yan"].id
     assert await app.database.read(lambda tx: relationships.friend_ids(tx, zoe)) == [yan]
     assert await app.database.read(lambda tx: relationships.friend_ids(tx, yan)) == [zoe]
+
+
+LOBBIES = """
+[lobbies.Table]
+application = "helper"
+metadata = { mode = "chess" }
+members = { ann = { metadata = { side = "white" }, flags = ["CAN_LINK_LOBBY"] }, ben = {} }
+guild = "Home"
+channel = "hall"
+
+[lobbies.Corner]
+application = "helper"
+secret = "psst"
+idle_timeout_seconds = 60
+"""
+
+
+async def test_lobbies_are_in_the_file_too(app: App) -> None:
+    built = await worlds.load(app, worlds.read_text(SMALL + LOBBIES), 1)
+    bot = built.applications["helper"].bot
+    assert bot is not None
+    ann, ben = built.users["ann"].id, built.users["ben"].id
+    async with aiohttp.ClientSession(headers={"Authorization": f"Bot {bot.token}"}) as http:
+
+        async def get(path: str) -> Any:
+            async with http.get(f"{app.config.public_url}/api/v10{path}") as answer:
+                return answer.status, await answer.json()
+
+        _, table = await get(f"/lobbies/{built.lobbies['Table'].id}")
+        members = {each["id"]: (each["metadata"], each["flags"]) for each in table["members"]}
+        assert table["metadata"] == {"mode": "chess"}
+        assert members == {str(ann): ({"side": "white"}, 1), str(ben): (None, 0)}
+        assert table["linked_channel"]["id"] == str(built.guilds["Home"].channels["hall"])
+        assert table["linked_channel"]["linked_lobby"]["linked_by"] == str(ann)
+        corner = f"/lobbies/{built.lobbies['Corner'].id}"
+        assert (await get(corner))[0] == 200
+        # Their time is today's, though the world is older: the one nobody came to ends a minute from now.
+        assert isinstance(app.clock, ControlledClock)
+        assert app.worker is not None
+        app.clock.advance(59_000)
+        await app.worker.run_due()
+        assert (await get(corner))[0] == 200
+        app.clock.advance(2_000)
+        await app.worker.run_due()
+        assert (await get(corner))[0] == 404
+
+
+async def test_lobbies_change_no_other_id() -> None:
+    before = await built_once(SMALL, 1)
+
+    built = await built_once(SMALL + LOBBIES, 1)
+
+    assert built.lobbies
+    assert msgspec.structs.replace(built, lobbies={}) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            '[lobbies.one]\napplication = "helper"\nsecret = "psst"\n',
+            "lobbies.one: secret: Another lobby has this secret.",
+        ),
+        (
+            '[lobbies.one]\napplication = "helper"\nguild = "Home"\nchannel = "hall"\n',
+            "lobbies.one: channel_id: The channel is linked to another lobby.",
+        ),
+        (
+            '[lobbies.one]\napplication = "helper"\nguild = "Home"\nchannel = "Rooms"\n',
+            "lobbies.one: channel_id: Only text channels",
+        ),
+        (
+            '[lobbies.one]\napplication = "helper"\nsecret = "x"\nguild = "Home"\nchannel = "attic"\n',
+            "lobbies.one: channel_id: A lobby that was made by a secret cannot be linked.",
+        ),
+    ],
+)
+async def test_a_lobby_that_cannot_be_is_refused(app: App, text: str, problem: str) -> None:
+    with pytest.raises(WorldError, match=re.escape(problem)):
+        await worlds.load(app, worlds.read_text(SMALL + LOBBIES + text), 1)
 
 
 async def test_a_channel_added_to_the_file_changes_no_other_id() -> None:
@@ -226,7 +309,30 @@ GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
             "friendships.0.between: nobody is a friend of themselves",
         ),
         ("[users.ann]\n[[friendships]]\nbetween = ['ann']", "friendships.0.between: expected array of length >= 2"),
-        ("[lobbies.one]", "lobbies: this version cannot build lobbies yet"),
+        ("[lobbies.one]", "lobbies.one: object missing required field application"),
+        ("lobbies = 3", "lobbies: expected object"),
+        (f'{SMALL}[lobbies.one]\napplication = "help"', 'lobbies.one.application: "help" is not an application'),
+        (f'{SMALL}[lobbies.one]\napplication = "helper"\nflags = ["X"]', 'lobbies.one.flags: "X" is not a lobby flag'),
+        (
+            f'{SMALL}[lobbies.one]\napplication = "helper"\nmembers = {{ zoe = {{}} }}',
+            'lobbies.one.members.zoe: "zoe" is not a user',
+        ),
+        (
+            f'{SMALL}[lobbies.one]\napplication = "helper"\nmembers = {{ ann = {{ flags = ["X"] }} }}',
+            'lobbies.one.members.ann.flags: "X" is not a flag of lobby members',
+        ),
+        (
+            f'{SMALL}[lobbies.one]\napplication = "helper"\nguild = "Home"',
+            "lobbies.one.channel: a linked channel is named by `guild` and `channel` together",
+        ),
+        (
+            f'{SMALL}[lobbies.one]\napplication = "helper"\nguild = "Home"\nchannel = "hal"',
+            'lobbies.one.channel: "hal" is not a channel; did you mean hall?',
+        ),
+        (
+            f'{SMALL}[lobbies.one]\napplication = "helper"\nidle_timeout_seconds = 1',
+            "lobbies.one.idle_timeout_seconds: expected int >= 5",
+        ),
         ('[skus.one]\napplication = "nobody"', "skus.one.application: "),
         ("[applications.a]", "applications.a.owner: an application needs an owner"),
         (

@@ -48,6 +48,8 @@ class RateLimit:
     """Operations that name the same bucket share it."""
     code: ErrorCode | None = None
     """The error code in the 429 body, where the platform gives one."""
+    ages: tuple[float, ...] = ()
+    """Seconds: below, between and above these, the thing that the path's last id names has a bucket of its own by its age."""
 
 
 DEFAULT_LIMIT = RateLimit(5, 5.0)

@@ -10,7 +10,7 @@ import msgspec
 from hubbub.protocol import wire
 from hubbub.server.core.config import Config
 from hubbub.server.worlds import Built
-from hubbub.server.worlds.building import BuiltApplication, BuiltGuild, BuiltUser
+from hubbub.server.worlds.building import BuiltApplication, BuiltGuild, BuiltLobby, BuiltUser
 
 
 class ReadyFileError(Exception):
@@ -29,6 +29,7 @@ class Ready(msgspec.Struct, kw_only=True):
     users: dict[str, BuiltUser]
     applications: dict[str, BuiltApplication]
     guilds: dict[str, BuiltGuild]
+    lobbies: dict[str, BuiltLobby] = {}
 
 
 def ready(config: Config, built: Built, control_token: str | None = None) -> Ready:
@@ -44,6 +45,7 @@ def ready(config: Config, built: Built, control_token: str | None = None) -> Rea
         users=built.users,
         applications=built.applications,
         guilds=built.guilds,
+        lobbies=built.lobbies,
     )
 
 

@@ -14,12 +14,13 @@ const client = new Client({
   partials: [Partials.Channel, Partials.Message, Partials.Reaction, Partials.GuildMember, Partials.User],
   ...settings.options?.client,
   rest: { api: settings.api, cdn: settings.cdn, version: '10' },
-  ws: settings.options?.compresses ? { buildStrategy: withCompression } : {},
+  ws: { buildStrategy: strategy },
 });
 
-// zlib-stream where the zlib-sync package is installed, compressed payloads where it is not.
-function withCompression(manager) {
-  manager.options.compression = CompressionMethod.ZlibStream;
+// Compressed: zlib-stream where the zlib-sync package is installed, compressed payloads where it is not. By itself the library
+// compresses wherever it finds that package, so that plain has to be said.
+function strategy(manager) {
+  manager.options.compression = settings.options?.compresses ? CompressionMethod.ZlibStream : null;
   return new SimpleShardingStrategy(manager);
 }
 

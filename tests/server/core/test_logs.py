@@ -41,6 +41,19 @@ LEAKS = [
     f"Cookie: a=b; session={SECRET}",
     f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----",
     f"host=x user=y password={SECRET} dbname=z",
+    f"POST /oauth2/token grant_type=x&device_code={SECRET}&client_id=1",
+    f'{{"device_code":"{SECRET}","user_code":"{SECRET}"}}',
+    f"Device(device_code='{SECRET}', interval=5)",
+    f'{{"ticket":"{SECRET}","mfa":true}}',
+    f"LoginWithTotp(ticket='{SECRET}')",
+    f"/ISteamUserAuth/AuthenticateUserTicket/v1/?ticket={SECRET}&appid=480",
+    f'{{"grant_type":"authorization_code","code":"{SECRET}abcdef"}}',
+    f"{{'code': '{SECRET}abcdef', 'redirect_uri': 'x'}}",
+    f"Exchange(code='{SECRET}abcdef')",
+    f"exchanged code: {SECRET}abcdef==",
+    rf'"{{\"code\": \"{SECRET}abcdef\"}}"',
+    f"{{'backup_codes': '{SECRET}'}}",
+    f"client_assertion={SECRET}",
 ]
 
 HARMLESS = [
@@ -50,6 +63,11 @@ HARMLESS = [
     "GET http://127.0.0.1:8080/api/v10/channels/123456789012345678/messages",
     "tokens are checked, secrets are hashed",
     "token_type is fine",
+    '{"code": 50035, "errors": {"name": {"_errors": [{"code": "BASE_TYPE_REQUIRED", "message": "x"}]}}}',
+    "{'code': 'APPLICATION_COMMAND_OPTIONS_NAME_INVALID', 'message': 'x'}",
+    "close code: 4004, code=1000000000",
+    '{"code": "q9QfZbnt", "type": 0, "guild": {"id": "123456789012345678"}}',
+    "the ticket is gone, encode: utf-8",
 ]
 
 
@@ -94,6 +112,9 @@ def test_no_secret_passes_at_any_level_from_any_logger(
         logger.log(level, "as an argument: %s %r", text, {"d": text})
         logger.log(level, "as extra", extra={"said": text, "deep": {"list": [text], "token": SECRET}})
     logger.log(level, "named like a secret", extra={"password": SECRET, "client_secret": "x" * 9, "bot_token": 12345})
+    logger.log(
+        level, "a code", extra={"body": {"code": f"{SECRET}abcdef", "ticket": SECRET}, "code": f"{SECRET}abcdef"}
+    )
     assert "as an argument" in stream.getvalue()
     assert SECRET not in stream.getvalue()
     assert BOT_TOKEN not in stream.getvalue()
@@ -129,6 +150,15 @@ def test_registered_values_are_removed_in_every_form(logs: Logs, stream: io.Stri
     assert "wörd" in stream.getvalue()
 
 
+def test_the_digits_of_an_authenticator_are_removed_and_the_number_of_an_error_stays() -> None:
+    assert Secrets().clean('{"code": "123456"}') == f'{{"code": "{REMOVED}"}}'
+    assert Secrets().clean_value({"code": "123456"}) == {"code": REMOVED}
+    assert Secrets().clean_value({"code": 50035, "errors": {"code": "BASE_TYPE_REQUIRED"}}) == {
+        "code": 50035,
+        "errors": {"code": "BASE_TYPE_REQUIRED"},
+    }
+
+
 def test_a_value_too_short_to_be_a_secret_does_not_garble_the_log() -> None:
     secrets = Secrets()
     secrets.add("")
@@ -161,7 +191,16 @@ def test_a_record_that_cannot_be_written_is_reported_instead_of_raised(logs: Log
 def test_long_hostile_texts_are_cleaned_in_reasonable_time() -> None:
     secrets = Secrets()
     started = time.process_time()
-    for text in ("a" * 500_000, "a-" * 250_000, "token:'" * 50_000, "Bot " * 100_000, "://" * 100_000, "a." * 200_000):
+    for text in (
+        "a" * 500_000,
+        "a-" * 250_000,
+        "token:'" * 50_000,
+        "Bot " * 100_000,
+        "://" * 100_000,
+        "a." * 200_000,
+        "code:" * 100_000,
+        "code=" + "A" * 500_000,
+    ):
         secrets.clean(text)
     assert time.process_time() - started < 8
 

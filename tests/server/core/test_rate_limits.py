@@ -3,6 +3,7 @@
 import pytest
 
 from hubbub.protocol import errors
+from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.operation import Operation, RateLimit
 from hubbub.server.core.rate_limits import Mode, RateLimits, Rule, Verdict, Windows, rule
 
@@ -81,6 +82,20 @@ def test_which_parameters_are_major(path: str, per: str | None, major: tuple[int
 def test_a_limit_per_something_the_path_lacks_is_a_mistake_at_startup() -> None:
     with pytest.raises(ValueError, match="guild_id"):
         made("/users/{user_id}", RateLimit(1, 1.0, per="guild_id"))
+
+
+def test_what_is_new_and_what_is_old_have_buckets_of_their_own() -> None:
+    now = Now()
+    limits = RateLimits(now)
+    bucket = made("/channels/{channel_id}/messages/{message_id}", RateLimit(1, 1.0, ages=(10.0, 1_209_600.0)))
+    ages_ms = (9_999, 10_000, 1_209_599_999, 1_209_600_000)
+    new, settled, elderly, old = (str(int(Snowflake.at(NOW_MS - age))) for age in ages_ms)
+
+    verdicts = [checked(limits, bucket, values=("7", message)) for message in (new, settled, elderly, old)]
+
+    assert [verdict.allowed for verdict in verdicts] == [True, True, False, True]
+    assert len({verdict.bucket for verdict in verdicts}) == 3
+    assert checked(limits, bucket, values=("7", "word")).bucket == verdicts[0].bucket
 
 
 def test_no_limit_means_no_rule() -> None:

@@ -364,3 +364,15 @@ async def test_guilds_stop_them_for_a_while_only(world: World) -> None:
     (await alice.post(f"/channels/{channel}/messages", json={"content": "hi"})).refused(403, 50007)
     world.clock.advance(3_600_000)
     await say(alice, channel)
+
+
+async def test_the_older_address_opens_the_same_channel_and_only_for_oneself(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    bot = await world.bot(await world.guild(alice))
+    body = {"recipient_id": str(bob.id)}
+
+    opened = (await alice.post(f"/users/{alice.id}/channels", json=body)).ok()
+
+    assert opened["id"] == (await alice.post(MINE, json=body)).ok()["id"]
+    (await alice.post(f"/users/{bob.id}/channels", json=body)).refused(403, 50001)
+    (await bot.post(f"/users/{bot.id}/channels", json=body)).refused(403, 20001)

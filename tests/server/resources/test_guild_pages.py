@@ -472,3 +472,24 @@ async def test_the_owner_asks_two_factor_of_moderators(world: World) -> None:
     bot = await world.bot(guild)
     (await bot.post(url, json={"level": 0})).refused(403, 20001)
     (await (await world.user()).post(url, json={"level": 0})).refused(403, 50001)
+
+
+async def test_accounts_elsewhere_are_no_integrations_here_and_bots_may_not_ask(world: World) -> None:
+    guild = await world.guild(member := await world.user())
+    bot = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
+    url = f"/guilds/{guild.id}/integrations"
+    calls = (
+        ("POST", url, {"type": "twitch", "id": "1"}),
+        ("PATCH", f"{url}/{bot.application_id}", {"expire_behavior": 0}),
+        ("POST", f"{url}/{bot.application_id}/sync", None),
+    )
+
+    for method, path, body in calls:
+        (await bot.request(method, path, json=body)).refused(403, 20001)
+        (await (await world.user()).request(method, path, json=body)).refused(403, 50001)
+    (await member.post(url, json={"type": "twitch", "id": "1"})).refused(404, 10005)
+    (await member.post(f"{url}/5/sync")).refused(404, 10005)
+    for method, path, body in calls[1:]:
+        answer = await member.request(method, path, json=body)
+        answer.refused(400, 50035)
+        assert list(answer.json["errors"]) == ["integration_id"]

@@ -330,6 +330,16 @@ async def test_an_idle_lobby_ends_by_the_clock_and_a_visited_one_does_not(world:
     (await played.backend.get(f"/lobbies/{made['id']}")).refused(404, 10031)
 
 
+async def test_a_lobby_that_nobody_ever_came_to_ends_too(world: World) -> None:
+    played = await game(world)
+    made = await lobby_of(played.backend, await played.player(), idle_timeout_seconds=60)
+
+    world.clock.advance(60_000)
+    await due(world)
+
+    (await played.backend.get(f"/lobbies/{made['id']}")).refused(404, 10031)
+
+
 async def settled(world: World, played: Game, lobby_id: str) -> None:
     """Wait until the platform has noticed that nobody is connected."""
     for _ in range(500):

@@ -313,3 +313,19 @@ async def test_people_with_premium_react_in_bursts_counted_apart(world: World) -
     (await bob.delete(path(guild.general, said["id"], FIRE, "@me"))).ok()
     gone = await session.next("MESSAGE_REACTION_REMOVE")
     assert (gone["burst"], gone["type"]) == (True, 1)
+
+
+async def test_whom_an_author_blocks_does_not_react_to_their_messages(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    bot = await world.bot(guild)
+    said, own = await guild.say(alice), await guild.say(bob)
+    await react(bob, guild.general, said["id"])
+    for other in (bob, bot):
+        assert (await alice.put(f"/users/@me/relationships/{other.id}", json={"type": 2})).status == 204
+
+    for other in (bob, bot):
+        (await other.put(path(guild.general, said["id"], "👍", "@me"))).refused(403, 90001)
+    # What stands may go, and the block has one side.
+    assert (await bob.delete(path(guild.general, said["id"], FIRE, "@me"))).status == 204
+    await react(alice, guild.general, own["id"])

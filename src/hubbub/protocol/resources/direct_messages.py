@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, UserId
 from hubbub.protocol.intents import Intents
-from hubbub.protocol.operation import Event, Operation, RateLimit
+from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
 from hubbub.protocol.resources import channels, messages
 from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.protocol.resources.users import User
@@ -63,7 +63,19 @@ CREATE_DM = Operation(
         errors.INVALID_FORM_BODY,
     ),
     emits=(channels.CHANNEL_CREATE,),
-    limit=RateLimit(10, 600.0, code=errors.OPENING_DMS_TOO_FAST),
+    limit=RateLimit(10, 600.0, bucket="direct messages", code=errors.OPENING_DMS_TOO_FAST),
+)
+
+# http.md 5: the older address of the same, for people only.
+CREATE_DM_BY_USER = Operation(
+    "POST",
+    "/users/{user_id}/channels",
+    body=CreateDm,
+    result=PrivateChannel,
+    auth=Auth.USER,
+    raises=(*CREATE_DM.raises, errors.MISSING_ACCESS),
+    emits=CREATE_DM.emits,
+    limit=CREATE_DM.limit,
 )
 
 # Absent from the OpenAPI file (http.md 5): bots get an empty list.

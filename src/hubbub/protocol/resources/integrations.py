@@ -1,19 +1,22 @@
 """Integrations: the applications that a guild has let in."""
 
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId, GuildId, IntegrationId
 from hubbub.protocol.intents import Intents
-from hubbub.protocol.operation import Event, Operation
+from hubbub.protocol.operation import Auth, Event, Operation
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import members, roles
 from hubbub.protocol.resources.users import User
 
 INTEGRATIONS_MAX: Final = 50
 """So many are listed."""
+
+ExpireBehavior = Literal[0, 1]
+"""0 takes the role away, 1 the member."""
 
 
 class IntegrationAccount(Struct, kw_only=True):
@@ -81,6 +84,21 @@ class GuildIntegrations(Struct, kw_only=True):
     guild_id: GuildId
 
 
+class CreateIntegration(Struct, kw_only=True):
+    """One of one's connections that shall bring its subscribers."""
+
+    type: str
+    id: str
+
+
+class UpdateIntegration(Struct, kw_only=True):
+    """What happens to those whose subscription ends."""
+
+    expire_behavior: ExpireBehavior | None | UnsetType = UNSET
+    expire_grace_period: int | None | UnsetType = UNSET
+    enable_emoticons: bool | None | UnsetType = UNSET
+
+
 INTEGRATION_CREATE = Event("INTEGRATION_CREATE", GuildIntegration, intents=Intents.GUILD_INTEGRATIONS)
 INTEGRATION_UPDATE = Event("INTEGRATION_UPDATE", GuildIntegration, intents=Intents.GUILD_INTEGRATIONS)
 INTEGRATION_DELETE = Event("INTEGRATION_DELETE", IntegrationDeleted, intents=Intents.GUILD_INTEGRATIONS)
@@ -94,6 +112,32 @@ LIST_GUILD_INTEGRATIONS = Operation(
     result=list[Integration],
     needs=Permissions.MANAGE_GUILD,
     raises=_MANAGED,
+)
+
+# http.md 5: accounts elsewhere whose subscribers a guild lets in. Applications are all that we integrate (decisions/0035), so
+# people find none; bots may not ask.
+CREATE_GUILD_INTEGRATION = Operation(
+    "POST",
+    "/guilds/{guild_id}/integrations",
+    body=CreateIntegration,
+    auth=Auth.USER,
+    needs=Permissions.MANAGE_GUILD,
+    raises=(*_MANAGED, errors.UNKNOWN_INTEGRATION, errors.INVALID_FORM_BODY),
+)
+UPDATE_GUILD_INTEGRATION = Operation(
+    "PATCH",
+    "/guilds/{guild_id}/integrations/{integration_id}",
+    body=UpdateIntegration,
+    auth=Auth.USER,
+    needs=Permissions.MANAGE_GUILD,
+    raises=(*_MANAGED, errors.UNKNOWN_INTEGRATION, errors.INVALID_FORM_BODY),
+)
+SYNC_GUILD_INTEGRATION = Operation(
+    "POST",
+    "/guilds/{guild_id}/integrations/{integration_id}/sync",
+    auth=Auth.USER,
+    needs=Permissions.MANAGE_GUILD,
+    raises=(*_MANAGED, errors.UNKNOWN_INTEGRATION, errors.INVALID_FORM_BODY),
 )
 
 # The bot goes, and its role with it.

@@ -157,7 +157,8 @@ class Resolved(Struct, kw_only=True, omit_defaults=True):
 class InteractionData(Struct, kw_only=True, omit_defaults=True):
     """What was asked: keys by the interaction's type."""
 
-    id: int | CommandId | UnsetType = UNSET
+    id: str | int | UnsetType = UNSET
+    """A command's id, which is a string; a component's own, which is a number."""
     name: str | UnsetType = UNSET
     type: int | UnsetType = UNSET
     guild_id: GuildId | UnsetType = UNSET

@@ -474,7 +474,8 @@ DELETE_MESSAGE = Operation(
         errors.THREAD_ARCHIVED,
     ),
     emits=(MESSAGE_DELETE,),
-    limit=RateLimit(5, 1.0),
+    # http.md 1.14: what was just said, and what is older than two weeks, is deleted at its own pace.
+    limit=RateLimit(5, 1.0, ages=(10.0, 14 * 86_400.0)),
 )
 
 BULK_DELETE_MESSAGES = Operation(

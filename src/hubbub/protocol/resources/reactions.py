@@ -143,7 +143,7 @@ ADD_MY_MESSAGE_REACTION = Operation(
     "/channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me",
     query=AddReaction,
     needs=Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY,
-    raises=(*_REFUSALS, errors.MAX_REACTIONS, errors.BURST_REACTIONS_UNAVAILABLE),
+    raises=(*_REFUSALS, errors.MAX_REACTIONS, errors.BURST_REACTIONS_UNAVAILABLE, errors.REACTION_BLOCKED),
     emits=(MESSAGE_REACTION_ADD,),
     limit=REACTION_LIMIT,
 )

@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 from hubbub.protocol import errors
 from hubbub.protocol.enums import WidgetStyle
 from hubbub.protocol.ids import ChannelId, GuildId
-from hubbub.protocol.operation import Auth, Operation
+from hubbub.protocol.operation import Auth, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import guilds
 
@@ -97,6 +97,7 @@ UPDATE_GUILD_WIDGET_SETTINGS = Operation(
     needs=Permissions.MANAGE_GUILD,
     raises=(*_MANAGED, errors.UNKNOWN_CHANNEL, errors.WRONG_CHANNEL_TYPE),
     emits=(guilds.GUILD_UPDATE,),
+    limit=RateLimit(1, 10.0),
 )
 
 # Makes an invite where there is none yet, which is told with INVITE_CREATE.

@@ -29,9 +29,13 @@ SHORTEST_SECRET: Final = 4
 
 _SECRET_WORDS: Final = (
     "token", "secret", "password", "passwd", "passphrase", "authorization", "api_key", "apikey", "api-key",
-    "private_key", "private-key", "code_verifier", "cookie", "credential", "secret_key", "mfa_ticket",
+    "private_key", "private-key", "code_verifier", "cookie", "credential", "secret_key", "ticket", "device_code", "user_code",
+    "backup_codes", "assertion",
 )  # fmt: skip
 _SECRET_NAME: Final = re.compile("|".join(_SECRET_WORDS), re.IGNORECASE)
+_CODE: Final = r"(?![A-Z_]+(?![\w.~%+/-]))[\w.~%+/-]{16,}={0,2}"
+"""A code that lets somebody in. Numbers, and words such as BASE_TYPE_REQUIRED, are the codes of errors and stay readable."""
+_SECRET_CODE: Final = re.compile(rf"{_CODE}|\d{{6,8}}")
 
 # Each begins at a rare literal or at the start of a run of letters, so that no text costs more than linear time.
 _QUOTE = r"\\*[\"']"
@@ -55,8 +59,10 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], st
     # scheme://user:password@host and scheme://token@host
     (re.compile(r"(?<=://)([^\s/:@\"']*):([^\s/\"']*)@"), rf"\1:{REMOVED}@"),
     (re.compile(r"(?<=nats://)([^\s/:@\"']+)@"), f"{REMOVED}@"),
-    # An authorization code in an address or form; the short numbers of error codes stay readable.
-    (re.compile(r"(?<![\w-])(code=)[\w.~%-]{16,}"), rf"\1{REMOVED}"),
+    # An authorization code in an address, a form, JSON or a repr.
+    (re.compile(rf"(?<![A-Za-z0-9])([Cc]ode(?:{_QUOTE})?\s*[:=]\s*(?:b?{_QUOTE})?){_CODE}"), rf"\1{REMOVED}"),
+    # The six digits of an authenticator: an error's number stands without quotes.
+    (re.compile(rf"(?<![A-Za-z0-9])(code(?:{_QUOTE})?\s*[:=]\s*{_QUOTE})\d{{6,8}}(?={_QUOTE})"), rf"\1{REMOVED}"),
     (
         re.compile(rf"((?:{'|'.join(_SECRET_WORDS)})(?:{_QUOTE})?\s*[:=]\s*){_VALUE}", re.IGNORECASE),
         lambda match: f"{match[1]}{match[2] or ''}{REMOVED}{match[2] or ''}",
@@ -115,6 +121,8 @@ class Secrets:
         if value is None or isinstance(value, bool | float):
             return value
         if name and _SECRET_NAME.search(name):
+            return REMOVED
+        if name == "code" and isinstance(value, str) and _SECRET_CODE.fullmatch(value):
             return REMOVED
         if isinstance(value, int):
             return int(value)

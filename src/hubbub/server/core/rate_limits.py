@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, Operation
 
 MAJOR_PARAMETERS: Final = ("channel_id", "guild_id", "webhook_id")
@@ -47,8 +48,19 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """The operation, or the shared bucket's name, for the report."""
     major: tuple[int, ...] = ()
     """Which path parameters, by position, the bucket is counted by."""
+    aged: tuple[tuple[int, str], ...] = ()
+    """From which age of what the path's last id names, in milliseconds, another bucket counts; oldest first."""
     code: int = 0
     message: str = ""
+
+    def bucket_of(self, values: Sequence[str], now: int) -> str:
+        """The bucket that counts a call to this path; ids that are none are left to the form."""
+        if self.aged and values[-1].isascii() and values[-1].isdecimal():
+            age_ms = now - Snowflake(values[-1]).created_ms
+            for least_ms, bucket in self.aged:
+                if age_ms >= least_ms:
+                    return bucket
+        return self.bucket
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +111,8 @@ def rule(operation: Operation[Any, Any], name: str) -> Rule | None:
         major += tuple(parameter for parameter in parameters if parameter.endswith("token"))
     key = limit.bucket or f"{operation.method} {operation.path}"
     return Rule(
-        bucket=hashlib.sha256(key.encode()).hexdigest()[:32],
+        bucket=_opaque(key),
+        aged=tuple((round(age * 1000), _opaque(f"{key} {age}")) for age in sorted(limit.ages, reverse=True)),
         calls=limit.calls,
         window_ms=max(1, round(limit.seconds * 1000)),
         name=limit.bucket or name,
@@ -107,6 +120,10 @@ def rule(operation: Operation[Any, Any], name: str) -> Rule | None:
         code=limit.code.code if limit.code else 0,
         message=limit.code.message if limit.code else "",
     )
+
+
+def _opaque(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:32]
 
 
 Key = tuple[Any, ...]
@@ -213,13 +230,14 @@ class RateLimits:
             return None
         now = self._now_ms()
         major = tuple([values[position] for position in rule.major])
-        key = (rule.bucket, caller, *major)
+        bucket = rule.bucket_of(values, now) if rule.aged else rule.bucket
+        key = (bucket, caller, *major)
         used, end = self._buckets.count(key, rule.window_ms, now)
         allowed = used <= rule.calls
         if not allowed:
             self._buckets.uncount(key)
             refused = self.mode is Mode.REAL
-            self._note(rule.name, rule.bucket, str(caller), major, "user", now, refused)
+            self._note(rule.name, bucket, str(caller), major, "user", now, refused)
             allowed = not refused
         return Verdict(
             allowed=allowed,
@@ -227,7 +245,7 @@ class RateLimits:
             remaining=max(0, rule.calls - used),
             reset_ms=end,
             reset_after_ms=end - now,
-            bucket=rule.bucket,
+            bucket=bucket,
             code=rule.code,
             message=rule.message,
         )

@@ -13,13 +13,14 @@ import msgspec
 from msgspec import UNSET
 
 from hubbub.protocol import wire
-from hubbub.protocol.enums import OverwriteType, SkuType
+from hubbub.protocol.enums import OverwriteType, Scope, SkuType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags, SkuFlags
-from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, RoleId, SkuId, Snowflake, UserId
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, LobbyId, RoleId, SkuId, Snowflake, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.channels import CreateGuildChannel
 from hubbub.protocol.resources.identity_providers import ProviderClient
+from hubbub.protocol.resources.lobbies import CreateLobby, LobbyMemberRequest
 from hubbub.protocol.resources.roles import RoleTags
 from hubbub.protocol.resources.skus import CreateSku
 from hubbub.server.core import auth
@@ -34,6 +35,7 @@ from hubbub.server.resources import (
     guilds,
     identities,
     identity_providers,
+    lobbies,
     members,
     oauth2,
     relationships,
@@ -53,7 +55,7 @@ DAY_MS: Final = 86_400_000
 
 S = TypeVar("S", bound=Snowflake)
 
-_ORDER: Final[tuple[type[Snowflake], ...]] = (SkuId, UserId, ApplicationId, GuildId, RoleId, ChannelId)
+_ORDER: Final[tuple[type[Snowflake], ...]] = (LobbyId, SkuId, UserId, ApplicationId, GuildId, RoleId, ChannelId)
 """What was made first, by a day each. New kinds come first: ids of the others are counted from the end."""
 
 
@@ -89,12 +91,19 @@ class BuiltGuild(msgspec.Struct, kw_only=True):
     roles: dict[str, RoleId] = {}
 
 
+class BuiltLobby(msgspec.Struct, kw_only=True):
+    """A lobby."""
+
+    id: LobbyId
+
+
 class Built(msgspec.Struct, kw_only=True):
     """What a world has become, as the ready file shows it."""
 
     users: dict[str, BuiltUser] = {}
     applications: dict[str, BuiltApplication] = {}
     guilds: dict[str, BuiltGuild] = {}
+    lobbies: dict[str, BuiltLobby] = {}
 
     def joined(self, other: "Built") -> "Built":
         """Both together."""
@@ -102,6 +111,7 @@ class Built(msgspec.Struct, kw_only=True):
             users=self.users | other.users,
             applications=self.applications | other.applications,
             guilds=self.guilds | other.guilds,
+            lobbies=self.lobbies | other.lobbies,
         )
 
 
@@ -165,13 +175,14 @@ async def begin(app: "App", world: files.World, seed: int) -> Built:
 
 def build(call: Call, world: files.World, seed: int) -> Built:
     """Build a world inside a call's transaction."""
-    call.now = FOUNDED_MS
-    return _Builder(call, world, Seed(seed)).build()
+    now, call.now = call.now, FOUNDED_MS
+    return _Builder(call, world, Seed(seed), now).build()
 
 
 class _Builder:
-    def __init__(self, call: Call, world: files.World, seed: Seed) -> None:
+    def __init__(self, call: Call, world: files.World, seed: Seed, now: int) -> None:
         self._call = call
+        self._now = now
         self._world = world
         self._seed = seed
         self._built = Built()
@@ -191,6 +202,10 @@ class _Builder:
         for friendship in self._world.friendships or ():
             one, other = (self._built.users[name].id for name in friendship.between)
             relationships.befriend(self._call, one, other)
+        # Lobbies end when they were idle for long enough, so that theirs is the time of today.
+        self._call.now = self._now
+        for name, lobby in (self._world.lobbies or {}).items():
+            self._guarded(("lobbies", name), self._lobby, name, lobby)
         return self._built
 
     def _guarded(self, path: tuple[str, ...], step: Callable[..., None], *arguments: object) -> None:
@@ -385,6 +400,29 @@ class _Builder:
             members.add_roles(self._call.tx, built.id, user_id, role_ids)
         else:
             members.add(self._call, built.id, user_id, roles=role_ids, nick=nick, welcome=False)
+
+    def _lobby(self, name: str, lobby: files.Lobby) -> None:
+        application = applications.find(self._call.tx, self._built.applications[lobby.application].id)
+        assert application is not None
+        lobby_id = self._seed.new_id(LobbyId, name)
+        members = []
+        for each, member in lobby.members.items():
+            user_id = self._built.users[each].id
+            oauth2.authorize(self._call, application, user_id, (Scope.OPENID, Scope.SDK_SOCIAL_LAYER))
+            flags = files.bits(member.flags, files.LOBBY_MEMBER_FLAGS, (), "flag")
+            members.append(LobbyMemberRequest(id=user_id, metadata=member.metadata or UNSET, flags=flags))
+        body = CreateLobby(
+            metadata=lobby.metadata or UNSET,
+            flags=files.bits(lobby.flags, files.LOBBY_FLAGS, (), "flag"),
+            idle_timeout_seconds=lobby.idle_timeout_seconds,
+            members=members,
+        )
+        link = None
+        if lobby.guild is not None and lobby.channel is not None:
+            owner = self._built.users[self._world.guilds[lobby.guild].owner].id
+            link = lobbies.Link(self._built.guilds[lobby.guild].channels[lobby.channel], owner)
+        lobbies.found(self._call, application.id, lobby_id, body, secret=lobby.secret, link=link)
+        self._built.lobbies[name] = BuiltLobby(id=lobby_id)
 
     def _person_id(self, name: str) -> UserId:
         user = self._built.users.get(name)

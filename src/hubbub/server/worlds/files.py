@@ -15,9 +15,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 from hubbub.protocol import intents
 from hubbub.protocol.enums import ChannelType
-from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.flags import ApplicationFlags, LobbyFlags, LobbyMemberFlags
 from hubbub.protocol.permissions import BITS
 from hubbub.protocol.resources.identity_providers import ClientId, ProviderType
+from hubbub.protocol.resources.lobbies import LOBBY_IDLE_SECONDS_MAX, LOBBY_SECRET_MAX, IdleTimeout, Metadata
 from hubbub.protocol.resources.oauth2 import SCOPES
 
 EVERYONE: Final = "@everyone"
@@ -44,7 +45,10 @@ APPLICATION_FLAGS: Final[Mapping[str, int]] = {
     for name, value in vars(ApplicationFlags).items()
     if name.isupper() and isinstance(value, int) and value.bit_count() == 1
 }
-NOT_YET: Final = "this version cannot build {} yet; take the section out"
+LOBBY_FLAGS: Final[Mapping[str, int]] = {
+    "REQUIRE_APPLICATION_AUTHORIZATION": LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION
+}
+LOBBY_MEMBER_FLAGS: Final[Mapping[str, int]] = {"CAN_LINK_LOBBY": LobbyMemberFlags.CAN_LINK_LOBBY}
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
 Color = Annotated[int, Meta(ge=0, le=0xFFFFFF)]
@@ -182,6 +186,29 @@ class Friendship(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     between: Annotated[list[str], Meta(min_length=2, max_length=2)]
 
 
+class LobbyMember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A player in a lobby; the world lets the game in for them."""
+
+    metadata: Metadata | None = None
+    flags: list[str] = []
+
+
+class Lobby(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A lobby of an application; its name is for the ready file only."""
+
+    application: str
+    secret: Annotated[str, Meta(min_length=1, max_length=LOBBY_SECRET_MAX)] | None = None
+    """Players who know it join by themselves; without one the lobby is its backend's."""
+    metadata: Metadata | None = None
+    flags: list[str] = []
+    idle_timeout_seconds: IdleTimeout = LOBBY_IDLE_SECONDS_MAX
+    """By default as long as can be: a rehearsal's players take their time to come."""
+    members: dict[str, Any] = {}
+    guild: str | None = None
+    channel: str | None = None
+    """The text channel of that guild that it is linked to; the guild's owner linked it."""
+
+
 class World(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Everything a file may say. Inner tables have been read into their own types by `read`."""
 
@@ -189,8 +216,8 @@ class World(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     applications: dict[str, Any] = {}
     guilds: dict[str, Any] = {}
     friendships: Any = UNSET
-    lobbies: Any = UNSET
-    skus: Any = UNSET
+    lobbies: dict[str, Any] | UnsetType = UNSET
+    skus: dict[str, Any] | UnsetType = UNSET
 
 
 def demo() -> World:
@@ -221,8 +248,6 @@ def read_text(text: str) -> World:
 def read(content: Mapping[str, Any]) -> World:
     """The world that this mapping describes, with every name in it resolved once."""
     world = _convert(content, World, ())
-    if world.lobbies is not UNSET:
-        raise WorldError(("lobbies",), NOT_YET.format("lobbies"))
     world.users = _table(world.users, User, ("users",))
     world.applications = _table(world.applications, Application, ("applications",))
     for name in world.applications:
@@ -241,6 +266,10 @@ def read(content: Mapping[str, Any]) -> World:
     world.guilds = _table(world.guilds, Guild, ("guilds",))
     for name, guild in world.guilds.items():
         _check_guild(world, guild, ("guilds", name))
+    if world.lobbies is not UNSET:
+        world.lobbies = _table(world.lobbies, Lobby, ("lobbies",))
+        for name, lobby in world.lobbies.items():
+            _check_lobby(world, lobby, ("lobbies", name))
     return world
 
 
@@ -345,6 +374,21 @@ def _check_channel(world: World, guild: Guild, channel: Channel, path: tuple[str
         _known(target, [EVERYONE, *guild.roles, *people], at, "role or user")
         permissions(overwrite.allow, (*at, "allow"))
         permissions(overwrite.deny, (*at, "deny"))
+
+
+def _check_lobby(world: World, lobby: Lobby, path: tuple[str, ...]) -> None:
+    _known(lobby.application, world.applications, (*path, "application"), "application")
+    bits(lobby.flags, LOBBY_FLAGS, (*path, "flags"), "lobby flag")
+    lobby.members = _table(lobby.members, LobbyMember, (*path, "members"))
+    for name, member in lobby.members.items():
+        _known(name, world.users, (*path, "members", name), "user")
+        bits(member.flags, LOBBY_MEMBER_FLAGS, (*path, "members", name, "flags"), "flag of lobby members")
+    if (lobby.guild is None) is not (lobby.channel is None):
+        raise WorldError((*path, "channel"), "a linked channel is named by `guild` and `channel` together")
+    if lobby.guild is None or lobby.channel is None:
+        return
+    guild = world.guilds[_known(lobby.guild, world.guilds, (*path, "guild"), "guild")]
+    _known(lobby.channel, guild.channels, (*path, "channel"), "channel")
 
 
 K = TypeVar("K", bound=msgspec.Struct)

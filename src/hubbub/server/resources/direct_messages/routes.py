@@ -32,6 +32,14 @@ def create_dm(call: Call, body: wire.CreateDm) -> PrivateChannel:
     return actions.open_group(call, others, _nicks(body))
 
 
+@handles(wire.CREATE_DM_BY_USER)
+def create_dm_by_user(call: Call, user_id: UserId, body: wire.CreateDm) -> PrivateChannel:
+    """The same by one's own id; nobody opens channels for others."""
+    if user_id != call.user_id:
+        raise errors.MISSING_ACCESS()
+    return create_dm(call, body)
+
+
 def _nicks(body: wire.CreateDm) -> dict[int, str | None]:
     return {
         int(user_id): rules.require_nick(nick or "", f"nicks.{user_id}")

@@ -32,6 +32,33 @@ def delete_guild_integration(call: Call, guild_id: GuildId, integration_id: Inte
     actions.delete(call, guild_id, row)
 
 
+@handles(wire.CREATE_GUILD_INTEGRATION)
+def create_guild_integration(call: Call, guild_id: GuildId, body: wire.CreateIntegration) -> None:
+    """No account elsewhere brings subscribers here, so that none is known."""
+    raise errors.UNKNOWN_INTEGRATION()
+
+
+@handles(wire.UPDATE_GUILD_INTEGRATION)
+def update_guild_integration(
+    call: Call, guild_id: GuildId, integration_id: IntegrationId, body: wire.UpdateIntegration
+) -> None:
+    """Applications have no subscribers whose end could be set."""
+    _require_account(call, guild_id, integration_id)
+
+
+@handles(wire.SYNC_GUILD_INTEGRATION)
+def sync_guild_integration(call: Call, guild_id: GuildId, integration_id: IntegrationId) -> None:
+    """Applications have no subscribers to read again."""
+    _require_account(call, guild_id, integration_id)
+
+
+def _require_account(call: Call, guild_id: int, integration_id: int) -> None:
+    row = applications.find(call.tx, integration_id)
+    if row is not None and _is_there(call, guild_id, row):
+        raise errors.invalid("integration_id", "INTEGRATION_TYPE_INVALID", "An application has no subscribers.")
+    raise errors.UNKNOWN_INTEGRATION()
+
+
 def _is_there(call: Call, guild_id: int, row: ApplicationRow) -> bool:
     if row.bot_id is not None and guilds.is_member(call.tx, guild_id, row.bot_id):
         return True

@@ -16,7 +16,7 @@ from hubbub.protocol.enums import (
     MessageType,
 )
 from hubbub.protocol.flags import MessageFlags
-from hubbub.protocol.ids import CommandId, GuildId, InteractionId, MessageId, Snowflake, UserId
+from hubbub.protocol.ids import GuildId, InteractionId, MessageId, Snowflake, UserId
 from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources.messages import Message
 from hubbub.server.core import access
@@ -125,7 +125,7 @@ def run_command(scene: Scene, body: wire.RunCommand | wire.CompleteCommand) -> Q
     if filled.focused is not None:
         # What is offered must be of the type that is typed.
         asked.kind = filled.focused.type
-    data = wire.InteractionData(id=CommandId(row.id), name=row.name, type=row.type)
+    data = wire.InteractionData(id=str(int(row.id)), name=row.name, type=row.type)
     if row.scope is not None:
         data.guild_id = GuildId(row.scope)
     if filled.options:

@@ -10,6 +10,7 @@ from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.game_sessions import GameSessionBegan, GameSessionEnded
 from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged, FamilyJoined, profiles
 from hubbub.server.resources.lobbies import actions, linking, routes, saying, store, views
+from hubbub.server.resources.lobbies.founding import Link, found
 from hubbub.server.resources.messages import MessageChanged, MessageCreated, MessageDrafted, MessagesDeleted
 from hubbub.server.resources.users import UserDeleted
 
@@ -54,4 +55,4 @@ SLICE = Slice(
     ready=_ready,
 )
 
-__all__ = ["SLICE"]
+__all__ = ["SLICE", "Link", "found"]

@@ -32,9 +32,9 @@ class Idle(msgspec.Struct):
 # Lobbies
 
 
-def create(call: Call, application_id: int, **traits: Any) -> LobbyRow:
-    """A new lobby with nobody in it, idle from now on."""
-    row = LobbyRow(id=call.new_id(LobbyId), application_id=application_id, idle_ms=call.now, **traits)
+def create(call: Call, application_id: int, lobby_id: LobbyId | None = None, **traits: Any) -> LobbyRow:
+    """A new lobby with nobody in it, idle from now on, under an id of the caller's choice if given."""
+    row = LobbyRow(id=lobby_id or call.new_id(LobbyId), application_id=application_id, idle_ms=call.now, **traits)
     store.insert(call.tx, row)
     _expire_later(call, row)
     return row
@@ -178,7 +178,7 @@ def _expire_later(call: Call, row: LobbyRow) -> None:
     jobs.cancel(call.tx, EXPIRE, _key(row.id))
     if row.idle_ms is not None and row.linked_channel_id is None:
         due_ms = row.idle_ms + row.idle_timeout_seconds * 1000
-        call.tx.enqueue(EXPIRE, Idle(row.id, row.idle_ms), due_ms=due_ms, key=_key(row.id))
+        call.tx.enqueue(EXPIRE, Idle(int(row.id), row.idle_ms), due_ms=due_ms, key=_key(row.id))
 
 
 def expire(call: Call, idle: Idle) -> None:

@@ -23,17 +23,22 @@ def link(call: Call, row: LobbyRow, channel: ChannelRef) -> LobbyRow:
         return row
     if row.linked_channel_id is not None:
         channels.link_lobby(call, row.linked_channel_id, None)
-    channels.link_lobby(call, channel.id, _linked(call, row))
-    after = actions.change(call, row, row._replace(linked_channel_id=channel.id))
+    after = join(call, row, channel.id, call.user_id)
     messages.system(call, channel, MessageType.CHANNEL_LINKED_TO_LOBBY, call.user_id)
     return after
 
 
-def _linked(call: Call, row: LobbyRow) -> LinkedLobby:
+def join(call: Call, row: LobbyRow, channel_id: int, linked_by: int) -> LobbyRow:
+    """Let a lobby and a channel know of each other."""
+    channels.link_lobby(call, channel_id, _linked(call, row, linked_by))
+    return actions.change(call, row, row._replace(linked_channel_id=channel_id))
+
+
+def _linked(call: Call, row: LobbyRow, linked_by: int) -> LinkedLobby:
     return LinkedLobby(
         application_id=ApplicationId(row.application_id),
         lobby_id=LobbyId(row.id),
-        linked_by=UserId(call.user_id),
+        linked_by=UserId(linked_by),
         linked_at=json.timestamp(call.now),
         require_application_authorization=bool(row.flags & LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION),
     )

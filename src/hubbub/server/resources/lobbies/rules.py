@@ -106,17 +106,21 @@ def require_linkable(call: Call, row: LobbyRow, channel_id: int) -> ChannelRef:
     """The channel that the caller links to a lobby (sdk.md 12.6)."""
     here = access.channel(call, channel_id)
     here.require(LINKING)
-    channel = here.channel
+    check_linkable(row, here.channel)
+    return here.channel
+
+
+def check_linkable(row: LobbyRow, channel: ChannelRef) -> None:
+    """Whether this lobby and this channel can be linked at all."""
     form = FormErrors()
     if row.by_secret:
         # sdk.md 18: lobbies that players made are not eligible.
         form.add("channel_id", "LOBBY_NOT_LINKABLE", "A lobby that was made by a secret cannot be linked.")
-    elif channel.linked_lobby is not None and channel_id != row.linked_channel_id:
+    elif channel.linked_lobby is not None and channel.id != row.linked_channel_id:
         form.add("channel_id", "CHANNEL_ALREADY_LINKED", "The channel is linked to another lobby.")
     elif channel.type != ChannelType.GUILD_TEXT or channel.nsfw:
         form.add("channel_id", "CHANNEL_NOT_LINKABLE", "Only text channels without an age restriction can be linked.")
     form.raise_if_any()
-    return channel
 
 
 def stand_in_channel(call: Call, channel: ChannelRef) -> access.ChannelAccess:

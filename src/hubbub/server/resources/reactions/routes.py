@@ -34,6 +34,7 @@ def add_my_message_reaction(
     here, message = _open(call, channel_id, message_id)
     named = emoji.read(emoji_name)
     rules.require_active(here)
+    rules.require_welcome(call, message)
     if query.type == ReactionType.BURST:
         rules.require_burst(call)
     standing = store.find_one(call.tx, message_id, named.key)

@@ -1,13 +1,15 @@
 """Who may react, and with what."""
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import RelationshipType
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import reactions as wire
 from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
-from hubbub.server.resources import emojis, users
+from hubbub.server.resources import emojis, relationships, users
+from hubbub.server.resources.messages import MessageRow
 from hubbub.server.resources.reactions import store
 from hubbub.server.resources.reactions.emoji import EmojiKey
 from hubbub.server.resources.reactions.store import ReactionRow
@@ -41,6 +43,13 @@ def require_first(call: Call, here: ChannelAccess, message_id: int, emoji: Emoji
     if store.count_emojis(call.tx, message_id) >= wire.REACTIONS_MAX:
         raise errors.MAX_REACTIONS()
     return look
+
+
+def require_welcome(call: Call, message: MessageRow) -> None:
+    """Whom an author blocks, bot or not, does not react to their messages (http.md 1.9)."""
+    known = relationships.find(call.tx, message.author_id, call.user_id)
+    if known is not None and known.type == RelationshipType.BLOCKED:
+        raise errors.REACTION_BLOCKED()
 
 
 def require_burst(call: Call) -> None:

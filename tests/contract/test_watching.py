@@ -1,0 +1,33 @@
+"""Every answer of a door is looked at, whoever asked (`tests/fixtures/validator.py`)."""
+
+import aiohttp
+import pytest
+
+from tests.fixtures.validator import Watch, absence, description_file
+from tests.world import World
+
+
+def test_answers_are_held_against_the_public_description() -> None:
+    if description_file() is None:
+        pytest.skip(absence())
+    assert Watch()._description is not None
+
+
+async def test_an_answer_that_nobody_declares_is_seen_at_the_door(world: World, watch: Watch) -> None:
+    seen = []
+    assert not watch.complaints
+    complain = watch.complaint
+    watch.complaint = lambda endpoint, answer: seen.append((endpoint.name, answer.status, answer.json)) or "wrong"  # type: ignore[method-assign]
+    try:
+        # A client that is none of ours, and looks at nothing.
+        async with aiohttp.ClientSession() as client, client.get(f"{world.api}/users/@me") as response:
+            assert response.status == 401
+        async with aiohttp.ClientSession() as client, client.get(f"{world.api}/no/such/route"):
+            pass
+    finally:
+        watch.complaint = complain  # type: ignore[method-assign]
+
+    assert seen == [("get_my_user", 401, {"message": "401: Unauthorized", "code": 0})]
+    with pytest.raises(AssertionError, match="wrong"):
+        watch.confirm()
+    assert not watch.complaints
