@@ -40,7 +40,7 @@ class Loopback:
         self.answer.cancel()
         # Browsers open connections that they may never use; what was written is sent all the same. One that was accepted just
         # now has no task yet.
-        for _ in range(ACCEPTING_STEPS):
+        for _step in range(ACCEPTING_STEPS):
             await asyncio.sleep(0)
         for task in self._serving:
             task.cancel()
