@@ -6,6 +6,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from hubbub.sdk import (
     AuthorizationArgs,
@@ -87,7 +89,7 @@ async def test_a_player_links_an_account_in_a_browser(world: World) -> None:
     assert "nonce" not in asked
     assert redirect_uri.startswith("http://127.0.0.1:")
     assert redirect_uri.endswith("/callback")
-    assert (tokens.token_type, tokens.expires_in, tokens.scopes) == ("Bearer", 604_800, "openid sdk.social_layer")
+    assert (tokens.token_type, tokens.expires_in, tokens.scopes) == (BEARER, 604_800, "openid sdk.social_layer")
     assert await client.fetch_current_user(BEARER, tokens.access_token) == (mary.id, "mary")
     await asyncio.wait_for(_until(lambda: browser.pages), 5)
     assert "go back to the game" in browser.pages[0]
@@ -241,6 +243,36 @@ async def test_a_revoked_token_is_dead(world: World) -> None:
         await mary.client.fetch_current_user(BEARER, mary.tokens["access_token"])
     assert caught.value.result.status is HttpStatusCode.UNAUTHORIZED
     await mary.client.close()
+
+
+async def test_a_token_is_taken_back_as_it_was_handed_out(world: World) -> None:
+    application = await game(world)
+    mary = await player(world, application, "mary", connect=False)
+    heard, updated = Heard(), Heard()
+
+    mary.client.refresh_token(application.id, mary.tokens["refresh_token"], heard)
+    result, access_token, _, token_type, _, _ = await heard.next()
+    assert (result.type, token_type) == (ErrorType.NONE, BEARER)
+    mary.client.update_token(token_type, access_token, updated)
+
+    assert (await updated.next()).successful
+    assert (await mary.client.fetch_current_user(token_type, access_token)).name == "mary"
+    mary.client.refresh_token(application.id, "wrong" * 4, heard)
+    assert (await heard.next())[1:] == ("", "", AuthorizationTokenType.USER, 0, "")
+    await mary.client.close()
+
+
+async def test_a_token_of_an_unknown_kind_is_not_used() -> None:
+    async def answer(_: web.Request) -> web.Response:
+        return web.json_response({"access_token": "x" * 20, "token_type": "mac", "expires_in": 5, "scope": "openid"})
+
+    app = web.Application()
+    app.router.add_post("/api/v10/oauth2/token", answer)
+    async with TestServer(app) as server, Client(str(server.make_url("/api/v10"))) as client:
+        with pytest.raises(SdkError) as caught:
+            await client.refresh_token(1, "r" * 20)
+
+    assert caught.value.result.type is ErrorType.AUTHORIZATION_FAILED
 
 
 async def test_only_bearer_tokens_are_taken(world: World) -> None:

@@ -152,7 +152,8 @@ async def test_no_error_and_no_log_of_python_holds_a_token(caplog: pytest.LogCap
 
 
 def test_tokens_have_no_text() -> None:
-    for each in (TokenExchange("access", "refresh", "Bearer", 5, "openid"), ChildToken("access", "Bearer", 5, "x")):
+    bearer = AuthorizationTokenType.BEARER
+    for each in (TokenExchange("access", "refresh", bearer, 5, "openid"), ChildToken("access", bearer, 5, "x")):
         assert "access" not in f"{each} {each!r}"
         assert "refresh" not in f"{each} {each!r}"
 

@@ -77,9 +77,9 @@ async def test_a_player_signs_in_with_what_a_provider_gave_them(
 
     told = await client.get_provisional_token(stage.game.id, kind, token)
 
-    assert (told.token_type, told.refresh_token, told.expires_in) == ("Bearer", "", 604_800)
+    assert (told.token_type, told.refresh_token, told.expires_in) == (BEARER, "", 604_800)
     assert "sdk.social_layer" in told.scopes
-    await client.update_token(BEARER, told.access_token)
+    await client.update_token(told.token_type, told.access_token)
     await client.connect()
     me = client.get_current_user_v2()
     assert me is not None

@@ -130,9 +130,9 @@ async def test_a_publishers_token_becomes_that_of_a_game(world: World) -> None:
 
     told = await client.exchange_child_token(parent_token, child.id)
 
-    assert (told.token_type, told.scopes.split()[-1]) == ("Bearer", "sdk.social_layer")
+    assert (told.token_type, told.scopes.split()[-1]) == (BEARER, "sdk.social_layer")
     assert 0 < told.expires_in <= 604_800
-    await client.update_token(BEARER, told.access_token)
+    await client.update_token(told.token_type, told.access_token)
     await client.connect()
     assert client.get_application_id() == child.id
     await client.close()

@@ -22,7 +22,7 @@ EXPIRY_LEAD_S: Final = 600.0
 EXPIRY_SHARE: Final = 0.1
 """The callback comes ten minutes before a token ends, or at a tenth of its life where that is shorter."""
 LIFE_S: Final = 604_800
-NO_TOKENS: Final = ("", "", "", 0, "")
+NO_TOKENS: Final = ("", "", AuthorizationTokenType.USER, 0, "")
 
 
 class TokenExchange(NamedTuple):
@@ -30,24 +30,24 @@ class TokenExchange(NamedTuple):
 
     access_token: str
     refresh_token: str
-    token_type: str
+    token_type: AuthorizationTokenType
     expires_in: int
     scopes: str
 
     def __repr__(self) -> str:
-        return f"TokenExchange({self.token_type}, {self.expires_in} s, {self.scopes!r})"
+        return f"TokenExchange({self.token_type.label}, {self.expires_in} s, {self.scopes!r})"
 
 
 class ChildToken(NamedTuple):
     """A child application's token; it has no refresh token."""
 
     access_token: str
-    token_type: str
+    token_type: AuthorizationTokenType
     expires_in: int
     scopes: str
 
     def __repr__(self) -> str:
-        return f"ChildToken({self.token_type}, {self.expires_in} s, {self.scopes!r})"
+        return f"ChildToken({self.token_type.label}, {self.expires_in} s, {self.scopes!r})"
 
 
 class CurrentUser(NamedTuple):
@@ -57,7 +57,7 @@ class CurrentUser(NamedTuple):
     name: str
 
 
-Exchanged = Callable[[ClientResult, str, str, str, int, str], object]
+Exchanged = Callable[[ClientResult, str, str, AuthorizationTokenType, int, str], object]
 Done = Callable[[ClientResult], object]
 
 
@@ -122,14 +122,14 @@ class Tokens:
         self,
         parent_application_token: str,
         child_application_id: int,
-        callback: Callable[[ClientResult, str, str, int, str], object] | None = None,
+        callback: Callable[[ClientResult, str, AuthorizationTokenType, int, str], object] | None = None,
     ) -> Completion[ChildToken]:
         """Change the token of a publisher's application into that of one of its games."""
         self._core.logs.hide(parent_application_token)
         return self._core.run(
             "ExchangeChildToken",
             callback,
-            ("", "", 0, ""),
+            ("", AuthorizationTokenType.USER, 0, ""),
             self._child,
             parent_application_token,
             child_application_id,
@@ -248,7 +248,8 @@ class Tokens:
         told = read(answer, TokenPayload)
         self._core.logs.hide(told.access_token, told.refresh_token)
         self._lives[told.access_token] = told.expires_in
-        return TokenExchange(told.access_token, told.refresh_token or "", told.token_type, told.expires_in, told.scope)
+        kind = _kind(told.token_type)
+        return TokenExchange(told.access_token, told.refresh_token or "", kind, told.expires_in, told.scope)
 
     async def _exchange(self, form: dict[str, str]) -> TokenExchange:
         return self._taken(await self._core.ask("POST", "/oauth2/token", form=form, token=""))
@@ -275,7 +276,7 @@ class Tokens:
         told = read(await self._core.ask("POST", "/partner-sdk/child-token", json=body, token=""), TokenPayload)
         self._core.logs.hide(told.access_token)
         self._lives[told.access_token] = told.expires_in
-        return ChildToken(told.access_token, told.token_type, told.expires_in, told.scope)
+        return ChildToken(told.access_token, _kind(told.token_type), told.expires_in, told.scope)
 
     async def _device(self, args: DeviceAuthorizationArgs, external: dict[str, str]) -> TokenExchange:
         client_id = args.client_id or self._core.application_id
@@ -375,3 +376,10 @@ class Tokens:
 
     async def _close(self) -> None:
         self.disarm()
+
+
+def _kind(word: str) -> AuthorizationTokenType:
+    """What the wire's word means; a token of a kind that we do not know must not be used (RFC 6749, 7.1)."""
+    if word.lower() != "bearer":
+        raise failure(ErrorType.AUTHORIZATION_FAILED, f"the platform gave a token of the kind {word!r}")
+    return AuthorizationTokenType.BEARER
