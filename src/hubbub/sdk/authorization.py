@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from hubbub.sdk.aside import aside
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import AuthenticationCodeChallengeMethod, ErrorType
@@ -201,7 +202,7 @@ class Authorization:
 
     async def _open(self, url: str) -> None:
         # A browser may take its time to start, and the way in which one is found is not asynchronous.
-        await asyncio.get_running_loop().run_in_executor(None, self._opener, url)
+        await aside(self._opener, url)
 
     def _check(self, fields: dict[str, str], state: str, redirect_uri: str) -> Authorized:
         if not secrets.compare_digest(fields.get("state", "").encode(), state.encode()):

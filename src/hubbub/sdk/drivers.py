@@ -15,8 +15,8 @@ from hubbub.sdk.results import failure
 
 T = TypeVar("T")
 
-JOIN_SECONDS = 5.0
-"""How long closing waits for the thread; it is a daemon, so a program ends in any case."""
+JOIN_SECONDS = 1.0
+"""How long closing waits for the thread, which takes milliseconds; it is a daemon, so a program ends in any case."""
 
 
 class Completion(Generic[T]):
@@ -145,7 +145,7 @@ class ThreadDriver:
             loop.run_forever()
         finally:
             loop.run_until_complete(loop.shutdown_asyncgens())
-            loop.run_until_complete(loop.shutdown_default_executor())
+            # The loop's executor is not waited for: what blocks is done aside.
             asyncio.set_event_loop(None)
             loop.close()
 

@@ -16,6 +16,7 @@ import msgspec
 from hubbub import __version__
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.intents import Capabilities, Intents
+from hubbub.sdk.aside import new_session
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import ClientError, ClientStatus
 from hubbub.sdk.payloads import Frame, ReadyPayload, read
@@ -43,6 +44,10 @@ BACKOFF_LEAST_S: Final = 1.0
 BACKOFF_MOST_S: Final = 60.0
 SUPPLEMENT_S: Final = 0.25
 """How long READY waits for its second part, where the platform sends none."""
+CLOSE_S: Final = 1.0
+"""How long the platform may take to say goodbye."""
+FAREWELL_S: Final = 0.25
+"""The same, while the game waits for its client to be gone."""
 SUFFIX: Final = b"\x00\x00\xff\xff"
 INVALID_TOKEN: Final = 4004
 
@@ -216,7 +221,7 @@ class Gateway:
     async def _live(self, url: str) -> None:
         """One socket, from Hello to its end; always ends with Lost."""
         if self._http is None:
-            self._http = aiohttp.ClientSession()
+            self._http = new_session()
         joint = "&" if "?" in url else "?"
         patience_s = self._core.api.timeout_ms / 1000
         try:
@@ -224,7 +229,7 @@ class Gateway:
                 self._socket = await self._http.ws_connect(
                     f"{url}{joint}v=10&encoding=json&compress=zlib-stream",
                     max_msg_size=0,
-                    timeout=aiohttp.ClientWSTimeout(ws_close=1.0),
+                    timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_S),
                 )
         except (aiohttp.ClientError, OSError) as error:
             status = error.status if isinstance(error, aiohttp.WSServerHandshakeError) else 0
@@ -271,10 +276,14 @@ class Gateway:
         # 1000 ends the session; any other code keeps it for a resume (gateway.md 3).
         closing = asyncio.ensure_future(socket.close(code=1000 if leaving else 4000))
         try:
-            await asyncio.shield(closing)
+            # Whoever destroys the client does not wait for a platform that is silent.
+            await asyncio.wait([closing], timeout=FAREWELL_S if self._core.destroyed else None)
         except asyncio.CancelledError:
-            await asyncio.wait([closing], timeout=1.0)
+            await asyncio.wait([closing], timeout=FAREWELL_S if self._core.destroyed else CLOSE_S)
             raise
+        finally:
+            closing.cancel()
+            await asyncio.gather(closing, return_exceptions=True)
 
     async def _introduce(self) -> None:
         token = f"Bearer {self._core.token}"

@@ -16,6 +16,7 @@ from yarl import URL
 
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError, ErrorCode
+from hubbub.sdk.aside import new_session
 
 log = logging.getLogger(__name__)
 
@@ -149,7 +150,7 @@ class Http:
 
     async def _exchange(self, request: Request) -> tuple[int, Mapping[str, str], bytes]:
         if self._session is None:
-            self._session = aiohttp.ClientSession()
+            self._session = new_session()
         try:
             async with self._session.request(
                 request.method,

@@ -1,11 +1,11 @@
 """Lobbies, and the channels that they can be linked to (sdk.md 12)."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
 
+from hubbub.sdk.aside import aside
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ChannelType, known
@@ -248,7 +248,7 @@ class Lobbies:
         try:
             await self._rpc().command("DEEP_LINK", {"type": "INVITE", "params": {"code": code}})
         except SdkError:
-            await asyncio.get_running_loop().run_in_executor(None, self._opener, url)
+            await aside(self._opener, url)
         return url
 
 

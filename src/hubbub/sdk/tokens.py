@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import aiohttp
 
 from hubbub.protocol.errors import ApiError
+from hubbub.sdk.aside import aside
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import AuthenticationExternalAuthType, AuthorizationTokenType, ClientStatus, ErrorType
@@ -190,7 +191,7 @@ class Tokens:
     def open_authorize_device_screen(self, client_id: int, user_code: str) -> None:
         """Show a person where to enter a code that a backend got."""
         url = f"{self._core.web_base}/activate?user_code={user_code}"
-        self._core.background(lambda: asyncio.get_running_loop().run_in_executor(None, self._opener, url))
+        self._core.background(lambda: aside(self._opener, url))
 
     def close_authorize_device_screen(self) -> None:
         """Hide it again: what a browser shows is its person's to close, so only the callback hears of it."""
@@ -302,7 +303,7 @@ class Tokens:
         device = read(await self._core.ask("POST", "/oauth2/device/authorize", form=form, token=""), DevicePayload)
         self._core.logs.hide(device.device_code)
         url = device.verification_uri_complete or device.verification_uri
-        await asyncio.get_running_loop().run_in_executor(None, self._opener, url)
+        await aside(self._opener, url)
         question = {"grant_type": DEVICE_GRANT, "client_id": str(client_id), "device_code": device.device_code}
         interval, waited = device.interval, 0
         while True:

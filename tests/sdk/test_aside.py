@@ -1,0 +1,151 @@
+"""Calls that block: a client does not wait for them at its end, and they leave nothing of it behind."""
+
+import asyncio
+import gc
+import socket
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import hubbub.sdk as sdk
+from hubbub.sdk import AuthorizationArgs, Client, ClientCreateOptions, ErrorType, SdkError
+from hubbub.sdk.aside import THREAD, Resolver, aside
+from tests.sdk.test_pump import Ends, threads
+
+QUICK_S = 0.5
+NOWHERE = "http://social.invalid"
+
+
+class Stuck:
+    """A call that returns when it is let."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.go = threading.Event()
+
+    def __call__(self, *_: Any, **__: Any) -> list[Any]:
+        self.begun.set()
+        self.go.wait(30)
+        return []
+
+
+def lingering() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == THREAD]
+
+
+@pytest.fixture
+def stuck() -> Iterator[Stuck]:
+    """Whatever a test does, the thread ends by itself once the call returns."""
+    call = Stuck()
+    yield call
+    call.go.set()
+    for thread in lingering():
+        thread.join(5)
+    assert lingering() == []
+
+
+def ask(client: Client, ended: Ends) -> None:
+    client.authorize(AuthorizationArgs(client_id=1, scopes="identify"), ended)
+
+
+def look_up(client: Client, ended: Ends) -> None:
+    client.refresh_token(1, "r" * 20, ended)
+
+
+@pytest.mark.parametrize("begin", [ask, look_up])
+def test_a_game_loop_does_not_wait_for_a_call_that_blocks(
+    begin: Callable[[Client, Ends], None], stuck: Stuck, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", stuck)
+    client, ended, before = Client(ClientCreateOptions(web_base=NOWHERE), open_browser=stuck), Ends(), lingering()
+    begin(client, ended)
+    assert stuck.begun.wait(10)
+    core = weakref.ref(client._core)
+
+    started = time.monotonic()
+    client.close()
+    assert time.monotonic() - started < QUICK_S
+    sdk.run_callbacks()
+
+    assert ended.types == [ErrorType.CLIENT_DESTROYED]
+    assert threads() == set()
+    [left] = [thread for thread in lingering() if thread not in before]
+    assert left.daemon
+    if begin is look_up:
+        del client
+        gc.collect()
+        assert core() is None, "the thread that lingers holds the client"
+
+
+@pytest.mark.parametrize("begin", [ask, look_up])
+def test_an_asyncio_program_ends_while_a_call_blocks(
+    begin: Callable[[Client, Ends], None], stuck: Stuck, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", stuck)
+    ended = Ends()
+
+    async def program() -> float:
+        async with Client(ClientCreateOptions(web_base=NOWHERE), open_browser=stuck) as client:
+            begin(client, ended)
+            while not stuck.begun.is_set():
+                await asyncio.sleep(0)
+            return time.monotonic()
+
+    left_at = asyncio.run(program())
+
+    # The loop's executor is waited for here, so nothing of ours may be in it.
+    assert time.monotonic() - left_at < QUICK_S
+    assert ended.types == [ErrorType.CLIENT_DESTROYED]
+
+
+async def test_whoever_gives_up_leaves_the_call_alone(stuck: Stuck) -> None:
+    waiting = asyncio.create_task(aside(stuck))
+    while not stuck.begun.is_set():
+        await asyncio.sleep(0)
+
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+    [thread] = lingering()
+    stuck.go.set()
+    await asyncio.to_thread(thread.join, 5)
+    assert not thread.is_alive()
+
+
+async def test_what_a_call_raises_is_raised() -> None:
+    with pytest.raises(ZeroDivisionError):
+        await aside(lambda: 1 // 0)
+    assert await aside(max, 1, 2) == 2
+
+
+async def test_a_browser_that_does_not_open_is_told() -> None:
+    def broken(_: str) -> None:
+        raise OSError("there is no browser")
+
+    async with Client(ClientCreateOptions(web_base=NOWHERE), open_browser=broken) as client:
+        with pytest.raises(SdkError, match="no browser"):
+            await client.authorize(AuthorizationArgs(client_id=1, scopes="identify"))
+
+
+async def test_names_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = await Resolver().resolve("localhost", 80, socket.AF_INET)
+    assert {(each["host"], each["port"], each["hostname"]) for each in found} == {("127.0.0.1", 80, "localhost")}
+
+    original, asked = socket.getaddrinfo, []
+
+    def without_network(*args: Any) -> Any:
+        asked.append(args)
+        if len(args) > 4:
+            raise socket.gaierror("no address is configured")
+        return original(*args)
+
+    monkeypatch.setattr(socket, "getaddrinfo", without_network)
+    assert await Resolver().resolve("localhost", 80, socket.AF_INET) == found
+    with pytest.raises(socket.gaierror):
+        await Resolver().resolve("social.invalid", 80, socket.AF_INET)
+    assert len(asked) == 3
