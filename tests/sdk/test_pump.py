@@ -198,11 +198,15 @@ def test_a_client_that_is_gone_refuses_new_work_politely() -> None:
     client.close()
 
     client.get_user_guilds(lambda *told: heard.append(told))
-    sdk.run_callbacks()
-    client.run_callbacks()
+    assert sdk.run_callbacks() == 1
 
     [(result, guilds)] = heard
     assert (result.type, guilds) == (ErrorType.CLIENT_DESTROYED, [])
+    assert client._core.pump not in hubbub.sdk.pump.all_pumps()
+    client.get_user_guilds(lambda *told: heard.append(told))
+    assert client.run_callbacks() == 1
+    assert sdk.run_callbacks() == 0
+    assert len(heard) == 2
 
 
 def test_nothing_answers_and_it_is_a_network_error_to_try_again() -> None:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 _pumps: set["Pump"] = set()
-_guard = threading.Lock()
+_guard = threading.RLock()
+"""Taken again by the same thread where a forgotten client is collected in the middle."""
 _free_threaded = False
 
 
@@ -26,6 +27,10 @@ class Pump:
     def put(self, function: Callable[..., object], *args: Any) -> None:
         """Deliver later; from any thread."""
         self._queue.append((function, args))
+        if self.closed:
+            # Work that is refused has an end like any other, and the module's pump has to find it.
+            with _guard:
+                _pumps.add(self)
         if self.wake is not None:
             self.wake()
 
@@ -42,9 +47,8 @@ class Pump:
                 break
             delivered += 1
             function(*args)
-        if self.closed and not self._queue:
-            with _guard:
-                _pumps.discard(self)
+        if self.closed:
+            self._leave()
         return delivered
 
     def check_thread(self) -> None:
@@ -53,17 +57,20 @@ class Pump:
             raise RuntimeError("this client belongs to another thread; call set_free_threaded() before making it")
 
     def close(self) -> None:
-        """Nothing more will come; what waits can still be delivered."""
+        """Nothing more will come but refusals; what waits can still be delivered."""
         self.closed = True
-        if not self._queue:
-            with _guard:
-                _pumps.discard(self)
+        self._leave()
 
     def clear(self) -> None:
         """Drop what waits."""
         self._queue.clear()
         if self.closed:
-            self.close()
+            self._leave()
+
+    def _leave(self) -> None:
+        with _guard:
+            if not self._queue:
+                _pumps.discard(self)
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -72,7 +79,7 @@ class Pump:
 def run_callbacks() -> int:
     """Deliver what waits for this thread, of all clients; call it once per frame. Returns how much that was."""
     with _guard:
-        pumps = [pump for pump in _pumps if pump.owner is None or pump.owner == threading.get_ident()]
+        pumps = [pump for pump in list(_pumps) if pump.owner is None or pump.owner == threading.get_ident()]
     return sum(pump.run() for pump in pumps)
 
 
