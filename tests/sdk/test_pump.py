@@ -7,6 +7,7 @@ import random
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,8 @@ import pytest
 import hubbub.sdk as sdk
 import hubbub.sdk.pump
 from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions, ClientStatus, ErrorType, LoggingSeverity
+from hubbub.sdk.merges import Merges
+from hubbub.sdk.voice import Voice
 from tests.sdk.players import Player, game, player
 from tests.world import World
 
@@ -190,6 +193,70 @@ def test_reset_drops_what_waits_and_whoever_listens() -> None:
 
     assert heard == []
     client.close()
+
+
+def test_reset_drops_what_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    client, begun, go = Client(), threading.Event(), threading.Event()
+    heard: list[Any] = []
+
+    class Callback:
+        def __call__(self, *told: Any) -> None:
+            heard.append(told)
+
+    async def devices() -> list[sdk.AudioDevice]:
+        begun.set()
+        await asyncio.to_thread(go.wait, 10)
+        return []
+
+    monkeypatch.setattr(client._parts[Voice], "_devices", devices)
+    callback = Callback()
+    held = weakref.ref(callback)
+    waiting = client.get_input_devices(callback)
+    call = client.start_call(5)
+    assert call is not None
+    call.set_status_changed_callback(callback)
+    del callback
+    assert begun.wait(10)
+
+    sdk.reset_callbacks()
+    gc.collect()
+    assert held() is None
+    go.set()
+
+    # Whoever waits for the value is no callback.
+    assert waiting.result(10) == []
+    assert client.run_callbacks() == 0
+    client.get_input_devices(lambda *told: heard.append(told)).result(10)
+    client.run_callbacks()
+    assert heard == [([],)]
+    client.close()
+
+
+async def test_a_question_that_was_reset_is_answered_with_no() -> None:
+    asked: list[str] = []
+    async with Client() as client:
+        question = client._core.hold(lambda: asked.append("merge"))
+        sdk.reset_callbacks()
+
+        with pytest.raises(sdk.SdkError) as caught:
+            await client._parts[Merges].required(question)
+
+        assert client.run_callbacks() == 0
+    assert (asked, caught.value.result.type) == ([], ErrorType.ABORTED)
+
+
+def test_reset_drops_what_a_forgotten_client_left() -> None:
+    heard: list[Any] = []
+    client = Client()
+    client.close()
+    client.get_user_guilds(lambda *told: heard.append(told))
+    del client
+    gc.collect()
+
+    sdk.reset_callbacks()
+
+    assert sdk.run_callbacks() == 0
+    assert heard == []
 
 
 def test_a_client_that_is_gone_refuses_new_work_politely() -> None:

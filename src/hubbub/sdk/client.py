@@ -38,6 +38,7 @@ from hubbub.sdk.merges import Merges
 from hubbub.sdk.messages import Messages
 from hubbub.sdk.objects import MoveOnly
 from hubbub.sdk.presence import Presence
+from hubbub.sdk.pump import all_pumps
 from hubbub.sdk.records import ClientCreateOptions
 from hubbub.sdk.relationships import Relationships
 from hubbub.sdk.rpc import Rpc
@@ -343,11 +344,12 @@ class Client(MoveOnly):
 
 
 def reset_callbacks() -> None:
-    """Drop every callback that any client still holds; for the end of a program."""
+    """Drop every callback that any client still holds, also of what is under way; for the end of a program."""
     for core in list(_cores):
-        core.callbacks.clear()
-        core.logs.reset()
-        core.pump.clear()
+        core.reset()
+    for pump in all_pumps():
+        # Of clients that are gone.
+        pump.clear()
 
 
 __all__: Final = ["Client", "reset_callbacks"]

@@ -7,6 +7,7 @@ the lock, and pumps.
 import asyncio
 import contextlib
 import threading
+import weakref
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -28,6 +29,15 @@ P = ParamSpec("P")
 
 WEB_BASE: Final = "http://127.0.0.1:8080"
 """Where `hubbub dev` and `hubbub serve` listen unless told otherwise."""
+
+
+class Held:
+    """A callback that is called once, unless a reset takes it away before."""
+
+    __slots__ = ("__weakref__", "callback")
+
+    def __init__(self, callback: Callable[..., object] | None) -> None:
+        self.callback = callback
 
 
 class Core:
@@ -57,6 +67,10 @@ class Core:
         self.driver: Final[Driver] = ThreadDriver() if threaded else LoopDriver(self.pump)
         self.callbacks: Final[dict[str, Callable[..., object]]] = {}
         """One of each kind: setting a second replaces the first."""
+        self._held: Final[weakref.WeakSet[Held]] = weakref.WeakSet()
+        """Those of what is under way."""
+        self.resetters: Final[list[Callable[[], None]]] = []
+        """What the parts have to forget when callbacks are reset."""
         self.status = ClientStatus.DISCONNECTED
         self.application_id = 0
         self.parent_id = 0
@@ -111,6 +125,24 @@ class Core:
             self.callbacks.pop(event, None)
         else:
             self.callbacks[event] = callback
+
+    def hold(self, callback: Callable[..., object] | None) -> Held:
+        """Keep a callback for the end of an operation."""
+        held = Held(callback)
+        with self.lock:
+            self._held.add(held)
+        return held
+
+    def reset(self) -> None:
+        """Drop every callback: of events, of logs, of what waits and of what is under way (sdk.md 1.2)."""
+        with self.lock:
+            self.callbacks.clear()
+            for held in self._held:
+                held.callback = None
+            for forget in self.resetters:
+                forget()
+            self.logs.reset()
+            self.pump.clear()
 
     def become(self, status: ClientStatus, error: ClientError = ClientError.NONE, detail: int = 0) -> None:
         """Change the status and say so."""
@@ -171,6 +203,8 @@ class Core:
     ) -> Completion[Any]:
         self.pump.check_thread()
         completion: Completion[Any] = Completion()
+        held = self.hold(callback)
+        del callback
 
         async def work() -> Any:
             task = asyncio.current_task()
@@ -182,7 +216,7 @@ class Core:
         def done(task: "asyncio.Task[Any] | None") -> None:
             if task is not None:
                 self.tasks.discard(task)
-            self._complete(task, completion, callback, empty)
+            self._complete(task, completion, held, empty)
 
         self.driver.spawn(work, done)
         return completion
@@ -191,23 +225,30 @@ class Core:
         self,
         task: "asyncio.Task[Any] | None",
         completion: Completion[Any],
-        callback: Callable[..., object] | None,
+        held: Held,
         empty: tuple[Any, ...],
     ) -> None:
         value, result = self._outcome(task)
         if isinstance(result, ClientResult):
             result = self._faced(result)
-            if callback is not None:
-                self.pump.put(callback, result, *(outputs(value, len(empty)) if result.successful else empty))
+            self.tell(held, result, *(outputs(value, len(empty)) if result.successful else empty))
             if result.successful:
                 completion.succeed(value)
             else:
                 completion.fail(SdkError(result))
             return
         self.logs.error(f"an operation broke: {result!r}")
-        if callback is not None:
-            self.pump.put(callback, self._faced(ClientResult(ErrorType.VALIDATION_ERROR, str(result))), *empty)
+        self.tell(held, self._faced(ClientResult(ErrorType.VALIDATION_ERROR, str(result))), *empty)
         completion.fail(result)
+
+    def tell(self, held: Held, *args: Any) -> bool:
+        """Let a callback hear of it, at the next pump; whether there is one."""
+        # Under the lock, so that a reset comes before or after and not in between.
+        with self.lock:
+            callback, held.callback = held.callback, None
+            if callback is not None:
+                self.pump.put(callback, *args)
+        return callback is not None
 
     def _outcome(self, task: "asyncio.Task[Any] | None") -> "tuple[Any, ClientResult | BaseException]":
         if task is None or (task.cancelled() and self.destroyed):

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from hubbub.sdk.aside import aside
-from hubbub.sdk.core import Core
+from hubbub.sdk.core import Core, Held
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ChannelType, known
 from hubbub.sdk.events import Events
@@ -137,7 +137,8 @@ class Lobbies:
     ) -> Completion[str]:
         """Come into the guild of a lobby's channel; answers the invite's URL. A provisional account is asked to link first."""
         name = "JoinLinkedLobbyGuild"
-        return self._core.start(name, callback, ("",), self._join_guild, lobby_id, provisional_user_merge_required)
+        merge_required = self._core.hold(provisional_user_merge_required)
+        return self._core.start(name, callback, ("",), self._join_guild, lobby_id, merge_required)
 
     # Events
 
@@ -235,7 +236,7 @@ class Lobbies:
             told.linked_channel = None
         self._note(told)
 
-    async def _join_guild(self, lobby_id: int, merge_required: Callable[[], object]) -> str:
+    async def _join_guild(self, lobby_id: int, merge_required: Held) -> str:
         lobby = find_lobby(self._core, lobby_id)
         if lobby is None or lobby.linked_channel is None:
             raise invalid("this lobby is linked to no channel")

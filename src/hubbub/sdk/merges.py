@@ -1,9 +1,8 @@
 """Operations that a provisional account cannot do: the game is asked to link it, and says how that went."""
 
 import asyncio
-from collections.abc import Callable
 
-from hubbub.sdk.core import Core
+from hubbub.sdk.core import Core, Held
 from hubbub.sdk.enums import ErrorType
 from hubbub.sdk.results import failure
 
@@ -19,11 +18,12 @@ class Merges:
         """Say how the merge ended that a callback asked for; what waits goes on, or fails."""
         self._core.driver.post(self._completed, success)
 
-    async def required(self, ask: Callable[[], object]) -> None:
-        """Ask the game, and wait for its answer."""
+    async def required(self, ask: Held) -> None:
+        """Ask the game, and wait for its answer; nobody is there to answer once callbacks were reset."""
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append(answer)
-        self._core.pump.put(ask)
+        if not self._core.tell(ask):
+            answer.set_result(False)
         try:
             merged = await answer
         finally:

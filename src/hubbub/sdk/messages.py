@@ -10,7 +10,7 @@ import msgspec
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import EPOCH_MS
 from hubbub.sdk.cache import HISTORY_MESSAGES, History, Message
-from hubbub.sdk.core import Core
+from hubbub.sdk.core import Core, Held
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ChannelType, ClientStatus, DisclosureTypes
 from hubbub.sdk.events import Events
@@ -144,7 +144,9 @@ class Messages:
     ) -> Completion[None]:
         """Show a message in the chat client; a provisional account is asked to link first."""
         name = "OpenMessageInPlatform"
-        return self._core.start(name, callback, (), self._open, message_id, provisional_user_merge_required)
+        return self._core.start(
+            name, callback, (), self._open, message_id, self._core.hold(provisional_user_merge_required)
+        )
 
     def set_message_created_callback(self, callback: Callable[[int], object]) -> None:
         """Hear of new messages, invites excepted."""
@@ -253,7 +255,7 @@ class Messages:
             for each in told
         ]
 
-    async def _open(self, message_id: int, merge_required: Callable[[], object]) -> None:
+    async def _open(self, message_id: int, merge_required: Held) -> None:
         if not self.can_open_message_in_platform(message_id):
             raise invalid("the chat client cannot show this message")
         me = find_user(self._core, self._core.cache.me)

@@ -186,6 +186,11 @@ class Voice:
             "speaker_mode": False,
         }
         """What was set, for the media engine that will read it."""
+        core.resetters.append(self._forget)
+
+    def _forget(self) -> None:
+        for state in self._calls.values():
+            state.callbacks.clear()
 
     # Calls
 
