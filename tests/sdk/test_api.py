@@ -285,6 +285,53 @@ async def test_a_lost_connection_is_opened_again_where_that_is_safe(trouble: Tro
     assert len(trouble.paths) == 3
 
 
+async def test_the_timeout_is_for_everything_that_is_tried(trouble: Trouble) -> None:
+    for _ in range(20):
+        trouble.hangs_up()
+    with pytest.raises(aiohttp.ClientError):
+        await trouble.client(timeout_ms=1000).call(users.GET_MY_USER)
+    # The fourth backoff alone is as long as all of it.
+    assert 1 <= len(trouble.waits) <= 3
+    assert sum(trouble.waits) < 1
+
+    trouble.answers.clear()
+    trouble.waits.clear()
+    for _ in range(4):
+        trouble.says(503, {"message": "trouble", "code": 0})
+    with pytest.raises(ApiError) as caught:
+        await trouble.client(timeout_ms=100).call(users.GET_MY_USER)
+    assert (caught.value.status, trouble.waits) == (503, [])
+
+
+async def test_a_wait_that_the_platform_asks_for_is_not_counted(trouble: Trouble) -> None:
+    trouble.says(429, RATE_LIMITED | {"retry_after": 30.0})
+
+    await trouble.client(timeout_ms=5000).call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
+
+    assert trouble.waits == [30.0]
+
+
+async def test_a_platform_that_is_silent_is_asked_once() -> None:
+    connections = 0
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    started = asyncio.get_running_loop().time()
+    async with Api(f"http://127.0.0.1:{port}", timeout_ms=200) as api:
+        with pytest.raises(TimeoutError):
+            await api.call(users.GET_MY_USER)
+
+    assert 0.2 <= asyncio.get_running_loop().time() - started < 1.0
+    assert connections == 1
+    server.close()
+
+
 async def test_an_error_of_an_unknown_kind_keeps_its_number_and_text(trouble: Trouble) -> None:
     trouble.says(418, {"message": "I am a teapot", "code": 987654})
 

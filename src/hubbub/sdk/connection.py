@@ -74,7 +74,7 @@ class Connection:
             return self._core.application_id
 
     def set_http_request_timeout(self, http_timeout_in_milliseconds: int) -> None:
-        """How long an answer may take; 30000 ms unless set."""
+        """How long a request may take, tried again or not, without waits that a rate limit asks for; 30000 ms unless set."""
         if http_timeout_in_milliseconds <= 0:
             raise ValueError("a timeout is longer than nothing")
         self._core.api.timeout_ms = http_timeout_in_milliseconds

@@ -101,7 +101,7 @@ class Http:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.timeout_ms = timeout_ms
-        """How long an answer may take; may be set at any time."""
+        """How long an answer may take, with all that is tried for it; may be set at any time."""
         self._wait_most_s = wait_most_ms / 1000
         self._tries = tries
         self._session = session
@@ -125,17 +125,20 @@ class Http:
 
     async def send(self, request: Request) -> Reply:
         """The platform's success; raises ApiError for a refusal, TimeoutError or aiohttp.ClientError without an answer."""
-        tries = request.tries or self._tries
+        tries, clock = request.tries or self._tries, asyncio.get_running_loop().time
+        # The timeout is for everything that we do of ourselves; a wait that a rate limit asks for is not counted.
+        left_s = self.timeout_ms / 1000
         for attempt in range(1, tries + 1):
             window = await self._take_turn(request)
-            last = attempt == tries
+            last, began, back_off_s = attempt == tries, clock(), _back_off_s(attempt)
             try:
-                status, headers, body = await self._exchange(request)
+                status, headers, body = await self._exchange(request, left_s)
             except (aiohttp.ClientConnectionError, TimeoutError):
-                if last or request.method not in SAFE:
+                left_s -= clock() - began + back_off_s
+                if last or left_s <= 0 or request.method not in SAFE:
                     raise
                 log.debug("%s %s: no answer, trying again", request.method, request.route)
-                await self._back_off(attempt)
+                await self._sleep(back_off_s)
                 continue
             finally:
                 window.under_way -= 1
@@ -144,11 +147,14 @@ class Http:
             if status < 400:
                 return Reply(status, headers, body)
             error = refusal(status, headers, body)
-            if last or not await self._may_try_again(request, error, attempt):
+            wait_s, counts = (None, False) if last else self._wait(request, error, back_off_s)
+            left_s -= clock() - began + (back_off_s if counts else 0.0)
+            if wait_s is None or left_s <= 0:
                 raise error
+            await self._sleep(wait_s)
         raise AssertionError("unreachable")
 
-    async def _exchange(self, request: Request) -> tuple[int, Mapping[str, str], bytes]:
+    async def _exchange(self, request: Request, timeout_s: float) -> tuple[int, Mapping[str, str], bytes]:
         if self._session is None:
             self._session = new_session()
         try:
@@ -157,7 +163,7 @@ class Http:
                 request.url,
                 headers=request.headers,
                 data=request.body(),
-                timeout=aiohttp.ClientTimeout(total=self.timeout_ms / 1000),
+                timeout=aiohttp.ClientTimeout(total=timeout_s),
                 allow_redirects=False,
             ) as response:
                 return response.status, response.headers, await response.read()
@@ -165,25 +171,17 @@ class Http:
             # An answer that is no HTTP. aiohttp's error shows the headers of the request, and so the token.
             raise aiohttp.ClientConnectionError(f"the answer could not be read: {error.message}") from None
 
-    async def _may_try_again(self, request: Request, error: ApiError, attempt: int) -> bool:
-        """Whether to send it once more, after a wait."""
+    def _wait(self, request: Request, error: ApiError, back_off_s: float) -> tuple[float | None, bool]:
+        """How long to wait before it is sent once more, None if it is not; and whether that wait is our own idea."""
         if error.extra.get("retry_after") is not None and (error.status == 429 or request.method in SAFE):
             wait_s = float(error.extra["retry_after"])
             if wait_s > self._wait_most_s:
-                return False
+                return None, False
             if error.extra.get("global"):
                 self._held_until = asyncio.get_running_loop().time() + wait_s
             log.debug("%s %s: waiting %.3f s as told", request.method, request.route, wait_s)
-            await self._sleep(wait_s)
-            return True
-        if error.status in PASSING and request.method in SAFE:
-            await self._back_off(attempt)
-            return True
-        return False
-
-    async def _back_off(self, attempt: int) -> None:
-        # Spread out, so that clients that failed together do not come back together.
-        await self._sleep(BACKOFF_MS / 1000 * 2 ** (attempt - 1) * (0.5 + random.random() / 2))
+            return wait_s, False
+        return (back_off_s, True) if error.status in PASSING and request.method in SAFE else (None, False)
 
     # Buckets
 
@@ -217,6 +215,11 @@ class Http:
         except (KeyError, ValueError):
             return
         self._window(request).note(limit, remaining, after_s, asyncio.get_running_loop().time())
+
+
+def _back_off_s(attempt: int) -> float:
+    # Spread out, so that clients that failed together do not come back together.
+    return BACKOFF_MS / 1000 * float(1 << (attempt - 1)) * (0.5 + random.random() / 2)
 
 
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
