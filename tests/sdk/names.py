@@ -48,7 +48,7 @@ CLASSES = {
     "AuthorizationArgs": "ClientId= Scopes= State= Nonce= CodeChallenge= IntegrationType= CustomSchemeParam=",
     "DeviceAuthorizationArgs": "ClientId= Scopes=",
     "AuthorizationCodeChallenge": "Method= Challenge=",
-    "AuthorizationCodeVerifier": "Challenge Verifier",
+    "AuthorizationCodeVerifier": "Challenge= Verifier=",
     "ClientCreateOptions": """
         WebBase= ApiBase= ExperimentalAudioSystem= ExperimentalAndroidPreventCommsForBluetooth= CpuAffinityMask=""",
     "Activity": """

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+import hubbub.sdk as sdk
 from hubbub.sdk import compat
+from hubbub.sdk.naming import pascal
 from tests.sdk.names import CLASSES, MODULE, names_of
 from tests.sdk.players import Heard, game, player
 from tests.world import World
@@ -41,7 +43,7 @@ def sheet(name: str) -> str:
     """The text of one of the shared fact sheets."""
     found = sorted(SHEETS.glob(name))
     if not found:
-        pytest.skip(f"the shared fact sheet {name} is not beside this checkout")
+        pytest.skip(f"the shared fact sheet {name} is not beside this checkout: its names were NOT compared")
     return found[0].read_text(encoding="utf-8")
 
 
@@ -54,6 +56,36 @@ def test_the_enumerations_have_the_numbers_of_the_sheet() -> None:
         made = getattr(getattr(compat, owner), nested) if nested else getattr(compat, owner)
         for label, number in members:
             assert getattr(made, label) == number, f"{name}.{label}"
+
+
+def test_the_value_records_of_the_sheet_have_setters() -> None:
+    [row] = re.findall(r"^\| Value records [^|]*\| ([^|]+) \|", sheet("sdk.md"), re.M)
+    told = [name for name in row.strip().split(", ") if "(getters only)" not in name]
+    assert len(told) >= 18
+    assert {name for name in told if not names_of(name)} == set()
+
+    for name in told:
+        kind = getattr(compat, name)
+        fields = [pascal(field) for field, about in getattr(kind, "fields", {}).items() if about.compat]
+        assert [field for field in fields if not hasattr(kind, f"Set{field}")] == [], name
+
+
+def test_a_verifier_may_be_set() -> None:
+    verifier = compat.Client().CreateAuthorizationCodeVerifier()
+    challenge = compat.AuthorizationCodeChallenge()
+    challenge.SetChallenge("ours")
+
+    verifier.SetChallenge(challenge)
+    verifier.SetVerifier("secret")
+    challenge.SetChallenge("another")
+
+    assert (verifier.Challenge().Challenge(), verifier.Verifier()) == ("ours", "secret")
+
+
+def test_a_profile_has_both_its_names_in_both_faces() -> None:
+    assert sdk.UserApplicationProfile is sdk.UserApplicationProfileHandle
+    assert compat.UserApplicationProfile is compat.UserApplicationProfileHandle
+    assert issubclass(compat.UserApplicationProfile, sdk.UserApplicationProfile)
 
 
 def test_every_operation_that_the_specification_names_is_ours() -> None:
@@ -76,6 +108,7 @@ def test_every_record_that_the_specification_names_is_ours() -> None:
     assert [name for name in named if name != "Name" and not hasattr(compat, name)] == []
     for kind in ("AuthorizationArgs", "AuthorizationCodeChallenge", "IntegrationType"):
         assert hasattr(compat, kind)
+    assert hasattr(sdk, "UserApplicationProfile")
 
 
 async def test_a_game_is_played_under_those_names(world: World) -> None:

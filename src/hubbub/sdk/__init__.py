@@ -81,6 +81,9 @@ from hubbub.sdk.tokens import ChildToken, CurrentUser, TokenExchange
 from hubbub.sdk.version import is_supported
 from hubbub.sdk.voice import Call
 
+UserApplicationProfile = UserApplicationProfileHandle
+"""The specification names the record, the public SDK its handle."""
+
 __all__ = [
     "Activity",
     "ActivityActionTypes",
@@ -147,6 +150,7 @@ __all__ = [
     "StatusType",
     "TokenExchange",
     "TokenKind",
+    "UserApplicationProfile",
     "UserApplicationProfileHandle",
     "UserHandle",
     "UserMessageSummary",

@@ -22,8 +22,8 @@ from hubbub.sdk.naming import pascal
 from hubbub.sdk.objects import InvalidObjectError, Object
 from hubbub.sdk.records import Fields, Record
 
-READ_ONLY: Final = frozenset({"UserMessageSummary", "AuthorizationCodeVerifier", "VADThresholdSettings"})
-"""Records that only come out of the SDK (sdk.md 1.1): without setters."""
+READ_ONLY: Final = frozenset({"UserMessageSummary", "VADThresholdSettings"})
+"""Records without setters (sdk.md 1.1)."""
 WITHOUT_COPY: Final = frozenset({"Client", "VADThresholdSettings"})
 
 
@@ -113,7 +113,8 @@ def _module() -> dict[str, Any]:
         if isinstance(original, type) and issubclass(original, Enumeration | sdk.ActivityGamePlatforms):
             made[name] = _enumeration(original)
         elif isinstance(original, type) and issubclass(original, Object):
-            made[name] = family[original] = _renamed(original)
+            # A class may have two names, and is one all the same.
+            made[name] = family[original] = family.get(original) or _renamed(original)
     made["Client"]._family = MappingProxyType(family)
     for owner, nested in (
         ("Client", ("Status", "Error", "Thread")),
@@ -122,8 +123,6 @@ def _module() -> dict[str, Any]:
         for name in nested:
             setattr(made[owner], name, made.pop(f"{owner}{name}"))
     made["UserHandle"].AvatarType = made.pop("AvatarType")
-    # The specification names the record, the public SDK its handle.
-    made["UserApplicationProfile"] = made["UserApplicationProfileHandle"]
     made["RunCallbacks"] = sdk.run_callbacks
     made["SetFreeThreaded"] = sdk.set_free_threaded
     made["ResetCallbacks"] = sdk.reset_callbacks
