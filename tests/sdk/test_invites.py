@@ -58,6 +58,39 @@ async def test_a_players_other_devices_hear_of_an_invite_and_that_it_was_accepte
         await client.close()
 
 
+async def test_an_invite_is_a_message_of_the_conversation(world: World) -> None:
+    mary, zoe = await hosting(world)
+    at_zoe, at_mary = zoe.hears("message_created"), mary.hears("message_created")
+    first = await mary.client.send_user_message(zoe.id, "hello")
+    invited = zoe.hears("activity_invite_created")
+    await mary.client.send_activity_invite(zoe.id, "come and jump")
+    invite = await invited.next()
+    last = await mary.client.send_user_message(zoe.id, "or not")
+    assert await at_zoe.next(lambda message_id: message_id == last) == last
+    assert await at_mary.next(lambda message_id: message_id == last) == last
+    fresh = new_client(world)
+    await fresh.update_token(AuthorizationTokenType.BEARER, zoe.tokens["access_token"])
+    await fresh.connect()
+
+    for limit, expected in ((2, [last, invite.message_id]), (3, [last, invite.message_id, first])):
+        asked = await fresh.get_user_messages_with_limit(mary.id, limit)
+        assert [each.id for each in asked] == expected
+        fresh._core.cache.histories.clear()
+        # From what they heard, without a request.
+        for here, other in ((zoe, mary), (mary, zoe)):
+            history = here.client._core.cache.histories[other.id]
+            assert not history.complete
+            assert history.enough(limit)
+            told = await here.client.get_user_messages_with_limit(other.id, limit)
+            assert [each.id for each in told] == expected
+    handle = zoe.client.get_message_handle(invite.message_id)
+    assert handle is not None
+    assert handle.content == "come and jump"
+    assert (invite.message_id,) not in at_zoe.all + at_mary.all
+    for client in (mary.client, zoe.client, fresh):
+        await client.close()
+
+
 async def test_a_party_that_is_full_cannot_be_asked_for_a_place(world: World) -> None:
     mary, zoe = await hosting(world)
     changed = zoe.hears("user_updated")

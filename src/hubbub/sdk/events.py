@@ -200,12 +200,13 @@ class Events:
     def message_create(self, told: wire.MessagePayload) -> Emits:
         """Somebody wrote."""
         activity = told.activity
+        if told.channel is not None and told.channel.type != ChannelType.EPHEMERAL_DM:
+            self._note_channel(told.channel)
+        # An invite as well: it is a message of the conversation, and a history without it would have a gap.
+        message = self.cache.keep(told)
         if activity is not None and activity.type in (ActivityActionTypes.JOIN, ActivityActionTypes.JOIN_REQUEST):
             yield from self._invited(told)
             return
-        if told.channel is not None and told.channel.type != ChannelType.EPHEMERAL_DM:
-            self._note_channel(told.channel)
-        message = self.cache.keep(told)
         channel = self.cache.channels.get(told.channel_id)
         if message.other and told.flags & SENT_FROM_GAME and channel is not None and not self.disclosed:
             yield from self._disclose(told, message.other)
