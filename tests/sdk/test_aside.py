@@ -10,11 +10,21 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 import hubbub.sdk as sdk
-from hubbub.sdk import AuthorizationArgs, Client, ClientCreateOptions, ErrorType, SdkError
+from hubbub.sdk import (
+    AuthorizationArgs,
+    AuthorizationTokenType,
+    Client,
+    ClientCreateOptions,
+    ClientStatus,
+    ErrorType,
+    SdkError,
+)
 from hubbub.sdk.aside import THREAD, Resolver, aside
-from tests.sdk.test_pump import Ends, threads
+from tests.sdk.test_pump import Ends, pump_until, threads
 
 QUICK_S = 0.5
 NOWHERE = "http://social.invalid"
@@ -149,3 +159,46 @@ async def test_names_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(socket.gaierror):
         await Resolver().resolve("social.invalid", 80, socket.AF_INET)
     assert len(asked) == 3
+
+
+async def test_a_gateway_that_says_no_goodbye_is_not_waited_for() -> None:
+    over = asyncio.Event()
+
+    async def grant(_: web.Request) -> web.Response:
+        return web.json_response({"application": {"id": "1"}, "user": {"id": "2", "username": "mary"}, "scopes": []})
+
+    async def gateway(request: web.Request) -> web.Response:
+        return web.json_response({"url": str(request.url.with_scheme("ws").with_path("/socket"))})
+
+    async def greet(request: web.Request) -> web.WebSocketResponse:
+        connection = web.WebSocketResponse(timeout=0.1)
+        await connection.prepare(request)
+        await connection.send_json({"op": 10, "d": {"heartbeat_interval": 45_000}})
+        # Nothing is read from here on, a close frame neither.
+        await over.wait()
+        return connection
+
+    app = web.Application()
+    app.router.add_get("/api/v10/oauth2/@me", grant)
+    app.router.add_get("/api/v10/gateway", gateway)
+    app.router.add_get("/socket", greet)
+
+    def play(url: str) -> float:
+        client, ended = Client(url), Ends()
+        client.update_token(AuthorizationTokenType.BEARER, "x" * 20)
+        client.connect()
+        pump_until(client, lambda: client.get_status() is ClientStatus.CONNECTED)
+        client.fetch_current_user(AuthorizationTokenType.BEARER, "x" * 20, ended)
+        started = time.monotonic()
+        client.close()
+        took = time.monotonic() - started
+        assert threads() == set()
+        sdk.run_callbacks()
+        assert len(ended.types) == 1
+        return took
+
+    async with TestServer(app) as server:
+        took = await asyncio.to_thread(play, str(server.make_url("/api/v10")))
+        over.set()
+
+    assert took < QUICK_S
