@@ -1,5 +1,6 @@
 """Auto moderation: what a rule may be, what it catches, and what follows."""
 
+import random
 import time
 from typing import Any
 
@@ -128,6 +129,90 @@ def test_no_pattern_takes_long() -> None:
     began = time.perf_counter()
     assert matcher.find("a" * 1999 + "!" + "x" * 1999) is None
     assert time.perf_counter() - began < 0.5
+
+
+LETTERS = random.Random(7)
+NOISE = "".join(LETTERS.choice("ab") for _ in range(4000))
+STARS = (("", "*"), ("*", ""), ("*", "*"))
+
+
+@pytest.mark.parametrize(
+    ("keywords", "patterns", "allowed", "text"),
+    [
+        (["*a*"] * 1000, [], ["*a*"], "a" * 4000),
+        ([f"*{'a' * length}*" for length in range(1, 58)], [], [f"*{'a' * 58}*"], "a" * 4000),
+        (
+            [f"{left}{'a' * length}{right}" for length in range(1, 59) for left, right in STARS],
+            [],
+            [f"*{'a' * 58}*"],
+            "x" + "a" * 3998 + "x",
+        ),
+        (
+            [f"*{NOISE[at : at + 1 + at % 18]}*" for at in range(1000)],
+            [],
+            [f"*{NOISE[at : at + 58]}*" for at in range(0, 4000, 40)],
+            NOISE,
+        ),
+        ([f"*{'a' * (58 - at % 50)}{chr(98 + at // 50)}{'a' * (at % 50)}*" for at in range(1000)], [], [], "a" * 4000),
+        ([], ["a"], ["*a*"], "a" * 4000),
+    ],
+)
+def test_no_list_takes_long(keywords: list[str], patterns: list[str], allowed: list[str], text: str) -> None:
+    matcher = Matcher(keywords, patterns, allowed)
+    began = time.thread_time()
+    assert matcher.find(text) is None
+    assert time.thread_time() - began < 0.5
+
+
+@pytest.mark.parametrize("pattern", ["a.*z{}|a", "[ab].*a[ab]{{11}}z{}|[ab]"])
+def test_what_tires_a_rule_does_not_pass_it(pattern: str) -> None:
+    matcher = Matcher([], [pattern.format(number) for number in range(10)], ["*a*", "*b*"])
+    began = time.thread_time()
+    assert matcher.find(NOISE * 6) is not None
+    assert time.thread_time() - began < 1
+
+
+def test_no_number_of_excused_words_hides_a_bad_one() -> None:
+    for count in (0, 99, 100, 400):
+        assert Matcher([], [r"b\w+"], ["best"]).find("best " * count + "bad") == Hit(r"b\w+", "bad")
+        assert Matcher(["*b*"], [], ["best"]).find("best " * count + "bad") == Hit("*b*", "b")
+        assert Matcher(["*b*"], [r"b\w+"], ["best"]).find("best " * count) is None
+
+
+def test_long_and_short_lists_find_what_a_look_at_every_place_finds() -> None:
+    rng = random.Random(3)
+
+    def entries(most: int) -> list[str]:
+        return [
+            f"{rng.choice(('', '*'))}{''.join(rng.choice('ab -') for _ in range(rng.randint(1, 4)))}{rng.choice(('', '*'))}"
+            for _ in range(rng.randint(0, most))
+        ]
+
+    for _ in range(400):
+        keywords, allowed = entries(rng.choice((3, 40))), entries(rng.choice((3, 40)))
+        text = "".join(rng.choice("ab -") for _ in range(rng.randint(0, 30)))
+        excused = {span for entry in map(matching.keyword, allowed) for span in stood(entry, text)}
+        left = {
+            entry.written: spans
+            for entry in map(matching.keyword, keywords)
+            if (
+                spans := [
+                    each for each in stood(entry, text) if not any(a <= each[0] and each[1] <= b for a, b in excused)
+                ]
+            )
+        }
+
+        hit = Matcher(keywords, [], allowed).find(text)
+
+        assert (hit is None) == (not left), (keywords, allowed, text)
+        if hit is not None and hit.keyword is not None:
+            assert hit.content == text[slice(*left[hit.keyword][0])]
+
+
+def stood(entry: matching.Keyword, text: str) -> list[tuple[int, int]]:
+    """Every place where an entry stands in a text."""
+    ends = [(start, start + len(entry.needle)) for start in range(len(text) - len(entry.needle) + 1)]
+    return [(a, b) for a, b in ends if entry.needle and text[a:b] == entry.needle and entry.stands(text, a, b)]
 
 
 def test_mentions_and_links_are_counted() -> None:
