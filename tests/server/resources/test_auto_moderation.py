@@ -1,19 +1,20 @@
 """Auto moderation: what a rule may be, what it catches, and what follows."""
 
-import random
-import time
 from typing import Any
 
+import aiohttp
 import pytest
 
 from hubbub.protocol import changes
 from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import AutoModerationConfig
 from hubbub.server.resources import members
-from hubbub.server.resources.auto_moderation import matching
-from hubbub.server.resources.auto_moderation.matching import BadPattern, Hit, Matcher
-from tests.world import Actor, Guild, World
+from tests.fixtures.validator import Watch
+from tests.world import NOW_MS, Actor, Guild, World, small_config
 
 BLOCK: dict[str, Any] = {"type": 1}
 QUARANTINE: dict[str, Any] = {"type": 4}
@@ -70,154 +71,6 @@ async def town(world: World) -> tuple[Guild, Actor]:
 async def flags_of(guild: Guild, actor: Actor) -> int:
     """A member's flags."""
     return int((await guild.owner.get(f"/guilds/{guild.id}/members/{actor.id}")).ok()["flags"])
-
-
-# Words and patterns
-
-
-@pytest.mark.parametrize(
-    ("entry", "text", "found"),
-    [
-        ("cat", "the CAT sat", "CAT"),
-        ("cat", "catalog", None),
-        ("cat", "tomcat", None),
-        ("cat", "cat", "cat"),
-        ("cat", "a cat!", "cat"),
-        ("cat*", "a Catalog", "Cat"),
-        ("cat*", "tomcat", None),
-        ("*cat", "tomcat", "cat"),
-        ("*cat", "catalog", None),
-        ("*cat*", "the tomcats", "cat"),
-        ("the cat", "see The Cat here", "The Cat"),
-        ("the cat", "bathe cat", None),
-        ("c++", "I like C++ much", "C++"),
-        ("a*b", "a*b", "a*b"),
-        ("ärger", "So ein ÄRGER!", "ÄRGER"),
-        ("ärger", "verärgert", None),
-        ("*ärger*", "verärgert", "ärger"),
-        ("cat", "İ cat", "cat"),
-    ],
-)
-def test_words_stand_as_their_stars_say(entry: str, text: str, found: str | None) -> None:
-    hit = Matcher([entry], [], []).find(text)
-    assert hit == (None if found is None else Hit(entry, found))
-    # A long list takes another way to the same answer.
-    many = [f"*nothing{number}*" for number in range(50)]
-    assert Matcher([*many, entry], [], []).find(text) == hit
-
-
-def test_what_is_allowed_excuses_only_what_lies_within_it() -> None:
-    matcher = Matcher(["*ass*"], [r"b\d+"], ["class", "b42"])
-    assert matcher.find("the class") is None
-    assert matcher.find("the class of an ass") == Hit("*ass*", "ass")
-    assert matcher.find("b42") is None
-    assert matcher.find("b42 b43") == Hit(r"b\d+", "b43")
-
-
-def test_a_pattern_that_matches_nothing_at_all_catches_nothing() -> None:
-    assert Matcher([], ["x*"], []).find("hello") is None
-
-
-@pytest.mark.parametrize("pattern", ["(", r"(a)\1", "(?=a)", "(?<!a)b", r"\p{L}{1000}"])
-def test_patterns_that_could_take_long_are_no_patterns(pattern: str) -> None:
-    with pytest.raises(BadPattern):
-        matching.compile_pattern(pattern)
-
-
-def test_no_pattern_takes_long() -> None:
-    matcher = Matcher([], ["(a+)+$", "(x+x+)+y", "(.*a){12}$"], [])
-    began = time.perf_counter()
-    assert matcher.find("a" * 1999 + "!" + "x" * 1999) is None
-    assert time.perf_counter() - began < 0.5
-
-
-LETTERS = random.Random(7)
-NOISE = "".join(LETTERS.choice("ab") for _ in range(4000))
-STARS = (("", "*"), ("*", ""), ("*", "*"))
-
-
-@pytest.mark.parametrize(
-    ("keywords", "patterns", "allowed", "text"),
-    [
-        (["*a*"] * 1000, [], ["*a*"], "a" * 4000),
-        ([f"*{'a' * length}*" for length in range(1, 58)], [], [f"*{'a' * 58}*"], "a" * 4000),
-        (
-            [f"{left}{'a' * length}{right}" for length in range(1, 59) for left, right in STARS],
-            [],
-            [f"*{'a' * 58}*"],
-            "x" + "a" * 3998 + "x",
-        ),
-        (
-            [f"*{NOISE[at : at + 1 + at % 18]}*" for at in range(1000)],
-            [],
-            [f"*{NOISE[at : at + 58]}*" for at in range(0, 4000, 40)],
-            NOISE,
-        ),
-        ([f"*{'a' * (58 - at % 50)}{chr(98 + at // 50)}{'a' * (at % 50)}*" for at in range(1000)], [], [], "a" * 4000),
-        ([], ["a"], ["*a*"], "a" * 4000),
-    ],
-)
-def test_no_list_takes_long(keywords: list[str], patterns: list[str], allowed: list[str], text: str) -> None:
-    matcher = Matcher(keywords, patterns, allowed)
-    began = time.thread_time()
-    assert matcher.find(text) is None
-    assert time.thread_time() - began < 0.5
-
-
-@pytest.mark.parametrize("pattern", ["a.*z{}|a", "[ab].*a[ab]{{11}}z{}|[ab]"])
-def test_what_tires_a_rule_does_not_pass_it(pattern: str) -> None:
-    matcher = Matcher([], [pattern.format(number) for number in range(10)], ["*a*", "*b*"])
-    began = time.thread_time()
-    assert matcher.find(NOISE * 6) is not None
-    assert time.thread_time() - began < 1
-
-
-def test_no_number_of_excused_words_hides_a_bad_one() -> None:
-    for count in (0, 99, 100, 400):
-        assert Matcher([], [r"b\w+"], ["best"]).find("best " * count + "bad") == Hit(r"b\w+", "bad")
-        assert Matcher(["*b*"], [], ["best"]).find("best " * count + "bad") == Hit("*b*", "b")
-        assert Matcher(["*b*"], [r"b\w+"], ["best"]).find("best " * count) is None
-
-
-def test_long_and_short_lists_find_what_a_look_at_every_place_finds() -> None:
-    rng = random.Random(3)
-
-    def entries(most: int) -> list[str]:
-        return [
-            f"{rng.choice(('', '*'))}{''.join(rng.choice('ab -') for _ in range(rng.randint(1, 4)))}{rng.choice(('', '*'))}"
-            for _ in range(rng.randint(0, most))
-        ]
-
-    for _ in range(400):
-        keywords, allowed = entries(rng.choice((3, 40))), entries(rng.choice((3, 40)))
-        text = "".join(rng.choice("ab -") for _ in range(rng.randint(0, 30)))
-        excused = {span for entry in map(matching.keyword, allowed) for span in stood(entry, text)}
-        left = {
-            entry.written: spans
-            for entry in map(matching.keyword, keywords)
-            if (
-                spans := [
-                    each for each in stood(entry, text) if not any(a <= each[0] and each[1] <= b for a, b in excused)
-                ]
-            )
-        }
-
-        hit = Matcher(keywords, [], allowed).find(text)
-
-        assert (hit is None) == (not left), (keywords, allowed, text)
-        if hit is not None and hit.keyword is not None:
-            assert hit.content == text[slice(*left[hit.keyword][0])]
-
-
-def stood(entry: matching.Keyword, text: str) -> list[tuple[int, int]]:
-    """Every place where an entry stands in a text."""
-    ends = [(start, start + len(entry.needle)) for start in range(len(text) - len(entry.needle) + 1)]
-    return [(a, b) for a, b in ends if entry.needle and text[a:b] == entry.needle and entry.stands(text, a, b)]
-
-
-def test_mentions_and_links_are_counted() -> None:
-    assert matching.mentions("<@1> <@!1> <@2> <@&2> @everyone <@x>") == 3
-    assert matching.links("https://a.test http://b.test discord.gg/abc nothing/here") == 3
 
 
 # Rules
@@ -648,6 +501,18 @@ async def test_the_platforms_own_lists_and_their_exceptions(world: World) -> Non
     (await say(bob, guild, "Damn!")).refused(400, 200000)
     await guild.say(bob, "damn good")
     await guild.say(bob, "porn is another list")
+
+
+async def test_the_operator_adds_words_to_presets(watch: Watch) -> None:
+    words = AutoModerationConfig(slurs=("muggle*",))
+    app = App(small_config(auto_moderation=words), clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        guild, bob = await town(World(app, client))
+        await add(guild, keyword_rule(trigger_type=4, trigger_metadata={"presets": [3]}))
+        (await say(bob, guild, "you Muggles")).refused(400, 200000)
+        await guild.say(bob, "damn is another list")
+    await app.stop()
 
 
 async def test_too_many_mentions_are_spam(world: World) -> None:
