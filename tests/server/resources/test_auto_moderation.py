@@ -1,5 +1,6 @@
 """Auto moderation: what a rule may be, what it catches, and what follows."""
 
+import time
 from typing import Any
 
 import aiohttp
@@ -501,6 +502,19 @@ async def test_the_platforms_own_lists_and_their_exceptions(world: World) -> Non
     (await say(bob, guild, "Damn!")).refused(400, 200000)
     await guild.say(bob, "damn good")
     await guild.say(bob, "porn is another list")
+
+
+async def test_many_excused_words_neither_hold_up_nor_hide_anything(world: World) -> None:
+    guild, bob = await town(world)
+    metadata = {"keyword_filter": ["*a*"] * 1000, "regex_patterns": [r"b\w+"], "allow_list": ["*a*", "best"]}
+    rule = await add(guild, keyword_rule(trigger_metadata=metadata))
+    assert rule["trigger_metadata"] == metadata
+
+    began = time.process_time()
+    await guild.say(bob, "a" * 2000)
+    await guild.say(bob, "best " * 399)
+    (await say(bob, guild, "best " * 398 + "bid")).refused(400, 200000)
+    assert time.process_time() - began < 2
 
 
 async def test_the_operator_adds_words_to_presets(watch: Watch) -> None:

@@ -90,6 +90,7 @@ STARS = (("", "*"), ("*", ""), ("*", "*"))
             NOISE,
         ),
         ([f"*{'a' * (58 - at % 50)}{chr(98 + at // 50)}{'a' * (at % 50)}*" for at in range(1000)], [], [], "a" * 4000),
+        ([f"*{'a' * length}{end}*" for length in range(1, 57) for end in "bcdefghijklmnopqr"], [], [], "a" * 4000),
         ([], ["a"], ["*a*"], "a" * 4000),
     ],
 )
