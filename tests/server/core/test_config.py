@@ -71,6 +71,13 @@ def test_every_key_can_be_said_in_every_source(file: Path) -> None:
         assert config.allowed(key)
 
 
+def test_words_of_the_operator_are_a_list_or_separated_by_commas(file: Path) -> None:
+    file.write_text('[auto_moderation]\nslurs = ["one", "two words*"]\n')
+    loaded = load({"auto_moderation.profanity": "*drat*, fie"}, file=file)
+    assert loaded.auto_moderation.slurs == ("one", "two words*")
+    assert loaded.auto_moderation.profanity == ("*drat*", "fie")
+
+
 def test_the_start_time_is_also_known_in_milliseconds() -> None:
     assert load({"now": "2026-12-01T00:00:00Z"}).now_ms == 1_796_083_200_000
     assert load().now_ms is None
@@ -105,6 +112,10 @@ def test_the_start_time_is_also_known_in_milliseconds() -> None:
         ({}, {}, "[gateway]\nheartbeat_interval = 5", "did you mean gateway.heartbeat_interval_ms?"),
         ({}, {}, "zzz = 5", "zzz (file"),
         ({}, {}, "gateway = 5", "gateway (file"),
+        ({}, {}, "[auto_moderation]\nslurs = ['**']", "auto_moderation.slurs (file "),
+        ({}, {}, "[auto_moderation]\nslurs = ['']", "allowed: words of up to 60 characters, none of stars alone"),
+        ({}, {"HUBBUB_AUTO_MODERATION_PROFANITY": "x" * 61}, "", "auto_moderation.profanity (environment "),
+        ({}, {}, "[auto_moderation]\nslur = ['x']", "did you mean auto_moderation.slurs?"),
         ({}, {}, "port = ", "is not TOML"),
     ],
 )

@@ -3,16 +3,19 @@
 import time
 from typing import Any
 
+import aiohttp
 import pytest
 
 from hubbub.protocol import changes
 from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import AutoModerationConfig
 from hubbub.server.resources import members
-from hubbub.server.resources.auto_moderation import matching
-from hubbub.server.resources.auto_moderation.matching import BadPattern, Hit, Matcher
-from tests.world import Actor, Guild, World
+from tests.fixtures.validator import Watch
+from tests.world import NOW_MS, Actor, Guild, World, small_config
 
 BLOCK: dict[str, Any] = {"type": 1}
 QUARANTINE: dict[str, Any] = {"type": 4}
@@ -69,70 +72,6 @@ async def town(world: World) -> tuple[Guild, Actor]:
 async def flags_of(guild: Guild, actor: Actor) -> int:
     """A member's flags."""
     return int((await guild.owner.get(f"/guilds/{guild.id}/members/{actor.id}")).ok()["flags"])
-
-
-# Words and patterns
-
-
-@pytest.mark.parametrize(
-    ("entry", "text", "found"),
-    [
-        ("cat", "the CAT sat", "CAT"),
-        ("cat", "catalog", None),
-        ("cat", "tomcat", None),
-        ("cat", "cat", "cat"),
-        ("cat", "a cat!", "cat"),
-        ("cat*", "a Catalog", "Cat"),
-        ("cat*", "tomcat", None),
-        ("*cat", "tomcat", "cat"),
-        ("*cat", "catalog", None),
-        ("*cat*", "the tomcats", "cat"),
-        ("the cat", "see The Cat here", "The Cat"),
-        ("the cat", "bathe cat", None),
-        ("c++", "I like C++ much", "C++"),
-        ("a*b", "a*b", "a*b"),
-        ("ärger", "So ein ÄRGER!", "ÄRGER"),
-        ("ärger", "verärgert", None),
-        ("*ärger*", "verärgert", "ärger"),
-        ("cat", "İ cat", "cat"),
-    ],
-)
-def test_words_stand_as_their_stars_say(entry: str, text: str, found: str | None) -> None:
-    hit = Matcher([entry], [], []).find(text)
-    assert hit == (None if found is None else Hit(entry, found))
-    # A long list takes another way to the same answer.
-    many = [f"*nothing{number}*" for number in range(50)]
-    assert Matcher([*many, entry], [], []).find(text) == hit
-
-
-def test_what_is_allowed_excuses_only_what_lies_within_it() -> None:
-    matcher = Matcher(["*ass*"], [r"b\d+"], ["class", "b42"])
-    assert matcher.find("the class") is None
-    assert matcher.find("the class of an ass") == Hit("*ass*", "ass")
-    assert matcher.find("b42") is None
-    assert matcher.find("b42 b43") == Hit(r"b\d+", "b43")
-
-
-def test_a_pattern_that_matches_nothing_at_all_catches_nothing() -> None:
-    assert Matcher([], ["x*"], []).find("hello") is None
-
-
-@pytest.mark.parametrize("pattern", ["(", r"(a)\1", "(?=a)", "(?<!a)b", r"\p{L}{1000}"])
-def test_patterns_that_could_take_long_are_no_patterns(pattern: str) -> None:
-    with pytest.raises(BadPattern):
-        matching.compile_pattern(pattern)
-
-
-def test_no_pattern_takes_long() -> None:
-    matcher = Matcher([], ["(a+)+$", "(x+x+)+y", "(.*a){12}$"], [])
-    began = time.perf_counter()
-    assert matcher.find("a" * 1999 + "!" + "x" * 1999) is None
-    assert time.perf_counter() - began < 0.5
-
-
-def test_mentions_and_links_are_counted() -> None:
-    assert matching.mentions("<@1> <@!1> <@2> <@&2> @everyone <@x>") == 3
-    assert matching.links("https://a.test http://b.test discord.gg/abc nothing/here") == 3
 
 
 # Rules
@@ -563,6 +502,31 @@ async def test_the_platforms_own_lists_and_their_exceptions(world: World) -> Non
     (await say(bob, guild, "Damn!")).refused(400, 200000)
     await guild.say(bob, "damn good")
     await guild.say(bob, "porn is another list")
+
+
+async def test_many_excused_words_neither_hold_up_nor_hide_anything(world: World) -> None:
+    guild, bob = await town(world)
+    metadata = {"keyword_filter": ["*a*"] * 1000, "regex_patterns": [r"b\w+"], "allow_list": ["*a*", "best"]}
+    rule = await add(guild, keyword_rule(trigger_metadata=metadata))
+    assert rule["trigger_metadata"] == metadata
+
+    began = time.process_time()
+    await guild.say(bob, "a" * 2000)
+    await guild.say(bob, "best " * 399)
+    (await say(bob, guild, "best " * 398 + "bid")).refused(400, 200000)
+    assert time.process_time() - began < 2
+
+
+async def test_the_operator_adds_words_to_presets(watch: Watch) -> None:
+    words = AutoModerationConfig(slurs=("muggle*",))
+    app = App(small_config(auto_moderation=words), clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        guild, bob = await town(World(app, client))
+        await add(guild, keyword_rule(trigger_type=4, trigger_metadata={"presets": [3]}))
+        (await say(bob, guild, "you Muggles")).refused(400, 200000)
+        await guild.say(bob, "damn is another list")
+    await app.stop()
 
 
 async def test_too_many_mentions_are_spam(world: World) -> None:

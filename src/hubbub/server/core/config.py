@@ -176,6 +176,17 @@ class IdentityConfig(msgspec.Struct, frozen=True, kw_only=True):
     """PlayStation Network; by default https://auth.account.sony.com."""
 
 
+ModeratedWord = Annotated[str, Meta(min_length=1, max_length=60)]
+
+
+class AutoModerationConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Words that the operator adds to the lists of KEYWORD_PRESET rules, written as in any rule (`word`, `word*`, `*word*`)."""
+
+    profanity: tuple[ModeratedWord, ...] = ()
+    sexual_content: tuple[ModeratedWord, ...] = ()
+    slurs: tuple[ModeratedWord, ...] = ()
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Everything an operator may decide."""
 
@@ -226,6 +237,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     voice: VoiceConfig = VoiceConfig()
     bus: BusConfig = BusConfig()
     identity: IdentityConfig = IdentityConfig()
+    auto_moderation: AutoModerationConfig = AutoModerationConfig()
 
     @property
     def web_url(self) -> str:
@@ -271,7 +283,9 @@ _SCHEMES: Final = {
 _FILE_SCHEMES: Final = ("", "file", "memory", "s3")
 _HIDDEN: Final = ("control_token", "identity.steam_key")
 """Settings that are secrets themselves: a message about them does not repeat them."""
+_MODERATED: Final = tuple(f"auto_moderation.{field}" for field in AutoModerationConfig.__struct_fields__)
 _LISTS: Final = (
+    *_MODERATED,
     "roles",
     "publisher_connection_types",
     "gateway.disabled_functions",
@@ -396,6 +410,9 @@ def _read(key: str, raw: Any, source: str) -> Any:
 def _wrong(key: str, value: Any) -> bool:
     if key == "roles":
         return not value
+    if key in _MODERATED:
+        # Stars alone would match every text.
+        return not all(word.strip("* ") for word in value)
     if key == "now":
         return not EPOCH_MS <= wire.milliseconds(value) <= LATEST_MS
     if key == "files_url":
@@ -423,6 +440,8 @@ def allowed(key: str) -> str:
         return "an address that starts with " + " or ".join(f"{scheme}://" for scheme in _SCHEMES[key])
     if key == "roles":
         return "one or more of " + ", ".join(ROLES)
+    if key in _MODERATED:
+        return "words of up to 60 characters, none of stars alone, separated by commas"
     if key in _LISTS:
         return "words separated by commas"
     if key == "files_url":

@@ -13,6 +13,7 @@ from hubbub.protocol.resources.users import PrimaryGuild
 from hubbub.server.core import access as core_access
 from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
 from hubbub.server.core.call import Call
+from hubbub.server.core.config import AutoModerationConfig
 from hubbub.server.resources import members
 from hubbub.server.resources.auto_moderation import matching, presets, store
 from hubbub.server.resources.auto_moderation.matching import Hit, Matcher
@@ -68,11 +69,11 @@ class Shown(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def ready(row: RuleRow) -> Rule:
-    """A rule made ready to look. It is made of the row and nothing else, so that a rule that changed is never found here as it was,
-    nor the one of another App in the process."""
+def ready(row: RuleRow, more: AutoModerationConfig) -> Rule:
+    """A rule made ready to look. It is made of the row and the operator's words and nothing else, so that a rule that changed is
+    never found here as it was, nor the one of another App in the process."""
     metadata = row.metadata
-    words = presets.words(metadata.presets) if metadata.presets else metadata.keyword_filter or ()
+    words = presets.words(metadata.presets, more) if metadata.presets else metadata.keyword_filter or ()
     return Rule(
         id=row.id,
         name=row.name,
@@ -112,7 +113,8 @@ def of_profile(call: Call, member: members.Membership) -> list[Shown]:
     standing = core_access.find_member(call.tx, call.now, row.guild_id, row.user_id)
     looking: list[Rule] = []
     if standing is not None and not member.user.bot and not standing.permissions & EXEMPT:
-        rules = map(ready, store.list_enabled(call.tx, row.guild_id, AutoModerationEventType.MEMBER_UPDATE))
+        rows = store.list_enabled(call.tx, row.guild_id, AutoModerationEventType.MEMBER_UPDATE)
+        rules = (ready(each, call.config.auto_moderation) for each in rows)
         looking = [rule for rule in rules if rule.exempt_roles.isdisjoint(standing.roles)]
     return [
         Shown(flag, text, [Caught(rule, hit) for rule in looking if (hit := rule.matcher.find(text)) is not None])
@@ -143,7 +145,8 @@ def _looking(call: Call, here: ChannelAccess) -> list[Rule]:
     rows = store.list_enabled(call.tx, standing.guild_id, AutoModerationEventType.MESSAGE_SEND)
     places: set[int] | None = None
     looking = []
-    for rule in map(ready, rows):
+    for row in rows:
+        rule = ready(row, call.config.auto_moderation)
         if _wears(standing, rule):
             continue
         if rule.exempt_channels:

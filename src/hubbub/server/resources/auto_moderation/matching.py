@@ -1,11 +1,18 @@
-"""Does a text hold what a rule looks for? Pure functions; every one of them takes time in proportion to the text.
+"""Does a text hold what a rule looks for? Nothing here reads more than the rule and the text.
+
+Words: the work is bounded by the length of the text times that of the longest word (60), however many words there are and however
+many places the allow list excuses. Patterns: a search is linear in the text, and searching on after what is excused is bounded by
+`TIRED_S`.
 
 Words are compared in any case. Positions are those of the text as written, so that what was found can be shown and what is allowed
 can be told from it.
 """
 
 import re
+import sys
+import time
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 from hubbub.protocol.ids import MAX_WIDE
@@ -13,11 +20,14 @@ from hubbub.protocol.ids import MAX_WIDE
 PATTERN_MEMORY: Final = 512 << 10
 """How many bytes a compiled pattern may take, its automaton included: what needs more is refused when the rule is written."""
 LIST_MEMORY: Final = 4 << 20
-"""The same for a list of words; one that needs more is looked through word by word."""
+"""The same for the beginnings of a list of words."""
+HEAD: Final = 4
+"""How many letters of a word such a beginning has: whole words would make automata that the engine cannot keep."""
 FEW: Final = 16
 """So many phrases and beginnings of words are faster looked for one by one."""
-FOUND_MAX: Final = 100
-"""After so many places that the allow list excuses, a pattern counts as not found."""
+TIRED_S: Final = 0.1
+"""So many seconds of a processor the patterns of a rule may search on in one text after what the allow list excuses. Above it, what
+is found counts, excused or not: nobody shall pass a rule by tiring it."""
 
 _WORD: Final = re.compile(r"\w+")
 _MENTION: Final = re.compile(r"<@(&|!?)(\d{1,20})>", re.ASCII)
@@ -54,17 +64,11 @@ class Keyword(NamedTuple):
     ends: bool
     """Nothing of a word may stand after it."""
 
-    def find(self, folded: str) -> Iterator[Span]:
-        """Where it stands in a folded text."""
-        length = len(self.needle)
-        start = folded.find(self.needle)
-        while start >= 0:
-            end = start + length
-            if not (self.begins and start and _is_word(folded[start - 1])) and not (
-                self.ends and end < len(folded) and _is_word(folded[end])
-            ):
-                yield start, end
-            start = folded.find(self.needle, start + 1)
+    def stands(self, folded: str, start: int, end: int) -> bool:
+        """Whether what is around a place where its letters are lets it stand there."""
+        return not (self.begins and start and _is_word(folded[start - 1])) and not (
+            self.ends and end < len(folded) and _is_word(folded[end])
+        )
 
 
 def _is_word(character: str) -> bool:
@@ -78,33 +82,101 @@ def keyword(written: str) -> Keyword:
 
 
 class WordList:
-    """Many words and phrases. Whole single words, which most are, cost one look each word of the text."""
+    """Many words and phrases. Whole single words, which most are, cost one look each word of the text; the others one look for each
+    length that they have and each place where one can begin."""
 
     def __init__(self, written: Iterable[str]) -> None:
         self._whole: dict[str, Keyword] = {}
-        self._others: list[Keyword] = []
-        for entry in map(keyword, written):
+        self._others: dict[str, list[tuple[int, Keyword]]] = {}
+        """By their letters, with their places in the list; only entries that differ in their stars share letters."""
+        lengths: dict[str, set[int]] = {}
+        seen = set()
+        for place, entry in enumerate(map(keyword, written)):
+            if not entry.needle or entry[1:] in seen:
+                continue
+            seen.add(entry[1:])
             if entry.begins and entry.ends and _WORD.fullmatch(entry.needle):
-                self._whole.setdefault(entry.needle, entry)
-            elif entry.needle:
-                self._others.append(entry)
-        self._any = _any_of(self._others) if len(self._others) > FEW else None
+                self._whole[entry.needle] = entry
+            else:
+                self._others.setdefault(entry.needle, []).append((place, entry))
+                lengths.setdefault(entry.needle[0], set()).add(len(entry.needle))
+        self._lengths = {first: sorted(some, reverse=True) for first, some in lengths.items()}
+        """Of the others by their first letter, the longest first."""
+        self._any = _any_of({needle[:HEAD] for needle in self._others}) if len(self._others) > FEW else None
 
-    def find(self, folded: str) -> Iterator[tuple[Keyword, Span]]:
-        """Every entry that stands in a folded text, and where."""
+    def first(self, folded: str, allowed: "Allowed") -> tuple[Keyword, Span] | None:
+        """The first whole word of a folded text that is an entry, or else the first other entry that stands in it."""
         if self._whole:
             for match in _WORD.finditer(folded):
                 entry = self._whole.get(match[0])
-                if entry is not None:
-                    yield entry, match.span()
-        if self._any is not None and self._any.search(folded) is None:
-            return
-        for entry in self._others:
-            for span in entry.find(folded):
-                yield entry, span
+                if entry is not None and match.end() > allowed.until(match.start()):
+                    return entry, match.span()
+        found: tuple[Keyword, Span] | None = None
+        best = sys.maxsize
+        for start, lengths in self._starts(folded):
+            for end in (start + length for length in lengths):
+                entries = self._others.get(folded[start:end])
+                if entries is None or end > len(folded):
+                    continue
+                if end <= allowed.until(start):
+                    # So is what is shorter.
+                    break
+                for place, entry in entries:
+                    if place < best and entry.stands(folded, start, end):
+                        best, found = place, (entry, (start, end))
+        return found
+
+    def reach(self, folded: str) -> list[int]:
+        """For each place of a folded text, how far entries go that begin there or before; empty where none stands."""
+        ends: dict[int, int] = {}
+        if self._whole:
+            for match in _WORD.finditer(folded):
+                if match[0] in self._whole:
+                    ends[match.start()] = match.end()
+        for start, lengths in self._starts(folded):
+            for end in (start + length for length in lengths):
+                entries = self._others.get(folded[start:end])
+                if (
+                    entries is not None
+                    and end <= len(folded)
+                    and any(entry.stands(folded, start, end) for _, entry in entries)
+                ):
+                    ends[start] = max(end, ends.get(start, 0))
+                    break
+        return list(accumulate((ends.get(start, 0) for start in range(len(folded))), max)) if ends else []
+
+    def _starts(self, folded: str) -> Iterator[tuple[int, list[int]]]:
+        """Where other entries could begin in a folded text, and the lengths they would have, the longest first."""
+        if self._others and self._may_hold(folded):
+            for start, first in enumerate(folded):
+                lengths = self._lengths.get(first)
+                if lengths is not None:
+                    yield start, lengths
+
+    def _may_hold(self, folded: str) -> bool:
+        """False where no other entry is in a folded text, which is usual and soon known."""
+        if self._any is not None:
+            return self._any.search(folded) is not None
+        return len(self._others) > FEW or any(needle in folded for needle in self._others)
 
 
-def _any_of(entries: Iterable[Keyword]) -> Any:
+class Allowed:
+    """What the allow list of a rule excuses in one text: all that lies within one place where an entry stands."""
+
+    def __init__(self, words: WordList, folded: str) -> None:
+        self._words = words
+        self._folded = folded
+        self._reach: list[int] | None = None
+
+    def until(self, start: int) -> int:
+        """Up to where something that begins here is excused."""
+        # Most texts hold nothing that a rule looks for, and then nobody asks.
+        if self._reach is None:
+            self._reach = self._words.reach(self._folded)
+        return self._reach[start] if self._reach else 0
+
+
+def _any_of(needles: Iterable[str]) -> Any:
     """One automaton for many words: a text that holds none of them is read once, not once for each."""
     import re2  # type: ignore[import-untyped]
 
@@ -113,7 +185,7 @@ def _any_of(entries: Iterable[Keyword]) -> Any:
     options.log_errors = False
     options.never_capture = True
     try:
-        return re2.compile("|".join(sorted({re2.escape(entry.needle) for entry in entries})), options)
+        return re2.compile("|".join(sorted(map(re2.escape, needles))), options)
     except re2.error:
         return None
 
@@ -151,31 +223,31 @@ class Matcher:
 
     def __init__(self, keywords: Iterable[str], patterns: Iterable[str], allowed: Iterable[str]) -> None:
         self._keywords = WordList(keywords)
-        self._patterns = list(_compiled(patterns))
+        self._patterns = list(_compiled(dict.fromkeys(patterns)))
         self._allowed = WordList(allowed)
 
     def find(self, text: str) -> Hit | None:
         """The first thing in a text that the rule does not let pass."""
         folded = fold(text)
-        allowed: list[Span] | None = None
-        for written, start, end in self._found(text, folded):
-            if allowed is None:
-                allowed = [span for _, span in self._allowed.find(folded)]
-            if not any(first <= start and end <= last for first, last in allowed):
-                return Hit(written, text[start:end])
-        return None
-
-    def _found(self, text: str, folded: str) -> Iterator[tuple[str, int, int]]:
-        for entry, (start, end) in self._keywords.find(folded):
-            yield entry.written, start, end
+        allowed = Allowed(self._allowed, folded)
+        found = self._keywords.first(folded, allowed)
+        if found is not None:
+            entry, (start, end) = found
+            return Hit(entry.written, text[start:end])
+        again = 0.0
         for written, pattern in self._patterns:
-            for place, match in enumerate(pattern.finditer(text)):
-                if place >= FOUND_MAX:
-                    break
+            began: float | None = None
+            for match in pattern.finditer(text):
                 start, end = match.span()
                 # A pattern that matches nothing at all would match every text.
-                if start != end:
-                    yield written, start, end
+                if start != end and end > allowed.until(start):
+                    return Hit(written, text[start:end])
+                began = time.thread_time() if began is None else began
+                if again + time.thread_time() - began > TIRED_S:
+                    return Hit(written, text[start:end])
+            if began is not None:
+                again += time.thread_time() - began
+        return None
 
 
 def mentions(text: str) -> int:

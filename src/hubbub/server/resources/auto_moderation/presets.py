@@ -1,33 +1,123 @@
-"""The words of KEYWORD_PRESET rules: short lists of our own, mild on purpose. A guild adds its own words with a KEYWORD rule."""
+"""The words of KEYWORD_PRESET rules: common English ones of our own; the operator adds to them (`auto_moderation` in the settings).
+
+A star stands where no harmless word is caught by it: `*fuck*`, but `shit*`, for there is a Matsushita.
+"""
 
 from collections.abc import Iterable
 from typing import Final
 
 from hubbub.protocol.enums import AutoModerationKeywordPresetType
+from hubbub.server.core.config import AutoModerationConfig
+
+_PROFANITY: Final = AutoModerationKeywordPresetType.PROFANITY
+_SEXUAL_CONTENT: Final = AutoModerationKeywordPresetType.SEXUAL_CONTENT
+_SLURS: Final = AutoModerationKeywordPresetType.SLURS
 
 PROFANITY: Final = (
+    "*fuck*",
+    "a**hole*",
+    "apeshit",
     "arse",
+    "arsed",
     "arsehole*",
+    "arses",
+    "ass",
+    "asses",
+    "asshat*",
+    "asshole*",
+    "b1tch*",
     "bastard*",
+    "batshit*",
+    "bellend*",
+    "beyotch",
+    "biatch",
+    "bitch*",
     "bloody hell",
-    "bollocks",
-    "bugger off",
+    "bollock*",
+    "bugger",
+    "buggers",
     "bullcrap",
+    "bulls**t",
+    "bullshit*",
+    "chickenshit*",
+    "cocksuck*",
     "crap",
     "crappy",
+    "cunt*",
+    "dammit",
     "damn",
     "damned",
-    "dammit",
+    "damnit",
+    "dickhead*",
+    "dickwad*",
+    "dickweed*",
+    "dipshit*",
+    "douchebag*",
+    "dumbass*",
+    "f**k",
+    "f*ck",
+    "fatass*",
+    "fck",
+    "fcked",
+    "fcking",
+    "fuk",
+    "fukin",
+    "fuking",
+    "fvck*",
+    "goddam",
     "goddamn*",
-    "piss off",
-    "pissed off",
-    "shite",
+    "horseshit*",
+    "jackass*",
+    "jerk off",
+    "jerkoff*",
+    "knobhead*",
+    "lardass*",
+    "motherf*cker",
+    "phuck*",
+    "piss",
+    "pissed",
+    "pisses",
+    "pisshead*",
+    "pissing",
+    "sh*t",
+    "sh1t*",
+    "shit*",
+    "slut",
+    "sluts",
+    "slutty",
+    "smartass*",
+    "son of a bitch",
+    "stfu",
+    "tosser*",
+    "twat",
+    "twats",
+    "wank",
+    "wanked",
     "wanker*",
+    "wanking",
+    "wanks",
+    "whore*",
 )
 
 SEXUAL_CONTENT: Final = (
+    "blow job*",
+    "blowjob*",
+    "boobs",
+    "camgirl*",
+    "cumshot*",
+    "deepthroat*",
+    "dick pic*",
+    "dildo*",
     "erotic*",
+    "gangbang*",
+    "hand job*",
+    "handjob*",
     "hentai",
+    "horny",
+    "jizz*",
+    "masturbat*",
+    "milf",
+    "milfs",
     "naked pic*",
     "naughty pic*",
     "nsfw pic*",
@@ -35,12 +125,17 @@ SEXUAL_CONTENT: Final = (
     "nudes",
     "onlyfans",
     "porn*",
+    "rimjob*",
     "send nudes",
     "sexting",
     "striptease*",
+    "threesome*",
+    "tits",
+    "titties",
     "xxx",
 )
 
+# Phrases only: which words are slurs depends on the place and the language, so the list is the operator's (decisions/0024).
 SLURS: Final = (
     "dirty foreigner*",
     "half-breed*",
@@ -53,12 +148,13 @@ SLURS: Final = (
 )
 
 WORDS: Final = {
-    AutoModerationKeywordPresetType.PROFANITY: PROFANITY,
-    AutoModerationKeywordPresetType.SEXUAL_CONTENT: SEXUAL_CONTENT,
-    AutoModerationKeywordPresetType.SLURS: SLURS,
+    _PROFANITY: PROFANITY,
+    _SEXUAL_CONTENT: SEXUAL_CONTENT,
+    _SLURS: SLURS,
 }
 
 
-def words(presets: Iterable[int]) -> tuple[str, ...]:
-    """The words of some lists; a list nobody knows has none."""
-    return tuple(word for kind, listed in WORDS.items() if kind in presets for word in listed)
+def words(presets: Iterable[int], more: AutoModerationConfig) -> tuple[str, ...]:
+    """The words of some lists, with those of the operator; a list nobody knows has none."""
+    added = {_PROFANITY: more.profanity, _SEXUAL_CONTENT: more.sexual_content, _SLURS: more.slurs}
+    return tuple(word for kind, listed in WORDS.items() if kind in presets for word in (*listed, *added[kind]))
