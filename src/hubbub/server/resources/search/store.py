@@ -9,10 +9,12 @@ from hubbub.server.core.store import Tx, places
 from hubbub.server.resources.channels import ThreadMemberRow
 from hubbub.server.resources.search import documents
 from hubbub.server.resources.search.documents import Document
-from hubbub.server.resources.search.words import Unit, near, reach
+from hubbub.server.resources.search.words import Unit, reach
 
 BATCH: Final = 500
 """How many ids go into one IN list."""
+_NOWHERE: Final = 1 << 30
+"""A place behind every word."""
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,16 +230,20 @@ def find(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
         )
         return list(map(int, text.split(","))) if text else []
     among = (
-        f"FROM search_documents WHERE guild_id = ? AND terms @@ CAST(? AS tsquery) AND id > ?"
-        f"{'' if query.before is None else ' AND id < ?'} ORDER BY id {order} LIMIT ?"
+        "FROM search_documents WHERE guild_id = ? AND terms @@ CAST(? AS tsquery) AND id > ?"
+        f"{'' if query.before is None else ' AND id < ?'} ORDER BY id {order}"
     )
-    parameters = (query.guild_id, _tsquery(query), *_bounds(query), limit)
-    if sum(len(unit) for unit in query.units) < 2:
-        text = _gathered(tx, f"SELECT string_agg(CAST(id AS text), ',') FROM (SELECT id {among}) AS found", *parameters)
-        return list(map(int, text.split(","))) if text else []
-    # tsquery knows exact distances only, so nearness is looked at here.
-    rows = tx.all(f"SELECT id, words {among}", *parameters)
-    return [id for id, words in rows if near(words.split(), query.units, query.slop)]
+    parameters: tuple[Any, ...] = (query.guild_id, _tsquery(query), *_bounds(query))
+    if sum(len(unit) for unit in query.units) > 1:
+        # tsquery knows exact distances only, so nearness is asked of each message that has all the words, in the order of time and
+        # until enough are found: the limit counts hits (decisions/0023).
+        near, wanted = _near(query)
+        among = f"FROM (SELECT id {among} OFFSET 0) AS candidates WHERE {near} ORDER BY id {order}"
+        parameters += wanted
+    text = _gathered(
+        tx, f"SELECT string_agg(CAST(id AS text), ',') FROM (SELECT id {among} LIMIT ?) AS found", *parameters, limit
+    )
+    return list(map(int, text.split(","))) if text else []
 
 
 def words_of(tx: Tx, ids: Sequence[int]) -> dict[int, list[str]]:
@@ -310,6 +316,30 @@ def _tsquery(query: Query) -> str:
             hidden = f"({hidden} & !({' | '.join(mark(value) for value in query.private)}))"
         parts.append(f"!{hidden}")
     return " & ".join(parts)
+
+
+def _near(query: Query) -> tuple[str, tuple[Any, ...]]:
+    """What `words.near` says of the message `candidates.id`, for PostgreSQL: the same window, in one walk from the last word back,
+    so that a long message of few different words costs no more than its length."""
+    marks, wanted = [], []
+    for number, unit in enumerate(query.units):
+        if len(unit) == 1:
+            found = "unnest(array_positions(said, CAST(? AS text))) AS place"
+        else:
+            run = f"string_agg(word, ' ') OVER (ORDER BY place ROWS BETWEEN CURRENT ROW AND {len(unit) - 1} FOLLOWING)"
+            runs = f"SELECT place, {run} AS run FROM unnest(said) WITH ORDINALITY AS each (word, place)"
+            found = f"({runs}) AS runs WHERE run = ?"
+        marks.append(f"SELECT place, {number} AS number, {len(unit)} AS size FROM {found}")
+        wanted.append(" ".join(unit))
+    nexts = ", ".join(
+        f"COALESCE(MIN(place) FILTER (WHERE number = {each}) OVER back, {_NOWHERE})" for each in range(len(marks))
+    )
+    return (
+        "EXISTS (SELECT 1 FROM (SELECT string_to_array(words, ' ') AS said FROM search_documents WHERE id = candidates.id) "
+        f"AS text CROSS JOIN LATERAL (SELECT place, size, GREATEST({nexts}) AS last "
+        f"FROM ({' UNION ALL '.join(marks)}) AS marks "
+        "WINDOW back AS (ORDER BY place DESC, number DESC ROWS UNBOUNDED PRECEDING)) AS spans WHERE last <= place + size + ?)"
+    ), (*wanted, reach(query.units, query.slop))
 
 
 # Places
