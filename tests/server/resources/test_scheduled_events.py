@@ -505,6 +505,42 @@ async def test_the_next_occurrence_can_be_called_off(world: World, guild: Guild)
     assert (gone["event_id"], len(gone["event_exception_ids"])) == (made["id"], 2)
 
 
+@pytest.mark.parametrize("patched", [False, True])
+async def test_a_series_begins_with_its_event(world: World, guild: Guild, patched: bool) -> None:
+    """The rule's start is the event's, said when planning or later: its first time can differ, and the others keep its hour."""
+    rule = {"start": at(MONDAY), "frequency": 3}
+    later = {"scheduled_start_time": at(MONDAY + 3 * HOUR), "scheduled_end_time": at(MONDAY + 4 * HOUR)}
+    if patched:
+        made = await plan(guild.owner, guild, weekly())
+        made = (await guild.owner.patch(path(guild, made), json={**later, "recurrence_rule": rule})).ok()
+        moved = {"scheduled_start_time": at(MONDAY + 5 * HOUR), "scheduled_end_time": at(MONDAY + 6 * HOUR)}
+        assert (await guild.owner.patch(path(guild, made), json=moved)).ok()["recurrence_rule"]["start"] == at(
+            MONDAY + 5 * HOUR
+        )
+        made = (await guild.owner.patch(path(guild, made), json=later)).ok()
+    else:
+        made = await plan(guild.owner, guild, external(**later, recurrence_rule=rule))
+    assert made["recurrence_rule"]["start"] == made["scheduled_start_time"] == at(MONDAY + 3 * HOUR)
+    off = {"original_scheduled_start_time": made["scheduled_start_time"], "is_canceled": True}
+    (await guild.owner.post(path(guild, made, "exceptions"), json=off)).ok()
+    now = (await guild.owner.get(path(guild, made))).ok()
+    assert now["scheduled_start_time"] == at(MONDAY + DAY + 3 * HOUR)
+    # What is shown can be sent back: the series goes on from where it began, and its exceptions stay.
+    same = {key: now[key] for key in ("scheduled_start_time", "scheduled_end_time", "recurrence_rule")}
+    same["recurrence_rule"] = {key: value for key, value in same["recurrence_rule"].items() if value is not None}
+    assert (await guild.owner.patch(path(guild, made), json=same)).ok() == now
+
+
+async def test_an_events_own_start_is_an_occurrence_on_any_day(world: World, guild: Guild) -> None:
+    made = await plan(guild.owner, guild, weekly())
+    tuesday = {"scheduled_start_time": at(MONDAY + DAY), "scheduled_end_time": at(MONDAY + DAY + HOUR)}
+    made = (await guild.owner.patch(path(guild, made), json=tuesday)).ok()
+    off = {"original_scheduled_start_time": at(MONDAY + DAY), "is_canceled": True}
+    exception = (await guild.owner.post(path(guild, made, "exceptions"), json=off)).ok()
+    assert exception["event_exception_id"] == str(int(Snowflake.at(MONDAY + DAY)))
+    assert (await guild.owner.get(path(guild, made))).ok()["scheduled_start_time"] == at(MONDAY + 7 * DAY)
+
+
 async def test_exceptions_need_an_occurrence_and_a_planner(world: World, guild: Guild) -> None:
     made = await plan(guild.owner, guild, weekly())
     once = await plan(guild.owner, guild, external())

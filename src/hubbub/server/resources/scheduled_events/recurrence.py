@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, TypeVar
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import errors
@@ -118,6 +119,11 @@ def _is_day(month: int, day: int) -> bool:
 
 
 # The moments of a rule
+
+
+def begun_at(rule: wire.RecurrenceRule, ms: int) -> wire.RecurrenceRule:
+    """The rule as it holds from a moment on: a series begins with its event, whatever start a body names (decisions/0021)."""
+    return msgspec.structs.replace(rule, start=json.timestamp(ms))
 
 
 def start_ms(rule: wire.RecurrenceRule) -> int:

@@ -48,7 +48,7 @@ def create_guild_scheduled_event(call: Call, guild_id: GuildId, body: wire.Creat
         row = row._replace(location=rules.location(body.entity_metadata or None))
     rules.require_planner(call, row, rules.creating(call))
     if body.recurrence_rule:
-        row = row._replace(recurrence=json.encode(recurrence.read(body.recurrence_rule, form)).decode())
+        row = row.repeating(recurrence.begun_at(recurrence.read(body.recurrence_rule, form), row.start_ms))
     rules.check(row, None, call.now, form)
     form.raise_if_any()
     if store.count_open(call.tx, guild_id) >= wire.ACTIVE_EVENTS_MAX:
@@ -103,8 +103,8 @@ def create_guild_scheduled_event_exception(
     """Let one occurrence differ."""
     row = _editable(call, guild_id, guild_scheduled_event_id)
     original_ms = json.milliseconds(body.original_scheduled_start_time)
-    rule, field = row.rule, "original_scheduled_start_time"
-    if rule is None or not recurrence.occurs(rule, original_ms):
+    field = "original_scheduled_start_time"
+    if not rules.occurs(row, original_ms):
         raise errors.invalid(field, "GUILD_SCHEDULED_EVENT_NO_OCCURRENCE", "The event does not occur at this time.")
     if original_ms < min(call.now, row.start_ms):
         raise errors.invalid(field, "GUILD_SCHEDULED_EVENT_SCHEDULE_PAST", "This occurrence is over.")
@@ -297,6 +297,7 @@ def _id(value: int | UnsetType) -> int | None:
 
 def _filled(row: EventRow, body: wire.UpdateScheduledEvent, form: FormErrors) -> EventRow:
     """The event as a body wants it."""
+    before = row
     if body.name is not UNSET:
         row = row._replace(name=body.name)
     if body.description is not UNSET:
@@ -317,8 +318,10 @@ def _filled(row: EventRow, body: wire.UpdateScheduledEvent, form: FormErrors) ->
     if row.entity_type != EventEntityType.EXTERNAL:
         row = row._replace(location=None)
     if body.recurrence_rule is not UNSET:
-        rule = body.recurrence_rule and recurrence.read(body.recurrence_rule, form)
-        row = row._replace(recurrence=None if rule is None else json.encode(rule).decode())
+        row = row.repeating(recurrence.read(body.recurrence_rule, form) if body.recurrence_rule else None)
+    rule = row.rule
+    if rule is not None and (row.start_ms, rule) != (before.start_ms, before.rule):
+        row = row.repeating(recurrence.begun_at(rule, row.start_ms))
     return row
 
 

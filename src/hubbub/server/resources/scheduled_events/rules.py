@@ -113,11 +113,16 @@ def require_step(row: EventRow, status: int, form: FormErrors) -> None:
         form.add("status", *errors.choices([int(each) for each in allowed if each != row.status]))
 
 
+def occurs(row: EventRow, ms: int) -> bool:
+    """Whether a recurring event takes place at a moment: at those of its rule, and at its own start on whatever day that is."""
+    rule = row.rule
+    return rule is not None and (ms == row.start_ms or recurrence.occurs(rule, ms))
+
+
 def occurrence(row: EventRow, exception_id: int) -> int:
     """The moment of an occurrence that an exception's id names, or 10070."""
     moment = Snowflake(exception_id)
-    rule = row.rule
-    if rule is None or Snowflake.at(moment.created_ms) != moment or not recurrence.occurs(rule, moment.created_ms):
+    if Snowflake.at(moment.created_ms) != moment or not occurs(row, moment.created_ms):
         raise errors.UNKNOWN_SCHEDULED_EVENT()
     return moment.created_ms
 

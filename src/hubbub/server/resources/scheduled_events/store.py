@@ -40,6 +40,10 @@ class EventRow(NamedTuple):
         """How it repeats, if it does."""
         return None if self.recurrence is None else json.decode(self.recurrence, wire.RecurrenceRule)
 
+    def repeating(self, rule: wire.RecurrenceRule | None) -> "EventRow":
+        """The event with another rule, or none."""
+        return self._replace(recurrence=None if rule is None else json.encode(rule).decode())
+
 
 class ExceptionRow(NamedTuple):
     """One occurrence that differs from the rule."""
