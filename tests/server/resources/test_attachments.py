@@ -88,6 +88,7 @@ async def test_a_file_is_shown_with_what_is_said_and_seen_of_it(world: World) ->
     assert (cat["filename"], cat["title"], cat["content_type"]) == ("my_cat.png", "my cat", "image/png")
     assert (cat["width"], cat["height"], cat["flags"]) == (128, 128, AttachmentFlags.IS_SPOILER)
     assert cat["url"].startswith(f"{world.url}/cdn/attachments/{guild.general}/{cat['id']}/my_cat.png?ex=")
+    assert cat["proxy_url"] == cat["url"].replace("/cdn/", "/cdn/media/")
     assert await world.app.files.get(cdn_urls.attachment_key(int(cat["id"]))) == PNG
 
 
@@ -136,6 +137,7 @@ async def test_a_file_inside_an_embed_is_not_listed(world: World) -> None:
     assert [each["filename"] for each in shown["attachments"]] == ["b.txt"]
     image = shown["embeds"][0]["image"]
     assert "/my_cat.png?ex=" in image["url"]
+    assert image["proxy_url"] == image["url"].replace("/cdn/", "/cdn/media/")
     assert (image["width"], image["height"]) == (128, 128)
     assert shown["embeds"][0]["footer"]["icon_url"] == "attachment://b.txt"
 
@@ -155,6 +157,7 @@ async def test_a_file_inside_a_component_is_shown_by_its_address(world: World) -
     )
     gallery, file = said.ok()["components"]
     assert "/my_cat.png?ex=" in gallery["items"][0]["media"]["url"]
+    assert "/cdn/media/attachments/" in gallery["items"][0]["media"]["proxy_url"]
     assert (file["name"], file["size"]) == ("my_cat.png", len(PNG))
 
 

@@ -10,6 +10,7 @@ from hubbub.server.core import cdn_urls
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.files import Files
 from hubbub.server.core.images import Images
+from hubbub.server.transports import media_proxy
 from hubbub.server.transports.cdn import Cdn, byte_range, default_avatar
 from tests import media
 
@@ -46,6 +47,10 @@ async def client(clock: ControlledClock) -> AsyncIterator[Client]:
     await files.put(cdn_urls.attachment_key(2), PICTURE, "text/html")
     await files.put(cdn_urls.attachment_key(3), b"<script>alert(1)</script>", "text/html")
     await files.put(cdn_urls.attachment_key(4), b"", "text/html")
+    await files.put(cdn_urls.attachment_key(5), media.png(600, 300), "image/png")
+    await files.put(cdn_urls.attachment_key(6), media.moving("GIF", width=64, height=32), "image/gif")
+    await files.put(cdn_urls.attachment_key(7), media.bomb(60_000), "image/png")
+    await files.put(cdn_urls.attachment_key(8), media.flicker(4_000, 400), "image/gif")
     await files.put(cdn_urls.image_key(NAME), PICTURE, "image/png")
     await files.put(cdn_urls.image_key(MOVING), media.moving("GIF", width=64, height=64), "image/gif")
     await files.put(cdn_urls.image_key(STICKER), media.moving("PNG", width=64, height=64), "image/png")
@@ -211,6 +216,80 @@ async def test_what_cannot_be_had_is_refused(client: Client, path: str, status: 
     assert (await answer.json())["code"] == 0
 
 
+def proxied(attachment_id: int, query: str) -> str:
+    """A signed address on the media proxy."""
+    return signed(attachment_id, "a.png").replace("/cdn/", "/cdn/media/", 1) + query
+
+
+@pytest.mark.parametrize(
+    ("attachment_id", "query", "kind", "size", "frames"),
+    [
+        (5, "", "PNG", (600, 300), 1),
+        (5, "&width=100&height=100", "PNG", (100, 50), 1),
+        (5, "&width=4096&height=60", "PNG", (120, 60), 1),
+        (5, "&width=60", "PNG", (60, 30), 1),
+        (5, "&height=4096", "PNG", (600, 300), 1),
+        (5, "&format=webp&quality=lossless", "WEBP", (600, 300), 1),
+        (5, "&format=jpg&width=300&height=300", "JPEG", (300, 150), 1),
+        (6, "&width=32", "GIF", (32, 16), 3),
+        (6, "&format=webp&animated=true", "WEBP", (64, 32), 3),
+        (6, "&format=webp", "WEBP", (64, 32), 1),
+    ],
+)
+async def test_attached_pictures_come_in_the_size_that_the_proxy_is_asked_for(
+    client: Client, attachment_id: int, query: str, kind: str, size: tuple[int, int], frames: int
+) -> None:
+    answer = await client.get(proxied(attachment_id, query))
+    assert answer.status == 200, await answer.text()
+    picture = media.opened(await answer.read())
+    assert (picture.format, picture.size, getattr(picture, "n_frames", 1)) == (kind, size, frames)
+    assert answer.headers["Content-Type"] == f"image/{kind.lower()}"
+    assert answer.headers["Cache-Control"] == "private, max-age=86400"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    known = await client.get(proxied(attachment_id, query), headers={"If-None-Match": answer.headers["ETag"]})
+    assert known.status == 304
+
+
+@pytest.mark.parametrize(
+    ("attachment_id", "query", "status"),
+    [
+        (5, "&width=0", 400),
+        (5, "&width=4097", 400),
+        (5, "&height=-1", 400),
+        (5, "&width=", 400),
+        (5, "&width=1e3", 400),
+        (5, "&format=svg", 400),
+        (5, "&format=webp&animated=1", 400),
+        (3, "&width=10", 415),
+        (4, "&format=png", 415),
+        (7, "&width=10", 415),
+        (8, "&width=10", 415),
+        (99, "&width=10", 404),
+    ],
+)
+async def test_what_the_proxy_cannot_make_is_refused(
+    client: Client, attachment_id: int, query: str, status: int
+) -> None:
+    answer = await client.get(proxied(attachment_id, query))
+    assert answer.status == status
+    assert (await answer.json())["code"] == 0
+
+
+async def test_the_proxy_wants_the_signature_and_the_cdn_shows_files_as_they_are(client: Client) -> None:
+    assert (await client.get("/cdn/media/attachments/1/5/a.png?width=10")).status == 404
+    assert (await client.get(proxied(5, "&width=10").replace("/5/", "/6/"))).status == 404
+    raw = await client.get(signed(5, "a.png") + "&width=10")
+    assert media.opened(await raw.read()).size == (600, 300)
+    page = await client.get(proxied(3, ""))
+    assert page.headers["Content-Type"] == "application/octet-stream"
+
+
+async def test_the_proxy_makes_one_at_a_time_and_lets_few_wait(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(media_proxy, "WAITING_MAX", 0)
+    assert (await client.get(proxied(5, "&width=10"))).status == 503
+    assert (await client.get(proxied(5, ""))).status == 200
+
+
 async def test_a_drawing_is_json_and_a_sound_a_sound(client: Client) -> None:
     drawing = await client.get("/cdn/stickers/9.json")
     assert (drawing.headers["Content-Type"], await drawing.read()) == ("application/json", b'{"v": "5.5.2"}')
@@ -273,5 +352,6 @@ def test_an_address_is_taken_apart() -> None:
     assert (parsed.channel_id, parsed.attachment_id, parsed.filename) == (1, 2, "a b?.png")
     assert parsed.was_signed(KEY)
     assert not parsed.was_signed(b"other")
+    assert cdn_urls.parse(base, url.replace("/cdn/", "/cdn/media/")) == parsed
     assert cdn_urls.parse(base, "https://example.com/cdn/attachments/1/2/a.png") is None
     assert cdn_urls.parse(base, "http://[") is None

@@ -21,6 +21,9 @@ LASTING: Final = "attachments"
 EPHEMERAL: Final = "ephemeral-attachments"
 """Where the files are that only some know of."""
 
+PROXY: Final = "/media"
+"""Below the CDN's base: the same paths, where pictures come in other sizes (http.md 1.12)."""
+
 _KEY: Final = "cdn_key"
 
 
@@ -107,9 +110,10 @@ def parse(base: str, url: str) -> AttachmentUrl | None:
         home = urlsplit(base)
     except ValueError:
         return None
-    if parts.netloc != home.netloc or not parts.path.startswith(f"{home.path}/attachments/"):
+    path = parts.path.removeprefix(home.path).removeprefix(PROXY)
+    if parts.netloc != home.netloc or not parts.path.startswith(home.path) or not path.startswith(f"/{LASTING}/"):
         return None
-    steps = parts.path[len(home.path) :].split("/")
+    steps = path.split("/")
     if len(steps) != 5 or not steps[4] or not all(_is_id(step) for step in steps[2:4]):
         return None
     query = dict(pair.split("=", 1) for pair in parts.query.split("&") if "=" in pair)

@@ -37,8 +37,8 @@ class RefusedError(Exception):
 def convert(data: bytes, order: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     """Read a picture and write it anew.
 
-    The order: `from` (the type that its first bytes say), `to` (the type wanted), `side` (the longest side), `moving` (whether all
-    its frames are kept, where it has several and the type can hold them)."""
+    The order: `from` (the type that its first bytes say), `to` (the type wanted), `box` (the most of width and height), `moving`
+    (whether all its frames are kept, where it has several and the type can hold them)."""
     picture = Image.open(BytesIO(data), formats=[FORMATS[order["from"]]])
     width, height = picture.size
     if width < 1 or height < 1 or width * height > PIXELS_MAX:
@@ -47,15 +47,17 @@ def convert(data: bytes, order: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     if count > 1:
         if count > FRAMES_MAX or count * width * height > FRAME_PIXELS_MAX:
             raise RefusedError("too many frames")
-        return _moving(picture, order["to"], min(order["side"], MOVING_SIDE_MAX))
-    return _still(picture, order["to"], order["side"])
+        wide, high = (min(side, MOVING_SIDE_MAX) for side in order["box"])
+        return _moving(picture, order["to"], (wide, high))
+    wide, high = order["box"]
+    return _still(picture, order["to"], (wide, high))
 
 
-def _still(picture: Image.Image, kind: str, side: int) -> tuple[dict[str, Any], bytes]:
+def _still(picture: Image.Image, kind: str, box: tuple[int, int]) -> tuple[dict[str, Any], bytes]:
     picture.seek(0)
     # How the camera was held is said in the data that we leave behind.
     upright = ImageOps.exif_transpose(picture)
-    frame = _fit(_plain(upright), side)
+    frame = _fit(_plain(upright), box)
     written = BytesIO()
     if kind == "image/jpeg":
         _on_white(frame).save(written, "JPEG", **_JPEG)
@@ -66,12 +68,12 @@ def _still(picture: Image.Image, kind: str, side: int) -> tuple[dict[str, Any], 
     return _said(kind, frame, 1, 0), written.getvalue()
 
 
-def _moving(picture: Image.Image, kind: str, side: int) -> tuple[dict[str, Any], bytes]:
+def _moving(picture: Image.Image, kind: str, box: tuple[int, int]) -> tuple[dict[str, Any], bytes]:
     frames: list[Image.Image] = []
     durations: list[int] = []
     loop = picture.info.get("loop")
     for frame in ImageSequence.Iterator(picture):
-        kept = _fit(frame.convert("RGBA"), side)
+        kept = _fit(frame.convert("RGBA"), box)
         # Some decoders know this only once the frame is decoded.
         shown = frame.info.get("duration") or 0
         durations.append(round(shown) if shown > 10 else FRAME_MS_DEFAULT)
@@ -108,9 +110,9 @@ def _on_white(picture: Image.Image) -> Image.Image:
     return ground
 
 
-def _fit(picture: Image.Image, side: int) -> Image.Image:
-    if max(picture.size) > side:
-        picture.thumbnail((side, side), Image.Resampling.LANCZOS)
+def _fit(picture: Image.Image, box: tuple[int, int]) -> Image.Image:
+    if picture.width > box[0] or picture.height > box[1]:
+        picture.thumbnail(box, Image.Resampling.LANCZOS)
     return picture
 
 

@@ -88,8 +88,12 @@ class Images:
             raise TooLargeError(image.bytes_max)
         image.become(picture.data, picture.content_type, animated=picture.animated, duration_ms=picture.duration_ms)
 
-    async def convert(self, data: bytes, *, to: str, side: int, moving: bool = False) -> Picture:
-        """A picture as a file of another type or size; `moving` keeps all its frames where the type can hold them."""
+    async def convert(
+        self, data: bytes, *, to: str, side: int, box: tuple[int, int] | None = None, moving: bool = False
+    ) -> Picture:
+        """A picture as a file of another type or size; `moving` keeps all its frames where the type can hold them.
+
+        It gets no longer side than `side`, and with `box` fits into that width and height."""
         kind = sniff_image(data)
         if kind is None:
             raise InvalidImageError("not a picture")
@@ -98,7 +102,13 @@ class Images:
             raise InvalidImageError("no size")
         if seen.width * seen.height > PIXELS_MAX or max(seen.width, seen.height) > SIDE_MAX:
             raise InvalidImageError("too many pixels")
-        order = {"from": kind, "to": to, "side": side, "moving": moving and to != "image/jpeg"}
+        wide, high = box or (side, side)
+        order = {
+            "from": kind,
+            "to": to,
+            "box": (min(wide, side), min(high, side)),
+            "moving": moving and to != "image/jpeg",
+        }
         said, written = await self._ask(order, data)
         return Picture(
             data=written,

@@ -15,12 +15,14 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from hubbub.protocol import wire
+from hubbub.protocol import errors, wire
 from hubbub.protocol.images import IMAGE_SIDE_MAX, sniff_image
 from hubbub.server.core import cdn_urls, media
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.files import FileInfo, Files, InvalidKeyError
 from hubbub.server.core.images import Images, InvalidImageError
+from hubbub.server.transports import media_proxy
+from hubbub.server.transports.media_proxy import MediaProxy
 
 # http.md 1.12: pictures that are known by an owner and a hash.
 PICTURES: Final = (
@@ -57,6 +59,10 @@ _TYPES: Final = {
 }
 _PICTURE: Final = re.compile(r"((?:a_)?[0-9a-f]{32})(?:\.(png|jpg|jpeg|webp|gif))?", re.ASCII)
 _BY_ID: Final = r"{asset_id:\d{1,19}}{dot:\.?}{extension:(?:png|jpg|jpeg|webp|gif|json)?}"
+_ATTACHMENT: Final = (
+    rf"/{{kind:{cdn_urls.LASTING}|{cdn_urls.EPHEMERAL}}}/"
+    r"{channel_id:\d{1,19}}/{attachment_id:\d{1,19}}/{filename}"
+)
 _AVATAR_COLORS: Final = ("5865f2", "747f8d", "3ba55c", "faa61a", "ed4245", "eb459f")
 
 _SAFE: Final = {
@@ -91,6 +97,7 @@ class Cdn:
     def __init__(self, *, files: Files, images: Images, clock: Clock, find_key: FindKey, find_asset: FindAsset) -> None:
         self._files = files
         self._images = images
+        self._proxy = MediaProxy(files, images)
         self._clock = clock
         self._find_key = find_key
         self._find_asset = find_asset
@@ -99,11 +106,8 @@ class Cdn:
         """What to mount, below /cdn."""
         kinds = "|".join(PICTURES)
         return [
-            web.get(
-                rf"/cdn/{{kind:{cdn_urls.LASTING}|{cdn_urls.EPHEMERAL}}}/"
-                r"{channel_id:\d{1,19}}/{attachment_id:\d{1,19}}/{filename}",
-                self.attachment,
-            ),
+            web.get(f"/cdn{_ATTACHMENT}", self.attachment),
+            web.get(f"/cdn{cdn_urls.PROXY}{_ATTACHMENT}", self.proxied_attachment),
             web.get(rf"/cdn/{{kind:{kinds}}}/{{owner_id:\d{{1,19}}}}/{{name}}", self.picture),
             web.get(
                 r"/cdn/guilds/{guild_id:\d{1,19}}/users/{user_id:\d{1,19}}/{kind:avatars|banners}/{name}", self.picture
@@ -117,31 +121,59 @@ class Cdn:
 
     async def attachment(self, request: web.Request) -> web.StreamResponse:
         """A file of a message, for who has its address while that lasts."""
-        channel_id, attachment_id = int(request.match_info["channel_id"]), int(request.match_info["attachment_id"])
-        filename = request.match_info["filename"]
-        now_ms = self._clock.now_ms()
-        query = request.query
-        key = await self._find_key()
-        expires = query.get("ex", "")
-        if key is None or not cdn_urls.verify(
-            key,
-            cdn_urls.attachment_path(
-                channel_id, attachment_id, filename, ephemeral=request.match_info["kind"] == cdn_urls.EPHEMERAL
-            ),
-            expires,
-            query.get("is", ""),
-            query.get("hm", ""),
-            now_ms,
-        ):
+        left = await self._seconds_left(request)
+        if left is None:
             return not_found()
-        left = int(expires, 16) - now_ms // 1000
+        attachment_id = int(request.match_info["attachment_id"])
         return await self._serve(
             request,
             cdn_urls.attachment_key(attachment_id),
             etag=f'"{attachment_id}"',
             cache=f"private, max-age={left}",
-            filename=filename,
+            filename=request.match_info["filename"],
         )
+
+    async def proxied_attachment(self, request: web.Request) -> web.StreamResponse:
+        """The same, where pictures come in the size and type that the address asks for."""
+        try:
+            wanted = media_proxy.read(request.query)
+        except ValueError:
+            return refusal(400)
+        if wanted is None:
+            return await self.attachment(request)
+        left = await self._seconds_left(request)
+        attachment_id = int(request.match_info["attachment_id"])
+        key = cdn_urls.attachment_key(attachment_id)
+        info = None if left is None else await self._files.find_info(key)
+        if info is None:
+            return not_found()
+        etag = f'"{attachment_id}-{wanted.name}"'
+        headers = {**_SAFE, "ETag": etag, "Cache-Control": f"private, max-age={left}"}
+        if _is_known(request, etag):
+            return web.Response(status=304, headers=headers)
+        try:
+            made = await self._proxy.make(key, info, wanted)
+        except FileNotFoundError:
+            return not_found()
+        except InvalidImageError:
+            return refusal(415)
+        except errors.ApiError as error:
+            return refusal(error.status)
+        return web.Response(body=made.data, headers={**headers, "Content-Type": made.content_type})
+
+    async def _seconds_left(self, request: web.Request) -> int | None:
+        """For how long an attachment's address still works; None for one that does not."""
+        said, query, now_ms = request.match_info, request.query, self._clock.now_ms()
+        path = cdn_urls.attachment_path(
+            int(said["channel_id"]),
+            int(said["attachment_id"]),
+            said["filename"],
+            ephemeral=said["kind"] == cdn_urls.EPHEMERAL,
+        )
+        key, expires = await self._find_key(), query.get("ex", "")
+        if key is None or not cdn_urls.verify(key, path, expires, query.get("is", ""), query.get("hm", ""), now_ms):
+            return None
+        return int(expires, 16) - now_ms // 1000
 
     async def picture(self, request: web.Request) -> web.StreamResponse:
         """An avatar, an icon, a banner."""
@@ -269,7 +301,7 @@ class Cdn:
             info = None
         if info is None:
             return not_found()
-        if etag in [tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")]:
+        if _is_known(request, etag):
             return web.Response(status=304, headers=headers)
         try:
             if content_type is not None:
@@ -327,6 +359,11 @@ def byte_range(asked: str, size: int) -> tuple[int, int] | None:
     if last and int(last) < int(first):
         return None
     return int(first), end
+
+
+def _is_known(request: web.Request, etag: str) -> bool:
+    """Whether the asker has it already."""
+    return etag in [tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")]
 
 
 def not_found() -> web.Response:

@@ -93,6 +93,10 @@ class Signer:
         self._key = cdn_urls.find_key(call.tx) or b""
         self._now = call.now
 
+    def proxied(self, url: str) -> str:
+        """The address of the same file on the media proxy, under the same signature (http.md 1.12)."""
+        return f"{self._base}{cdn_urls.PROXY}{url.removeprefix(self._base)}"
+
     def url(self, channel_id: int, stored: StoredAttachment, *, ephemeral: bool = False) -> str:
         """The address of a file, good for a day."""
         path = cdn_urls.attachment_path(channel_id, stored.id, stored.filename, ephemeral=ephemeral)
@@ -106,7 +110,7 @@ class Signer:
             filename=stored.filename,
             size=stored.size,
             url=url,
-            proxy_url=url,
+            proxy_url=self.proxied(url),
             content_type=UNSET if stored.content_type is None else stored.content_type,
             description=UNSET if stored.description is None else stored.description,
         )

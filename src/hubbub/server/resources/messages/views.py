@@ -532,15 +532,17 @@ def _with_files(around: Around, channel_id: int, found: list[Embed], files: list
     for embed in found:
         for media in (embed.image, embed.thumbnail):
             if media and media.url and (file := by_name.get(media.url)):
-                _fill(media, file, signer.url(channel_id, file))
+                _fill(media, file, signer, channel_id)
         for line in (embed.author, embed.footer):
             if line and line.icon_url and (file := by_name.get(line.icon_url)):
-                line.icon_url = line.proxy_icon_url = signer.url(channel_id, file)
+                line.icon_url = signer.url(channel_id, file)
+                line.proxy_icon_url = signer.proxied(line.icon_url)
     return found
 
 
-def _fill(media: EmbedMedia, file: StoredAttachment, url: str) -> None:
-    media.url = media.proxy_url = url
+def _fill(media: EmbedMedia, file: StoredAttachment, signer: Signer, channel_id: int) -> None:
+    media.url = signer.url(channel_id, file)
+    media.proxy_url = signer.proxied(media.url)
     if file.width is not None and file.height is not None:
         media.width, media.height = file.width, file.height
     if file.content_type is not None:
@@ -566,7 +568,8 @@ def _resolve(node: Any, by_name: dict[str, StoredAttachment], signer: Signer, ch
     elif isinstance(node, dict):
         url = node.get("url")
         if isinstance(url, str) and (file := by_name.get(url)):
-            node["url"] = node["proxy_url"] = signer.url(channel_id, file)
+            node["url"] = signer.url(channel_id, file)
+            node["proxy_url"] = signer.proxied(node["url"])
             node["id"] = node["attachment_id"] = str(int(file.id))
             if file.content_type is not None:
                 node["content_type"] = file.content_type
