@@ -221,8 +221,8 @@ class Cache:
         lobby.flags = told.flags
         if told.metadata is not UNSET:
             lobby.metadata = dict(told.metadata or {})
-        if told.linked_channel is not UNSET:
-            lobby.linked_channel = told.linked_channel
+        # Here a missing key says something: a lobby that is linked names its channel, always.
+        lobby.linked_channel = told.linked_channel
         if told.members is not UNSET:
             before = lobby.members
             lobby.members = {}

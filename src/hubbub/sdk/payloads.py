@@ -157,14 +157,14 @@ class LinkedChannelPayload(Struct):
 
 
 class LobbyPayload(Struct):
-    """A lobby; a key that is missing leaves what is known."""
+    """A lobby; missing metadata, members and voice states leave what is known."""
 
     id: int
     application_id: int | None = None
     metadata: dict[str, str] | None | UnsetType = UNSET
     members: list[MemberPayload] | UnsetType = UNSET
     flags: int = 0
-    linked_channel: LinkedChannelPayload | None | UnsetType = UNSET
+    linked_channel: LinkedChannelPayload | None = None
     voice_states: list[VoiceStatePayload] | UnsetType = UNSET
 
 

@@ -6,7 +6,7 @@ from hubbub.protocol.enums import Scope
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.channels import ChannelsDeleted
+from hubbub.server.resources.channels import ChannelsDeleted, LinkedChannelChanged
 from hubbub.server.resources.game_sessions import GameSessionBegan, GameSessionEnded
 from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged, FamilyJoined, profiles
 from hubbub.server.resources.lobbies import actions, linking, routes, saying, store, views
@@ -47,6 +47,7 @@ SLICE = Slice(
         MessagesDeleted: saying.deleted,
         MessageDrafted: saying.drafted,
         ChannelsDeleted: linking.channels_deleted,
+        LinkedChannelChanged: linking.channel_changed,
         AccountsMerged: actions.merged,
         AccountUnmerged: actions.unmerged,
         UserDeleted: actions.user_deleted,
