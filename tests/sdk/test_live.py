@@ -3,9 +3,25 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from hubbub.sdk import LinkedChannel
-from tests.sdk.players import Heard, Player, game, player
+from hubbub.sdk import AuthorizationTokenType, Client, LinkedChannel
+from tests.oauth import Client as Application
+from tests.sdk.players import Heard, Player, game, new_client, player
+from tests.sdk.test_presence import friends
+from tests.sdk.test_provisional import by_bot
 from tests.world import Guild, World
+
+
+@asynccontextmanager
+async def hero(world: World, application: Application) -> AsyncIterator[tuple[Client, int]]:
+    """A provisional player, connected."""
+    token = (await by_bot(application, "hero-1")).ok()["access_token"]
+    client = new_client(world)
+    await client.update_token(AuthorizationTokenType.BEARER, token)
+    await client.connect()
+    me = client.get_current_user_v2()
+    assert me is not None
+    yield client, me.id
+    await client.close()
 
 
 class Linked:
@@ -65,3 +81,86 @@ async def test_the_linked_channel_is_renamed_and_deleted(world: World) -> None:
         (await house.mary.person.delete(f"/channels/{house.guild.general}")).ok()
 
         await house.updated.next(lambda _: house.seen is None)
+
+
+def name_of(viewer: Player, user_id: int) -> str:
+    user = viewer.client.get_user(user_id)
+    assert user is not None
+    return user.display_name
+
+
+async def rename(renamed: Player, name: str) -> None:
+    (await renamed.person.patch("/users/@me", json={"global_name": name})).ok()
+
+
+async def test_a_friend_of_the_game_has_another_name(world: World) -> None:
+    mary, zoe = await friends(world)
+    updated, regrouped = zoe.hears("user_updated"), zoe.hears("relationship_groups_updated")
+
+    await rename(mary, "Mary the Great")
+
+    await updated.next(lambda who: who == mary.id and name_of(zoe, mary.id) == "Mary the Great")
+    await regrouped.next(lambda who: who == mary.id)
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_a_friend_of_the_platform_has_another_name(world: World) -> None:
+    application = await game(world)
+    mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
+    asked, accepted = zoe.hears("relationship_created"), mary.hears("relationship_created")
+    await mary.client.send_platform_friend_request_by_id(zoe.id)
+    await asked.next()
+    await zoe.client.accept_platform_friend_request(mary.id)
+    await accepted.next(lambda who, _: mary.client.get_relationship_handle(who).platform_relationship_type == 1)
+    updated = mary.hears("user_updated")
+
+    await rename(zoe, "Zoe the Wise")
+
+    await updated.next(lambda who: who == zoe.id and name_of(mary, zoe.id) == "Zoe the Wise")
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_somebody_in_the_lobby_has_another_name_and_strangers_do_not_hear_it(world: World) -> None:
+    application = await game(world)
+    mary, zoe, rob = [await player(world, application, name) for name in ("mary", "zoe", "rob")]
+    added, joined = mary.hears("lobby_member_added"), rob.hears("lobby_member_added")
+    await mary.client.create_or_join_lobby("pond")
+    await zoe.client.create_or_join_lobby("pond")
+    await added.next()
+    elsewhere = await rob.client.create_or_join_lobby("another pond")
+    updated, changed, strange = (
+        mary.hears("user_updated"),
+        mary.hears("lobby_member_updated"),
+        rob.hears("user_updated"),
+    )
+
+    await rename(zoe, "Zoe the Wise")
+
+    await updated.next(lambda who: who == zoe.id and name_of(mary, zoe.id) == "Zoe the Wise")
+    await changed.next(lambda _, who: who == zoe.id)
+    # What rob hears next comes after what he would have heard of zoe.
+    await mary.client.create_or_join_lobby("another pond")
+    await joined.next(lambda lobby_id, _: lobby_id == elsewhere)
+    assert strange.all == []
+    for each in (mary, zoe, rob):
+        await each.client.close()
+
+
+async def test_a_provisional_friend_chooses_another_name(world: World) -> None:
+    application = await game(world)
+    mary = await player(world, application, "mary")
+    async with hero(world, application) as (client, hero_id):
+        asked, accepted = Heard(), mary.hears("relationship_created")
+        client.set_relationship_created_callback(asked)
+        await mary.client.send_game_friend_request_by_id(hero_id)
+        await asked.next()
+        await client.accept_game_friend_request(mary.id)
+        await accepted.next(lambda who, _: mary.client.get_relationship_handle(who).game_relationship_type == 1)
+        updated = mary.hears("user_updated")
+
+        await client.update_provisional_account_display_name("Heroine")
+
+        await updated.next(lambda who: who == hero_id and name_of(mary, hero_id) == "Heroine")
+    await mary.client.close()

@@ -125,6 +125,12 @@ class Events:
 
     # People
 
+    def _note_user(self, told: wire.UserPayload | None) -> Emits:
+        """Remember somebody; the game hears of it where it knew them otherwise."""
+        known = told is not None and told.id in self.cache.users
+        if self.cache.note_user(told) and known and told is not None:
+            yield "user_updated", told.id
+
     @on("USER_UPDATE", wire.UserPayload)
     def user_update(self, told: wire.UserPayload) -> Emits:
         """We changed."""
@@ -153,8 +159,10 @@ class Events:
     def relationship_update(self, told: wire.RelationshipPayload) -> Emits:
         """A detail of one."""
         told.type = None
-        self.cache.note_relationship(told)
-        yield "relationship_groups_updated", told.id
+        yield from self._note_user(told.user)
+        if told.id in self.cache.relations:
+            self.cache.note_relationship(told)
+            yield "relationship_groups_updated", told.id
 
     @on("RELATIONSHIP_REMOVE", wire.RelationshipPayload)
     def relationship_remove(self, told: wire.RelationshipPayload) -> Emits:
@@ -359,7 +367,7 @@ class Events:
 
     def _member(self, told: wire.LobbyMemberPayload, event: str) -> Emits:
         lobby, who = self.cache.lobbies.get(told.lobby_id), told.member.who
-        self.cache.note_user(told.member.user)
+        yield from self._note_user(told.member.user)
         if lobby is None:
             return
         known_as = lobby.members.get(who)

@@ -51,13 +51,15 @@ class AddedRelationship(Relationship, kw_only=True):
 
 
 class RelationshipChange(Struct, kw_only=True):
-    """What changed of a relationship besides its type."""
+    """What changed of a relationship besides its type; what is absent stayed."""
 
     id: UserId
-    type: int
-    nickname: str | None
-    user_ignored: bool = False
+    type: int | UnsetType = UNSET
+    nickname: str | None | UnsetType = UNSET
+    user_ignored: bool | UnsetType = UNSET
     since: Timestamp | UnsetType = UNSET
+    user: User | UnsetType = UNSET
+    """The other, where they have another name or picture; then nothing else is told, so that all their friends hear the same."""
 
 
 class RemovedRelationship(Struct, kw_only=True):

@@ -12,7 +12,7 @@ from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged, 
 from hubbub.server.resources.lobbies import actions, linking, routes, saying, store, views
 from hubbub.server.resources.lobbies.founding import Link, found
 from hubbub.server.resources.messages import MessageChanged, MessageCreated, MessageDrafted, MessagesDeleted
-from hubbub.server.resources.users import UserDeleted
+from hubbub.server.resources.users import UserChanged, UserDeleted
 
 
 def _ready(call: Call) -> dict[str, Any]:
@@ -50,6 +50,7 @@ SLICE = Slice(
         LinkedChannelChanged: linking.channel_changed,
         AccountsMerged: actions.merged,
         AccountUnmerged: actions.unmerged,
+        UserChanged: actions.user_changed,
         UserDeleted: actions.user_deleted,
         FamilyJoined: actions.family_joined,
     },

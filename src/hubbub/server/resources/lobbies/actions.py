@@ -252,6 +252,15 @@ def _replace(call: Call, family_id: int, old_id: int, new_id: int) -> None:
             put(call, row, [known or each._replace(user_id=new_id)], [old_id])
 
 
+def user_changed(call: Call, fact: users.UserChanged) -> None:
+    """Somebody has another name or picture: who is in a lobby with them sees it."""
+    if fact.tag_only or fact.row.bot:
+        return
+    for application_id in sorted({each.application_id for each in store.memberships(call.tx, fact.row.id)}):
+        rows = store.list_of_user(call.tx, application_id, fact.row.id)
+        _tell_connection(call, rows, fact.row.id, wire.LOBBY_MEMBER_UPDATE)
+
+
 def user_deleted(call: Call, fact: users.UserDeleted) -> None:
     """An account is gone, and leaves every lobby."""
     for each in store.memberships(call.tx, fact.user_id):

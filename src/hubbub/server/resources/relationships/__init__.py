@@ -27,6 +27,7 @@ SLICE = Slice(
         identities.AccountUnmerged: actions.copy,
         identities.FamilyJoined: actions.forget_family,
         users.DataAsked: views.harvest,
+        users.UserChanged: actions.user_changed,
         users.UserDeleted: actions.forget,
     },
     ready=views.ready,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import presence as presence_wire
 from hubbub.protocol.resources import relationships as wire
 from hubbub.server.core import presences
@@ -100,6 +101,23 @@ def call_by(call: Call, row: RelationshipRow, nickname: str | None) -> None:
 
 
 # What becomes of accounts
+
+
+def user_changed(call: Call, fact: users.UserChanged) -> None:
+    """Somebody has another name or picture: their friends see it, and those with whom a request is open. Friends of a game
+    see it in that game; it has no event of its own for this, so theirs is the platform's (sdk.md 9.6)."""
+    if fact.tag_only:
+        return
+    known = store.acquaintances(call.tx, fact.row.id)
+    friends = known.pop(PLATFORM, set())
+    told = wire.RelationshipChange(id=UserId(fact.row.id), user=users.user(fact.row))
+    if friends:
+        call.tx.emit(wire.RELATIONSHIP_UPDATE, told, Audience.of_users(*friends))
+    for family_id, others in known.items():
+        if fellows := others - friends:
+            call.tx.emit(
+                wire.RELATIONSHIP_UPDATE, told, Audience.of_users(*fellows, family_id=family_id, games_only=True)
+            )
 
 
 def move(call: Call, fact: identities.AccountsMerged) -> None:

@@ -68,7 +68,7 @@ def _common(row: RelationshipRow, other: UserRow, played: bool | None) -> dict[s
 def change(row: RelationshipRow) -> wire.RelationshipChange:
     """A relationship whose type stayed."""
     return wire.RelationshipChange(
-        id=UserId(row.other_id), type=row.type, nickname=row.nickname, since=timestamp(row.since_ms)
+        id=UserId(row.other_id), type=row.type, nickname=row.nickname, user_ignored=False, since=timestamp(row.since_ms)
     )
 
 
