@@ -3,10 +3,12 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from hubbub.sdk import AuthorizationTokenType, Client, LinkedChannel
+import pytest
+
+from hubbub.sdk import AuthorizationTokenType, Client, LinkedChannel, StatusType
 from tests.oauth import Client as Application
 from tests.sdk.players import Heard, Player, game, new_client, player
-from tests.sdk.test_presence import friends
+from tests.sdk.test_presence import friends, playing, shown
 from tests.sdk.test_provisional import by_bot
 from tests.world import Guild, World
 
@@ -164,3 +166,61 @@ async def test_a_provisional_friend_chooses_another_name(world: World) -> None:
 
         await updated.next(lambda who: who == hero_id and name_of(mary, hero_id) == "Heroine")
     await mary.client.close()
+
+
+async def seen_playing(world: World) -> tuple[Player, Player, Heard]:
+    """Two friends, of whom one sees the other play."""
+    mary, zoe = await friends(world)
+    updated = zoe.hears("user_updated")
+    await mary.client.update_rich_presence(playing())
+    await updated.next(lambda _: shown(zoe, mary) is not None)
+    return mary, zoe, updated
+
+
+def hidden(viewer: Player, other: Player) -> bool:
+    """Whether somebody is not seen to be there, nor to do anything."""
+    user = viewer.client.get_user(other.id)
+    assert user is not None
+    return (user.status, user.game_activity) == (StatusType.OFFLINE, None)
+
+
+async def test_who_is_no_friend_any_more_is_not_seen_playing(world: World) -> None:
+    mary, zoe, updated = await seen_playing(world)
+
+    await mary.client.remove_game_friend(zoe.id)
+
+    await updated.next(lambda who: who == mary.id and hidden(zoe, mary))
+    await mary.client.close()
+    await zoe.client.close()
+
+
+@pytest.mark.parametrize("blocker", ["the one who plays", "the one who sees"])
+async def test_a_block_ends_what_is_seen(world: World, blocker: str) -> None:
+    mary, zoe, updated = await seen_playing(world)
+
+    if blocker == "the one who plays":
+        await mary.client.block_user(zoe.id)
+    else:
+        await zoe.client.block_user(mary.id)
+
+    await updated.next(lambda who: who == mary.id and hidden(zoe, mary))
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_who_stays_a_friend_of_the_game_is_still_seen_in_it(world: World) -> None:
+    mary, zoe, updated = await seen_playing(world)
+    made, ended = mary.hears("relationship_created"), zoe.hears("relationship_deleted")
+    await zoe.client.send_platform_friend_request_by_id(mary.id)
+    await made.next()
+    await mary.client.accept_platform_friend_request(zoe.id)
+    await made.next(lambda who, _: mary.client.get_relationship_handle(who).platform_relationship_type == 1)
+
+    (await mary.person.delete(f"/users/@me/relationships/{zoe.id}")).ok()
+
+    await ended.next(lambda who, platform: (who, platform) == (mary.id, True))
+    assert shown(zoe, mary) is not None
+    await mary.client.update_rich_presence(playing(state="Out of the puddle"))
+    await updated.next(lambda _: (now := shown(zoe, mary)) is not None and now.state == "Out of the puddle")
+    await mary.client.close()
+    await zoe.client.close()

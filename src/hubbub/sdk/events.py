@@ -154,6 +154,7 @@ class Events:
         self.cache.note_relationship(told)
         yield "relationship_created", told.id, True
         yield "relationship_groups_updated", told.id
+        yield from self._look_away(told.id)
 
     @on("RELATIONSHIP_UPDATE", wire.RelationshipPayload)
     def relationship_update(self, told: wire.RelationshipPayload) -> Emits:
@@ -170,6 +171,7 @@ class Events:
         self.cache.end_relationship(told.id, game=False)
         yield "relationship_deleted", told.id, True
         yield "relationship_groups_updated", told.id
+        yield from self._look_away(told.id)
 
     @on("GAME_RELATIONSHIP_ADD", wire.GameRelationshipPayload)
     def game_relationship_add(self, told: wire.GameRelationshipPayload) -> Emits:
@@ -184,6 +186,12 @@ class Events:
         self.cache.end_relationship(told.id, game=True)
         yield "relationship_deleted", told.id, False
         yield "relationship_groups_updated", told.id
+        yield from self._look_away(told.id)
+
+    def _look_away(self, who: int) -> Emits:
+        """Who is a friend no more does not show us any more whether they are there; only friends do (sdk.md 9.3)."""
+        if not self.cache.is_friend(who) and self.cache.presences.pop(who, None) is not None:
+            yield "user_updated", who
 
     # Conversations
 

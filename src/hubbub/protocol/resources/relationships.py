@@ -185,7 +185,7 @@ DELETE_RELATIONSHIP = Operation(
     auth=_PEOPLE,
     scopes=_WRITE,
     raises=(errors.UNKNOWN_USER,),
-    emits=(RELATIONSHIP_REMOVE,),
+    emits=(RELATIONSHIP_REMOVE, PRESENCE_UPDATE),
 )
 
 LIST_MY_GAME_RELATIONSHIPS = Operation(

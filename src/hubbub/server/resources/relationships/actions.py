@@ -193,7 +193,8 @@ def _become(
 ) -> None:
     """Keep what two users are to each other from now on, and tell each what is new; the first of them did it."""
     one, other = two
-    if book.pair(one, family_id, other) == pair:
+    before = book.pair(one, family_id, other)
+    if before == pair:
         return
     for user_id, other_id, type in ((one, other, pair.mine), (other, one, pair.theirs)):
         was = book.side(user_id, family_id, other_id)
@@ -219,6 +220,12 @@ def _become(
         for user_id, friend_id in (two, two[::-1]):
             if family_id == PLATFORM or book.pair(one, PLATFORM, other) != rules.FRIENDS:
                 _introduce(call, user_id, friend_id, family_id, book.cast)
+    elif family_id == PLATFORM and before == rules.FRIENDS:
+        # What they still are in games shows them less of each other from now on.
+        for game, known in book.with_user(one):
+            if known == other and game != PLATFORM and book.pair(one, game, other) == rules.FRIENDS:
+                for user_id, friend_id in (two, two[::-1]):
+                    _introduce(call, user_id, friend_id, game, book.cast, gone=True)
 
 
 def _tell_added(call: Call, row: RelationshipRow, cast: Cast, *, notify: bool) -> None:
@@ -249,14 +256,14 @@ def _tell_removed(call: Call, row: RelationshipRow, cast: Cast) -> None:
         call.tx.emit(wire.RELATIONSHIP_REMOVE, views.removed(row), Audience.of_users(row.user_id))
 
 
-def _introduce(call: Call, user_id: int, friend_id: int, family_id: int, cast: Cast) -> None:
-    """Show a new friend whether somebody is there."""
+def _introduce(call: Call, user_id: int, friend_id: int, family_id: int, cast: Cast, *, gone: bool = False) -> None:
+    """Show a new friend whether somebody is there; `gone` where that they are not is news as well."""
     if family_id == PLATFORM:
         seen, to = call.presences.find(user_id), Audience.of_users(friend_id)
     else:
         seen = call.presences.find(user_id, family_id=family_id)
         to = Audience.of_users(friend_id, family_id=family_id, games_only=True)
-    if seen is not None:
+    if seen is not None or gone:
         call.tx.emit(
             presence_wire.PRESENCE_UPDATE,
             presences.shown(user_id, seen),
