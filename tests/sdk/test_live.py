@@ -1,5 +1,6 @@
 """Handles see what others change, without asking anew."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -224,3 +225,81 @@ async def test_who_stays_a_friend_of_the_game_is_still_seen_in_it(world: World) 
     await updated.next(lambda _: (now := shown(zoe, mary)) is not None and now.state == "Out of the puddle")
     await mary.client.close()
     await zoe.client.close()
+
+
+def profile_of(viewer: Player, user_id: int) -> list[tuple[str, str]]:
+    return [
+        (each.provider_issued_user_id, each.username) for each in viewer.client.get_user_application_profiles(user_id)
+    ]
+
+
+async def test_who_joins_a_lobby_is_known_as_the_game_knows_them(world: World) -> None:
+    application = await game(world)
+    mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
+    async with hero(world, application) as (client, hero_id):
+        added, created = mary.hears("lobby_member_added"), zoe.hears("lobby_created")
+        lobby_id = await mary.client.create_or_join_lobby("pond")
+
+        await client.create_or_join_lobby("pond")
+
+        await added.next(lambda _, who: who == hero_id)
+        assert [external for external, _ in profile_of(mary, hero_id)] == ["hero-1"]
+
+        # Who comes later learns it as well; by a backend's hand, since an HTTP answer comes without it.
+        assert application.bot is not None
+        (await application.bot.put(f"/lobbies/{lobby_id}/members/{zoe.id}", json={})).ok()
+        await created.next()
+        assert [external for external, _ in profile_of(zoe, hero_id)] == ["hero-1"]
+    await mary.client.close()
+    await zoe.client.close()
+
+
+@pytest.mark.parametrize("platform", [True, False])
+async def test_a_new_friend_is_known_as_the_game_knows_them(world: World, platform: bool) -> None:
+    application = await game(world)
+    mary = await player(world, application, "mary")
+    async with hero(world, application) as (client, hero_id):
+        made = mary.hears("relationship_created")
+
+        if platform:
+            await client.send_platform_friend_request_by_id(mary.id)
+        else:
+            await client.send_game_friend_request_by_id(mary.id)
+
+        await made.next(lambda who, _: who == hero_id)
+        assert [external for external, _ in profile_of(mary, hero_id)] == ["hero-1"]
+    await mary.client.close()
+
+
+async def test_a_backend_changes_a_profile(world: World) -> None:
+    application = await game(world)
+    mary, zoe, rob = [await player(world, application, name) for name in ("mary", "zoe", "rob")]
+    async with hero(world, application) as (client, hero_id):
+        asked, added = mary.hears("relationship_created"), zoe.hears("lobby_member_added")
+        await client.send_game_friend_request_by_id(mary.id)
+        await asked.next()
+        await zoe.client.create_or_join_lobby("pond")
+        await client.create_or_join_lobby("pond")
+        await added.next()
+        own, strange, joined = Heard(), rob.hears("user_updated"), rob.hears("lobby_member_added")
+        client.set_user_updated_callback(own)
+        hears = [each.hears("user_updated") for each in (mary, zoe)]
+        (handle,) = mary.client.get_user_application_profiles(hero_id)
+
+        assert application.bot is not None
+        path = f"/applications/{application.id}/users/{hero_id}/identities/hero-1/profile"
+        (await application.bot.patch(path, json={"username": "Paladin", "metadata": {"level": "9"}})).ok()
+
+        for each, heard in zip((mary, zoe), hears, strict=True):
+            await heard.next(lambda who: who == hero_id)
+            assert profile_of(each, hero_id) == [("hero-1", "Paladin")]
+        await own.next(lambda who: who == hero_id)
+        assert client.get_user_application_profiles(hero_id)[0].username == "Paladin"
+        assert (handle.username, json.loads(handle.metadata)) == ("Paladin", {"level": "9"})
+        # What rob hears next comes after what he would have heard of the hero.
+        await rob.client.create_or_join_lobby("another pond")
+        await mary.client.create_or_join_lobby("another pond")
+        await joined.next()
+        assert strange.all == []
+    for each in (mary, zoe, rob):
+        await each.client.close()

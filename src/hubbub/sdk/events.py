@@ -137,6 +137,12 @@ class Events:
         if self.cache.note_user(told):
             yield "user_updated", told.id
 
+    @on("USER_APPLICATION_IDENTITY_UPDATE", wire.ProfilesPayload)
+    def profiles_update(self, told: wire.ProfilesPayload) -> Emits:
+        """The game knows somebody otherwise."""
+        if self.cache.note_profiles(told.user_id, told.user_application_profiles):
+            yield "user_updated", told.user_id
+
     @on("PRESENCE_UPDATE", wire.PresencePayload)
     def presence_update(self, told: wire.PresencePayload) -> Emits:
         """Somebody came, went, or does something else."""
@@ -376,6 +382,7 @@ class Events:
     def _member(self, told: wire.LobbyMemberPayload, event: str) -> Emits:
         lobby, who = self.cache.lobbies.get(told.lobby_id), told.member.who
         yield from self._note_user(told.member.user)
+        self.cache.note_profiles(who, told.member.user_application_profiles)
         if lobby is None:
             return
         known_as = lobby.members.get(who)

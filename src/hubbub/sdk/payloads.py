@@ -72,27 +72,6 @@ class PresencePayload(Struct):
     guild_id: int | None = None
 
 
-class RelationshipPayload(Struct):
-    """How somebody stands to us, platform-wide."""
-
-    id: int
-    type: int | None = None
-    user: UserPayload | None = None
-    user_id: int | None = None
-    is_spam_request: bool | None = None
-    has_played_game: bool | None = None
-    nickname: str | None = None
-
-
-class GameRelationshipPayload(Struct):
-    """How somebody stands to us in the game."""
-
-    id: int
-    type: int = 0
-    application_id: int | None = None
-    user: UserPayload | None = None
-
-
 class ExternalIdPayload(Struct):
     """Who a player is elsewhere."""
 
@@ -108,6 +87,36 @@ class ProfilePayload(Struct):
     avatar_hash: str | None = None
     metadata: Any = None
     external_id: ExternalIdPayload | None = None
+
+
+class ProfilesPayload(Struct):
+    """That the game knows a player otherwise."""
+
+    user_id: int
+    user_application_profiles: list[ProfilePayload] = []
+
+
+class RelationshipPayload(Struct):
+    """How somebody stands to us, platform-wide."""
+
+    id: int
+    type: int | None = None
+    user: UserPayload | None = None
+    user_id: int | None = None
+    is_spam_request: bool | None = None
+    has_played_game: bool | None = None
+    nickname: str | None = None
+    user_application_profiles: list[ProfilePayload] | None = None
+
+
+class GameRelationshipPayload(Struct):
+    """How somebody stands to us in the game."""
+
+    id: int
+    type: int = 0
+    application_id: int | None = None
+    user: UserPayload | None = None
+    user_application_profiles: list[ProfilePayload] | None = None
 
 
 class ChannelPayload(Struct):
@@ -141,6 +150,7 @@ class MemberPayload(Struct):
     flags: int = 0
     connected: bool | None = None
     additional_name: str | None = None
+    user_application_profiles: list[ProfilePayload] | None = None
 
     @property
     def who(self) -> int:

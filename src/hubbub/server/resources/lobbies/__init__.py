@@ -8,7 +8,7 @@ from hubbub.server.core.jobs import Job
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.channels import ChannelsDeleted, LinkedChannelChanged
 from hubbub.server.resources.game_sessions import GameSessionBegan, GameSessionEnded
-from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged, FamilyJoined, profiles
+from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged, profiles
 from hubbub.server.resources.lobbies import actions, linking, routes, saying, store, views
 from hubbub.server.resources.lobbies.founding import Link, found
 from hubbub.server.resources.messages import MessageChanged, MessageCreated, MessageDrafted, MessagesDeleted
@@ -50,6 +50,7 @@ SLICE = Slice(
         LinkedChannelChanged: linking.channel_changed,
         AccountsMerged: actions.merged,
         AccountUnmerged: actions.unmerged,
+        ProfileChanged: actions.profile_changed,
         UserChanged: actions.user_changed,
         UserDeleted: actions.user_deleted,
         FamilyJoined: actions.family_joined,

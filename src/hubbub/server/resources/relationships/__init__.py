@@ -26,6 +26,7 @@ SLICE = Slice(
         identities.AccountsMerged: actions.move,
         identities.AccountUnmerged: actions.copy,
         identities.FamilyJoined: actions.forget_family,
+        identities.ProfileChanged: actions.profile_changed,
         users.DataAsked: views.harvest,
         users.UserChanged: actions.user_changed,
         users.UserDeleted: actions.forget,

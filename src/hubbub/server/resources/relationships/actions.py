@@ -161,6 +161,13 @@ def copy(call: Call, fact: identities.AccountUnmerged) -> None:
             _become(call, book, (provisional, other), family_id, pair, side.application_id if side else None)
 
 
+def profile_changed(call: Call, fact: identities.ProfileChanged) -> None:
+    """A game knows somebody otherwise: their friends in it see that."""
+    known = store.acquaintances(call.tx, fact.told.user_id)
+    friends = known.get(PLATFORM, set()) | known.get(int(fact.told.application_id), set())
+    identities.show_profile(call, fact.told, friends)
+
+
 def forget(call: Call, fact: users.UserDeleted) -> None:
     """An account is gone: nobody has it as a friend any more."""
     rows = store.list_all(call.tx, fact.user_id)
@@ -234,16 +241,21 @@ def _tell_added(call: Call, row: RelationshipRow, cast: Cast, *, notify: bool) -
         return
     if row.is_game:
         to = Audience.of_users(row.user_id, family_id=row.family_id)
-        call.tx.emit(wire.GAME_RELATIONSHIP_ADD, views.game(row, other), to)
+        inside = views.game(row, other, cast.profiles(row.other_id, row.family_id))
+        call.tx.emit(wire.GAME_RELATIONSHIP_ADD, views.game(row, other), to, games={0: inside})
         return
-    played = views.added(row, other, notify=notify, played=True)
     call.tx.emit(
         wire.RELATIONSHIP_ADD,
         views.added(row, other, notify=notify),
         Audience.of_users(row.user_id),
         games={
             0: views.added(row, other, notify=notify, played=False),
-            **dict.fromkeys(cast.families(row.other_id), played),
+            **{
+                family_id: views.added(
+                    row, other, notify=notify, played=True, profiles=cast.profiles(row.other_id, family_id)
+                )
+                for family_id in cast.families(row.other_id)
+            },
         },
     )
 
