@@ -103,6 +103,7 @@ class Events:
                 yield "lobby_created", lobby.id
         for gone in before - set(cache.lobbies):
             yield "lobby_deleted", gone
+        yield from self._waiting(told.game_invites)
 
     @on("READY_SUPPLEMENTAL", wire.ReadySupplementalPayload)
     def ready_supplemental(self, told: wire.ReadySupplementalPayload) -> Emits:
@@ -111,7 +112,13 @@ class Events:
             self.cache.note_presence(presence)
         for channel in told.lazy_private_channels:
             self._note_channel(channel)
-        return ()
+        return self._waiting(told.game_invites)
+
+    def _waiting(self, told: list[wire.ActivityInvitePayload]) -> Emits:
+        """Invites that came while we were away; what this client knows already it is not told anew."""
+        for each in told:
+            if each.message_id not in self.invites:
+                yield from self.activity_invite_create(each)
 
     def _note_channel(self, channel: wire.ChannelPayload) -> None:
         for user in channel.recipients or ():

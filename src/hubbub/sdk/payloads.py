@@ -302,6 +302,7 @@ class ReadyPayload(Struct):
     lobbies: list[LobbyPayload] = []
     presences: list[PresencePayload] = []
     user_application_profiles: dict[str, list[ProfilePayload]] = {}
+    game_invites: list[ActivityInvitePayload] = []
     feature_flags: FeatureFlagsPayload | None = None
     av_sf_protocol_floor: int | None = None
 
@@ -317,6 +318,7 @@ class ReadySupplementalPayload(Struct):
 
     merged_presences: MergedPresencesPayload | None = None
     lazy_private_channels: list[ChannelPayload] = []
+    game_invites: list[ActivityInvitePayload] = []
 
 
 class MergePayload(Struct):
