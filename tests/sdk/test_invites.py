@@ -169,3 +169,56 @@ async def test_with_the_presence_scopes_an_invite_goes_without_words(world: Worl
     assert await zoe.client.accept_activity_invite(invite) == "let-me-in"
     await mary.client.close()
     await zoe.client.close()
+
+
+async def test_invites_wait_for_a_player_who_is_away(world: World) -> None:
+    mary, zoe = await hosting(world)
+    invited = zoe.hears("activity_invite_created")
+    await zoe.client.disconnect()
+    await mary.client.send_activity_invite(zoe.id, "come and jump")
+
+    await zoe.client.connect()
+
+    invite = await invited.next()
+    assert (invite.sender_id, invite.type, invite.party_id) == (mary.id, ActivityActionTypes.JOIN, "party-1")
+    assert invite.is_valid
+    # What this client knows is not told anew; another one hears of it as long as nobody accepted.
+    await zoe.client.disconnect()
+    await zoe.client.connect()
+    phone, there = new_client(world), Heard()
+    phone.set_activity_invite_created_callback(there)
+    await phone.update_token(AuthorizationTokenType.BEARER, zoe.tokens["access_token"])
+    await phone.connect()
+    assert await there.next() == invite
+    assert await phone.accept_activity_invite(invite) == "let-me-in"
+    assert await invited.next() == invite
+    assert len(invited.all) == 2
+    for client in (mary.client, zoe.client, phone):
+        await client.close()
+
+
+@pytest.mark.parametrize("over", ["accepted", "old", "taken back", "blocked"])
+async def test_an_invite_that_is_over_waits_for_nobody(world: World, over: str) -> None:
+    mary, zoe = await hosting(world)
+    invited = zoe.hears("activity_invite_created")
+    await mary.client.send_activity_invite(zoe.id, "come and jump")
+    invite = await invited.next()
+    if over == "accepted":
+        await zoe.client.accept_activity_invite(invite)
+    elif over == "old":
+        world.clock.advance(6 * HOUR_MS + 1)
+    elif over == "taken back":
+        await mary.client.delete_user_message(zoe.id, invite.message_id)
+    else:
+        await zoe.client.block_user(mary.id)
+    phone, there = new_client(world), Heard()
+    phone.set_activity_invite_created_callback(there)
+    await phone.update_token(AuthorizationTokenType.BEARER, zoe.tokens["access_token"])
+
+    await phone.connect()
+
+    # What the connection began with has come before the answer to this.
+    await phone.get_user_guilds()
+    assert there.all == []
+    for client in (mary.client, zoe.client, phone):
+        await client.close()

@@ -142,6 +142,13 @@ class Cache:
         self.users[told.id] = merged
         return merged != known
 
+    def note_profiles(self, user_id: int, told: list[ProfilePayload] | None) -> bool:
+        """Remember who somebody is in the game, where that is told; whether it is news."""
+        if told is None or told == self.profiles.get(user_id, []):
+            return False
+        self.profiles[user_id] = told
+        return True
+
     def note_presence(self, told: PresencePayload) -> tuple[int, bool]:
         """Remember whether somebody is there; who it was and whether that is news."""
         who = told.user.id if told.user is not None else told.user_id or 0
@@ -176,6 +183,7 @@ class Cache:
     def note_relationship(self, told: RelationshipPayload) -> Relation:
         """Remember how somebody stands to us on the platform."""
         self.note_user(told.user)
+        self.note_profiles(told.id, told.user_application_profiles)
         relation = self.relations.setdefault(told.id, Relation())
         if told.type is not None:
             relation.platform = told.type
@@ -188,6 +196,7 @@ class Cache:
     def note_game_relationship(self, told: GameRelationshipPayload) -> Relation:
         """Remember how somebody stands to us in the game."""
         self.note_user(told.user)
+        self.note_profiles(told.id, told.user_application_profiles)
         relation = self.relations.setdefault(told.id, Relation())
         relation.game = told.type
         return relation
@@ -221,13 +230,14 @@ class Cache:
         lobby.flags = told.flags
         if told.metadata is not UNSET:
             lobby.metadata = dict(told.metadata or {})
-        if told.linked_channel is not UNSET:
-            lobby.linked_channel = told.linked_channel
+        # Here a missing key says something: a lobby that is linked names its channel, always.
+        lobby.linked_channel = told.linked_channel
         if told.members is not UNSET:
             before = lobby.members
             lobby.members = {}
             for member in told.members:
                 self.note_user(member.user)
+                self.note_profiles(member.who, member.user_application_profiles)
                 if member.connected is None and member.who in before:
                     # HTTP does not say who is connected.
                     member.connected = before[member.who].connected

@@ -103,6 +103,7 @@ class Events:
                 yield "lobby_created", lobby.id
         for gone in before - set(cache.lobbies):
             yield "lobby_deleted", gone
+        yield from self._waiting(told.game_invites)
 
     @on("READY_SUPPLEMENTAL", wire.ReadySupplementalPayload)
     def ready_supplemental(self, told: wire.ReadySupplementalPayload) -> Emits:
@@ -111,7 +112,13 @@ class Events:
             self.cache.note_presence(presence)
         for channel in told.lazy_private_channels:
             self._note_channel(channel)
-        return ()
+        return self._waiting(told.game_invites)
+
+    def _waiting(self, told: list[wire.ActivityInvitePayload]) -> Emits:
+        """Invites that came while we were away; what this client knows already it is not told anew."""
+        for each in told:
+            if each.message_id not in self.invites:
+                yield from self.activity_invite_create(each)
 
     def _note_channel(self, channel: wire.ChannelPayload) -> None:
         for user in channel.recipients or ():
@@ -125,11 +132,23 @@ class Events:
 
     # People
 
+    def _note_user(self, told: wire.UserPayload | None) -> Emits:
+        """Remember somebody; the game hears of it where it knew them otherwise."""
+        known = told is not None and told.id in self.cache.users
+        if self.cache.note_user(told) and known and told is not None:
+            yield "user_updated", told.id
+
     @on("USER_UPDATE", wire.UserPayload)
     def user_update(self, told: wire.UserPayload) -> Emits:
         """We changed."""
         if self.cache.note_user(told):
             yield "user_updated", told.id
+
+    @on("USER_APPLICATION_IDENTITY_UPDATE", wire.ProfilesPayload)
+    def profiles_update(self, told: wire.ProfilesPayload) -> Emits:
+        """The game knows somebody otherwise."""
+        if self.cache.note_profiles(told.user_id, told.user_application_profiles):
+            yield "user_updated", told.user_id
 
     @on("PRESENCE_UPDATE", wire.PresencePayload)
     def presence_update(self, told: wire.PresencePayload) -> Emits:
@@ -148,13 +167,16 @@ class Events:
         self.cache.note_relationship(told)
         yield "relationship_created", told.id, True
         yield "relationship_groups_updated", told.id
+        yield from self._look_away(told.id)
 
     @on("RELATIONSHIP_UPDATE", wire.RelationshipPayload)
     def relationship_update(self, told: wire.RelationshipPayload) -> Emits:
         """A detail of one."""
         told.type = None
-        self.cache.note_relationship(told)
-        yield "relationship_groups_updated", told.id
+        yield from self._note_user(told.user)
+        if told.id in self.cache.relations:
+            self.cache.note_relationship(told)
+            yield "relationship_groups_updated", told.id
 
     @on("RELATIONSHIP_REMOVE", wire.RelationshipPayload)
     def relationship_remove(self, told: wire.RelationshipPayload) -> Emits:
@@ -162,6 +184,7 @@ class Events:
         self.cache.end_relationship(told.id, game=False)
         yield "relationship_deleted", told.id, True
         yield "relationship_groups_updated", told.id
+        yield from self._look_away(told.id)
 
     @on("GAME_RELATIONSHIP_ADD", wire.GameRelationshipPayload)
     def game_relationship_add(self, told: wire.GameRelationshipPayload) -> Emits:
@@ -176,6 +199,12 @@ class Events:
         self.cache.end_relationship(told.id, game=True)
         yield "relationship_deleted", told.id, False
         yield "relationship_groups_updated", told.id
+        yield from self._look_away(told.id)
+
+    def _look_away(self, who: int) -> Emits:
+        """Who is a friend no more does not show us any more whether they are there; only friends do (sdk.md 9.3)."""
+        if not self.cache.is_friend(who) and self.cache.presences.pop(who, None) is not None:
+            yield "user_updated", who
 
     # Conversations
 
@@ -359,7 +388,8 @@ class Events:
 
     def _member(self, told: wire.LobbyMemberPayload, event: str) -> Emits:
         lobby, who = self.cache.lobbies.get(told.lobby_id), told.member.who
-        self.cache.note_user(told.member.user)
+        yield from self._note_user(told.member.user)
+        self.cache.note_profiles(who, told.member.user_application_profiles)
         if lobby is None:
             return
         known_as = lobby.members.get(who)

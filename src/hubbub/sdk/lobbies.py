@@ -231,10 +231,7 @@ class Lobbies:
 
     async def _link(self, lobby_id: int, body: dict[str, str]) -> None:
         answer = await self._core.ask("PATCH", "/lobbies/{lobby_id}/channel-linking", json=body, lobby_id=lobby_id)
-        told = read(answer, LobbyPayload)
-        if told.linked_channel is msgspec.UNSET:
-            told.linked_channel = None
-        self._note(told)
+        self._note(read(answer, LobbyPayload))
 
     async def _join_guild(self, lobby_id: int, merge_required: Held) -> str:
         lobby = find_lobby(self._core, lobby_id)

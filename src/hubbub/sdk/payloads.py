@@ -72,27 +72,6 @@ class PresencePayload(Struct):
     guild_id: int | None = None
 
 
-class RelationshipPayload(Struct):
-    """How somebody stands to us, platform-wide."""
-
-    id: int
-    type: int | None = None
-    user: UserPayload | None = None
-    user_id: int | None = None
-    is_spam_request: bool | None = None
-    has_played_game: bool | None = None
-    nickname: str | None = None
-
-
-class GameRelationshipPayload(Struct):
-    """How somebody stands to us in the game."""
-
-    id: int
-    type: int = 0
-    application_id: int | None = None
-    user: UserPayload | None = None
-
-
 class ExternalIdPayload(Struct):
     """Who a player is elsewhere."""
 
@@ -108,6 +87,36 @@ class ProfilePayload(Struct):
     avatar_hash: str | None = None
     metadata: Any = None
     external_id: ExternalIdPayload | None = None
+
+
+class ProfilesPayload(Struct):
+    """That the game knows a player otherwise."""
+
+    user_id: int
+    user_application_profiles: list[ProfilePayload] = []
+
+
+class RelationshipPayload(Struct):
+    """How somebody stands to us, platform-wide."""
+
+    id: int
+    type: int | None = None
+    user: UserPayload | None = None
+    user_id: int | None = None
+    is_spam_request: bool | None = None
+    has_played_game: bool | None = None
+    nickname: str | None = None
+    user_application_profiles: list[ProfilePayload] | None = None
+
+
+class GameRelationshipPayload(Struct):
+    """How somebody stands to us in the game."""
+
+    id: int
+    type: int = 0
+    application_id: int | None = None
+    user: UserPayload | None = None
+    user_application_profiles: list[ProfilePayload] | None = None
 
 
 class ChannelPayload(Struct):
@@ -141,6 +150,7 @@ class MemberPayload(Struct):
     flags: int = 0
     connected: bool | None = None
     additional_name: str | None = None
+    user_application_profiles: list[ProfilePayload] | None = None
 
     @property
     def who(self) -> int:
@@ -157,14 +167,14 @@ class LinkedChannelPayload(Struct):
 
 
 class LobbyPayload(Struct):
-    """A lobby; a key that is missing leaves what is known."""
+    """A lobby; missing metadata, members and voice states leave what is known."""
 
     id: int
     application_id: int | None = None
     metadata: dict[str, str] | None | UnsetType = UNSET
     members: list[MemberPayload] | UnsetType = UNSET
     flags: int = 0
-    linked_channel: LinkedChannelPayload | None | UnsetType = UNSET
+    linked_channel: LinkedChannelPayload | None = None
     voice_states: list[VoiceStatePayload] | UnsetType = UNSET
 
 
@@ -292,6 +302,7 @@ class ReadyPayload(Struct):
     lobbies: list[LobbyPayload] = []
     presences: list[PresencePayload] = []
     user_application_profiles: dict[str, list[ProfilePayload]] = {}
+    game_invites: list[ActivityInvitePayload] = []
     feature_flags: FeatureFlagsPayload | None = None
     av_sf_protocol_floor: int | None = None
 
@@ -307,6 +318,7 @@ class ReadySupplementalPayload(Struct):
 
     merged_presences: MergedPresencesPayload | None = None
     lazy_private_channels: list[ChannelPayload] = []
+    game_invites: list[ActivityInvitePayload] = []
 
 
 class MergePayload(Struct):

@@ -234,6 +234,21 @@ class UserApplicationProfile(Struct, kw_only=True):
     external_id: ExternalId
 
 
+class UserApplicationProfiles(Struct, kw_only=True):
+    """A player whom a game knows otherwise now."""
+
+    user_id: UserId
+    application_id: ApplicationId
+    """The head of the family of applications."""
+    user_application_profiles: list[UserApplicationProfile]
+    """All that there are, as READY tells them: one, or none any more."""
+
+
+USER_APPLICATION_IDENTITY_UPDATE = Event(
+    "USER_APPLICATION_IDENTITY_UPDATE", UserApplicationProfiles, scope=Scope.RELATIONSHIPS_READ
+)
+
+
 class IdentityProfile(Struct, kw_only=True):
     """A profile as the application's own server sees it."""
 
@@ -270,6 +285,7 @@ UPDATE_USER_IDENTITY_PROFILE = Operation(
     result=IdentityProfile,
     auth=Auth.BOT,
     raises=_PROFILE_ERRORS,
+    emits=(USER_APPLICATION_IDENTITY_UPDATE,),
 )
 
 

@@ -12,6 +12,7 @@ from hubbub.protocol.operation import Auth, Event, Operation, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.auto_moderation import AUTO_MODERATION_ACTION_EXECUTION
 from hubbub.protocol.resources.channels import CHANNEL_UPDATE, Channel
+from hubbub.protocol.resources.identities import UserApplicationProfile
 from hubbub.protocol.resources.invites import INVITE_CREATE
 from hubbub.protocol.resources.messages import MESSAGE_CREATE, CreateMessage, DispatchedMessage, MessageLobbyMember
 from hubbub.protocol.resources.users import User
@@ -92,6 +93,8 @@ class GatewayLobbyMember(Struct, kw_only=True):
     connected: bool
     """Whether a session of theirs is in the game now."""
     additional_name: str | UnsetType = UNSET
+    user_application_profiles: list[UserApplicationProfile] | UnsetType = UNSET
+    """Who they are in the application's family, where the reader meets them."""
 
 
 class LobbyVoiceState(Struct, kw_only=True):

@@ -9,6 +9,7 @@ from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ApplicationId, Timestamp, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Auth, Event, Operation
+from hubbub.protocol.resources.identities import UserApplicationProfile
 from hubbub.protocol.resources.presence import PRESENCE_UPDATE
 from hubbub.protocol.resources.users import User
 
@@ -48,16 +49,20 @@ class AddedRelationship(Relationship, kw_only=True):
 
     should_notify: bool | UnsetType = UNSET
     """That somebody asked or accepted, and the reader would like to know."""
+    user_application_profiles: list[UserApplicationProfile] | UnsetType = UNSET
+    """In OAuth2 sessions: who the other is in the application's family, as READY has it."""
 
 
 class RelationshipChange(Struct, kw_only=True):
-    """What changed of a relationship besides its type."""
+    """What changed of a relationship besides its type; what is absent stayed."""
 
     id: UserId
-    type: int
-    nickname: str | None
-    user_ignored: bool = False
+    type: int | UnsetType = UNSET
+    nickname: str | None | UnsetType = UNSET
+    user_ignored: bool | UnsetType = UNSET
     since: Timestamp | UnsetType = UNSET
+    user: User | UnsetType = UNSET
+    """The other, where they have another name or picture; then nothing else is told, so that all their friends hear the same."""
 
 
 class RemovedRelationship(Struct, kw_only=True):
@@ -82,6 +87,8 @@ class GameRelationship(Struct, kw_only=True):
     """The reader's own id."""
     user: User | UnsetType = UNSET
     """The other; absent over HTTP with an OAuth2 token, and in READY where users are told once."""
+    user_application_profiles: list[UserApplicationProfile] | UnsetType = UNSET
+    """In OAuth2 sessions, where the relationship is new: who the other is in the family."""
 
 
 class RequestFriend(Struct, kw_only=True):
@@ -183,7 +190,7 @@ DELETE_RELATIONSHIP = Operation(
     auth=_PEOPLE,
     scopes=_WRITE,
     raises=(errors.UNKNOWN_USER,),
-    emits=(RELATIONSHIP_REMOVE,),
+    emits=(RELATIONSHIP_REMOVE, PRESENCE_UPDATE),
 )
 
 LIST_MY_GAME_RELATIONSHIPS = Operation(

@@ -14,7 +14,7 @@ from hubbub.server.resources.channels.actions import (
     private_for,
     split_permissions,
 )
-from hubbub.server.resources.channels.facts import ChannelsDeleted
+from hubbub.server.resources.channels.facts import ChannelsDeleted, LinkedChannelChanged
 from hubbub.server.resources.channels.routes import delete_guild_channel, update_guild_channel
 from hubbub.server.resources.channels.rules import can_link_lobby, require_rename
 from hubbub.server.resources.channels.store import COLUMNS as CHANNEL_COLUMNS
@@ -59,6 +59,7 @@ __all__ = [
     "SLICE",
     "ChannelRow",
     "ChannelsDeleted",
+    "LinkedChannelChanged",
     "OverwriteRow",
     "ThreadMemberRow",
     "any_channel",

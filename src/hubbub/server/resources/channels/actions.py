@@ -17,7 +17,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import guilds, roles, users
 from hubbub.server.resources.channels import rules, splitting, store, views
-from hubbub.server.resources.channels.facts import ChannelsDeleted
+from hubbub.server.resources.channels.facts import ChannelsDeleted, LinkedChannelChanged
 from hubbub.server.resources.channels.store import ChannelRow, GuildTraits, OverwriteRow
 
 AUDITED: Final = (
@@ -114,6 +114,8 @@ def change(
         _record_overwrites(call, after, old, new)
     if after != before or rewritten:
         publish(call, wire.CHANNEL_UPDATE, after, shown)
+    if after.linked_lobby is not None and after.name != before.name:
+        call.tell(LinkedChannelChanged(after.id))
     if rewritten and after.type == ChannelType.GUILD_CATEGORY:
         _sync(call, after.id, old, new)
     return shown

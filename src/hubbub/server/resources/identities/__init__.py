@@ -5,8 +5,8 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.identities import routes
-from hubbub.server.resources.identities.actions import create_provisional, forget_players, join_family
-from hubbub.server.resources.identities.facts import AccountsMerged, AccountUnmerged, FamilyJoined
+from hubbub.server.resources.identities.actions import create_provisional, forget_players, join_family, show_profile
+from hubbub.server.resources.identities.facts import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged
 from hubbub.server.resources.identities.listeners import HEARS
 from hubbub.server.resources.identities.rules import find_publisher_problem, is_provisional, is_restricted
 from hubbub.server.resources.identities.store import find_provisional, players
@@ -27,6 +27,7 @@ __all__ = [
     "AccountUnmerged",
     "AccountsMerged",
     "FamilyJoined",
+    "ProfileChanged",
     "create_provisional",
     "find_provisional",
     "find_publisher_problem",
@@ -36,4 +37,5 @@ __all__ = [
     "join_family",
     "players",
     "profiles",
+    "show_profile",
 ]

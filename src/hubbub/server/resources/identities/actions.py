@@ -2,6 +2,7 @@
 
 import base64
 import secrets
+from collections.abc import Iterable
 from typing import Final
 
 from hubbub.protocol import errors
@@ -17,8 +18,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import accounts, applications, identity_providers, oauth2, users
 from hubbub.server.resources.applications import ApplicationRow
-from hubbub.server.resources.identities import rules, store
-from hubbub.server.resources.identities.facts import AccountsMerged, AccountUnmerged, FamilyJoined
+from hubbub.server.resources.identities import rules, store, views
+from hubbub.server.resources.identities.facts import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged
 from hubbub.server.resources.identities.store import IdentityRow, MergeRow, ProvisionalRow
 from hubbub.server.resources.identity_providers import Verified
 from hubbub.server.resources.users import UserRow
@@ -169,7 +170,19 @@ def update_profile(call: Call, row: IdentityRow, body: wire.UpdateIdentityProfil
     if body.metadata is None or isinstance(body.metadata, dict):
         row = row._replace(metadata=json.encode(body.metadata or {}).decode())
     store.update_profile(call.tx, row)
+    _tell_profile(call, row.family_id, row.user_id)
     return row
+
+
+def _tell_profile(call: Call, family_id: int, user_id: int) -> None:
+    call.tell(ProfileChanged(views.profile_change(call.tx, family_id, user_id)))
+
+
+def show_profile(call: Call, told: wire.UserApplicationProfiles, to: Iterable[int]) -> None:
+    """Let some players see in their game who one of them is there."""
+    if people := frozenset(to):
+        audience = Audience(users=people, family_id=told.application_id, games_only=True)
+        call.tx.emit(wire.USER_APPLICATION_IDENTITY_UPDATE, told, audience)
 
 
 # Linking
@@ -195,6 +208,7 @@ def link(call: Call, application: ApplicationRow, user_id: UserId, identity: Ide
     store.insert_merge(call.tx, merge)
     store.move_identities(call.tx, family_id, source_id, user_id)
     call.tell(AccountsMerged(family_id=ApplicationId(family_id), source_id=source_id, user_id=user_id))
+    _tell_profile(call, family_id, user_id)
     _end_tokens(call, family_id, source_id)
     users.delete(call, source_id)
     told = wire.MergeCompleted(merge_operation_id=Snowflake(merge.id), source_user_id=source_id)
@@ -210,6 +224,7 @@ def link_new(call: Call, application: ApplicationRow, user_id: UserId, verified:
     if store.list_identities(call.tx, application.family_id, [user_id]):
         raise errors.EXTERNAL_IDENTITY_EXISTS()
     add_identity(call, application.family_id, verified, user_id)
+    _tell_profile(call, application.family_id, user_id)
 
 
 # Unlinking
@@ -240,6 +255,7 @@ def detach(call: Call, family_id: int, user_id: UserId) -> None:
             family_id=ApplicationId(family_id), user_id=user_id, provisional_id=row.id, restricted=restricted
         )
     )
+    _tell_profile(call, family_id, user_id)
 
 
 def forget(call: Call, user_id: UserId) -> None:

@@ -3,6 +3,7 @@
 import msgspec
 
 from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.protocol.resources.identities import UserApplicationProfiles
 
 
 class AccountsMerged(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +28,12 @@ class AccountUnmerged(msgspec.Struct, frozen=True, kw_only=True):
     """The new one."""
     restricted: bool
     """Made by a ban: it cannot be merged until the ban ends."""
+
+
+class ProfileChanged(msgspec.Struct, frozen=True):
+    """A family of applications knows a player otherwise: whoever shows players to each other tells them."""
+
+    told: UserApplicationProfiles
 
 
 class FamilyJoined(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, oauth2
 from hubbub.server.resources.accounts import AccountBanned
 from hubbub.server.resources.identities import actions, rules, store
+from hubbub.server.resources.identities.facts import ProfileChanged
 from hubbub.server.resources.oauth2 import ApplicationDeauthorized, LinkAsked
 from hubbub.server.resources.users import DataAsked, UserDeleted
 
@@ -61,10 +62,16 @@ def harvest(call: Call, asked: DataAsked) -> None:
     ]
 
 
+def show_profile(call: Call, fact: ProfileChanged) -> None:
+    """A game knows a player otherwise: their own sessions there see it."""
+    actions.show_profile(call, fact.told, [fact.told.user_id])
+
+
 HEARS: Final[Mapping[type, Callable[[Call, Any], None]]] = {
     LinkAsked: link,
     ApplicationDeauthorized: unlink,
     AccountBanned: ban,
     UserDeleted: forget,
     DataAsked: harvest,
+    ProfileChanged: show_profile,
 }

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from hubbub.protocol import wire as json
+from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.resources import identities as wire
 from hubbub.server.core.store import Tx
 from hubbub.server.resources.identities import store
@@ -22,6 +23,15 @@ def identity_profile(row: IdentityRow) -> wire.IdentityProfile:
     """A profile for the application's own server."""
     return wire.IdentityProfile(
         username=row.username, metadata=json.decode(row.metadata, dict[str, str]), external_id=external_id(row)
+    )
+
+
+def profile_change(tx: Tx, family_id: int, user_id: int) -> wire.UserApplicationProfiles:
+    """What a game's players hear when one of them is known otherwise."""
+    return wire.UserApplicationProfiles(
+        user_id=UserId(user_id),
+        application_id=ApplicationId(family_id),
+        user_application_profiles=profiles(tx, family_id, [user_id]).get(str(int(user_id)), []),
     )
 
 

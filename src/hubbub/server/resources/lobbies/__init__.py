@@ -6,13 +6,13 @@ from hubbub.protocol.enums import Scope
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.channels import ChannelsDeleted
+from hubbub.server.resources.channels import ChannelsDeleted, LinkedChannelChanged
 from hubbub.server.resources.game_sessions import GameSessionBegan, GameSessionEnded
-from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged, FamilyJoined, profiles
+from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged, profiles
 from hubbub.server.resources.lobbies import actions, linking, routes, saying, store, views
 from hubbub.server.resources.lobbies.founding import Link, found
 from hubbub.server.resources.messages import MessageChanged, MessageCreated, MessageDrafted, MessagesDeleted
-from hubbub.server.resources.users import UserDeleted
+from hubbub.server.resources.users import UserChanged, UserDeleted
 
 
 def _ready(call: Call) -> dict[str, Any]:
@@ -47,8 +47,11 @@ SLICE = Slice(
         MessagesDeleted: saying.deleted,
         MessageDrafted: saying.drafted,
         ChannelsDeleted: linking.channels_deleted,
+        LinkedChannelChanged: linking.channel_changed,
         AccountsMerged: actions.merged,
         AccountUnmerged: actions.unmerged,
+        ProfileChanged: actions.profile_changed,
+        UserChanged: actions.user_changed,
         UserDeleted: actions.user_deleted,
         FamilyJoined: actions.family_joined,
     },

@@ -101,7 +101,7 @@ def put(
             tell(call, row, wire.LOBBY_MEMBER_REMOVE, farewells[each.user_id], staying)
     removal = wire.LobbyDeleted(id=LobbyId(row.id), reason="removed")
     tell(call, row, wire.LOBBY_DELETE, removal, (each.user_id for each in gone))
-    news = views.member_changes(call.tx, row, (*added, *changed))
+    news = views.member_changes(call.tx, row, (*added, *changed), profiled=bool(added))
     for each in added:
         tell(call, row, wire.LOBBY_MEMBER_ADD, news[each.user_id], staying)
     for each in changed:
@@ -109,7 +109,7 @@ def put(
     if added or gone:
         row = _watch(call, row)
     if added:
-        (shown,) = views.gateway_lobbies(call.tx, (row,))
+        (shown,) = views.gateway_lobbies(call.tx, (row,), profiled=True)
         tell(call, row, wire.LOBBY_CREATE, shown, (each.user_id for each in added))
     return after
 
@@ -250,6 +250,24 @@ def _replace(call: Call, family_id: int, old_id: int, new_id: int) -> None:
         if row is not None:
             known = store.find_member(call.tx, row.id, new_id)
             put(call, row, [known or each._replace(user_id=new_id)], [old_id])
+
+
+def user_changed(call: Call, fact: users.UserChanged) -> None:
+    """Somebody has another name or picture: who is in a lobby with them sees it."""
+    if fact.tag_only or fact.row.bot:
+        return
+    for application_id in sorted({each.application_id for each in store.memberships(call.tx, fact.row.id)}):
+        rows = store.list_of_user(call.tx, application_id, fact.row.id)
+        _tell_connection(call, rows, fact.row.id, wire.LOBBY_MEMBER_UPDATE)
+
+
+def profile_changed(call: Call, fact: identities.ProfileChanged) -> None:
+    """A game knows somebody otherwise: who is in a lobby with them sees that."""
+    user_id, family_id = fact.told.user_id, fact.told.application_id
+    mine = store.memberships(call.tx, user_id, applications.family(call.tx, family_id))
+    inside = store.members_of(call.tx, [each.lobby_id for each in mine])
+    fellows = {each.user_id for members in inside.values() for each in members} - {int(user_id)}
+    identities.show_profile(call, fact.told, fellows)
 
 
 def user_deleted(call: Call, fact: users.UserDeleted) -> None:

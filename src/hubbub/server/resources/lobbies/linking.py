@@ -11,7 +11,7 @@ from hubbub.server.core import access
 from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.resources import channels, invites, messages, users
-from hubbub.server.resources.channels import ChannelsDeleted
+from hubbub.server.resources.channels import ChannelsDeleted, LinkedChannelChanged
 from hubbub.server.resources.invites import InviteRow, Listed
 from hubbub.server.resources.lobbies import actions, store
 from hubbub.server.resources.lobbies.store import LobbyRow
@@ -71,6 +71,12 @@ def channels_deleted(call: Call, fact: ChannelsDeleted) -> None:
     """Channels are going; lobbies linked to them go on alone."""
     for row in store.list_of_channels(call.tx, fact.channel_ids):
         _parted(call, row)
+
+
+def channel_changed(call: Call, fact: LinkedChannelChanged) -> None:
+    """A channel has another name; the lobby linked to it shows that."""
+    for row in store.list_of_channels(call.tx, (fact.channel_id,)):
+        actions.tell_updated(call, row)
 
 
 def invite(call: Call, row: LobbyRow, user_id: int) -> wire.LobbyInvite:

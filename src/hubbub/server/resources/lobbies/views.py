@@ -1,6 +1,6 @@
 """A lobby, its members and its messages as they go over the wire, to backends and to players."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import UNSET, UnsetType
 
@@ -8,13 +8,17 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.ids import ApplicationId, ChannelId, LobbyId, MessageId, Snowflake, UserId
 from hubbub.protocol.resources import lobbies as wire
 from hubbub.protocol.resources.channels import Channel
+from hubbub.protocol.resources.identities import UserApplicationProfile
 from hubbub.protocol.resources.messages import DispatchedMessage, Message, MessageLobbyMember
 from hubbub.protocol.resources.users import User
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
-from hubbub.server.resources import channels, game_sessions, messages, users
+from hubbub.server.resources import applications, channels, game_sessions, identities, messages, users
 from hubbub.server.resources.lobbies import store
 from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow, MessageRow, words
+
+Profiles = Mapping[str, list[UserApplicationProfile]]
+"""By the user's id."""
 
 
 def lobby(call: Call, row: LobbyRow) -> wire.Lobby:
@@ -43,8 +47,8 @@ def member(row: MemberRow) -> wire.LobbyMember:
     )
 
 
-def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow]) -> list[wire.GatewayLobby]:
-    """Lobbies of one application for players, in a fixed number of queries."""
+def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, profiled: bool = False) -> list[wire.GatewayLobby]:
+    """Lobbies of one application for players, in a fixed number of queries; `profiled` for those who meet the members here."""
     if not rows:
         return []
     inside = store.members_of(tx, [row.id for row in rows])
@@ -52,13 +56,14 @@ def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow]) -> list[wire.GatewayLobby]
     people = users.find_many(tx, everybody)
     present = game_sessions.connected(tx, rows[0].application_id, everybody)
     linked = _linked_channels(tx, rows)
+    known = _profiles(tx, rows[0].application_id, everybody) if profiled else {}
     return [
         wire.GatewayLobby(
             id=LobbyId(row.id),
             application_id=ApplicationId(row.application_id),
             metadata=words(row.metadata),
             members=[
-                _gateway_member(each, users.user(people[each.user_id]), each.user_id in present)
+                _gateway_member(each, users.user(people[each.user_id]), each.user_id in present, known)
                 for each in inside[row.id]
                 if each.user_id in people
             ],
@@ -70,14 +75,21 @@ def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow]) -> list[wire.GatewayLobby]
     ]
 
 
-def member_changes(tx: Tx, row: LobbyRow, members: Iterable[MemberRow]) -> dict[int, wire.LobbyMemberChange]:
-    """What players hear of some members of a lobby, by user."""
+def _profiles(tx: Tx, application_id: int, user_ids: Iterable[int]) -> Profiles:
+    return identities.profiles(tx, applications.family_id(tx, application_id), user_ids)
+
+
+def member_changes(
+    tx: Tx, row: LobbyRow, members: Iterable[MemberRow], *, profiled: bool = False
+) -> dict[int, wire.LobbyMemberChange]:
+    """What players hear of some members of a lobby, by user; `profiled` where they meet them here."""
     some = list(members)
     people = users.find_many(tx, [each.user_id for each in some])
     present = game_sessions.connected(tx, row.application_id, people)
+    known = _profiles(tx, row.application_id, people) if profiled else {}
     return {
         each.user_id: wire.LobbyMemberChange(
-            member=_gateway_member(each, users.user(people[each.user_id]), each.user_id in present),
+            member=_gateway_member(each, users.user(people[each.user_id]), each.user_id in present, known),
             lobby_id=LobbyId(row.id),
             application_id=ApplicationId(row.application_id),
         )
@@ -95,7 +107,7 @@ def connections(tx: Tx, members: Sequence[MemberRow]) -> list[wire.LobbyMemberCh
     present = bool(game_sessions.connected(tx, mine.application_id, (mine.user_id,)))
     return [
         wire.LobbyMemberChange(
-            member=_gateway_member(each, users.user(person), present),
+            member=_gateway_member(each, users.user(person), present, {}),
             lobby_id=LobbyId(each.lobby_id),
             application_id=ApplicationId(each.application_id),
         )
@@ -162,7 +174,7 @@ def _called(row: MessageRow) -> MessageLobbyMember | UnsetType:
     return UNSET if row.additional_name is None else MessageLobbyMember(additional_name=row.additional_name)
 
 
-def _gateway_member(row: MemberRow, user: User, connected: bool) -> wire.GatewayLobbyMember:
+def _gateway_member(row: MemberRow, user: User, connected: bool, known: Profiles) -> wire.GatewayLobbyMember:
     return wire.GatewayLobbyMember(
         user_id=UserId(row.user_id),
         user=user,
@@ -170,6 +182,7 @@ def _gateway_member(row: MemberRow, user: User, connected: bool) -> wire.Gateway
         flags=row.flags,
         connected=connected,
         additional_name=UNSET if row.additional_name is None else row.additional_name,
+        user_application_profiles=known.get(str(int(row.user_id)), UNSET),
     )
 
 

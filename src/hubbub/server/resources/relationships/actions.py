@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import presence as presence_wire
 from hubbub.protocol.resources import relationships as wire
 from hubbub.server.core import presences
@@ -102,6 +103,23 @@ def call_by(call: Call, row: RelationshipRow, nickname: str | None) -> None:
 # What becomes of accounts
 
 
+def user_changed(call: Call, fact: users.UserChanged) -> None:
+    """Somebody has another name or picture: their friends see it, and those with whom a request is open. Friends of a game
+    see it in that game; it has no event of its own for this, so theirs is the platform's (sdk.md 9.6)."""
+    if fact.tag_only:
+        return
+    known = store.acquaintances(call.tx, fact.row.id)
+    friends = known.pop(PLATFORM, set())
+    told = wire.RelationshipChange(id=UserId(fact.row.id), user=users.user(fact.row))
+    if friends:
+        call.tx.emit(wire.RELATIONSHIP_UPDATE, told, Audience.of_users(*friends))
+    for family_id, others in known.items():
+        if fellows := others - friends:
+            call.tx.emit(
+                wire.RELATIONSHIP_UPDATE, told, Audience.of_users(*fellows, family_id=family_id, games_only=True)
+            )
+
+
 def move(call: Call, fact: identities.AccountsMerged) -> None:
     """A provisional account became part of a full one: its friends are the other's, and so are blocks (sdk.md 8.5)."""
     source, target = int(fact.source_id), int(fact.user_id)
@@ -143,6 +161,13 @@ def copy(call: Call, fact: identities.AccountUnmerged) -> None:
             _become(call, book, (provisional, other), family_id, pair, side.application_id if side else None)
 
 
+def profile_changed(call: Call, fact: identities.ProfileChanged) -> None:
+    """A game knows somebody otherwise: their friends in it see that."""
+    known = store.acquaintances(call.tx, fact.told.user_id)
+    friends = known.get(PLATFORM, set()) | known.get(int(fact.told.application_id), set())
+    identities.show_profile(call, fact.told, friends)
+
+
 def forget(call: Call, fact: users.UserDeleted) -> None:
     """An account is gone: nobody has it as a friend any more."""
     rows = store.list_all(call.tx, fact.user_id)
@@ -175,7 +200,8 @@ def _become(
 ) -> None:
     """Keep what two users are to each other from now on, and tell each what is new; the first of them did it."""
     one, other = two
-    if book.pair(one, family_id, other) == pair:
+    before = book.pair(one, family_id, other)
+    if before == pair:
         return
     for user_id, other_id, type in ((one, other, pair.mine), (other, one, pair.theirs)):
         was = book.side(user_id, family_id, other_id)
@@ -201,6 +227,12 @@ def _become(
         for user_id, friend_id in (two, two[::-1]):
             if family_id == PLATFORM or book.pair(one, PLATFORM, other) != rules.FRIENDS:
                 _introduce(call, user_id, friend_id, family_id, book.cast)
+    elif family_id == PLATFORM and before == rules.FRIENDS:
+        # What they still are in games shows them less of each other from now on.
+        for game, known in book.with_user(one):
+            if known == other and game != PLATFORM and book.pair(one, game, other) == rules.FRIENDS:
+                for user_id, friend_id in (two, two[::-1]):
+                    _introduce(call, user_id, friend_id, game, book.cast, gone=True)
 
 
 def _tell_added(call: Call, row: RelationshipRow, cast: Cast, *, notify: bool) -> None:
@@ -209,16 +241,21 @@ def _tell_added(call: Call, row: RelationshipRow, cast: Cast, *, notify: bool) -
         return
     if row.is_game:
         to = Audience.of_users(row.user_id, family_id=row.family_id)
-        call.tx.emit(wire.GAME_RELATIONSHIP_ADD, views.game(row, other), to)
+        inside = views.game(row, other, cast.profiles(row.other_id, row.family_id))
+        call.tx.emit(wire.GAME_RELATIONSHIP_ADD, views.game(row, other), to, games={0: inside})
         return
-    played = views.added(row, other, notify=notify, played=True)
     call.tx.emit(
         wire.RELATIONSHIP_ADD,
         views.added(row, other, notify=notify),
         Audience.of_users(row.user_id),
         games={
             0: views.added(row, other, notify=notify, played=False),
-            **dict.fromkeys(cast.families(row.other_id), played),
+            **{
+                family_id: views.added(
+                    row, other, notify=notify, played=True, profiles=cast.profiles(row.other_id, family_id)
+                )
+                for family_id in cast.families(row.other_id)
+            },
         },
     )
 
@@ -231,14 +268,14 @@ def _tell_removed(call: Call, row: RelationshipRow, cast: Cast) -> None:
         call.tx.emit(wire.RELATIONSHIP_REMOVE, views.removed(row), Audience.of_users(row.user_id))
 
 
-def _introduce(call: Call, user_id: int, friend_id: int, family_id: int, cast: Cast) -> None:
-    """Show a new friend whether somebody is there."""
+def _introduce(call: Call, user_id: int, friend_id: int, family_id: int, cast: Cast, *, gone: bool = False) -> None:
+    """Show a new friend whether somebody is there; `gone` where that they are not is news as well."""
     if family_id == PLATFORM:
         seen, to = call.presences.find(user_id), Audience.of_users(friend_id)
     else:
         seen = call.presences.find(user_id, family_id=family_id)
         to = Audience.of_users(friend_id, family_id=family_id, games_only=True)
-    if seen is not None:
+    if seen is not None or gone:
         call.tx.emit(
             presence_wire.PRESENCE_UPDATE,
             presences.shown(user_id, seen),

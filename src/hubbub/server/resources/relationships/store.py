@@ -172,6 +172,16 @@ def friends(tx: Tx, user_id: int) -> list[tuple[int, int]]:
     return [(row[0], row[1]) for row in tx.all(sql, user_id, RelationshipType.FRIEND)]
 
 
+def acquaintances(tx: Tx, user_id: int) -> dict[int, set[int]]:
+    """A user's friends and those with whom a request is open, by the family: PLATFORM or a game's."""
+    types = (RelationshipType.FRIEND, RelationshipType.PENDING_INCOMING, RelationshipType.PENDING_OUTGOING)
+    sql = f"SELECT family_id, other_id FROM relationships WHERE user_id = ? AND type IN ({places(types)})"
+    found: dict[int, set[int]] = {}
+    for family_id, other_id in tx.all(sql, user_id, *types):
+        found.setdefault(family_id, set()).add(other_id)
+    return found
+
+
 def count(tx: Tx, user_id: int, types: Collection[int]) -> int:
     """How many relationships of these kinds a user has on the platform."""
     counted: int = tx.value(

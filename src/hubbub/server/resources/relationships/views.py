@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.resources import relationships as wire
+from hubbub.protocol.resources.identities import UserApplicationProfile
 from hubbub.protocol.wire import timestamp
 from hubbub.server.core import presences
 from hubbub.server.core.call import Call
@@ -17,6 +18,8 @@ from hubbub.server.resources import applications, identities, oauth2, users
 from hubbub.server.resources.relationships import rules, store
 from hubbub.server.resources.relationships.store import RelationshipRow
 from hubbub.server.resources.users import UserRow
+
+Profiles = list[UserApplicationProfile]
 
 
 class Cast:
@@ -31,12 +34,20 @@ class Cast:
         for user_id, application_id in acting:
             if (row := known.get(application_id)) is not None:
                 self._families.setdefault(user_id, set()).add(int(row.family_id))
-        for user_id, family_id in identities.players(tx, wanted):
+        self._tx = tx
+        self._known = set(identities.players(tx, wanted))
+        for user_id, family_id in self._known:
             self._families.setdefault(user_id, set()).add(family_id)
 
     def families(self, user_id: int) -> set[int]:
         """The families of games that somebody plays."""
         return self._families.get(user_id, set())
+
+    def profiles(self, user_id: int, family_id: int) -> Profiles | UnsetType:
+        """Who somebody is in a family of games, where it knows them."""
+        if (user_id, family_id) not in self._known:
+            return UNSET
+        return identities.profiles(self._tx, family_id, [user_id]).get(str(int(user_id)), UNSET)
 
 
 def relationship(row: RelationshipRow, other: UserRow, *, played: bool | None = None) -> wire.Relationship:
@@ -45,10 +56,17 @@ def relationship(row: RelationshipRow, other: UserRow, *, played: bool | None = 
 
 
 def added(
-    row: RelationshipRow, other: UserRow, *, notify: bool = False, played: bool | None = None
+    row: RelationshipRow,
+    other: UserRow,
+    *,
+    notify: bool = False,
+    played: bool | None = None,
+    profiles: Profiles | UnsetType = UNSET,
 ) -> wire.AddedRelationship:
     """A relationship that is new to its owner."""
-    return wire.AddedRelationship(should_notify=True if notify else UNSET, **_common(row, other, played))
+    return wire.AddedRelationship(
+        should_notify=True if notify else UNSET, user_application_profiles=profiles, **_common(row, other, played)
+    )
 
 
 def _common(row: RelationshipRow, other: UserRow, played: bool | None) -> dict[str, Any]:
@@ -68,7 +86,7 @@ def _common(row: RelationshipRow, other: UserRow, played: bool | None) -> dict[s
 def change(row: RelationshipRow) -> wire.RelationshipChange:
     """A relationship whose type stayed."""
     return wire.RelationshipChange(
-        id=UserId(row.other_id), type=row.type, nickname=row.nickname, since=timestamp(row.since_ms)
+        id=UserId(row.other_id), type=row.type, nickname=row.nickname, user_ignored=False, since=timestamp(row.since_ms)
     )
 
 
@@ -77,7 +95,7 @@ def removed(row: RelationshipRow) -> wire.RemovedRelationship:
     return wire.RemovedRelationship(id=UserId(row.other_id), type=row.type, nickname=row.nickname)
 
 
-def game(row: RelationshipRow, other: UserRow | None) -> wire.GameRelationship:
+def game(row: RelationshipRow, other: UserRow | None, profiles: Profiles | UnsetType = UNSET) -> wire.GameRelationship:
     """A relationship in a game."""
     return wire.GameRelationship(
         id=UserId(row.other_id),
@@ -86,6 +104,7 @@ def game(row: RelationshipRow, other: UserRow | None) -> wire.GameRelationship:
         since=timestamp(row.since_ms),
         user_id=UserId(row.user_id),
         user=UNSET if other is None else users.user(other),
+        user_application_profiles=profiles,
     )
 
 

@@ -1,15 +1,26 @@
 """Messages between players: what games send for them, the invites among it, and what moderation says of it."""
 
+from typing import Any
+
+from hubbub.protocol.enums import Scope
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.messages import MessageChanged, MessageCreated, MessagesDeleted
-from hubbub.server.resources.user_messages import actions, routes
+from hubbub.server.resources.user_messages import actions, routes, views
 from hubbub.server.resources.users import UserDeleted
 
 
 def _forget(call: Call, _: Job) -> None:
     actions.forget(call)
+
+
+def _ready(call: Call) -> dict[str, Any]:
+    """The invites that wait for a player in the game that asks (sdk.md 5.4)."""
+    actor = call.actor
+    if actor.kind != "bearer" or actor.family_id is None or Scope.ACTIVITIES_READ not in actor.scopes:
+        return {}
+    return {"game_invites": views.waiting(call, actor.family_id)}
 
 
 SLICE = Slice(
@@ -22,6 +33,7 @@ SLICE = Slice(
         MessagesDeleted: actions.deleted,
         UserDeleted: actions.user_deleted,
     },
+    ready=_ready,
 )
 
 __all__ = ["SLICE"]

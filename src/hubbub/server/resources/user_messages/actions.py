@@ -127,6 +127,7 @@ def delete(call: Call, other: UserRow, message_id: int) -> None:
             raise errors.MISSING_PERMISSIONS()
         store.delete_passing(call.tx, found.id)
         store.forget_moderation(call.tx, [found.id])
+        store.forget_invites(call.tx, [found.id])
         for one, another in ((call.user_id, other.id), (other.id, call.user_id)):
             gone = message_wire.MessageDeleted(id=MessageId(found.id), channel_id=ChannelId(another))
             call.tx.emit(message_wire.MESSAGE_DELETE, gone, _players(found.family_id, one))
@@ -253,6 +254,8 @@ def _invite(
         expires_ms=call.now + wire.INVITE_VALID_MS,
     )
     store.insert_invite(call.tx, kept)
+    if kept.type == ActivityActionType.JOIN:
+        store.answer_requests(call.tx, other.id, me.id, kept.application_id, call.now)
     _forget_later(call, kept.expires_ms)
     told = views.invite(row, me, channel_id, session_id, game.application)
     family_id = rules.family_of(call)
@@ -288,6 +291,7 @@ def accept(call: Call, sender_id: int, session_id: str, application_id: int, que
         same = False
     if not same or activity is None or secret is None or rules.party_of(activity) != invited.party_id:
         raise errors.INVALID_ACTIVITY_ACTION()
+    store.answer_invite(call.tx, invited.message_id, call.now)
     _tell_accepted(call, invited, application)
     return secret
 
@@ -296,14 +300,7 @@ def _tell_accepted(call: Call, invited: InviteRow, application: applications.App
     sender = users.find(call.tx, invited.sender_id)
     if sender is None:
         return
-    activity = MessageActivity(type=invited.type, party_id=invited.party_id, session_id=invited.session_id)
-    told = wire.ActivityInvite(
-        message_id=MessageId(invited.message_id),
-        channel_id=ChannelId(invited.channel_id),
-        author=users.user(sender),
-        application=views.application(application),
-        activity=activity,
-    )
+    told = views.kept_invite(invited, sender, application)
     call.tx.emit(wire.ACTIVITY_INVITE_CREATE, told, _players(application.family_id, call.user_id))
 
 
@@ -370,6 +367,7 @@ def deleted(call: Call, fact: MessagesDeleted) -> None:
     if fact.channel.type != ChannelType.DM:
         return
     store.forget_moderation(call.tx, [row.id for row in fact.rows])
+    store.forget_invites(call.tx, [row.id for row in fact.rows])
     for row in fact.rows:
         _tell_webhooks(call, fact.channel, row, WebhookEventType.GAME_DIRECT_MESSAGE_DELETE)
 

@@ -1,10 +1,14 @@
 """Rows of messages that pass, of invites, of what moderation says, and of notices that were read."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ActivityActionType
 from hubbub.server.core.store import Tx, places
+
+AT_ONCE: Final = 500
+"""Ids in one query."""
 
 
 class PassingRow(NamedTuple):
@@ -31,6 +35,7 @@ class InviteRow(NamedTuple):
     """The session that is to be joined, or of who asks."""
     party_id: str
     expires_ms: int
+    answered_ms: int | None = None
 
 
 _PASSING = ", ".join(PassingRow._fields)
@@ -64,6 +69,43 @@ def find_invite(tx: Tx, message_id: int, now: int) -> InviteRow | None:
     return tx.find(
         InviteRow, f"SELECT {_INVITE} FROM game_invites WHERE message_id = ? AND expires_ms > ?", message_id, now
     )
+
+
+def list_unanswered(tx: Tx, recipient_id: int, now: int) -> list[InviteRow]:
+    """The invites and requests to somebody that are still good and that they did nothing about, the oldest first."""
+    return tx.fetch(
+        InviteRow,
+        f"SELECT {_INVITE} FROM game_invites "
+        "WHERE recipient_id = ? AND expires_ms > ? AND answered_ms IS NULL ORDER BY message_id",
+        recipient_id,
+        now,
+    )
+
+
+def answer_invite(tx: Tx, message_id: int, now: int) -> None:
+    """An invite was accepted."""
+    tx.run("UPDATE game_invites SET answered_ms = ? WHERE message_id = ?", now, message_id)
+
+
+def answer_requests(tx: Tx, asker_id: int, recipient_id: int, application_id: int, now: int) -> None:
+    """Who asked to join a game was invited to it."""
+    tx.run(
+        "UPDATE game_invites SET answered_ms = ? "
+        "WHERE recipient_id = ? AND sender_id = ? AND application_id = ? AND type = ? AND answered_ms IS NULL",
+        now,
+        recipient_id,
+        asker_id,
+        application_id,
+        ActivityActionType.JOIN_REQUEST,
+    )
+
+
+def forget_invites(tx: Tx, message_ids: Iterable[int]) -> None:
+    """The messages that carried invites were taken back."""
+    wanted = list(message_ids)
+    for start in range(0, len(wanted), AT_ONCE):
+        some = wanted[start : start + AT_ONCE]
+        tx.run(f"DELETE FROM game_invites WHERE message_id IN ({places(some)})", *some)
 
 
 def forget_old(tx: Tx, now: int) -> int | None:

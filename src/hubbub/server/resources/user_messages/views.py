@@ -9,9 +9,11 @@ from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.protocol.resources.messages import Message, MessageActivity, MessageApplication
 from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
-from hubbub.server.resources import applications, channels, messages, users
+from hubbub.server.resources import applications, channels, messages, relationships, users
 from hubbub.server.resources.channels import ChannelRow
 from hubbub.server.resources.messages import MessageRow
+from hubbub.server.resources.user_messages import store
+from hubbub.server.resources.user_messages.store import InviteRow
 from hubbub.server.resources.users import UserRow
 
 
@@ -74,6 +76,33 @@ def invite(
         application=application,
         activity=MessageActivity(type=sent.type, party_id=sent.party_id, session_id=session_id),
     )
+
+
+def kept_invite(row: InviteRow, author: UserRow, about: applications.ApplicationRow) -> wire.ActivityInvite:
+    """An invite that was sent before."""
+    return wire.ActivityInvite(
+        message_id=MessageId(row.message_id),
+        channel_id=ChannelId(row.channel_id),
+        author=users.user(author),
+        application=application(about),
+        activity=MessageActivity(type=row.type, party_id=row.party_id, session_id=row.session_id),
+    )
+
+
+def waiting(call: Call, family_id: int) -> list[wire.ActivityInvite]:
+    """The invites to the caller in a family's games that they have not answered; not from those whom a block stops."""
+    rows = store.list_unanswered(call.tx, call.user_id, call.now)
+    people = users.find_many(call.tx, {row.sender_id for row in rows})
+    games = applications.find_many(call.tx, {row.application_id for row in rows})
+    blocked = relationships.blocks_among(call.tx, call.user_id, people)
+    return [
+        kept_invite(row, people[row.sender_id], about)
+        for row in rows
+        if (about := games.get(row.application_id)) is not None
+        and about.family_id == family_id
+        and row.sender_id in people
+        and row.sender_id not in blocked
+    ]
 
 
 def application(row: applications.ApplicationRow) -> MessageApplication:

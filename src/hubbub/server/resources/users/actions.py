@@ -34,7 +34,7 @@ def wear(call: Call, row: UserRow, shown: wire.PrimaryGuild | None) -> UserRow:
     worn = shown is not None and shown.tag is not None
     store.set_primary_guild(call.tx, row.id, shown.identity_guild_id if shown and worn else None, row.primary_guild)
     announce(call, row)
-    call.tell(UserChanged(row))
+    call.tell(UserChanged(row, tag_only=True))
     return row
 
 

@@ -12,6 +12,8 @@ class UserChanged(msgspec.Struct, frozen=True):
     """A user changed how they look: the guilds they are in hear of it."""
 
     row: UserRow
+    tag_only: bool = False
+    """That name and pictures stayed: guilds change the tags of many at once."""
 
 
 class UserDeletionAsked(msgspec.Struct, frozen=True):

@@ -1,0 +1,305 @@
+"""Handles see what others change, without asking anew."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from hubbub.sdk import AuthorizationTokenType, Client, LinkedChannel, StatusType
+from tests.oauth import Client as Application
+from tests.sdk.players import Heard, Player, game, new_client, player
+from tests.sdk.test_presence import friends, playing, shown
+from tests.sdk.test_provisional import by_bot
+from tests.world import Guild, World
+
+
+@asynccontextmanager
+async def hero(world: World, application: Application) -> AsyncIterator[tuple[Client, int]]:
+    """A provisional player, connected."""
+    token = (await by_bot(application, "hero-1")).ok()["access_token"]
+    client = new_client(world)
+    await client.update_token(AuthorizationTokenType.BEARER, token)
+    await client.connect()
+    me = client.get_current_user_v2()
+    assert me is not None
+    yield client, me.id
+    await client.close()
+
+
+class Linked:
+    """A lobby that is linked to a channel, as the one sees it who did not link it."""
+
+    def __init__(self, world: World, mary: Player, zoe: Player, guild: Guild, lobby_id: int, updated: Heard) -> None:
+        self.world, self.mary, self.zoe, self.guild = world, mary, zoe, guild
+        self.lobby_id = lobby_id
+        self.updated = updated
+
+    @property
+    def seen(self) -> LinkedChannel | None:
+        lobby = self.zoe.client.get_lobby_handle(self.lobby_id)
+        assert lobby is not None
+        return lobby.linked_channel
+
+
+@asynccontextmanager
+async def linked(world: World) -> AsyncIterator[Linked]:
+    application = await game(world)
+    mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
+    guild = await world.guild(mary.person)
+    assert application.bot is not None
+    body = {"members": [{"id": str(mary.id), "flags": 1}, {"id": str(zoe.id)}]}
+    created, updated = [each.hears("lobby_created") for each in (mary, zoe)], zoe.hears("lobby_updated")
+    lobby_id = int((await application.bot.post("/lobbies", json=body)).ok()["id"])
+    for heard in created:
+        await heard.next()
+    house = Linked(world, mary, zoe, guild, lobby_id, updated)
+    await mary.client.link_channel_to_lobby(lobby_id, guild.general)
+    await updated.next(lambda _: house.seen is not None)
+    yield house
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_another_member_unlinks_the_channel(world: World) -> None:
+    async with linked(world) as house:
+        await house.mary.client.unlink_channel_from_lobby(house.lobby_id)
+
+        await house.updated.next(lambda _: house.seen is None)
+
+
+async def test_the_channel_is_unlinked_from_its_own_side(world: World) -> None:
+    async with linked(world) as house:
+        (await house.mary.person.delete(f"/channels/{house.guild.general}/linked-lobby")).ok()
+
+        await house.updated.next(lambda _: house.seen is None)
+
+
+async def test_the_linked_channel_is_renamed_and_deleted(world: World) -> None:
+    async with linked(world) as house:
+        (await house.mary.person.patch(f"/channels/{house.guild.general}", json={"name": "pond"})).ok()
+
+        await house.updated.next(lambda _: house.seen is not None and house.seen.name == "pond")
+
+        (await house.mary.person.delete(f"/channels/{house.guild.general}")).ok()
+
+        await house.updated.next(lambda _: house.seen is None)
+
+
+def name_of(viewer: Player, user_id: int) -> str:
+    user = viewer.client.get_user(user_id)
+    assert user is not None
+    return user.display_name
+
+
+async def rename(renamed: Player, name: str) -> None:
+    (await renamed.person.patch("/users/@me", json={"global_name": name})).ok()
+
+
+async def test_a_friend_of_the_game_has_another_name(world: World) -> None:
+    mary, zoe = await friends(world)
+    updated, regrouped = zoe.hears("user_updated"), zoe.hears("relationship_groups_updated")
+
+    await rename(mary, "Mary the Great")
+
+    await updated.next(lambda who: who == mary.id and name_of(zoe, mary.id) == "Mary the Great")
+    await regrouped.next(lambda who: who == mary.id)
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_a_friend_of_the_platform_has_another_name(world: World) -> None:
+    application = await game(world)
+    mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
+    asked, accepted = zoe.hears("relationship_created"), mary.hears("relationship_created")
+    await mary.client.send_platform_friend_request_by_id(zoe.id)
+    await asked.next()
+    await zoe.client.accept_platform_friend_request(mary.id)
+    await accepted.next(lambda who, _: mary.client.get_relationship_handle(who).platform_relationship_type == 1)
+    updated = mary.hears("user_updated")
+
+    await rename(zoe, "Zoe the Wise")
+
+    await updated.next(lambda who: who == zoe.id and name_of(mary, zoe.id) == "Zoe the Wise")
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_somebody_in_the_lobby_has_another_name_and_strangers_do_not_hear_it(world: World) -> None:
+    application = await game(world)
+    mary, zoe, rob = [await player(world, application, name) for name in ("mary", "zoe", "rob")]
+    added, joined = mary.hears("lobby_member_added"), rob.hears("lobby_member_added")
+    await mary.client.create_or_join_lobby("pond")
+    await zoe.client.create_or_join_lobby("pond")
+    await added.next()
+    elsewhere = await rob.client.create_or_join_lobby("another pond")
+    updated, changed, strange = (
+        mary.hears("user_updated"),
+        mary.hears("lobby_member_updated"),
+        rob.hears("user_updated"),
+    )
+
+    await rename(zoe, "Zoe the Wise")
+
+    await updated.next(lambda who: who == zoe.id and name_of(mary, zoe.id) == "Zoe the Wise")
+    await changed.next(lambda _, who: who == zoe.id)
+    # What rob hears next comes after what he would have heard of zoe.
+    await mary.client.create_or_join_lobby("another pond")
+    await joined.next(lambda lobby_id, _: lobby_id == elsewhere)
+    assert strange.all == []
+    for each in (mary, zoe, rob):
+        await each.client.close()
+
+
+async def test_a_provisional_friend_chooses_another_name(world: World) -> None:
+    application = await game(world)
+    mary = await player(world, application, "mary")
+    async with hero(world, application) as (client, hero_id):
+        asked, accepted = Heard(), mary.hears("relationship_created")
+        client.set_relationship_created_callback(asked)
+        await mary.client.send_game_friend_request_by_id(hero_id)
+        await asked.next()
+        await client.accept_game_friend_request(mary.id)
+        await accepted.next(lambda who, _: mary.client.get_relationship_handle(who).game_relationship_type == 1)
+        updated = mary.hears("user_updated")
+
+        await client.update_provisional_account_display_name("Heroine")
+
+        await updated.next(lambda who: who == hero_id and name_of(mary, hero_id) == "Heroine")
+    await mary.client.close()
+
+
+async def seen_playing(world: World) -> tuple[Player, Player, Heard]:
+    """Two friends, of whom one sees the other play."""
+    mary, zoe = await friends(world)
+    updated = zoe.hears("user_updated")
+    await mary.client.update_rich_presence(playing())
+    await updated.next(lambda _: shown(zoe, mary) is not None)
+    return mary, zoe, updated
+
+
+def hidden(viewer: Player, other: Player) -> bool:
+    """Whether somebody is not seen to be there, nor to do anything."""
+    user = viewer.client.get_user(other.id)
+    assert user is not None
+    return (user.status, user.game_activity) == (StatusType.OFFLINE, None)
+
+
+async def test_who_is_no_friend_any_more_is_not_seen_playing(world: World) -> None:
+    mary, zoe, updated = await seen_playing(world)
+
+    await mary.client.remove_game_friend(zoe.id)
+
+    await updated.next(lambda who: who == mary.id and hidden(zoe, mary))
+    await mary.client.close()
+    await zoe.client.close()
+
+
+@pytest.mark.parametrize("blocker", ["the one who plays", "the one who sees"])
+async def test_a_block_ends_what_is_seen(world: World, blocker: str) -> None:
+    mary, zoe, updated = await seen_playing(world)
+
+    if blocker == "the one who plays":
+        await mary.client.block_user(zoe.id)
+    else:
+        await zoe.client.block_user(mary.id)
+
+    await updated.next(lambda who: who == mary.id and hidden(zoe, mary))
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_who_stays_a_friend_of_the_game_is_still_seen_in_it(world: World) -> None:
+    mary, zoe, updated = await seen_playing(world)
+    made, ended = mary.hears("relationship_created"), zoe.hears("relationship_deleted")
+    await zoe.client.send_platform_friend_request_by_id(mary.id)
+    await made.next()
+    await mary.client.accept_platform_friend_request(zoe.id)
+    await made.next(lambda who, _: mary.client.get_relationship_handle(who).platform_relationship_type == 1)
+
+    (await mary.person.delete(f"/users/@me/relationships/{zoe.id}")).ok()
+
+    await ended.next(lambda who, platform: (who, platform) == (mary.id, True))
+    assert shown(zoe, mary) is not None
+    await mary.client.update_rich_presence(playing(state="Out of the puddle"))
+    await updated.next(lambda _: (now := shown(zoe, mary)) is not None and now.state == "Out of the puddle")
+    await mary.client.close()
+    await zoe.client.close()
+
+
+def profile_of(viewer: Player, user_id: int) -> list[tuple[str, str]]:
+    return [
+        (each.provider_issued_user_id, each.username) for each in viewer.client.get_user_application_profiles(user_id)
+    ]
+
+
+async def test_who_joins_a_lobby_is_known_as_the_game_knows_them(world: World) -> None:
+    application = await game(world)
+    mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
+    async with hero(world, application) as (client, hero_id):
+        added, created = mary.hears("lobby_member_added"), zoe.hears("lobby_created")
+        lobby_id = await mary.client.create_or_join_lobby("pond")
+
+        await client.create_or_join_lobby("pond")
+
+        await added.next(lambda _, who: who == hero_id)
+        assert [external for external, _ in profile_of(mary, hero_id)] == ["hero-1"]
+
+        # Who comes later learns it as well; by a backend's hand, since an HTTP answer comes without it.
+        assert application.bot is not None
+        (await application.bot.put(f"/lobbies/{lobby_id}/members/{zoe.id}", json={})).ok()
+        await created.next()
+        assert [external for external, _ in profile_of(zoe, hero_id)] == ["hero-1"]
+    await mary.client.close()
+    await zoe.client.close()
+
+
+@pytest.mark.parametrize("platform", [True, False])
+async def test_a_new_friend_is_known_as_the_game_knows_them(world: World, platform: bool) -> None:
+    application = await game(world)
+    mary = await player(world, application, "mary")
+    async with hero(world, application) as (client, hero_id):
+        made = mary.hears("relationship_created")
+
+        if platform:
+            await client.send_platform_friend_request_by_id(mary.id)
+        else:
+            await client.send_game_friend_request_by_id(mary.id)
+
+        await made.next(lambda who, _: who == hero_id)
+        assert [external for external, _ in profile_of(mary, hero_id)] == ["hero-1"]
+    await mary.client.close()
+
+
+async def test_a_backend_changes_a_profile(world: World) -> None:
+    application = await game(world)
+    mary, zoe, rob = [await player(world, application, name) for name in ("mary", "zoe", "rob")]
+    async with hero(world, application) as (client, hero_id):
+        asked, added = mary.hears("relationship_created"), zoe.hears("lobby_member_added")
+        await client.send_game_friend_request_by_id(mary.id)
+        await asked.next()
+        await zoe.client.create_or_join_lobby("pond")
+        await client.create_or_join_lobby("pond")
+        await added.next()
+        own, strange, joined = Heard(), rob.hears("user_updated"), rob.hears("lobby_member_added")
+        client.set_user_updated_callback(own)
+        hears = [each.hears("user_updated") for each in (mary, zoe)]
+        (handle,) = mary.client.get_user_application_profiles(hero_id)
+
+        assert application.bot is not None
+        path = f"/applications/{application.id}/users/{hero_id}/identities/hero-1/profile"
+        (await application.bot.patch(path, json={"username": "Paladin", "metadata": {"level": "9"}})).ok()
+
+        for each, heard in zip((mary, zoe), hears, strict=True):
+            await heard.next(lambda who: who == hero_id)
+            assert profile_of(each, hero_id) == [("hero-1", "Paladin")]
+        await own.next(lambda who: who == hero_id)
+        assert client.get_user_application_profiles(hero_id)[0].username == "Paladin"
+        assert (handle.username, json.loads(handle.metadata)) == ("Paladin", {"level": "9"})
+        # What rob hears next comes after what he would have heard of the hero.
+        await rob.client.create_or_join_lobby("another pond")
+        await mary.client.create_or_join_lobby("another pond")
+        await joined.next()
+        assert strange.all == []
+    for each in (mary, zoe, rob):
+        await each.client.close()
