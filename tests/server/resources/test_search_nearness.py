@@ -7,7 +7,7 @@ import pytest
 
 from hubbub.protocol.resources import search as wire
 from hubbub.server.core.store import Database
-from hubbub.server.resources.search import store
+from hubbub.server.resources.search import found, store
 from hubbub.server.resources.search.documents import Document
 from hubbub.server.resources.search.store import Query
 from hubbub.server.resources.search.words import near, units
@@ -26,10 +26,29 @@ async def test_a_near_hit_is_found_behind_any_number_of_far_ones(world: World, m
 
     for order in ("asc", "desc"):
         for sort in ("timestamp", "relevance"):
-            found = await search(guild.owner, guild, content="alpha beta", sort_order=order, sort_by=sort)
-            assert (found["total_results"], len(found["messages"])) == (1, 1)
+            page = await search(guild.owner, guild, content="alpha beta", sort_order=order, sort_by=sort)
+            assert (page["total_results"], len(page["messages"])) == (1, 1)
     pages = [await search(guild.owner, guild, content="beta alpha", slop=4, limit=2, offset=at) for at in (0, 2, 4, 6)]
     assert [(page["total_results"], len(page["messages"])) for page in pages] == [(5, 2), (5, 2), (5, 1), (5, 0)]
+
+
+async def test_hits_of_several_words_are_counted_as_far_as_a_page_needs(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(found, "NEAR_REACH", 2)
+    guild = await indexed(world)
+    for _ in range(4):
+        await guild.say(guild.owner, "alpha beta")
+
+    pages = [await search(guild.owner, guild, content="alpha beta", limit=1, offset=at) for at in range(5)]
+    assert [(page["total_results"], len(page["messages"])) for page in pages] == [
+        (2, 1),
+        (2, 1),
+        (3, 1),
+        (4, 1),
+        (4, 0),
+    ]
+    assert (await search(guild.owner, guild, content="alpha", limit=1))["total_results"] == 4
 
 
 @pytest.mark.parametrize("limit", [3, 1000])

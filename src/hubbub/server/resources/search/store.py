@@ -34,6 +34,11 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     after: int = 0
     before: int | None = None
 
+    @property
+    def needs_nearness(self) -> bool:
+        """Whether it is of several words, which must stand near each other."""
+        return sum(len(unit) for unit in self.units) > 1
+
 
 class State(NamedTuple):
     """How far the index of a guild is."""
@@ -229,19 +234,20 @@ def find(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
             limit,
         )
         return list(map(int, text.split(","))) if text else []
-    among = (
-        "FROM search_documents WHERE guild_id = ? AND terms @@ CAST(? AS tsquery) AND id > ?"
-        f"{'' if query.before is None else ' AND id < ?'} ORDER BY id {order}"
-    )
+    among = "guild_id = ? AND terms @@ CAST(? AS tsquery) AND id > ?" + ("" if query.before is None else " AND id < ?")
     parameters: tuple[Any, ...] = (query.guild_id, _tsquery(query), *_bounds(query))
-    if sum(len(unit) for unit in query.units) > 1:
+    if query.needs_nearness:
         # tsquery knows exact distances only, so nearness is asked of each message that has all the words, in the order of time and
         # until enough are found: the limit counts hits (decisions/0023).
         near, wanted = _near(query)
-        among = f"FROM (SELECT id {among} OFFSET 0) AS candidates WHERE {near} ORDER BY id {order}"
+        among += f" AND {near}"
         parameters += wanted
     text = _gathered(
-        tx, f"SELECT string_agg(CAST(id AS text), ',') FROM (SELECT id {among} LIMIT ?) AS found", *parameters, limit
+        tx,
+        "SELECT string_agg(CAST(id AS text), ',') FROM "
+        f"(SELECT id FROM search_documents AS candidates WHERE {among} ORDER BY id {order} LIMIT ?) AS found",
+        *parameters,
+        limit,
     )
     return list(map(int, text.split(","))) if text else []
 
@@ -335,7 +341,7 @@ def _near(query: Query) -> tuple[str, tuple[Any, ...]]:
         f"COALESCE(MIN(place) FILTER (WHERE number = {each}) OVER back, {_NOWHERE})" for each in range(len(marks))
     )
     return (
-        "EXISTS (SELECT 1 FROM (SELECT string_to_array(words, ' ') AS said FROM search_documents WHERE id = candidates.id) "
+        "EXISTS (SELECT 1 FROM (SELECT string_to_array(candidates.words, ' ') AS said) "
         f"AS text CROSS JOIN LATERAL (SELECT place, size, GREATEST({nexts}) AS last "
         f"FROM ({' UNION ALL '.join(marks)}) AS marks "
         "WINDOW back AS (ORDER BY place DESC, number DESC ROWS UNBOUNDED PRECEDING)) AS spans WHERE last <= place + size + ?)"
