@@ -192,7 +192,9 @@ class Game:
         if message.disclosure_type is not None:
             self.show(f"[{message.content}]")
         elif not message.lobby:
-            to = self._name(message.recipient_id)
+            # The recipient is the other side of the conversation, whoever wrote.
+            mine = message.author_id != message.recipient_id
+            to = self._name(message.recipient_id) if mine else "you"
             self.show(f"{self._author(message)} to {to}: {message.content}")
         elif message.lobby.id == self._lobby_id:
             if not message.metadata.keys() & {"sealed", "open"}:

@@ -22,11 +22,12 @@ from hubbub.server.app import DATABASE_FILE, FILES_FOLDER
 from hubbub.server.core import migrations
 from hubbub.server.core.bus import BusError, open_bus
 from hubbub.server.core.clock import RealClock
-from hubbub.server.core.config import Config
+from hubbub.server.core.config import Config, ConfigError
 from hubbub.server.core.dispatches import Dispatch
 from hubbub.server.core.files import Files
 from hubbub.server.core.logs import Secrets
 from hubbub.server.core.migrations import MigrationError
+from hubbub.server.core.payments import open_payments
 from hubbub.server.core.sqlite import is_locked
 
 LITTLE_SPACE: Final = 1024**3
@@ -73,6 +74,7 @@ async def examine(config: Config) -> AsyncIterator[Finding]:
     """Look at one thing after the other."""
     yield _clock()
     yield _combination(config)
+    yield _payments(config)
     if config.data is not None:
         yield await asyncio.to_thread(_folder, Path(config.data))
         yield await asyncio.to_thread(_space, Path(config.data))
@@ -112,6 +114,14 @@ def _combination(config: Config) -> Finding:
             "note", "processes", f"only {roles} in this process, and no bus to others", "give --nats-url to all of them"
         )
     return Finding("ok", "processes", "one process" if config.nats_url is None else "several, over NATS and PostgreSQL")
+
+
+def _payments(config: Config) -> Finding:
+    try:
+        provider = open_payments(config.payments, rehearsal=config.control)
+    except ConfigError as error:
+        return Finding("problem", "payments", f"{error.source} {error.problem}", "see docs/payments.md")
+    return Finding("ok", "payments", "things can be bought" if provider.enabled else "nothing is for sale")
 
 
 def _existing(folder: Path) -> Path:

@@ -3,6 +3,7 @@
 import pytest
 
 from hubbub.protocol.ids import ApplicationId, SkuId, UserId
+from hubbub.server.core.config import ConfigError
 from hubbub.server.core.payments import Charge, InstantPayments, NoPayments, PaymentDeclined, open_payments
 
 CHARGE = Charge(
@@ -29,8 +30,31 @@ def test_an_operator_names_a_provider() -> None:
 
 
 def test_a_provider_that_gives_nothing_back_is_none() -> None:
-    with pytest.raises(TypeError, match="has no refund"):
+    with pytest.raises(ConfigError, match="has no refund"):
         open_payments("tests.server.core.test_payments:Thief", rehearsal=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("mybank", "must be module:name"),
+        (":Provider", "must be module:name"),
+        ("no_such_bank:Provider", "ModuleNotFoundError"),
+        ("tests.server.core.test_payments:Nobody", "AttributeError"),
+        ("tests.server.core.test_payments:Moody", "ValueError: not today"),
+    ],
+)
+def test_a_provider_that_cannot_be_loaded_is_a_setting_that_is_wrong(name: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem) as refused:
+        open_payments(name, rehearsal=False)
+    assert refused.value.key == "payments"
+
+
+class Moody:
+    """Does not even begin."""
+
+    def __init__(self) -> None:
+        raise ValueError("not today")
 
 
 class Thief:

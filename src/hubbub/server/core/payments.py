@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from hubbub.protocol.ids import ApplicationId, GuildId, SkuId, Snowflake, UserId
+from hubbub.server.core.config import ConfigError
 
 PATIENCE_SECONDS: Final = 30.0
 """How long a provider may take to answer; less than a job may."""
@@ -86,13 +87,19 @@ class NoPayments:
 
 
 def open_payments(name: str | None, *, rehearsal: bool) -> PaymentProvider:
-    """The provider that the operator chose."""
+    """The provider that the operator chose; raises ConfigError where it cannot be one."""
     if name is None:
         return InstantPayments() if rehearsal else NoPayments()
     module, _, attribute = name.partition(":")
-    found: Any = getattr(importlib.import_module(module), attribute)
-    provider: PaymentProvider = found() if isinstance(found, type) else found
+    if not module or not attribute:
+        raise ConfigError("payments", name, "must be module:name, as in mybank:Provider")
+    try:
+        found: Any = getattr(importlib.import_module(module), attribute)
+        provider: PaymentProvider = found() if isinstance(found, type) else found
+    except Exception as error:
+        # Whatever a stranger's module raises, the operator hears which setting named it.
+        raise ConfigError("payments", name, f"cannot be loaded: {type(error).__name__}: {error}") from error
     for method in ("charge", "refund"):
         if not callable(getattr(provider, method, None)):
-            raise TypeError(f"the payment provider {name} has no {method}")
+            raise ConfigError("payments", name, f"has no {method}")
     return provider

@@ -676,6 +676,8 @@ def is_locked(path: Path) -> bool:
 
 
 def _copy(source: sqlite3.Connection, path: str | os.PathLike[str]) -> None:
+    # Before SQLite makes it, and for its owner only.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     target = sqlite3.connect(path)
     try:
         source.backup(target)
