@@ -147,7 +147,7 @@ class FoundMessages(Struct, kw_only=True):
 
     doing_deep_historical_index: bool
     total_results: int
-    """Up to SEARCH_REACH."""
+    """Counted as far as the page needs, and some way on; up to SEARCH_REACH."""
     messages: list[list[FoundMessage]]
     threads: list[Thread] | UnsetType = UNSET
     """Those that the messages of this page are in."""

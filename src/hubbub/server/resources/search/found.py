@@ -23,8 +23,8 @@ from hubbub.server.resources.search.scope import Scope
 from hubbub.server.resources.search.store import Query, ThreadRow
 from hubbub.server.resources.search.words import Unit, near, score, units, words
 
-NEAR_REACH: Final = 2000
-"""So many hits of several words are counted, however few are asked for."""
+COUNTED: Final = 2000
+"""So many hits are counted, however few are asked for."""
 RANKED: Final = 2000
 """By relevance so many of the newest hits are compared; older ones follow them in the order of time."""
 
@@ -126,10 +126,10 @@ def _ordered(call: Call, query: Query, asked: wire.SearchMessages) -> list[int]:
     ascending = asked.sort_order == wire.SortOrder.ASC
     by_time = asked.sort_by == wire.SortBy.TIMESTAMP or not query.units
     limit = wire.SEARCH_REACH
-    if query.needs_nearness and (by_time or not ascending):
-        # Each hit has been looked at word by word: no more are counted than a page needs, or a person reads. The least relevant
-        # come first only where all are known.
-        limit = min(limit, max(NEAR_REACH, asked.offset + asked.limit))
+    if by_time or not ascending:
+        # Counting means visiting every hit: no more than a page needs, or a person reads. The least relevant come first only where
+        # all are known.
+        limit = min(limit, max(COUNTED, asked.offset + asked.limit))
     if by_time:
         return store.find(call.tx, query, newest_first=not ascending, limit=limit)
     ids = store.find(call.tx, query, newest_first=True, limit=limit)
