@@ -133,8 +133,8 @@ def _ordered(call: Call, query: Query, asked: wire.SearchMessages) -> list[int]:
     if by_time:
         return store.find(call.tx, query, newest_first=not ascending, limit=limit)
     ids = store.find(call.tx, query, newest_first=True, limit=limit)
-    said = store.words_of(call.tx, ids[:RANKED])
-    ranks = {each: score(said.get(each, ()), query.units) for each in ids[:RANKED]}
+    ranks = dict.fromkeys(ids[:RANKED], 0.0)
+    ranks |= ((each, score(said, query.units)) for each, said in store.words_of(call.tx, ids[:RANKED]))
     # The sort is stable: equals stay newest first.
     ids = sorted(ids[:RANKED], key=ranks.__getitem__, reverse=True) + ids[RANKED:]
     return ids[::-1] if ascending else ids

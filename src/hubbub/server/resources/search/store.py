@@ -1,6 +1,6 @@
 """The index: FTS5 on SQLite, tsvector and GIN on PostgreSQL, behind the same few functions; and which guilds have one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -252,19 +252,17 @@ def find(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
     return list(map(int, text.split(","))) if text else []
 
 
-def words_of(tx: Tx, ids: Sequence[int]) -> dict[int, list[str]]:
-    """The words of messages, in order."""
+def words_of(tx: Tx, ids: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+    """The words of messages, in order; of one after the other, since thousands of lists at once call for the collector."""
     joined = "group_concat(id || ' ' || words, char(10))"
     if tx.dialect != "sqlite":
         joined = "string_agg(id || ' ' || words, chr(10))"
-    found: dict[int, list[str]] = {}
     for start in range(0, len(ids), BATCH):
         some = ids[start : start + BATCH]
         text = _gathered(tx, f"SELECT {joined} FROM search_documents WHERE id IN ({places(some)})", *some)
         for line in text.split("\n") if text else ():
             id, *words = line.split(" ")
-            found[int(id)] = words
-    return found
+            yield int(id), words
 
 
 def _gathered(tx: Tx, sql: str, *parameters: Any) -> str | None:
