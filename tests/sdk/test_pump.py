@@ -25,6 +25,12 @@ from tests.world import World
 BEARER = AuthorizationTokenType.BEARER
 
 
+@pytest.fixture(autouse=True)
+def nobody_else_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module's pump serves every client of the process: what those of other tests left is no part of this one."""
+    monkeypatch.setattr(hubbub.sdk.pump, "_pumps", set())
+
+
 def pump_until(client: Client, ready: Callable[[], bool], seconds: float = 10.0) -> None:
     """Frames, until something is so."""
     end = time.monotonic() + seconds
