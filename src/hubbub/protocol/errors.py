@@ -4,8 +4,7 @@
 `if error.kind is errors.UNKNOWN_CHANNEL`. Bad input is gathered in `FormErrors` and raised as one INVALID_FORM_BODY.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -94,15 +93,18 @@ def invalid(path: Path, code: str, message: str) -> ApiError:
     return form.error()
 
 
-@contextmanager
-def below(key: str) -> Iterator[None]:
+class below:
     """What is checked inside came under this key of the request, and the paths of its form errors begin with it."""
-    try:
-        yield
-    except ApiError as error:
-        if error.errors:
-            error.errors = {key: error.errors}
-        raise
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ApiError) and error.errors:
+            error.errors = {self._key: error.errors}
 
 
 # Generic: code 0, told apart by status (http.md 1.7).

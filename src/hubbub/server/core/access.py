@@ -177,7 +177,12 @@ def _standing(tx: Tx, now: int, guild_id: int, user_id: int, row: tuple[int, ...
     return _stand(now, guild_id, user_id, row, tx.all(_ROLES, guild_id, user_id, guild_id))
 
 
-def _stand(now: int, guild_id: int, user_id: int, row: tuple[int, ...], rows: list[tuple[int, ...]]) -> GuildAccess:
+Membership = tuple[Any, ...]
+"""Of a guild `owner_id` and `mfa_level`, of a member `user_id` (None of one who is none), `pending`, `flags` and
+`timed_out_until_ms`."""
+
+
+def _stand(now: int, guild_id: int, user_id: int, row: Membership, rows: list[tuple[int, ...]]) -> GuildAccess:
     owner_id, mfa_level, _, pending, flags, timed_out_until_ms = row
     roles = {role: bits for role, bits, _ in rows}
     return GuildAccess(
@@ -227,10 +232,11 @@ def require_guild(call: Call, guild_id: int, bits: int = 0) -> GuildAccess:
 def find_channel(tx: Tx, channel_id: int) -> ChannelRef | None:
     """A channel, whoever may see it."""
     row = tx.one(f"SELECT {_REF} FROM channels WHERE id = ?", channel_id)
-    return None if row is None else _ref(row)
+    return None if row is None else channel_ref(row)
 
 
-def _ref(row: tuple[Any, ...]) -> ChannelRef:
+def channel_ref(row: Sequence[Any]) -> ChannelRef:
+    """A channel by its columns."""
     # A store gives plain numbers; payloads take their ids from here, so they must be what they say they are.
     found, guild_id, kind, parent_id, owner_id, *rest = row
     return ChannelRef(
@@ -263,46 +269,68 @@ def channel(call: Call, channel_id: int) -> ChannelAccess:
     known: ChannelAccess | None = call.access.get(("channel", channel_id))
     if known is not None:
         return known
-    tx = call.tx
-    row = tx.one(_PLACE, call.user_id, channel_id)
+    row = call.tx.one(_PLACE, call.user_id, channel_id)
     if row is None:
         raise errors.UNKNOWN_CHANNEL()
-    ref, membership = _ref(row[:-6]), row[-6:]
+    ref = channel_ref(row[:-6])
     if ref.guild_id is None:
         known = _in_conversation(call, ref)
-    elif membership[2] is None:
-        raise errors.MISSING_ACCESS()
     else:
-        powers = tx.all(_POWERS, ref.guild_id, call.user_id, ref.guild_id, ref.ruling_id)
-        standing: GuildAccess | None = call.access.get(("guild", ref.guild_id))
-        if standing is None:
-            roles = [power[1:] for power in powers if not power[0]]
-            standing = _stand(call.now, ref.guild_id, call.user_id, membership, roles)
-            call.access["guild", ref.guild_id] = standing
-        bits = apply_overwrites(standing, {target: (allow, deny) for ruling, target, allow, deny in powers if ruling})
-        known = stand_in(tx, standing, ref, bits)
-        if not known.allowed & Permissions.VIEW_CHANNEL:
-            raise errors.MISSING_ACCESS()
+        powers = call.tx.all(_POWERS, ref.guild_id, call.user_id, ref.guild_id, ref.ruling_id)
+        known = _enter(call, ref, row[-6:], powers)
     call.access["channel", channel_id] = known
     return known
 
 
-_BESIDE = (
-    f"SELECT 2, pending, flags, timed_out_until_ms FROM members WHERE guild_id = ? AND user_id = ? UNION ALL {_POWERS}"
+def _enter(call: Call, ref: ChannelRef, membership: Membership, powers: list[tuple[int, ...]]) -> ChannelAccess:
+    """The caller's standing by the rows of `_POWERS`; raises where they are not in the guild, or do not see the channel."""
+    assert ref.guild_id is not None
+    if membership[2] is None:
+        raise errors.MISSING_ACCESS()
+    standing: GuildAccess | None = call.access.get(("guild", ref.guild_id))
+    if standing is None:
+        roles = [power[1:] for power in powers if not power[0]]
+        standing = call.access["guild", ref.guild_id] = _stand(call.now, ref.guild_id, call.user_id, membership, roles)
+    known = _ruled(call.tx, standing, ref, powers)
+    if not known.allowed & Permissions.VIEW_CHANNEL:
+        raise errors.MISSING_ACCESS()
+    return known
+
+
+def _ruled(tx: Tx, standing: GuildAccess, ref: ChannelRef, powers: list[tuple[int, ...]]) -> ChannelAccess:
+    """A member's standing in a channel by the overwrites among the rows of `_POWERS`."""
+    bits = apply_overwrites(standing, {power[1]: (power[2], power[3]) for power in powers if power[0] == 1})
+    return stand_in(tx, standing, ref, bits)
+
+
+_TOGETHER = (
+    f"{_POWERS} UNION ALL SELECT 2, pending, flags, timed_out_until_ms FROM members WHERE guild_id = ? AND user_id = ? "
+    "UNION ALL SELECT 3, r.id, r.permissions, r.position FROM member_roles mr JOIN roles r ON r.id = mr.role_id "
+    "WHERE mr.guild_id = ? AND mr.user_id = ?"
 )
 
 
-def beside(tx: Tx, now: int, here: ChannelAccess, user_id: int) -> ChannelAccess | None:
-    """Somebody else's standing where a member is, whether they see the channel or not; None when they are not in the guild."""
-    if here.guild is None:
-        return None
-    guild_id, ref = here.guild.guild_id, here.channel
-    rows = tx.all(_BESIDE, guild_id, user_id, guild_id, user_id, guild_id, ref.ruling_id)
-    membership = next((row for row in rows if row[0] == 2), None)
-    if membership is None:
-        return None
-    row = (here.guild.owner_id, here.guild.mfa_level, user_id, *membership[1:])
-    return _with_powers(tx, now, ref, user_id, row, rows)
+def together(
+    call: Call, ref: ChannelRef, membership: Membership, other_id: int
+) -> tuple[ChannelAccess, ChannelAccess | None]:
+    """The caller's standing in a channel that was read with their membership, and that of somebody else, whether they see the
+    channel or not: None when they are not in its guild."""
+    if ref.guild_id is None:
+        known, other = _in_conversation(call, ref), None
+    else:
+        guild_id = ref.guild_id
+        powers = call.tx.all(
+            _TOGETHER, guild_id, call.user_id, guild_id, ref.ruling_id, guild_id, other_id, guild_id, other_id
+        )
+        known, other = _enter(call, ref, membership, powers), None
+        found = next((power for power in powers if power[0] == 2), None)
+        if found is not None:
+            # Everybody has the role that has the guild's own id.
+            roles = [power[1:] for power in powers if power[0] == 3 or (power[1] == guild_id and not power[0])]
+            beside = _stand(call.now, guild_id, other_id, (*membership[:2], other_id, *found[1:]), roles)
+            other = _ruled(call.tx, beside, ref, powers)
+    call.access["channel", ref.id] = known
+    return known, other
 
 
 def find_standing(tx: Tx, now: int, channel_id: int, user_id: int) -> tuple[ChannelRef, ChannelAccess | None] | None:
@@ -310,21 +338,34 @@ def find_standing(tx: Tx, now: int, channel_id: int, user_id: int) -> tuple[Chan
     row = tx.one(_PLACE, user_id, channel_id)
     if row is None:
         return None
-    ref, membership = _ref(row[:-6]), row[-6:]
+    ref, membership = channel_ref(row[:-6]), row[-6:]
     if ref.guild_id is None or membership[2] is None:
         return ref, None
     powers = tx.all(_POWERS, ref.guild_id, user_id, ref.guild_id, ref.ruling_id)
     return ref, _with_powers(tx, now, ref, user_id, membership, powers)
 
 
+_WITH_ROLES_OF = f"{_POWERS} UNION ALL SELECT 3, role_id, 0, 0 FROM member_roles WHERE guild_id = ? AND user_id = ?"
+
+
+def standing_and_roles(
+    tx: Tx, now: int, ref: ChannelRef, membership: Membership, user_id: int, other_id: int
+) -> tuple[ChannelAccess, tuple[RoleId, ...]]:
+    """A member's standing in a channel that was read with their membership, and the roles of another member, lowest id first."""
+    guild_id = ref.guild_id
+    assert guild_id is not None
+    powers = tx.all(_WITH_ROLES_OF, guild_id, user_id, guild_id, ref.ruling_id, guild_id, other_id)
+    roles = sorted(RoleId(power[1]) for power in powers if power[0] == 3)
+    return _with_powers(tx, now, ref, user_id, membership, powers), tuple(roles)
+
+
 def _with_powers(
-    tx: Tx, now: int, ref: ChannelRef, user_id: int, membership: tuple[int, ...], powers: list[tuple[int, ...]]
+    tx: Tx, now: int, ref: ChannelRef, user_id: int, membership: Membership, powers: list[tuple[int, ...]]
 ) -> ChannelAccess:
     """A member's standing by the rows of `_POWERS`."""
     assert ref.guild_id is not None
     standing = _stand(now, ref.guild_id, user_id, membership, [power[1:] for power in powers if not power[0]])
-    bits = apply_overwrites(standing, {power[1]: (power[2], power[3]) for power in powers if power[0] == 1})
-    return stand_in(tx, standing, ref, bits)
+    return _ruled(tx, standing, ref, powers)
 
 
 def require_channel(call: Call, channel_id: int, bits: int = 0) -> ChannelAccess:

@@ -123,9 +123,13 @@ def enqueue(tx: Tx, kind: str, payload: Any, *, due_ms: int = 0, key: str = "") 
     )
 
 
+WAITING: Final = "SELECT 1 FROM jobs WHERE key = ? AND kind = ? AND state = 'waiting'"
+"""Whether one of this key and kind waits already; LIMIT 1 where it stands in another statement."""
+
+
 def enqueue_once(tx: Tx, kind: str, payload: Any, *, due_ms: int, key: str) -> None:
     """Leave a job unless one of this kind and key waits already; two transactions at once may still leave two."""
-    if tx.value("SELECT 1 FROM jobs WHERE key = ? AND kind = ? AND state = 'waiting'", key, kind) is None:
+    if tx.value(WAITING, key, kind) is None:
         enqueue(tx, kind, payload, due_ms=due_ms, key=key)
 
 

@@ -31,6 +31,7 @@ from hubbub.server.resources.channels.store import (
     overwrites_of_guild,
     overwrites_of_many,
     recipients_of,
+    ref,
     set_last_pin,
     update,
 )
@@ -85,6 +86,7 @@ __all__ = [
     "private",
     "private_for",
     "recipients_of",
+    "ref",
     "require_rename",
     "set_last_pin",
     "split_permissions",

@@ -1,8 +1,10 @@
 """Rows of channels of every kind, and of their permission overwrites."""
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 
+from hubbub.server.core.access import ChannelRef, channel_ref
 from hubbub.server.core.store import Tx, places
 
 
@@ -71,6 +73,14 @@ COLUMNS: Final = (
     + " ELSE (SELECT MAX(m.id) FROM messages m WHERE m.channel_id = c.id) END"
 )
 """What to SELECT `FROM channels c` for a ChannelRow."""
+
+_ref: Final = attrgetter(*ChannelRef._fields)
+
+
+def ref(row: ChannelRow) -> ChannelRef:
+    """A channel as far as access goes."""
+    return channel_ref(_ref(row))
+
 
 _OVERWRITE: Final = "o.channel_id, o.target_id, o.type, o.allow, o.deny"
 

@@ -11,12 +11,16 @@ from hubbub.server.resources.commands.definitions import derived_contexts
 from hubbub.server.resources.commands.permissions import can_use
 from hubbub.server.resources.commands.store import (
     EVERYWHERE,
+    PERMITTED_COLUMNS,
+    PERMITTED_WIDTH,
     CommandRow,
     Definition,
+    Permitted,
     definition,
-    find_with_permissions,
+    join_permitted,
     list_offered,
     permissions_in,
+    read_permitted,
 )
 from hubbub.server.resources.commands.views import commands
 from hubbub.server.resources.guilds import GuildDeleted
@@ -45,14 +49,18 @@ SLICE = Slice(
 
 __all__ = [
     "EVERYWHERE",
+    "PERMITTED_COLUMNS",
+    "PERMITTED_WIDTH",
     "SLICE",
     "CommandRow",
     "Definition",
+    "Permitted",
     "can_use",
     "commands",
     "definition",
     "derived_contexts",
-    "find_with_permissions",
+    "join_permitted",
     "list_offered",
     "permissions_in",
+    "read_permitted",
 ]

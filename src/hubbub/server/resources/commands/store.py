@@ -1,7 +1,7 @@
 """Rows of commands and of who may use them."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -64,27 +64,38 @@ def find(tx: Tx, command_id: int) -> CommandRow | None:
     return tx.find(CommandRow, f"SELECT {COLUMNS} FROM commands WHERE id = ?", command_id)
 
 
-_WITH_PERMISSIONS: Final = (
-    f"SELECT {', '.join(f'c.{name}' for name in CommandRow._fields)}, p.permissions, a.permissions FROM commands c"
-    " LEFT JOIN command_permissions p ON p.guild_id = ? AND p.application_id = c.application_id AND p.target_id = c.id"
-    " LEFT JOIN command_permissions a ON a.guild_id = ? AND a.application_id = c.application_id"
-    " AND a.target_id = c.application_id WHERE c.id = ?"
-)
+PERMITTED_COLUMNS: Final = f"{', '.join(f'k.{name}' for name in CommandRow._fields)}, kp.permissions, ka.permissions"
+"""What `read_permitted` reads, where the command is joined by `join_permitted`."""
+PERMITTED_WIDTH: Final = len(CommandRow._fields) + 2
 
 
-def find_with_permissions(
-    tx: Tx, command_id: int, guild_id: int
-) -> tuple[CommandRow, dict[int, list[CommandPermission]]] | None:
-    """A command, and what is said in a guild of it and of its application, in one query."""
-    row = tx.one(_WITH_PERMISSIONS, guild_id, guild_id, command_id)
-    if row is None:
+def join_permitted(guild_id: str) -> str:
+    """What joins the command of an id, and what is said of it and of its application in a guild, to another query."""
+    return (
+        "LEFT JOIN commands k ON k.id = ? "
+        f"LEFT JOIN command_permissions kp ON kp.guild_id = {guild_id} AND kp.application_id = k.application_id "
+        f"AND kp.target_id = k.id LEFT JOIN command_permissions ka ON ka.guild_id = {guild_id} "
+        "AND ka.application_id = k.application_id AND ka.target_id = k.application_id"
+    )
+
+
+class Permitted(NamedTuple):
+    """A command, and what is said in a guild of it and of its application, by their ids."""
+
+    row: CommandRow
+    entries: dict[int, list[CommandPermission]]
+
+
+def read_permitted(row: Sequence[Any]) -> Permitted | None:
+    """The command that was joined, or None where there is none."""
+    if row[0] is None:
         return None
-    found = CommandRow(*row[:-2])
-    said = {}
+    found = CommandRow._make(row[:-2])
+    entries = {}
     for target, kept in ((found.id, row[-2]), (found.application_id, row[-1])):
         if kept is not None:
-            said[target] = _permissions.decode(kept)
-    return found, said
+            entries[target] = _permissions.decode(kept)
+    return Permitted(found, entries)
 
 
 def find_named(tx: Tx, application_id: int, guild_id: int, kind: int, name: str) -> CommandRow | None:

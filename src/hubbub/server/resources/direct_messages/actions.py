@@ -10,7 +10,6 @@ from hubbub.protocol.ids import ChannelId
 from hubbub.protocol.resources import channels as channel_wire
 from hubbub.protocol.resources import direct_messages as wire
 from hubbub.protocol.resources.channels import PrivateChannel
-from hubbub.server.core.access import ChannelRef, find_channel
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import channels, invites, messages, users
@@ -86,7 +85,7 @@ def add_to_group(call: Call, group: ChannelRow, user: UserRow, nick: str | None)
     payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user(user), nick=nick or UNSET)
     call.tx.emit(wire.CHANNEL_RECIPIENT_ADD, payload, Audience.of_users(*present))
     _announce(call, group, user.id)
-    messages.system(call, _ref(call, group), MessageType.RECIPIENT_ADD, call.user_id, mentions=(user.id,))
+    messages.system(call, channels.ref(group), MessageType.RECIPIENT_ADD, call.user_id, mentions=(user.id,))
     return True
 
 
@@ -105,7 +104,7 @@ def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateCh
         raise errors.UNKNOWN_USER()
     call.tx.emit(channel_wire.CHANNEL_DELETE, shown, Audience.of_users(user.id))
     if _go_on_without(call, group, user):
-        messages.system(call, _ref(call, group), MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user.id,))
+        messages.system(call, channels.ref(group), MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user.id,))
     return shown
 
 
@@ -162,10 +161,3 @@ def _get(call: Call, channel_id: int) -> ChannelRow:
     if row is None:
         raise errors.UNKNOWN_CHANNEL()
     return row
-
-
-def _ref(call: Call, group: ChannelRow) -> ChannelRef:
-    ref = find_channel(call.tx, group.id)
-    if ref is None:
-        raise errors.UNKNOWN_CHANNEL()
-    return ref

@@ -19,20 +19,17 @@ from hubbub.protocol.resources.messages import (
     MessageReference,
     UpdateMessage,
 )
-from hubbub.server.core import jobs
 from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import messages
 from hubbub.server.resources.applications import ApplicationRow
-from hubbub.server.resources.interactions import asking, endpoints, launching, rules, showing, store, views
+from hubbub.server.resources.interactions import asking, deadlines, endpoints, launching, rules, showing, store, views
 from hubbub.server.resources.interactions.asking import Question, Scene
-from hubbub.server.resources.interactions.store import Asked, InteractionRow, Modal
+from hubbub.server.resources.interactions.rules import Speaker
+from hubbub.server.resources.interactions.store import Answering, Asked, InteractionRow, Modal
 from hubbub.server.resources.messages import MessageRow, Response
 
-EXPIRE: Final = "interactions.expire"
-TOGETHER_MS: Final = 250
-"""So finely the three seconds are counted for the person; for the app they are exact."""
 UNUSABLE: Final = 1
 """Why an interaction failed: what was answered is no answer."""
 TOO_LATE: Final = 2
@@ -40,12 +37,6 @@ TOO_LATE: Final = 2
 
 _SETTABLE: Final = MessageFlags.SETTABLE
 _DEFERRED: Final = MessageFlags.LOADING
-
-
-class Expiry(msgspec.Struct):
-    """Until when what was asked shortly before must have been answered by now."""
-
-    asked_before_ms: int
 
 
 # Asking
@@ -73,7 +64,8 @@ def deliver(scene: Scene, question: Question) -> None:
         _launch(call, row, question.asked, application)
         return
     shown = views.interaction(scene, question, token)
-    _expire_later(call)
+    if not scene.watched:
+        deadlines.watch(call)
     if endpoints.has_one(application):
         endpoints.leave(call, row, token, shown)
         return
@@ -91,26 +83,17 @@ def _launch(call: Call, row: InteractionRow, asked: Asked, application: Applicat
         store.answer(call.tx, row.id, store.FAILED, None)
         _tell_failed(call, row, launching.reason(error))
         return
-    said = _respond(call, row, asked, application, launching.announcement(row, application)).message
+    speaker = rules.speaker(call, application, row)
+    said = _respond(call, row, asked, speaker, launching.announcement(row, application)).message
     kind = InteractionCallbackType.LAUNCH_ACTIVITY
     store.answer(call.tx, row.id, kind, None if said is None else said.id)
     _tell(call, row, asked, wire.INTERACTION_SUCCESS, _note(row, asked))
 
 
-def _expire_later(call: Call) -> None:
-    # One job gives up all that was asked within a moment: most is answered, and a job for each would cost as much as the rest.
-    due_ms = -(-(call.now + wire.ANSWER_MS + 1) // TOGETHER_MS) * TOGETHER_MS
-    jobs.enqueue_once(call.tx, EXPIRE, Expiry(asked_before_ms=due_ms - wire.ANSWER_MS), due_ms=due_ms, key=_key(due_ms))
-
-
-def _key(due_ms: int) -> str:
-    return f"interactions-{due_ms}"
-
-
 def expire(call: Call, asked_before_ms: int) -> None:
     """Tell people of what nobody answered in time."""
     # Ids may run a little ahead of the clock that said when this is due.
-    since_ms = asked_before_ms - 4 * TOGETHER_MS
+    since_ms = asked_before_ms - 4 * deadlines.TOGETHER_MS
     for row in store.fail(call.tx, Snowflake.at(since_ms), Snowflake.at(asked_before_ms)):
         _tell_failed(call, row, TOO_LATE)
 
@@ -150,18 +133,20 @@ class Answered(msgspec.Struct):
     activity_id: str | None = None
 
 
-def answer(call: Call, row: InteractionRow, asked: Asked, application: ApplicationRow, body: wire.Callback) -> Answered:
+def answer(call: Call, found: Answering, asked: Asked, body: wire.Callback) -> Answered:
     """Answer an interaction first, in whatever way."""
+    row, application = found.row, found.application
     kind = int(body.__struct_config__.tag)  # type: ignore[arg-type]
     made, shown = Answered(), None
     original_id: int | None = None
     note: tuple[Event[Any], wire.InteractionNote] = (wire.INTERACTION_SUCCESS, _note(row, asked))
     if isinstance(body, wire.MessageCallback):
         with errors.below("data"):
-            made = _respond(call, row, asked, application, body.data or wire.CallbackMessage())
+            made = _respond(call, row, asked, rules.first_speaker(call, found), body.data or wire.CallbackMessage())
     elif isinstance(body, wire.DeferredMessageCallback):
         flags = (body.data.flags or 0) & MessageFlags.EPHEMERAL if body.data else 0
-        made = _respond(call, row, asked, application, wire.CallbackMessage(flags=flags), flags=_DEFERRED)
+        speaker = rules.first_speaker(call, found)
+        made = _respond(call, row, asked, speaker, wire.CallbackMessage(flags=flags), flags=_DEFERRED)
     elif isinstance(body, wire.PremiumCallback):
         made = _upsell(call, row, asked, application)
     elif isinstance(body, wire.UpdateCallback):
@@ -190,25 +175,24 @@ def _respond(
     call: Call,
     row: InteractionRow,
     asked: Asked,
-    application: ApplicationRow,
+    speaker: Speaker,
     body: wire.CallbackMessage,
     *,
     flags: int = 0,
 ) -> Answered:
     """Answer with a message, or with the promise of one."""
-    here = rules.standing(call, application, row.channel_id)
-    channel = here.channel
+    here, author = speaker.here, speaker.author
     wanted = (body.flags or 0) | flags
     if asked.ephemeral:
         wanted |= MessageFlags.EPHEMERAL
-    author, person = rules.author_and_person(call, application, channel, row.user_id)
     response = Response(
         interaction=asked.interacted,
         kind=asked.kind,
-        reference=_reference(channel, asked.refers_to),
+        reference=_reference(here.channel, asked.refers_to),
         flags=wanted & (MessageFlags.EPHEMERAL | MessageFlags.LOADING),
-        seen_by=_seen_by(row, application),
-        person=person,
+        seen_by=(row.user_id, author.user.id) if author.known else (row.user_id,),
+        person=speaker.person,
+        held=speaker.held,
     )
     said = messages.create(call, here, _created(body), author=author, response=response)
     return Answered(message=said, ephemeral=bool(wanted & MessageFlags.EPHEMERAL))
@@ -314,7 +298,7 @@ def follow_up(call: Call, row: InteractionRow, application: ApplicationRow, body
     asked.kind, asked.refers_to = int(MessageType.DEFAULT), None
     if original is not None and not original.ephemeral:
         asked.kind, asked.refers_to = int(MessageType.REPLY), MessageId(original.id)
-    made = _respond(call, row, asked, application, body)
+    made = _respond(call, row, asked, rules.speaker(call, application, row), body)
     assert made.message is not None
     return made.message
 

@@ -19,14 +19,15 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import GuildId, InteractionId, MessageId, Snowflake, UserId
 from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources.messages import Message
-from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.resources import messages
 from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.commands import Permitted
 from hubbub.server.resources.interactions import options, rules, showing, store, submissions
 from hubbub.server.resources.interactions.resolving import Resolver
-from hubbub.server.resources.interactions.store import Asked, InteractionRow, Reached
+from hubbub.server.resources.interactions.rules import Met
+from hubbub.server.resources.interactions.store import Asked, InteractionRow
 from hubbub.server.resources.messages import Author, Interacted, MessageRow
 
 _MENUS: Final = (CommandType.USER, CommandType.MESSAGE)
@@ -60,7 +61,11 @@ class Scene(NamedTuple):
     """Who brought the application here, by installation context."""
     sells: bool
     """Whether the application has something that one can own."""
+    watched: bool
+    """Whether the job waits that gives up what is asked now."""
     there: store.Place
+    command: Permitted | None
+    """The command that is run."""
 
     def resolver(self) -> Resolver:
         """What looks up ids here."""
@@ -83,19 +88,27 @@ class Scene(NamedTuple):
         )
 
 
-def scene(call: Call, reached: Reached, here: ChannelAccess) -> Scene:
+def scene(call: Call, met: Met) -> Scene:
     """Where the caller asks."""
-    application, installed = reached.application, set(reached.installed)
-    bot = None if application.bot_id is None else access.beside(call.tx, call.now, here, application.bot_id)
-    person = messages.find_author(call.tx, here.channel.guild_id, call.user_id)
-    if person is None:
-        raise errors.UNAUTHORIZED()
+    reached, here, bot, application, person = met
+    installed = set(reached.installed)
     place = rules.context(application, here.channel, rules.recipients(call, here.channel))
     if bot is not None:
         installed.add(ApplicationIntegrationType.GUILD_INSTALL)
     let_in = rules.owners(installed, here.channel.guild_id, call.user_id, place)
     return Scene(
-        call, call.new_id(InteractionId), application, here, place, bot, person, let_in, reached.sells, reached.there
+        call,
+        call.new_id(InteractionId),
+        application,
+        here,
+        place,
+        bot,
+        person,
+        let_in,
+        reached.sells,
+        reached.watched,
+        reached.there,
+        reached.command,
     )
 
 
@@ -103,7 +116,9 @@ def run_command(scene: Scene, body: wire.RunCommand | wire.CompleteCommand) -> Q
     """A command is run, or typed."""
     call, given = scene.call, body.data
     typing = isinstance(body, wire.CompleteCommand)
-    row, said, owners = rules.require_command(call, scene.application, scene.here, scene.place, scene.let_in, given.id)
+    row, said, owners = rules.require_command(
+        call, scene.application, scene.here, scene.place, scene.let_in, scene.command
+    )
     if given.version and given.version != row.version:
         raise errors.invalid("data", *errors.command_outdated())
     form = errors.FormErrors()

@@ -13,7 +13,7 @@ from hubbub.server.core.guarded import TimedOutError, UnreachableError
 from hubbub.server.core.jobs import Dropped, Job, TryAgain
 from hubbub.server.core.work import Work
 from hubbub.server.resources import applications
-from hubbub.server.resources.interactions import actions, endpoints
+from hubbub.server.resources.interactions import actions, deadlines, endpoints
 
 # An answer is good for three seconds; within them an endpoint that is just starting again gets another chance.
 RETRY_MS: Final = 250
@@ -25,7 +25,7 @@ LATER: Final = 202
 
 def expire(call: Call, job: Job) -> None:
     """Three seconds are over."""
-    actions.expire(call, job.decode(actions.Expiry).asked_before_ms)
+    actions.expire(call, job.decode(deadlines.Expiry).asked_before_ms)
 
 
 async def deliver(work: Work, job: Job) -> None:
@@ -98,7 +98,7 @@ async def probe(work: Work, job: Job) -> None:
 
 
 JOBS: Final[dict[str, Callable[..., Any]]] = {
-    actions.EXPIRE: expire,
+    deadlines.EXPIRE: expire,
     endpoints.DELIVER: deliver,
     endpoints.PROBE: probe,
 }

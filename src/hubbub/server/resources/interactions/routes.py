@@ -24,8 +24,7 @@ def get_channel_application_command_index(call: Call, channel_id: ChannelId) -> 
 @handles(wire.CREATE_INTERACTION, quick=True)
 def create_interaction(call: Call, body: wire.Ask) -> None:
     """Ask something of an app."""
-    here = rules.require_here(call, body)
-    scene = asking.scene(call, rules.require_application(call, body.application_id, here), here)
+    scene = asking.scene(call, rules.require_meeting(call, body))
     if isinstance(body, wire.UseComponent):
         question = asking.use_component(scene, body)
     elif isinstance(body, wire.SubmitModal):
@@ -44,12 +43,12 @@ def create_interaction_response(
     query: wire.CallbackQuery,
 ) -> wire.CallbackResponse | Answer:
     """Answer an interaction."""
-    row, application = rules.require_unanswered(call, interaction_id, interaction_token)
-    asked = store.asked(row)
+    found = rules.require_unanswered(call, interaction_id, interaction_token)
+    asked = store.asked(found.row)
     kind = int(body.__struct_config__.tag)  # type: ignore[arg-type]
-    rules.require_fitting(call, row, asked, kind, application)
-    made = actions.answer(call, row, asked, application, body)
-    return _response(row, kind, made) if query.with_response else Answer(204)
+    rules.require_fitting(call, found.row, asked, kind, found.application)
+    made = actions.answer(call, found, asked, body)
+    return _response(found.row, kind, made) if query.with_response else Answer(204)
 
 
 def _response(row: InteractionRow, kind: int, made: actions.Answered) -> wire.CallbackResponse:

@@ -1,7 +1,7 @@
 """Where an app may be asked, by whom, and what it may do in its answers."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -14,7 +14,7 @@ from hubbub.protocol.enums import (
     InteractionType,
 )
 from hubbub.protocol.flags import ApplicationFlags
-from hubbub.protocol.ids import GuildId, Snowflake, UserId
+from hubbub.protocol.ids import GuildId, RoleId, Snowflake, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources.commands import CommandPermission
@@ -24,8 +24,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, channels, commands, guilds, messages, roles, users
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.commands import CommandRow
-from hubbub.server.resources.interactions import store
-from hubbub.server.resources.interactions.store import Asked, InteractionRow, Reached
+from hubbub.server.resources.interactions import deadlines, store
+from hubbub.server.resources.interactions.store import Answering, Asked, InteractionRow, Reached
 
 GUILD: Final = str(int(ApplicationIntegrationType.GUILD_INSTALL))
 USER: Final = str(int(ApplicationIntegrationType.USER_INSTALL))
@@ -72,19 +72,41 @@ _UPDATES: Final = (InteractionCallbackType.DEFERRED_UPDATE_MESSAGE, InteractionC
 # Asking
 
 
-def require_application(call: Call, application_id: int, here: ChannelAccess) -> Reached:
-    """The application that is asked; raises where nobody would hear it."""
-    found = store.find_application(call.tx, application_id, here.channel, call.user_id)
-    if found is None:
+class Met(NamedTuple):
+    """Who asks and who is asked, where they are."""
+
+    reached: Reached
+    here: ChannelAccess
+    bot: ChannelAccess | None
+    """The bot's standing in the channel, if it is in the guild."""
+    application: ApplicationRow
+    person: messages.Author
+
+
+def require_meeting(call: Call, body: wire.Asking) -> Met:
+    """The caller's standing where they ask, and the application's; raises where nobody would hear."""
+    command_id = body.data.id if isinstance(body, wire.RunCommand | wire.CompleteCommand) else 0
+    watch = deadlines.key(deadlines.due_ms(call.now)), deadlines.EXPIRE
+    reached = store.reach(
+        call.tx, call.user_id, body.application_id, body.channel_id, command_id=command_id, watch=watch
+    )
+    if reached is None:
+        raise errors.UNKNOWN_CHANNEL()
+    application, person = reached.application, reached.person
+    bot_id = 0 if application is None else application.bot_id or 0
+    here, bot = access.together(call, reached.ref, reached.membership, bot_id)
+    _require_open(here, body)
+    if application is None:
         raise errors.UNKNOWN_APPLICATION()
-    if not can_hear(found.application):
+    if not can_hear(application):
         raise errors.INTERACTION_FAILED_TO_SEND()
-    return found
+    if person is None:
+        raise errors.UNAUTHORIZED()
+    return Met(reached, here, bot, application, person)
 
 
-def require_here(call: Call, body: wire.Asking) -> ChannelAccess:
-    """The caller's standing where they ask."""
-    here = access.channel(call, body.channel_id)
+def _require_open(here: ChannelAccess, body: wire.Asking) -> None:
+    """Raise unless something can be asked here."""
     if body.guild_id and body.guild_id != here.channel.guild_id:
         raise errors.UNKNOWN_GUILD()
     if here.channel.type not in messages.SPOKEN_IN:
@@ -92,7 +114,6 @@ def require_here(call: Call, body: wire.Asking) -> ChannelAccess:
     if here.guild is not None and here.guild.restricted and not here.guild.permissions & Permissions.ADMINISTRATOR:
         # http.md 2.2: timed out, pending or quarantined: only reading is left.
         raise errors.MISSING_PERMISSIONS()
-    return here
 
 
 def can_hear(application: ApplicationRow) -> bool:
@@ -135,13 +156,12 @@ def require_command(
     here: ChannelAccess,
     place: InteractionContextType,
     let_in: dict[str, Snowflake],
-    command_id: int,
+    asked: commands.Permitted | None,
 ) -> tuple[CommandRow, commands.Definition, dict[str, Snowflake]]:
     """A command that the caller may run here, what it says, and who let its application in.
 
     A command that does not work here is unknown here; one that the caller may not use is forbidden."""
-    asked = commands.find_with_permissions(call.tx, command_id, here.channel.guild_id or 0)
-    if asked is None or asked[0].application_id != application.id:
+    if asked is None or asked.row.application_id != application.id:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     row, entries = asked
     if row.scope is not None and row.scope != here.channel.guild_id:
@@ -246,12 +266,12 @@ def is_muted(call: Call, here: ChannelAccess, found: dict[str, Snowflake]) -> bo
 # Answering
 
 
-def require_unanswered(call: Call, interaction_id: int, token: str) -> tuple[InteractionRow, ApplicationRow]:
-    """An interaction that can still be answered first, for who has its token, and who does."""
-    found = store.find_by_token(call.tx, token)
-    if found is None or found[0].id != interaction_id or call.now - found[0].created_ms > wire.TOKEN_MS:
+def require_unanswered(call: Call, interaction_id: int, token: str) -> Answering:
+    """An interaction that can still be answered first, for who has its token."""
+    found = store.find_answering(call.tx, token)
+    if found is None or found.row.id != interaction_id or call.now - found.row.created_ms > wire.TOKEN_MS:
         raise errors.UNKNOWN_INTERACTION()
-    row = found[0]
+    row = found.row
     if row.callback_type is None and call.now - row.created_ms <= wire.ANSWER_MS:
         return found
     late = row.callback_type in (None, store.FAILED)
@@ -299,7 +319,10 @@ def standing(call: Call, application: ApplicationRow, channel_id: int) -> Channe
     found = access.find_standing(call.tx, call.now, channel_id, application.bot_id or 0)
     if found is None:
         raise errors.UNKNOWN_CHANNEL()
-    channel, member = found
+    return _answering(call, *found)
+
+
+def _answering(call: Call, channel: ChannelRef, member: ChannelAccess | None) -> ChannelAccess:
     if channel.guild_id is None:
         return ChannelAccess(channel=channel, guild=None, permissions=_ALWAYS | ANSWERING, allowed=_ALWAYS | ANSWERING)
     if member is not None and member.guild is not None:
@@ -335,12 +358,33 @@ def author(call: Call, application: ApplicationRow, channel: ChannelRef) -> mess
     return _own_name(call, application, channel) if found is None else _as_bot(application, found)
 
 
-def author_and_person(
-    call: Call, application: ApplicationRow, channel: ChannelRef, user_id: int
-) -> tuple[messages.Author, messages.Author | None]:
-    """The same, and who asked, in one query."""
-    bot, person = messages.find_two_authors(call.tx, channel.guild_id, application.bot_id or 0, user_id)
-    return _own_name(call, application, channel) if bot is None else _as_bot(application, bot), person
+class Speaker(NamedTuple):
+    """An app that answers, and who it answers."""
+
+    here: ChannelAccess
+    author: messages.Author
+    person: messages.Author | None = None
+    held: tuple[RoleId, ...] | None = None
+    """The person's roles, where they are known already."""
+
+
+def speaker(call: Call, application: ApplicationRow, row: InteractionRow) -> Speaker:
+    """An app that answers further."""
+    here = standing(call, application, row.channel_id)
+    bot, person = messages.find_two_authors(call.tx, here.channel.guild_id, application.bot_id or 0, row.user_id)
+    author = _own_name(call, application, here.channel) if bot is None else _as_bot(application, bot)
+    return Speaker(here, author, person)
+
+
+def first_speaker(call: Call, found: Answering) -> Speaker:
+    """An app that answers first."""
+    application, bot, person = found.application, found.bot, found.person
+    if bot is None or bot.member is None or person is None or person.member is None:
+        return speaker(call, application, found.row)
+    member, held = access.standing_and_roles(
+        call.tx, call.now, found.ref, found.membership, bot.user.id, person.user.id
+    )
+    return Speaker(_answering(call, found.ref, member), _as_bot(application, bot), person, held)
 
 
 def _as_bot(application: ApplicationRow, bot: messages.Author) -> messages.Author:

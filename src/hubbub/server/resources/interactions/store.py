@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -13,9 +13,10 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.ids import MAX_WIDE, MessageId, Snowflake
 from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.interactions import TOKEN_MS
-from hubbub.server.core.access import ChannelRef
+from hubbub.server.core import jobs
+from hubbub.server.core.access import ChannelRef, Membership, channel_ref
 from hubbub.server.core.store import Tx, places
-from hubbub.server.resources import channels
+from hubbub.server.resources import channels, commands, messages
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.messages import Interacted
 
@@ -75,6 +76,8 @@ class InteractionRow(NamedTuple):
 
 
 COLUMNS: Final = ", ".join(InteractionRow._fields)
+_GIVEN: Final = len(InteractionRow._fields) - len(InteractionRow._field_defaults)
+"""So many columns are said when it is asked; the others have their defaults."""
 _TOKEN: Final = re.compile(r"interaction:([0-9]{1,19}):[\w-]+", re.ASCII)
 _asked: Final = json.decoder(Asked)
 _modal: Final = json.decoder(Modal)
@@ -118,9 +121,14 @@ def find(tx: Tx, interaction_id: int) -> InteractionRow | None:
     return tx.find(InteractionRow, f"SELECT {COLUMNS} FROM interactions WHERE id = ?", interaction_id)
 
 
+# A statement costs more than what it returns, and an interaction asks of many tables: so one for all that is known by the ids
+# of who asks whom where, and one for all that hangs on what was asked.
+_ROW: Final = len(InteractionRow._fields)
+_APPLICATION: Final = len(ApplicationRow._fields)
+_KEPT: Final = ", ".join(f"i.{name}" for name in InteractionRow._fields)
+_ITS_APPLICATION: Final = ", ".join(f"a.{name}" for name in ApplicationRow._fields)
 _BY_TOKEN: Final = (
-    f"SELECT {', '.join(f'i.{name}' for name in InteractionRow._fields)}, "
-    f"{', '.join(f'a.{name}' for name in ApplicationRow._fields)} "
+    f"SELECT {_KEPT}, {_ITS_APPLICATION} "
     "FROM interactions i JOIN applications a ON a.id = i.application_id WHERE i.id = ?"
 )
 
@@ -134,36 +142,68 @@ class Place(NamedTuple):
     locale: str | None
 
 
-_APPLICATION: Final = (
-    f"SELECT {', '.join(f'a.{name}' for name in ApplicationRow._fields)}, "
-    "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 0 AND target_id = ?), "
-    "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 1 AND target_id = ?), "
+_REACHED: Final = (
+    f"SELECT {messages.author_columns()}, {_ITS_APPLICATION}, "
+    "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 0 AND target_id = c.guild_id), "
+    "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 1 AND target_id = u.id), "
     "(SELECT 1 FROM skus WHERE application_id = a.id LIMIT 1), "
-    f"{channels.CHANNEL_COLUMNS}, g.features, g.preferred_locale "
-    "FROM applications a CROSS JOIN channels c LEFT JOIN guilds g ON g.id = c.guild_id WHERE a.id = ? AND c.id = ?"
+    f"({jobs.WAITING} LIMIT 1), g.features, g.preferred_locale, g.owner_id, g.mfa_level, "
+    f"{commands.PERMITTED_COLUMNS}, {channels.CHANNEL_COLUMNS} "
+    "FROM channels c LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = ? "
+    "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = u.id LEFT JOIN applications a ON a.id = ? "
+    f"{commands.join_permitted('c.guild_id')} WHERE c.id = ?"
 )
-_OWN: Final = len(ApplicationRow._fields)
+_ASKED_OF: Final = messages.AUTHOR_WIDTH + _APPLICATION
+_COMMAND: Final = _ASKED_OF + 8
+_CHANNEL: Final = _COMMAND + commands.PERMITTED_WIDTH
 
 
 class Reached(NamedTuple):
-    """An application, as somebody in a place has it."""
+    """A place where somebody asks something of an application."""
 
-    application: ApplicationRow
+    person: messages.Author | None
+    application: ApplicationRow | None
     installed: frozenset[int]
     """How it is installed: in the guild (0), by the person (1)."""
     sells: bool
+    watched: bool
+    """Whether the job waits that gives up what is asked now."""
     there: Place
+    ref: ChannelRef
+    membership: Membership
+    command: commands.Permitted | None
 
 
-def find_application(tx: Tx, application_id: int, channel: ChannelRef, user_id: int) -> Reached | None:
-    """An application, how it comes to be where somebody is, and that place, in one query; None when there is none."""
-    row = tx.one(_APPLICATION, channel.guild_id or 0, user_id, application_id, channel.id)
+def reach(
+    tx: Tx, user_id: int, application_id: int, channel_id: int, *, command_id: int, watch: tuple[str, str]
+) -> Reached | None:
+    """Where somebody asks, of whom, and how that comes to be there, in one query; None where there is no such channel.
+
+    `command_id` is the command that is run, or 0, and `watch` the key and kind of the job that gives up what is asked now."""
+    row = tx.one(_REACHED, *watch, user_id, application_id, command_id, channel_id)
     if row is None:
         return None
-    in_guild, by_user, sells = row[_OWN : _OWN + 3]
-    found = frozenset(kind for kind, there in enumerate((in_guild, by_user)) if there)
-    place = Place(channels.ChannelRow._make(row[_OWN + 3 : -2]), *row[-2:])
-    return Reached(ApplicationRow._make(row[:_OWN]), found, bool(sells), place)
+    in_guild, by_user, sells, watched, features, locale, owner_id, mfa_level = row[_ASKED_OF:_COMMAND]
+    person = None if row[0] is None else messages.read_author(row)
+    channel = channels.ChannelRow._make(row[_CHANNEL:])
+    return Reached(
+        person,
+        None if row[messages.AUTHOR_WIDTH] is None else ApplicationRow._make(row[messages.AUTHOR_WIDTH : _ASKED_OF]),
+        frozenset(kind for kind, there in enumerate((in_guild, by_user)) if there),
+        bool(sells),
+        bool(watched),
+        Place(channel, features, locale),
+        channels.ref(channel),
+        _membership(owner_id, mfa_level, person),
+        commands.read_permitted(row[_COMMAND:_CHANNEL]),
+    )
+
+
+def _membership(owner_id: int | None, mfa_level: int | None, person: messages.Author | None) -> Membership:
+    member = None if person is None else person.member
+    if member is None:
+        return owner_id, mfa_level, None, 0, 0, 0
+    return owner_id, mfa_level, member.user_id, member.pending, member.flags, member.timed_out_until_ms
 
 
 def sells(tx: Tx, application_id: int) -> bool:
@@ -173,25 +213,70 @@ def sells(tx: Tx, application_id: int) -> bool:
 
 def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, ApplicationRow] | None:
     """The interaction of a token and the application that was asked, in one query, or None."""
-    interaction_id = _id_of(token)
-    found = None if interaction_id is None or interaction_id > MAX_WIDE else tx.one(_BY_TOKEN, interaction_id)
+    found = _find(tx, _BY_TOKEN, token)
+    return None if found is None else (InteractionRow._make(found[:_ROW]), ApplicationRow._make(found[_ROW:]))
+
+
+_ANSWERING: Final = (
+    f"SELECT {_KEPT}, {_ITS_APPLICATION}, {messages.author_columns()}, {messages.author_columns('p', 'n')}, "
+    f"g.owner_id, g.mfa_level, {', '.join(f'c.{name}' for name in ChannelRef._fields)} "
+    "FROM interactions i JOIN applications a ON a.id = i.application_id JOIN channels c ON c.id = i.channel_id "
+    "LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = a.bot_id "
+    "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = a.bot_id LEFT JOIN users p ON p.id = i.user_id "
+    "LEFT JOIN members n ON n.guild_id = c.guild_id AND n.user_id = i.user_id WHERE i.id = ?"
+)
+_BOT: Final = _ROW + _APPLICATION
+_PERSON: Final = _BOT + messages.AUTHOR_WIDTH
+_THERE: Final = _PERSON + messages.AUTHOR_WIDTH
+
+
+class Answering(NamedTuple):
+    """An interaction and all that an answer to it needs to know."""
+
+    row: InteractionRow
+    application: ApplicationRow
+    ref: ChannelRef
+    bot: messages.Author | None
+    membership: Membership
+    """The bot's."""
+    person: messages.Author | None
+
+
+def find_answering(tx: Tx, token: str) -> Answering | None:
+    """The interaction of a token with who asked, who was asked and where, in one query, or None."""
+    found = _find(tx, _ANSWERING, token)
     if found is None:
         return None
-    row = InteractionRow._make(found[: len(InteractionRow._fields)])
-    if not hmac.compare_digest(row.token_hash, hash_token(token)):
-        return None
-    return row, ApplicationRow._make(found[len(InteractionRow._fields) :])
+    bot = None if found[_BOT] is None else messages.read_author(found[_BOT:_PERSON])
+    return Answering(
+        InteractionRow._make(found[:_ROW]),
+        ApplicationRow._make(found[_ROW:_BOT]),
+        channel_ref(found[_THERE + 2 :]),
+        bot,
+        _membership(found[_THERE], found[_THERE + 1], bot),
+        None if found[_PERSON] is None else messages.read_author(found[_PERSON:_THERE]),
+    )
 
 
-_INSERT: Final = f"INSERT INTO interactions ({COLUMNS}) VALUES ({places(InteractionRow._fields)})"
+def _find(tx: Tx, query: str, token: str) -> tuple[Any, ...] | None:
+    """What a query finds of the interaction whose token this is."""
+    interaction_id = _id_of(token)
+    found = None if interaction_id is None or interaction_id > MAX_WIDE else tx.one(query, interaction_id)
+    return found if found is not None and hmac.compare_digest(found[1], hash_token(token)) else None
+
+
+_INSERT: Final = (
+    f"INSERT INTO interactions ({', '.join(InteractionRow._fields[:_GIVEN])}) VALUES ({places(range(_GIVEN))})"
+)
 SWEPT_BY: Final = 16
 """One of so many interactions takes old ones with it: a statement costs more than what it does."""
 
 
 def insert(tx: Tx, row: InteractionRow, now: int) -> None:
     """Keep what was asked; some take twice their share with them of those whose time is over, so that they do not pile up."""
-    tx.run(_INSERT, *row)
-    if row.id % SWEPT_BY == 0:
+    tx.run(_INSERT, *row[:_GIVEN])
+    # The counter of most ids is 0, so that the time has to choose with it.
+    if (row.id + row.created_ms) % SWEPT_BY == 0:
         tx.run(
             "DELETE FROM interactions WHERE id IN (SELECT id FROM interactions WHERE id < ? ORDER BY id LIMIT ?)",
             Snowflake.at(now - TOKEN_MS),

@@ -43,7 +43,7 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
     )
     if changes.PER_ATTACHMENT_LIMIT.active(call.now):
         # http.md 1.11: the larger of the person's and the guild's limit.
-        shown.attachment_size_limit = messages.file_bytes_max(call, person._replace(webhook_id=scene.application.id))
+        shown.attachment_size_limit = messages.file_bytes_max(call, person, app=True)
     if question.message is not None:
         shown.message = question.message
     if here.guild is None or person.member is None:

@@ -39,12 +39,14 @@ from hubbub.server.resources.messages.facts import (
 from hubbub.server.resources.messages.rows import encode_extra
 from hubbub.server.resources.messages.rules import SAID, SPOKEN_IN, require_send
 from hubbub.server.resources.messages.store import (
+    AUTHOR_WIDTH,
     Author,
     Extra,
     FromGame,
     Interacted,
     MessageRow,
     Response,
+    author_columns,
     change_author,
     find,
     find_author,
@@ -55,6 +57,7 @@ from hubbub.server.resources.messages.store import (
     get,
     newest,
     prolong_ephemeral,
+    read_author,
     recipients,
     set_reacted,
 )
@@ -73,6 +76,7 @@ SLICE = Slice(
 )
 
 __all__ = [
+    "AUTHOR_WIDTH",
     "CARRIED_FLAGS",
     "ENTITIES",
     "EPHEMERAL_MS",
@@ -97,6 +101,7 @@ __all__ = [
     "Response",
     "SkusNamed",
     "audience",
+    "author_columns",
     "change",
     "change_author",
     "check_modal",
@@ -120,6 +125,7 @@ __all__ = [
     "is_required",
     "newest",
     "prolong_ephemeral",
+    "read_author",
     "recipients",
     "require_emojis",
     "require_send",

@@ -345,7 +345,7 @@ def _keep_answer(
     back from the row."""
     channel, asked = access.channel, response.interaction
     guild_id = access.guild_id
-    store.insert(call.tx, row)
+    store.insert_answer(call.tx, row)
     around = views.Around(call)
     around.know(author.user, person.user)
     call.tell(MessageCreated(channel=channel, row=row, mentions=(), mention_roles=()))
@@ -356,6 +356,9 @@ def _keep_answer(
     if standing is not None and standing.user_id in absent:
         roles[standing.user_id] = tuple(core_access.role_ids(standing))
         absent.discard(standing.user_id)
+    if response.held is not None:
+        roles[person.user.id] = response.held
+        absent.discard(person.user.id)
     if absent:
         roles |= members.find_roles(call.tx, guild_id, absent)
     member: PartialMember | UnsetType = UNSET

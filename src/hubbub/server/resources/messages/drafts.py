@@ -249,10 +249,11 @@ def _require_named_files(named: Named, files: list[StoredAttachment], form: erro
             form.add(path, *errors.attachment_not_found())
 
 
-def file_bytes_max(call: Call, author: Author) -> int:
-    """The largest file a sender may attach here: by the guild's tier, their own premium, and the operator's word."""
+def file_bytes_max(call: Call, author: Author, *, app: bool = False) -> int:
+    """The largest file a sender may attach here, or an app that answers them: by the guild's tier, their own premium, and the
+    operator's word."""
     guild = ATTACHMENT_BYTES_MAX_BY_TIER[min(author.premium_tier, 3)] if author.premium_tier > 1 else 0
-    if author.webhook_id is not None and not changes.WEBHOOK_UPLOAD_10MIB.active(call.now):
+    if (app or author.webhook_id is not None) and not changes.WEBHOOK_UPLOAD_10MIB.active(call.now):
         guild = max(guild, WEBHOOK_BYTES_MAX_BEFORE)
     return max(call.config.http.max_file_bytes, guild, FILE_BYTES_MAX_BY_PREMIUM.get(author.user.premium_type, 0))
 

@@ -142,6 +142,8 @@ class Response(NamedTuple):
     seen_by: tuple[int, ...] = ()
     person: "Author | None" = None
     """Who asked, where that is known already."""
+    held: tuple[RoleId, ...] | None = None
+    """Their roles, where those are."""
 
     @property
     def silent(self) -> bool:
@@ -219,6 +221,10 @@ _INSERT: Final = f"INSERT INTO messages ({COLUMNS}) VALUES ({_PLACES})"
 _INSERT_PLAIN: Final = (
     "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, ?, ?, ?)"
 )
+_INSERT_ANSWER: Final = (
+    "INSERT INTO messages (channel_id, id, author_id, type, flags, content, webhook_id, application_id, extra) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 _SELECT: Final = f"SELECT {COLUMNS} FROM messages WHERE channel_id = ?"
 _IS_PLAIN: Final = " AND ".join(
     f"{name} IS NULL" if value is None else f"{name} = {value}"
@@ -232,9 +238,21 @@ _LINES: Final = (
 
 _USER: Final = len(users.UserRow._fields)
 _MEMBER: Final = _USER + len(members.MemberRow._fields)
+
+
+def author_columns(user: str = "u", member: str = "m", guild: str = "g") -> str:
+    """What `read_author` reads, of the tables under these names."""
+    named = [
+        *(f"{user}.{name}" for name in users.UserRow._fields),
+        *(f"{member}.{name}" for name in members.MemberRow._fields),
+        *(f"{guild}.{name}" for name in ("verification_level", "premium_tier", "moderated")),
+    ]
+    return ", ".join(named)
+
+
+AUTHOR_WIDTH: Final = _MEMBER + 3
 _AUTHOR: Final = (
-    f"SELECT {', '.join(f'u.{name}' for name in users.UserRow._fields)}, "
-    f"{', '.join(f'm.{name}' for name in members.MemberRow._fields)}, g.verification_level, g.premium_tier, g.moderated "
+    f"SELECT {author_columns()} "
     "FROM users u LEFT JOIN members m ON m.guild_id = ? AND m.user_id = u.id LEFT JOIN guilds g ON g.id = ? WHERE u.id "
 )
 
@@ -242,16 +260,17 @@ _AUTHOR: Final = (
 def find_author(tx: Tx, guild_id: int | None, user_id: int) -> Author | None:
     """A user with their membership, in one query."""
     row = tx.one(f"{_AUTHOR}= ?", guild_id, guild_id, user_id)
-    return None if row is None else _author(row)
+    return None if row is None else read_author(row)
 
 
 def find_two_authors(tx: Tx, guild_id: int | None, one_id: int, other_id: int) -> tuple[Author | None, Author | None]:
     """The same of two users, in one query."""
-    found = {row[0]: _author(row) for row in tx.all(f"{_AUTHOR}IN (?, ?)", guild_id, guild_id, one_id, other_id)}
+    found = {row[0]: read_author(row) for row in tx.all(f"{_AUTHOR}IN (?, ?)", guild_id, guild_id, one_id, other_id)}
     return found.get(one_id), found.get(other_id)
 
 
-def _author(row: tuple[Any, ...]) -> Author:
+def read_author(row: Sequence[Any]) -> Author:
+    """A user with their membership, by the columns of `author_columns`."""
     return Author(
         users.UserRow._make(row[:_USER]),
         None if row[_USER] is None else members.MemberRow._make(row[_USER:_MEMBER]),
@@ -322,6 +341,11 @@ def lines_after(tx: Tx, channel_id: int, limit: int, after: int) -> list[Line]:
 def insert(tx: Tx, row: MessageRow) -> None:
     """Keep a new message."""
     tx.run(_INSERT, *row)
+
+
+def insert_answer(tx: Tx, row: MessageRow) -> None:
+    """Keep a new message of an app that is nothing but words."""
+    tx.run(_INSERT_ANSWER, *row[:6], row.webhook_id, row.application_id, row.extra)
 
 
 def insert_plain(tx: Tx, row: MessageRow) -> None:
