@@ -36,16 +36,11 @@ from hubbub.server.resources.messages.facts import (
     MessagesDeleted,
     SkusNamed,
 )
+from hubbub.server.resources.messages.records import Author, Extra, FromGame, Interacted, MessageRow, Response
 from hubbub.server.resources.messages.rows import encode_extra
 from hubbub.server.resources.messages.rules import SAID, SPOKEN_IN, require_send
 from hubbub.server.resources.messages.store import (
     AUTHOR_WIDTH,
-    Author,
-    Extra,
-    FromGame,
-    Interacted,
-    MessageRow,
-    Response,
     author_columns,
     change_author,
     find,

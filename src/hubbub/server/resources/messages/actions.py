@@ -34,7 +34,7 @@ from hubbub.server.resources.messages.facts import (
     MessagesDeleted,
 )
 from hubbub.server.resources.messages.mentions import NOBODY, Mentions
-from hubbub.server.resources.messages.store import Author, Extra, FromGame, MessageRow, Response
+from hubbub.server.resources.messages.records import Author, Extra, FromGame, MessageRow, Response
 
 DELETIONS_COUNTED_MS: Final = 5 * 60_000
 """Deletions of one author's messages in one channel within this are one audit log entry (http.md 3.4)."""

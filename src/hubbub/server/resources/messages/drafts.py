@@ -39,7 +39,7 @@ from hubbub.server.resources.attachments import StoredAttachment, describe, from
 from hubbub.server.resources.messages import components, embeds, mentions, views
 from hubbub.server.resources.messages.component_fields import Named
 from hubbub.server.resources.messages.facts import SkusNamed
-from hubbub.server.resources.messages.store import Author, MessageRow
+from hubbub.server.resources.messages.records import Author, MessageRow
 
 MIB: Final = 1 << 20
 FILE_BYTES_MAX_BY_PREMIUM: Final = {1: 50 * MIB, 2: 500 * MIB, 3: 50 * MIB}

@@ -4,7 +4,7 @@ import msgspec
 
 from hubbub.protocol.ids import MessageId, RoleId, UserId
 from hubbub.server.core.access import ChannelAccess, ChannelRef
-from hubbub.server.resources.messages.store import MessageRow
+from hubbub.server.resources.messages.records import MessageRow
 
 
 class MessageDrafted(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.resources.messages import store, views
-from hubbub.server.resources.messages.store import Line, MessageRow
+from hubbub.server.resources.messages.records import Line, MessageRow
 
 Mold = tuple[bytes, bytes, bytes, bytes]
 """What comes before the words, the time and the id of a plain message, and after them."""

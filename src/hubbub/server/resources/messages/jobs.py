@@ -11,7 +11,7 @@ from hubbub.server.core.jobs import Job
 from hubbub.server.core.work import Work
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.messages import store, views
-from hubbub.server.resources.messages.store import MessageRow
+from hubbub.server.resources.messages.records import MessageRow
 
 FORGET_CHANNEL: Final = "messages.forget_channel"
 FORGET_FILES: Final = "messages.forget_files"

@@ -12,7 +12,7 @@ from hubbub.server.core import access as core_access
 from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.resources.messages import rules, store, views
-from hubbub.server.resources.messages.store import MessageRow, StoredSnapshot
+from hubbub.server.resources.messages.records import MessageRow, StoredSnapshot
 
 
 class Refers(msgspec.Struct):

@@ -14,8 +14,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources.messages import store, views
 from hubbub.server.resources.messages.drafts import Draft
 from hubbub.server.resources.messages.mentions import Mentions
+from hubbub.server.resources.messages.records import Author, Extra, FromGame, Identity, MessageRow, Response
 from hubbub.server.resources.messages.references import Refers
-from hubbub.server.resources.messages.store import Author, Extra, FromGame, Identity, MessageRow, Response
 
 NONCE_WINDOW_MS: Final = round(wire.NONCE_WINDOW.total_seconds() * 1000)
 

@@ -18,7 +18,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import relationships, user_settings
 from hubbub.server.resources.messages import store, views
 from hubbub.server.resources.messages.facts import DirectMessageDrafted
-from hubbub.server.resources.messages.store import Author, MessageRow
+from hubbub.server.resources.messages.records import Author, MessageRow
 
 SPOKEN_IN: Final = frozenset(
     {

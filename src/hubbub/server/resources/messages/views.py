@@ -40,7 +40,14 @@ from hubbub.server.core.call import Actor, Call
 from hubbub.server.resources import channels, members, users
 from hubbub.server.resources.attachments import Signer, StoredAttachment
 from hubbub.server.resources.messages import store
-from hubbub.server.resources.messages.store import Extra, Identity, Interacted, MessageRow, StoredSnapshot
+from hubbub.server.resources.messages.records import (
+    Extra,
+    Identity,
+    Interacted,
+    MessageRow,
+    ReactionRow,
+    StoredSnapshot,
+)
 
 M = TypeVar("M", bound=wire.Message)
 
@@ -582,7 +589,7 @@ def _resolve(node: Any, by_name: dict[str, StoredAttachment], signer: Signer, ch
                 _resolve(each, by_name, signer, channel_id)
 
 
-def _reaction(row: store.ReactionRow) -> Reaction:
+def _reaction(row: ReactionRow) -> Reaction:
     return Reaction(
         emoji=PartialEmoji(
             id=None if row.emoji_id is None else EmojiId(row.emoji_id),
