@@ -554,7 +554,7 @@ def _database(config: Config) -> Database:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StoreUnavailable(f"the data folder {folder} cannot be used: {error.strerror}") from error
-    return SqliteDatabase(folder / DATABASE_FILE)
+    return SqliteDatabase(folder / DATABASE_FILE, cache_bytes=config.database_cache_bytes)
 
 
 def _files(config: Config) -> Files:

@@ -483,6 +483,14 @@ class TestSqlite:
         assert await ids(again) == list(range(20))
         await again.close()
 
+    async def test_pages_in_memory_are_bounded_as_the_operator_says(self, tmp_path: Path) -> None:
+        db = SqliteDatabase(tmp_path / "small.db", cache_bytes=2 * 1024 * 1024)
+        await db.start()
+        assert await db.write(lambda tx: tx.value("PRAGMA cache_size")) == -2048
+        assert await db.read(lambda tx: tx.value("PRAGMA cache_size")) == -2048
+        assert await db.read(lambda tx: tx.value("PRAGMA cache_size"), long=True) == -2048
+        await db.close()
+
     async def test_a_second_process_is_kept_out(self, notes: SqliteDatabase) -> None:
         assert notes._path is not None
         with pytest.raises(StoreUnavailable, match="another process"):

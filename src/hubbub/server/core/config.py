@@ -199,6 +199,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """The address that clients reach us at; by default http://host:port."""
     database_url: str | None = None
     """postgresql://... instead of the embedded database."""
+    database_cache_bytes: Bytes = 64 * MIB
+    """Pages that the embedded database keeps in memory, for each of its five connections."""
     nats_url: str | None = None
     """nats://...; several servers are separated by commas. None: one process, no bus needed."""
     files_url: str | None = None

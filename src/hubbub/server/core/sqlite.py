@@ -46,6 +46,8 @@ READ_BATCH_SECONDS: Final = 0.001
 LONG_READ_SECONDS: Final = 0.003
 """After so long in one read, another thread takes over what waits behind it."""
 CACHED_STATEMENTS: Final = 512
+CACHE_BYTES: Final = 64 * 1024 * 1024
+"""Of pages that each connection keeps at most."""
 
 _SET_SEQUENCE: Final = "UPDATE meta SET value = ? WHERE name = 'commit_seq'"
 
@@ -98,11 +100,17 @@ class SqliteDatabase(Database):
     """A database file, or without a path one in memory that ends with the process."""
 
     def __init__(
-        self, path: str | os.PathLike[str] | None, *, helpers: int = 2, waiting_max: int = WAITING_MAX
+        self,
+        path: str | os.PathLike[str] | None,
+        *,
+        helpers: int = 2,
+        waiting_max: int = WAITING_MAX,
+        cache_bytes: int = CACHE_BYTES,
     ) -> None:
         super().__init__()
         self._path = None if path is None else Path(path)
         self._waiting_max = waiting_max
+        self._cache_bytes = cache_bytes
         self._writes: SimpleQueue[_Task | None] = SimpleQueue()
         self._given = 0
         self._done = 0
@@ -349,7 +357,7 @@ class SqliteDatabase(Database):
         connection.execute("PRAGMA foreign_keys = OFF")
         # Savepoints keep the pages they may have to restore here.
         connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("PRAGMA cache_size = -65536")
+        connection.execute(f"PRAGMA cache_size = -{self._cache_bytes // 1024}")
         if self._path is not None:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
