@@ -33,6 +33,15 @@ def test_same_roles_share_a_standing_unless_a_channel_names_the_member() -> None
     assert standings.of(member(5), 0) is not standings.of(member(3), 0)
 
 
+def test_what_nobody_has_any_more_is_forgotten() -> None:
+    standings = Standings(GUILD)
+    held = standings.of(member(3), 0)
+    for role in range(100, 200):
+        standings.of(member(3, role), 0)
+    assert len(standings) == 1
+    assert standings.of(member(4), 0) is held
+
+
 def test_what_each_sees() -> None:
     standings = Standings(GUILD)
     assert standings.of(member(3), 0).visible == {10, 12}

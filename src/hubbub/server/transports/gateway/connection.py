@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from aiohttp.web import WebSocketResponse
 
 from hubbub.protocol import wire
-from hubbub.protocol.enums import GatewayOpcode
+from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.server.transports.gateway.compression import Compression, whole
 from hubbub.server.transports.gateway.limits import Window
 from hubbub.server.transports.gateway.packets import Packet
@@ -123,7 +123,10 @@ class Connection:
 
     def say(self, opcode: GatewayOpcode, data: object = None, *, opening: bool = False) -> None:
         """Write anything but a dispatch. Libraries index all four keys (gateway.md 1)."""
-        if self.closing is None:
+        if self.closing is None and self.transport.get_write_buffer_size() > self.buffer_most:
+            # Who sends heartbeats and reads no answer is too slow as well.
+            self.close(CloseCode.UNKNOWN_ERROR, "Too slow")
+        elif self.closing is None:
             payload = b'{"t":null,"s":null,"op":%d,"d":%b}' % (opcode, wire.encode(data))
             with GONE:
                 self.transport.write(whole(self.compression, payload, opening=opening))

@@ -35,7 +35,8 @@ RETRY_S: Final = 0.5
 ARRIVALS_MOST: Final = 50
 """Sessions that are let in by one read."""
 QUEUE_MOST: Final = 20_000
-"""Events that may wait for a read; more would mean that the store is away, and memory is not endless."""
+"""Events that may wait for a read, or for a session to come in; more would mean that the store or the client is away, and
+memory is not endless."""
 
 
 class Hub:
@@ -304,10 +305,8 @@ class Hub:
             self._fan_out(dispatch, only)
 
     def _fan_out(self, dispatch: Dispatch, only: Seat | None) -> None:
-        if only is None:
-            for seat in self._arriving:
-                if seat.backlog is not None:
-                    seat.backlog.append(dispatch)
+        if only is None and self._arriving:
+            self._put_by(dispatch)
         if not self.seats:
             return
         if self._timeout_end and self._world.clock.now_ms() >= self._timeout_end:
@@ -341,6 +340,17 @@ class Hub:
                 send_all([session for session in stripped if session.user_id in exempt], packet)
                 redacted = self._packet(dispatch.event, dispatch.redacted)
                 send_all([session for session in stripped if session.user_id not in exempt], redacted)
+
+    def _put_by(self, dispatch: Dispatch) -> None:
+        """Keep an event for those who come in; who takes too long, since it reads nothing of what it was sent, begins anew."""
+        late = []
+        for seat in self._arriving:
+            if seat.backlog is not None:
+                seat.backlog.append(dispatch)
+                if len(seat.backlog) > QUEUE_MOST:
+                    late.append(seat.session)
+        if late:
+            self._on_hole(late)
 
     def _recipients(self, channel_id: int | None, permission: int, intents: int) -> tuple[list[Session], list[Session]]:
         key = (channel_id, permission, intents)

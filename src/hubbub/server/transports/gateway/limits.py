@@ -1,7 +1,8 @@
 """What a client may do how often. Which clock counts what is told in docs/decisions/0005-gateway-time.md."""
 
 import math
-from typing import Final
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
 
 from hubbub.protocol import changes
 from hubbub.protocol.resources.gateway import ALL_MEMBERS_SECONDS, SessionStartLimit
@@ -15,6 +16,33 @@ IDENTIFY_SECONDS: Final = 5.0
 """The window of `max_concurrency` (gateway.md 4.1)."""
 STALE_MOST: Final = 10_000
 """Entries after which old ones are looked for."""
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Fading(Generic[K, V]):
+    """What is remembered for a while: what no longer matters goes whenever there is twice as much as mattered last time."""
+
+    __slots__ = ("_entries", "_sweep_at")
+
+    def __init__(self) -> None:
+        self._entries: dict[K, V] = {}
+        self._sweep_at = STALE_MOST
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: K, default: V) -> V:
+        """What was put, or the default."""
+        return self._entries.get(key, default)
+
+    def put(self, key: K, value: V, matters: Callable[[V], bool]) -> None:
+        """Remember; `matters` says what of the rest still counts."""
+        if len(self._entries) >= self._sweep_at and key not in self._entries:
+            self._entries = {known: kept for known, kept in self._entries.items() if matters(kept)}
+            self._sweep_at = max(STALE_MOST, 2 * len(self._entries))
+        self._entries[key] = value
 
 
 class Window:
@@ -44,9 +72,9 @@ class SessionStarts:
         self._settings = config.gateway
         self._rate_limits = rate_limits
         self._clock = clock
-        self._days: dict[int, tuple[int, int]] = {}
+        self._days: Fading[int, tuple[int, int]] = Fading()
         """Bot to the day's beginning and the starts since."""
-        self._windows: dict[tuple[int, int], float] = {}
+        self._windows: Fading[tuple[int, int], float] = Fading()
         """Bot and rate key to the last start, by the event loop's time."""
 
     def take(self, user_id: int, shard: int, now: float, guilds: int = 0) -> bool:
@@ -61,10 +89,8 @@ class SessionStarts:
         if now - self._windows.get(key, -math.inf) < IDENTIFY_SECONDS:
             if self._rate_limits.refuses("identify", user_id, key[1]):
                 return False
-        if len(self._windows) > STALE_MOST:
-            self._windows = {k: at for k, at in self._windows.items() if now - at < IDENTIFY_SECONDS}
-        self._windows[key] = now
-        self._days[user_id] = (began, used + 1)
+        self._windows.put(key, now, lambda at: now - at < IDENTIFY_SECONDS)
+        self._days.put(user_id, (began, used + 1), lambda day: self._lasts(day[0]))
         return True
 
     def left(self, user_id: int, guilds: int = 0) -> SessionStartLimit:
@@ -81,7 +107,10 @@ class SessionStarts:
     def _day(self, user_id: int) -> tuple[int, int]:
         now = self._clock.now_ms()
         began, used = self._days.get(user_id, (now, 0))
-        return (began, used) if began <= now < began + DAY_MS else (now, 0)
+        return (began, used) if self._lasts(began) else (now, 0)
+
+    def _lasts(self, began: int) -> bool:
+        return began <= self._clock.now_ms() < began + DAY_MS
 
 
 class MemberRequests:
@@ -90,7 +119,7 @@ class MemberRequests:
     def __init__(self, clock: Clock, rate_limits: RateLimits) -> None:
         self._rate_limits = rate_limits
         self._clock = clock
-        self._last: dict[tuple[int, int], int] = {}
+        self._last: Fading[tuple[int, int], int] = Fading()
 
     def wait_ms(self, user_id: int, guild_id: int, member_count: int) -> int:
         """How long the bot must wait; 0 admits the request and begins the next wait."""
@@ -103,7 +132,5 @@ class MemberRequests:
         # A clock that was set back must not lock anybody out.
         if 0 <= passed < window and self._rate_limits.refuses("all members", user_id, guild_id):
             return window - passed
-        if len(self._last) > STALE_MOST:
-            self._last = {key: at for key, at in self._last.items() if 0 <= now - at < window}
-        self._last[user_id, guild_id] = now
+        self._last.put((user_id, guild_id), now, lambda at: 0 <= now - at < window)
         return 0

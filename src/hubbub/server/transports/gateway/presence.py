@@ -36,6 +36,9 @@ ALIVE_S: Final = 20.0
 SILENT_S: Final = 70.0
 """After so long without a word from a node its sessions are offline."""
 
+CHANGES_MOST: Final = 1000
+"""Changes that wait to be told before those that a later one says anew are left out."""
+
 SAID: Final = "_PRESENCE"
 ENDED: Final = "_PRESENCE_ENDED"
 HELLO: Final = "_PRESENCE_HELLO"
@@ -83,6 +86,7 @@ class PresenceFeed:
         self.node = secrets.token_hex(8)
         self._heard: dict[str, float] = {}
         self._changes: deque[_Change] = deque()
+        self._merge_at = CHANGES_MOST
         self._telling: asyncio.Task[None] | None = None
         self._subscriptions: list[Subscription] = []
         self._said_at = 0.0
@@ -246,8 +250,21 @@ class PresenceFeed:
             return
         seen = {family_id: self._presences.find(user_id, family_id=family_id) for family_id in views}
         self._changes.append(_Change(user_id, seen, everywhere, bot))
+        if len(self._changes) > self._merge_at:
+            self._merge()
         if self._telling is None:
             self._telling = asyncio.get_running_loop().create_task(self._tell_all())
+
+    def _merge(self) -> None:
+        """Leave out what was overtaken while it waited, so that no more waits than there are users."""
+        merged: dict[tuple[int, bool], _Change] = {}
+        for change in self._changes:
+            before = merged.pop((change.user_id, change.everywhere), None)
+            if before is not None:
+                change = change._replace(seen=before.seen | change.seen, bot=before.bot or change.bot)
+            merged[change.user_id, change.everywhere] = change
+        self._changes = deque(merged.values())
+        self._merge_at = max(CHANGES_MOST, 2 * len(merged))
 
     async def _tell_all(self) -> None:
         assert self._reach is not None

@@ -1,6 +1,7 @@
 """What members may see and do in a guild, computed once for all who hold the same roles."""
 
 from typing import Final
+from weakref import WeakValueDictionary
 
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import Permissions, while_timed_out
@@ -20,7 +21,7 @@ VOICED: Final = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOIC
 class Standing:
     """The permissions of everybody with the same roles, and with no channel overwrites of their own."""
 
-    __slots__ = ("_bits", "_guild", "_member", "_moderated", "_restricted", "base", "visible")
+    __slots__ = ("__weakref__", "_bits", "_guild", "_member", "_moderated", "_restricted", "base", "visible")
 
     def __init__(self, guild: GuildState, member: MemberState, restricted: bool) -> None:
         self._guild = guild
@@ -72,7 +73,11 @@ class Standings:
         self._guild = guild
         # Members whom some channel names have permissions of their own; so does the owner.
         self._named = {guild.owner_id}.union(*(channel.overwrites for channel in guild.channels.values()))
-        self._known: dict[tuple[int, tuple[int, ...], bool], Standing] = {}
+        # Only those that somebody has: a guild may live for months while members go through all sets of roles there are.
+        self._known: WeakValueDictionary[tuple[int, tuple[int, ...], bool], Standing] = WeakValueDictionary()
+
+    def __len__(self) -> int:
+        return len(self._known)
 
     def of(self, member: MemberState, now_ms: int) -> Standing:
         """A member's standing at this moment."""

@@ -221,7 +221,8 @@ class World:
                 return [None] * len(sessions)
             snapshot = state.snapshot = state.snapshot or tx.snapshot
             members = self.source.member_states(tx, guild_id, {session.user_id for session, _ in sessions})
-            standings = Standings(state)
+            standings, now = Standings(state), self.clock.now_ms()
+            stand = {user_id: standings.of(member, now) for user_id, member in members.items()}
             builder = _GuildCreate(state, self.slices)
             found: list[Arrival | None] = []
             for session, joins in sessions:
@@ -229,7 +230,7 @@ class World:
                 if member is None:
                     found.append(None)
                     continue
-                standing = standings.of(member, self.clock.now_ms())
+                standing = stand[session.user_id]
                 body = None
                 if wants_guilds(session):
                     call = self.call(tx, session)

@@ -1,0 +1,190 @@
+"""What a node remembers has a bound, however long it runs and whatever its clients do."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import wire
+from hubbub.protocol.enums import CloseCode, GatewayOpcode
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.resources.presence import SetPresence
+from hubbub.server.core.bus import LocalBus
+from hubbub.server.core.call import Actor
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import Config, GatewayConfig
+from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.core.presences import Presences
+from hubbub.server.core.rate_limits import RateLimits
+from hubbub.server.transports.gateway import hub, limits, presence
+from hubbub.server.transports.gateway.compression import Compression
+from hubbub.server.transports.gateway.connection import Connection
+from hubbub.server.transports.gateway.limits import DAY_MS, MemberRequests, SessionStarts, Window
+from hubbub.server.transports.gateway.presence import PresenceFeed
+from hubbub.server.transports.gateway.replay import Replay
+from hubbub.server.transports.gateway.session import Session
+from hubbub.server.transports.gateway.world import Reach, World
+from tests.server.transports.gateway.rehearsal import START_MS, Platform, town
+
+
+def test_bots_that_began_no_session_for_a_day_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "STALE_MOST", 10)
+    clock = ControlledClock(START_MS, running=False)
+    starts = SessionStarts(Config(gateway=GatewayConfig(session_starts=2)), clock, RateLimits(clock.now_ms))
+    for bot in range(1000):
+        clock.advance(DAY_MS // 5)
+        assert starts.take(bot, 0, bot * 100.0)
+    assert len(starts._days) <= 10
+    assert len(starts._windows) <= 10
+    # Who still counts was not forgotten.
+    assert [starts.left(bot).remaining for bot in (999, 998, 997, 990)] == [1, 1, 1, 2]
+
+
+def test_more_bots_than_that_are_all_remembered_on_one_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "STALE_MOST", 10)
+    clock = ControlledClock(START_MS, running=False)
+    starts = SessionStarts(Config(gateway=GatewayConfig(session_starts=2)), clock, RateLimits(clock.now_ms))
+    for bot in range(100):
+        starts.take(bot, 0, 0.0)
+    assert all(starts.left(bot).remaining == 1 for bot in range(100))
+
+
+def test_requests_for_all_members_are_forgotten_with_their_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "STALE_MOST", 10)
+    clock = ControlledClock(START_MS, running=False)
+    requests = MemberRequests(clock, RateLimits(clock.now_ms))
+    for guild in range(1000):
+        clock.advance(10_000)
+        assert requests.wait_ms(5, guild, 10**6) == 0
+    assert len(requests._last) <= 10
+    assert requests.wait_ms(5, 999, 10**6) > 0
+
+
+async def test_a_session_that_never_comes_in_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "QUEUE_MOST", 50)
+    read = World.arrivals
+    goes_on = asyncio.Event()
+
+    async def arrivals(self: World, *arguments: Any) -> Any:
+        await goes_on.wait()
+        return await read(self, *arguments)
+
+    monkeypatch.setattr(World, "arrivals", arrivals)
+    async with Platform() as platform:
+        await platform.guild(town(), {5: [], 6: []})
+        waiting = await platform.connect()
+        await waiting.identify(platform.bot(5))
+        for _ in range(40):
+            await platform.message(10, "put by")
+        assert await waiting.events() == ["READY"]
+
+        for _ in range(20):
+            await platform.message(10, "too many")
+
+        assert (await waiting.opcode(9))["d"] is False
+        assert not list(platform.gateway.sessions)
+        goes_on.set()
+        # The connection, and the guild, are as good as before.
+        await waiting.identify(platform.bot(6))
+        await waiting.until("GUILD_CREATE")
+
+
+class Stuck(asyncio.WriteTransport):
+    """A transport whose peer never reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.size = 0
+        self.aborted = False
+
+    def write(self, data: Any) -> None:
+        self.size += len(data)
+
+    def get_write_buffer_size(self) -> int:
+        return self.size
+
+    def is_closing(self) -> bool:
+        return self.aborted
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+class Socket:
+    """The part of aiohttp's socket that says goodbye."""
+
+    async def close(self, **_: Any) -> None:
+        """At once."""
+
+
+async def test_who_sends_heartbeats_and_reads_nothing_is_too_slow_as_well() -> None:
+    transport = Stuck()
+    connection = Connection(
+        Socket(),  # type: ignore[arg-type]
+        transport,
+        compression=Compression.NONE,
+        version=10,
+        resume_url="",
+        now=0.0,
+        frames=Window(120, 60.0),
+        buffer_most=10_000,
+    )
+    for _ in range(10_000):
+        connection.say(GatewayOpcode.HEARTBEAT_ACK)
+    assert transport.size < 11_000
+    assert connection.code == CloseCode.UNKNOWN_ERROR
+    assert connection.closing is not None
+    await connection.closing
+    assert transport.aborted
+
+
+def session(user_id: int) -> Session:
+    return Session(
+        Actor(user_id=UserId(user_id), kind="user"),
+        intents=0,
+        shard=(0, 1),
+        large_threshold=50,
+        obfuscates=False,
+        version=10,
+        device="web",
+        replay=Replay(10, 1024),
+        presences=Window(5, 20.0),
+        now=0.0,
+    )
+
+
+async def test_presences_that_wait_to_be_told_are_overtaken_by_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presence, "CHANGES_MOST", 10)
+    store_answers = asyncio.Event()
+
+    async def reach(user_id: int, *, friends: bool) -> Reach:
+        await store_answers.wait()
+        return Reach(guilds=[1], friends=[], families=set())
+
+    bus: LocalBus[Dispatch] = LocalBus()
+    told: list[tuple[str, str]] = []
+
+    def hear(dispatch: Dispatch) -> None:
+        body = wire.decode(dispatch.body, dict)
+        told.append((body["user"]["id"], body["status"]))
+
+    bus.subscribe("guild.1", hear)
+    feed = PresenceFeed(bus, ControlledClock(START_MS, running=False), Presences(), reach=reach)
+    sessions = [session(user_id) for user_id in range(20, 35)]
+    for number in range(100):
+        for one in sessions:
+            feed.put(one, SetPresence(status="idle" if number % 2 else "dnd"))
+            # The first change is in hand, and waits for the store.
+            await asyncio.sleep(0)
+    feed.put(sessions[0], SetPresence(status="online"))
+    assert len(feed._changes) <= 2 * len(sessions)
+
+    telling = feed._telling
+    assert telling is not None
+    store_answers.set()
+    await telling
+
+    assert len(told) <= 2 * len(sessions) + 1
+    expected = {str(one.user_id): "idle" for one in sessions} | {str(sessions[0].user_id): "online"}
+    assert dict(told) == expected
+    feed.close()
