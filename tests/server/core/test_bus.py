@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import struct
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
@@ -438,3 +439,34 @@ async def test_cut_connections_under_load_neither_lose_nor_double_nor_reorder(
     assert heard == list(range(3000))
     await publisher.close()
     await cutter.stop()
+
+
+async def test_messages_of_which_the_rest_never_comes_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hubbub.server.core.bus_nats.KNOWN_PUBLISHERS", 3)
+    bus: NatsBus[Note] = NatsBus("nats://nowhere", Note)
+    heard: list[Note] = []
+    bus.subscribe("a", heard.append)
+    whole = msgspec.msgpack.encode(Note(7, b"x" * 100))
+    for publisher in range(1, 101):
+        bus._received("a", struct.pack(">QQHH", publisher, 1, 0, 2) + whole[:50])
+    assert len(bus._partial) == 3
+
+    bus._received("a", struct.pack(">QQHH", 100, 1, 1, 2) + whole[50:])
+
+    assert heard == [Note(7, b"x" * 100)]
+
+
+async def test_those_who_gave_up_waiting_for_nats_leave_nothing_behind(make_nats: MakeNats) -> None:
+    bus = await make_nats()
+    bus._connected.clear()
+    waiting = [asyncio.ensure_future(bus.flush()) for _ in range(100)]
+    await asyncio.sleep(0)
+    assert len(bus._flushing) == 100
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert not bus._flushing
+
+    bus._connected.set()
+    await bus.flush()
+    assert not bus._flushing

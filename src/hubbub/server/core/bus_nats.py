@@ -154,7 +154,8 @@ class NatsBus(Bus[BusMessage]):
         self._wake = asyncio.Event()
         self._connected = asyncio.Event()
         self._cut: asyncio.Future[None] | None = None
-        self._flushing: list[asyncio.Future[None]] = []
+        self._flushing: dict[asyncio.Future[None], None] = {}
+        """Those who wait for the next confirmation, in their order."""
         self._pump: asyncio.Task[None] | None = None
         self._closing = False
 
@@ -245,9 +246,13 @@ class NatsBus(Bus[BusMessage]):
         if self._pump is None or self._closing:
             raise BusError("the bus is not running")
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._flushing.append(done)
+        self._flushing[done] = None
         self._wake.set()
-        await done
+        try:
+            await done
+        finally:
+            # While NATS is away, those who gave up must not pile up.
+            self._flushing.pop(done, None)
 
     async def request(self, subject: str, data: bytes, timeout_ms: int) -> bytes:
         """Ask over NATS."""
@@ -298,14 +303,14 @@ class NatsBus(Bus[BusMessage]):
             await self._wake.wait()
             await self._connected.wait()
             self._wake.clear()
-            flushing, self._flushing = self._flushing, []
+            flushing, self._flushing = self._flushing, {}
             try:
                 confirmed = await self._write()
             except (nats.errors.Error, OSError) as error:
                 log.warning("the bus could not write and will try again", extra={"error": str(error)})
                 confirmed = False
             except asyncio.CancelledError:
-                self._flushing = flushing + self._flushing
+                self._wait_on(flushing)
                 raise
             except Exception:
                 log.exception("the bus failed to write and will try again")
@@ -315,11 +320,14 @@ class NatsBus(Bus[BusMessage]):
                     if not done.done():
                         done.set_result(None)
             else:
-                self._flushing = flushing + self._flushing
+                self._wait_on(flushing)
                 self._wake.set()
                 if not confirmed:
                     # Until the client has noticed that it is cut off; then `_connected` holds us.
                     await asyncio.sleep(self._reconnect_wait_ms / 1000)
+
+    def _wait_on(self, flushing: "dict[asyncio.Future[None], None]") -> None:
+        self._flushing = {done: None for done in (*flushing, *self._flushing) if not done.done()}
 
     async def _write(self) -> bool:
         """Bring interest and outbox to NATS; True once it has confirmed them."""
@@ -398,6 +406,9 @@ class NatsBus(Bus[BusMessage]):
                 key = (publisher, subject)
                 if index == 0:
                     self._partial[key] = []
+                    if len(self._partial) > KNOWN_PUBLISHERS:
+                        # The rest of the oldest never came: its publisher died in mid-sentence.
+                        del self._partial[next(iter(self._partial))]
                 parts = self._partial.get(key)
                 if parts is None or len(parts) != index:
                     return  # The beginning came before we listened.
@@ -467,7 +478,7 @@ class NatsBus(Bus[BusMessage]):
             self._fail_flushes()
 
     def _fail_flushes(self) -> None:
-        waiting, self._flushing = self._flushing, []
+        waiting, self._flushing = self._flushing, {}
         for done in waiting:
             if not done.done():
                 done.set_exception(BusError("the bus is closed"))
