@@ -368,6 +368,14 @@ async def test_requests_are_counted_by_route_and_never_by_path(doorway: Doorway)
     assert "such" not in text
 
 
+async def test_requests_are_not_counted_by_methods_that_callers_make_up(doorway: Doorway) -> None:
+    for method in ("PROPFIND", "MKCOL"):
+        assert (await doorway.ask(method, "/users/@me")).status == 405
+    text = doorway.metrics.render().decode()
+    assert 'method="other"' in text
+    assert "PROPFIND" not in text
+
+
 async def test_requests_are_logged_by_route_where_asked_for(
     make_doorway: Callable[..., Awaitable[Doorway]], caplog: pytest.LogCaptureFixture
 ) -> None:
