@@ -31,12 +31,11 @@ from bench.load import (
     request,
 )
 from bench.search import search_bench
+from bench.soak import soak_bench
 from bench.social import social_bench
 
 RESULTS = Path(__file__).parent / "results"
 CONNECTIONS = 32
-BEAT_S = 20
-"""Between heartbeats of the sessions that stay; 62 seconds of silence would end them."""
 GUILDS_AND_MESSAGES = 1 << 0 | 1 << 9 | 1 << 15
 
 quick = "--quick" in sys.argv
@@ -221,7 +220,7 @@ async def flat_bench() -> None:
 
 async def close(connection: GatewayConnection) -> None:
     """Leave for good, so that the session ends."""
-    connection.transport.write(b"\x88\x82\0\0\0\0\x03\xe8")
+    connection.leave()
     await asyncio.sleep(0.1)
     connection.transport.close()
 
@@ -283,48 +282,6 @@ async def start_bench() -> None:
     )
 
 
-async def soak_bench() -> None:
-    """Minutes of messages and of sessions that come and go: memory settles and stays."""
-    seconds = 30 if quick else 300
-    with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
-        make = posting(subject)
-        stay = await connect(subject, 50)
-
-        async def turn() -> None:
-            await drive(subject.about["url"], [make(number) for number in range(500)], CONNECTIONS)
-            for connection in await connect(subject, 20):
-                await close(connection)
-
-        began = beaten = time.monotonic()
-        samples = []
-        while (passed := time.monotonic() - began) < seconds:
-            await turn()
-            samples.append((passed, subject.memory()))
-            # Who is silent for a minute is cut off, and then holds nothing that could grow.
-            if time.monotonic() - beaten >= BEAT_S:
-                beaten = time.monotonic()
-                for connection in stay:
-                    connection.beat()
-        lost = sum(connection.lost for connection in stay)
-        if lost:
-            raise RuntimeError(f"{lost} of the sessions that should stay were cut off")
-        for connection in stay:
-            connection.transport.close()
-    # The first third warms caches and fills the replay buffers of those who stay.
-    late = [(passed, memory) for passed, memory in samples if passed >= seconds / 3]
-    settled = [memory for _, memory in late]
-    half = len(settled) // 2
-    slope = statistics.linear_regression(*zip(*late, strict=True)).slope * 60 / 1e6
-    growth = statistics.mean(settled[half:]) / statistics.mean(settled[:half])
-    note(
-        "memory late in a soak / earlier",
-        growth,
-        1.05,
-        "x",
-        f"{settled[-1] / 1e6:.0f} MB after {seconds} s, {slope:+.2f} MB a minute, {len(samples)} rounds",
-    )
-
-
 def keep() -> None:
     """Record this run's figures beside those of earlier runs here that it did not measure again."""
     about = {"python": platform.python_version(), "machine": platform.machine(), "quick": False}
@@ -353,7 +310,7 @@ async def main() -> int:
         ({"flat"}, flat_bench),
         ({"memory"}, memory_bench),
         ({"start"}, start_bench),
-        ({"soak"}, soak_bench),
+        ({"soak"}, lambda: soak_bench(note, quick)),
         ({"search"}, lambda: search_bench(note, quick)),
         ({"interaction"}, lambda: interaction_bench(note, quick)),
         ({"token", "exchange"}, lambda: identity_bench(wanted, note, cost, posting, quick)),

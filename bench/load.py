@@ -35,12 +35,24 @@ class Subject:
 
     def memory(self) -> int:
         """Bytes in memory after a garbage collection."""
+        self._collect()
+        return int(self._measured.memory_info().rss)
+
+    def own_memory(self) -> tuple[int, int]:
+        """The same without mapped files (programs and the database, which the system takes back when it likes), and what of
+        it is in use; the same again where nobody can say that."""
+        in_use = self._collect()
+        info = self._measured.memory_info()
+        own = int(info.rss - getattr(info, "shared", 0))
+        return own, own if in_use is None else in_use
+
+    def _collect(self) -> int | None:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write("gc\n")
         self.process.stdin.flush()
-        self.process.stdout.readline()
-        return int(self._measured.memory_info().rss)
+        in_use: int | None = json.loads(self.process.stdout.readline())["in_use"]
+        return in_use
 
     def stop(self) -> None:
         """End it by closing its input."""
@@ -62,9 +74,10 @@ class Subject:
 class HttpConnection(asyncio.Protocol):
     """Sends one prepared request after another over one connection, as cheaply as Python can."""
 
-    def __init__(self, requests: list[bytes], pause_s: float = 0.0) -> None:
+    def __init__(self, requests: list[bytes], pause_s: float = 0.0, *, refused: bool = False) -> None:
         self.requests = requests
         self.pause_s = pause_s
+        self.refused = refused
         self.done = asyncio.get_running_loop().create_future()
         self.failed = 0
         self._buffer = b""
@@ -91,10 +104,10 @@ class HttpConnection(asyncio.Protocol):
         length = int(lower[start + 16 :].split(b"\r\n", 1)[0]) if start >= 0 else 0
         if len(rest) < length:
             return
-        if not head.startswith(b"HTTP/1.1 2"):
+        if not head.startswith(b"HTTP/1.1 4" if self.refused else b"HTTP/1.1 2"):
             self.failed += 1
             if self.failed == 1:
-                print("refused:", head.split(b"\r\n")[0], rest[:200], file=sys.stderr)
+                print("unexpected:", head.split(b"\r\n")[0], rest[:200], file=sys.stderr)
         self._buffer = rest[length:]
         if self.pause_s:
             asyncio.get_running_loop().call_later(self.pause_s, self._next)
@@ -117,19 +130,23 @@ def request(method: str, path: str, token: str = "", body: dict[str, Any] | None
     return head.encode() + b"\r\n" + payload
 
 
-async def drive(url: str, requests: list[bytes], connections: int, pause_s: float = 0.0) -> None:
-    """Send all requests over so many connections, with a pause after each answer."""
+async def drive(
+    url: str, requests: list[bytes], connections: int, pause_s: float = 0.0, *, refused: bool = False
+) -> None:
+    """Send all requests over so many connections, with a pause after each answer; all are to be done, or all refused."""
     host, _, port = url.removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
     shares = [requests[number::connections] for number in range(connections)]
     opened = []
     for share in shares:
-        _, protocol = await loop.create_connection(lambda share=share: HttpConnection(share, pause_s), host, int(port))
+        _, protocol = await loop.create_connection(
+            lambda share=share: HttpConnection(share, pause_s, refused=refused), host, int(port)
+        )
         opened.append(protocol)
     for protocol in opened:
         await protocol.done
         if protocol.failed:
-            raise RuntimeError(f"{protocol.failed} requests were refused")
+            raise RuntimeError(f"{protocol.failed} requests were answered otherwise")
 
 
 def masked(payload: bytes) -> bytes:
@@ -170,6 +187,10 @@ class GatewayConnection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self.lost = True
+
+    def leave(self) -> None:
+        """Say goodbye (1000), so that the session ends."""
+        self.transport.write(b"\x88\x82\0\0\0\0\x03\xe8")
 
     def beat(self) -> None:
         """A heartbeat with the latest number seen, as a client sends it every 41 seconds."""

@@ -1,6 +1,7 @@
 """What is measured, each in a process of its own: the platform, or a reference that does the least possible.
 
     python -m bench.server hubbub DATA [URL]    the platform with a small world, on a durable embedded store or a PostgreSQL
+    python -m bench.server hubbub-small DATA    the same with small buffers, and with limits that are counted and refuse nothing
     python -m bench.server hubbub-again DATA [URL]    the same, opened again
     python -m bench.server hubbub-clients DATA USER SCOPE COUNT    the same once more, with codes that the user granted
     python -m bench.server hubbub-players DATA USER COUNT    the same once more, with so many players who share a friend
@@ -21,6 +22,8 @@ import msgspec
 import uvloop
 from aiohttp import web
 
+from bench.heap import in_use
+
 FRAME_BYTES = 900
 """About the size of a MESSAGE_CREATE frame."""
 
@@ -31,12 +34,12 @@ def say(document: dict[str, Any]) -> None:
 
 
 async def until_told() -> None:
-    """Serve until standard input closes; the line `gc` collects garbage and answers."""
+    """Serve until standard input closes; the line `gc` collects garbage and answers what is still in use."""
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         if line.strip() == "gc":
             gc.collect()
-            say({"gc": True})
+            say({"in_use": in_use()})
 
 
 async def hubbub(
@@ -44,11 +47,12 @@ async def hubbub(
     database_url: str | None = None,
     *,
     again: bool = False,
+    small: bool = False,
     clients: tuple[str, ...] = (),
     players: tuple[str, ...] = (),
 ) -> None:
-    """The platform with one person, one bot and one guild; `again` opens one that has them, `clients` adds an application and
-    `players` a game."""
+    """The platform with one person, one bot and one guild; `again` opens one that has them, `small` gives it small buffers,
+    `clients` adds an application and `players` a game."""
     from hubbub.protocol.flags import ApplicationFlags
     from hubbub.protocol.ids import UserId
     from hubbub.server.app import App
@@ -61,10 +65,13 @@ async def hubbub(
         data=data,
         database_url=database_url,
         port=0,
-        rate_limits="off",
+        rate_limits="report" if small else "off",
         identity=IdentityConfig(id_token_algorithm="ES256"),
         gateway=GatewayConfig(session_starts=10_000_000, max_concurrency=10_000_000, drain_ms=0),
     )
+    if small:
+        buffers = msgspec.structs.replace(config.gateway, replay_events=400, replay_ms=10_000)
+        config = msgspec.structs.replace(config, gateway=buffers, database_cache_bytes=1024 * 1024)
     app = App(config)
     await app.start()
     if clients or players or again:
@@ -216,6 +223,7 @@ async def sockets() -> None:
 if __name__ == "__main__":
     kinds: dict[str, Any] = {
         "hubbub": hubbub,
+        "hubbub-small": partial(hubbub, small=True),
         "hubbub-again": partial(hubbub, again=True),
         "hubbub-clients": lambda data, *clients: hubbub(data, clients=clients),
         "hubbub-players": lambda data, *players: hubbub(data, players=players),
