@@ -59,6 +59,20 @@ async def cluster(directory: Path, database_url: str, nats_url: str) -> AsyncIte
             server.stop()
 
 
+@contextlib.asynccontextmanager
+async def at_home(directory: Path, database_url: str, nats_url: str) -> AsyncIterator[tuple[App, Server, list[str]]]:
+    """A node in this very process, whose watch over the others a test can put forward; its address; flags for another."""
+    gateway = GatewayConfig(drain_ms=0)
+    here = App(Config(database_url=database_url, nats_url=nats_url, rate_limits="off", port=0, gateway=gateway))
+    await here.start()
+    try:
+        home = Server(directory, "serve")
+        home.document = {"web": here.config.public_url, "gateway": f"{here.config.public_url}/gateway"}
+        yield here, home, ["--worker", "1", "--database-url", database_url, "--nats-url", nats_url]
+    finally:
+        await here.stop()
+
+
 async def comes_true(ask: Callable[[], Any], within: float = PATIENCE_S) -> None:
     """Ask again and again, a short while."""
     async with asyncio.timeout(within):
@@ -224,14 +238,11 @@ async def test_a_bus_that_dies_is_survived_and_nobody_misses_anything_unknowingl
 async def test_what_a_killed_gateway_leaves_behind_is_cleared_away_by_another(
     tmp_path: Path, postgres_database: str, nats_url: str
 ) -> None:
-    settings: dict[str, Any] = {"database_url": postgres_database, "nats_url": nats_url, "rate_limits": "off"}
-    here = App(Config(**settings, port=0, gateway=GatewayConfig(drain_ms=0)))
-    await here.start()
-    flags = ["--roles", "gateway", "--worker", "1", "--database-url", postgres_database, "--nats-url", nats_url]
-    try:
-        async with running(tmp_path, "serve", *flags) as doomed, aiohttp.ClientSession() as client:
-            home = Server(tmp_path, "serve")
-            home.document = {"web": here.config.public_url, "gateway": f"{here.config.public_url}/gateway"}
+    async with at_home(tmp_path, postgres_database, nats_url) as (here, home, flags):
+        async with (
+            running(tmp_path, "serve", "--roles", "gateway", *flags) as doomed,
+            aiohttp.ClientSession() as client,
+        ):
             alice, bob = [await register(client, home, "person") for _ in range(2)]
             guild_id, _, _ = await found_guild(alice, bob)
             channels = (await alice.get(f"/guilds/{guild_id}/channels")).ok()
@@ -260,29 +271,21 @@ async def test_what_a_killed_gateway_leaves_behind_is_cleared_away_by_another(
             assert bob.id not in {each["user"]["id"] for each in guild["presences"] if each["status"] != "offline"}
             await alice_hears.close()
             await bob_hears.close()
-    finally:
-        await here.stop()
 
 
 async def test_sessions_begin_anew_when_another_node_dies_and_not_when_it_takes_leave(
     tmp_path: Path, postgres_database: str, nats_url: str
 ) -> None:
     """What a killed process had committed, and did not get to say, nobody can tell the sessions of other nodes."""
-    settings: dict[str, Any] = {"database_url": postgres_database, "nats_url": nats_url, "rate_limits": "off"}
-    here = App(Config(**settings, port=0, gateway=GatewayConfig(drain_ms=0)))
-    await here.start()
-    flags = ["--roles", "api", "--worker", "1", "--database-url", postgres_database, "--nats-url", nats_url]
-    try:
+    async with at_home(tmp_path, postgres_database, nats_url) as (here, home, flags):
         async with aiohttp.ClientSession() as client:
-            home = Server(tmp_path, "serve")
-            home.document = {"web": here.config.public_url, "gateway": f"{here.config.public_url}/gateway"}
             alice = await register(client, home, "alice")
             _, channel_id, _ = await found_guild(alice)
             hears = await Listener(alice, home.gateway).open()
             assert here.gateway is not None
             feed = here.gateway.sessions.feed
 
-            async with running(tmp_path, "serve", *flags) as leaving:
+            async with running(tmp_path, "serve", "--roles", "api", *flags) as leaving:
                 await alice.at(leaving).say(channel_id, "by one that goes")
                 leaving.terminate()
                 assert await leaving.ended() == 0
@@ -293,7 +296,7 @@ async def test_sessions_begin_anew_when_another_node_dies_and_not_when_it_takes_
             await hears.message("still here")
             assert [frame["op"] for frame in hears.opcodes] == [10]
 
-            async with running(tmp_path, "serve", *flags) as doomed:
+            async with running(tmp_path, "serve", "--roles", "api", *flags) as doomed:
                 await alice.at(doomed).say(channel_id, "by one that dies")
                 await hears.message("by one that dies")
                 doomed.kill()
@@ -307,5 +310,3 @@ async def test_sessions_begin_anew_when_another_node_dies_and_not_when_it_takes_
             await alice.say(channel_id, "again")
             await hears.message("again", since=before)
             await hears.close()
-    finally:
-        await here.stop()

@@ -105,6 +105,7 @@ INTEGRATION_DELETE = Event("INTEGRATION_DELETE", IntegrationDeleted, intents=Int
 GUILD_INTEGRATIONS_UPDATE = Event("GUILD_INTEGRATIONS_UPDATE", GuildIntegrations, intents=Intents.GUILD_INTEGRATIONS)
 
 _MANAGED: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
+_NAMED: Final = (*_MANAGED, errors.UNKNOWN_INTEGRATION, errors.INVALID_FORM_BODY)
 
 LIST_GUILD_INTEGRATIONS = Operation(
     "GET",
@@ -122,7 +123,7 @@ CREATE_GUILD_INTEGRATION = Operation(
     body=CreateIntegration,
     auth=Auth.USER,
     needs=Permissions.MANAGE_GUILD,
-    raises=(*_MANAGED, errors.UNKNOWN_INTEGRATION, errors.INVALID_FORM_BODY),
+    raises=_NAMED,
 )
 UPDATE_GUILD_INTEGRATION = Operation(
     "PATCH",
@@ -130,14 +131,14 @@ UPDATE_GUILD_INTEGRATION = Operation(
     body=UpdateIntegration,
     auth=Auth.USER,
     needs=Permissions.MANAGE_GUILD,
-    raises=(*_MANAGED, errors.UNKNOWN_INTEGRATION, errors.INVALID_FORM_BODY),
+    raises=_NAMED,
 )
 SYNC_GUILD_INTEGRATION = Operation(
     "POST",
     "/guilds/{guild_id}/integrations/{integration_id}/sync",
     auth=Auth.USER,
     needs=Permissions.MANAGE_GUILD,
-    raises=(*_MANAGED, errors.UNKNOWN_INTEGRATION, errors.INVALID_FORM_BODY),
+    raises=_NAMED,
 )
 
 # The bot goes, and its role with it.
