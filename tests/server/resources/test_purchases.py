@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any, NamedTuple
 
 import aiohttp
 import pytest
@@ -17,7 +18,7 @@ from tests.pages import Browser
 from tests.server.resources.test_account_deletion import gone, register
 from tests.server.resources.test_entitlements import owner_of, sell
 from tests.server.resources.test_subscriptions import DAY_MS, INACTIVE, at, buy, due, heard, names
-from tests.world import NOW_MS, Answer, World
+from tests.world import NOW_MS, Actor, Answer, Session, World
 
 
 class Bank:
@@ -77,6 +78,26 @@ async def paid_world(store_config: Config, watch: Watch, bank: Bank) -> AsyncIte
     await app.stop()
 
 
+class Subscribed(NamedTuple):
+    """Somebody has paid for a month, and an application listens to what follows."""
+
+    bot: Actor
+    sku: int
+    bought: Any
+    session: Session
+    end_ms: int
+
+
+async def subscribed(world: World, **sku: Any) -> Subscribed:
+    """Somebody subscribes; what their purchase left to do is done."""
+    bot, alice = await world.bot(), await world.user()
+    sold = await sell(bot, **sku)
+    bought = await buy(alice, sold)
+    session = await bot.connect(intents=0)
+    await due(world)
+    return Subscribed(bot, sold, bought, session, at(bought["subscription"]["current_period_end"][:19]))
+
+
 async def test_a_provider_is_asked_for_each_payment_once(paid_world: World, bank: Bank) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     sku = await sell(bot, price=499, currency="eur")
@@ -96,7 +117,10 @@ async def test_a_declined_purchase_leaves_nothing(paid_world: World, bank: Bank)
     session = await bot.connect(intents=0)
     bank.declines = True
 
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(400, 50070)
+    answer = await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})
+
+    answer.refused(400, 50070)
+    assert answer.json["message"] == "The payment was declined. Nothing was bought."
 
     assert await heard(session) == []
     bank.declines = False
@@ -143,12 +167,8 @@ async def test_two_purchases_at_once_are_one(paid_world: World, bank: Bank) -> N
 
 
 async def test_a_renewal_that_is_declined_is_tried_for_three_days(paid_world: World, bank: Bank) -> None:
-    bot, alice = await paid_world.bot(), await paid_world.user()
-    bought = await buy(alice, await sell(bot))
-    session = await bot.connect(intents=0)
+    _, _, bought, session, end_ms = await subscribed(paid_world)
     bank.declines = True
-    end_ms = at(bought["subscription"]["current_period_end"][:19])
-    await due(paid_world)
     await paid_world.clock.run_until(end_ms + 3 * DAY_MS - 1)
 
     # It is tried each day, and stays active.
@@ -165,12 +185,8 @@ async def test_a_renewal_that_is_declined_is_tried_for_three_days(paid_world: Wo
 
 
 async def test_a_renewal_that_is_paid_late_keeps_its_day(paid_world: World, bank: Bank) -> None:
-    bot, alice = await paid_world.bot(), await paid_world.user()
-    bought = await buy(alice, await sell(bot))
-    session = await bot.connect(intents=0)
+    _, _, bought, session, end_ms = await subscribed(paid_world)
     bank.declines = True
-    end_ms = at(bought["subscription"]["current_period_end"][:19])
-    await due(paid_world)
     await paid_world.clock.run_until(end_ms + DAY_MS - 1)
     bank.declines = False
     await paid_world.clock.run_until(end_ms + DAY_MS)
@@ -194,12 +210,7 @@ async def test_a_platform_without_a_provider_sells_nothing(paid_world: World, ba
 async def test_a_renewal_whose_provider_is_away_for_two_days_is_paid_once_it_is_back(
     paid_world: World, bank: Bank
 ) -> None:
-    bot, alice = await paid_world.bot(), await paid_world.user()
-    sku = await sell(bot, price=499)
-    bought = await buy(alice, sku)
-    session = await bot.connect(intents=0)
-    end_ms = at(bought["subscription"]["current_period_end"][:19])
-    await due(paid_world)
+    bot, sku, bought, session, end_ms = await subscribed(paid_world, price=499)
     bank.fails = True
     await paid_world.clock.run_until(end_ms + 1)
     # Whatever it costs by now, the payment that nobody knows of stays the same.
@@ -223,12 +234,7 @@ async def test_a_renewal_whose_provider_is_away_for_two_days_is_paid_once_it_is_
 
 
 async def test_a_renewal_that_nobody_answers_ends_after_three_days(paid_world: World, bank: Bank) -> None:
-    bot, alice = await paid_world.bot(), await paid_world.user()
-    sku = await sell(bot)
-    bought = await buy(alice, sku)
-    session = await bot.connect(intents=0)
-    end_ms = at(bought["subscription"]["current_period_end"][:19])
-    await due(paid_world)
+    _, _, bought, session, end_ms = await subscribed(paid_world)
     # It has taken the money before the line went dead, and is away since.
     bank.forgets = True
     await paid_world.clock.run_until(end_ms + 1)
@@ -257,11 +263,7 @@ async def test_a_renewal_that_nobody_answers_ends_after_three_days(paid_world: W
 
 
 async def test_days_of_no_answer_and_of_a_no_are_counted_together(paid_world: World, bank: Bank) -> None:
-    bot, alice = await paid_world.bot(), await paid_world.user()
-    bought = await buy(alice, await sell(bot))
-    session = await bot.connect(intents=0)
-    end_ms = at(bought["subscription"]["current_period_end"][:19])
-    await due(paid_world)
+    _, _, _, session, end_ms = await subscribed(paid_world)
     bank.fails = True
     await paid_world.clock.run_until(end_ms + 5 * DAY_MS // 2)
     bank.fails, bank.declines = False, True

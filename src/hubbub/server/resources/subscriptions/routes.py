@@ -73,7 +73,8 @@ async def _settle(work: Work, begun: PurchaseRow) -> PurchaseRow:
         log.exception("the payment provider failed", exc_info=error)
         raise errors.UNAVAILABLE() from None
     if done is None:
-        raise errors.PAYMENT_SOURCE_REQUIRED()
+        # http.md 1.9 has one code for a payment that cannot be had, and the platform's words for it speak of gifts.
+        raise errors.PAYMENT_SOURCE_REQUIRED(message="The payment was declined. Nothing was bought.")
     return done
 
 

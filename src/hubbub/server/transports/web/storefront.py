@@ -17,7 +17,6 @@ ONE: Final = STORE + r"/{sku_id:\d+}"
 
 WORDS: Final = {
     errors.ENTITLEMENT_ALREADY_GRANTED: "This, or another subscription of this application, is yours already, or is being paid.",
-    errors.PAYMENT_SOURCE_REQUIRED: "The payment was declined. Nothing was bought.",
     errors.MONETIZATION_NOT_ENABLED: "Nothing can be bought here at this time.",
     errors.UNAVAILABLE: "Whether it is paid is not known yet. We ask again by ourselves: it becomes yours, or you pay nothing.",
 }
