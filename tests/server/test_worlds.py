@@ -165,21 +165,37 @@ async def test_lobbies_change_no_other_id() -> None:
         ),
         (
             '[lobbies.one]\napplication = "helper"\nguild = "Home"\nchannel = "hall"\n',
-            "lobbies.one: channel_id: The channel is linked to another lobby.",
+            "lobbies.one: channel: The channel is linked to another lobby.",
         ),
         (
             '[lobbies.one]\napplication = "helper"\nguild = "Home"\nchannel = "Rooms"\n',
-            "lobbies.one: channel_id: Only text channels",
+            "lobbies.one: channel: Only text channels",
         ),
         (
             '[lobbies.one]\napplication = "helper"\nsecret = "x"\nguild = "Home"\nchannel = "attic"\n',
-            "lobbies.one: channel_id: A lobby that was made by a secret cannot be linked.",
+            "lobbies.one: channel: A lobby that was made by a secret cannot be linked.",
+        ),
+        (
+            '[lobbies.one]\napplication = "helper"\nmembers = { ben = {}, ann = { metadata = { side = "'
+            + "w" * 1000
+            + '" } } }\n',
+            "lobbies.one: members.ann.metadata: ",
         ),
     ],
 )
 async def test_a_lobby_that_cannot_be_is_refused(app: App, text: str, problem: str) -> None:
     with pytest.raises(WorldError, match=re.escape(problem)):
         await worlds.load(app, worlds.read_text(SMALL + LOBBIES + text), 1)
+
+
+async def test_a_sku_that_cannot_be_is_refused_by_the_files_own_key(app: App) -> None:
+    text = "".join(
+        f'[skus.{name}]\napplication = "helper"\ntype = "subscription"\nsold_to = "{name}"\n'
+        for name in ("users", "guilds")
+    )
+
+    with pytest.raises(WorldError, match=re.escape("skus.guilds: sold_to: An application offers")):
+        await worlds.load(app, worlds.read_text(SMALL + text), 1)
 
 
 async def test_a_channel_added_to_the_file_changes_no_other_id() -> None:

@@ -6,7 +6,8 @@ ones, and a channel added to the file changes none of the others.
 
 import hashlib
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
@@ -196,7 +197,7 @@ class _Builder:
             if application.parent is not None:
                 self._join(name, application.parent)
         for name, sku in (self._world.skus or {}).items():
-            self._guarded(("skus", name), self._sku, name, sku)
+            self._guarded(("skus", name), self._sku, name, sku, names={"flags": "sold_to"})
         for name, guild in self._world.guilds.items():
             self._guarded(("guilds", name), self._guild, name, guild)
         for friendship in self._world.friendships or ():
@@ -205,14 +206,22 @@ class _Builder:
         # Lobbies end when they were idle for long enough, so that theirs is the time of today.
         self._call.now = self._now
         for name, lobby in (self._world.lobbies or {}).items():
-            self._guarded(("lobbies", name), self._lobby, name, lobby)
+            # Members are a table in the file and a list in the API.
+            names = {"channel_id": "channel"} | {str(index): each for index, each in enumerate(lobby.members)}
+            self._guarded(("lobbies", name), self._lobby, name, lobby, names=names)
         return self._built
 
-    def _guarded(self, path: tuple[str, ...], step: Callable[..., None], *arguments: object) -> None:
+    def _guarded(
+        self,
+        path: tuple[str, ...],
+        step: Callable[..., None],
+        *arguments: object,
+        names: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         try:
             step(*arguments)
         except ApiError as error:
-            raise WorldError(path, words(error)) from error
+            raise WorldError(path, words(error, names)) from error
 
     def _user(self, name: str, user: files.User) -> None:
         call, entropy = self._call, self._seed.entropy("user", name)
@@ -322,7 +331,9 @@ class _Builder:
         )
         # Children take the overwrites of their category, so that it must be there before them.
         for each, channel in sorted(guild.channels.items(), key=lambda item: item[1].type != "category"):
-            self._guarded((*path, "channels", each), self._channel, guild, built, each, channel)
+            self._guarded(
+                (*path, "channels", each), self._channel, guild, built, each, channel, names={"parent_id": "parent"}
+            )
         for each, member in guild.members.items():
             role_ids = [built.roles[role] for role in member.roles]
             self._guarded((*path, "members", each), self._member, guild, built, each, member.nick, role_ids)
@@ -434,8 +445,8 @@ class _Builder:
         return bot.id
 
 
-def words(error: ApiError) -> str:
-    """What an action refused, in one line."""
+def words(error: ApiError, names: Mapping[str, str] = MappingProxyType({})) -> str:
+    """What an action refused, in one line; `names` are the file's for keys of the API, where they differ."""
     found: list[str] = []
 
     def walk(node: dict[str, object], path: str) -> None:
@@ -443,7 +454,8 @@ def words(error: ApiError) -> str:
             if key == "_errors" and isinstance(inner, list):
                 found.extend(f"{path}: {leaf['message']}" if path else leaf["message"] for leaf in inner)
             elif isinstance(inner, dict):
-                walk(inner, f"{path}.{key}" if path else key)
+                named = names.get(key, key)
+                walk(inner, f"{path}.{named}" if path else named)
 
     walk(error.errors or {}, "")
     return "; ".join(found) or error.kind.message
