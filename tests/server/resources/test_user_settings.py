@@ -67,6 +67,31 @@ async def test_what_cannot_be_decided_is_refused_by_its_field(world: World, body
     assert (await alice.patch(PATH, json=body)).errors(path)
 
 
+async def test_guilds_are_restricted_by_who_is_in_them_and_stay_so(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    left, here, strange = await world.guild(bob, alice), await world.guild(alice), await world.guild(bob)
+    await decide(alice, restricted_guilds=[str(left.id)])
+    (await alice.delete(f"/users/@me/guilds/{left.id}")).ok()
+
+    wrong = await alice.patch(PATH, json={"restricted_guilds": [str(here.id), str(strange.id), str(left.id), "1"]})
+    kept = await decide(alice, restricted_guilds=[str(here.id), str(left.id)])
+
+    assert wrong.errors("restricted_guilds.1") == ["GUILD_UNKNOWN"] == wrong.errors("restricted_guilds.3")
+    assert set(wrong.json["errors"]["restricted_guilds"]) == {"1", "3"}
+    assert set(kept["restricted_guilds"]) == {str(left.id), str(here.id)}
+    # Once let go, it is a guild like any other that one is not in.
+    await decide(alice, restricted_guilds=[])
+    assert (await alice.patch(PATH, json={"restricted_guilds": [str(left.id)]})).errors("restricted_guilds.0")
+
+
+async def test_what_is_no_setting_is_ignored(world: World) -> None:
+    alice = await world.user()
+    client = await alice.connect()
+
+    assert await decide(alice, theme="dark") == DEFAULTS
+    await client.none_of("USER_SETTINGS_UPDATE")
+
+
 async def test_games_and_bots_have_no_settings(world: World) -> None:
     played = await game(world)
     player = await played.player()

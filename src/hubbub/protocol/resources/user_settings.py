@@ -4,6 +4,7 @@ from typing import Annotated, Final
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from hubbub.protocol import errors
 from hubbub.protocol.enums import InGameMessages
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.operation import Auth, Event, Operation
@@ -39,10 +40,12 @@ class UserSettings(Struct, kw_only=True):
 
 
 class UpdateUserSettings(Struct, kw_only=True):
-    """What to decide otherwise."""
+    """What to decide otherwise; what is left out stays, and other keys are ignored as in every body."""
 
     friend_source_flags: FriendSources | UnsetType = UNSET
+    """All of it: what is left out inside is false."""
     restricted_guilds: Annotated[list[GuildId], Meta(max_length=RESTRICTED_GUILDS_MAX)] | UnsetType = UNSET
+    """The whole list anew, of guilds that the person is in or had restricted before."""
     allow_activity_party_privacy_friends: bool | UnsetType = UNSET
     allow_activity_party_privacy_voice_channel: bool | UnsetType = UNSET
     allow_game_friend_dms_in_platform: bool | UnsetType = UNSET
@@ -60,5 +63,6 @@ UPDATE_USER_SETTINGS = Operation(
     body=UpdateUserSettings,
     result=UserSettings,
     auth=Auth.USER,
+    raises=(errors.INVALID_FORM_BODY,),
     emits=(USER_SETTINGS_UPDATE,),
 )

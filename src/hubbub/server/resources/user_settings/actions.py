@@ -7,12 +7,14 @@ from hubbub.protocol.resources import user_settings as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import users
-from hubbub.server.resources.user_settings import store
+from hubbub.server.resources.user_settings import rules, store
 
 
 def change(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
     """Keep what the caller decided, and tell their clients."""
     before = store.find(call.tx, call.user_id)
+    if body.restricted_guilds is not UNSET:
+        rules.require_guilds(call, before.restricted_guilds, body.restricted_guilds)
     said = {name: getattr(body, name) for name in body.__struct_fields__ if getattr(body, name) is not UNSET}
     after = msgspec.structs.replace(before, **said)
     if after.friend_source_flags.all:

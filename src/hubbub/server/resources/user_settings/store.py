@@ -42,6 +42,14 @@ def put(tx: Tx, user_id: int, settings: UserSettings) -> None:
     )
 
 
+def guilds_among(tx: Tx, user_id: int, guild_ids: Collection[int]) -> set[int]:
+    """Those of these guilds that somebody is in."""
+    if not guild_ids:
+        return set()
+    sql = f"SELECT guild_id FROM members WHERE user_id = ? AND guild_id IN ({places(guild_ids)})"
+    return {guild_id for (guild_id,) in tx.all(sql, user_id, *guild_ids)}
+
+
 def delete(tx: Tx, user_id: int) -> None:
     """Forget what somebody decided."""
     tx.run("DELETE FROM user_settings WHERE user_id = ?", user_id)
