@@ -74,6 +74,8 @@ AUDIT = """() => {
 
 async def look(page: Any, problems: list[str], name: str) -> None:
     """Note what is wrong with the page in view."""
+    # A press of a button waits until the next page begins, not until it is there.
+    await page.wait_for_load_state()
     problems += [f"{name}: {problem}" for problem in await page.evaluate(AUDIT)]
 
 
@@ -117,6 +119,7 @@ async def test_every_page_can_be_read_and_used_by_everybody(
         await visit("/settings/account/second-factor")
         await visit("/settings/account/delete")
         await visit("/settings/apps")
+        await visit("/settings/subscriptions")
         await visit(client.address("identify guilds sdk.social_layer"))
         await visit(client.address("webhook.incoming"))
         await visit(f"/oauth2/authorize?client_id={client.id}&scope=bot&permissions={(1 << 41) - 1}")
@@ -136,6 +139,11 @@ async def test_every_page_can_be_read_and_used_by_everybody(
         await visit(f"{store}/{gold}")
         await page.get_by_role("button", name="Subscribe to Gold").click()
         await look(page, problems, "bought")
+        await visit("/settings/subscriptions")
+        await page.get_by_role("link", name="Cancel Gold").click()
+        await look(page, problems, "cancel")
+        await page.get_by_role("button", name="Cancel the subscription").click()
+        await look(page, problems, "canceled")
 
     assert problems == []
 

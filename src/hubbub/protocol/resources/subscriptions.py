@@ -14,6 +14,7 @@ from hubbub.protocol.resources.entitlements import (
     ENTITLEMENT_UPDATE,
     Entitlement,
 )
+from hubbub.protocol.resources.skus import StoreApplication, StoreSku
 
 SUBSCRIPTIONS_MAX = 100
 """On one page."""
@@ -34,6 +35,19 @@ class Subscription(Struct, kw_only=True):
     status: SubscriptionStatus
     canceled_at: Timestamp | None
     country: str | None | UnsetType = UNSET
+
+
+class MySubscription(Subscription, kw_only=True):
+    """One's own, with what one wants to know of it."""
+
+    application: StoreApplication | None
+    """Who sells it; null once the application is deleted."""
+    sku: StoreSku
+    """What is paid for now."""
+    renewal_sku: StoreSku | None
+    """What it becomes at the next renewal, mostly the same; null while it will not renew."""
+    guild_id: GuildId | None
+    """The guild that it is for."""
 
 
 class GetSubscriptions(Struct, kw_only=True):
@@ -110,7 +124,7 @@ CREATE_PURCHASE = Operation(
     emits=(SUBSCRIPTION_CREATE, ENTITLEMENT_CREATE, SUBSCRIPTION_UPDATE),
 )
 
-LIST_MY_SUBSCRIPTIONS = Operation("GET", "/users/@me/subscriptions", result=list[Subscription], auth=Auth.USER)
+LIST_MY_SUBSCRIPTIONS = Operation("GET", "/users/@me/subscriptions", result=list[MySubscription], auth=Auth.USER)
 
 CHANGE_MY_SUBSCRIPTION = Operation(
     "PATCH",

@@ -6,7 +6,8 @@ from hubbub.server.resources.messages import SkusNamed
 from hubbub.server.resources.skus import routes
 from hubbub.server.resources.skus.actions import create
 from hubbub.server.resources.skus.rules import is_active, is_on_sale
-from hubbub.server.resources.skus.store import SkuRow, find
+from hubbub.server.resources.skus.store import SkuRow, find, find_many
+from hubbub.server.resources.skus.views import seller, store_sku
 
 
 def _hear_named(call: Call, fact: SkusNamed) -> None:
@@ -16,4 +17,4 @@ def _hear_named(call: Call, fact: SkusNamed) -> None:
 
 SLICE = Slice(name="skus", modules=(routes,), hears={SkusNamed: _hear_named})
 
-__all__ = ["SLICE", "SkuRow", "create", "find", "is_active", "is_on_sale"]
+__all__ = ["SLICE", "SkuRow", "create", "find", "find_many", "is_active", "is_on_sale", "seller", "store_sku"]

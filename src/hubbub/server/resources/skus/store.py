@@ -1,5 +1,6 @@
 """Rows of what applications sell."""
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from hubbub.protocol.enums import SkuType
@@ -46,6 +47,15 @@ def find(tx: Tx, sku_id: int) -> SkuRow | None:
     """A SKU, or None."""
     row = tx.one(f"SELECT {COLUMNS} FROM skus WHERE id = ?", sku_id)
     return None if row is None else _row(row)
+
+
+def find_many(tx: Tx, sku_ids: Iterable[int]) -> dict[int, SkuRow]:
+    """The SKUs there are of these, by id, in one query."""
+    wanted = list(dict.fromkeys(sku_ids))
+    if not wanted:
+        return {}
+    rows = tx.all(f"SELECT {COLUMNS} FROM skus WHERE id IN ({places(wanted)})", *wanted)
+    return {row.id: row for row in map(_row, rows)}
 
 
 def list_of_application(tx: Tx, application_id: int) -> list[SkuRow]:

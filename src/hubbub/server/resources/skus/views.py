@@ -32,17 +32,14 @@ def store_sku(row: SkuRow) -> wire.StoreSku:
     )
 
 
+def seller(row: ApplicationRow) -> wire.StoreApplication:
+    """An application as it sells something."""
+    return wire.StoreApplication(id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description)
+
+
 def shop(application: ApplicationRow, rows: list[SkuRow]) -> wire.Store:
     """An application's store."""
-    return wire.Store(
-        application=wire.StoreApplication(
-            id=ApplicationId(application.id),
-            name=application.name,
-            icon=application.icon,
-            description=application.description,
-        ),
-        skus=[store_sku(row) for row in rows],
-    )
+    return wire.Store(application=seller(application), skus=[store_sku(row) for row in rows])
 
 
 def _common(row: SkuRow) -> dict[str, Any]:

@@ -89,9 +89,12 @@ def _bought(call: Call, done: PurchaseRow) -> wire.Purchase:
 
 
 @handles(wire.LIST_MY_SUBSCRIPTIONS)
-def list_my_subscriptions(call: Call) -> list[wire.Subscription]:
-    """What the caller pays for or paid for."""
-    return [views.subscription(row, call.now) for row in store.list_of_user(call.tx, call.user_id)]
+def list_my_subscriptions(call: Call) -> list[wire.MySubscription]:
+    """What the caller pays for or paid for, with what it is."""
+    rows = store.list_of_user(call.tx, call.user_id)
+    sold = skus.find_many(call.tx, [each for row in rows for each in (row.sku_id, row.renewal_sku_id)])
+    sellers = applications.find_many(call.tx, [row.application_id for row in rows])
+    return [views.my_subscription(row, call.now, sold, sellers.get(row.application_id)) for row in rows]
 
 
 @handles(wire.CHANGE_MY_SUBSCRIPTION)

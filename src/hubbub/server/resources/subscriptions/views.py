@@ -1,13 +1,32 @@
 """A subscription as its application and its buyer see it."""
 
-from msgspec import UNSET
+from collections.abc import Mapping
+
+from msgspec import UNSET, structs
 
 from hubbub.protocol import changes
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import SubscriptionStatus
-from hubbub.protocol.ids import EntitlementId, SkuId, SubscriptionId, UserId
+from hubbub.protocol.ids import EntitlementId, GuildId, SkuId, SubscriptionId, UserId
 from hubbub.protocol.resources import subscriptions as wire
+from hubbub.server.resources import skus
+from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.skus import SkuRow
 from hubbub.server.resources.subscriptions.store import SubscriptionRow
+
+
+def my_subscription(
+    row: SubscriptionRow, now: int, sold: Mapping[int, SkuRow], seller: ApplicationRow | None
+) -> wire.MySubscription:
+    """One's own, with what is bought and of whom."""
+    renews = row.status == SubscriptionStatus.ACTIVE
+    return wire.MySubscription(
+        **structs.asdict(subscription(row, now)),
+        application=None if seller is None else skus.seller(seller),
+        sku=skus.store_sku(sold[row.sku_id]),
+        renewal_sku=skus.store_sku(sold[row.renewal_sku_id]) if renews else None,
+        guild_id=None if row.guild_id is None else GuildId(row.guild_id),
+    )
 
 
 def subscription(row: SubscriptionRow, now: int) -> wire.Subscription:

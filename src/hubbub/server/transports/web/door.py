@@ -28,6 +28,7 @@ from hubbub.server.transports.web import (
     portal,
     signing_in,
     storefront,
+    subscriptions,
 )
 from hubbub.server.transports.web.sessions import Cookies, Session
 from hubbub.server.transports.web.templating import STATIC, Assets, environment
@@ -43,6 +44,7 @@ MODULES: Final[tuple[ModuleType, ...]] = (
     account,
     connected_apps,
     storefront,
+    subscriptions,
     *portal.MODULES,
 )
 """Where the pages are."""
