@@ -385,12 +385,27 @@ def test_the_summary_names_addresses_people_and_bots() -> None:
         },
     )
     document = Ready(
-        api="A", gateway="G", web="W", cdn="C", control="K", control_token="T",
+        api="A", gateway="G", web="http://W", cdn="C", control="K", control_token="T",
         users=built.users, applications=built.applications, guilds={},
     )  # fmt: skip
     text = summary(document)
-    for word in ("A", "G", "C", "K", "T", "t-ann", "p-ann", "t-bot"):
+    for word in ("A", "G", "C", "K", "T", "http://W/login", "http://W/developers", "t-ann", "p-ann", "t-bot"):
         assert word in text
+
+
+def test_the_summary_of_a_platform_for_people_names_nobody_and_only_pages_that_it_has() -> None:
+    document = Ready(
+        api="A", gateway="G", web="http://W", cdn="C", control=None, control_token=None, users={}, applications={},
+        guilds={},
+    )  # fmt: skip
+
+    text = summary(document, rehearsal=False)
+
+    assert "http://W/login" in text
+    assert "hubbub admin" in text
+    assert "People" not in text
+    assert "in memory" not in text
+    assert "/login" not in summary(document, rehearsal=False, pages=False)
 
 
 def test_an_operator_decides_what_applications_may_ask_for(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -97,6 +97,7 @@ async def test_every_page_can_be_read_and_used_by_everybody(
             await page.goto(town.url + path)
             await look(page, problems, path.partition("?")[0])
 
+        await visit("/")
         await visit(store)
         await visit("/login")
         await page.get_by_role("button", name="Log in").click()
@@ -139,6 +140,7 @@ async def test_every_page_can_be_read_and_used_by_everybody(
         await visit(f"{store}/{gold}")
         await page.get_by_role("button", name="Subscribe to Gold").click()
         await look(page, problems, "bought")
+        await visit("/")
         await visit("/settings/subscriptions")
         await page.get_by_role("link", name="Cancel Gold").click()
         await look(page, problems, "cancel")

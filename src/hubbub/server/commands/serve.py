@@ -77,7 +77,7 @@ async def _serve(config: Config, rehearsal: bool) -> int:
         document = documents.ready(app.config, built, control.token if control is not None else None)
         if config.ready_file is not None:
             documents.write(config.ready_file, document)
-        _announce(document, rehearsal)
+        _announce(document, rehearsal, pages="api" in config.roles)
         gc.freeze()
         gc.enable()
         await stopping.wait()
@@ -136,29 +136,40 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _announce(document: Ready, rehearsal: bool) -> None:
-    log.info("ready", extra={"api": document.api, "gateway": document.gateway})
-    if not rehearsal:
-        return
+def _announce(document: Ready, rehearsal: bool, *, pages: bool) -> None:
+    log.info("ready", extra={"api": document.api, "gateway": document.gateway, "web": document.web})
     if sys.stdout.isatty():
-        print(summary(document), flush=True)
-    else:
+        print(summary(document, rehearsal=rehearsal, pages=pages), flush=True)
+    elif rehearsal:
         print(f"hubbub dev is ready at {document.web}", flush=True)
 
 
-def summary(document: Ready) -> str:
-    """What a person at a terminal wants to know."""
-    lines = [
-        "",
-        "  Hubbub is ready",
-        "",
-        f"    API      {document.api}",
-        f"    gateway  {document.gateway}",
-        f"    CDN      {document.cdn}",
-    ]
+def summary(document: Ready, *, rehearsal: bool = True, pages: bool = True) -> str:
+    """What a person at a terminal wants to know; a process that answers no requests has no pages."""
+    lines = ["", "  Hubbub is ready", ""]
+    if pages:
+        lines += [
+            f"    start    {document.web}/",
+            f"    log in   {document.web}/login",
+            f"    portal   {document.web}/developers",
+        ]
+    lines += [f"    API      {document.api}", f"    gateway  {document.gateway}", f"    CDN      {document.cdn}"]
     if document.control is not None:
         lines += [f"    control  {document.control}", f"             token {document.control_token}"]
-    lines += ["", "  People (Authorization: TOKEN)", ""]
+    return "\n".join(lines + (_world(document) if rehearsal else _operating()))
+
+
+def _operating() -> list[str]:
+    return [
+        "",
+        "  docs/operating.md: settings, backup, and `hubbub admin` for people and applications.",
+        "  Ctrl-C stops it, after what is under way is done.",
+        "",
+    ]
+
+
+def _world(document: Ready) -> list[str]:
+    lines = ["", "  People (Authorization: TOKEN)", ""]
     for name, user in document.users.items():
         lines += [f"    {name:<10} password {user.password}", f"    {'':<10} token    {user.token}"]
     bots = {name: application.bot for name, application in document.applications.items() if application.bot is not None}
@@ -170,9 +181,10 @@ def summary(document: Ready) -> str:
         lines += [f"  {name}: {', '.join(guild.channels)}"]
     lines += [
         "",
-        "  Point a client library at the API address above and log in with a bot token.",
+        "  Point a client library at the API address above and log in with a bot token, or a browser with a person's name",
+        "  and password. examples/README.md: small programs that run.",
         "  docs/worlds.md: a world of your own with --world FILE.toml. docs/control.md: clock, snapshots, faults.",
         "  Everything is in memory unless you give --data DIR. Ctrl-C stops it.",
         "",
     ]
-    return "\n".join(lines)
+    return lines

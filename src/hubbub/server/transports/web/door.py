@@ -25,6 +25,7 @@ from hubbub.server.transports.web import (
     consent,
     devices,
     forms,
+    home,
     portal,
     signing_in,
     storefront,
@@ -38,6 +39,7 @@ log = logging.getLogger(__name__)
 requests_log = logging.getLogger("hubbub.http")
 
 MODULES: Final[tuple[ModuleType, ...]] = (
+    home,
     signing_in,
     consent,
     devices,

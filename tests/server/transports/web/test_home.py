@@ -1,0 +1,47 @@
+"""The first page."""
+
+import aiohttp
+
+from hubbub.server.app import App
+from tests.pages import Browser
+from tests.world import World, small_config
+
+
+async def test_the_bare_address_says_what_this_is_and_where_to_go(world: World) -> None:
+    browser = Browser(world)
+
+    page = await browser.open("/")
+
+    assert (page.status, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert "This is Hubbub" in page.text
+    assert f"API {world.url}/api/v10" in page.text
+    assert f"Gateway ws{world.url.removeprefix('http')}/gateway" in page.text
+    assert {"/login", "/register", "/developers", "/api/openapi.json"} <= {url for _, url in page.links}
+    for _, url in page.links:
+        if url.startswith("/"):
+            assert (await browser.open(url)).status == 200, url
+
+
+async def test_who_is_signed_in_goes_on_from_there_to_what_is_theirs(world: World) -> None:
+    browser = Browser(world)
+    browser.enter_as(await world.user())
+
+    page = await browser.open("/")
+
+    own = {url for text, url in page.links if text in ("Your account", "Subscriptions", "Connected apps")}
+    assert own == {"/settings/account", "/settings/subscriptions", "/settings/apps"}
+    assert "/login" not in {url for _, url in page.links}
+    for url in own:
+        assert (await browser.open(url)).status == 200
+
+
+async def test_where_nobody_registers_nobody_is_sent_there() -> None:
+    app = App(small_config(registration=False))
+    await app.start()
+    try:
+        async with aiohttp.ClientSession() as client:
+            page = await Browser(World(app, client)).open("/")
+    finally:
+        await app.stop()
+
+    assert {"/login", "/register"} & {url for _, url in page.links} == {"/login"}
