@@ -117,6 +117,20 @@ async def test_an_application_sells_subscriptions_to_users_or_to_guilds(world: W
     ]
 
 
+async def test_what_is_kept_back_is_listed_for_its_owner_and_bot_alone(world: World) -> None:
+    bot = await world.bot()
+    gold, hat, gone = await sell(bot, name="Gold"), await sell(bot, DURABLE, published=False), await sell(bot, DURABLE)
+    (await bot.delete(f"/applications/{bot.application_id}/skus/{gone}")).ok()
+    path = f"/applications/{bot.application_id}/store/skus"
+
+    listed = (await bot.get(path)).ok()
+
+    assert [(each["id"], each["state"]) for each in listed] == [(str(gold), "published"), (str(hat), "unpublished")]
+    assert (await (await owner_of(world, bot)).get(path)).ok() == listed
+    (await (await world.user()).get(path)).refused(403, 20012)
+    (await bot.get("/applications/1/store/skus")).refused(404, 10002)
+
+
 async def test_fifty_skus_are_enough(world: World) -> None:
     bot = await world.bot()
     for _ in range(50):

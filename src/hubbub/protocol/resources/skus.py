@@ -140,6 +140,14 @@ DELETE_SKU = Operation(
     ),
 )
 
+LIST_STORE_SKUS = Operation(
+    "GET",
+    "/applications/{application_id}/store/skus",
+    result=list[StoreSku],
+    raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION),
+)
+"""What its owner has for sale and keeps back, as buyers see it or would."""
+
 GET_STORE = Operation(
     "GET",
     "/applications/{application_id}/store",

@@ -67,6 +67,57 @@ async def test_an_application_is_made_and_every_page_of_it_opens(world: World) -
     assert home in [url for _, url in (await browser.open("/developers")).links]
 
 
+async def test_something_is_put_on_sale_without_the_api(world: World) -> None:
+    browser, alice = await developer(world)
+    home, _ = await make(browser)
+    page = await browser.open(f"{home}/store")
+    assert "Nothing is for sale." in page.text
+
+    page = await browser.press(
+        page, "Make the SKU", name="Gold <b>", kind="users", price="499", currency="EUR", listed="1"
+    )
+    assert "Gold <b> is made." in page.text
+    assert "Paid every month, by people for themselves 4.99 EUR" in page.text
+    assert "Not published" in page.text
+    application_id = home.rpartition("/")[2]
+    shop = f"/application-directory/{application_id}/store"
+    assert "Nothing is for sale." in (await browser.open(shop)).text
+    page = await browser.press(page, "Publish Gold <b>")
+    assert "Gold <b> is on sale." in page.text
+    assert "4.99 EUR a month" in (await browser.open(shop)).text
+    page = await browser.press(page, "Unpublish Gold <b>")
+    assert "Gold <b> is no longer sold." in page.text
+    assert "Nothing is for sale." in (await browser.open(shop)).text
+
+    page = await browser.press(page, "Make the SKU", name="Hat", kind="durable", price="0", published="1", listed=[])
+    assert "Hat is on sale." in page.text
+    assert "Published, not in the store" in page.text
+    (_, hat) = (await alice.get(f"/applications/{application_id}/store/skus")).ok()
+    assert (hat["price"], hat["currency"], hat["listed"], hat["type"]) == (0, "usd", False, 2)
+
+
+async def test_what_cannot_be_sold_is_said_beside_its_field(world: World) -> None:
+    browser, _ = await developer(world)
+    home, _ = await make(browser)
+    page = await browser.open(f"{home}/store")
+
+    page = await browser.press(page, "Make the SKU", name="x" * 81, kind="wings", price="4.99", currency="gold")
+    assert page.status == 400
+    for field in ("name", "kind", "price", "currency"):
+        assert f'id="error-{field}"' in page.body, field
+    page = await browser.press(page, "Make the SKU", name="Gold", kind="users", price="499", currency="eur")
+    page = await browser.press(page, "Make the SKU", name="Crown", kind="guilds", price="499", currency="eur")
+    assert (page.status, 'id="error-kind"' in page.body) == (400, True)
+
+    stranger, _ = await developer(world)
+    page = await browser.open(f"{home}/store")
+    (publish,) = [form.action for form in page.forms if form.action.endswith("/publish")]
+    other = await stranger.open((await make(stranger))[0] + "/store")
+    other.forms[-1].action = publish
+    assert (await stranger.press(other, "Make the SKU", name="x", price="1")).status == 403
+    assert (await stranger.open(f"{home}/store")).status == 404
+
+
 async def test_a_bad_name_is_said_beside_the_field(world: World) -> None:
     browser, _ = await developer(world)
 

@@ -54,6 +54,13 @@ def delete_sku(call: Call, application_id: ApplicationId, sku_id: SkuId) -> None
     actions.change(call, _get(call, application_id, sku_id)._replace(state=store.DELETED))
 
 
+@handles(wire.LIST_STORE_SKUS)
+def list_store_skus(call: Call, application_id: ApplicationId) -> list[wire.StoreSku]:
+    """What an application sells or may sell, published or not."""
+    applications.require_manager(call, application_id)
+    return [views.store_sku(row) for row in store.list_of_application(call.tx, application_id) if rules.is_own(row)]
+
+
 @handles(wire.GET_STORE)
 def get_store(call: Call, application_id: ApplicationId) -> wire.Store:
     """What an application has in its store."""

@@ -16,6 +16,11 @@ def is_on_sale(row: SkuRow) -> bool:
     return row.state == store.PUBLISHED and row.type != SkuType.SUBSCRIPTION_GROUP
 
 
+def is_own(row: SkuRow) -> bool:
+    """Whether it is something that its application made and keeps: no group, and not deleted."""
+    return row.type != SkuType.SUBSCRIPTION_GROUP and row.state != store.DELETED
+
+
 def is_active(tx: Tx, application_id: int, sku_id: int) -> bool:
     """Whether an application may offer this SKU with a premium button: published, and its own."""
     row = store.find(tx, sku_id)
@@ -26,7 +31,7 @@ def require_creation(present: list[SkuRow], body: wire.CreateSku) -> None:
     """Spec, 7.1: so many for each application, which offers subscriptions either to users or to guilds."""
     if body.type is SkuType.SUBSCRIPTION_GROUP:
         raise errors.invalid("type", *errors.choices((2, 3, 5)))
-    own = [row for row in present if row.type != SkuType.SUBSCRIPTION_GROUP and row.state != store.DELETED]
+    own = [row for row in present if is_own(row)]
     if len(own) >= wire.SKUS_MAX:
         raise errors.invalid("type", "SKU_LIMIT_REACHED", f"An application has at most {wire.SKUS_MAX} SKUs.")
     if body.type != SkuType.SUBSCRIPTION:
