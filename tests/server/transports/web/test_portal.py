@@ -77,7 +77,7 @@ async def test_something_is_put_on_sale_without_the_api(world: World) -> None:
         page, "Make the SKU", name="Gold <b>", kind="users", price="499", currency="EUR", listed="1"
     )
     assert "Gold <b> is made." in page.text
-    assert "Paid every month, by people for themselves 4.99 EUR" in page.text
+    assert "Paid every month, by people for themselves, 4.99 EUR" in page.text
     assert "Not published" in page.text
     application_id = home.rpartition("/")[2]
     shop = f"/application-directory/{application_id}/store"

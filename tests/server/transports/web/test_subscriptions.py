@@ -42,7 +42,7 @@ async def test_a_subscription_is_canceled_after_a_question_and_resumed(near_worl
     assert "Cancel Gold <b>?" in page.text
     # Asking is not doing.
     assert await status(alice) == ACTIVE
-    page = await browser.press(page, "Cancel the subscription")
+    page = await browser.press(page, "Cancel it")
 
     assert browser.seen[-1].url == HERE
     assert "Gold <b> is canceled." in page.text
@@ -57,7 +57,7 @@ async def test_a_subscription_is_canceled_after_a_question_and_resumed(near_worl
     ((_, resumed),) = await heard(session)
     assert resumed["status"] == ACTIVE
 
-    page = await browser.press(await browser.open(way), "Cancel the subscription")
+    page = await browser.press(await browser.open(way), "Cancel it")
     await due(world)
     await world.clock.run_for(32 * DAY_MS)
     assert await status(alice) == INACTIVE
@@ -89,7 +89,7 @@ async def test_nobody_finds_the_subscriptions_of_others(world: World) -> None:
     assert "You pay for nothing." in (await other.open(HERE)).text
     assert (await other.open(f"{HERE}/{subscription_id}/cancel")).status == 404
     browser.jar.clear()
-    assert (await browser.press(page, "Cancel the subscription", follow=False)).location.startswith("/login?next=")
+    assert (await browser.press(page, "Cancel it", follow=False)).location.startswith("/login?next=")
     assert await status(alice) == ACTIVE
 
 
