@@ -5,6 +5,7 @@ import json
 import os
 import queue
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -66,6 +67,10 @@ class Program:
         assert self._process.stdin is not None
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
+
+    def gets(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
 
     def ends(self) -> int:
         """Wait for its end; its status."""
@@ -201,7 +206,7 @@ def test_what_a_player_does_wrong_is_told_in_words(ready_file: Path) -> None:
     assert "cannot be reached" in run(
         "game", str(ready_file), "--guest", "Hero", "--backend", "http://127.0.0.1:9", status=1
     )
-    assert "game: " in run("game", str(ready_file), "--login", "alice", "wrong", status=1)
+    assert "game: Login or password is invalid." in run("game", str(ready_file), "--login", "alice", "wrong", status=1)
     assert "--login needs their password" in run("game", str(ready_file), "--login", "dora", status=1)
     assert "cannot sign in" in run("game", str(ready_file), "--token", "nonsense", status=1)
 
@@ -272,6 +277,40 @@ def test_the_bridge_carries_words_between_a_lobby_and_a_channel(ready_file: Path
             bob.sees("Your party is heard in #general.")
             bob.types("!who")
             bob.sees("demo-bot (from the channel): in the lobby: alice, bob")
+            assert any("Alice linked this channel to a lobby" in line for line in bridge.said)
+            assert not any(line.endswith(": ") for line in bridge.said)
+
+            alice.types("/leave")
+            alice.sees("this party was made by the game's server")
+            bridge.gets(signal.SIGTERM)
+            bridge.sees("is over")
+            assert bridge.ends() == 0
+            for each in (alice, bob):
+                each.sees("Your party is over.")
+
+
+@pytest.mark.clients
+def test_a_bridge_clears_away_what_a_killed_one_left(ready_file: Path) -> None:
+    with game(ready_file, "--login", "alice") as alice:
+        alice.sees("You are Alice.")
+        with Program(EXAMPLES / "bridge.py", ready_file, "alice") as doomed:
+            doomed.sees("alice types /link general in the game")
+            alice.sees("You are in a party of 1.")
+            alice.types("/link general")
+            alice.sees("Your party is heard in #general.")
+            doomed.gets(signal.SIGKILL)
+            doomed.ends()
+
+        with Program(EXAMPLES / "bridge.py", ready_file, "alice") as bridge:
+            bridge.sees("#general was still linked to a lobby that somebody left behind")
+            bridge.sees("alice types /link general in the game")
+            for line in ("Your party is over.", "You are in a party of 1."):
+                alice.sees(line)
+            alice.types("/link general")
+            alice.sees("Your party is heard in #general.")
+            bridge.gets(signal.SIGINT)
+            bridge.sees("is over")
+            assert bridge.ends() == 0
 
 
 def test_the_receiver_hears_what_is_said_in_the_game(ready_file: Path) -> None:

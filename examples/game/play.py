@@ -4,6 +4,7 @@ import secrets
 from typing import Any
 
 from rules import BEATS, Round, seal
+from signing_in import in_words
 
 from hubbub.sdk import (
     Activity,
@@ -25,6 +26,7 @@ from hubbub.sdk import (
 
 PARTY_MOST = 4
 TOKEN_REFUSED = 4004
+NOT_ONES_OWN = 50013
 GROUPS = {
     RelationshipGroupType.ONLINE_PLAYING_GAME: "in the game",
     RelationshipGroupType.ONLINE_ELSEWHERE: "online",
@@ -161,7 +163,13 @@ class Game:
     def do_leave(self, _: str) -> None:
         """leave your party"""
         if self._need_party():
-            self.client.leave_lobby(self._lobby_id, self._told())
+            self.client.leave_lobby(self._lobby_id, self._left)
+
+    def _left(self, result: ClientResult) -> None:
+        if result.error_code == NOT_ONES_OWN:
+            self.show("this party was made by the game's server, which alone can end it or let you go")
+        else:
+            self._told()(result)
 
     def do_quit(self, _: str) -> None:
         """end the game"""
@@ -320,7 +328,7 @@ class Game:
 
         def told(result: ClientResult, *_: object) -> None:
             if not result.successful:
-                self.show(f"that did not work: {result.error or result.type.label}")
+                self.show(f"that did not work: {in_words(result.response_body, result.error or result.type.label)}")
             elif success:
                 self.show(success)
 

@@ -5,7 +5,7 @@ import json
 import urllib.error
 import urllib.request
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -38,6 +38,21 @@ def read_world(ready_file: str) -> dict[str, Any]:
     return world
 
 
+def in_words(answer: str, otherwise: str) -> str:
+    """What a refusal says: what is wrong with each field, where the platform names them."""
+
+    def fields(node: dict[str, Any]) -> Iterator[str]:
+        for key, inner in node.items():
+            yield from (each["message"] for each in inner) if key == "_errors" else fields(inner)
+
+    try:
+        told = json.loads(answer)
+    except ValueError:
+        return otherwise
+    found = "; ".join(dict.fromkeys(fields(told.get("errors") or {})))
+    return found or told.get("error_description") or told.get("message") or otherwise
+
+
 def post(url: str, body: Any, token: str = "") -> Any:
     """One request; the SDK does all the others."""
     headers = {"Content-Type": "application/json"} | ({"Authorization": token} if token else {})
@@ -45,8 +60,7 @@ def post(url: str, body: Any, token: str = "") -> Any:
         with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as refusal:
-        told = json.load(refusal)
-        raise CannotSignIn(told.get("error_description") or told.get("message") or str(told)) from None
+        raise CannotSignIn(in_words(refusal.read().decode(errors="replace"), str(refusal))) from None
     except urllib.error.URLError as error:
         raise CannotSignIn(f"{url} cannot be reached: {error.reason}") from None
 
@@ -88,7 +102,7 @@ def begin(client: Client, world: dict[str, Any], options: argparse.Namespace, fa
 
     def went(result: ClientResult) -> bool:
         if not result.successful:
-            failed(f"cannot sign in: {result.error or result.type.label}")
+            failed(f"cannot sign in: {in_words(result.response_body, result.error or result.type.label)}")
         return result.successful
 
     def got_token(result: ClientResult, access_token: str, *_: object) -> None:

@@ -130,3 +130,15 @@ def test_a_long_value_is_not_sent_back_whole(about: Callable[[object], FormError
 def test_a_body_is_plain_json() -> None:
     body = errors.invalid(("attachments", 3), *errors.attachment_not_found()).body()
     assert msgspec.json.decode(msgspec.json.encode(body)) == body
+
+
+def test_a_refusal_is_said_in_words_by_its_fields() -> None:
+    form = FormErrors()
+    form.add("name", "SHORT", "Too short.")
+    form.add(("members", 0, "flags"), "BAD", "No such flag.")
+    form.add("", "ODD", "Something is odd.")
+
+    assert form.error().in_words() == "name: Too short.; members.0.flags: No such flag.; Something is odd."
+    assert form.error().in_words({"0": "ann"}).split("; ")[1] == "members.ann.flags: No such flag."
+    assert errors.UNKNOWN_CHANNEL().in_words() == "Unknown Channel"
+    assert errors.PAYMENT_SOURCE_REQUIRED(message="Declined.").in_words() == "Declined."

@@ -4,8 +4,9 @@
 `if error.kind is errors.UNKNOWN_CHANNEL`. Bad input is gathered in `FormErrors` and raised as one INVALID_FORM_BODY.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 Path = str | tuple[str | int, ...]
@@ -48,12 +49,30 @@ class ApiError(Exception):
         """The HTTP status of the answer."""
         return self.kind.status
 
+    def by_field(self, names: Mapping[str, str] = MappingProxyType({})) -> Iterator[tuple[str, list[str]]]:
+        """The messages of the form errors by the path of their field; `names` are other names for its steps than the API's."""
+        return _leaves(self.errors or {}, names)
+
+    def in_words(self, names: Mapping[str, str] = MappingProxyType({})) -> str:
+        """All that was wrong, in one line for a person: `name: Must be 1 to 100 in length.; ...`, or what kind of refusal it is."""
+        told = [f"{path}: {text}" if path else text for path, texts in self.by_field(names) for text in texts]
+        return "; ".join(told) or str(self.extra.get("message", self.kind.message))
+
     def body(self) -> dict[str, Any]:
         """The answer's JSON body."""
         body: dict[str, Any] = {"message": self.kind.message, "code": self.kind.code, **self.extra}
         if self.errors is not None:
             body["errors"] = self.errors
         return body
+
+
+def _leaves(tree: Mapping[str, Any], names: Mapping[str, str], path: str = "") -> Iterator[tuple[str, list[str]]]:
+    for key, inner in tree.items():
+        if key == "_errors":
+            yield path, [leaf["message"] for leaf in inner]
+        elif isinstance(inner, Mapping):
+            name = names.get(key, key)
+            yield from _leaves(inner, names, f"{path}.{name}" if path else name)
 
 
 class FormErrors:

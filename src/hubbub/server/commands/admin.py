@@ -26,7 +26,6 @@ from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.resources import accounts, applications, channels, developers, guilds, identities, members, users
 from hubbub.server.worlds import files
-from hubbub.server.worlds.building import words
 from hubbub.server.worlds.files import WorldError
 
 T = TypeVar("T")
@@ -300,7 +299,7 @@ def _do(config: Config, deed: Callable[[Call], list[str]], *, begins: bool = Fal
     except (Refusal, WorldError) as refusal:
         return complain(refusal)
     except ApiError as error:
-        return complain(words(error))
+        return complain(error.in_words())
     except (BusError, MigrationError) as error:
         return complain(error)
     except StoreUnavailable as error:

@@ -221,7 +221,7 @@ class _Builder:
         try:
             step(*arguments)
         except ApiError as error:
-            raise WorldError(path, words(error, names)) from error
+            raise WorldError(path, error.in_words(names)) from error
 
     def _user(self, name: str, user: files.User) -> None:
         call, entropy = self._call, self._seed.entropy("user", name)
@@ -443,19 +443,3 @@ class _Builder:
         if bot is None:
             raise WorldError(("applications", name), "has no bot that could be in a guild")
         return bot.id
-
-
-def words(error: ApiError, names: Mapping[str, str] = MappingProxyType({})) -> str:
-    """What an action refused, in one line; `names` are the file's for keys of the API, where they differ."""
-    found: list[str] = []
-
-    def walk(node: dict[str, object], path: str) -> None:
-        for key, inner in node.items():
-            if key == "_errors" and isinstance(inner, list):
-                found.extend(f"{path}: {leaf['message']}" if path else leaf["message"] for leaf in inner)
-            elif isinstance(inner, dict):
-                named = names.get(key, key)
-                walk(inner, f"{path}.{named}" if path else named)
-
-    walk(error.errors or {}, "")
-    return "; ".join(found) or error.kind.message

@@ -1,8 +1,8 @@
 """What a person sent with a form, and what was wrong with it, beside its fields."""
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from aiohttp import web
 
@@ -90,7 +90,7 @@ class Problems:
         if error is None:
             return
         if error.errors:
-            for path, messages in _leaves(error.errors):
+            for path, messages in error.by_field():
                 self.by_field.setdefault(path, []).extend(messages)
             self.general = self.by_field.pop("", [])
         else:
@@ -139,11 +139,3 @@ def _span(seconds: int) -> str:
     if seconds < 90:
         return f"{max(seconds, 1)} seconds" if seconds != 1 else "a second"
     return f"{-(-seconds // 60)} minutes"
-
-
-def _leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, list[str]]]:
-    for name, inner in tree.items():
-        if name == "_errors":
-            yield path, [error["message"] for error in inner]
-        elif isinstance(inner, Mapping):
-            yield from _leaves(inner, f"{path}.{name}" if path else name)
