@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import urllib.error
 import urllib.request
@@ -248,6 +249,65 @@ async def test_a_player_signs_in_with_a_browser(ready_file: Path) -> None:
         back = await browser.press(page, "Let it in", follow=False)
         assert "go back to the game" in (await browser.request("GET", back.location)).text
         bob.sees("You are Bob.")
+
+
+BROWSER = """
+import json, sys, urllib.request
+from urllib.parse import urlsplit
+
+world = json.load(open(sys.argv[1]))
+headers = {"Authorization": world["users"]["alice"]["token"], "Content-Type": "application/json"}
+asked = f"{world['api']}/oauth2/authorize?{urlsplit(sys.argv[2]).query}"
+answer = json.load(urllib.request.urlopen(urllib.request.Request(asked, b'{"authorize": true}', headers)))
+urllib.request.urlopen(answer["url"]).close()
+"""
+
+AROUND = """
+import asyncio
+
+{names}
+
+async def main():
+{awaited}
+    return tokens.access_token
+
+token = asyncio.run(main())
+print("awaited", flush=True)
+playing, frames = True, 0
+
+def draw():
+    global playing, frames
+    frames += 1
+    asyncio.run(asyncio.sleep(1 / 30))
+    playing = frames < 900 and client.get_status().name != "READY"
+
+{looped}
+print("played", frames < 900, flush=True)
+"""
+
+
+def test_the_page_for_games_runs_as_it_stands(ready_file: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "sdk.md").read_text()
+    names, awaited, looped = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "browser.py").write_text(BROWSER)
+    (tmp_path / "hubbub-data").mkdir()
+    ready_file.rename(tmp_path / "hubbub-data" / "ready.json")
+    program = AROUND.format(names=names, awaited=textwrap.indent(awaited, "    "), looped=looped)
+    (tmp_path / "page.py").write_text(program)
+    browser = f"{sys.executable} {tmp_path / 'browser.py'} hubbub-data/ready.json %s &"
+
+    done = subprocess.run(
+        [sys.executable, "page.py"],
+        cwd=tmp_path,
+        env=PLAIN | {"BROWSER": browser},
+        capture_output=True,
+        text=True,
+        timeout=4 * PATIENCE_S,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "awaited" in done.stdout
+    assert "played True" in done.stdout
 
 
 # Around the game
