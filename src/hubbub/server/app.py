@@ -331,7 +331,7 @@ class App:
         )
         if "api" in self.config.roles:
             web_door = WebDoor(http=door, authenticator=self.auth, config=self.config, metrics=self.metrics)
-            door.serve(web_door.routes())
+            door.serve(web_door.routes(), lost=web_door.lost)
         self._door = door
         if self.worker is not None:
             self.worker.start()

@@ -45,3 +45,27 @@ async def test_where_nobody_registers_nobody_is_sent_there() -> None:
         await app.stop()
 
     assert {"/login", "/register"} & {url for _, url in page.links} == {"/login"}
+
+
+async def test_a_browser_that_got_lost_is_told_so_by_a_page_and_a_program_by_the_api(world: World) -> None:
+    browser = Browser(world)
+
+    for path in ("/nowhere", "/developers/", "/settings/nothing?x=1"):
+        page = await browser.request("GET", path, headers={"Accept": "text/html,*/*;q=0.8"})
+        assert (page.status, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+        assert "There is no page at this address." in page.text
+        assert "/" in {url for _, url in page.links}
+    for method, path, headers in (
+        ("GET", "/nowhere", {"Accept": "*/*"}),
+        ("POST", "/nowhere", {"Accept": "text/html"}),
+        ("GET", "/api/v10/nowhere", {"Accept": "text/html"}),
+    ):
+        answer = await browser.request(method, path, headers=headers)
+        assert (answer.status, answer.headers["Content-Type"]) == (404, "application/json")
+
+
+async def test_settings_begin_with_the_account(world: World) -> None:
+    browser = Browser(world)
+    browser.enter_as(await world.user())
+
+    assert (await browser.open("/settings")).url == "/settings/account"

@@ -18,6 +18,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from aiohttp import http_exceptions, web
+from aiohttp.typedefs import Handler
 
 from hubbub.protocol import errors, wire
 from hubbub.protocol.errors import ApiError
@@ -112,6 +113,7 @@ class HttpDoor:
         self._settle = settle
         """Waits until the other processes are told; none where there are no others."""
         self._routes = list(routes)
+        self._lost: Handler | None = None
         self._bodies = Bodies(config.http)
         self._read_timeout_s = config.http.read_timeout_ms / 1000
         # Unique among processes, cheap for each request.
@@ -251,9 +253,10 @@ class HttpDoor:
             await failing.happen(fault, exchange.request)
         return encoded
 
-    def serve(self, routes: Iterable[web.AbstractRouteDef]) -> None:
-        """Serve these too; before the application is made."""
+    def serve(self, routes: Iterable[web.AbstractRouteDef], lost: Handler | None = None) -> None:
+        """Serve these too; before the application is made. `lost` answers browsers where nothing else does."""
         self._routes += routes
+        self._lost = lost
 
     @contextlib.contextmanager
     def busy(self) -> Iterator[None]:
@@ -498,6 +501,8 @@ class HttpDoor:
         return forwarded[-min(proxies, len(forwarded))].strip()[:64] or peer
 
     async def _nothing_here(self, request: web.Request) -> web.StreamResponse:
+        if self._lost is not None and request.method == "GET" and "text/html" in request.headers.get("Accept", ""):
+            return await self._lost(request)
         return answers.plain_error(404)
 
 

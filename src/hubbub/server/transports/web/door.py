@@ -66,6 +66,8 @@ class WebDoor:
         self._assets = Assets()
         self._templates = environment(self._assets)
         self._origin = _origin(config.web_url)
+        self.lost = self._handler(home.LOST, home.show_lost)
+        """For whoever opens an address of ours where no page is."""
 
     def routes(self) -> list[web.RouteDef]:
         """What the HTTP door serves for us."""
