@@ -184,7 +184,7 @@ def test_a_port_in_use_is_said_in_one_line(tmp_path: Path) -> None:
         process = start("dev", "--port", str(taken.getsockname()[1]))
         error = process.communicate(timeout=PATIENCE_S)[1].decode()
     assert process.returncode == 1
-    assert re.search(r"hubbub: cannot listen at 127\.0\.0\.1:\d+: .*in use", error)
+    assert re.search(r"hubbub: cannot listen at 127\.0\.0\.1:\d+: .*in use; --port takes another", error)
     assert "Traceback" not in error
 
 

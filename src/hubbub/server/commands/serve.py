@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import gc
 import ipaddress
 import logging
@@ -45,7 +46,8 @@ def run(config: Config, *, rehearsal: bool = False) -> int:
     except (BusError, MigrationError, ReadyFileError, StoreUnavailable) as error:
         return complain(error)
     except OSError as error:
-        return complain(f"cannot listen at {config.host}:{config.port}: {error.strerror or error}")
+        hint = "; --port takes another, 0 a free one" if error.errno == errno.EADDRINUSE else ""
+        return complain(f"cannot listen at {config.host}:{config.port}: {error.strerror or error}{hint}")
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
