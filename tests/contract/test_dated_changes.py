@@ -15,8 +15,6 @@ NOT_BUILT = {
     # The voice server and its gateway.
     "VOICE_VERSIONS",
     "VOICE_ENCRYPTION",
-    # The local RPC agent.
-    "SET_ACTIVITY_TYPES",
     # The proxy of activities.
     "ACTIVITY_PROXY_PREFIX_REQUIRED",
     "ACTIVITY_PROXY_PREFIX_OPTIONAL",

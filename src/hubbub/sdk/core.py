@@ -76,6 +76,8 @@ class Core:
         self.parent_id = 0
         """The publisher's application, where the game belongs to a family."""
         self.token = ""
+        self.scheme = "Bearer "
+        """What stands before the token: a game has an access token, the local agent a person's own."""
         self.scopes: frozenset[str] = frozenset()
         """What READY said that the token allows."""
         self.disabled: frozenset[str] = frozenset()
@@ -281,7 +283,7 @@ class Core:
     ) -> bytes:
         """One request with the session's token, or another; an empty one sends none."""
         token = self.token if token is None else token
-        authorization = f"Bearer {token}" if token else None
+        authorization = f"{self.scheme}{token}" if token else None
         try:
             body = await self.api.request(
                 method,

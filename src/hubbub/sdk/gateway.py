@@ -88,6 +88,18 @@ class Gateway:
         self._begins_anew = False
         self.presence: Callable[[], dict[str, Any] | None] = lambda: None
         """What Identify says of us."""
+        self.identity: dict[str, Any] = {
+            "capabilities": CAPABILITIES,
+            "intents": INTENTS,
+            "properties": {
+                "os": sys.platform,
+                "browser": "hubbub-sdk",
+                "device": "console",
+                "version": __version__,
+                "client_build_number": 18687,
+            },
+        }
+        """What kind of client Identify says that we are."""
         self.bootstrap: Callable[[], Any] | None = None
         """Looks at the token before each new session."""
         self.refused: Callable[[], None] = lambda: None
@@ -286,23 +298,12 @@ class Gateway:
             await asyncio.gather(closing, return_exceptions=True)
 
     async def _introduce(self) -> None:
-        token = f"Bearer {self._core.token}"
+        token = f"{self._core.scheme}{self._core.token}"
         if self._session is not None:
             await self.send(6, {"token": token, "session_id": self._session.id, "seq": self._sequence})
             return
         self._sequence = None
-        identify: dict[str, Any] = {
-            "token": token,
-            "capabilities": CAPABILITIES,
-            "intents": INTENTS,
-            "properties": {
-                "os": sys.platform,
-                "browser": "hubbub-sdk",
-                "device": "console",
-                "version": __version__,
-                "client_build_number": 18687,
-            },
-        }
+        identify: dict[str, Any] = {"token": token, **self.identity}
         presence = self.presence()
         if presence is not None:
             identify["presence"] = presence

@@ -47,6 +47,11 @@ STORE: Final = ("data", "database_url", "nats_url", "files_url")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the number is the process's exit code."""
+    argv = sys.argv[1:] if argv is None else argv
+    if argv and argv[0] == "agent":
+        # It stands beside the server, on the SDK, and reads its own settings.
+        run: Callable[[Sequence[str]], int] = import_module("hubbub.agent.cli").main
+        return run(argv[1:])
     arguments = _parser().parse_args(argv)
     try:
         command: Callable[[argparse.Namespace], int] = arguments.run
@@ -93,6 +98,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_settings(dev, MAIN | DEV, without=("control",), defaults=DEV_DEFAULTS)
     dev.set_defaults(run=_dev)
+
+    commands.add_parser(
+        "agent", help="let the games on this machine speak for you: hubbub agent --help", add_help=False
+    )
 
     admin = commands.add_parser("admin", help="make and change users, applications and bots in the store")
     _add_admin(admin)

@@ -19,6 +19,7 @@ URL_MAX = 2048
 APPLICATION_NAME_MIN = 2
 APPLICATION_NAME_MAX = 32
 REDIRECT_URIS_MAX = 25
+RPC_ORIGINS_MAX = 25
 NARROW_FLAGS = (1 << 31) - 1
 """`flags` is a number limited to bits 0 to 30; `flags_new` carries them all."""
 
@@ -183,6 +184,8 @@ class ManageApplication(UpdateApplication, kw_only=True):
     redirect_uris: list[Url] | None | UnsetType = UNSET
     terms_of_service_url: Url | None | UnsetType = UNSET
     privacy_policy_url: Url | None | UnsetType = UNSET
+    rpc_origins: Annotated[list[Url], Meta(max_length=RPC_ORIGINS_MAX)] | None | UnsetType = UNSET
+    """Pages that may connect to the agent on a person's machine."""
     public_client: bool | UnsetType = UNSET
     """Whether it may exchange codes without its secret: games on people's machines cannot keep one."""
     channel_obfuscation: bool | UnsetType = UNSET
@@ -191,6 +194,21 @@ class ManageApplication(UpdateApplication, kw_only=True):
     """Whether it can be launched inside the chat; gives it the command that does so (activities.md 2)."""
     accept_social_layer_terms: Literal[True] | UnsetType = UNSET
     """Opens the scopes of the social layer, with the limits of development."""
+
+
+class RpcApplication(Struct, kw_only=True):
+    """An application as the local agent asks for it before it lets one of its programs in (rpc.md 12)."""
+
+    id: ApplicationId
+    name: str
+    icon: str | None
+    description: str
+    flags: int
+    flags_new: str | UnsetType = UNSET
+    rpc_origins: list[str]
+    """Pages that may connect to the agent over a WebSocket."""
+    activity_types: list[int]
+    """What SET_ACTIVITY takes now: the agent has no clock of the platform's (decisions/0051)."""
 
 
 GET_MY_APPLICATION = Operation("GET", "/applications/@me", result=Application, auth=Auth.BOT)
@@ -214,6 +232,16 @@ UPDATE_APPLICATION = Operation(
     body=ManageApplication,
     result=Application,
     raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION),
+)
+
+GET_APPLICATION_RPC = Operation(
+    "GET",
+    "/applications/{application_id}/rpc",
+    result=RpcApplication,
+    auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE,
+    raises=(errors.UNKNOWN_APPLICATION,),
+    # Asked for each time a game starts, and by many behind one address.
+    limit=RateLimit(100, 10.0),
 )
 
 GET_MY_OAUTH2_APPLICATION = Operation("GET", "/oauth2/applications/@me", result=Application, auth=Auth.BOT)

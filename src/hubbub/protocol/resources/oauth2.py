@@ -24,6 +24,7 @@ CODE_SECONDS: Final = 600
 DEVICE_CODE_SECONDS: Final = 300
 DEVICE_INTERVAL_SECONDS: Final = 5
 """How far apart a device's questions must be; each question too early adds as much (RFC 8628 3.5)."""
+RPC_TOKEN_SECONDS: Final = 600
 REFRESH_IDLE_SECONDS: Final = 30 * 86_400
 """A public client's refresh token ends when it is not used for so long; those of others do not end by time."""
 
@@ -224,6 +225,8 @@ class AuthorizeQuery(Struct, kw_only=True):
     guild_id: GuildId | UnsetType = UNSET
     channel_id: ChannelId | UnsetType = UNSET
     disable_guild_select: bool | UnsetType = UNSET
+    rpc_token: str | UnsetType = UNSET
+    """Of the application's backend, once: the local agent need not ask the person (rpc.md 7)."""
 
 
 class Authorize(Struct, kw_only=True):
@@ -391,6 +394,35 @@ REVOKE_OAUTH2_TOKEN = Operation(
     "/oauth2/token/revoke",
     body=RevokeRequest,
     result=Revoked,
+    auth=Auth.NONE,
+    form=True,
+    headers=("Authorization",),
+    refusal=OAuth2Refusal,
+    limit=TOKEN_LIMIT,
+)
+
+
+# The local agent
+
+
+class RpcTokenRequest(Struct, kw_only=True):
+    """The form fields with which a backend vouches for its program."""
+
+    client_id: str | UnsetType = UNSET
+    client_secret: str | UnsetType = UNSET
+
+
+class RpcTokenResult(Struct, kw_only=True):
+    """Goes into one AUTHORIZE of the local RPC."""
+
+    rpc_token: str
+
+
+CREATE_RPC_TOKEN = Operation(
+    "POST",
+    "/oauth2/token/rpc",
+    body=RpcTokenRequest,
+    result=RpcTokenResult,
     auth=Auth.NONE,
     form=True,
     headers=("Authorization",),

@@ -147,9 +147,16 @@ SEND_USER_MESSAGE = Operation(
     "/users/{user_id}/messages",
     body=SendUserMessage,
     result=UserMessage,
-    auth=Auth.BEARER,
+    # A person's own client invites for the games on their machine, and writes otherwise in channels.
+    auth=Auth.USER | Auth.BEARER,
     scopes=(*_WRITE, Scope.ACTIVITIES_INVITES_WRITE),
-    raises=(*_REACHED, errors.MISSING_OAUTH2_SCOPE, errors.EMPTY_MESSAGE, errors.INVALID_ACTIVITY_ACTION),
+    raises=(
+        *_REACHED,
+        errors.MISSING_OAUTH2_SCOPE,
+        errors.EMPTY_MESSAGE,
+        errors.INVALID_ACTIVITY_ACTION,
+        errors.INVALID_FORM_BODY,
+    ),
     emits=(MESSAGE_CREATE, CHANNEL_CREATE, ACTIVITY_INVITE_CREATE),
     limit=_LIMIT,
     # sdk.md 16.

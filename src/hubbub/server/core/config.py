@@ -23,6 +23,8 @@ from hubbub.server.core.logs import Secrets
 
 ENVIRONMENT_PREFIX: Final = "HUBBUB_"
 FILE_VARIABLE: Final = "HUBBUB_CONFIG"
+AGENT_PREFIX: Final = "HUBBUB_AGENT_"
+"""Settings of `hubbub agent`, which may run beside us."""
 """Names the TOML file where no flag does."""
 
 Role = Literal["api", "gateway", "voice", "worker"]
@@ -359,7 +361,7 @@ def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
 def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
     found: dict[str, tuple[Any, str]] = {}
     for name, value in environ.items():
-        if not name.startswith(ENVIRONMENT_PREFIX) or name == FILE_VARIABLE:
+        if not name.startswith(ENVIRONMENT_PREFIX) or name == FILE_VARIABLE or name.startswith(AGENT_PREFIX):
             continue
         key = _BY_VARIABLE.get(name)
         if _SERVICE_LINK.fullmatch(name) and (key is None or value.startswith(("tcp://", "udp://"))):

@@ -43,6 +43,15 @@ def get_application(call: Call, application_id: ApplicationId) -> wire.Applicati
     return views.application(call.tx, row, call.now, owned=call.actor.kind == "user")
 
 
+@handles(wire.GET_APPLICATION_RPC)
+def get_application_rpc(call: Call, application_id: ApplicationId) -> wire.RpcApplication:
+    """An application, for the agent that one of its programs wants to speak with."""
+    row = store.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    return views.for_rpc(row, call.now)
+
+
 @handles(wire.UPDATE_MY_APPLICATION)
 async def update_my_application(work: Work, body: wire.UpdateApplication) -> wire.Application:
     """Change the calling bot's application."""
@@ -145,6 +154,8 @@ def _manage(call: Call, row: ApplicationRow, kept: views.Settings, body: wire.Ma
     if body.redirect_uris is not UNSET:
         uris = redirects.require_redirects(body.redirect_uris or [], row.id)
         row = row._replace(redirect_uris=json.encode(uris).decode())
+    if body.rpc_origins is not UNSET:
+        kept.rpc_origins = rules.require_origins(body.rpc_origins or [])
     if body.channel_obfuscation is not UNSET:
         row = row._replace(obfuscates_channels=int(body.channel_obfuscation))
     if body.public_client is not UNSET:

@@ -95,6 +95,24 @@ def require_own_kind(call: Call, row: ApplicationRow, public: bool) -> None:
         )
 
 
+def require_origins(origins: list[str]) -> list[str]:
+    """Origins as browsers send them, each once: scheme, host and port; a form error at each that is none."""
+    form = errors.FormErrors()
+    for number, origin in enumerate(origins):
+        try:
+            parts = urlsplit(origin)
+            plain = f"{parts.scheme}://{parts.netloc}" == origin and bool(parts.hostname) and "@" not in parts.netloc
+            _ = parts.port
+        except ValueError:
+            plain, parts = False, None
+        if not plain or parts is None or parts.scheme not in ("http", "https"):
+            form.add(("rpc_origins", number), "RPC_ORIGIN_INVALID", "Not an origin: http or https, a host, and a port.")
+        elif origin in origins[:number]:
+            form.add(("rpc_origins", number), *errors.duplicate())
+    form.raise_if_any()
+    return origins
+
+
 def require_url(path: str, text: str | None) -> str | None:
     """A URL that a browser could open, or the form error."""
     if not text:

@@ -1,9 +1,13 @@
 """An application as its owner and its bot see it."""
 
+from typing import Final
+
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from hubbub.protocol import changes
 from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ActivityType
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.resources import applications as wire
 from hubbub.protocol.resources.users import User
@@ -11,6 +15,10 @@ from hubbub.server.core.store import Tx
 from hubbub.server.resources import users
 from hubbub.server.resources.applications import store
 from hubbub.server.resources.applications.store import ApplicationRow
+
+FIRST_TYPES: Final = (ActivityType.PLAYING,)
+ALL_TYPES: Final = (ActivityType.PLAYING, ActivityType.LISTENING, ActivityType.WATCHING, ActivityType.COMPETING)
+"""What SET_ACTIVITY takes (Activity types in the specification)."""
 
 
 class Settings(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -27,6 +35,7 @@ class Settings(msgspec.Struct, kw_only=True, omit_defaults=True):
     event_webhooks_types: list[str] = []
     explicit_content_filter: int = 0
     max_participants: int | None = None
+    rpc_origins: list[str] = []
     social_layer_terms_ms: int | None = None
     """When its owner accepted the terms of the social layer."""
 
@@ -63,6 +72,7 @@ def application(tx: Tx, row: ApplicationRow, now: int, *, owned: bool = False) -
             row.integration_types_config, dict[str, wire.IntegrationTypeConfiguration]
         ),
         max_participants=kept.max_participants,
+        rpc_origins=kept.rpc_origins or UNSET,
         tags=json.decode(row.tags, list[str]),
         owner=users.user(people[row.owner_id]),
         team=None,
@@ -81,6 +91,23 @@ def application(tx: Tx, row: ApplicationRow, now: int, *, owned: bool = False) -
     )
 
 
+def for_rpc(row: ApplicationRow, now: int) -> wire.RpcApplication:
+    """What the local agent has to know of it."""
+    flags, flags_new = wire.flags_on_the_wire(row.flags, now)
+    # dated-changes.md 3: before 25 July 2024 a game could only be played.
+    types = ALL_TYPES if changes.SET_ACTIVITY_TYPES.active(now) else FIRST_TYPES
+    return wire.RpcApplication(
+        id=ApplicationId(row.id),
+        name=row.name,
+        icon=row.icon,
+        description=row.description,
+        flags=flags,
+        flags_new=flags_new,
+        rpc_origins=settings(row).rpc_origins,
+        activity_types=[int(each) for each in types],
+    )
+
+
 def flagged(row: ApplicationRow, now: int, *, named: bool = False) -> wire.FlaggedApplication:
     """The little of it that READY names; to a game also what it is called, and whose it is."""
     flags, flags_new = wire.flags_on_the_wire(row.flags, now)
@@ -91,4 +118,4 @@ def flagged(row: ApplicationRow, now: int, *, named: bool = False) -> wire.Flagg
     return shown
 
 
-__all__ = ["Settings", "UserId", "application", "flagged", "settings"]
+__all__ = ["Settings", "UserId", "application", "flagged", "for_rpc", "settings"]

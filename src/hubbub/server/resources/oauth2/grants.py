@@ -284,6 +284,17 @@ def revoke(call: Call, body: wire.RevokeRequest) -> None:
     actions.deauthorize(call, user_id, application_id)
 
 
+# The local agent
+
+
+def vouch(call: Call, body: wire.RpcTokenRequest) -> wire.RpcTokenResult:
+    """A backend proves itself by its secret; a public client has none, and cannot (rpc.md 7)."""
+    client = clients.require(call, body.client_id, body.client_secret, secret_needed=True)
+    token = actions.new_secret()
+    store.insert_rpc_token(call.tx, token, client.id, call.now, call.now + wire.RPC_TOKEN_SECONDS * 1000)
+    return wire.RpcTokenResult(rpc_token=token)
+
+
 # Devices
 
 

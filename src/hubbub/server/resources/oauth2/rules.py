@@ -108,6 +108,14 @@ def _read_request(
     return request
 
 
+def require_vouched(call: Call, request: Request, rpc_token: str) -> None:
+    """Raise unless the application's backend gave this word, which is then used up; never for reading messages (rpc.md 7)."""
+    if Scope.MESSAGES_READ in request.scopes:
+        raise invalid_scope("messages.read is granted by the person themselves")
+    if not store.use_rpc_token(call.tx, rpc_token, request.application.id, call.now):
+        raise invalid_request("rpc_token is unknown or used up")
+
+
 # Scopes
 
 

@@ -1,5 +1,6 @@
 """Rows of authorizations, codes, refresh tokens, device codes, signing keys and installations."""
 
+import secrets
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -11,6 +12,8 @@ CODE_KEPT_MS: Final = 86_400_000
 """A code is remembered so long after its end, to know a replay by."""
 USED_KEPT_MS: Final = 30 * 86_400_000
 """The same for refresh tokens that were used."""
+VOUCHED: Final = "vouched"
+"""The state of a device code that is a backend's word for the local agent."""
 
 
 class AuthorizationRow(NamedTuple):
@@ -363,6 +366,36 @@ def insert_device(tx: Tx, row: DeviceRow, now: int) -> bool:
     tx.run("DELETE FROM device_codes WHERE expires_ms < ?", now - CODE_KEPT_MS)
     return bool(
         tx.run(f"INSERT INTO device_codes ({_DEVICE}) VALUES ({places(row)}) ON CONFLICT (user_code) DO NOTHING", *row)
+    )
+
+
+def insert_rpc_token(tx: Tx, rpc_token: str, application_id: int, now: int, expires_ms: int) -> None:
+    """Keep that a backend vouched for its program. It lies among the device codes, for it is one that no person answers: with
+    this state it gives no token, and nobody can type its user code, which has small letters."""
+    row = DeviceRow(
+        hash=hash_token(rpc_token),
+        user_code=f"rpc-{secrets.token_hex(16)}",
+        application_id=application_id,
+        scopes="",
+        state=VOUCHED,
+        user_id=None,
+        interval_s=0,
+        polled_ms=0,
+        expires_ms=expires_ms,
+    )
+    insert_device(tx, row, now)
+
+
+def use_rpc_token(tx: Tx, rpc_token: str, application_id: int, now: int) -> bool:
+    """Use such a word up; False when it is none of this application's that still holds."""
+    return bool(
+        tx.run(
+            "DELETE FROM device_codes WHERE hash = ? AND application_id = ? AND state = ? AND expires_ms > ?",
+            hash_token(rpc_token),
+            application_id,
+            VOUCHED,
+            now,
+        )
     )
 
 

@@ -17,6 +17,8 @@ from hubbub.server.resources.user_messages import actions, rules, store, views
 @handles(wire.SEND_USER_MESSAGE)
 def send_user_message(call: Call, user_id: UserId, body: wire.SendUserMessage) -> wire.UserMessage:
     """Say something to another player, or invite them to join."""
+    if call.actor.kind == "user":
+        call = rules.as_game(call, body)
     if not body.activity and Scope.DM_CHANNELS_MESSAGES_WRITE not in call.actor.scopes:
         raise errors.MISSING_OAUTH2_SCOPE()
     return actions.send(call, rules.require_player(call, user_id), body)

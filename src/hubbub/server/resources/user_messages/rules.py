@@ -3,11 +3,11 @@
 from typing import Any
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import ActivityActionType, InGameMessages
+from hubbub.protocol.enums import ActivityActionType, InGameMessages, Scope
 from hubbub.protocol.flags import ActivityFlags, UserFlags
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import user_messages as wire
-from hubbub.server.core.call import Call
+from hubbub.server.core.call import Actor, Call
 from hubbub.server.resources import (
     applications,
     direct_messages,
@@ -19,6 +19,27 @@ from hubbub.server.resources import (
     voice_states,
 )
 from hubbub.server.resources.users import UserRow
+
+
+def as_game(call: Call, body: wire.SendUserMessage) -> Call:
+    """The request of a person's own client as their game would make it: an invite to what they play, and nothing else."""
+    form = errors.FormErrors()
+    for name in ("application_id", "activity"):
+        if not getattr(body, name):
+            form.add(name, *errors.required())
+    form.raise_if_any()
+    row = applications.find(call.tx, body.application_id or 0)
+    if row is None:
+        raise errors.INVALID_ACTIVITY_ACTION()
+    game = Actor(
+        user_id=call.actor.user_id,
+        kind="bearer",
+        application_id=ApplicationId(row.id),
+        family_id=row.family_id,
+        application_flags=row.flags,
+        scopes=frozenset({Scope.DM_CHANNELS_MESSAGES_WRITE.value, Scope.ACTIVITIES_INVITES_WRITE.value}),
+    )
+    return call.acting_as(game)
 
 
 def family_of(call: Call) -> ApplicationId:

@@ -1,0 +1,190 @@
+"""The person who is signed in: their token, one gateway session that stays, and what it tells."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import aiohttp
+import msgspec
+
+from hubbub import __version__
+from hubbub.agent.state import State
+from hubbub.agent.throttle import Throttle
+from hubbub.protocol.enums import GatewayOpcode
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources.presence import PRESENCE_UPDATES_MAX, PRESENCE_UPDATES_SECONDS
+from hubbub.protocol.rpc import RpcError, RpcErrorCode
+from hubbub.sdk.core import Core
+from hubbub.sdk.enums import ClientStatus, LoggingSeverity
+from hubbub.sdk.gateway import Gateway, Lost
+from hubbub.sdk.records import ClientCreateOptions
+
+log = logging.getLogger(__name__)
+
+LEVELS: Final = {
+    LoggingSeverity.ERROR: logging.ERROR,
+    LoggingSeverity.WARNING: logging.WARNING,
+    LoggingSeverity.INFO: logging.DEBUG,
+    LoggingSeverity.VERBOSE: logging.DEBUG,
+}
+AWAY: Final = "the platform cannot be reached"
+
+
+class SignedOut(Exception):
+    """The platform does not take the token."""
+
+
+class Account:
+    """One person on one platform."""
+
+    def __init__(self, url: str, token: str, *, status: str = "online", presence_s: float | None = None) -> None:
+        self._core = Core(ClientCreateOptions(web_base=url), threaded=False)
+        self._core.scheme, self._core.token = "", token
+        self._core.logs.hide(token)
+        self._core.logs.add_callback(self._log, LoggingSeverity.VERBOSE)
+        self._gateway = Gateway(self._core, self._hear)
+        self._gateway.identity = {
+            "properties": {"os": "", "browser": "Hubbub Agent", "device": "desktop", "version": __version__},
+        }
+        self._gateway.presence = self._at_identify
+        self._core.watchers.append(self._watch)
+        self._status = status
+        self.state: Final = State()
+        self.activities: Callable[[], list[dict[str, Any]]] = list
+        """What the games of this machine show."""
+        self.listeners: Final[list[Callable[[str, Any], None]]] = []
+        """Told of each event, after the state knows it."""
+        self.ended = asyncio.Event()
+        """Set when the platform will have no session of ours any more."""
+        self._told = asyncio.Event()
+        self._revision = 0
+        self._said = -1
+        seconds = PRESENCE_UPDATES_SECONDS if presence_s is None else presence_s
+        self._saying = Throttle(PRESENCE_UPDATES_MAX, seconds, self._say)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def web(self) -> str:
+        """Where the platform's pages are."""
+        return self._core.web_base
+
+    @property
+    def api(self) -> str:
+        """Where its API is."""
+        return self._core.api.api
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the session is there now."""
+        return self._core.status is ClientStatus.READY
+
+    async def start(self) -> None:
+        """Connect; returns once the session is there, SignedOut where the token is not good."""
+        try:
+            await self._gateway.connect()
+        except Lost as lost:
+            raise SignedOut(f"the platform refused the session ({lost})") from None
+
+    async def close(self) -> None:
+        """Leave."""
+        self._saying.cancel()
+        await self._core.close()
+
+    # What others see
+
+    def show(self) -> None:
+        """Let others see what is shown now, within the gateway's limit."""
+        self._revision += 1
+        if self.is_ready:
+            self._saying.call()
+
+    def _payload(self) -> dict[str, Any]:
+        return {"status": self._status, "since": None, "afk": False, "activities": self.activities()}
+
+    def _at_identify(self) -> dict[str, Any]:
+        self._said = self._revision
+        return self._payload()
+
+    def _say(self) -> None:
+        self._said = self._revision
+        self._later(self._send_presence())
+
+    async def _send_presence(self) -> None:
+        try:
+            await self._gateway.send(GatewayOpcode.PRESENCE_UPDATE, self._payload())
+        except (OSError, aiohttp.ClientError):
+            # Said again as soon as the session is back.
+            self._said = -1
+
+    def _watch(self, status: ClientStatus) -> None:
+        if status is ClientStatus.DISCONNECTED:
+            self.ended.set()
+        if status is ClientStatus.READY and self._said != self._revision:
+            self._saying.call()
+
+    def _later(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # What others tell
+
+    def _hear(self, event: str, raw: msgspec.Raw) -> None:
+        data = msgspec.json.decode(raw)
+        before = self.state.voice_channel()
+        self.state.hear(event, data)
+        for listener in self.listeners:
+            listener(event, data)
+        after = self.state.voice_channel()
+        if (before or {}).get("id") != (after or {}).get("id"):
+            for listener in self.listeners:
+                listener("_VOICE_CHANNEL_SELECT", after)
+        told, self._told = self._told, asyncio.Event()
+        told.set()
+
+    async def until(self, holds: Callable[[], Any], timeout_s: float) -> bool:
+        """Wait until something is true of the state; False if it does not become so."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not holds():
+                    await self._told.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    # What we ask
+
+    async def send(self, op: GatewayOpcode, data: Any) -> None:
+        """A gateway command; RpcError where there is no session."""
+        try:
+            await self._gateway.send(op, data)
+        except (OSError, aiohttp.ClientError):
+            raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, AWAY) from None
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Any = None,
+        query: Mapping[str, str | int] | None = None,
+        anonymous: bool = False,
+        bearer: str | None = None,
+        **parameters: str | int,
+    ) -> Any:
+        """An answer of the API, decoded; ApiError for a refusal, RpcError 1001 where the platform is away."""
+        authorization = f"Bearer {bearer}" if bearer is not None else None if anonymous else self._core.token
+        try:
+            body = await self._core.api.request(
+                method, path, json=json, query=query, authorization=authorization, tries=None, form=None, **parameters
+            )
+        except ApiError:
+            raise
+        except (aiohttp.ClientError, OSError) as error:
+            log.info("%s %s: %s", method, path, type(error).__name__)
+            raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, AWAY) from None
+        return msgspec.json.decode(body) if body else None
+
+    def _log(self, message: str, severity: LoggingSeverity) -> None:
+        log.log(LEVELS.get(severity, logging.INFO), "%s", message)

@@ -1,0 +1,159 @@
+"""What games say that the person does: read by the rules of SET_ACTIVITY, kept for as long as the game is there (rpc.md 8)."""
+
+from collections.abc import Callable, Collection
+from typing import Any, Final, NamedTuple, Protocol
+
+from hubbub.agent.forms import Check, Wrong, child, fields, flag, items, link, number, one_of, text
+from hubbub.protocol.flags import ActivityFlags
+from hubbub.protocol.resources import presence as wire
+from hubbub.protocol.rpc import RpcError, RpcErrorCode
+from hubbub.sdk.clock import Clock
+
+PLATFORMS_MAX: Final = 10
+SECONDS_DIGITS: Final = 3
+"""A time with so many fewer digits than now in milliseconds is in seconds (rpc.md 8)."""
+SPECTATE: Final = 1 << 2
+
+_TEXT: Final = text(wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
+_URL: Final = link(wire.ACTIVITY_URL_MAX)
+_SECRET: Final = text(wire.ACTIVITY_TEXT_MIN, wire.SECRET_MAX)
+_IMAGE: Final = text(1, wire.ACTIVITY_IMAGE_MAX)
+
+
+def _size(value: Any, name: str) -> list[int]:
+    size: list[int] = items(number(1), 2, 2)(value, name)
+    if size[0] > size[1]:
+        raise Wrong(f'"{name}" must not hold more than there is room for')
+    return size
+
+
+def _schema(types: Collection[int]) -> Check:
+    return fields(
+        {
+            "type": one_of(*sorted(types)),
+            "name": text(1, wire.ACTIVITY_NAME_MAX),
+            "state": _TEXT,
+            "state_url": _URL,
+            "details": _TEXT,
+            "details_url": _URL,
+            "timestamps": fields({"start": number(0), "end": number(0)}),
+            "assets": fields(
+                {
+                    "large_image": _IMAGE,
+                    "large_text": _TEXT,
+                    "large_url": _URL,
+                    "small_image": _IMAGE,
+                    "small_text": _TEXT,
+                    "small_url": _URL,
+                    "invite_cover_image": _IMAGE,
+                }
+            ),
+            "party": fields({"id": _TEXT, "size": _size, "privacy": one_of(0, 1)}),
+            "secrets": fields({"join": _SECRET, "spectate": _SECRET, "match": _SECRET}),
+            "buttons": items(
+                fields(
+                    {"label": text(1, wire.BUTTON_LABEL_MAX), "url": link(wire.BUTTON_URL_MAX)},
+                    required=("label", "url"),
+                ),
+                1,
+                wire.BUTTONS_MAX,
+            ),
+            "instance": flag,
+            "supported_platforms": items(text(1, 32), 0, PLATFORMS_MAX),
+            "status_display_type": one_of(0, 1, 2),
+        }
+    )
+
+
+def read(sent: Any, *, application_id: str, name: str, types: Collection[int], now_ms: int) -> dict[str, Any]:
+    """An activity as it is kept and told to the platform; RpcError 4000 in the words of a schema."""
+    try:
+        try:
+            activity: dict[str, Any] = _schema(types)(sent, "activity")
+            secrets = list(activity.get("secrets", {}).values())
+            if len(set(secrets)) < len(secrets):
+                raise child("secrets", '"secrets" must all be different')
+            if secrets and activity.get("buttons"):
+                raise child("buttons", '"secrets" cannot be sent together with buttons')
+        except Wrong as wrong:
+            raise child("activity", wrong) from None
+    except Wrong as wrong:
+        raise RpcError(RpcErrorCode.INVALID_PAYLOAD, str(wrong)) from None
+    kept: dict[str, Any] = {
+        "application_id": application_id,
+        "name": name[: wire.ACTIVITY_NAME_MAX],
+        "type": 0,
+    } | activity
+    if times := kept.get("timestamps"):
+        kept["timestamps"] = {key: in_milliseconds(value, now_ms) for key, value in times.items()}
+    if buttons := kept.pop("buttons", None):
+        kept["buttons"] = [button["label"] for button in buttons]
+        kept["metadata"] = {"button_urls": [button["url"] for button in buttons]}
+    if flags := _flags(kept):
+        kept["flags"] = flags
+    return {key: value for key, value in kept.items() if value not in ({}, [])}
+
+
+def in_milliseconds(value: int, now_ms: int) -> int:
+    """A time that a program gave in seconds or in milliseconds."""
+    return value * 1000 if len(str(value)) <= len(str(now_ms)) - SECONDS_DIGITS else value
+
+
+def _flags(activity: dict[str, Any]) -> int:
+    secrets = activity.get("secrets", {})
+    flags = int(ActivityFlags.INSTANCE) if activity.get("instance") else 0
+    flags |= int(ActivityFlags.JOIN) if "join" in secrets else 0
+    return flags | (SPECTATE if "spectate" in secrets else 0)
+
+
+class Owner(Protocol):
+    """A connection that says what somebody does."""
+
+    @property
+    def application_id(self) -> str:
+        """Whose it is."""
+
+
+class Place(NamedTuple):
+    """Where an activity is kept: one for each process of an application."""
+
+    application_id: str
+    pid: int
+
+
+class Activities:
+    """Everything that games on this machine say that the person does."""
+
+    def __init__(self, changed: Callable[[], None], clock: Clock) -> None:
+        self._changed = changed
+        self._shown: dict[Place, tuple[Owner, dict[str, Any]]] = {}
+        self.clock = clock
+
+    def shown(self) -> list[dict[str, Any]]:
+        """All of it, the newest first."""
+        return [activity for _, activity in reversed(self._shown.values())]
+
+    def find(self, application_id: str, pid: int | None = None) -> dict[str, Any] | None:
+        """The newest of an application, of one process of it where that is known."""
+        found = None
+        for place, (_, activity) in self._shown.items():
+            if place.application_id == application_id and pid in (None, place.pid):
+                found = activity
+        return found
+
+    def put(self, owner: Owner, pid: int, activity: dict[str, Any] | None) -> None:
+        """Show something else, or nothing, for a process."""
+        place = Place(owner.application_id, pid)
+        before = self._shown.pop(place, None)
+        if activity is not None:
+            self._shown[place] = (owner, activity)
+        if activity is not None or before is not None:
+            self._changed()
+
+    def drop(self, owner: Owner, pid: int | None = None) -> None:
+        """A connection or a process is gone, and what it said with it."""
+        gone = [place for place, (by, _) in self._shown.items() if by is owner and pid in (None, place.pid)]
+        for place in gone:
+            del self._shown[place]
+        if gone:
+            self._changed()

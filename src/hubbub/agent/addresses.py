@@ -1,0 +1,109 @@
+"""Where the agent's sockets are: names that games look for, and the first index that nobody has (rpc.md 2)."""
+
+import os
+import socket
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from hubbub.protocol import rpc
+
+VARIABLES: Final = ("XDG_RUNTIME_DIR", "TMPDIR", "TMP", "TEMP")
+NAMES: Final = (rpc.PLATFORM, rpc.COMPATIBLE)
+"""Ours, for our SDK, and the one that unmodified libraries know."""
+PROBE_S: Final = 1.0
+BACKLOG: Final = 64
+
+
+class Taken(Exception):
+    """There is no place to listen."""
+
+
+class Address(NamedTuple):
+    """A socket that listens, and where."""
+
+    path: Path
+    socket: socket.socket
+
+
+def directories(environ: Mapping[str, str] = os.environ) -> list[Path]:
+    """Where games look, in their order: the first directory of the public rule, and the user's runtime directory, where some look
+    although no variable names it."""
+    first = next((Path(environ[name]) for name in VARIABLES if environ.get(name)), Path("/tmp"))
+    found = [first]
+    if sys.platform == "linux":
+        found.append(Path(f"/run/user/{os.getuid()}"))
+    existing: list[Path] = []
+    for each in found:
+        if each.is_dir() and os.access(each, os.W_OK) and all(not each.samefile(other) for other in existing):
+            existing.append(each)
+    if not existing:
+        raise Taken(f"{first} is no directory that can be written to; set XDG_RUNTIME_DIR")
+    return existing
+
+
+def claim(folders: Sequence[Path], index: int | None = None) -> list[Address]:
+    """Listen at the lowest index that is free under every name and in every folder, so that all games find the same agent."""
+    wanted = rpc.INDEXES if index is None else (index,)
+    for number in wanted:
+        made = _claim_all([folder / f"{name}-ipc-{number}" for folder in folders for name in NAMES])
+        if made is not None:
+            return made
+    place = f"index {index} is" if index is not None else f"indexes {rpc.INDEXES[0]} to {rpc.INDEXES[-1]} are"
+    raise Taken(f"{place} taken in {', '.join(map(str, folders))}: another agent or chat client runs")
+
+
+def _claim_all(paths: list[Path]) -> list[Address] | None:
+    made: list[Address] = []
+    for path in paths:
+        listening = _listen(path)
+        if listening is None:
+            release(made)
+            return None
+        made.append(Address(path, listening))
+    return made
+
+
+def _listen(path: Path) -> socket.socket | None:
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        if path.exists() or path.is_symlink():
+            if _answers(path) or not stat.S_ISSOCK(path.lstat().st_mode):
+                raise FileExistsError(path)
+            # Nobody listens any more: its program was killed.
+            path.unlink()
+        # Made unreadable for others from the first moment on, not after it.
+        before = os.umask(0o177)
+        try:
+            made.bind(str(path))
+        finally:
+            os.umask(before)
+        path.chmod(0o600)
+        made.listen(BACKLOG)
+        made.setblocking(False)
+    except OSError:
+        made.close()
+        return None
+    return made
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(PROBE_S)
+        try:
+            probe.connect(str(path))
+        except TimeoutError:
+            # It is there and busy.
+            return True
+        except OSError:
+            return False
+        return True
+
+
+def release(addresses: Sequence[Address]) -> None:
+    """Listen no more, and leave no file behind."""
+    for address in addresses:
+        address.socket.close()
+        address.path.unlink(missing_ok=True)

@@ -1,0 +1,141 @@
+"""The agent: who is signed in, who is connected, and who may ask what."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from hubbub.agent import commands
+from hubbub.agent.account import Account
+from hubbub.agent.addresses import Address
+from hubbub.agent.consent import Consent
+from hubbub.agent.desk import Desk
+from hubbub.agent.events import Events
+from hubbub.agent.ipc import Closed, Ipc
+from hubbub.agent.links import Application, Door, Link
+from hubbub.agent.throttle import Throttle
+from hubbub.agent.websocket import WebSockets
+from hubbub.protocol import rpc
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.rpc import CloseCode, PseudoScope, RpcError, RpcErrorCode
+from hubbub.sdk.clock import Clock, machine_ms
+
+log = logging.getLogger(__name__)
+
+LINKS_MAX: Final = 16
+"""Connections that one application may hold at once."""
+
+
+class Agent:
+    """Serves the programs of one machine for one person."""
+
+    def __init__(
+        self,
+        account: Account,
+        consent: Consent,
+        opener: Callable[[str], Any],
+        *,
+        addresses: Sequence[Address] = (),
+        websocket: bool = False,
+        clock: Clock = machine_ms,
+        updates_s: float = rpc.ACTIVITY_UPDATES_SECONDS,
+        handshake_s: float = rpc.HANDSHAKE_SECONDS,
+    ) -> None:
+        self.account = account
+        self.desk: Final = Desk(account, consent, opener, clock)
+        self._updates_s = updates_s
+        account.listeners.append(Events(self.desk).hear)
+        self._ipc = Ipc(addresses, self.greet, self.gone, handshake_s=handshake_s)
+        self._websockets = WebSockets(self.greet, self.gone, account.web) if websocket else None
+
+    async def start(self) -> None:
+        """Sign in, then listen: whoever connects finds everything in its place."""
+        await self.account.start()
+        await self._ipc.start()
+        if self._websockets is not None:
+            await self._websockets.start()
+
+    async def stop(self) -> None:
+        """Let everybody go."""
+        if self._websockets is not None:
+            await self._websockets.stop()
+        await self._ipc.stop()
+        await self.account.close()
+
+    @property
+    def websocket_port(self) -> int | None:
+        """Where browsers may connect, if they may."""
+        return None if self._websockets is None else self._websockets.port
+
+    # Who comes and goes
+
+    async def greet(
+        self,
+        door: Door,
+        handshake: dict[str, Any],
+        *,
+        pid: int | None,
+        origin: str | None,
+        scopes: frozenset[str],
+    ) -> Link:
+        """A program introduces itself; Closed says why it cannot stay."""
+        if str(handshake.get("v")) != str(rpc.VERSION):
+            raise Closed(CloseCode.INVALID_VERSION, "Invalid Version")
+        application = await self.application(str(handshake.get("client_id") or ""))
+        if origin is not None and PseudoScope.PRIVATE not in scopes and origin not in application.rpc_origins:
+            raise Closed(CloseCode.INVALID_ORIGIN, "Invalid Origin")
+        if sum(link.application_id == application.id for link in self.desk.links) >= LINKS_MAX:
+            raise Closed(CloseCode.RATE_LIMITED, "Too many connections")
+        link = Link(door, application, pid=pid, scopes=scopes)
+        link.updates = Throttle(rpc.ACTIVITY_UPDATES_MAX, self._updates_s, lambda: self.desk.show(link))
+        link.dispatch("READY", {"v": rpc.VERSION, "config": self._config(), "user": self.desk.user()})
+        self.desk.links.append(link)
+        link.start(self.obey)
+        self.desk.voice.restore(link)
+        return link
+
+    async def gone(self, link: Link) -> None:
+        """A program left, and what it said of the person ends."""
+        self.desk.links.remove(link)
+        await link.stop()
+        self.desk.forget(link)
+
+    async def application(self, client_id: str) -> Application:
+        """Who that is; Closed with the exact words for nobody."""
+        unknown = Closed(CloseCode.INVALID_CLIENT_ID, rpc.INVALID_CLIENT_ID_MESSAGE)
+        if not client_id.isascii() or not client_id.isdecimal() or len(client_id) > 20:
+            raise unknown
+        try:
+            told = await self.account.ask(
+                "GET", "/applications/{application_id}/rpc", application_id=client_id, anonymous=True
+            )
+        except ApiError as error:
+            if error.status >= 500:
+                raise Closed(CloseCode.ABNORMAL, "the platform is in trouble") from None
+            raise unknown from None
+        except RpcError as error:
+            raise Closed(CloseCode.ABNORMAL, error.message) from None
+        return Application(
+            id=told["id"],
+            name=told["name"],
+            icon=told["icon"],
+            description=told["description"],
+            rpc_origins=told["rpc_origins"],
+            activity_types=frozenset(told["activity_types"]),
+        )
+
+    def _config(self) -> dict[str, str]:
+        host = self.account.web.partition("://")[2]
+        return {"cdn_host": f"{host}/cdn", "api_endpoint": f"//{host}/api", "environment": "production"}
+
+    # What they ask
+
+    async def obey(self, link: Link, request: rpc.Request) -> Any:
+        """Do what a program asks; RpcError where it cannot be."""
+        needs = rpc.COMMANDS.get(request.cmd)
+        if needs is None:
+            raise RpcError(RpcErrorCode.INVALID_COMMAND, f"Invalid command: {request.cmd[:64]}")
+        if not rpc.allows(needs, link.given):
+            await commands.renew(self.desk, link)
+            commands.require(rpc.allows(needs, link.scopes))
+        handler = commands.TABLE[request.cmd]
+        return await handler(self.desk, link, request)

@@ -1,0 +1,211 @@
+"""Guilds, channels and people, mostly from what the session told (rpc.md 6)."""
+
+import base64
+from typing import Any, Final
+
+import aiohttp
+
+from hubbub.agent import views
+from hubbub.agent.commands.table import obeys, require
+from hubbub.agent.desk import Desk
+from hubbub.agent.forms import arguments, flag, number, one_of, snowflake
+from hubbub.agent.links import Link
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.permissions import base_permissions, channel_permissions, thread_permissions
+from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+from hubbub.sdk.aside import new_session
+
+WAIT_MAX_S: Final = 60
+MESSAGES_SHOWN: Final = 50
+IMAGE_MAX: Final = 8 << 20
+IMAGE_S: Final = 10.0
+THREADS: Final = (10, 11, 12)
+PRIVATE: Final = frozenset({Scope.RPC.value, Scope.DM_CHANNELS_READ.value})
+"""One of these shows channels that are in no guild."""
+
+INVALID_GUILD: Final = (RpcErrorCode.INVALID_GUILD, "Invalid guild id")
+INVALID_CHANNEL: Final = (RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
+INVALID_USER: Final = (RpcErrorCode.INVALID_USER, "Invalid user id")
+
+
+@obeys("GET_GUILDS")
+async def get_guilds(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+    """The person's guilds."""
+    account = desk.account
+    return {"guilds": [views.guild(account.web, guild) for guild in account.state.guilds.values()]}
+
+
+@obeys("GET_GUILD")
+async def get_guild(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+    """One of them; one that is still on its way can be waited for."""
+    args = arguments(request.args, {"guild_id": snowflake, "timeout": number(0, WAIT_MAX_S, whole=False)}, "guild_id")
+    guild_id, state = args["guild_id"], desk.account.state
+    if guild_id in state.awaited and not await desk.account.until(
+        lambda: guild_id not in desk.account.state.awaited, args.get("timeout", 0)
+    ):
+        raise RpcError(RpcErrorCode.GET_GUILD_TIMED_OUT, "the guild did not come in time")
+    guild = state.guilds.get(guild_id)
+    if guild is None:
+        raise RpcError(*INVALID_GUILD)
+    # The members are deprecated and always none.
+    return views.guild(desk.account.web, guild) | {"members": []}
+
+
+@obeys("GET_CHANNELS")
+async def get_channels(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+    """The channels of a guild."""
+    guild_id = arguments(request.args, {"guild_id": snowflake}, "guild_id")["guild_id"]
+    state = desk.account.state
+    if guild_id not in state.guilds:
+        raise RpcError(*INVALID_GUILD)
+    found = [channel for channel in state.channels.values() if channel.get("guild_id") == guild_id]
+    found.sort(key=lambda channel: (channel.get("position") or 0, int(channel["id"])))
+    return {"channels": [{"id": each["id"], "name": each.get("name") or "", "type": each["type"]} for each in found]}
+
+
+def find_channel(desk: Desk, link: Link, channel_id: str) -> dict[str, Any]:
+    """A channel that the program may know of; RpcError 4005 otherwise."""
+    channel = desk.account.state.channels.get(channel_id)
+    if channel is None:
+        raise RpcError(*INVALID_CHANNEL)
+    if not channel.get("guild_id"):
+        require(not PRIVATE.isdisjoint(link.scopes))
+    return channel
+
+
+async def show_channel(desk: Desk, link: Link, channel: dict[str, Any]) -> dict[str, Any]:
+    """A channel, with its newest messages for those who may read."""
+    messages: list[dict[str, Any]] = []
+    if Scope.MESSAGES_READ.value in link.scopes or channel.get("application_id") == link.application_id:
+        try:
+            messages = await desk.account.ask(
+                "GET", "/channels/{channel_id}/messages", query={"limit": MESSAGES_SHOWN}, channel_id=channel["id"]
+            )
+        except ApiError:
+            # Not every kind of channel has messages, and not everybody reads those of every channel.
+            messages = []
+    return views.channel(desk.account.state, desk.voice, channel, messages)
+
+
+@obeys("GET_CHANNEL")
+async def get_channel(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+    """One channel."""
+    channel_id = arguments(request.args, {"channel_id": snowflake}, "channel_id")["channel_id"]
+    return await show_channel(desk, link, find_channel(desk, link, channel_id))
+
+
+@obeys("GET_CHANNEL_PERMISSIONS")
+async def get_channel_permissions(desk: Desk, link: Link, request: Request) -> dict[str, str]:
+    """What the person may do in a channel."""
+    channel_id = arguments(request.args, {"channel_id": snowflake}, "channel_id")["channel_id"]
+    state = desk.account.state
+    channel = state.channels.get(channel_id)
+    guild = state.guilds.get(str((channel or {}).get("guild_id")))
+    if channel is None or guild is None:
+        raise RpcError(*INVALID_CHANNEL)
+    return {"permissions": str(permissions_in(guild, channel, state.members.get(guild["id"], {}), state.user_id))}
+
+
+def permissions_in(guild: dict[str, Any], channel: dict[str, Any], member: dict[str, Any], user_id: str) -> int:
+    """What a member may do in a channel, by the protocol's own arithmetic."""
+    bits = {role["id"]: int(role["permissions"]) for role in guild.get("roles", [])}
+    held = member.get("roles", [])
+    base = base_permissions(
+        guild.get("owner_id") == user_id, bits.get(guild["id"], 0), (bits.get(role, 0) for role in held)
+    )
+    overwrites = {
+        each["id"]: (int(each["allow"]), int(each["deny"])) for each in channel.get("permission_overwrites", [])
+    }
+    found = channel_permissions(
+        base,
+        overwrites.get(guild["id"]),
+        [overwrites[role] for role in held if role in overwrites],
+        overwrites.get(user_id),
+    )
+    return thread_permissions(found) if channel["type"] in THREADS else found
+
+
+@obeys("CREATE_CHANNEL_INVITE")
+async def create_channel_invite(desk: Desk, link: Link, request: Request) -> Any:
+    """An invite to a channel, by the person."""
+    args = arguments(
+        request.args,
+        {
+            "channel_id": snowflake,
+            "max_age": number(0, 604_800),
+            "max_uses": number(0, 100),
+            "temporary": flag,
+            "unique": flag,
+        },
+        "channel_id",
+    )
+    find_channel(desk, link, args["channel_id"])
+    body = {name: value for name, value in args.items() if name != "channel_id"}
+    try:
+        return await desk.account.ask(
+            "POST", "/channels/{channel_id}/invites", json=body, channel_id=args["channel_id"]
+        )
+    except ApiError as error:
+        code = RpcErrorCode.INVALID_PERMISSIONS if error.status == 403 else RpcErrorCode.INVALID_INVITE
+        raise RpcError(code, str(error)) from None
+
+
+@obeys("GET_USER")
+async def get_user(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+    """Somebody."""
+    return views.user(await find_user(desk, arguments(request.args, {"id": snowflake}, "id")["id"]))
+
+
+async def find_user(desk: Desk, user_id: str) -> dict[str, Any]:
+    """Somebody that the session knows, or that the platform does; RpcError 4010 for nobody."""
+    known = desk.account.state.users.get(user_id)
+    if known is not None:
+        return known
+    try:
+        told: dict[str, Any] = await desk.account.ask("GET", "/users/{user_id}", user_id=user_id)
+    except ApiError:
+        raise RpcError(*INVALID_USER) from None
+    return told
+
+
+@obeys("GET_RELATIONSHIPS")
+async def get_relationships(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+    """The person's friends, and the others they stand to in some way."""
+    state = desk.account.state
+    return {"relationships": [views.relationship(state, each) for each in state.relationships.values()]}
+
+
+@obeys("GET_IMAGE")
+async def get_image(desk: Desk, link: Link, request: Request) -> dict[str, str]:
+    """Somebody's picture, as a data URI."""
+    args = arguments(
+        request.args,
+        {
+            "type": one_of("user"),
+            "id": snowflake,
+            "format": one_of("png", "webp", "jpg"),
+            "size": one_of(16, 32, 64, 128, 256, 512, 1024),
+        },
+        "type",
+        "id",
+    )
+    user = await find_user(desk, args["id"])
+    picture = args.get("format", "png")
+    if user.get("avatar"):
+        path = f"/cdn/avatars/{user['id']}/{user['avatar']}.{picture}?size={args.get('size', 128)}"
+    else:
+        path = f"/cdn/embed/avatars/{(int(user['id']) >> 22) % 6}.png"
+    kind, data = await _fetch(f"{desk.account.web}{path}")
+    return {"data_url": f"data:{kind};base64,{base64.b64encode(data).decode()}"}
+
+
+async def _fetch(url: str) -> tuple[str, bytes]:
+    try:
+        async with new_session() as session, session.get(url, timeout=aiohttp.ClientTimeout(total=IMAGE_S)) as answer:
+            if answer.status != 200:
+                raise RpcError(RpcErrorCode.UNKNOWN, "there is no such picture")
+            data = await answer.content.read(IMAGE_MAX)
+            return answer.content_type, data
+    except (aiohttp.ClientError, OSError):
+        raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, "the picture cannot be fetched") from None

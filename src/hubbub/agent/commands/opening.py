@@ -1,0 +1,146 @@
+"""What is shown to the person in their browser, and what this agent has no screen for (rpc.md 6)."""
+
+from typing import Any, Final
+from urllib.parse import quote
+
+from hubbub.agent.commands.looking import find_channel, show_channel
+from hubbub.agent.commands.table import obeys
+from hubbub.agent.desk import Desk
+from hubbub.agent.forms import arguments, fields, number, snowflake, text
+from hubbub.agent.links import Link
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+
+_CODE: Final = text(1, 128)
+_LINKS: Final = fields(
+    {"code": _CODE, "section": text(1, 64), "guildId": snowflake, "channelId": snowflake, "skuId": snowflake}
+)
+
+
+def _needed(params: dict[str, Any], name: str) -> str:
+    if name not in params:
+        problem = f'child "params" fails because [child "{name}" fails because ["{name}" is required]]'
+        raise RpcError(RpcErrorCode.INVALID_PAYLOAD, problem)
+    return quote(str(params[name]), safe="")
+
+
+@obeys("DEEP_LINK")
+async def deep_link(desk: Desk, link: Link, request: Request) -> bool:
+    """Show a page of the platform."""
+    args = arguments(request.args, {"type": text(1, 64), "params": _LINKS}, "type")
+    params, kind = args.get("params", {}), args["type"]
+    if kind == "USER_SETTINGS":
+        games = params.get("section") in ("connected-games", "authorized-apps")
+        path = "/settings/apps" if games else "/settings/account"
+    elif kind in ("INVITE", "INVITE_BROWSER"):
+        path = f"/invite/{_needed(params, 'code')}"
+    elif kind == "CHANNEL":
+        path = _channel_path(params.get("guildId"), _needed(params, "channelId"))
+    elif kind in ("APP_DIRECTORY", "STORE"):
+        path = f"/application-directory/{link.application_id}/store"
+        path += f"/{params['skuId']}" if "skuId" in params else ""
+    elif kind == "ACTIVATE_DEVICE":
+        path = "/activate"
+    else:
+        raise RpcError(RpcErrorCode.INVALID_PAYLOAD, 'child "type" fails because ["type" is not known here]')
+    await desk.open(path)
+    return True
+
+
+def _channel_path(guild_id: str | None, channel_id: str, message_id: str | None = None) -> str:
+    path = f"/app/channels/{guild_id or '@me'}/{channel_id}"
+    return path if message_id is None else f"{path}/{message_id}"
+
+
+@obeys("OPEN_MESSAGE")
+async def open_message(desk: Desk, link: Link, request: Request) -> None:
+    """Show a message where it was said; 4005 where the person cannot see it."""
+    args = arguments(
+        request.args,
+        {"guild_id": snowflake, "channel_id": snowflake, "message_id": snowflake},
+        "channel_id",
+        "message_id",
+    )
+    channel = desk.account.state.channels.get(args["channel_id"])
+    if channel is None:
+        raise RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
+    await desk.open(_channel_path(channel.get("guild_id"), channel["id"], args["message_id"]))
+
+
+@obeys("SELECT_TEXT_CHANNEL")
+async def select_text_channel(desk: Desk, link: Link, request: Request) -> dict[str, Any] | None:
+    """Show a channel; without one, where the person's messages are."""
+    args = arguments(request.args, {"channel_id": snowflake, "timeout": number(0, 60, whole=False)})
+    if "channel_id" not in args:
+        await desk.open("/app")
+        return None
+    channel = find_channel(desk, link, args["channel_id"])
+    await desk.open(_channel_path(channel.get("guild_id"), channel["id"]))
+    return await show_channel(desk, link, channel)
+
+
+# Pages of the platform hand over to the agent
+
+
+@obeys("INVITE_BROWSER")
+async def invite_browser(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+    """Show an invite."""
+    code = arguments(request.args, {"code": _CODE}, "code")["code"]
+    try:
+        invite = await desk.account.ask("GET", "/invites/{code}", code=code)
+    except ApiError as error:
+        raise RpcError(RpcErrorCode.INVALID_INVITE, str(error)) from None
+    await desk.open(f"/invite/{quote(invite['code'], safe='')}")
+    return {"invite": invite, "code": invite["code"]}
+
+
+@obeys("GUILD_TEMPLATE_BROWSER")
+async def guild_template_browser(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+    """Show a template."""
+    code = arguments(request.args, {"code": _CODE}, "code")["code"]
+    try:
+        template = await desk.account.ask("GET", "/guilds/templates/{code}", code=code)
+    except ApiError as error:
+        raise RpcError(RpcErrorCode.INVALID_GUILD_TEMPLATE, str(error)) from None
+    await desk.open(f"/template/{quote(template['code'], safe='')}")
+    return {"guildTemplate": template, "code": template["code"]}
+
+
+@obeys("GIFT_CODE_BROWSER")
+async def gift_code_browser(desk: Desk, link: Link, request: Request) -> None:
+    """The platform gives no gifts, so no code is one."""
+    arguments(request.args, {"code": _CODE}, "code")
+    raise RpcError(RpcErrorCode.INVALID_GIFT_CODE, "the platform knows no such gift")
+
+
+@obeys("CONNECTIONS_CALLBACK")
+async def connections_callback(desk: Desk, link: Link, request: Request) -> None:
+    """Accounts elsewhere are connected on the platform's own pages: nobody waits for a callback here."""
+    arguments(request.args, {"providerType": text(1, 64), "code": text(1, 2048)}, "providerType")
+    raise RpcError(RpcErrorCode.INVALID_CONNECTION_CALLBACK_STATE, "nobody waits for this connection")
+
+
+# What needs a screen, a camera or an activity of the chat client
+
+
+@obeys(
+    "OVERLAY",
+    "SET_OVERLAY_LOCKED",
+    "OPEN_OVERLAY_ACTIVITY_INVITE",
+    "OPEN_OVERLAY_GUILD_INVITE",
+    "OPEN_OVERLAY_VOICE_SETTINGS",
+    "TOGGLE_VIDEO",
+    "TOGGLE_SCREENSHARE",
+    "INITIATE_IMAGE_UPLOAD",
+    "GET_ENTITLEMENT_TICKET",
+    "GET_APPLICATION_TICKET",
+)
+async def unavailable(desk: Desk, link: Link, request: Request) -> None:
+    """The agent has no overlay, no picture of its own, and signs no tickets."""
+    raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, f"{request.cmd} is not part of this agent")
+
+
+@obeys("OPEN_INVITE_DIALOG")
+async def open_invite_dialog(desk: Desk, link: Link, request: Request) -> None:
+    """Only an activity inside of a channel has one."""
+    raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "this program runs in no channel")

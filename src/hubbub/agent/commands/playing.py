@@ -1,0 +1,145 @@
+"""What the person plays, and with whom: SET_ACTIVITY and the invites (rpc.md 8, sdk.md 15)."""
+
+import asyncio
+import os
+from typing import Any, Final
+
+from hubbub.agent import activities
+from hubbub.agent.commands.table import obeys
+from hubbub.agent.desk import Desk
+from hubbub.agent.forms import arguments, number, one_of, snowflake, text
+from hubbub.agent.links import Link
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ActivityActionType
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+
+CONTENT_MAX: Final = 1024
+PID: Final = number(0, (1 << 31) - 1)
+HEARD_S: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
+"""Waits before an invite is tried again: it goes over HTTP, and the gateway may not have heard yet what it is to."""
+
+
+@obeys("SET_ACTIVITY")
+async def set_activity(desk: Desk, link: Link, request: Request) -> dict[str, Any] | None:
+    """Show what a process does; without an activity, nothing any more."""
+    args = arguments(request.args, {"pid": PID})
+    pid = args.get("pid") or link.pid or os.getpid()
+    sent = (request.args or {}).get("activity")
+    if sent is None:
+        desk.set_activity(link, pid, None)
+        return None
+    activity = activities.read(
+        sent,
+        application_id=link.application_id,
+        name=link.application.name,
+        types=link.application.activity_types,
+        now_ms=desk.activities.clock(),
+    )
+    desk.set_activity(link, pid, activity)
+    return activity
+
+
+@obeys("ACTIVITY_INVITE_USER")
+async def activity_invite_user(desk: Desk, link: Link, request: Request) -> None:
+    """Invite somebody to what this application's process shows."""
+    args = arguments(
+        request.args,
+        {"user_id": snowflake, "type": one_of(ActivityActionType.JOIN), "content": text(0, CONTENT_MAX), "pid": PID}
+        if (request.args or {}).get("content") != ""
+        else {"user_id": snowflake, "type": one_of(ActivityActionType.JOIN), "pid": PID},
+        "user_id",
+    )
+    await _invite(desk, link, args["user_id"], args.get("pid"), args.get("content", ""))
+
+
+@obeys("SEND_ACTIVITY_JOIN_INVITE")
+async def send_activity_join_invite(desk: Desk, link: Link, request: Request) -> None:
+    """Say yes to somebody who asked to join: they get an invite."""
+    args = arguments(request.args, {"user_id": snowflake, "pid": PID}, "user_id")
+    _require_request(desk, link, args["user_id"])
+    await _invite(desk, link, args["user_id"], args.get("pid"), "")
+    desk.requests.discard((link.application_id, args["user_id"]))
+
+
+@obeys("CLOSE_ACTIVITY_REQUEST", "CLOSE_ACTIVITY_JOIN_REQUEST")
+async def close_activity_request(desk: Desk, link: Link, request: Request) -> None:
+    """Say nothing to somebody who asked to join."""
+    args = arguments(request.args, {"user_id": snowflake}, "user_id")
+    _require_request(desk, link, args["user_id"])
+    desk.requests.discard((link.application_id, args["user_id"]))
+
+
+@obeys("ACCEPT_ACTIVITY_INVITE")
+async def accept_activity_invite(desk: Desk, link: Link, request: Request) -> None:
+    """Accept an invite: programs of its application hear how to join."""
+    args = arguments(
+        request.args,
+        {
+            "type": one_of(ActivityActionType.JOIN),
+            "user_id": snowflake,
+            "session_id": text(1, 128),
+            "channel_id": snowflake,
+            "message_id": snowflake,
+            "application_id": snowflake,
+        },
+        "user_id",
+    )
+    application_id = args.get("application_id", link.application_id)
+    shown = desk.account.state.activity_of(args["user_id"], application_id) or {}
+    session_id = args.get("session_id") or shown.get("session_id")
+    if not session_id:
+        raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "this person shows nothing that can be joined")
+    query: dict[str, str] = {name: args[name] for name in ("channel_id", "message_id") if name in args}
+    await join(desk, args["user_id"], session_id, application_id, query)
+
+
+async def join(desk: Desk, user_id: str, session_id: str, application_id: str, query: dict[str, str]) -> int:
+    """Let the programs of an application join somebody; how many heard."""
+    try:
+        told = await desk.account.ask(
+            "GET",
+            "/users/{user_id}/sessions/{session_id}/activities/{application_id}/1",
+            query=query,
+            user_id=user_id,
+            session_id=session_id,
+            application_id=application_id,
+        )
+    except ApiError as error:
+        raise RpcError(RpcErrorCode.INVALID_ACTIVITY_SECRET, str(error)) from None
+    data = {"secret": told["secret"], "application_id": application_id}
+    return desk.tell("ACTIVITY_JOIN", data, application_id=application_id)
+
+
+def _require_request(desk: Desk, link: Link, user_id: str) -> None:
+    if (link.application_id, user_id) not in desk.requests:
+        raise RpcError(RpcErrorCode.INVALID_ACTIVITY_JOIN_REQUEST, "this person did not ask to join")
+
+
+async def _invite(desk: Desk, link: Link, user_id: str, pid: int | None, content: str) -> None:
+    shown = desk.activities.find(link.application_id, pid or None)
+    party_id = (shown or {}).get("party", {}).get("id")
+    if shown is None or not party_id or "join" not in shown.get("secrets", {}):
+        raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "the game shows no party that can be joined")
+    body: dict[str, Any] = {
+        "application_id": link.application_id,
+        "activity": {
+            "type": int(ActivityActionType.JOIN),
+            "session_id": desk.account.state.session_id,
+            "party_id": party_id,
+        },
+    }
+    if content:
+        body["content"] = content
+    for wait_s in HEARD_S:
+        await asyncio.sleep(wait_s)
+        try:
+            await desk.account.ask("POST", "/users/{user_id}/messages", json=body, user_id=user_id)
+            return
+        except ApiError as error:
+            refusal = error
+            if error.kind is not errors.INVALID_ACTIVITY_ACTION:
+                break
+    if refusal.kind is errors.INVALID_ACTIVITY_ACTION:
+        raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, str(refusal))
+    raise RpcError(RpcErrorCode.INVALID_USER, str(refusal))

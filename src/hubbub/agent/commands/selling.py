@@ -1,0 +1,81 @@
+"""What an application sells, and what the person has of it (rpc.md 6)."""
+
+import asyncio
+from typing import Any, Final
+
+from hubbub.agent.commands.table import obeys
+from hubbub.agent.desk import Desk
+from hubbub.agent.forms import arguments, snowflake
+from hubbub.agent.links import Link
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+
+PURCHASE_S: Final = 300.0
+LOOK_S: Final = 2.0
+
+
+async def _skus(desk: Desk, link: Link) -> list[dict[str, Any]]:
+    try:
+        store = await desk.account.ask(
+            "GET", "/applications/{application_id}/store", application_id=link.application_id
+        )
+    except ApiError as error:
+        raise RpcError(RpcErrorCode.UNAUTHORIZED_FOR_APPLICATION, str(error)) from None
+    skus: list[dict[str, Any]] = store["skus"]
+    return skus
+
+
+async def _entitlements(desk: Desk, link: Link) -> list[dict[str, Any]]:
+    try:
+        told: list[dict[str, Any]] = await desk.account.ask(
+            "GET",
+            "/users/@me/applications/{application_id}/entitlements",
+            query={"exclude_consumed": "true"},
+            application_id=link.application_id,
+        )
+    except ApiError as error:
+        raise RpcError(RpcErrorCode.UNAUTHORIZED_FOR_APPLICATION, str(error)) from None
+    return told
+
+
+@obeys("GET_SKUS", "GET_SKUS_EMBEDDED")
+async def get_skus(desk: Desk, link: Link, request: Request) -> Any:
+    """What is on sale; activities of pages want it by name."""
+    skus = await _skus(desk, link)
+    return {"skus": skus} if request.cmd.endswith("_EMBEDDED") else skus
+
+
+@obeys("GET_ENTITLEMENTS", "GET_ENTITLEMENTS_EMBEDDED")
+async def get_entitlements(desk: Desk, link: Link, request: Request) -> Any:
+    """What the person has of it."""
+    found = await _entitlements(desk, link)
+    return {"entitlements": found} if request.cmd.endswith("_EMBEDDED") else found
+
+
+@obeys("START_PURCHASE")
+async def start_purchase(desk: Desk, link: Link, request: Request) -> list[dict[str, Any]]:
+    """Show the store's page, and wait until something was bought; 5008 when that does not happen."""
+    sku_id = arguments(request.args, {"sku_id": snowflake}, "sku_id")["sku_id"]
+    if all(sku["id"] != sku_id for sku in await _skus(desk, link)):
+        raise RpcError(RpcErrorCode.PURCHASE_ERROR, "this application sells nothing of that id")
+    before = {each["id"] for each in await _entitlements(desk, link)}
+    await desk.open(f"/application-directory/{link.application_id}/store/{sku_id}")
+    try:
+        async with asyncio.timeout(PURCHASE_S):
+            while True:
+                bought = [
+                    each
+                    for each in await _entitlements(desk, link)
+                    if each["sku_id"] == sku_id and each["id"] not in before
+                ]
+                if bought:
+                    return bought
+                await asyncio.sleep(LOOK_S)
+    except TimeoutError:
+        raise RpcError(RpcErrorCode.PURCHASE_CANCELLED, "nothing was bought") from None
+
+
+@obeys("VALIDATE_APPLICATION")
+async def validate_application(desk: Desk, link: Link, request: Request) -> None:
+    """Whether the person may run the application: nobody buys whole applications here, so it only has to be there still."""
+    await _skus(desk, link)

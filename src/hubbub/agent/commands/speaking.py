@@ -1,0 +1,141 @@
+"""Voice: where the person is, how they are heard, and the sounds they can play (rpc.md 6, 9)."""
+
+from typing import Any, Final
+
+from hubbub.agent.commands.looking import WAIT_MAX_S, find_channel, show_channel
+from hubbub.agent.commands.table import obeys
+from hubbub.agent.desk import Desk
+from hubbub.agent.forms import arguments, fields, flag, items, number, one_of, snowflake, text
+from hubbub.agent.links import Link
+from hubbub.agent.state import VOICE_TYPES
+from hubbub.agent.voice import SETTINGS, USER
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+
+SELECT_S: Final = 10.0
+DEVICES_MAX: Final = 100
+
+_NAMED: Final = fields({"name": text(1, 128), "url": text(1, 512)}, required=("name", "url"))
+_DEVICE: Final = fields(
+    {
+        "type": one_of("audioinput", "audiooutput", "videoinput"),
+        "id": text(1, 256),
+        "vendor": _NAMED,
+        "model": _NAMED,
+        "related": items(text(1, 256), 0, DEVICES_MAX),
+        "echo_cancellation": flag,
+        "noise_suppression": flag,
+        "automatic_gain_control": flag,
+        "hardware_mute": flag,
+    },
+    required=("type", "id"),
+)
+
+
+@obeys("GET_VOICE_SETTINGS")
+async def get_voice_settings(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+    """How the person speaks and hears."""
+    return desk.voice.settings()
+
+
+@obeys("SET_VOICE_SETTINGS", "SET_VOICE_SETTINGS_2")
+async def set_voice_settings(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+    """Change that, for as long as the program is there."""
+    sent = arguments(request.args, SETTINGS)
+    if not sent:
+        raise RpcError(RpcErrorCode.INVALID_PAYLOAD, '"args" must hold a setting')
+    desk.voice.change(link, sent)
+    return desk.voice.settings()
+
+
+@obeys("SET_USER_VOICE_SETTINGS", "SET_USER_VOICE_SETTINGS_2")
+async def set_user_voice_settings(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+    """Change how somebody in the same voice channel is heard."""
+    args = arguments(request.args, {"user_id": snowflake, **USER}, "user_id")
+    user_id = args.pop("user_id")
+    channel = desk.account.state.voice_channel()
+    present = [] if channel is None else [each["user_id"] for each in desk.account.state.in_voice(channel["id"])]
+    if user_id not in present:
+        raise RpcError(RpcErrorCode.INVALID_USER, "this person is not in the same voice channel")
+    desk.voice.change_user(link, user_id, args)
+    return {"user_id": user_id} | desk.voice.of_user(user_id)
+
+
+@obeys("PUSH_TO_TALK")
+async def push_to_talk(desk: Desk, link: Link, request: Request) -> None:
+    """Hold the key that lets the person speak, or let it go."""
+    desk.voice.pushed = arguments(request.args, {"active": flag}, "active")["active"]
+
+
+@obeys("SET_CERTIFIED_DEVICES")
+async def set_certified_devices(desk: Desk, link: Link, request: Request) -> None:
+    """Remember what a maker says of their hardware."""
+    sent = arguments(request.args, {"devices": items(_DEVICE, 0, DEVICES_MAX)}, "devices")
+    desk.voice.devices = sent["devices"]
+
+
+@obeys("GET_SELECTED_VOICE_CHANNEL")
+async def get_selected_voice_channel(desk: Desk, link: Link, request: Request) -> dict[str, Any] | None:
+    """Where the person is, with whichever of their clients."""
+    channel = desk.account.state.voice_channel()
+    return None if channel is None else await show_channel(desk, link, channel)
+
+
+@obeys("SELECT_VOICE_CHANNEL")
+async def select_voice_channel(desk: Desk, link: Link, request: Request) -> dict[str, Any] | None:
+    """Go into a voice channel, or out of the one where the person is."""
+    args = arguments(
+        request.args,
+        {"channel_id": snowflake, "timeout": number(0, WAIT_MAX_S, whole=False), "force": flag, "navigate": flag},
+    )
+    state, timeout_s = desk.account.state, args.get("timeout", SELECT_S)
+    before = state.voice_channel()
+    if "channel_id" not in args:
+        if before is not None:
+            await desk.enter_voice(None, before.get("guild_id"))
+            await _until(desk, None, timeout_s)
+        return None
+    channel = find_channel(desk, link, args["channel_id"])
+    if channel["type"] not in VOICE_TYPES:
+        raise RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
+    if before is not None and before["id"] != channel["id"] and not args.get("force"):
+        raise RpcError(RpcErrorCode.SELECT_VOICE_FORCE_REQUIRED, "the person is in another voice channel")
+    if before is None or before["id"] != channel["id"]:
+        await desk.enter_voice(channel)
+        await _until(desk, channel["id"], timeout_s)
+    return await show_channel(desk, link, channel)
+
+
+async def _until(desk: Desk, channel_id: str | None, timeout_s: float) -> None:
+    """The platform does not say no to a move, it says nothing: so there is an end to waiting."""
+    account = desk.account
+    if not await account.until(lambda: (account.state.voice_channel() or {}).get("id") == channel_id, timeout_s):
+        raise RpcError(RpcErrorCode.SELECT_CHANNEL_TIMED_OUT, "the platform did not let the person in")
+
+
+@obeys("GET_SOUNDBOARD_SOUNDS")
+async def get_soundboard_sounds(desk: Desk, link: Link, request: Request) -> list[Any]:
+    """Every sound that the person can play: everybody's, and those of their guilds."""
+    sounds: list[Any] = await desk.account.ask("GET", "/soundboard-default-sounds")
+    for guild in desk.account.state.guilds.values():
+        sounds += guild.get("soundboard_sounds", [])
+    return sounds
+
+
+@obeys("PLAY_SOUNDBOARD_SOUND")
+async def play_soundboard_sound(desk: Desk, link: Link, request: Request) -> None:
+    """Play one where the person is."""
+    args = arguments(request.args, {"sound_id": snowflake, "guild_id": snowflake}, "sound_id")
+    channel = desk.account.state.voice_channel()
+    if channel is None:
+        raise RpcError(RpcErrorCode.INVALID_CHANNEL, "the person is in no voice channel")
+    body = {"sound_id": args["sound_id"]}
+    if args.get("guild_id"):
+        body["source_guild_id"] = args["guild_id"]
+    try:
+        await desk.account.ask(
+            "POST", "/channels/{channel_id}/send-soundboard-sound", json=body, channel_id=channel["id"]
+        )
+    except ApiError as error:
+        code = RpcErrorCode.INVALID_PERMISSIONS if error.status == 403 else RpcErrorCode.INVALID_SOUND
+        raise RpcError(code, str(error)) from None

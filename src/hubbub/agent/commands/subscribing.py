@@ -1,0 +1,56 @@
+"""SUBSCRIBE and UNSUBSCRIBE (rpc.md 9)."""
+
+from typing import Any
+
+from hubbub.agent.commands.authorizing import renew
+from hubbub.agent.commands.table import obeys, require
+from hubbub.agent.desk import Desk
+from hubbub.agent.forms import arguments, snowflake
+from hubbub.agent.links import Link, Subscription
+from hubbub.protocol import rpc
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+
+MESSAGES = ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE")
+
+
+def _read(request: Request) -> Subscription:
+    event = request.evt or ""
+    if event not in rpc.EVENTS:
+        raise RpcError(RpcErrorCode.INVALID_EVENT, f"Invalid event: {event[:64]}")
+    about = rpc.ABOUT.get(event)
+    if about is None:
+        return Subscription(event, None)
+    if event.startswith("SPEAKING") and (request.args or {}).get("lobby_id") is not None:
+        return Subscription(event, arguments(request.args, {"lobby_id": snowflake})["lobby_id"])
+    return Subscription(event, arguments(request.args, {about: snowflake}, about)[about])
+
+
+@obeys("SUBSCRIBE")
+async def subscribe(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+    """Hear of an event from now on; twice is as good as once."""
+    wanted = _read(request)
+    state = desk.account.state
+    if not rpc.allows(rpc.EVENTS[wanted.event], link.given):
+        await renew(desk, link)
+        require(rpc.allows(rpc.EVENTS[wanted.event], link.scopes))
+    if wanted.about is not None and rpc.ABOUT[wanted.event] == "guild_id" and wanted.about not in state.guilds:
+        raise RpcError(RpcErrorCode.INVALID_GUILD, "Invalid guild id")
+    if wanted.about is not None and rpc.ABOUT[wanted.event] == "channel_id" and "lobby_id" not in (request.args or {}):
+        channel = state.channels.get(wanted.about)
+        if channel is None:
+            raise RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
+        if wanted.event in MESSAGES:
+            # Others' channels are read with messages.read only (rpc.md 9).
+            own = channel.get("application_id") == link.application_id
+            require(own or Scope.MESSAGES_READ.value in link.scopes)
+    link.subscriptions.add(wanted)
+    return {"evt": wanted.event}
+
+
+@obeys("UNSUBSCRIBE")
+async def unsubscribe(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+    """Hear of it no more."""
+    wanted = _read(request)
+    link.subscriptions.discard(wanted)
+    return {"evt": wanted.event}

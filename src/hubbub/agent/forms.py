@@ -1,0 +1,156 @@
+"""Checks of arguments, whose refusals read like those of public clients: `child "activity" fails because [...]` (rpc.md 8).
+
+A check takes a value and its name, and gives the value as it is kept; a null is as good as nothing.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from hubbub.protocol.rpc import RpcError, RpcErrorCode
+
+Check = Callable[[Any, str], Any]
+
+
+class Wrong(Exception):
+    """A value that is not as it should be."""
+
+
+def child(name: str, problem: object) -> Wrong:
+    """A problem inside of something."""
+    return Wrong(f'child "{name}" fails because [{problem}]')
+
+
+def text(least: int, most: int) -> Check:
+    """A string of so many characters."""
+
+    def check(value: Any, name: str) -> str:
+        if not isinstance(value, str):
+            raise Wrong(f'"{name}" must be a string')
+        if not value:
+            raise Wrong(f'"{name}" is not allowed to be empty')
+        if len(value) < least:
+            raise Wrong(f'"{name}" length must be at least {least} characters long')
+        if len(value) > most:
+            raise Wrong(f'"{name}" length must be less than or equal to {most} characters long')
+        return value
+
+    return check
+
+
+def link(most: int) -> Check:
+    """An address of the web."""
+    long = text(1, most)
+
+    def check(value: Any, name: str) -> str:
+        sent: str = long(value, name)
+        try:
+            parts = urlsplit(sent)
+            sound = parts.scheme in ("http", "https") and bool(parts.hostname)
+        except ValueError:
+            sound = False
+        if not sound:
+            raise Wrong(f'"{name}" must be a valid uri')
+        return sent
+
+    return check
+
+
+def number(least: float | None = None, most: float | None = None, *, whole: bool = True) -> Check:
+    """A number between these."""
+
+    def check(value: Any, name: str) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise Wrong(f'"{name}" must be a number')
+        if whole and value != int(value):
+            raise Wrong(f'"{name}" must be an integer')
+        if least is not None and value < least:
+            raise Wrong(f'"{name}" must be larger than or equal to {least}')
+        if most is not None and value > most:
+            raise Wrong(f'"{name}" must be less than or equal to {most}')
+        return int(value) if whole else value
+
+    return check
+
+
+def flag(value: Any, name: str) -> bool:
+    """Yes or no."""
+    if not isinstance(value, bool):
+        raise Wrong(f'"{name}" must be a boolean')
+    return value
+
+
+def one_of(*choices: Any) -> Check:
+    """One of these."""
+
+    def check(value: Any, name: str) -> Any:
+        if isinstance(value, bool) or value not in choices:
+            raise Wrong(f'"{name}" must be one of [{", ".join(map(str, choices))}]')
+        return value
+
+    return check
+
+
+def snowflake(value: Any, name: str) -> str:
+    """An id: a string of digits, or the number."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64:
+        return str(value)
+    if not isinstance(value, str):
+        raise Wrong(f'"{name}" must be a string')
+    if not value.isascii() or not value.isdecimal() or len(value) > 20:
+        raise Wrong(f'"{name}" must be a snowflake')
+    return value
+
+
+def items(each: Check, least: int, most: int) -> Check:
+    """A list of so many."""
+
+    def check(value: Any, name: str) -> list[Any]:
+        if not isinstance(value, list):
+            raise Wrong(f'"{name}" must be an array')
+        if len(value) < least:
+            raise Wrong(f'"{name}" must contain at least {least} items')
+        if len(value) > most:
+            raise Wrong(f'"{name}" must contain less than or equal to {most} items')
+        kept = []
+        for position, one in enumerate(value):
+            try:
+                kept.append(each(one, str(position)))
+            except Wrong as wrong:
+                raise Wrong(f'"{name}" at position {position} fails because [{wrong}]') from None
+        return kept
+
+    return check
+
+
+def fields(checks: Mapping[str, Check], required: Collection[str] = ()) -> Check:
+    """An object; keys that nobody knows are left out."""
+
+    def check(value: Any, name: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise Wrong(f'"{name}" must be an object')
+        kept: dict[str, Any] = {}
+        for key, inner in checks.items():
+            if value.get(key) is None:
+                if key in required:
+                    raise child(key, f'"{key}" is required')
+                continue
+            try:
+                kept[key] = inner(value[key], key)
+            except Wrong as wrong:
+                raise child(key, wrong) from None
+        return kept
+
+    return check
+
+
+ARGUMENTS: Final = "args"
+
+
+def arguments(args: Mapping[str, Any] | None, checks: Mapping[str, Check], *required: str) -> dict[str, Any]:
+    """What a command was given; RpcError 4000 where it is not as it should be."""
+    try:
+        checked: dict[str, Any] = fields(checks, required)(dict(args or {}), ARGUMENTS)
+    except Wrong as wrong:
+        raise RpcError(RpcErrorCode.INVALID_PAYLOAD, str(wrong)) from None
+    return checked

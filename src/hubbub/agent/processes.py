@@ -1,0 +1,57 @@
+"""Hearing that a process ended: what a game showed ends with it (rpc.md 8)."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import Final
+
+LOOK_S: Final = 5.0
+"""How often we look where the system does not tell."""
+
+
+class Watch:
+    """Waits for one process to end."""
+
+    def __init__(self, pid: int, gone: Callable[[], None]) -> None:
+        self.pid = pid
+        self._gone = gone
+        self._loop = asyncio.get_running_loop()
+        self._descriptor: int | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        try:
+            self._descriptor = os.pidfd_open(pid)
+            self._loop.add_reader(self._descriptor, self._ended)
+        except (AttributeError, OSError):
+            # No such call, or no such process: one in a sandbox has another number there, and ends with its connection.
+            if is_alive(pid):
+                self._look()
+
+    def cancel(self) -> None:
+        """Wait no more."""
+        if self._descriptor is not None:
+            self._loop.remove_reader(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = None
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        if is_alive(self.pid):
+            self._timer = self._loop.call_later(LOOK_S, self._look)
+        else:
+            self._ended()
+
+    def _ended(self) -> None:
+        self.cancel()
+        self._gone()
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is such a process."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True

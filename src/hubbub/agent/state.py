@@ -1,0 +1,190 @@
+"""What the session told of the person's world: friends, guilds, channels, who is in voice. Ids are strings, as on the wire."""
+
+from typing import Any
+
+Data = dict[str, Any]
+
+VOICE_TYPES = (2, 13)
+
+
+class State:
+    """Read from READY on, kept true by events."""
+
+    def __init__(self) -> None:
+        self.user: Data = {}
+        self.session_id = ""
+        self.guilds: dict[str, Data] = {}
+        """What GUILD_CREATE told, without its channels, members and voice states."""
+        self.awaited: set[str] = set()
+        """Guilds that READY named, whose GUILD_CREATE is still to come."""
+        self.channels: dict[str, Data] = {}
+        self.members: dict[str, Data] = {}
+        """The person's own membership by guild."""
+        self.users: dict[str, Data] = {}
+        self.relationships: dict[str, Data] = {}
+        self.presences: dict[str, Data] = {}
+        """Of friends."""
+        self.voice_states: dict[tuple[str, str], Data] = {}
+        """By guild and user."""
+        self.nicks: dict[tuple[str, str], str | None] = {}
+
+    @property
+    def user_id(self) -> str:
+        """Who is signed in."""
+        return str(self.user.get("id", ""))
+
+    def name_of(self, user: Data) -> str:
+        """What somebody is called."""
+        return str(user.get("global_name") or user.get("username") or "")
+
+    def voice_channel(self) -> Data | None:
+        """Where the person is, with whichever of their clients."""
+        for (_, user_id), state in self.voice_states.items():
+            if user_id == self.user_id:
+                return self.channels.get(str(state.get("channel_id")))
+        return None
+
+    def in_voice(self, channel_id: str) -> list[Data]:
+        """Who is in a voice channel."""
+        return [state for state in self.voice_states.values() if state.get("channel_id") == channel_id]
+
+    def activity_of(self, user_id: str, application_id: str, party_id: str | None = None) -> Data | None:
+        """What a friend plays of an application."""
+        for activity in self.presences.get(user_id, {}).get("activities", []):
+            if activity.get("application_id") == application_id:
+                if party_id is None or (activity.get("party") or {}).get("id") == party_id:
+                    return dict(activity)
+        return None
+
+    # Events
+
+    def hear(self, event: str, data: Any) -> None:
+        """Something happened."""
+        handler = getattr(self, f"_{event.lower()}", None)
+        if handler is not None and isinstance(data, dict):
+            handler(data)
+
+    def _ready(self, data: Data) -> None:
+        self.__init__()  # type: ignore[misc]  # a new session knows nothing of the old one
+        self.user, self.session_id = data["user"], data["session_id"]
+        self._note_user(self.user)
+        self.awaited = {guild["id"] for guild in data.get("guilds", [])}
+        for channel in data.get("private_channels", []):
+            self._channel_create(channel)
+        for relationship in data.get("relationships", []):
+            self._relationship_add(relationship)
+        for presence in data.get("presences", []):
+            self._presence_update(presence)
+
+    def _user_update(self, data: Data) -> None:
+        self.user = {**self.user, **data}
+        self._note_user(self.user)
+
+    def _note_user(self, user: Data | None) -> None:
+        if user and user.get("username"):
+            self.users[user["id"]] = user
+
+    def _guild_create(self, data: Data) -> None:
+        guild_id = data["id"]
+        self._forget_guild(guild_id)
+        self.awaited.discard(guild_id)
+        if data.get("unavailable"):
+            self.awaited.add(guild_id)
+            return
+        left_out = ("channels", "threads", "members", "presences", "voice_states")
+        self.guilds[guild_id] = {key: value for key, value in data.items() if key not in left_out}
+        for channel in [*data.get("channels", []), *data.get("threads", [])]:
+            self._channel_create({**channel, "guild_id": guild_id})
+        for member in data.get("members", []):
+            self._note_member(guild_id, member)
+        for state in data.get("voice_states", []):
+            self._voice_state_update({**state, "guild_id": guild_id})
+
+    def _guild_update(self, data: Data) -> None:
+        if data["id"] in self.guilds:
+            self.guilds[data["id"]] |= data
+
+    def _guild_delete(self, data: Data) -> None:
+        self._forget_guild(data["id"])
+        if data.get("unavailable"):
+            self.awaited.add(data["id"])
+
+    def _forget_guild(self, guild_id: str) -> None:
+        self.guilds.pop(guild_id, None)
+        self.awaited.discard(guild_id)
+        self.members.pop(guild_id, None)
+        for channel_id in [key for key, channel in self.channels.items() if channel.get("guild_id") == guild_id]:
+            del self.channels[channel_id]
+        for key in [key for key in self.voice_states if key[0] == guild_id]:
+            del self.voice_states[key]
+        for key in [key for key in self.nicks if key[0] == guild_id]:
+            del self.nicks[key]
+
+    def _guild_role_create(self, data: Data) -> None:
+        guild = self.guilds.get(data["guild_id"])
+        if guild is not None:
+            others = [role for role in guild.get("roles", []) if role["id"] != data["role"]["id"]]
+            guild["roles"] = [*others, data["role"]]
+
+    _guild_role_update = _guild_role_create
+
+    def _guild_role_delete(self, data: Data) -> None:
+        guild = self.guilds.get(data["guild_id"])
+        if guild is not None:
+            guild["roles"] = [role for role in guild.get("roles", []) if role["id"] != data["role_id"]]
+
+    def _guild_member_update(self, data: Data) -> None:
+        self._note_member(data["guild_id"], data)
+
+    _guild_member_add = _guild_member_update
+
+    def _note_member(self, guild_id: str, member: Data) -> None:
+        user = member.get("user") or {}
+        self._note_user(user)
+        if user.get("id") == self.user_id:
+            self.members[guild_id] = member
+        if user.get("id"):
+            self.nicks[guild_id, user["id"]] = member.get("nick")
+
+    def _channel_create(self, data: Data) -> None:
+        self.channels[data["id"]] = data
+        for user in data.get("recipients", []):
+            self._note_user(user)
+
+    _channel_update = _thread_create = _thread_update = _channel_create
+
+    def _channel_delete(self, data: Data) -> None:
+        self.channels.pop(data["id"], None)
+
+    _thread_delete = _channel_delete
+
+    def _relationship_add(self, data: Data) -> None:
+        self._note_user(data.get("user"))
+        known = self.relationships.get(data["id"], {})
+        self.relationships[data["id"]] = {**known, **data}
+
+    _relationship_update = _relationship_add
+
+    def _relationship_remove(self, data: Data) -> None:
+        self.relationships.pop(data["id"], None)
+        self.presences.pop(data["id"], None)
+
+    def _presence_update(self, data: Data) -> None:
+        # Guild members' presences come as well; of these nobody asks.
+        if not data.get("guild_id"):
+            self._note_user(data.get("user"))
+            self.presences[data["user"]["id"]] = data
+
+    def _voice_state_update(self, data: Data) -> None:
+        guild_id = str(data.get("guild_id") or "")
+        member = data.get("member")
+        if member:
+            self._note_member(guild_id, member)
+        if data.get("channel_id") is None:
+            self.voice_states.pop((guild_id, data["user_id"]), None)
+        else:
+            self.voice_states[guild_id, data["user_id"]] = data
+
+    def _message_create(self, data: Data) -> None:
+        if not data.get("webhook_id"):
+            self._note_user(data.get("author"))

@@ -1,0 +1,125 @@
+"""The WebSocket on this machine, for pages whose origin the application registered; off unless asked for (rpc.md 1)."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from aiohttp import WSCloseCode, WSMsgType, web
+
+from hubbub.agent.ipc import WAITING_MAX, Closed, Greet
+from hubbub.agent.links import Link
+from hubbub.protocol import rpc
+from hubbub.protocol.rpc import CloseCode, Opcode, PseudoScope
+
+log = logging.getLogger(__name__)
+
+HOST: Final = "127.0.0.1"
+
+
+class SocketDoor:
+    """Payloads over a WebSocket, which has its own frames: no opcodes, and a close code instead of CLOSE."""
+
+    def __init__(self, socket: web.WebSocketResponse, transport: asyncio.Transport | None) -> None:
+        self._socket = socket
+        self._transport = transport
+        self._sending: set[asyncio.Task[object]] = set()
+        self._order: asyncio.Lock = asyncio.Lock()
+
+    def send(self, opcode: Opcode, body: bytes) -> None:
+        """Send a payload, in its turn; who does not read is cut off."""
+        if opcode is Opcode.FRAME:
+            self._spawn(self._send(body))
+        if self._transport is not None and self._transport.get_write_buffer_size() > WAITING_MAX:
+            log.warning("a page does not read what it asked for, and is cut off")
+            self._transport.abort()
+
+    def close(self, code: CloseCode, message: str) -> None:
+        """End it with this code."""
+        self._spawn(self._close(code, message))
+
+    async def _send(self, body: bytes) -> None:
+        async with self._order:
+            if not self._socket.closed:
+                await self._socket.send_str(body.decode())
+
+    async def _close(self, code: CloseCode, message: str) -> None:
+        async with self._order:
+            await self._socket.close(code=int(code), message=message.encode())
+
+    async def settle(self) -> None:
+        """Wait for what is on its way."""
+        await asyncio.gather(*self._sending, return_exceptions=True)
+
+    def _spawn(self, work: Awaitable[object]) -> None:
+        task = asyncio.ensure_future(work)
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+
+class WebSockets:
+    """Listens at the first port that is free."""
+
+    def __init__(self, greet: Greet, gone: Callable[[Link], Awaitable[None]], platform: str) -> None:
+        self._greet = greet
+        self._gone = gone
+        self._platform = platform
+        self._runner: web.AppRunner | None = None
+        self._open: set[web.WebSocketResponse] = set()
+        self.port: int | None = None
+
+    async def start(self) -> None:
+        """Begin to listen; OSError where no port is free."""
+        application = web.Application()
+        application.router.add_get("/", self._serve)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
+        await self._runner.setup()
+        for port in rpc.WEBSOCKET_PORTS:
+            try:
+                await web.TCPSite(self._runner, HOST, port).start()
+            except OSError:
+                continue
+            self.port = port
+            return
+        await self._runner.cleanup()
+        raise OSError(f"no port of {rpc.WEBSOCKET_PORTS[0]} to {rpc.WEBSOCKET_PORTS[-1]} is free")
+
+    async def stop(self) -> None:
+        """End every connection."""
+        for socket in list(self._open):
+            await socket.close(code=WSCloseCode.OK, message=b"the agent ends")
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        # A name that leads here is not enough: only those who ask for this machine itself are let in.
+        if request.host.rpartition(":")[0] not in (HOST, "localhost"):
+            raise web.HTTPForbidden
+        socket = web.WebSocketResponse(max_msg_size=rpc.FRAME_MAX)
+        await socket.prepare(request)
+        self._open.add(socket)
+        door, link = SocketDoor(socket, request.transport), None
+        try:
+            link = await self._welcome(door, request)
+            async for message in socket:
+                if message.type is WSMsgType.TEXT:
+                    await link.take(message.data.encode())
+                else:
+                    raise Closed(CloseCode.INVALID_ENCODING, "Invalid Encoding")
+        except Closed as closed:
+            door.close(closed.code, closed.message)
+        finally:
+            self._open.discard(socket)
+            if link is not None:
+                await self._gone(link)
+            await door.settle()
+        return socket
+
+    async def _welcome(self, door: SocketDoor, request: web.Request) -> Link:
+        if request.query.get("encoding", "json") != "json":
+            raise Closed(CloseCode.INVALID_ENCODING, "Invalid Encoding")
+        origin = request.headers.get("Origin")
+        # A page can never leave its origin out; a program that does is local.
+        scopes = PseudoScope.LOCAL if origin is None else PseudoScope.PRIVATE if origin == self._platform else None
+        held = frozenset() if scopes is None else frozenset({scopes.value})
+        return await self._greet(door, dict(request.query), pid=None, origin=origin, scopes=held)

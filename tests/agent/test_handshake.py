@@ -1,0 +1,287 @@
+"""Sockets, frames and handshakes: who may connect, and what ends a connection (rpc.md 2 to 5)."""
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import stat
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hubbub.agent import addresses, ipc
+from hubbub.agent.addresses import Taken
+from hubbub.agent.agent import LINKS_MAX
+from tests import oauth
+from tests.agent.conftest import NewMachine
+from tests.agent.machine import CLOSE, FRAME, HANDSHAKE, HEADER, PING, PONG, Machine
+from tests.world import PATIENCE, World
+
+pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+async def machine(world: World, new_machine: NewMachine) -> Machine:
+    """Mary's."""
+    return await new_machine(await world.user("mary"))
+
+
+@pytest.fixture
+async def game(world: World) -> oauth.Client:
+    """A game."""
+    return await oauth.application(world, name="Puddle")
+
+
+async def test_who_connects_is_told_who_is_signed_in(world: World, machine: Machine, game: oauth.Client) -> None:
+    program = await machine.program(game.id)
+
+    host = world.url.removeprefix("http://")
+    assert program.ready == {
+        "v": 1,
+        "config": {"cdn_host": f"{host}/cdn", "api_endpoint": f"//{host}/api", "environment": "production"},
+        "user": {
+            "id": str(machine.owner.id),
+            "username": "mary",
+            "discriminator": "0",
+            "global_name": None,
+            "avatar": None,
+            "avatar_decoration_data": None,
+            "bot": False,
+            "flags": 0,
+            "premium_type": 0,
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("handshake", "code", "message"),
+    [
+        ({"v": 1, "client_id": "5"}, 4000, "Invalid Client ID"),
+        ({"v": 1, "client_id": "puddle"}, 4000, "Invalid Client ID"),
+        ({"v": 1, "client_id": "9" * 40}, 4000, "Invalid Client ID"),
+        ({"v": 1}, 4000, "Invalid Client ID"),
+        ({"v": 2, "client_id": "5"}, 4004, "Invalid Version"),
+        ({"client_id": "5"}, 4004, "Invalid Version"),
+        ([1], 1003, "a handshake must hold a JSON object"),
+        (b"{", 1003, "a handshake must hold a JSON object"),
+        (b"\xff\xfe", 1003, "a handshake must hold a JSON object"),
+    ],
+)
+async def test_a_handshake_that_cannot_be_is_closed(machine: Machine, handshake: Any, code: int, message: str) -> None:
+    program = await machine.connect()
+
+    program.write(HANDSHAKE, handshake)
+
+    assert await program.read() == (CLOSE, {"code": code, "message": message})
+    assert await program.ended()
+
+
+@pytest.mark.parametrize("opcode", [FRAME, PING, PONG, 9])
+async def test_the_first_frame_must_be_a_handshake(machine: Machine, opcode: int) -> None:
+    program = await machine.connect()
+
+    program.write(opcode, {"cmd": "GET_GUILDS", "nonce": "1"})
+
+    kind, told = await program.read()
+    assert (kind, told["code"]) == (CLOSE, 1003)
+    assert await program.ended()
+
+
+@pytest.mark.parametrize("opcode", [HANDSHAKE, 9])
+async def test_no_second_handshake_and_no_other_opcode(machine: Machine, game: oauth.Client, opcode: int) -> None:
+    program = await machine.program(game.id)
+
+    program.write(opcode, {"v": 1, "client_id": str(game.id)})
+
+    kind, told = await program.read()
+    assert (kind, told["code"]) == (CLOSE, 1003)
+    assert await program.ended()
+
+
+async def test_a_frame_longer_than_64_kib_is_not_read(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.program(game.id)
+    long = {"cmd": "SET_ACTIVITY", "nonce": "1", "args": {"pid": 1, "note": "x" * 65_000}}
+    assert len(json.dumps(long)) < 65_536
+    program.write(FRAME, long)
+    assert (await program.read())[1]["nonce"] == "1"
+
+    program._writer.write(HEADER.pack(FRAME, 65_537))
+
+    kind, told = await program.read()
+    assert (kind, told["code"]) == (CLOSE, 1003)
+    assert await program.ended()
+
+
+async def test_who_says_nothing_is_let_go(world: World, new_machine: NewMachine) -> None:
+    machine = await new_machine(await world.user(), handshake_s=0.05)
+    program = await machine.connect()
+
+    kind, told = await program.read()
+
+    assert (kind, told["code"]) == (CLOSE, 1003)
+    assert await program.ended()
+
+
+async def test_a_look_whether_somebody_is_there_is_nothing_special(
+    machine: Machine, game: oauth.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(3):
+        (await machine.connect()).close()
+
+    await machine.program(game.id)
+
+    assert caplog.records == []
+
+
+async def test_a_ping_is_answered_with_its_very_bytes(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.program(game.id)
+
+    program.write(PING, b'"caf\\u00e9  1"')
+
+    async with asyncio.timeout(PATIENCE):
+        opcode, length = HEADER.unpack(await program._reader.readexactly(8))
+        assert (opcode, await program._reader.readexactly(length)) == (PONG, b'"caf\\u00e9  1"')
+
+
+async def test_whatever_comes_with_a_close_ends_it(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.program(game.id)
+
+    program.write(CLOSE, {"v": 1, "client_id": str(game.id)})
+
+    assert await program.ended()
+
+
+async def test_payloads_that_cannot_be_read_are_refused(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.program(game.id)
+
+    for payload in ({"nonce": "1"}, {"cmd": 5, "nonce": "1"}, {"cmd": "GET_USER", "args": [], "nonce": "1"}):
+        program.write(FRAME, payload)
+        _, told = await program.read()
+        assert (told["evt"], told["data"]["code"], told["nonce"]) == ("ERROR", 4000, "1")
+    assert (await program.refused("DANCE"))[0] == 4002
+
+    program.write(FRAME, b"{no json")
+    kind, told = await program.read()
+    assert (kind, told["code"]) == (CLOSE, 1003)
+
+
+async def test_replies_come_in_the_order_of_the_questions(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.program(game.id)
+    machine.person.thinking = asyncio.Event()
+    args = {"client_id": str(game.id), "scopes": ["identify"]}
+
+    program.write(FRAME, {"cmd": "AUTHORIZE", "nonce": "first", "args": args})
+    program.write(FRAME, {"cmd": "SET_ACTIVITY", "nonce": "second"})
+    program.write(PING, {"n": 1})
+    assert await program.read() == (PONG, {"n": 1})
+    machine.person.thinking.set()
+
+    assert [(await program.read())[1]["nonce"] for _ in range(2)] == ["first", "second"]
+
+
+async def test_one_application_has_so_many_connections(machine: Machine, game: oauth.Client) -> None:
+    programs = [await machine.program(game.id) for _ in range(LINKS_MAX)]
+    one_more = await machine.connect()
+
+    one_more.write(HANDSHAKE, {"v": 1, "client_id": str(game.id)})
+
+    assert (await one_more.read())[1]["code"] == 4002
+    assert all(program.ready for program in programs)
+
+
+async def test_who_does_not_read_is_cut_off(
+    machine: Machine, game: oauth.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ipc, "WAITING_MAX", 16_384)
+    program = await machine.program(game.id)
+    program._reader._transport.pause_reading()  # type: ignore[attr-defined]
+    body = b'"' + b"x" * 60_000 + b'"'
+
+    with contextlib.suppress(ConnectionError):
+        async with asyncio.timeout(PATIENCE):
+            for _ in range(200):
+                program.write(PING, body)
+                await program._writer.drain()
+            await program._writer.wait_closed()
+
+    assert await machine.program(game.id)
+
+
+async def test_a_platform_that_is_away_is_said_to_be(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.connect()
+    machine.agent.account._core.api.api = "http://127.0.0.1:1/api/v10"  # type: ignore[misc]
+    machine.agent.account._core.api.timeout_ms = 100
+
+    program.write(HANDSHAKE, {"v": 1, "client_id": str(game.id)})
+
+    assert await program.read() == (CLOSE, {"code": 1006, "message": "the platform cannot be reached"})
+
+
+# The sockets
+
+
+def test_sockets_are_for_their_user_only_and_under_both_names(tmp_path: Path, store_config: object) -> None:
+    claimed = addresses.claim([tmp_path])
+    try:
+        assert [each.path.name for each in claimed] == ["hubbub-ipc-0", "discord-ipc-0"]
+        assert {stat.S_IMODE(each.path.stat().st_mode) for each in claimed} == {0o600}
+    finally:
+        addresses.release(claimed)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_socket_that_nobody_serves_is_taken_over_and_another_is_left(tmp_path: Path, store_config: object) -> None:
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(tmp_path / "discord-ipc-0"))
+    with socket.socket(socket.AF_UNIX) as alive:
+        alive.bind(str(tmp_path / "discord-ipc-1"))
+        alive.listen()
+
+        first, second = addresses.claim([tmp_path]), addresses.claim([tmp_path])
+        assert {each.path.name for each in first} == {"hubbub-ipc-0", "discord-ipc-0"}
+        assert {each.path.name for each in second} == {"hubbub-ipc-2", "discord-ipc-2"}
+        with pytest.raises(Taken, match="index 1 is taken"):
+            addresses.claim([tmp_path], 1)
+        addresses.release([*first, *second])
+
+
+def test_a_file_that_is_no_socket_is_left_alone(tmp_path: Path, store_config: object) -> None:
+    (tmp_path / "discord-ipc-0").write_text("mine")
+
+    claimed = addresses.claim([tmp_path])
+
+    assert claimed[0].path.name == "hubbub-ipc-1"
+    assert (tmp_path / "discord-ipc-0").read_text() == "mine"
+    addresses.release(claimed)
+
+
+def test_the_first_directory_that_is_named_is_used(tmp_path: Path, store_config: object) -> None:
+    run, other = tmp_path / "run", tmp_path / "tmp"
+    run.mkdir()
+    other.mkdir()
+
+    assert addresses.directories({"XDG_RUNTIME_DIR": str(run), "TMPDIR": str(other)})[0] == run
+    assert addresses.directories({"XDG_RUNTIME_DIR": "", "TMP": str(other)})[0] == other
+    own = Path(f"/run/user/{os.getuid()}")
+    assert set(addresses.directories({"TEMP": str(other)})) == {other} | ({own} if own.is_dir() else set())
+    if not own.is_dir():
+        with pytest.raises(Taken, match="XDG_RUNTIME_DIR"):
+            addresses.directories({"XDG_RUNTIME_DIR": str(tmp_path / "nowhere")})
+
+
+def test_another_users_program_is_refused(monkeypatch: pytest.MonkeyPatch, store_config: object) -> None:
+    one, other = socket.socketpair()
+    with one, other:
+        assert ipc._peer(one) == os.getpid()
+        monkeypatch.setattr(os, "getuid", lambda: 4711)
+        with pytest.raises(PermissionError):
+            ipc._peer(one)
+
+
+def test_frames_are_little_endian(store_config: object) -> None:
+    from hubbub.protocol import rpc
+
+    assert rpc.frame(3, "a") == struct.pack("<II", 3, 3) + b'"a"'

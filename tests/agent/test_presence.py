@@ -1,0 +1,190 @@
+"""What games on a machine show, seen by a friend of the person (rpc.md 8)."""
+
+import asyncio
+import sys
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import changes
+from tests import oauth
+from tests.agent.conftest import NewMachine
+from tests.agent.machine import FRAME, Machine, Program
+from tests.oauth import Client
+from tests.world import Actor, Session, World
+
+PUDDLE = {
+    "details": "Jumping",
+    "state": "In a puddle",
+    "timestamps": {"start": 1_794_999_000},
+    "assets": {"large_image": "boots", "large_text": "Boots"},
+    "party": {"id": "party-1", "size": [1, 4]},
+    "buttons": [{"label": "Watch", "url": "https://puddle.example/watch"}],
+    "instance": True,
+    "created_at": 5,
+}
+
+
+async def befriend(one: Actor, other: Actor) -> None:
+    """Make two people friends."""
+    (await one.put(f"/users/@me/relationships/{other.id}", json={})).ok()
+    (await other.put(f"/users/@me/relationships/{one.id}", json={})).ok()
+
+
+class Scene:
+    """Mary's machine with a game on it, and her friend Zoe who looks."""
+
+    def __init__(self, world: World, machine: Machine, game: Client, mary: Actor, zoe: Actor, friend: Session) -> None:
+        self.world, self.machine, self.game = world, machine, game
+        self.mary, self.zoe, self.friend = mary, zoe, friend
+
+    async def program(self) -> Program:
+        """The game, connected."""
+        return await self.machine.program(self.game.id)
+
+    async def seen(self, matches: Any = lambda activities: True) -> list[dict[str, Any]]:
+        """What Zoe sees Mary do."""
+        told = await self.friend.next(
+            "PRESENCE_UPDATE",
+            lambda data: data["user"]["id"] == str(self.mary.id) and matches(data["activities"]),
+        )
+        activities: list[dict[str, Any]] = told["activities"]
+        return activities
+
+
+async def scene(world: World, new_machine: NewMachine, **settings: Any) -> Scene:
+    """As it stands at the start."""
+    mary, zoe = await world.user("mary"), await world.user("zoe")
+    await befriend(mary, zoe)
+    game = await oauth.application(world, name="Puddle")
+    friend = await zoe.connect()
+    machine = await new_machine(mary, started=False, **settings)
+    machine.presence_s = 0.01
+    await machine.start()
+    return Scene(world, machine, game, mary, zoe, friend)
+
+
+def names(activities: list[dict[str, Any]]) -> list[str]:
+    return [activity["name"] for activity in activities]
+
+
+async def test_a_friend_sees_what_a_game_shows_and_no_more_once_it_is_cleared(
+    world: World, new_machine: NewMachine
+) -> None:
+    stage = await scene(world, new_machine)
+    program = await stage.program()
+
+    stored = await program.ask("SET_ACTIVITY", {"pid": 0, "activity": PUDDLE})
+
+    assert (stored["application_id"], stored["name"], stored["type"]) == (str(stage.game.id), "Puddle", 0)
+    assert stored["timestamps"] == {"start": 1_794_999_000_000}
+    assert (stored["buttons"], stored["metadata"]) == (["Watch"], {"button_urls": ["https://puddle.example/watch"]})
+    assert stored["flags"] == 1
+    assert "created_at" not in stored
+    (activity,) = await stage.seen(bool)
+    assert (activity["name"], activity["details"], activity["state"]) == ("Puddle", "Jumping", "In a puddle")
+    assert (activity["timestamps"], activity["party"]) == (stored["timestamps"], PUDDLE["party"])
+    assert (activity["assets"], activity["buttons"]) == (PUDDLE["assets"], ["Watch"])
+    assert activity["application_id"] == str(stage.game.id)
+    assert "metadata" not in activity
+
+    assert await program.ask("SET_ACTIVITY", {"pid": 0}) is None
+    await stage.seen(lambda activities: not activities)
+
+
+async def test_what_a_game_shows_ends_with_its_connection(world: World, new_machine: NewMachine) -> None:
+    stage = await scene(world, new_machine)
+    program = await stage.program()
+    await program.ask("SET_ACTIVITY", {"activity": {"state": "here"}})
+    await stage.seen(bool)
+
+    program.close()
+
+    await stage.seen(lambda activities: not activities)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="another system tells of it later")
+async def test_what_a_game_shows_ends_with_its_process(world: World, new_machine: NewMachine) -> None:
+    stage = await scene(world, new_machine)
+    program = await stage.program()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", "input()", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL
+    )
+    await program.ask("SET_ACTIVITY", {"pid": process.pid, "activity": {"state": "here"}})
+    await stage.seen(bool)
+
+    process.kill()
+    await process.wait()
+
+    await stage.seen(lambda activities: not activities)
+    assert await program.ask("SET_ACTIVITY", {"activity": {"state": "still connected"}})
+
+
+async def test_several_games_are_shown_the_newest_first(world: World, new_machine: NewMachine) -> None:
+    stage = await scene(world, new_machine)
+    other = await oauth.application(world, name="Ladder")
+    puddle, ladder = await stage.program(), await stage.machine.program(other.id)
+
+    await puddle.ask("SET_ACTIVITY", {"activity": {"state": "first"}})
+    await ladder.ask("SET_ACTIVITY", {"activity": {"state": "second"}})
+    assert names(await stage.seen(lambda activities: len(activities) == 2)) == ["Ladder", "Puddle"]
+    await puddle.ask("SET_ACTIVITY", {"activity": {"state": "again", "name": "Puddle 2"}})
+
+    assert names(await stage.seen(lambda activities: "Puddle 2" in names(activities))) == ["Puddle 2", "Ladder"]
+
+
+async def test_what_is_shown_is_said_again_in_a_new_session(world: World, new_machine: NewMachine) -> None:
+    stage = await scene(world, new_machine)
+    program = await stage.program()
+    await program.ask("SET_ACTIVITY", {"activity": {"state": "before"}})
+    await stage.seen(bool)
+    account = stage.machine.agent.account
+
+    await account._gateway.begin_anew()
+
+    await stage.seen(lambda activities: not activities)
+    assert [each["state"] for each in await stage.seen(bool)] == ["before"]
+    await program.ask("SET_ACTIVITY", {"activity": {"state": "after"}})
+    await stage.seen(lambda activities: activities and activities[0]["state"] == "after")
+
+
+async def test_of_too_many_updates_only_the_last_is_shown(world: World, new_machine: NewMachine) -> None:
+    stage = await scene(world, new_machine, updates_s=3.0)
+    program = await stage.program()
+
+    for number in range(12):
+        program.write(
+            FRAME, {"cmd": "SET_ACTIVITY", "nonce": number, "args": {"activity": {"state": f"step {number}"}}}
+        )
+    for number in range(12):
+        _, reply = await program.read()
+        assert (reply["nonce"], reply["data"]["state"]) == (number, f"step {number}")
+
+    await stage.seen(lambda activities: activities and activities[0]["state"] == "step 11")
+    states = [
+        each["d"]["activities"][0]["state"]
+        for each in stage.friend.seen
+        if each["t"] == "PRESENCE_UPDATE" and each["d"]["activities"]
+    ]
+    assert set(states) <= {"step 0", "step 1", "step 2", "step 3", "step 4", "step 11"}
+
+
+@pytest.mark.dated(changes.SET_ACTIVITY_TYPES)
+async def test_other_things_than_playing_are_shown_from_25_july_2024(world: World, new_machine: NewMachine) -> None:
+    stage = await scene(world, new_machine)
+    now = world.clock.now_ms()
+    world.clock.set(changes.SET_ACTIVITY_TYPES.at_ms - 1)
+    before = await stage.program()
+
+    assert await before.refused("SET_ACTIVITY", {"activity": {"type": 2, "state": "a song"}}) == (
+        4000,
+        'child "activity" fails because [child "type" fails because ["type" must be one of [0]]]',
+    )
+    assert (await before.ask("SET_ACTIVITY", {"activity": {"type": 0, "state": "a game"}}))["type"] == 0
+
+    world.clock.set(changes.SET_ACTIVITY_TYPES.at_ms)
+    after = await stage.program()
+    for kind in (2, 3, 5):
+        assert (await after.ask("SET_ACTIVITY", {"activity": {"type": kind, "state": "a song"}}))["type"] == kind
+    assert (await after.refused("SET_ACTIVITY", {"activity": {"type": 1}}))[0] == 4000
+    world.clock.set(now)

@@ -1,0 +1,116 @@
+"""pypresence as it is: `Presence` and `Client`, whose player a friend sees (rpc.md 11)."""
+
+import asyncio
+from typing import Any
+
+import pypresence
+import pytest
+
+from tests.agent.conftest import NewMachine
+from tests.agent.test_presence import scene
+from tests.world import World
+
+pytestmark = pytest.mark.clients
+
+
+async def test_a_friend_sees_what_pypresence_shows(
+    world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = await scene(world, new_machine)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(stage.machine.directory))
+    said: list[Any] = []
+    go_on = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def play() -> None:
+        presence = pypresence.Presence(str(stage.game.id))
+        presence.connect()
+        said.append(
+            presence.update(
+                state="In a puddle",
+                details="Jumping",
+                start=1_794_999_000,
+                large_image="boots",
+                large_text="Boots",
+                party_id="party-1",
+                party_size=[1, 4],
+                buttons=[{"label": "Watch", "url": "https://puddle.example"}],
+            )
+        )
+        asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(30)
+        said.append(presence.clear())
+        presence.close()
+
+    playing = asyncio.create_task(asyncio.to_thread(play))
+    (activity,) = await stage.seen(bool)
+    go_on.set()
+    await stage.seen(lambda activities: not activities)
+    await playing
+
+    assert (activity["name"], activity["state"], activity["details"]) == ("Puddle", "In a puddle", "Jumping")
+    assert (activity["party"], activity["buttons"]) == ({"id": "party-1", "size": [1, 4]}, ["Watch"])
+    assert activity["timestamps"] == {"start": 1_794_999_000_000}
+    assert said[0]["data"]["application_id"] == str(stage.game.id)
+    assert said[1]["data"] is None
+
+
+async def test_pypresence_hears_why_it_is_refused(
+    world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = await scene(world, new_machine)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(stage.machine.directory))
+
+    def unknown() -> None:
+        pypresence.Presence("5").connect()
+
+    def too_short() -> None:
+        presence = pypresence.Presence(str(stage.game.id))
+        presence.connect()
+        try:
+            presence.update(state="x")
+        finally:
+            presence.close()
+
+    with pytest.raises(pypresence.exceptions.InvalidID):
+        await asyncio.to_thread(unknown)
+    with pytest.raises(pypresence.exceptions.ServerError, match="length must be at least 2 characters long"):
+        await asyncio.to_thread(too_short)
+
+
+async def test_the_client_of_pypresence_authorizes_and_looks_around(
+    world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = await scene(world, new_machine)
+    guild = await world.guild(stage.mary, name="Town Square")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(stage.machine.directory))
+    await world.write(
+        lambda call: call.tx.run("INSERT INTO approved_scopes (application_id, scope) VALUES (?, 'rpc')", stage.game.id)
+    )
+    loop = asyncio.get_running_loop()
+
+    def exchange(code: str) -> str:
+        asking = asyncio.run_coroutine_threadsafe(stage.game.exchange(code), loop)
+        token: str = asking.result(30).ok()["access_token"]
+        return token
+
+    def look() -> list[Any]:
+        client = pypresence.Client(str(stage.game.id))
+        client.start()
+        code = client.authorize(str(stage.game.id), ["rpc", "identify"])["data"]["code"]
+        authenticated = client.authenticate(exchange(code))["data"]
+        guilds = client.get_guilds()["data"]["guilds"]
+        channels = client.get_channels(str(guild.id))["data"]["channels"]
+        general = client.get_channel(str(guild.general))["data"]
+        client.subscribe("GUILD_STATUS", {"guild_id": str(guild.id)})
+        shown = client.set_activity(state="looking around")["data"]
+        client.close()
+        return [authenticated, guilds, channels, general, shown]
+
+    authenticated, guilds, channels, general, shown = await asyncio.to_thread(look)
+
+    assert authenticated["user"]["id"] == str(stage.mary.id)
+    assert set(authenticated["scopes"]) == {"rpc", "identify"}
+    assert [(each["id"], each["name"]) for each in guilds] == [(str(guild.id), "Town Square")]
+    assert str(guild.general) in [each["id"] for each in channels]
+    assert (general["name"], general["guild_id"]) == ("general", str(guild.id))
+    assert shown["state"] == "looking around"
