@@ -83,6 +83,13 @@ class Machine:
         await program.shake(client_id, **handshake)
         return program
 
+    async def trusted(self, application_id: int, scopes: str) -> "Program":
+        """A program that brought a token of its person with these scopes."""
+        program = await self.program(application_id)
+        token = (await self.world.player(self.owner, application_id, f"identify {scopes}")).token
+        await program.ask("AUTHENTICATE", {"access_token": token})
+        return program
+
     async def connect(self) -> "Program":
         """A program that has said nothing yet."""
         reader, writer = await asyncio.open_unix_connection(str(self.directory / "discord-ipc-0"))

@@ -33,7 +33,7 @@ def directories(environ: Mapping[str, str] = os.environ) -> list[Path]:
     although no variable names it."""
     first = next((Path(environ[name]) for name in VARIABLES if environ.get(name)), Path("/tmp"))
     found = [first]
-    if sys.platform == "linux":
+    if sys.platform == "linux" and not environ.get(VARIABLES[0]):
         found.append(Path(f"/run/user/{os.getuid()}"))
     existing: list[Path] = []
     for each in found:

@@ -35,7 +35,7 @@ class Agent:
         opener: Callable[[str], Any],
         *,
         addresses: Sequence[Address] = (),
-        websocket: bool = False,
+        websocket_ports: Sequence[int] = (),
         clock: Clock = machine_ms,
         updates_s: float = rpc.ACTIVITY_UPDATES_SECONDS,
         handshake_s: float = rpc.HANDSHAKE_SECONDS,
@@ -45,7 +45,9 @@ class Agent:
         self._updates_s = updates_s
         account.listeners.append(Events(self.desk).hear)
         self._ipc = Ipc(addresses, self.greet, self.gone, handshake_s=handshake_s)
-        self._websockets = WebSockets(self.greet, self.gone, account.web) if websocket else None
+        self._websockets: WebSockets | None = None
+        if websocket_ports:
+            self._websockets = WebSockets(self.greet, self.gone, account.web, websocket_ports)
 
     async def start(self) -> None:
         """Sign in, then listen: whoever connects finds everything in its place."""

@@ -105,7 +105,7 @@ async def _live(arguments: argparse.Namespace, account: Account, index: int | No
         _consent(arguments.consent, terminal, interactive),
         _open_browser,
         addresses=claimed,
-        websocket=arguments.websocket,
+        websocket_ports=rpc.WEBSOCKET_PORTS if arguments.websocket else (),
     )
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from aiohttp import WSCloseCode, WSMsgType, web
@@ -60,7 +60,10 @@ class SocketDoor:
 class WebSockets:
     """Listens at the first port that is free."""
 
-    def __init__(self, greet: Greet, gone: Callable[[Link], Awaitable[None]], platform: str) -> None:
+    def __init__(
+        self, greet: Greet, gone: Callable[[Link], Awaitable[None]], platform: str, ports: Sequence[int]
+    ) -> None:
+        self._ports = ports
         self._greet = greet
         self._gone = gone
         self._platform = platform
@@ -74,15 +77,15 @@ class WebSockets:
         application.router.add_get("/", self._serve)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
-        for port in rpc.WEBSOCKET_PORTS:
+        for port in self._ports:
             try:
                 await web.TCPSite(self._runner, HOST, port).start()
             except OSError:
                 continue
-            self.port = port
+            self.port = self._runner.addresses[0][1]
             return
         await self._runner.cleanup()
-        raise OSError(f"no port of {rpc.WEBSOCKET_PORTS[0]} to {rpc.WEBSOCKET_PORTS[-1]} is free")
+        raise OSError(f"no port of {self._ports[0]} to {self._ports[-1]} is free")
 
     async def stop(self) -> None:
         """End every connection."""

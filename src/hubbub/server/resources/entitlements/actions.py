@@ -72,8 +72,10 @@ def remove(call: Call, row: EntitlementRow) -> None:
 def _tell(call: Call, event: Event[wire.Entitlement], row: EntitlementRow) -> None:
     shown = views.entitlement(row, call.now)
     application = applications.find(call.tx, row.application_id)
-    if application is not None and application.bot_id is not None:
-        call.tx.emit(event, shown, Audience.of_users(application.bot_id))
+    bot_id = None if application is None else application.bot_id
+    # The buyer hears too: the agent on their machine tells the game that waits for it (rpc.md 9).
+    if hearers := [each for each in (bot_id, row.user_id) if each is not None]:
+        call.tx.emit(event, shown, Audience.of_users(*hearers))
     if event.webhook:
         # In order for each buyer, so that the end of one thing comes before the next one they have instead.
         kind = WebhookEventType(event.name)

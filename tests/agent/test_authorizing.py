@@ -1,0 +1,265 @@
+"""A person lets a game in through the agent, and the game proves it (rpc.md 7)."""
+
+import asyncio
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import aiohttp
+import pytest
+
+from hubbub.agent.consent import Answer, Decided, InBrowser, OnTerminal, Question
+from tests import oauth
+from tests.agent.conftest import NewMachine
+from tests.agent.machine import CLOSE, Machine
+from tests.world import Actor, World
+
+pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+
+PUBLIC = {"public": True, "redirect_uris": ("http://127.0.0.1/callback",), "name": "Puddle"}
+
+
+@pytest.fixture
+async def mary(world: World) -> Actor:
+    """Who is signed in."""
+    return await world.user("mary")
+
+
+@pytest.fixture
+async def machine(mary: Actor, new_machine: NewMachine) -> Machine:
+    """Mary's."""
+    return await new_machine(mary)
+
+
+@pytest.fixture
+async def game(world: World) -> oauth.Client:
+    """A game whose backend keeps its secret."""
+    return await oauth.application(world, name="Puddle")
+
+
+def args(game: oauth.Client, scopes: Any = "identify", **more: Any) -> dict[str, Any]:
+    scopes = scopes.split() if isinstance(scopes, str) else scopes
+    return {"client_id": str(game.id), "scopes": scopes, "response_type": "code", **more}
+
+
+async def test_a_person_is_asked_in_words_and_the_code_brings_a_token(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.program(game.id)
+
+    told = await program.ask("AUTHORIZE", args(game, "identify guilds"))
+
+    (question,) = machine.person.asked
+    assert (question.application, question.person) == ("Puddle", "mary")
+    assert question.scopes == ["See your name, picture and banner", "Know which guilds you are in"]
+    assert told["redirect_uri"] == game.redirect_uri
+    tokens = (await game.exchange(told["code"])).ok()
+    assert tokens["scope"] == "identify guilds"
+    authenticated = await program.ask("AUTHENTICATE", {"access_token": tokens["access_token"]})
+    assert authenticated["application"] == {
+        "id": str(game.id),
+        "name": "Puddle",
+        "icon": None,
+        "description": "",
+        "rpc_origins": [],
+    }
+    assert (authenticated["user"]["username"], sorted(authenticated["scopes"])) == ("mary", ["guilds", "identify"])
+    assert authenticated["access_token"] == tokens["access_token"]
+    assert authenticated["expires"].startswith("2026-")
+
+
+async def test_a_public_game_proves_itself_by_pkce(world: World, machine: Machine) -> None:
+    game = await oauth.application(world, **PUBLIC)
+    game.redirect_uri = "http://127.0.0.1/callback"
+    program = await machine.program(game.id)
+    verifier, challenge = oauth.pkce()
+
+    assert await program.refused("AUTHORIZE", args(game)) == (5000, "invalid_request")
+    told = await program.ask("AUTHORIZE", args(game, code_challenge=challenge, code_challenge_method="S256"))
+
+    assert (await game.exchange(told["code"], code_verifier=verifier)).ok()["access_token"]
+
+
+async def test_who_says_no_is_heard(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.program(game.id)
+    machine.person.agrees = False
+
+    assert await program.refused("AUTHORIZE", args(game)) == (5000, "access_denied")
+
+
+async def test_what_was_granted_before_is_not_asked_again_where_nobody_wants_to_be(
+    machine: Machine, game: oauth.Client
+) -> None:
+    program = await machine.program(game.id)
+    await program.ask("AUTHORIZE", args(game, "identify guilds", prompt="none"))
+    assert len(machine.person.asked) == 1
+
+    assert (await program.ask("AUTHORIZE", args(game, prompt="none")))["code"]
+    assert len(machine.person.asked) == 1
+    await program.ask("AUTHORIZE", args(game, prompt="consent"))
+    await program.ask("AUTHORIZE", args(game, "identify connections", prompt="none"))
+    assert len(machine.person.asked) == 3
+
+
+async def test_a_backend_that_vouches_spares_the_question_once(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.program(game.id)
+    word = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
+
+    assert (await program.ask("AUTHORIZE", args(game, rpc_token=word)))["code"]
+    assert machine.person.asked == []
+    assert await program.refused("AUTHORIZE", args(game, rpc_token=word)) == (5000, "invalid_request")
+    assert await program.refused("AUTHORIZE", args(game, rpc_token="invented")) == (5000, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    ("sent", "code", "message"),
+    [
+        ({"scopes": ["identify"]}, 4000, 'child "client_id" fails because ["client_id" is required]'),
+        ({"client_id": "5", "scopes": ["identify"]}, 4007, "Invalid Client ID"),
+        ({"client_id": "GAME"}, 4000, 'child "scopes" fails because ["scopes" is required]'),
+        (
+            {"client_id": "GAME", "scopes": []},
+            4000,
+            'child "scopes" fails because ["scopes" must contain at least 1 items]',
+        ),
+        ({"client_id": "GAME", "scopes": ["identify"], "prompt": "maybe"}, 4000, "none, consent"),
+        ({"client_id": "GAME", "scopes": ["fly"]}, 5000, "invalid_scope"),
+        ({"client_id": "GAME", "scope": ["rpc"]}, 5000, "invalid_scope"),
+        ({"client_id": "GAME", "scopes": ["identify"], "response_type": "token"}, 4000, "must be one of [code]"),
+        ({"client_id": "GAME", "scopes": ["identify"], "redirect_uri": "http://e.example"}, 5000, "invalid_request"),
+    ],
+)
+async def test_what_cannot_be_asked_for(
+    machine: Machine, game: oauth.Client, sent: dict[str, Any], code: int, message: str
+) -> None:
+    program = await machine.program(game.id)
+    if sent.get("client_id") == "GAME":
+        sent = sent | {"client_id": str(game.id)}
+
+    told = await program.refused("AUTHORIZE", sent)
+
+    assert told[0] == code
+    assert message in told[1]
+    assert machine.person.asked == []
+
+
+async def test_a_token_must_be_of_the_application_and_of_the_person(
+    world: World, machine: Machine, game: oauth.Client
+) -> None:
+    other, zoe = await oauth.application(world), await world.user("zoe")
+    program = await machine.program(game.id)
+    tokens = [
+        "invented",
+        machine.owner.token,
+        (await world.player(machine.owner, other.id, "identify rpc")).token,
+        (await world.player(zoe, game.id, "identify rpc")).token,
+        (await world.player(machine.owner, game.id, "rpc")).token,
+    ]
+
+    for token in tokens:
+        assert await program.refused("AUTHENTICATE", {"access_token": token}) == (4009, "Invalid access token")
+    assert (await program.refused("AUTHENTICATE"))[0] == 4000
+    assert (await program.refused("GET_GUILDS"))[0] == 4006
+
+
+async def test_a_token_that_is_revoked_ends_the_connection(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.program(game.id)
+    told = await program.ask("AUTHORIZE", args(game))
+    tokens = (await game.exchange(told["code"])).ok()
+    await program.ask("AUTHENTICATE", {"access_token": tokens["access_token"]})
+    bare = await machine.program(game.id)
+
+    (await game.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
+
+    assert await program.read() == (CLOSE, {"code": 4003, "message": "Token Revoked"})
+    assert await bare.ask("SET_ACTIVITY") is None
+
+
+async def test_a_token_that_is_over_counts_no_more(
+    world: World, machine: Machine, game: oauth.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.write(
+        lambda call: call.tx.run("INSERT INTO approved_scopes (application_id, scope) VALUES (?, 'rpc')", game.id)
+    )
+    program = await machine.program(game.id)
+    code = (await program.ask("AUTHORIZE", args(game, "identify rpc")))["code"]
+    await program.ask("AUTHENTICATE", {"access_token": (await game.exchange(code)).ok()["access_token"]})
+    assert await program.ask("GET_GUILDS") == {"guilds": []}
+
+    monkeypatch.setattr("hubbub.agent.commands.authorizing.RENEW_MS", -1)
+    assert await program.ask("GET_GUILDS") == {"guilds": []}
+    world.clock.advance(8 * 86_400_000)
+
+    program.write(1, {"cmd": "GET_GUILDS", "nonce": "1"})
+    assert (await program.read())[1]["code"] == 4003
+
+
+async def test_a_game_is_told_that_the_person_wants_to_link_it(
+    world: World, machine: Machine, game: oauth.Client
+) -> None:
+    other = await oauth.application(world)
+    program, elsewhere = await machine.program(game.id), await machine.program(other.id)
+    assert machine.agent.desk.request_authorization(str(game.id)) == 0
+    for each in (program, elsewhere):
+        await each.subscribe("AUTHORIZE_REQUEST")
+        await each.subscribe("AUTHORIZE_REQUEST")
+
+    assert machine.agent.desk.request_authorization(str(game.id)) == 1
+
+    assert await program.next("AUTHORIZE_REQUEST") is None
+    assert await program.ask("UNSUBSCRIBE", evt="AUTHORIZE_REQUEST") == {"evt": "AUTHORIZE_REQUEST"}
+    assert machine.agent.desk.request_authorization(str(game.id)) == 0
+    await elsewhere.ask("SET_ACTIVITY")
+    assert elsewhere.events == []
+
+
+# How the person is asked
+
+QUESTION = Question("Puddle", "mary", ["See your name"], "http://platform.example/oauth2/authorize", {"state": "s"})
+
+
+@pytest.mark.parametrize(
+    ("line", "granted"), [("y", True), (" YES ", True), ("", False), ("n", False), ("sure", False)]
+)
+async def test_on_a_terminal_only_yes_is_a_yes(line: str, granted: bool, store_config: object) -> None:
+    said: list[str] = []
+
+    async def answer(question: str) -> str:
+        said.append(question)
+        return line
+
+    assert await OnTerminal(answer, said.append).ask(QUESTION) == Answer(granted)
+    assert said == ["Puddle asks mary to let it:", "  - See your name", "Allow? [y/N] "]
+
+
+async def test_a_terminal_that_was_closed_says_no(store_config: object) -> None:
+    async def answer(question: str) -> str:
+        raise EOFError
+
+    assert await OnTerminal(answer, lambda _: None).ask(QUESTION) == Answer(False)
+    assert await Decided(True).ask(QUESTION) == Answer(True)
+    assert await Decided(False).ask(QUESTION) == Answer(False)
+
+
+async def test_the_browser_brings_the_code_back(world: World, mary: Actor, new_machine: NewMachine) -> None:
+    game = await oauth.application(world, **PUBLIC)
+    machine = await new_machine(mary)
+    program = await machine.program(game.id)
+    verifier, challenge = oauth.pkce()
+    loop = asyncio.get_running_loop()
+
+    async def visit(url: str) -> None:
+        # What the platform's page does once the person agreed there.
+        query = urlsplit(url).query
+        sent = (await mary.post(f"/oauth2/authorize?{query}", json={"authorize": True})).ok()
+        async with aiohttp.ClientSession() as session, session.get(sent["url"]) as page:
+            assert page.status == 200
+
+    def browser(url: str) -> None:
+        assert url.startswith(f"{world.url}/oauth2/authorize?")
+        asyncio.run_coroutine_threadsafe(visit(url), loop)
+
+    machine.agent.desk.consent = InBrowser(browser)
+
+    told = await program.ask("AUTHORIZE", args(game, code_challenge=challenge, code_challenge_method="S256"))
+
+    game.redirect_uri = told["redirect_uri"]
+    assert parse_qs(urlsplit(game.redirect_uri).query) == {}
+    assert (await game.exchange(told["code"], code_verifier=verifier)).ok()["access_token"]

@@ -1,0 +1,441 @@
+"""Commands of the local RPC: what each needs, answers and refuses (rpc.md 6, 8, 10)."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from hubbub.agent.commands import TABLE
+from hubbub.protocol import rpc
+from hubbub.protocol.permissions import Permissions
+from tests import oauth
+from tests.agent.conftest import NewMachine
+from tests.agent.machine import Machine, Program
+from tests.agent.test_presence import befriend
+from tests.world import Actor, Guild, World
+
+pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+
+
+class Town:
+    """Mary's machine, her guild, her friend Zoe, and a game."""
+
+    def __init__(self, mary: Actor, zoe: Actor, guild: Guild, game: oauth.Client, machine: Machine) -> None:
+        self.mary, self.zoe, self.guild, self.game, self.machine = mary, zoe, guild, game, machine
+        self.lounge = guild.channels["General"]
+
+    async def program(self, scopes: str = "") -> Program:
+        """The game, with a token where scopes are named."""
+        if scopes:
+            return await self.machine.trusted(self.game.id, scopes)
+        return await self.machine.program(self.game.id)
+
+
+@pytest.fixture
+async def town(world: World, new_machine: NewMachine) -> Town:
+    """As it stands at the start."""
+    mary, zoe = await world.user("mary"), await world.user("zoe")
+    await befriend(mary, zoe)
+    guild = await world.guild(mary, zoe, name="Town Square")
+    game = await oauth.application(world, name="Puddle")
+    machine = await new_machine(mary)
+    assert await machine.agent.account.until(lambda: str(guild.id) in machine.agent.account.state.guilds, 10)
+    return Town(mary, zoe, guild, game, machine)
+
+
+def test_every_command_is_answered(store_config: object) -> None:
+    assert set(TABLE) == set(rpc.COMMANDS)
+
+
+# Scopes
+
+OPEN = {"AUTHORIZE", "AUTHENTICATE", "SUBSCRIBE", "UNSUBSCRIBE"}
+LOCAL = {name for name, needs in rpc.COMMANDS.items() if frozenset({"rpc.local"}) in needs}
+
+
+async def test_without_a_token_a_local_program_may_do_what_is_local(town: Town) -> None:
+    program = await town.program()
+
+    for name in sorted(set(rpc.COMMANDS) - OPEN - LOCAL):
+        assert await program.refused(name, {}) == (4006, "Not authenticated or invalid scope"), name
+    for name in sorted(set(rpc.EVENTS)):
+        needs = rpc.EVENTS[name]
+        if needs and frozenset({"rpc.local"}) not in needs:
+            args = {"guild_id": str(town.guild.id), "channel_id": str(town.guild.general)}
+            assert (await program.refused("SUBSCRIBE", args, evt=name))[0] == 4006, name
+
+
+@pytest.mark.parametrize(
+    ("command", "scopes", "allowed"),
+    [
+        ("GET_GUILDS", "guilds", False),
+        ("GET_CHANNEL", "guilds", True),
+        ("GET_CHANNEL", "guilds.channels.read", True),
+        ("GET_RELATIONSHIPS", "rpc", False),
+        ("GET_RELATIONSHIPS", "relationships.read", True),
+        ("GET_RELATIONSHIPS", "sdk.social_layer", True),
+        ("GET_VOICE_SETTINGS", "rpc.voice.read", True),
+        ("SET_VOICE_SETTINGS", "rpc.voice.read", False),
+        ("SET_VOICE_SETTINGS", "rpc.voice.write", True),
+        ("PUSH_TO_TALK", "rpc", False),
+        ("PUSH_TO_TALK", "rpc rpc.voice.write", True),
+        ("TOGGLE_VIDEO", "rpc rpc.video.write", True),
+    ],
+)
+async def test_a_token_opens_what_its_scopes_say(town: Town, command: str, scopes: str, allowed: bool) -> None:
+    program = await town.program(scopes)
+
+    reply = await program.send(command, {"channel_id": str(town.guild.general), "active": True, "mute": False})
+
+    assert (reply["evt"] != "ERROR" or reply["data"]["code"] != 4006) is allowed
+
+
+# Refusals
+
+LONG = "x" * 129
+
+
+@pytest.mark.parametrize(
+    ("activity", "problem"),
+    [
+        ([], '"activity" must be an object'),
+        ({"state": "x"}, 'child "state" fails because ["state" length must be at least 2 characters long]'),
+        (
+            {"details": LONG},
+            'child "details" fails because ["details" length must be less than or equal to 128 characters long]',
+        ),
+        ({"state": ""}, 'child "state" fails because ["state" is not allowed to be empty]'),
+        ({"state": 5}, 'child "state" fails because ["state" must be a string]'),
+        ({"name": LONG}, "128 characters"),
+        ({"type": 1}, 'child "type" fails because ["type" must be one of [0, 2, 3, 5]]'),
+        ({"type": "0"}, "must be one of [0, 2, 3, 5]"),
+        ({"state_url": "ftp://e.example"}, 'child "state_url" fails because ["state_url" must be a valid uri]'),
+        ({"details_url": "https://e.example/" + "x" * 256}, "256 characters"),
+        ({"timestamps": {"start": "now"}}, 'child "timestamps" fails because [child "start" fails because ['),
+        ({"timestamps": {"start": -1}}, '"start" must be larger than or equal to 0'),
+        ({"timestamps": {"start": 1.5}}, '"start" must be an integer'),
+        ({"assets": {"large_image": "x" * 301}}, "300 characters"),
+        ({"assets": {"small_url": "x"}}, '"small_url" must be a valid uri'),
+        ({"party": {"id": "x"}}, "at least 2 characters"),
+        ({"party": {"size": [1]}}, '"size" must contain at least 2 items'),
+        ({"party": {"size": [0, 4]}}, '"size" at position 0 fails because ["0" must be larger than or equal to 1]'),
+        ({"party": {"size": [5, 4]}}, "more than there is room for"),
+        ({"party": {"privacy": 2}}, "must be one of [0, 1]"),
+        ({"secrets": {"join": LONG}}, "128 characters"),
+        ({"secrets": {"join": "same", "match": "same"}}, "must all be different"),
+        (
+            {"secrets": {"join": "in"}, "buttons": [{"label": "a", "url": "https://e.example"}]},
+            "cannot be sent together with buttons",
+        ),
+        ({"buttons": []}, '"buttons" must contain at least 1 items'),
+        ({"buttons": [{"label": "a", "url": "https://e.example"}] * 3}, "less than or equal to 2 items"),
+        (
+            {"buttons": [{"label": "a"}]},
+            '"buttons" at position 0 fails because [child "url" fails because ["url" is required]]',
+        ),
+        ({"buttons": [{"label": "x" * 33, "url": "https://e.example"}]}, "32 characters"),
+        ({"instance": "yes"}, '"instance" must be a boolean'),
+        ({"supported_platforms": ["desktop"] * 11}, "less than or equal to 10 items"),
+        ({"status_display_type": 3}, "must be one of [0, 1, 2]"),
+    ],
+)
+async def test_an_activity_that_cannot_be_is_refused_in_words(town: Town, activity: Any, problem: str) -> None:
+    program = await town.program()
+
+    code, message = await program.refused("SET_ACTIVITY", {"pid": 1, "activity": activity})
+
+    assert code == 4000
+    assert message.startswith('child "activity" fails because [')
+    assert problem in message
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "code"),
+    [
+        ("SET_ACTIVITY", {"pid": "one"}, 4000),
+        ("SET_ACTIVITY", {"pid": -1}, 4000),
+        ("GET_USER", {}, 4000),
+        ("GET_USER", {"id": "zoe"}, 4000),
+        ("GET_USER", {"id": "5"}, 4010),
+        ("GET_IMAGE", {"type": "user", "id": "5"}, 4010),
+        ("GET_IMAGE", {"type": "guild", "id": "5"}, 4000),
+        ("GET_GUILD", {"guild_id": "5"}, 4003),
+        ("GET_CHANNELS", {"guild_id": "5"}, 4003),
+        ("GET_CHANNEL", {"channel_id": "5"}, 4005),
+        ("GET_CHANNEL_PERMISSIONS", {"channel_id": "5"}, 4005),
+        ("CREATE_CHANNEL_INVITE", {"channel_id": "5"}, 4005),
+        ("CREATE_CHANNEL_INVITE", {"channel_id": "GENERAL", "max_age": -1}, 4000),
+        ("SELECT_VOICE_CHANNEL", {"channel_id": "5"}, 4005),
+        ("SELECT_VOICE_CHANNEL", {"channel_id": "GENERAL"}, 4005),
+        ("SELECT_VOICE_CHANNEL", {"channel_id": "GENERAL", "timeout": 61}, 4000),
+        ("SELECT_TEXT_CHANNEL", {"channel_id": "5"}, 4005),
+        ("OPEN_MESSAGE", {"channel_id": "5", "message_id": "5"}, 4005),
+        ("OPEN_MESSAGE", {"channel_id": "5"}, 4000),
+        ("DEEP_LINK", {"type": "MOON"}, 4000),
+        ("DEEP_LINK", {"type": "INVITE"}, 4000),
+        ("ACTIVITY_INVITE_USER", {"user_id": "5", "type": 1}, 5006),
+        ("ACTIVITY_INVITE_USER", {"user_id": "5", "type": 5}, 4000),
+        ("ACTIVITY_INVITE_USER", {"type": 1}, 4000),
+        ("SEND_ACTIVITY_JOIN_INVITE", {"user_id": "5"}, 4012),
+        ("CLOSE_ACTIVITY_REQUEST", {"user_id": "5"}, 4012),
+        ("CLOSE_ACTIVITY_JOIN_REQUEST", {}, 4000),
+        ("ACCEPT_ACTIVITY_INVITE", {"user_id": "5"}, 5006),
+        ("ACCEPT_ACTIVITY_INVITE", {"user_id": "5", "session_id": "s"}, 5005),
+        ("SET_VOICE_SETTINGS", {}, 4000),
+        ("SET_VOICE_SETTINGS", {"input": {"volume": 101}}, 4000),
+        ("SET_VOICE_SETTINGS", {"output": {"volume": 201}}, 4000),
+        ("SET_VOICE_SETTINGS", {"mode": {"threshold": 1}}, 4000),
+        ("SET_VOICE_SETTINGS", {"mode": {"delay": 2001}}, 4000),
+        ("SET_USER_VOICE_SETTINGS", {"user_id": "5", "volume": 50}, 4010),
+        ("SET_USER_VOICE_SETTINGS", {"user_id": "5", "pan": {"left": 2}}, 4000),
+        ("PUSH_TO_TALK", {}, 4000),
+        ("PLAY_SOUNDBOARD_SOUND", {"sound_id": "1"}, 4005),
+        ("SET_CERTIFIED_DEVICES", {"devices": [{"type": "spoon", "id": "1"}]}, 4000),
+        ("START_PURCHASE", {"sku_id": "5"}, 5009),
+        ("OVERLAY", {}, 1001),
+        ("TOGGLE_VIDEO", {}, 1001),
+        ("TOGGLE_SCREENSHARE", {}, 1001),
+        ("INITIATE_IMAGE_UPLOAD", {}, 1001),
+        ("GET_APPLICATION_TICKET", {}, 1001),
+        ("OPEN_INVITE_DIALOG", {}, 5006),
+        ("SUBSCRIBE", {}, 4004),
+        ("UNSUBSCRIBE", {}, 4004),
+    ],
+)
+async def test_what_cannot_be_is_refused_with_its_code(
+    town: Town, command: str, args: dict[str, Any], code: int
+) -> None:
+    scopes = "rpc rpc.voice.write rpc.video.write rpc.screenshare.write guilds.members.read"
+    program = await town.program(scopes)
+    if args.get("channel_id") == "GENERAL":
+        args = args | {"channel_id": str(town.guild.general)}
+
+    told = await program.refused(command, args)
+
+    assert told[0] == code, told
+
+
+@pytest.mark.parametrize(
+    ("event", "args", "code"),
+    [
+        ("READY", {}, 4004),
+        ("ERROR", {}, 4004),
+        ("MOON_RISE", {}, 4004),
+        ("GUILD_STATUS", {}, 4000),
+        ("GUILD_STATUS", {"guild_id": "5"}, 4003),
+        ("VOICE_STATE_CREATE", {"channel_id": "5"}, 4005),
+        ("MESSAGE_CREATE", {"channel_id": "GENERAL"}, 4006),
+        ("RELATIONSHIP_UPDATE", {}, 4006),
+    ],
+)
+async def test_events_that_cannot_be_heard(town: Town, event: str, args: dict[str, str], code: int) -> None:
+    program = await town.program("rpc")
+    if args.get("channel_id") == "GENERAL":
+        args = {"channel_id": str(town.guild.general)}
+
+    assert (await program.refused("SUBSCRIBE", args, evt=event))[0] == code
+
+
+# Answers
+
+
+async def test_guilds_and_channels_are_shown(town: Town) -> None:
+    program = await town.program("rpc guilds.members.read messages.read")
+    guild = str(town.guild.id)
+    await town.guild.say(town.zoe, "hello")
+
+    shown = {"id": guild, "name": "Town Square", "icon_url": None}
+    assert await program.ask("GET_GUILDS") == {"guilds": [shown]}
+    assert await program.ask("GET_GUILD", {"guild_id": guild}) == shown | {"members": []}
+    channels = (await program.ask("GET_CHANNELS", {"guild_id": guild}))["channels"]
+    assert {"id": str(town.guild.general), "name": "general", "type": 0} in channels
+    general = await program.ask("GET_CHANNEL", {"channel_id": str(town.guild.general)})
+    assert (general["name"], general["guild_id"], general["voice_states"]) == ("general", guild, [])
+    assert [(each["content"], each["author"]["username"]) for each in general["messages"]] == [("hello", "zoe")]
+    permissions = (await program.ask("GET_CHANNEL_PERMISSIONS", {"channel_id": str(town.guild.general)}))["permissions"]
+    assert int(permissions) == Permissions.ALL
+    invite = await program.ask("CREATE_CHANNEL_INVITE", {"channel_id": str(town.guild.general), "max_age": 60})
+    assert (invite["channel"]["id"], invite["max_age"]) == (str(town.guild.general), 60)
+
+
+async def test_private_channels_need_more(town: Town) -> None:
+    direct = (await town.mary.post("/users/@me/channels", json={"recipients": [str(town.zoe.id)]})).ok()["id"]
+    account = town.machine.agent.account
+    assert await account.until(lambda: direct in account.state.channels, 10)
+
+    assert (await (await town.program("guilds")).refused("GET_CHANNEL", {"channel_id": direct}))[0] == 4006
+    shown = await (await town.program("rpc")).ask("GET_CHANNEL", {"channel_id": direct})
+    assert (shown["type"], shown["name"], shown["messages"]) == (1, "zoe", [])
+
+
+async def test_a_guild_that_does_not_come_is_not_waited_for_longer_than_asked(town: Town) -> None:
+    program = await town.program("rpc")
+    town.machine.agent.account.state.awaited.add("77")
+
+    assert (await program.refused("GET_GUILD", {"guild_id": "77", "timeout": 0.05}))[0] == 5002
+
+
+async def test_people_and_friends_are_shown(world: World, town: Town) -> None:
+    stranger, local = await world.user("stranger"), await town.program()
+
+    assert (await local.ask("GET_USER", {"id": str(town.zoe.id)}))["username"] == "zoe"
+    assert (await local.ask("GET_USER", {"id": str(stranger.id)}))["username"] == "stranger"
+    picture = await local.ask("GET_IMAGE", {"type": "user", "id": str(stranger.id), "format": "png", "size": 64})
+    assert picture["data_url"].startswith("data:image/png;base64,")
+
+    program = await town.program("relationships.read")
+    (friend,) = (await program.ask("GET_RELATIONSHIPS"))["relationships"]
+    assert (friend["type"], friend["user"]["username"]) == (1, "zoe")
+    assert friend["presence"] == {"status": "offline", "activity": None}
+
+
+async def test_what_is_shown_in_the_browser(town: Town) -> None:
+    program, web = await town.program("rpc"), town.machine.world.url
+    general, guild = str(town.guild.general), str(town.guild.id)
+    opened = town.machine.opened
+
+    await program.ask("OPEN_MESSAGE", {"channel_id": general, "message_id": "7"})
+    await program.ask("SELECT_TEXT_CHANNEL", {"channel_id": general})
+    assert await program.ask("SELECT_TEXT_CHANNEL", {}) is None
+    for kind, params in (
+        ("USER_SETTINGS", {"section": "connected-games"}),
+        ("USER_SETTINGS", {}),
+        ("INVITE", {"code": "a/b"}),
+        ("CHANNEL", {"channelId": general, "guildId": guild}),
+        ("STORE", {"skuId": "8"}),
+        ("ACTIVATE_DEVICE", {}),
+    ):
+        assert await program.ask("DEEP_LINK", {"type": kind, "params": params}) is True
+
+    assert [url.removeprefix(web) for url in opened] == [
+        f"/app/channels/{guild}/{general}/7",
+        f"/app/channels/{guild}/{general}",
+        "/app",
+        "/settings/apps",
+        "/settings/account",
+        "/invite/a%2Fb",
+        f"/app/channels/{guild}/{general}",
+        f"/application-directory/{town.game.id}/store/8",
+        "/activate",
+    ]
+
+
+async def test_what_is_sold_and_bought(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hubbub.agent.commands.selling.LOOK_S", 0.01)
+    program, game = await town.program(), town.game
+    made = {"type": 2, "name": "Boots", "price": 100, "published": True}
+    sku = (await game.owner.post(f"/applications/{game.id}/skus", json=made)).ok()["id"]
+
+    (shown,) = await program.ask("GET_SKUS")
+    assert (shown["id"], shown["name"]) == (sku, "Boots")
+    assert await program.ask("GET_SKUS_EMBEDDED") == {"skus": [shown]}
+    assert await program.ask("GET_ENTITLEMENTS") == []
+    assert await program.ask("VALIDATE_APPLICATION") is None
+    buying = asyncio.create_task(program.ask("START_PURCHASE", {"sku_id": sku}))
+    while not town.machine.opened:
+        await asyncio.sleep(0.01)
+    (await town.mary.post("/users/@me/purchases", json={"sku_id": sku})).ok()
+
+    (bought,) = await buying
+    assert (bought["sku_id"], bought["user_id"]) == (sku, str(town.mary.id))
+    assert await program.ask("GET_ENTITLEMENTS_EMBEDDED") == {"entitlements": [bought]}
+    assert town.machine.opened == [f"{town.machine.world.url}/application-directory/{game.id}/store/{sku}"]
+
+
+async def test_nothing_bought_is_said_so(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hubbub.agent.commands.selling.LOOK_S", 0.01)
+    monkeypatch.setattr("hubbub.agent.commands.selling.PURCHASE_S", 0.1)
+    made = {"type": 2, "name": "Boots", "price": 100, "published": True}
+    sku = (await town.game.owner.post(f"/applications/{town.game.id}/skus", json=made)).ok()["id"]
+
+    assert (await (await town.program()).refused("START_PURCHASE", {"sku_id": sku}))[0] == 5008
+
+
+# Voice
+
+
+async def test_the_person_goes_into_a_voice_channel_and_out(town: Town) -> None:
+    program, lounge = await town.program("rpc"), str(town.lounge)
+    await program.subscribe("VOICE_CHANNEL_SELECT")
+    await program.subscribe("VOICE_CONNECTION_STATUS")
+    assert await program.ask("GET_SELECTED_VOICE_CHANNEL") is None
+
+    inside = await program.ask("SELECT_VOICE_CHANNEL", {"channel_id": lounge})
+
+    assert [each["user"]["username"] for each in inside["voice_states"]] == ["mary"]
+    assert await program.next("VOICE_CHANNEL_SELECT") == {"channel_id": lounge, "guild_id": str(town.guild.id)}
+    assert (await program.next("VOICE_CONNECTION_STATUS"))["state"] == "AWAITING_ENDPOINT"
+    assert (await program.ask("GET_SELECTED_VOICE_CHANNEL"))["id"] == lounge
+    other = str(await town.guild.channel("Attic", type=2))
+    account = town.machine.agent.account
+    assert await account.until(lambda: other in account.state.channels, 10)
+    assert (await program.refused("SELECT_VOICE_CHANNEL", {"channel_id": other}))[0] == 5003
+    assert (await program.ask("SELECT_VOICE_CHANNEL", {"channel_id": other, "force": True}))["name"] == "Attic"
+    assert await program.ask("SELECT_VOICE_CHANNEL", {}) is None
+    await program.next("VOICE_CHANNEL_SELECT", lambda data: data == {"channel_id": None, "guild_id": None})
+    assert await program.ask("GET_SELECTED_VOICE_CHANNEL") is None
+
+
+async def test_a_voice_channel_that_lets_nobody_in_is_given_up(town: Town, world: World) -> None:
+    elsewhere = await world.guild(town.zoe, town.mary)
+    lounge = elsewhere.channels["General"]
+    await elsewhere.overwrite(lounge, elsewhere.id, deny=Permissions.CONNECT, kind=0)
+    account = town.machine.agent.account
+    assert await account.until(lambda: str(lounge) in account.state.channels, 10)
+    program = await town.program("rpc")
+
+    assert (await program.refused("SELECT_VOICE_CHANNEL", {"channel_id": str(lounge), "timeout": 0.3}))[0] == 5001
+
+
+async def test_voice_settings_are_one_applications_at_a_time(world: World, town: Town) -> None:
+    listener = await town.program("rpc.voice.read")
+    await listener.subscribe("VOICE_SETTINGS_UPDATE")
+    program = await town.program("rpc rpc.voice.write")
+    other = await town.machine.trusted((await oauth.application(world)).id, "rpc")
+    before = await program.ask("GET_VOICE_SETTINGS")
+
+    changed = await program.ask("SET_VOICE_SETTINGS", {"input": {"volume": 40}, "mode": {"type": "PUSH_TO_TALK"}})
+
+    assert (changed["input"]["volume"], changed["mode"]["type"]) == (40, "PUSH_TO_TALK")
+    assert changed["output"] == before["output"]
+    assert await listener.next("VOICE_SETTINGS_UPDATE") == changed
+    assert (await other.refused("SET_VOICE_SETTINGS", {"mute": True}))[0] == 4006
+    assert await program.ask("PUSH_TO_TALK", {"active": True}) is None
+    program.close()
+    assert await listener.next("VOICE_SETTINGS_UPDATE") == before
+    assert (await other.ask("SET_VOICE_SETTINGS", {"qos": True}))["qos"] is True
+    other.close()
+    await listener.next("VOICE_SETTINGS_UPDATE", lambda data: data == before)
+
+    again = await town.program("rpc.voice.read")
+
+    assert await again.ask("GET_VOICE_SETTINGS") == changed
+
+
+async def test_mute_is_heard_where_the_person_is(town: Town) -> None:
+    program = await town.program("rpc rpc.voice.write")
+    await program.ask("SELECT_VOICE_CHANNEL", {"channel_id": str(town.lounge)})
+    await program.subscribe("VOICE_STATE_UPDATE", channel_id=town.lounge)
+
+    await program.ask("SET_VOICE_SETTINGS", {"mute": True})
+
+    told = await program.next("VOICE_STATE_UPDATE")
+    assert told["voice_state"]["self_mute"] is True
+    heard = await program.ask("SET_USER_VOICE_SETTINGS", {"user_id": str(town.mary.id), "volume": 120, "mute": True})
+    assert heard == {
+        "user_id": str(town.mary.id),
+        "volume": 120,
+        "mute": True,
+        "pan": {"left": 1.0, "right": 1.0},
+    }
+
+
+async def test_sounds_are_shown_and_devices_remembered(town: Town) -> None:
+    program = await town.program("rpc rpc.voice.write")
+
+    assert isinstance(await program.ask("GET_SOUNDBOARD_SOUNDS"), list)
+    device = {"type": "audioinput", "id": "1", "vendor": {"name": "Maker", "url": "https://maker.example"}}
+    assert await program.ask("SET_CERTIFIED_DEVICES", {"devices": [device]}) is None
+    assert town.machine.agent.desk.voice.devices == [device]
+    await program.ask("SELECT_VOICE_CHANNEL", {"channel_id": str(town.lounge)})
+    assert (await program.refused("PLAY_SOUNDBOARD_SOUND", {"sound_id": "99999"}))[0] == 4018

@@ -1,0 +1,215 @@
+"""What programs hear of the person's world, and invites to play through the agent (rpc.md 9)."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.agent.terminal import Terminal
+from tests import oauth
+from tests.agent.conftest import NewMachine
+from tests.agent.machine import Machine, Program
+from tests.agent.test_commands import Town, town
+from tests.agent.test_presence import befriend
+from tests.world import Actor, World
+
+pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+
+__all__ = ["town"]
+
+PARTY = {"party": {"id": "party-1", "size": [1, 4]}, "secrets": {"join": "come-in"}}
+
+
+async def test_people_change(town: Town) -> None:
+    program = await town.program("relationships.read guilds.members.read")
+    await program.subscribe("CURRENT_USER_UPDATE")
+    await program.subscribe("RELATIONSHIP_UPDATE")
+    await program.subscribe("CURRENT_GUILD_MEMBER_UPDATE", guild_id=town.guild.id)
+
+    (await town.mary.patch("/users/@me", json={"global_name": "Mary the Great"})).ok()
+    assert (await program.next("CURRENT_USER_UPDATE"))["global_name"] == "Mary the Great"
+    (await town.mary.patch(f"/guilds/{town.guild.id}/members/@me", json={"nick": "M"})).ok()
+    told = await program.next("CURRENT_GUILD_MEMBER_UPDATE", lambda data: data["nick"])
+    assert (told["user_id"], told["guild_id"], told["nick"]) == (str(town.mary.id), str(town.guild.id), "M")
+    session = await town.zoe.connect()
+    told = await program.next("RELATIONSHIP_UPDATE", lambda data: data["presence"]["status"] == "online")
+    assert (told["type"], told["user"]["id"]) == (1, str(town.zoe.id))
+    await session.send(3, {"status": "dnd", "since": None, "afk": False, "activities": [{"name": "Chess", "type": 0}]})
+    told = await program.next("RELATIONSHIP_UPDATE", lambda data: data["presence"]["status"] == "dnd")
+    assert told["presence"]["activity"]["name"] == "Chess"
+    (await town.zoe.delete(f"/users/@me/relationships/{town.mary.id}")).ok()
+    await program.next("RELATIONSHIP_UPDATE", lambda data: data["type"] == 0)
+
+
+async def test_guilds_change(town: Town) -> None:
+    program = await town.program("rpc")
+    await program.subscribe("GUILD_STATUS", guild_id=town.guild.id)
+    await program.subscribe("CHANNEL_CREATE")
+    await program.subscribe("GUILD_CREATE")
+
+    (await town.mary.patch(f"/guilds/{town.guild.id}", json={"name": "Old Town"})).ok()
+    shown = {"id": str(town.guild.id), "name": "Old Town", "icon_url": None}
+    assert await program.next("GUILD_STATUS") == {"guild": shown, "online": 0}
+    made = await town.guild.channel("attic")
+    assert await program.next("CHANNEL_CREATE") == {"id": str(made), "name": "attic", "type": 0}
+    other = (await town.mary.post("/guilds", json={"name": "Elsewhere"})).ok()["id"]
+    assert await program.next("GUILD_CREATE") == {"id": other, "name": "Elsewhere"}
+
+
+async def test_messages_are_heard_where_one_may_read(town: Town) -> None:
+    program = await town.program("rpc messages.read rpc.notifications.read")
+    for event in ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE"):
+        await program.subscribe(event, channel_id=town.guild.general)
+    await program.subscribe("NOTIFICATION_CREATE")
+
+    said = await town.guild.say(town.zoe, f"hello <@{town.mary.id}>")
+    told = await program.next("MESSAGE_CREATE")
+    assert (told["channel_id"], told["message"]["content"]) == (str(town.guild.general), f"hello <@{town.mary.id}>")
+    assert told["message"]["author"]["username"] == "zoe"
+    noted = await program.next("NOTIFICATION_CREATE")
+    assert (noted["title"], noted["body"]) == ("zoe (#general)", f"hello <@{town.mary.id}>")
+    path = f"/channels/{town.guild.general}/messages/{said['id']}"
+    (await town.zoe.patch(path, json={"content": "hi"})).ok()
+    assert (await program.next("MESSAGE_UPDATE"))["message"]["content"] == "hi"
+    (await town.zoe.delete(path)).ok()
+    assert (await program.next("MESSAGE_DELETE"))["message"] == {"id": said["id"]}
+    await town.guild.say(town.zoe, "to nobody")
+    direct = (await town.zoe.post("/users/@me/channels", json={"recipients": [str(town.mary.id)]})).ok()["id"]
+    (await town.zoe.post(f"/channels/{direct}/messages", json={"content": "psst"})).ok()
+    assert (await program.next("NOTIFICATION_CREATE"))["body"] == "psst"
+
+
+async def test_others_come_into_voice_and_go(town: Town) -> None:
+    program = await town.program("rpc.voice.read")
+    for event in ("VOICE_STATE_CREATE", "VOICE_STATE_UPDATE", "VOICE_STATE_DELETE"):
+        await program.subscribe(event, channel_id=town.lounge)
+    session = await town.zoe.connect()
+    state = {"guild_id": str(town.guild.id), "channel_id": str(town.lounge), "self_mute": False, "self_deaf": False}
+
+    await session.send(4, state)
+    told = await program.next("VOICE_STATE_CREATE")
+    assert (told["user"]["username"], told["nick"], told["volume"], told["mute"]) == ("zoe", "zoe", 100, False)
+    await session.send(4, state | {"self_mute": True})
+    assert (await program.next("VOICE_STATE_UPDATE"))["voice_state"]["self_mute"] is True
+    await session.send(4, state | {"channel_id": None})
+    assert (await program.next("VOICE_STATE_DELETE"))["user"]["id"] == str(town.zoe.id)
+
+
+async def test_a_program_hears_what_its_person_bought(town: Town) -> None:
+    program, game = await town.program(), town.game
+    await program.subscribe("ENTITLEMENT_CREATE")
+    await program.subscribe("ENTITLEMENT_DELETE")
+    made = {"type": 2, "name": "Boots", "price": 100, "published": True}
+    sku = (await game.owner.post(f"/applications/{game.id}/skus", json=made)).ok()["id"]
+
+    bought = (await town.mary.post("/users/@me/purchases", json={"sku_id": sku})).ok()
+
+    assert bought
+    assert (await program.next("ENTITLEMENT_CREATE"))["entitlement"]["sku_id"] == sku
+
+
+# Invites
+
+
+class Two:
+    """Mary and Zoe, friends, each at a machine of their own with the same game."""
+
+    def __init__(self, mary: Actor, zoe: Actor, game: oauth.Client, one: Machine, other: Machine) -> None:
+        self.mary, self.zoe, self.game = mary, zoe, game
+        self.one, self.other = one, other
+
+
+@pytest.fixture
+async def two(world: World, new_machine: NewMachine) -> Two:
+    """As it stands at the start."""
+    mary, zoe = await world.user("mary"), await world.user("zoe")
+    await befriend(mary, zoe)
+    game = await oauth.application(world, name="Puddle")
+    return Two(mary, zoe, game, await new_machine(mary), await new_machine(zoe))
+
+
+async def listening(machine: Machine, application_id: int) -> Program:
+    program = await machine.program(application_id)
+    for event in ("ACTIVITY_JOIN", "ACTIVITY_INVITE", "ACTIVITY_JOIN_REQUEST"):
+        await program.subscribe(event)
+    return program
+
+
+async def invited(two: Two, host: Program, guest: Program) -> Any:
+    await host.ask("SET_ACTIVITY", {"activity": PARTY})
+    args = {"user_id": str(two.zoe.id), "type": 1, "content": "come and play", "pid": 0}
+    assert await host.ask("ACTIVITY_INVITE_USER", args) is None
+    return await guest.next("ACTIVITY_INVITE")
+
+
+async def test_an_invite_is_sent_heard_and_accepted(two: Two) -> None:
+    host, guest = await listening(two.one, two.game.id), await listening(two.other, two.game.id)
+
+    invite = await invited(two, host, guest)
+
+    assert (invite["type"], invite["user"]["username"]) == (1, "mary")
+    assert invite["activity"]["party"]["id"] == "party-1"
+    args = {
+        "type": 1,
+        "user_id": invite["user"]["id"],
+        "session_id": invite["activity"]["session_id"],
+        "channel_id": invite["channel_id"],
+        "message_id": invite["message_id"],
+    }
+    assert await guest.ask("ACCEPT_ACTIVITY_INVITE", args) is None
+    assert await guest.next("ACTIVITY_JOIN") == {"secret": "come-in", "application_id": str(two.game.id)}
+    assert host.events == []
+
+
+async def test_a_wish_to_join_is_answered_with_an_invite_or_not_at_all(world: World, two: Two) -> None:
+    host, guest = await listening(two.one, two.game.id), await listening(two.other, two.game.id)
+    await host.ask("SET_ACTIVITY", {"activity": PARTY})
+    account = two.other.agent.account
+    assert await account.until(lambda: account.state.activity_of(str(two.mary.id), str(two.game.id)), 10)
+    wish = {
+        "application_id": str(two.game.id),
+        "activity": {"type": 5, "session_id": account.state.session_id, "party_id": "party-1"},
+    }
+
+    (await two.zoe.post(f"/users/{two.mary.id}/messages", json=wish)).ok()
+    request = await host.next("ACTIVITY_JOIN_REQUEST")
+    assert (request["type"], request["user"]["username"]) == (5, "zoe")
+    assert await host.ask("SEND_ACTIVITY_JOIN_INVITE", {"user_id": str(two.zoe.id), "pid": 0}) is None
+    assert (await guest.next("ACTIVITY_INVITE"))["activity"]["party"]["id"] == "party-1"
+    assert (await host.refused("CLOSE_ACTIVITY_REQUEST", {"user_id": str(two.zoe.id)}))[0] == 4012
+
+    (await two.zoe.post(f"/users/{two.mary.id}/messages", json=wish)).ok()
+    await host.next("ACTIVITY_JOIN_REQUEST")
+    assert await host.ask("CLOSE_ACTIVITY_JOIN_REQUEST", {"user_id": str(two.zoe.id)}) is None
+
+
+async def test_nobody_is_invited_against_the_rules(world: World, two: Two) -> None:
+    host = await listening(two.one, two.game.id)
+    stranger = await world.user("stranger")
+    await host.ask("SET_ACTIVITY", {"activity": PARTY})
+
+    assert (await host.refused("ACTIVITY_INVITE_USER", {"user_id": str(stranger.id), "type": 1}))[0] == 4010
+    await host.ask(
+        "SET_ACTIVITY", {"activity": {"party": {"id": "party-1", "size": [4, 4]}, "secrets": {"join": "in"}}}
+    )
+    assert (await host.refused("ACTIVITY_INVITE_USER", {"user_id": str(two.zoe.id), "type": 1}))[0] == 5006
+
+
+async def test_the_person_accepts_and_links_on_the_terminal(two: Two) -> None:
+    host, guest = await listening(two.one, two.game.id), await listening(two.other, two.game.id)
+    invite = await invited(two, host, guest)
+    said: list[str] = []
+    terminal, desk = Terminal(say=said.append), two.other.agent.desk
+
+    await terminal.obey(desk, "games", "")
+    await terminal.obey(desk, "invites", "")
+    await terminal.obey(desk, "accept", invite["message_id"])
+    await terminal.obey(desk, "link", str(two.game.id))
+    await guest.subscribe("AUTHORIZE_REQUEST")
+    await terminal.obey(desk, "link", str(two.game.id))
+    await terminal.obey(desk, "dance", "")
+
+    assert said[:3] == [f"  Puddle ({two.game.id})", f"  {invite['message_id']}: mary to Puddle", "  The game joins."]
+    assert said[3:5] == ["  No such game offers it now; see `games`.", "  It asks you in a moment."]
+    assert (await guest.next("ACTIVITY_JOIN"))["secret"] == "come-in"
+    await guest.next("AUTHORIZE_REQUEST")
+    assert desk.invites == {}

@@ -1,0 +1,199 @@
+"""`hubbub agent` as a person starts it: settings, signing in, and the end."""
+
+import asyncio
+import io
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hubbub.agent import cli, signing_in
+from hubbub.agent.signing_in import SettingError
+from hubbub.agent.terminal import Terminal
+from tests import oauth
+from tests.agent.machine import Program
+from tests.world import World
+
+pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+
+HUBBUB = (sys.executable, "-m", "hubbub.server.cli", "agent")
+
+
+def environment(directory: Path, **more: str) -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("HUBBUB_")}
+    return kept | {"XDG_RUNTIME_DIR": str(directory), "XDG_CONFIG_HOME": str(directory / "config")} | more
+
+
+async def started(directory: Path, *arguments: str, **more: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *HUBBUB,
+        *arguments,
+        env=environment(directory, **more),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+
+
+async def line(process: asyncio.subprocess.Process) -> str:
+    assert process.stdout is not None
+    async with asyncio.timeout(60):
+        return (await process.stdout.readline()).decode().strip()
+
+
+async def outcome(process: asyncio.subprocess.Process) -> tuple[int | None, str]:
+    async with asyncio.timeout(60):
+        _, said = await process.communicate()
+    return process.returncode, said.decode().strip()
+
+
+async def test_the_program_serves_until_it_is_told_to_end(world: World, tmp_path: Path) -> None:
+    mary, game = await world.user("mary"), await oauth.application(world, name="Puddle")
+    token = tmp_path / "token"
+    token.write_text(mary.token + "\n")
+    token.chmod(0o600)
+
+    process = await started(tmp_path, "--url", world.url + "/", "--token-file", str(token))
+    assert await line(process) == f"Signed in as mary at {world.url}"
+    assert await line(process) == f"Listening at {tmp_path}/hubbub-ipc-0, {tmp_path}/discord-ipc-0"
+    program = Program(*await asyncio.open_unix_connection(str(tmp_path / "discord-ipc-0")))
+    await program.shake(game.id)
+    assert (await program.ask("SET_ACTIVITY", {"activity": {"state": "here"}}))["name"] == "Puddle"
+    process.send_signal(signal.SIGTERM)
+
+    assert (await program.read())[1]["code"] == 1000
+    assert await outcome(process) == (0, "")
+    assert [each.name for each in tmp_path.iterdir() if "ipc" in each.name] == []
+    program.close()
+
+
+async def test_a_token_in_the_environment_and_an_index_are_taken(world: World, tmp_path: Path) -> None:
+    mary = await world.user("mary")
+    more = {"HUBBUB_AGENT_URL": world.url, "HUBBUB_AGENT_TOKEN": mary.token, "HUBBUB_AGENT_IPC_INDEX": "4"}
+
+    process = await started(tmp_path, "--consent", "never", "--status", "invisible", **more)
+
+    await line(process)
+    assert (await line(process)).endswith("discord-ipc-4")
+    process.send_signal(signal.SIGINT)
+    assert (await outcome(process))[0] == 0
+
+
+async def test_a_token_that_the_platform_does_not_take_ends_it(world: World, tmp_path: Path) -> None:
+    process = await started(tmp_path, "--url", world.url, HUBBUB_AGENT_TOKEN="invented")
+
+    code, said = await outcome(process)
+
+    assert code == 1
+    assert said.splitlines()[-1].startswith("hubbub: the platform refused the session")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "more", "said"),
+    [
+        ((), {}, "token: give --token-file or HUBBUB_AGENT_TOKEN, or sign in on a terminal"),
+        (("--url", "platform"), {}, "url: platform is no http or https address"),
+        (("--ipc-index", "10"), {}, "ipc_index: 10 is no number from 0 to 9"),
+        (("--token-file", "/nowhere/token"), {}, "token_file: /nowhere/token cannot be read"),
+        ((), {"HUBBUB_AGENT_TOKEN": "two words"}, "HUBBUB_AGENT_TOKEN: must be one token"),
+        ((), {"HUBBUB_AGENT_IPC_INDEX": "one"}, "ipc_index: one is no number"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_named(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    store_config: object,
+    arguments: tuple[str, ...],
+    more: dict[str, str],
+    said: str,
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+
+    assert cli.main(arguments, {"XDG_CONFIG_HOME": str(tmp_path)} | more) == 2
+
+    assert capsys.readouterr().err.startswith(f"hubbub: {said}")
+
+
+def test_a_token_file_that_others_read_is_refused(tmp_path: Path, store_config: object) -> None:
+    path = tmp_path / "token"
+    path.write_text("secret")
+    path.chmod(0o644)
+
+    with pytest.raises(SettingError, match=r"token_file: .* can be read by others"):
+        signing_in.given(str(path), {})
+    path.chmod(0o600)
+    assert signing_in.given(str(path), {}) == "secret"
+    path.write_text("two words")
+    with pytest.raises(SettingError, match="must hold one token"):
+        signing_in.given(str(path), {})
+
+
+def test_tokens_are_kept_by_platform_and_for_the_person_only(tmp_path: Path, store_config: object) -> None:
+    path = signing_in.kept_path({"XDG_CONFIG_HOME": str(tmp_path)})
+    assert path == tmp_path / "hubbub" / "agent.json"
+    assert signing_in.recall("http://one", path) is None
+
+    signing_in.keep("http://one", "a", path)
+    signing_in.keep("http://two", "b", path)
+
+    assert (signing_in.recall("http://one", path), signing_in.recall("http://two", path)) == ("a", "b")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    signing_in.keep("http://one", None, path)
+    assert json.loads(path.read_text()) == {"http://two": "b"}
+    assert cli.main(["--sign-out", "--url", "http://two"], {"XDG_CONFIG_HOME": str(tmp_path)}) == 0
+    assert json.loads(path.read_text()) == {}
+    path.write_text("no json")
+    with pytest.raises(SettingError, match="cannot be read"):
+        signing_in.recall("http://one", path)
+
+
+async def test_a_name_and_a_password_bring_a_token(world: World) -> None:
+    account = {"username": "mary", "password": "correct horse"}
+    (await world.request("POST", "/auth/register", json=account)).ok()
+
+    def wrong(_: str) -> str:
+        return "battery staple"
+
+    token = await signing_in.sign_in(world.url, lambda _: "mary", lambda _: "correct horse")
+    answer = await world.request("GET", "/users/@me", headers={"Authorization": token})
+    assert answer.ok()["username"] == "mary"
+    with pytest.raises(SettingError, match="login: the platform refused it"):
+        await signing_in.sign_in(world.url, lambda _: "mary", wrong)
+    with pytest.raises(SettingError, match=r"url: .* cannot be reached"):
+        await signing_in.sign_in("http://127.0.0.1:1", lambda _: "mary", wrong)
+
+
+async def test_lines_go_to_whoever_asked(store_config: object) -> None:
+    reading, writing = os.pipe()
+    said: list[str] = []
+    with os.fdopen(reading) as source, os.fdopen(writing, "w", buffering=1) as keyboard:
+        terminal = Terminal(source, said.append)
+        terminal.start()
+        asked = asyncio.create_task(terminal.ask("Allow? "))
+        await asyncio.sleep(0)
+        keyboard.write("yes\n")
+        assert await asked == "yes"
+        serving = asyncio.create_task(terminal.serve(None))  # type: ignore[arg-type]  # it is only told to end
+        keyboard.write("quit\n")
+        async with asyncio.timeout(10):
+            await serving
+    assert said == ["Allow? "]
+
+
+def test_the_agent_needs_nothing_of_the_server(store_config: object) -> None:
+    script = (
+        "import sys, hubbub.agent.cli; "
+        "print([name for name in sys.modules if name.startswith('hubbub.server') or name.partition('.')[0] in "
+        "{'psycopg', 'argon2', 'cryptography', 'jinja2', 'joserfc', 'nats', 'obstore', 'PIL', 'uvloop', 'prometheus_client'}])"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+    beside: Any = subprocess.run([*HUBBUB, "--help"], capture_output=True, text=True, check=True)
+    assert "--token-file" in beside.stdout

@@ -1,0 +1,133 @@
+"""Pages that speak with the agent over a WebSocket: only those whose origin the application registered (rpc.md 1, 4)."""
+
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests import oauth
+from tests.agent.conftest import NewMachine
+from tests.agent.machine import Machine
+from tests.world import PATIENCE, World
+
+pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+
+PAGE = "https://puddle.example"
+
+
+@pytest.fixture
+async def machine(world: World, new_machine: NewMachine) -> Machine:
+    """Mary's, which serves pages too."""
+    return await new_machine(await world.user("mary"), websocket_ports=(0,))
+
+
+@pytest.fixture
+async def game(world: World) -> oauth.Client:
+    """A game with a page."""
+    game = await oauth.application(world, name="Puddle")
+    (await game.owner.patch(f"/applications/{game.id}", json={"rpc_origins": [PAGE]})).ok()
+    return game
+
+
+class Page:
+    """What a page has in hand."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self.socket = socket
+
+    async def read(self) -> Any:
+        """The next payload."""
+        return await self.socket.receive_json(timeout=PATIENCE)
+
+    async def ask(self, cmd: str, args: Any = None) -> Any:
+        """The reply to a command."""
+        await self.socket.send_json({"cmd": cmd, "args": args, "nonce": "1"})
+        return await self.read()
+
+    async def closed(self) -> tuple[int | None, str | None]:
+        """Why it was closed."""
+        message = await self.socket.receive(timeout=PATIENCE)
+        assert message.type is aiohttp.WSMsgType.CLOSE, message
+        return message.data, message.extra
+
+
+async def visit(machine: Machine, client_id: object, origin: str | None = PAGE, **more: str) -> Page:
+    headers = {} if origin is None else {"Origin": origin}
+    query = {"v": "1", "client_id": str(client_id), "encoding": "json"} | more
+    port = machine.agent.websocket_port
+    socket = await machine.world.client.ws_connect(f"ws://127.0.0.1:{port}/", params=query, headers=headers)
+    return Page(socket)
+
+
+async def test_a_page_of_the_game_is_served_without_what_is_local(machine: Machine, game: oauth.Client) -> None:
+    page = await visit(machine, game.id)
+
+    ready = await page.read()
+    assert (ready["evt"], ready["data"]["user"]["username"]) == ("READY", "mary")
+    told = await page.ask("SET_ACTIVITY", {"activity": {"state": "here"}})
+    assert (told["evt"], told["data"]["code"]) == ("ERROR", 4006)
+    token = (await machine.world.player(machine.owner, game.id, "identify rpc")).token
+    assert (await page.ask("AUTHENTICATE", {"access_token": token}))["evt"] is None
+    assert (await page.ask("GET_GUILDS"))["data"] == {"guilds": []}
+    await page.socket.close()
+
+
+async def test_programs_without_an_origin_are_local_and_the_platforms_pages_its_own(
+    machine: Machine, game: oauth.Client
+) -> None:
+    program = await visit(machine, game.id, None)
+    await program.read()
+    assert (await program.ask("SET_ACTIVITY", {"activity": {"state": "here"}}))["evt"] is None
+    page = await visit(machine, game.id, machine.world.url)
+    await page.read()
+    guild = await machine.world.guild(machine.owner)
+    invite = (await machine.owner.post(f"/channels/{guild.general}/invites", json={})).ok()["code"]
+
+    assert (await page.ask("INVITE_BROWSER", {"code": invite}))["data"]["code"] == invite
+    assert machine.opened == [f"{machine.world.url}/invite/{invite}"]
+    template = (await machine.owner.post(f"/guilds/{guild.id}/templates", json={"name": "T"})).ok()["code"]
+    assert (await page.ask("GUILD_TEMPLATE_BROWSER", {"code": template}))["data"]["code"] == template
+    for command, args, code in (
+        ("INVITE_BROWSER", {"code": "nothing"}, 4011),
+        ("GUILD_TEMPLATE_BROWSER", {"code": "nothing"}, 4017),
+        ("GIFT_CODE_BROWSER", {"code": "nothing"}, 4016),
+        ("CONNECTIONS_CALLBACK", {"providerType": "steam"}, 4020),
+    ):
+        assert (await page.ask(command, args))["data"]["code"] == code
+        assert (await program.ask(command, args))["data"]["code"] == 4006
+    await page.socket.close()
+    await program.socket.close()
+
+
+@pytest.mark.parametrize(
+    ("origin", "client_id", "more", "code"),
+    [
+        ("https://elsewhere.example", None, {}, 4001),
+        (f"{PAGE}.elsewhere.example", None, {}, 4001),
+        ("null", None, {}, 4001),
+        (PAGE, "5", {}, 4000),
+        (PAGE, None, {"v": "2"}, 4004),
+        (PAGE, None, {"encoding": "etf"}, 4005),
+    ],
+)
+async def test_who_may_not_connect_is_told_why(
+    machine: Machine, game: oauth.Client, origin: str, client_id: str | None, more: dict[str, str], code: int
+) -> None:
+    page = await visit(machine, client_id or game.id, origin, **more)
+
+    assert (await page.closed())[0] == code
+
+
+async def test_bytes_are_no_json_and_another_name_of_this_machine_is_no_way_in(
+    machine: Machine, game: oauth.Client
+) -> None:
+    page = await visit(machine, game.id)
+    await page.read()
+    await page.socket.send_bytes(b"\x83")
+    assert (await page.closed())[0] == 4005
+
+    url = f"http://127.0.0.1:{machine.agent.websocket_port}/?v=1&client_id={game.id}"
+    async with machine.world.client.ws_connect(f"ws{url[4:]}", headers={"Host": "localhost:1", "Origin": PAGE}) as good:
+        assert (await good.receive_json())["evt"] == "READY"
+    with pytest.raises(aiohttp.WSServerHandshakeError):
+        await machine.world.client.ws_connect(f"ws{url[4:]}", headers={"Host": "puddle.example:80", "Origin": PAGE})
