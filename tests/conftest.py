@@ -12,6 +12,7 @@ pytest_plugins = [
     "tests.fixtures.receivers",
     "tests.fixtures.databases",
     "tests.fixtures.dated",
+    "tests.fixtures.machines",
     "tests.fixtures.nats",
     "tests.fixtures.validator",
     "tests.fixtures.worlds",

@@ -9,8 +9,7 @@ import pytest
 
 from hubbub.agent.consent import Answer, Decided, InBrowser, OnTerminal, Question
 from tests import oauth
-from tests.agent.conftest import NewMachine
-from tests.agent.machine import CLOSE, Machine
+from tests.machine import CLOSE, Machine, NewMachine
 from tests.world import Actor, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)

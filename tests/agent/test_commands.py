@@ -9,9 +9,8 @@ from hubbub.agent.commands import TABLE
 from hubbub.protocol import rpc
 from hubbub.protocol.permissions import Permissions
 from tests import oauth
-from tests.agent.conftest import NewMachine
-from tests.agent.machine import Machine, Program
 from tests.agent.test_presence import befriend
+from tests.machine import Machine, NewMachine, Program
 from tests.world import Actor, Guild, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)

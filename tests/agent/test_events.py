@@ -6,10 +6,9 @@ import pytest
 
 from hubbub.agent.terminal import Terminal
 from tests import oauth
-from tests.agent.conftest import NewMachine
-from tests.agent.machine import Machine, Program
 from tests.agent.test_commands import Town, town
 from tests.agent.test_presence import befriend
+from tests.machine import Machine, NewMachine, Program
 from tests.world import Actor, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)

@@ -16,8 +16,7 @@ from hubbub.agent import addresses, ipc
 from hubbub.agent.addresses import Taken
 from hubbub.agent.agent import LINKS_MAX
 from tests import oauth
-from tests.agent.conftest import NewMachine
-from tests.agent.machine import CLOSE, FRAME, HANDSHAKE, HEADER, PING, PONG, Machine
+from tests.machine import CLOSE, FRAME, HANDSHAKE, HEADER, PING, PONG, Machine, NewMachine
 from tests.world import PATIENCE, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)

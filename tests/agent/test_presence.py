@@ -8,8 +8,7 @@ import pytest
 
 from hubbub.protocol import changes
 from tests import oauth
-from tests.agent.conftest import NewMachine
-from tests.agent.machine import FRAME, Machine, Program
+from tests.machine import FRAME, Machine, NewMachine, Program
 from tests.oauth import Client
 from tests.world import Actor, Session, World
 

@@ -17,7 +17,7 @@ from hubbub.agent import cli, signing_in
 from hubbub.agent.signing_in import SettingError
 from hubbub.agent.terminal import Terminal
 from tests import oauth
-from tests.agent.machine import Program
+from tests.machine import Program
 from tests.world import World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)

@@ -6,8 +6,8 @@ from typing import Any
 import pypresence
 import pytest
 
-from tests.agent.conftest import NewMachine
 from tests.agent.test_presence import scene
+from tests.machine import NewMachine
 from tests.world import World
 
 pytestmark = pytest.mark.clients

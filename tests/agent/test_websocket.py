@@ -6,8 +6,7 @@ import aiohttp
 import pytest
 
 from tests import oauth
-from tests.agent.conftest import NewMachine
-from tests.agent.machine import Machine
+from tests.machine import Machine, NewMachine
 from tests.world import PATIENCE, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)

@@ -6,7 +6,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -14,7 +13,6 @@ import pytest
 
 import hubbub.sdk as sdk
 from hubbub.sdk import (
-    Activity,
     AuthorizationArgs,
     AuthorizationTokenType,
     Client,
@@ -24,7 +22,7 @@ from hubbub.sdk import (
     ErrorType,
 )
 from hubbub.server.core.faults import Fault, GatewayFault, HttpFault
-from tests.sdk.agent import Agent
+from tests.machine import NewMachine
 from tests.sdk.players import game, player
 from tests.sdk.test_provisional import by_bot
 from tests.sdk.test_pump import Ends, pump_until, threads
@@ -184,24 +182,26 @@ async def test_while_the_game_links_an_account(world: World) -> None:
     await mary.client.close()
 
 
-async def test_while_the_chat_client_thinks(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    agent = await Agent(tmp_path).start()
-    agent.silent.add("SET_ACTIVITY")
+async def test_while_the_chat_client_thinks(
+    world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine, application = await new_machine(await world.user()), await game(world)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
+    machine.person.thinking = asyncio.Event()
     ended = Ends()
 
     def play() -> None:
         client = Client(ClientCreateOptions(web_base=world.url))
-        client.set_application_id(99)
-        client.update_rich_presence(Activity(name="Puddle"), ended)
-        pump_until(client, lambda: any(each["cmd"] == "SET_ACTIVITY" for each in agent.seen))
+        client.set_application_id(application.id)
+        challenge = client.create_authorization_code_verifier().challenge
+        client.authorize(AuthorizationArgs(scopes="identify", code_challenge=challenge), ended)
+        pump_until(client, lambda: bool(machine.person.asked))
         client.close()
         sdk.run_callbacks()
 
     await asyncio.to_thread(play)
 
     assert ended.types == [ErrorType.CLIENT_DESTROYED]
-    await agent.stop()
 
 
 def own_threads() -> set[threading.Thread]:

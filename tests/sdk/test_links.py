@@ -1,7 +1,6 @@
 """What a provisional account cannot do until it is linked, what the chat client opens, and what a machine is told of a game."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -18,22 +17,14 @@ from hubbub.sdk import (
 from hubbub.sdk.tokens import Tokens
 from hubbub.server.core.faults import HttpFault
 from tests import oauth
-from tests.sdk.agent import Agent
+from tests.agent.test_presence import befriend
+from tests.machine import NewMachine
 from tests.sdk.players import SCOPES, Heard, Player, game, new_client, player
 from tests.sdk.test_presence import friends
 from tests.sdk.test_provisional import BOT_ISSUED, by_bot
 from tests.world import World
 
 BEARER = AuthorizationTokenType.BEARER
-
-
-@pytest.fixture
-async def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agent]:
-    """A chat client that runs."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    running = await Agent(tmp_path).start()
-    yield running
-    await running.stop()
 
 
 async def linked_lobby(world: World, application: oauth.Client, mary: Player, guest: int) -> int:
@@ -46,13 +37,17 @@ async def linked_lobby(world: World, application: oauth.Client, mary: Player, gu
     return lobby_id
 
 
-async def test_a_guest_is_asked_to_link_and_then_comes_into_the_guild(world: World, agent: Agent) -> None:
+async def test_a_guest_is_asked_to_link_and_then_comes_into_the_guild(
+    world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     application = await game(world)
     mary, rob = await player(world, application, "mary"), await world.user("rob")
     token = (await by_bot(application, "hero-1")).ok()["access_token"]
     client = new_client(world)
     guest = (await client.fetch_current_user(BEARER, token)).id
     lobby_id = await linked_lobby(world, application, mary, guest)
+    machine = await new_machine(rob)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
     await client.update_token(BEARER, token)
     await client.connect()
     asked, told = Heard(), Heard()
@@ -76,15 +71,18 @@ async def test_a_guest_is_asked_to_link_and_then_comes_into_the_guild(world: Wor
     result, url = await told.next()
     assert result.successful, result
     assert url.startswith(f"{world.url}/invite/")
-    opened = (await agent.next("DEEP_LINK"))["args"]
-    assert opened["params"]["code"] == url.rpartition("/")[2]
-    (await rob.post(f"/invites/{opened['params']['code']}", json={})).ok()
+    assert machine.opened == [url]
+    (await rob.post(f"/invites/{url.rpartition('/')[2]}", json={})).ok()
     await client.close()
     await mary.client.close()
 
 
-async def test_a_message_and_the_settings_are_opened_in_the_chat_client(world: World, agent: Agent) -> None:
+async def test_a_message_and_the_settings_are_opened_in_the_chat_client(
+    world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mary, zoe = await friends(world)
+    hers, anothers = await new_machine(zoe.person), await new_machine(await world.user())
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(hers.directory))
     heard = zoe.hears("message_created")
     sent = await mary.client.send_user_message(zoe.id, "hello")
     await heard.next(lambda which: which == sent)
@@ -92,15 +90,18 @@ async def test_a_message_and_the_settings_are_opened_in_the_chat_client(world: W
     assert message is not None
 
     await zoe.client.open_message_in_platform(sent, lambda: pytest.fail("zoe is no guest"))
-    opened = (await agent.next("OPEN_MESSAGE"))["args"]
-    assert opened == {"channel_id": str(message.channel_id), "message_id": str(sent)}
     await zoe.client.open_connected_games_settings_in_platform()
-    assert (await agent.next("DEEP_LINK"))["args"]["type"] == "USER_SETTINGS"
+    assert hers.opened == [
+        f"{world.url}/app/channels/@me/{message.channel_id}/{sent}",
+        f"{world.url}/settings/apps",
+    ]
 
-    agent.answers["OPEN_MESSAGE"] = (4000, "no such message")
+    # Where somebody else is signed in, there is no such channel.
+    await hers.stop()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(anothers.directory))
     with pytest.raises(SdkError) as caught:
         await zoe.client.open_message_in_platform(sent, lambda: None)
-    assert (caught.value.result.type, caught.value.result.error_code) == (ErrorType.RPC_ERROR, 4000)
+    assert (caught.value.result.type, caught.value.result.error_code) == (ErrorType.RPC_ERROR, 4005)
     with pytest.raises(SdkError) as caught:
         await zoe.client.open_message_in_platform(5, lambda: None)
     assert caught.value.result.type is ErrorType.VALIDATION_ERROR
@@ -108,15 +109,23 @@ async def test_a_message_and_the_settings_are_opened_in_the_chat_client(world: W
     await zoe.client.close()
 
 
-async def test_what_the_chat_client_shows_ends_when_the_game_connects(world: World, agent: Agent) -> None:
-    mary = await player(world, await game(world), connect=False)
-    mary.client.set_application_id(99)
-    await mary.client.update_rich_presence(Activity(name="Puddle"))
-    assert (await agent.next("SET_ACTIVITY"))["args"]["activity"]["name"] == "Puddle"
+async def test_what_the_chat_client_shows_ends_when_the_game_connects(
+    world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    application, zoe = await game(world), await world.user("zoe")
+    mary = await player(world, application, connect=False)
+    await befriend(mary.person, zoe)
+    friend = await zoe.connect()
+    machine = await new_machine(mary.person)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
+    mary.client.set_application_id(application.id)
+    await mary.client.update_rich_presence(Activity(name="Puddle II"))
+    await friend.next("PRESENCE_UPDATE", lambda data: [each["name"] for each in data["activities"]] == ["Puddle II"])
 
     await mary.client.connect()
 
-    assert (await agent.next("SET_ACTIVITY"))["args"]["activity"] is None
+    await friend.next("PRESENCE_UPDATE", lambda data: not data["activities"])
+    assert machine.agent.desk.activities.shown() == []
     await mary.client.close()
 
 

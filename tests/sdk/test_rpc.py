@@ -1,132 +1,152 @@
-"""The chat client on the same machine, over the local RPC."""
+"""The chat client on the same machine: the SDK and the real agent, over the local RPC."""
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hubbub.agent.terminal import Terminal
+from hubbub.protocol import rpc
 from hubbub.sdk import (
     Activity,
     ActivityButton,
+    ActivityParty,
+    ActivitySecrets,
     ActivityTypes,
     AuthorizationArgs,
+    AuthorizationTokenType,
     Client,
     ErrorType,
     SdkError,
 )
-from tests.sdk.agent import USER, Agent
-from tests.sdk.players import Heard
+from hubbub.sdk.authorization import Authorization
+from tests import oauth
+from tests.agent.test_presence import befriend
+from tests.machine import Machine, NewMachine
+from tests.sdk.players import Heard, game, new_client
+from tests.world import PATIENCE, World
+
+BEARER = AuthorizationTokenType.BEARER
 
 
 @pytest.fixture
-async def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agent]:
-    """A chat client that runs."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    running = await Agent(tmp_path).start()
-    yield running
-    await running.stop()
+async def machine(world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """Mary's, which this process runs on."""
+    machine = await new_machine(await world.user("mary"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
+    return machine
 
 
-def rpc_of(client: Client) -> object:
-    from hubbub.sdk.authorization import Authorization
-
+def rpc_of(client: Client) -> Any:
     return client._parts[Authorization]._rpc()
 
 
-async def test_the_chat_client_is_asked_before_a_browser(agent: Agent) -> None:
-    agent.answers["AUTHORIZE"] = {"code": "a-code-of-length"}
-    client = Client(open_browser=lambda url: pytest.fail(f"a browser was opened: {url}"))
+def client_of(world: World, application: oauth.Client, **more: Any) -> Client:
+    """A game that has no session yet."""
+    client = new_client(world, **more)
+    client.set_application_id(application.id)
+    return client
+
+
+async def until(holds: Any) -> None:
+    """Wait for something that the agent is about to do."""
+    async with asyncio.timeout(PATIENCE):
+        while not holds():
+            await asyncio.sleep(0.01)
+
+
+def subscribed(machine: Machine, event: str) -> bool:
+    return any(each.event == event for link in machine.agent.desk.links for each in link.subscriptions)
+
+
+async def test_the_chat_client_is_asked_before_a_browser(world: World, machine: Machine) -> None:
+    puddle = await game(world)
+    client = new_client(world, open_browser=lambda url: pytest.fail(f"a browser was opened: {url}"))
     verifier = client.create_authorization_code_verifier()
 
     code, redirect_uri = await client.authorize(
-        AuthorizationArgs(client_id=99, scopes="openid identify", code_challenge=verifier.challenge)
+        AuthorizationArgs(client_id=puddle.id, scopes="openid identify", code_challenge=verifier.challenge)
     )
 
-    asked = (await agent.next("AUTHORIZE"))["args"]
-    assert agent.handshakes == [{"v": 1, "client_id": "99"}]
-    assert (code, redirect_uri) == ("a-code-of-length", "http://127.0.0.1/callback")
-    assert (asked["client_id"], asked["scopes"], asked["response_type"]) == ("99", ["openid", "identify"], "code")
-    assert (asked["code_challenge"], asked["code_challenge_method"]) == (verifier.challenge.challenge, "S256")
-    assert asked["pid"] == os.getpid()
+    (question,) = machine.person.asked
+    assert (question.application, question.person) == ("Puddle", "mary")
+    tokens = await client.get_token(puddle.id, code, verifier.verifier, redirect_uri)
+    assert (await client.fetch_current_user(BEARER, tokens.access_token)).id == machine.owner.id
     await client.close()
 
 
-@pytest.mark.parametrize(
-    ("answer", "type", "code"),
-    [
-        ((5000, "access_denied"), ErrorType.ABORTED, 0),
-        ((5000, "invalid_scope"), ErrorType.AUTHORIZATION_FAILED, 0),
-        ((4007, "Invalid client id"), ErrorType.RPC_ERROR, 4007),
-    ],
-)
-async def test_its_refusals_are_told_apart(agent: Agent, answer: tuple[int, str], type: ErrorType, code: int) -> None:
-    agent.answers["AUTHORIZE"] = answer
-    client = Client()
+async def test_its_refusals_are_told_apart(world: World, machine: Machine) -> None:
+    puddle, other = await game(world), await game(world)
+    client = client_of(world, puddle)
+    verifier = client.create_authorization_code_verifier()
 
-    with pytest.raises(SdkError) as caught:
-        await client.authorize(AuthorizationArgs(client_id=99, scopes="identify"))
+    async def refused(scopes: str, client_id: int) -> tuple[ErrorType, str, int]:
+        args = AuthorizationArgs(client_id=client_id, scopes=scopes, code_challenge=verifier.challenge)
+        with pytest.raises(SdkError) as caught:
+            await client.authorize(args)
+        return caught.value.result.type, caught.value.result.error, caught.value.result.error_code
 
-    result = caught.value.result
-    assert (result.type, result.error, result.error_code) == (type, answer[1], code)
+    machine.person.agrees = False
+    assert await refused("identify", puddle.id) == (ErrorType.ABORTED, "access_denied", 0)
+    assert await refused("fly", puddle.id) == (ErrorType.AUTHORIZATION_FAILED, "invalid_scope", 0)
+    # The connection is this game's, and stays so.
+    assert await refused("identify", other.id) == (ErrorType.RPC_ERROR, "Invalid Client ID", 4007)
     await client.close()
 
 
-async def test_a_chat_client_that_refuses_the_handshake_is_an_rpc_error(agent: Agent) -> None:
-    agent.refuses = (4000, "Invalid Client ID")
+async def test_a_chat_client_that_refuses_the_handshake_is_an_rpc_error(machine: Machine) -> None:
     client = Client()
 
     with pytest.raises(SdkError) as caught:
         await client.get_platform_client_connected_user(99)
 
     assert (caught.value.result.type, caught.value.result.error_code) == (ErrorType.RPC_ERROR, 4000)
+    assert caught.value.result.error == "Invalid Client ID"
     await client.close()
 
 
-async def test_a_player_begins_to_link_in_the_chat_client_even_after_it_restarted(agent: Agent, tmp_path: Path) -> None:
-    client = Client()
-    client.set_application_id(99)
-    rpc = rpc_of(client)
-    rpc.look_again_s = 0.01  # type: ignore[attr-defined]
+async def test_a_player_begins_to_link_in_the_chat_client_even_after_it_restarted(
+    world: World, machine: Machine
+) -> None:
+    puddle = await game(world)
+    client = client_of(world, puddle)
+    rpc_of(client).look_again_s = 0.01
     heard = Heard()
 
     client.register_authorize_request_callback(heard)
-    assert (await agent.next("SUBSCRIBE"))["evt"] == "AUTHORIZE_REQUEST"
-    agent.say("AUTHORIZE_REQUEST", None)
+    await until(lambda: subscribed(machine, "AUTHORIZE_REQUEST"))
+    assert machine.agent.desk.request_authorization(str(puddle.id)) == 1
     assert await heard.next() == ()
 
-    await agent.stop()
-    again = await Agent(tmp_path, index=1).start()
-    assert (await again.next("SUBSCRIBE"))["evt"] == "AUTHORIZE_REQUEST"
-    again.say("AUTHORIZE_REQUEST", None)
+    await machine.stop()
+    await machine.start(1)
+    await until(lambda: subscribed(machine, "AUTHORIZE_REQUEST"))
+    machine.agent.desk.request_authorization(str(puddle.id))
     assert await heard.next() == ()
 
     client.remove_authorize_request_callback()
-    assert (await again.next("UNSUBSCRIBE"))["evt"] == "AUTHORIZE_REQUEST"
+    await until(lambda: not subscribed(machine, "AUTHORIZE_REQUEST"))
     await client.close()
-    await again.stop()
-    await agent.start()
 
 
-async def test_presence_without_a_session_goes_through_the_chat_client(agent: Agent) -> None:
-    client = Client()
-    client.set_application_id(99)
-    shown = Activity(name="Puddle", type=ActivityTypes.COMPETING, details="Jumping")
+async def test_presence_without_a_session_goes_through_the_chat_client(world: World, machine: Machine) -> None:
+    puddle, zoe = await game(world), await world.user("zoe")
+    await befriend(machine.owner, zoe)
+    friend = await zoe.connect()
+    client = client_of(world, puddle)
+    shown = Activity(name="Puddle II", type=ActivityTypes.COMPETING, details="Jumping")
     shown.add_button(ActivityButton(label="Watch", url="https://puddle.example"))
 
     await client.update_rich_presence(shown)
 
-    args = (await agent.next("SET_ACTIVITY"))["args"]
-    assert args["pid"] == os.getpid()
-    assert args["activity"] == {
-        "name": "Puddle",
-        "type": 5,
-        "details": "Jumping",
-        "buttons": [{"label": "Watch", "url": "https://puddle.example"}],
-    }
+    (seen,) = (await friend.next("PRESENCE_UPDATE", lambda data: data["activities"]))["activities"]
+    assert (seen["name"], seen["type"], seen["details"], seen["buttons"]) == ("Puddle II", 5, "Jumping", ["Watch"])
+    (kept,) = machine.agent.desk.activities._shown
+    assert kept.pid == os.getpid()
     client.clear_rich_presence()
-    assert (await agent.next("SET_ACTIVITY"))["args"]["activity"] is None
+    await friend.next("PRESENCE_UPDATE", lambda data: not data["activities"])
     await client.close()
 
 
@@ -141,57 +161,88 @@ async def test_without_session_and_chat_client_presence_fails(tmp_path: Path, mo
     await client.close()
 
 
-async def test_an_invite_accepted_in_the_chat_client_reaches_the_game(agent: Agent) -> None:
-    client = Client()
-    client.set_application_id(99)
+async def test_an_invite_accepted_in_the_chat_client_reaches_the_game(
+    world: World, machine: Machine, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    puddle, zoe = await game(world), await world.user("zoe")
+    await befriend(machine.owner, zoe)
+    elsewhere = await new_machine(zoe)
+    host, guest = client_of(world, puddle), client_of(world, puddle)
     joined, with_application = Heard(), Heard()
+    party = ActivityParty(id="party-1", current_size=1, max_size=4)
+    shown = Activity(name="Puddle", party=party, secrets=ActivitySecrets(join="come-in"))
 
-    client.set_activity_join_callback(joined)
-    client.set_activity_join_with_application_callback(with_application)
-    assert (await agent.next("SUBSCRIBE"))["evt"] == "ACTIVITY_JOIN"
-    agent.say("ACTIVITY_JOIN", {"secret": "come-in", "application_id": "100"})
+    await host.update_rich_presence(shown)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(elsewhere.directory))
+    guest.set_activity_join_callback(joined)
+    guest.set_activity_join_with_application_callback(with_application)
+    await until(lambda: subscribed(elsewhere, "ACTIVITY_JOIN"))
+    await host.send_activity_invite(zoe.id, "come and play")
+    await until(lambda: elsewhere.agent.desk.invites)
+    (message_id,) = elsewhere.agent.desk.invites
+    await Terminal(say=lambda _: None).obey(elsewhere.agent.desk, "accept", message_id)
 
     assert await joined.next() == "come-in"
-    assert await with_application.next() == (100, "come-in")
-    await client.close()
+    assert await with_application.next() == (puddle.id, "come-in")
+    await host.close()
+    await guest.close()
 
 
-async def test_the_chat_clients_user_is_known(agent: Agent) -> None:
+async def test_the_chat_clients_user_is_known(world: World, machine: Machine) -> None:
+    puddle = await game(world)
+    (await machine.owner.patch("/users/@me", json={"global_name": "Mary the Great"})).ok()
+    await until(lambda: machine.agent.account.state.user["global_name"])
     client = Client()
 
-    user = await client.get_platform_client_connected_user(99)
+    user = await client.get_platform_client_connected_user(puddle.id)
 
     assert user is not None
-    assert (user.id, user.display_name) == (int(USER["id"] or 0), "Mary")
+    assert (user.id, user.display_name) == (machine.owner.id, "Mary the Great")
     await client.close()
 
 
-async def test_a_ping_is_answered_with_its_own_words(agent: Agent) -> None:
-    client = Client()
-    await client.get_platform_client_connected_user(99)
+async def test_a_chat_client_that_goes_away_fails_what_waits(world: World, machine: Machine) -> None:
+    client = client_of(world, await game(world))
+    verifier = client.create_authorization_code_verifier()
+    machine.person.thinking = asyncio.Event()
+    args = AuthorizationArgs(scopes="identify", code_challenge=verifier.challenge)
 
-    agent.ping()
+    async def ask() -> None:
+        await client.authorize(args)
 
-    assert (await agent.next("opcode 4"))["data"] == "are you there"
-    await client.close()
+    waiting = asyncio.create_task(ask())
+    await until(lambda: machine.person.asked)
 
+    await machine.stop()
 
-async def test_a_chat_client_that_goes_away_fails_what_waits(agent: Agent) -> None:
-    client = Client()
-    await client.get_platform_client_connected_user(99)
-    rpc = rpc_of(client)
-
-    async def gone() -> None:
-        await rpc.command("NEVER")  # type: ignore[attr-defined]
-
-    answers, agent.answers = agent.answers, {}
-    waiting = asyncio.create_task(gone())
-    await agent.next("NEVER")
-    await waiting
-    agent.answers = answers
-    await agent.stop()
+    with pytest.raises(SdkError) as caught:
+        await waiting
+    assert caught.value.result.type is ErrorType.NETWORK_ERROR
     with pytest.raises(SdkError) as caught:
         await client.update_rich_presence(Activity(name="Puddle"))
     assert caught.value.result.type is ErrorType.NETWORK_ERROR
     await client.close()
-    await agent.start()
+
+
+async def test_a_ping_is_answered_with_its_own_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Our agent has no need to ping; another chat client may.
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    async def read(reader: asyncio.StreamReader) -> bytes:
+        return await reader.readexactly(rpc.HEADER.unpack(await reader.readexactly(rpc.HEADER.size))[1])
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read(reader)
+        user = {"id": "4711", "username": "mary"}
+        ready = {"cmd": "DISPATCH", "evt": "READY", "data": {"v": 1, "user": user}, "nonce": None}
+        writer.write(rpc.frame(1, ready) + rpc.frame(3, "are you there"))
+        answered.set_result(await read(reader))
+        writer.close()
+
+    async with await asyncio.start_unix_server(serve, str(tmp_path / "hubbub-ipc-0")):
+        client = Client()
+        await client.get_platform_client_connected_user(99)
+        async with asyncio.timeout(PATIENCE):
+            assert await answered == b'"are you there"'
+        await client.close()

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import struct
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from hubbub.agent.account import Account
 from hubbub.agent.agent import Agent
 from hubbub.agent.consent import Answer, Question
 from tests.world import PATIENCE, Actor, World
+
+NewMachine = Callable[..., Awaitable["Machine"]]
 
 HEADER = struct.Struct("<II")
 HANDSHAKE, FRAME, CLOSE, PING, PONG = range(5)
