@@ -15,6 +15,7 @@ import pytest
 from hubbub.agent import addresses, ipc
 from hubbub.agent.addresses import Taken
 from hubbub.agent.agent import LINKS_MAX
+from hubbub.agent.links import REQUESTS_WAITING
 from tests import oauth
 from tests.machine import CLOSE, FRAME, HANDSHAKE, HEADER, PING, PONG, Machine, NewMachine
 from tests.world import PATIENCE, World
@@ -179,6 +180,19 @@ async def test_replies_come_in_the_order_of_the_questions(machine: Machine, game
     machine.person.thinking.set()
 
     assert [(await program.read())[1]["nonce"] for _ in range(2)] == ["first", "second"]
+
+
+async def test_who_asks_without_end_while_the_person_thinks_is_let_go(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.program(game.id)
+    machine.person.thinking = asyncio.Event()
+    args = {"client_id": str(game.id), "scopes": ["identify"]}
+    program.write(FRAME, {"cmd": "AUTHORIZE", "nonce": "0", "args": args})
+
+    for number in range(REQUESTS_WAITING + 2):
+        program.write(FRAME, {"cmd": "SET_ACTIVITY", "nonce": str(number)})
+
+    assert await program.read() == (CLOSE, {"code": 4002, "message": "too many commands wait"})
+    assert await program.ended()
 
 
 async def test_one_application_has_so_many_connections(machine: Machine, game: oauth.Client) -> None:

@@ -10,7 +10,7 @@ from hubbub.protocol import changes
 from tests import oauth
 from tests.machine import FRAME, Machine, NewMachine, Program
 from tests.oauth import Client
-from tests.world import Actor, Session, World
+from tests.world import PATIENCE, Actor, Session, World
 
 PUDDLE = {
     "details": "Jumping",
@@ -145,6 +145,32 @@ async def test_what_is_shown_is_said_again_in_a_new_session(world: World, new_ma
     assert [each["state"] for each in await stage.seen(bool)] == ["before"]
     await program.ask("SET_ACTIVITY", {"activity": {"state": "after"}})
     await stage.seen(lambda activities: activities and activities[0]["state"] == "after")
+
+
+async def test_what_is_shown_while_the_session_is_away_is_seen_once_it_resumes(
+    world: World, new_machine: NewMachine
+) -> None:
+    stage = await scene(world, new_machine)
+    program, account = await stage.program(), stage.machine.agent.account
+    await program.ask("SET_ACTIVITY", {"activity": {"state": "before"}})
+    await stage.seen(bool)
+    session_id, gateway = account.state.session_id, account._gateway
+    back = asyncio.Event()
+
+    async def wait(_: float) -> None:
+        await back.wait()
+
+    gateway.sleep = wait
+    assert gateway._socket is not None
+    await gateway._socket.close(code=4000)
+    async with asyncio.timeout(PATIENCE):
+        while account.is_ready:
+            await asyncio.sleep(0.01)
+    assert (await program.ask("SET_ACTIVITY", {"activity": {"state": "meanwhile"}}))["state"] == "meanwhile"
+    back.set()
+
+    await stage.seen(lambda activities: activities and activities[0]["state"] == "meanwhile")
+    assert (account.state.session_id, gateway.session_id) == (session_id, session_id)
 
 
 async def test_of_too_many_updates_only_the_last_is_shown(world: World, new_machine: NewMachine) -> None:

@@ -124,7 +124,7 @@ class Ipc:
         while True:
             opcode, body = await _read_frame(reader)
             if opcode == Opcode.FRAME:
-                await link.take(body)
+                link.take(body)
             elif opcode == Opcode.PING:
                 # The very bytes: who sent them compares (rpc.md 3).
                 door.send(Opcode.PONG, body)

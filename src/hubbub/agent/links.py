@@ -17,8 +17,8 @@ from hubbub.protocol.rpc import CloseCode, Opcode, PseudoScope, RpcError, RpcErr
 
 log = logging.getLogger(__name__)
 
-REQUESTS_WAITING: Final = 64
-"""Commands that may wait for the one before; then nothing is read until one is done."""
+REQUESTS_WAITING: Final = 256
+"""Commands that may wait for the one before; a program that sends more is let go."""
 
 
 class Door(Protocol):
@@ -104,7 +104,7 @@ class Link:
 
     # In
 
-    async def take(self, body: bytes) -> None:
+    def take(self, body: bytes) -> None:
         """A FRAME came."""
         try:
             sent = msgspec.json.decode(body)
@@ -117,7 +117,10 @@ class Link:
         except msgspec.ValidationError as error:
             self._refuse("", nonce, RpcError(RpcErrorCode.INVALID_PAYLOAD, f"the payload cannot be read: {error}"))
             return
-        await self._queue.put(request)
+        if self._queue.full():
+            self.door.close(CloseCode.RATE_LIMITED, "too many commands wait")
+            return
+        self._queue.put_nowait(request)
 
     async def _work(self, obey: Callable[["Link", rpc.Request], Awaitable[Any]]) -> None:
         """Commands in their order, and so the replies: pypresence takes the next frame for its answer (rpc.md 3)."""

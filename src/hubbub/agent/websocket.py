@@ -106,7 +106,7 @@ class WebSockets:
             link = await self._welcome(door, request)
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
-                    await link.take(message.data.encode())
+                    link.take(message.data.encode())
                 else:
                     raise Closed(CloseCode.INVALID_ENCODING, "Invalid Encoding")
         except Closed as closed:
