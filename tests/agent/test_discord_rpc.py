@@ -1,0 +1,72 @@
+"""@xhayper/discord-rpc as it is, whose player a friend sees (rpc.md 11)."""
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.test_presence import scene
+from tests.machine import NewMachine
+from tests.world import World
+
+JS = Path(__file__).parents[1] / "clients" / "js"
+NODE = shutil.which("node")
+NODE_LEAST = 20
+
+
+def is_new_enough() -> bool:
+    if NODE is None:
+        return False
+    version = subprocess.run([NODE, "--version"], capture_output=True, text=True, check=True).stdout
+    return int(version.lstrip("v").partition(".")[0]) >= NODE_LEAST
+
+
+pytestmark = [
+    pytest.mark.clients,
+    pytest.mark.skipif(
+        not (JS / "node_modules" / "@xhayper" / "discord-rpc").is_dir(),
+        reason="@xhayper/discord-rpc is not installed: make client-deps",
+    ),
+    pytest.mark.skipif(not is_new_enough(), reason="Node 20 is not installed"),
+    pytest.mark.parametrize("store_config", ["sqlite"], indirect=True),
+]
+
+
+async def test_a_friend_sees_what_it_shows(world: World, new_machine: NewMachine) -> None:
+    stage = await scene(world, new_machine)
+    assert NODE is not None
+    process = await asyncio.create_subprocess_exec(
+        NODE,
+        str(JS / "presence.mjs"),
+        str(stage.game.id),
+        env={**os.environ, "XDG_RUNTIME_DIR": str(stage.machine.directory)},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+
+    async def said(name: str) -> Any:
+        async with asyncio.timeout(60):
+            while True:
+                line = await process.stdout.readline()  # type: ignore[union-attr]
+                assert line, f"it ended without {name}"
+                told = json.loads(line)
+                if told["name"] == name:
+                    return told["data"]
+
+    assert await said("ready") == "mary"
+    kept = await said("shown")
+    assert (kept["application_id"], kept["timestamps"]) == (str(stage.game.id), {"start": 1_794_999_000_000})
+    (activity,) = await stage.seen(bool)
+    assert (activity["state"], activity["party"]) == ("In a puddle", {"id": "party-1", "size": [1, 4]})
+    await said("subscribed")
+    process.stdin.close()
+    await said("cleared")
+    await stage.seen(lambda activities: not activities)
+    assert await process.wait() == 0
