@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hubbub.agent.commands import TABLE
-from hubbub.protocol import rpc
+from hubbub.protocol import rpc_scopes
 from hubbub.protocol.permissions import Permissions
 from tests import oauth
 from tests.agent.test_presence import befriend
@@ -43,22 +43,22 @@ async def town(world: World, new_machine: NewMachine) -> Town:
 
 
 def test_every_command_is_answered(store_config: object) -> None:
-    assert set(TABLE) == set(rpc.COMMANDS)
+    assert set(TABLE) == set(rpc_scopes.COMMANDS)
 
 
 # Scopes
 
 OPEN = {"AUTHORIZE", "AUTHENTICATE", "SUBSCRIBE", "UNSUBSCRIBE"}
-LOCAL = {name for name, needs in rpc.COMMANDS.items() if frozenset({"rpc.local"}) in needs}
+LOCAL = {name for name, needs in rpc_scopes.COMMANDS.items() if frozenset({"rpc.local"}) in needs}
 
 
 async def test_without_a_token_a_local_program_may_do_what_is_local(town: Town) -> None:
     program = await town.program()
 
-    for name in sorted(set(rpc.COMMANDS) - OPEN - LOCAL):
+    for name in sorted(set(rpc_scopes.COMMANDS) - OPEN - LOCAL):
         assert await program.refused(name, {}) == (4006, "Not authenticated or invalid scope"), name
-    for name in sorted(set(rpc.EVENTS)):
-        needs = rpc.EVENTS[name]
+    for name in sorted(set(rpc_scopes.EVENTS)):
+        needs = rpc_scopes.EVENTS[name]
         if needs and frozenset({"rpc.local"}) not in needs:
             args = {"guild_id": str(town.guild.id), "channel_id": str(town.guild.general)}
             assert (await program.refused("SUBSCRIBE", args, evt=name))[0] == 4006, name

@@ -19,7 +19,7 @@ from tests.world import Actor, Answer, World
 BAD = ({"no": [7.5]}, 7.5, [[7.5]], "no!")
 """Hardly anything takes all of these."""
 
-FORMS = "exchange_oauth2_token", "revoke_oauth2_token", "authorize_oauth2_device"
+FORMS = "exchange_oauth2_token", "revoke_oauth2_token", "create_rpc_token", "authorize_oauth2_device"
 """OAuth's own forms refuse in OAuth's own words (tests/server/resources/test_oauth2.py)."""
 
 

@@ -14,9 +14,10 @@ from hubbub.agent.ipc import Closed, Ipc
 from hubbub.agent.links import Application, Door, Link
 from hubbub.agent.throttle import Throttle
 from hubbub.agent.websocket import WebSockets
-from hubbub.protocol import rpc
+from hubbub.protocol import rpc, rpc_scopes
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.rpc import CloseCode, PseudoScope, RpcError, RpcErrorCode
+from hubbub.protocol.rpc import CloseCode, RpcError, RpcErrorCode
+from hubbub.protocol.rpc_scopes import PseudoScope
 from hubbub.sdk.clock import Clock, machine_ms
 
 log = logging.getLogger(__name__)
@@ -133,11 +134,11 @@ class Agent:
 
     async def obey(self, link: Link, request: rpc.Request) -> Any:
         """Do what a program asks; RpcError where it cannot be."""
-        needs = rpc.COMMANDS.get(request.cmd)
+        needs = rpc_scopes.COMMANDS.get(request.cmd)
         if needs is None:
             raise RpcError(RpcErrorCode.INVALID_COMMAND, f"Invalid command: {request.cmd[:64]}")
-        if not rpc.allows(needs, link.given):
+        if not rpc_scopes.allows(needs, link.given):
             await commands.renew(self.desk, link)
-            commands.require(rpc.allows(needs, link.scopes))
+            commands.require(rpc_scopes.allows(needs, link.scopes))
         handler = commands.TABLE[request.cmd]
         return await handler(self.desk, link, request)

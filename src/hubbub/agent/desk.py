@@ -10,7 +10,7 @@ from hubbub.agent.consent import Consent
 from hubbub.agent.links import Link, Subscription
 from hubbub.agent.processes import Watch
 from hubbub.agent.voice import Voice
-from hubbub.protocol import rpc
+from hubbub.protocol import rpc_scopes
 from hubbub.protocol.enums import GatewayOpcode
 from hubbub.protocol.rpc import RpcError
 from hubbub.sdk.aside import aside
@@ -85,7 +85,7 @@ class Desk:
         for link in list(self.links):
             if application_id is not None and link.application_id != application_id:
                 continue
-            if not wanted.isdisjoint(link.subscriptions) and rpc.allows(rpc.EVENTS[event], link.scopes):
+            if not wanted.isdisjoint(link.subscriptions) and rpc_scopes.allows(rpc_scopes.EVENTS[event], link.scopes):
                 link.dispatch(event, data)
                 told += 1
         return told

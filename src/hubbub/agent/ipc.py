@@ -14,7 +14,8 @@ import msgspec
 from hubbub.agent.addresses import Address, release
 from hubbub.agent.links import Link
 from hubbub.protocol import rpc
-from hubbub.protocol.rpc import CloseCode, Opcode, PseudoScope
+from hubbub.protocol.rpc import CloseCode, Opcode
+from hubbub.protocol.rpc_scopes import PseudoScope
 
 log = logging.getLogger(__name__)
 

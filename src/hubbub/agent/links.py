@@ -13,7 +13,8 @@ import msgspec
 from hubbub.agent.throttle import Throttle
 from hubbub.protocol import rpc
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.rpc import CloseCode, Opcode, PseudoScope, RpcError, RpcErrorCode
+from hubbub.protocol.rpc import CloseCode, Opcode, RpcError, RpcErrorCode
+from hubbub.protocol.rpc_scopes import PseudoScope
 
 log = logging.getLogger(__name__)
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import aiohttp
+
 from hubbub.protocol.errors import ApiError
 from hubbub.sdk.api import Api
 
@@ -93,6 +95,6 @@ async def sign_in(url: str, ask: Callable[[str], str], ask_secretly: Callable[[s
                 told = json.loads(await api.request("POST", "/auth/mfa/totp", json=sent))
         except ApiError as error:
             raise SettingError("login", f"the platform refused it: {error}") from None
-        except OSError as error:
+        except (aiohttp.ClientError, OSError) as error:
             raise SettingError("url", f"{url} cannot be reached: {error}") from None
     return str(told["token"])

@@ -11,6 +11,10 @@ class State:
     """Read from READY on, kept true by events."""
 
     def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Know nothing: a new session tells everything anew."""
         self.user: Data = {}
         self.session_id = ""
         self.guilds: dict[str, Data] = {}
@@ -65,7 +69,7 @@ class State:
             handler(data)
 
     def _ready(self, data: Data) -> None:
-        self.__init__()  # type: ignore[misc]  # a new session knows nothing of the old one
+        self.forget()
         self.user, self.session_id = data["user"], data["session_id"]
         self._note_user(self.user)
         self.awaited = {guild["id"] for guild in data.get("guilds", [])}

@@ -10,7 +10,8 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from hubbub.agent.ipc import WAITING_MAX, Closed, Greet
 from hubbub.agent.links import Link
 from hubbub.protocol import rpc
-from hubbub.protocol.rpc import CloseCode, Opcode, PseudoScope
+from hubbub.protocol.rpc import CloseCode, Opcode
+from hubbub.protocol.rpc_scopes import PseudoScope
 
 log = logging.getLogger(__name__)
 

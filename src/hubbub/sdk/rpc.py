@@ -6,7 +6,6 @@ lost, and every subscription is renewed (since 1.9.17228).
 
 import asyncio
 import os
-import struct
 import sys
 import uuid
 from collections.abc import Callable
@@ -15,16 +14,13 @@ from typing import Any, Final
 
 import msgspec
 
+from hubbub.protocol import rpc
+from hubbub.protocol.rpc import Opcode
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import ErrorType
 from hubbub.sdk.results import failure
 
-PLATFORM: Final = "hubbub"
-INDEXES: Final = range(10)
-HANDSHAKE, FRAME, CLOSE, PING, PONG = range(5)
-HEADER: Final = struct.Struct("<II")
 FRAME_MOST: Final = 1 << 20
-HANDSHAKE_S: Final = 10.0
 LOOK_AGAIN_S: Final = 5.0
 NO_CLIENT: Final = "the chat client does not run on this machine"
 
@@ -32,11 +28,11 @@ NO_CLIENT: Final = "the chat client does not run on this machine"
 def socket_paths() -> list[str]:
     """Where the chat client may listen, in the order to try."""
     if sys.platform == "win32":
-        return [rf"\\?\pipe\{PLATFORM}-ipc-{n}" for n in INDEXES]
+        return [rf"\\?\pipe\{rpc.PLATFORM}-ipc-{n}" for n in rpc.INDEXES]
     base = next(
         (os.environ[name] for name in ("XDG_RUNTIME_DIR", "TMPDIR", "TMP", "TEMP") if os.environ.get(name)), "/tmp"
     )
-    return [str(Path(base) / f"{PLATFORM}-ipc-{n}") for n in INDEXES]
+    return [str(Path(base) / f"{rpc.PLATFORM}-ipc-{n}") for n in rpc.INDEXES]
 
 
 class Rpc:
@@ -72,7 +68,7 @@ class Rpc:
         if evt is not None:
             request["evt"] = evt
         try:
-            self._write(FRAME, request)
+            self._write(Opcode.FRAME, request)
             return await answer
         finally:
             self._waiting.pop(nonce, None)
@@ -124,13 +120,15 @@ class Rpc:
             self._fail_waiting("the connection to the chat client was renewed")
             self._lost.clear()
             try:
-                writer.write(_frame(HANDSHAKE, {"v": 1, "client_id": str(client_id or self._core.application_id)}))
-                async with asyncio.timeout(HANDSHAKE_S):
+                writer.write(
+                    rpc.frame(Opcode.HANDSHAKE, {"v": 1, "client_id": str(client_id or self._core.application_id)})
+                )
+                async with asyncio.timeout(rpc.HANDSHAKE_SECONDS):
                     opcode, payload = await _read(reader)
             except (OSError, EOFError, TimeoutError) as error:
                 writer.close()
                 raise failure(ErrorType.NETWORK_ERROR, f"the chat client did not answer: {error}") from None
-            if opcode == CLOSE or payload.get("evt") != "READY":
+            if opcode == Opcode.CLOSE or payload.get("evt") != "READY":
                 writer.close()
                 told = payload.get("data") or payload
                 raise failure(
@@ -152,11 +150,11 @@ class Rpc:
         try:
             while True:
                 opcode, payload = await _read(reader)
-                if opcode == PING:
-                    self._write(PONG, payload)
-                elif opcode == CLOSE:
+                if opcode == Opcode.PING:
+                    self._write(Opcode.PONG, payload)
+                elif opcode == Opcode.CLOSE:
                     break
-                elif opcode == FRAME:
+                elif opcode == Opcode.FRAME:
                     self._hear(payload)
         except (OSError, EOFError, msgspec.MsgspecError, ValueError):
             pass
@@ -187,7 +185,7 @@ class Rpc:
     def _write(self, opcode: int, payload: Any) -> None:
         if self._writer is None:
             raise failure(ErrorType.NETWORK_ERROR, NO_CLIENT, retryable=True)
-        self._writer.write(_frame(opcode, payload))
+        self._writer.write(rpc.frame(opcode, payload))
 
     def _fail_waiting(self, why: str) -> None:
         for answer in self._waiting.values():
@@ -206,18 +204,12 @@ class Rpc:
             self._writer = None
 
 
-def _frame(opcode: int, payload: Any) -> bytes:
-    # In one write: a client that was seen does not put pieces together.
-    body = msgspec.json.encode(payload)
-    return HEADER.pack(opcode, len(body)) + body
-
-
 async def _read(reader: asyncio.StreamReader) -> tuple[int, Any]:
-    opcode, length = HEADER.unpack(await reader.readexactly(HEADER.size))
+    opcode, length = rpc.HEADER.unpack(await reader.readexactly(rpc.HEADER.size))
     if length > FRAME_MOST:
         raise ValueError(f"a frame of {length} bytes")
     payload = msgspec.json.decode(await reader.readexactly(length))
-    return opcode, payload if opcode in (PING, PONG) else payload if isinstance(payload, dict) else {}
+    return opcode, payload if opcode in (Opcode.PING, Opcode.PONG) else payload if isinstance(payload, dict) else {}
 
 
 async def _open_pipe(path: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

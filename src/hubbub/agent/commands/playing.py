@@ -43,13 +43,15 @@ async def set_activity(desk: Desk, link: Link, request: Request) -> dict[str, An
 @obeys("ACTIVITY_INVITE_USER")
 async def activity_invite_user(desk: Desk, link: Link, request: Request) -> None:
     """Invite somebody to what this application's process shows."""
-    args = arguments(
-        request.args,
-        {"user_id": snowflake, "type": one_of(ActivityActionType.JOIN), "content": text(0, CONTENT_MAX), "pid": PID}
-        if (request.args or {}).get("content") != ""
-        else {"user_id": snowflake, "type": one_of(ActivityActionType.JOIN), "pid": PID},
-        "user_id",
-    )
+    # Our SDK sends the words of an invite that has none.
+    sent = {name: value for name, value in (request.args or {}).items() if value != ""}
+    checks = {
+        "user_id": snowflake,
+        "type": one_of(ActivityActionType.JOIN),
+        "content": text(1, CONTENT_MAX),
+        "pid": PID,
+    }
+    args = arguments(sent, checks, "user_id")
     await _invite(desk, link, args["user_id"], args.get("pid"), args.get("content", ""))
 
 

@@ -7,7 +7,7 @@ from hubbub.agent.commands.table import obeys, require
 from hubbub.agent.desk import Desk
 from hubbub.agent.forms import arguments, snowflake
 from hubbub.agent.links import Link, Subscription
-from hubbub.protocol import rpc
+from hubbub.protocol import rpc_scopes
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 
@@ -16,9 +16,9 @@ MESSAGES = ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE")
 
 def _read(request: Request) -> Subscription:
     event = request.evt or ""
-    if event not in rpc.EVENTS:
+    if event not in rpc_scopes.EVENTS:
         raise RpcError(RpcErrorCode.INVALID_EVENT, f"Invalid event: {event[:64]}")
-    about = rpc.ABOUT.get(event)
+    about = rpc_scopes.ABOUT.get(event)
     if about is None:
         return Subscription(event, None)
     if event.startswith("SPEAKING") and (request.args or {}).get("lobby_id") is not None:
@@ -31,12 +31,16 @@ async def subscribe(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
     """Hear of an event from now on; twice is as good as once."""
     wanted = _read(request)
     state = desk.account.state
-    if not rpc.allows(rpc.EVENTS[wanted.event], link.given):
+    if not rpc_scopes.allows(rpc_scopes.EVENTS[wanted.event], link.given):
         await renew(desk, link)
-        require(rpc.allows(rpc.EVENTS[wanted.event], link.scopes))
-    if wanted.about is not None and rpc.ABOUT[wanted.event] == "guild_id" and wanted.about not in state.guilds:
+        require(rpc_scopes.allows(rpc_scopes.EVENTS[wanted.event], link.scopes))
+    if wanted.about is not None and rpc_scopes.ABOUT[wanted.event] == "guild_id" and wanted.about not in state.guilds:
         raise RpcError(RpcErrorCode.INVALID_GUILD, "Invalid guild id")
-    if wanted.about is not None and rpc.ABOUT[wanted.event] == "channel_id" and "lobby_id" not in (request.args or {}):
+    if (
+        wanted.about is not None
+        and rpc_scopes.ABOUT[wanted.event] == "channel_id"
+        and "lobby_id" not in (request.args or {})
+    ):
         channel = state.channels.get(wanted.about)
         if channel is None:
             raise RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")

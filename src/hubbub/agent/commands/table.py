@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from hubbub.agent.desk import Desk
 from hubbub.agent.links import Link
-from hubbub.protocol.rpc import COMMANDS, Request, RpcError, RpcErrorCode
+from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+from hubbub.protocol.rpc_scopes import COMMANDS
 
 Handler = Callable[[Desk, Link, Request], Awaitable[Any]]
 
