@@ -8,7 +8,7 @@ import pytest
 
 from tests.agent.test_presence import scene
 from tests.machine import NewMachine
-from tests.world import World
+from tests.world import PATIENCE, World
 
 pytestmark = pytest.mark.clients
 
@@ -82,6 +82,8 @@ async def test_the_client_of_pypresence_authorizes_and_looks_around(
 ) -> None:
     stage = await scene(world, new_machine)
     guild = await world.guild(stage.mary, name="Town Square")
+    account = stage.machine.agent.account
+    assert await account.until(lambda: str(guild.id) in account.state.guilds, PATIENCE)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(stage.machine.directory))
     await world.write(
         lambda call: call.tx.run("INSERT INTO approved_scopes (application_id, scope) VALUES (?, 'rpc')", stage.game.id)

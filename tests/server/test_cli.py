@@ -281,7 +281,7 @@ def test_a_wrong_setting_is_named(
     assert message in error
 
 
-@pytest.mark.parametrize("arguments", [[], ["serve", "--seed", "1"], ["agent"], ["admin"]])
+@pytest.mark.parametrize("arguments", [[], ["serve", "--seed", "1"], ["agent", "--moon"], ["admin"]])
 def test_an_unknown_command_or_flag_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(arguments)

@@ -1,4 +1,4 @@
-"""The local RPC: frames and codes (rpc.md). What commands and events need is in `rpc_scopes.py`: games read that of no one.
+"""The local RPC: frames and codes (rpc.md). Which scopes a command needs is in `rpc_scopes.py`, which a game does not load.
 
 A frame is an opcode and a length, both 32 bits in little endian, and so many bytes of JSON.
 """
