@@ -24,23 +24,20 @@ PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
 
-def programs(world: World) -> list[Any]:
-    """The page's programs, for this world; a whole program would be inside `asyncio.run`."""
+def programs() -> list[Any]:
+    """The page's programs: the names that the others use, then one for asyncio and one for a game loop."""
     found = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    return [
-        compile(text.replace("http://127.0.0.1:8080", world.url), str(PAGE), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-        for text in found
-    ]
+    return [compile(text, str(PAGE), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT) for text in found]
 
 
 async def test_the_program_for_asyncio(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_asyncio, _ = programs(world)
+    _, in_asyncio, _ = programs()
     application, mary = await game(world), await world.user("mary")
     monkeypatch.setattr(webbrowser, "open", Browser(mary))
     zoe = await player(world, application, "zoe")
     lobby_id = await zoe.client.create_or_join_lobby("secret")
 
-    await eval(in_asyncio, {"APPLICATION": application.id})
+    await eval(in_asyncio, vars(hubbub.sdk) | {"APPLICATION": application.id, "PLATFORM": world.url})
 
     [said] = await zoe.client.get_lobby_messages_with_limit(lobby_id, 5)
     assert (said.author_id, said.content) == (mary.id, "hello")
@@ -48,7 +45,7 @@ async def test_the_program_for_asyncio(world: World, monkeypatch: pytest.MonkeyP
 
 
 async def test_the_program_for_a_game_loop(world: World) -> None:
-    _, in_a_loop = programs(world)
+    _, _, in_a_loop = programs()
     mary = await player(world, await game(world), connect=False)
     frames = 0
 
@@ -63,6 +60,7 @@ async def test_the_program_for_a_game_loop(world: World) -> None:
         time.sleep(0.01)
 
     names: dict[str, Any] = vars(hubbub.sdk) | {
+        "PLATFORM": world.url,
         "token": mary.tokens["access_token"],
         "playing": Playing(),
         "draw": draw,
