@@ -139,6 +139,11 @@ def test_an_error_never_shows_a_password() -> None:
     assert "hunter2" not in str(caught.value)
 
 
+def test_settings_of_the_agent_that_runs_beside_us_are_not_ours() -> None:
+    environ = {"HUBBUB_AGENT_TOKEN": "secret", "HUBBUB_AGENT_URL": "http://one.example", "HUBBUB_AGENT_IPC_INDEX": "2"}
+    assert load(environ=environ) == Config()
+
+
 def test_variables_that_kubernetes_adds_for_a_service_of_our_name_are_not_ours() -> None:
     environ = {
         "HUBBUB_SERVICE_HOST": "10.0.0.1",
