@@ -1,0 +1,1 @@
+"""The voice door: calls over WebSocket and UDP."""
