@@ -80,6 +80,17 @@ class Call:
                 break
         return True
 
+    def until(self, op: Op, *, by: int | None = None) -> tuple[int, bytes]:
+        """Goes on until a client's next message has this opcode, and takes it off the line."""
+        for _ in range(1_000):
+            for user_id, line in self.up.items():
+                if line and line[0][0] == op and by in (None, user_id):
+                    payload = line.popleft()[1]
+                    assert isinstance(payload, bytes)
+                    return user_id, payload
+            assert self.step()
+        raise AssertionError("it never came")
+
     def settle(self) -> None:
         """Until nothing is on the way any more."""
         for _ in range(20_000):
@@ -108,6 +119,11 @@ class Call:
         """The same for a call in which nobody may be left to hear."""
         if len(self.clients) > 1:
             self.require_all_hear_all()
+
+    @property
+    def trouble(self) -> bool:
+        """Whether somebody could not follow. Of some 350 commits libdave fails at one, so that nothing may be counted then."""
+        return any(client.invalid for client in self.clients.values())
 
     def ops(self, user_id: int) -> list[Op]:
         """What this user was sent, in order."""

@@ -5,14 +5,15 @@ from collections.abc import Iterable, Mapping
 
 from hubbub.server.transports.voice.dave import checks, codec, proposals
 from hubbub.server.transports.voice.dave.checks import Refused
+from hubbub.server.transports.voice.dave.founding import Founding
 from hubbub.server.transports.voice.dave.keys import ExternalSender
 from hubbub.server.transports.voice.dave.messages import (
     ExecuteTransition,
     Op,
-    Payload,
     PrepareEpoch,
     PrepareTransition,
     Sending,
+    sending,
 )
 from hubbub.server.transports.voice.dave.people import PACKAGE_SECONDS, Person, Transition
 from hubbub.server.transports.voice.dave.proposals import Proposal
@@ -55,8 +56,7 @@ class Group:
         self._version = VERSION
         self._people: dict[int, Person] = {}
         self._tree: Tree | None = None
-        self._founding: dict[int, Proposal] = {}
-        """Without a group: the Adds of those who may found it. Each of them holds all but their own."""
+        self._founding = Founding(sender, self._id)
         self._batch: dict[bytes, Proposal] = {}
         """With a group: the proposals of this epoch, once they are out. There is one batch per epoch: of Adds and Removes in two
         messages davey makes a commit without a welcome."""
@@ -181,8 +181,9 @@ class Group:
         if len(self._founding) > 1 and person.user_id in self._founding:
             # Which proposals the client holds is unknown: it began anew before or after the last of them came.
             return self._begin_alone(person, now)
+        if person.user_id in self._founding:
+            self._founding.clear()
         # Whoever sends a key package has begun anew, whatever the tree still says.
-        self._founding.pop(person.user_id, None)
         person.forget(None)
         person.arrival = arrival
         return []
@@ -200,13 +201,12 @@ class Group:
 
     def _take_invalid(self, person: Person, transition_id: int, now: float) -> list[Sending]:
         transition = self._transitions.get(transition_id)
-        sendings: list[Sending] = []
-        if transition is not None and person.user_id in transition.recipients:
-            transition.failed.add(person.user_id)
+        if transition is not None and transition.fail(person.user_id):
             committer = self._people.get(transition.committer or 0)
-            if transition.refuted and committer is not None:
-                committer.strikes += len(transition.failed)
-        sendings += self._drop_from_transitions(person.user_id)
+            if committer is not None:
+                # One judge alone may be the one who is wrong, and is asked twice.
+                committer.strikes += min(len(transition.judges), _STRIKES_MOST)
+        sendings = self._drop_from_transitions(person.user_id)
         if person.user_id in self._founding:
             return sendings + self._begin_alone(person, now)
         if person.owes_since is None:
@@ -215,7 +215,10 @@ class Group:
 
     def _begin_alone(self, person: Person, now: float) -> list[Sending]:
         person.forget(now)
-        return [*self._withdraw(person.user_id, now), _send([person.user_id], Op.PREPARE_EPOCH, PrepareEpoch(VERSION))]
+        return [
+            *self._withdraw(person.user_id, now),
+            sending([person.user_id], Op.PREPARE_EPOCH, PrepareEpoch(VERSION)),
+        ]
 
     # Proposals.
 
@@ -231,7 +234,7 @@ class Group:
             to = self._begun(self._people.values())
             return [
                 *self._restart(now),
-                *([_send(to, Op.PREPARE_TRANSITION, PrepareTransition(VERSION, 0))] if to else []),
+                *([sending(to, Op.PREPARE_TRANSITION, PrepareTransition(VERSION, 0))] if to else []),
             ]
         if self._batch or self._settle_due is not None:
             return []
@@ -242,37 +245,18 @@ class Group:
         sendings: list[Sending] = []
         most = FOUNDERS_MOST << min(self._restarts, 4)
         for person in self._people.values():
-            if person.arrival is None or person.user_id in self._founding or len(self._founding) >= most:
-                continue
-            proposal = proposals.add(self._sender, self._id, 0, person.arrival)
-            if self._founding:
-                # Nobody is sent their own Add: for davey that is an error.
-                sendings.append(_send(self._founding, Op.PROPOSALS, proposals.append([proposal])))
-                held = proposals.append(self._founding.values())
-                sendings.append(_send([person.user_id], Op.PROPOSALS, held))
-            self._founding[person.user_id] = proposal
+            if person.arrival is not None and person.user_id not in self._founding and len(self._founding) < most:
+                sendings += self._founding.propose(person.arrival)
         if sendings:
             self._await_commit(now)
-        if all(self._people[user_id].strikes >= _STRIKES_MOST for user_id in self._founding):
-            for user_id in self._founding:
-                self._people[user_id].strikes = 0
+        founders = [self._people[user_id] for user_id in self._founding]
+        if all(person.strikes >= _STRIKES_MOST for person in founders):
+            for person in founders:
+                person.strikes = 0
         return sendings
 
     def _withdraw(self, user_id: int, now: float) -> list[Sending]:
-        """Takes the Add of one founder back. All are taken back and made anew: of a rest davey makes no welcome."""
-        old = self._founding
-        del (rest := dict(old))[user_id]
-        self._founding = {
-            each: proposals.add(self._sender, self._id, 0, proposal.arrival)
-            for each, proposal in rest.items()
-            if proposal.arrival is not None
-        }
-        sendings: list[Sending] = []
-        for each in self._founding:
-            sendings.append(_send([each], Op.PROPOSALS, proposals.revoke(old[other] for other in old if other != each)))
-            fresh = [proposal for other, proposal in self._founding.items() if other != each]
-            if fresh:
-                sendings.append(_send([each], Op.PROPOSALS, proposals.append(fresh)))
+        sendings = self._founding.withdraw(user_id)
         self._commit_due = None
         if len(self._founding) > 1:
             self._await_commit(now)
@@ -288,7 +272,7 @@ class Group:
             return []
         self._batch = {proposal.ref: proposal for proposal in batch}
         self._await_commit(now)
-        return [_send((person.user_id for person in inside), Op.PROPOSALS, proposals.append(batch))]
+        return [sending((person.user_id for person in inside), Op.PROPOSALS, proposals.append(batch))]
 
     def _await_commit(self, now: float) -> None:
         self._commit_due = now + COMMIT_SECONDS * 2 ** min(self._restarts, 3)
@@ -303,11 +287,10 @@ class Group:
         commit, message, welcome = codec.read_commit_and_welcome(data)
         tree, index = self._tree, person.leaf_index
         if tree is None:
-            own = self._founding.get(person.user_id)
-            if own is None or own.arrival is None:
+            if person.user_id not in self._founding or person.arrival is None:
                 raise Refused("commit: not a member")
-            tree, index = Tree(own.arrival.package.leaf), 0
-            batch = {each.ref: each for each in self._founding.values() if each is not own}
+            tree, index = Tree(person.arrival.package.leaf), 0
+            batch = self._founding.besides(person.user_id)
         elif index is None:
             raise Refused("commit: not a member")
         else:
@@ -341,7 +324,7 @@ class Group:
         transition = self._new_transition(now, VERSION)
         transition.committer = committer.user_id
         prefix = codec.u16(transition.id)
-        sendings = [_send(members, Op.ANNOUNCE_COMMIT, prefix + message)]
+        sendings = [sending(members, Op.ANNOUNCE_COMMIT, prefix + message)]
         newcomers: list[int] = []
         for proposal in batch.values():
             arrival = proposal.arrival
@@ -352,12 +335,14 @@ class Group:
             person.leaf_index = placed[arrival.ref]
             person.entered = transition.id
             newcomers.append(person.user_id)
-            sendings.append(_send([person.user_id], Op.WELCOME, prefix + welcome.only(arrival.ref).encode()))
+            sendings.append(sending([person.user_id], Op.WELCOME, prefix + welcome.only(arrival.ref).encode()))
         if tree.epoch == 1:
             committer.entered = transition.id
         transition.recipients.update(members, newcomers)
         transition.waiting.update(transition.recipients)
-        self._founding, self._batch = {}, {}
+        transition.judges = set(members) - {committer.user_id} or set(newcomers)
+        self._founding.clear()
+        self._batch = {}
         self._commit_due = None
         self._restarts = 0
         self._settle_due = now + SETTLE_SECONDS
@@ -393,7 +378,7 @@ class Group:
         if transition.version:
             self._plain_until = None
         to = transition.recipients - transition.failed
-        return [_send(to, Op.EXECUTE_TRANSITION, ExecuteTransition(transition.id))] if to else []
+        return [sending(to, Op.EXECUTE_TRANSITION, ExecuteTransition(transition.id))] if to else []
 
     def _drop_from_transitions(self, user_id: int) -> list[Sending]:
         sendings: list[Sending] = []
@@ -415,7 +400,8 @@ class Group:
 
     def _clear(self) -> None:
         self._tree = None
-        self._founding, self._batch = {}, {}
+        self._founding.clear()
+        self._batch = {}
         self._commit_due = self._settle_due = None
         self._transitions.clear()
 
@@ -424,7 +410,7 @@ class Group:
         to = self._begun(self._people.values())
         for user_id in to:
             self._people[user_id].forget(now)
-        return [_send(to, Op.PREPARE_EPOCH, PrepareEpoch(VERSION))] if to else []
+        return [sending(to, Op.PREPARE_EPOCH, PrepareEpoch(VERSION))] if to else []
 
     # Clients without end-to-end encryption, where they are allowed.
 
@@ -442,14 +428,14 @@ class Group:
         transition = self._new_transition(now, 0)
         transition.recipients.update(person.user_id for person in others)
         transition.waiting.update(transition.recipients)
-        return [_send(transition.recipients, Op.PREPARE_TRANSITION, PrepareTransition(0, transition.id))]
+        return [sending(transition.recipients, Op.PREPARE_TRANSITION, PrepareTransition(0, transition.id))]
 
     def _upgrade(self, now: float) -> list[Sending]:
         self._version = VERSION
         self._plain_until = now + UPGRADE_SECONDS
         # A downgrade that is still open must not be executed any more: it would come after the new epoch.
         self._clear()
-        sendings = [_send(self._people, Op.PREPARE_EPOCH, PrepareEpoch(VERSION))]
+        sendings = [sending(self._people, Op.PREPARE_EPOCH, PrepareEpoch(VERSION))]
         for person in self._people.values():
             person.forget(now)
             sendings += self._introduce(person)
@@ -459,11 +445,7 @@ class Group:
         if person.introduced:
             return []
         person.introduced = True
-        return [_send([person.user_id], Op.EXTERNAL_SENDER, self._sender.package)]
-
-
-def _send(to: Iterable[int], op: Op, payload: Payload) -> Sending:
-    return Sending(tuple(to), op, payload)
+        return [sending([person.user_id], Op.EXTERNAL_SENDER, self._sender.package)]
 
 
 def _bytes(payload: object) -> bytes:

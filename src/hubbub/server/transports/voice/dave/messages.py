@@ -1,5 +1,6 @@
 """What a group has to say to the clients in its call."""
 
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -52,3 +53,8 @@ class Sending(NamedTuple):
     op: Op
     payload: Payload
     """Bytes for a binary opcode, without sequence number and opcode; else what goes into `d`."""
+
+
+def sending(to: Iterable[int], op: Op, payload: Payload) -> Sending:
+    """One message to these."""
+    return Sending(tuple(to), op, payload)

@@ -63,11 +63,15 @@ class Transition:
     waiting: set[int]
     """Those who have not answered."""
     committer: int | None = None
+    judges: set[int] = field(default_factory=set)
+    """Those who can tell whether the commit is a good one: the other members, or the newcomers where there are none."""
     failed: set[int] = field(default_factory=set)
     """Those who could not follow."""
 
-    @property
-    def refuted(self) -> bool:
-        """Whether nobody but the committer could follow."""
-        others = self.recipients - {self.committer}
-        return bool(others) and others <= self.failed
+    def fail(self, user_id: int) -> bool:
+        """Somebody could not follow; says whether with this one most judges could not."""
+        if user_id in self.failed or user_id not in self.recipients:
+            return False
+        self.failed.add(user_id)
+        against = len(self.judges & self.failed)
+        return user_id in self.judges and (against - 1) * 2 <= len(self.judges) < against * 2
