@@ -18,7 +18,7 @@ away go into the buffer of the session.
 `group.ready(user_id)` says whether somebody's frames are end-to-end encrypted, `group.plain_allowed(now)` whether other frames
 than those (and Opus silence) may be forwarded at all. Only `Group(..., mixed=True)` takes clients that speak no DAVE
 (`joined(..., version=0)`) and turns the encryption of the call off and on with them; elsewhere such a client is closed with 4017
-before it joins.
+before it joins. `group.refused` counts what clients sent and was not taken, by reason.
 """
 
 from hubbub.server.transports.voice.dave.group import VERSION, Group
