@@ -153,6 +153,8 @@ class VoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
     """A PEM file with the certificate of the endpoint and those above it."""
     key: str | None = None
     """A PEM file with its private key; by default in the same file."""
+    authority: str | None = None
+    """A PEM file with the authority that made the certificate, where clients do not know it: the ready file names it."""
     heartbeat_interval_ms: Annotated[int, Meta(ge=100)] = 13_750
     identify_timeout_ms: Milliseconds = 10_000
     """How long a connection may stay without Identify or Resume."""
