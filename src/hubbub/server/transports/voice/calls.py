@@ -14,6 +14,7 @@ from hubbub.server.core.dispatches import Dispatch
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 from hubbub.server.core.voice import VOICE_CHANGED, Ticket, VoiceChanged, VoiceSource
 from hubbub.server.transports.voice.connection import VoiceConnection
+from hubbub.server.transports.voice.dave import ExternalSender
 from hubbub.server.transports.voice.room import Room
 from hubbub.server.transports.voice.session import VoiceSession
 from hubbub.server.transports.voice.sfu import Forwarder
@@ -48,6 +49,8 @@ class Calls:
         self.forwarder = forwarder
         self._sessions: dict[Key, VoiceSession] = {}
         self._by_token: dict[bytes, VoiceSession] = {}
+        self._sender = ExternalSender()
+        """Signs for the groups of all calls."""
         self._rooms: dict[int, Room] = {}
         self._coming: dict[Key, bool] = {}
         """Who identifies right now, and whether their ticket changed meanwhile."""
@@ -91,7 +94,7 @@ class Calls:
             self.end(before, VoiceCloseCode.DISCONNECTED, "Connected anew")
         room = self._rooms.get(ticket.channel_id)
         if room is None:
-            room = self._rooms[ticket.channel_id] = Room(ticket.channel_id)
+            room = self._rooms[ticket.channel_id] = Room(ticket.channel_id, self._sender, self.end)
         session = VoiceSession(ticket, connection, self.forwarder.admit(), room, dave)
         room.expected += 1
         session.peer.dave = dave > 0

@@ -308,13 +308,14 @@ class VoiceDoor:
         if first:
             session.room.announce(session)
             session.room.enter(session)
+            session.told_version = session.room.version_for(session)
         key = self.calls.forwarder.key(session.peer, mode)
         session.say(
             VoiceOpcode.SESSION_DESCRIPTION,
             words.SessionDescription(
                 mode=mode,
                 secret_key=list(key),
-                dave_protocol_version=session.room.version,
+                dave_protocol_version=session.told_version,
                 media_session_id=session.media_session_id,
             ),
         )

@@ -1,10 +1,13 @@
-"""A call: those who are in one voice channel on this server, and what they are told of each other (voice.md 4)."""
+"""A call: those who are in one voice channel on this server, what they are told of each other (voice.md 4), and their group."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
 
 from hubbub.protocol import voice as words
+from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.voice import VoiceOpcode
+from hubbub.server.transports.voice.dave import ExternalSender, Group, Sending
 from hubbub.server.transports.voice.session import VoiceSession
 from hubbub.server.transports.voice.sfu import Party
 
@@ -12,12 +15,18 @@ from hubbub.server.transports.voice.sfu import Party
 class Room:
     """The members of a call. Who has identified and has no key yet is not one of them."""
 
-    def __init__(self, channel_id: int) -> None:
+    def __init__(
+        self, channel_id: int, sender: ExternalSender, end: Callable[[VoiceSession, VoiceCloseCode, str], None]
+    ) -> None:
         self.channel_id = channel_id
+        # Clients without end-to-end encryption are refused before they come here, where they are (door.py).
+        self._group = Group(channel_id, sender, mixed=True)
+        self._end = end
+        self._ticking: asyncio.TimerHandle | None = None
         self.members: dict[int, VoiceSession] = {}
         self.expected = 0
         """Sessions that are members, or are about to be."""
-        self.party = Party()
+        self.party = Party(lambda: self._group.plain_allowed(_now()))
         """The same for packets."""
 
     def others(self, session: VoiceSession) -> Iterator[VoiceSession]:
@@ -55,7 +64,6 @@ class Room:
         session.entered = True
         self.members[session.user_id] = session
         self.party.add(session.peer)
-        self._weigh()
 
     def leave(self, session: VoiceSession) -> None:
         """They are gone."""
@@ -63,24 +71,62 @@ class Room:
             return
         del self.members[session.user_id]
         self.party.remove(session.peer)
-        self._weigh()
         self.tell_others(
             session, VoiceOpcode.CLIENT_DISCONNECT, words.ClientDisconnect(user_id=UserId(session.user_id))
         )
+        self._send(self._group.left(session.user_id, _now()))
 
-    @property
-    def version(self) -> int:
-        """The end-to-end encryption of the call: what all in it speak."""
-        return min((member.dave for member in self.members.values()), default=0)
+    # End-to-end encryption (voice.md 8 to 10): the group says what to send, we send it.
+
+    def version_for(self, session: VoiceSession) -> int:
+        """The version that a newcomer is told with their key."""
+        return self._group.version_for(session.dave)
 
     def described(self, session: VoiceSession) -> None:
-        """They know their key."""
+        """A newcomer has their key, and the others know of them: the group does too from here on."""
+        self._send(self._group.joined(session.user_id, _now(), session.dave))
 
     def received(self, session: VoiceSession, op: int, payload: bytes | words.TransitionDone) -> None:
-        """Something about the group came from a member."""
+        """Something about the group came from a member; from who is none yet it means nothing."""
+        if session.entered and not session.ended:
+            said = payload if isinstance(payload, bytes) else {"transition_id": payload.transition_id}
+            self._send(self._group.received(session.user_id, op, said, _now()))
 
     def close(self) -> None:
         """Nobody is left."""
+        if self._ticking is not None:
+            self._ticking.cancel()
+            self._ticking = None
+
+    def _send(self, sendings: Iterable[Sending]) -> None:
+        for sending in sendings:
+            for user_id in sending.to:
+                member = self.members.get(user_id)
+                if member is None:
+                    continue
+                if isinstance(sending.payload, bytes):
+                    member.tell_bytes(sending.op, sending.payload)
+                else:
+                    member.tell(sending.op, sending.payload)
+        self._watch()
+
+    def _watch(self) -> None:
+        if self._ticking is not None:
+            self._ticking.cancel()
+            self._ticking = None
+        deadline = self._group.deadline
+        if deadline is not None and self.members:
+            self._ticking = asyncio.get_running_loop().call_at(deadline, self._tick)
+
+    def _tick(self) -> None:
+        self._ticking = None
+        self._send(self._group.tick(_now()))
+        for user_id in self._group.late:
+            member = self.members.get(user_id)
+            # discord.py, told of version 0 once, never hears of a later one: it has to identify again (voice.md 10). Who was told
+            # of version 1 and is silent harms nobody.
+            if member is not None and member.connection is not None and not member.told_version:
+                self._end(member, VoiceCloseCode.SESSION_NO_LONGER_VALID, "Identify again")
 
     def speak(self, session: VoiceSession, speaking: int) -> None:
         """Somebody begins or ends to speak."""
@@ -93,14 +139,15 @@ class Room:
         session.video = video
         self.tell_others(session, VoiceOpcode.VIDEO, video)
 
-    def _weigh(self) -> None:
-        """In a call that all could encrypt, nothing else is forwarded (voice.md 7)."""
-        self.party.encrypted = self.version > 0
-
     def _describe(self, other: VoiceSession, to: VoiceSession) -> None:
         user_id = UserId(other.user_id)
         to.tell(VoiceOpcode.CLIENT_FLAGS, words.ClientFlags(user_id=user_id))
         to.tell(VoiceOpcode.CLIENT_PLATFORM, words.ClientPlatform(user_id=user_id))
+
+
+def _now() -> float:
+    """By the event loop's time: clients answer by theirs (decisions/0005)."""
+    return asyncio.get_running_loop().time()
 
 
 def _speaking(session: VoiceSession) -> words.Speaking:

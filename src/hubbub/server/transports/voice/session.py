@@ -31,6 +31,7 @@ class VoiceSession:
         "room",
         "speaking",
         "ticket",
+        "told_version",
         "version",
         "video",
     )
@@ -47,6 +48,8 @@ class VoiceSession:
         self.media_session_id = secrets.token_hex(16)
         self.entered = False
         """Whether they have their key, and with it are in the call."""
+        self.told_version = 0
+        """The end-to-end encryption that came with their key."""
         self.speaking = 0
         self.video: words.Video | None = None
         self.detached_at = 0

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import secrets
 import socket
+from collections.abc import Callable
 from typing import Final
 
 from nacl.exceptions import CryptoError
@@ -31,12 +32,12 @@ BUFFER: Final = 1024 * 1024
 class Party:
     """Those whose packets go to each other."""
 
-    __slots__ = ("encrypted", "peers")
+    __slots__ = ("allows_plain", "peers")
 
-    def __init__(self) -> None:
+    def __init__(self, allows_plain: Callable[[], bool]) -> None:
         self.peers: list[Peer] = []
-        self.encrypted = False
-        """Whether only end-to-end encrypted frames are forwarded."""
+        self.allows_plain = allows_plain
+        """Whether frames may be forwarded that are not end-to-end encrypted."""
 
     def add(self, peer: "Peer") -> None:
         """Somebody comes."""
@@ -271,7 +272,8 @@ class Forwarder:
             return
         encrypted = frame.endswith(rtp.E2EE_TRAILER)
         # A frame of video goes over several packets, of which the last one is marked and has the trailer.
-        if party.encrypted and not encrypted and frame != rtp.SILENCE and (audio or packet[1] & 0x80):
+        checked = not encrypted and frame != rtp.SILENCE and (audio or packet[1] & 0x80)
+        if checked and not party.allows_plain():
             self._packets("plain").inc()
             return
         whole, body = packet[:clear], packet[clear:]
