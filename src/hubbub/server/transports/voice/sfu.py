@@ -24,6 +24,9 @@ AT_ONCE: Final = 64
 FIRST_REPORT_S: Final = 0.15
 REPORTS_S: Final = 5.0
 """discord.py's reader hangs where nothing ever comes: a report soon after the key, then one every so often (voice.md 7)."""
+ANSWERS: Final = 4
+ANSWER_S: Final = 0.15
+"""Answers to one discovery, as long as nothing follows."""
 BYES: Final = 3
 BYE_S: Final = 0.15
 BUFFER: Final = 1024 * 1024
@@ -56,6 +59,7 @@ class Peer:
 
     __slots__ = (
         "address",
+        "answers",
         "cipher",
         "dave",
         "deaf",
@@ -92,6 +96,7 @@ class Peer:
         self.windows: dict[int, rtp.Window] = {}
         self.reception = rtp.Reception()
         self.reports: asyncio.TimerHandle | None = None
+        self.answers: asyncio.TimerHandle | None = None
 
     def is_new(self, ssrc: int, number: int) -> bool:
         """Whether a packet was not seen before. Counters go over all streams of a key, sequences over each by itself."""
@@ -126,7 +131,7 @@ class Forwarder:
         for handle in self._byes:
             handle.cancel()
         for peer in set(self._peers.values()):
-            self._stop_reports(peer)
+            self._hush(peer)
         self._peers.clear()
         self._socket.close()
 
@@ -147,7 +152,7 @@ class Forwarder:
         key = secrets.token_bytes(32)
         peer.cipher = CIPHERS[mode](key)
         peer.windows.clear()
-        self._stop_reports(peer)
+        self._hush(peer)
         peer.reports = asyncio.get_running_loop().call_later(FIRST_REPORT_S, self._report, peer)
         return key
 
@@ -155,13 +160,15 @@ class Forwarder:
         """The client is gone; its address is told so, thrice."""
         for own in (peer.ssrc, peer.ssrc + 1, peer.ssrc + 2):
             self._peers.pop(own, None)
-        self._stop_reports(peer)
+        self._hush(peer)
         self._bye(peer, BYES)
 
-    def _stop_reports(self, peer: Peer) -> None:
-        if peer.reports is not None:
-            peer.reports.cancel()
-            peer.reports = None
+    def _hush(self, peer: Peer) -> None:
+        """Send no more by ourselves."""
+        for handle in (peer.reports, peer.answers):
+            if handle is not None:
+                handle.cancel()
+        peer.reports = peer.answers = None
 
     def _report(self, peer: Peer) -> None:
         loop = asyncio.get_running_loop()
@@ -223,7 +230,17 @@ class Forwarder:
             return
         if not peer.proven:
             peer.address = address
-        self._send(rtp.discovered(ssrc, address), address)
+        self._answer(peer, address, ANSWERS)
+
+    def _answer(self, peer: Peer, address: Address, left: int) -> None:
+        """Tell a client its address, until it has chosen a mode: discord.py asks once, and while somebody listens to its packets
+        its reader may take the answer before anybody waits for it."""
+        self._send(rtp.discovered(peer.ssrc, address), address)
+        if peer.answers is not None:
+            peer.answers.cancel()
+            peer.answers = None
+        if left > 1 and peer.cipher is None:
+            peer.answers = asyncio.get_running_loop().call_later(ANSWER_S, self._answer, peer, address, left - 1)
 
     def _control(self, packet: bytes, address: Address) -> None:
         peer = self._peers.get(int.from_bytes(packet[4:8], "big"))
