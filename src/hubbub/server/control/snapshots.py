@@ -149,6 +149,8 @@ class Snapshots:
             app.gateway.sessions.invalidate_all()
         # Those who were in voice or in a game when the snapshot was taken are not connected any more.
         await app.database.write(lambda tx: voice_states.reset(app.make_call(tx)))
+        if app.voice is not None:
+            app.voice.calls.look_at_all()
         await app.database.write(lambda tx: activity_instances.reset(app.make_call(tx)))
         await app.database.write(lambda tx: game_sessions.reset(app.make_call(tx)))
         if app.worker is not None:

@@ -1,3 +1,6 @@
+-- A person is in one voice channel in all.
+CREATE INDEX voice_states_user ON voice_states (user_id);
+
 -- What lets a client into the voice server: a new one at each join, move and takeover, for one user, session and channel.
 CREATE TABLE voice_tickets (
     guild_id BIGINT NOT NULL,

@@ -33,6 +33,7 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
         channel_id=body.channel_id,
         session_id=voice.session_id(call.session_id),
         game_session=call.session_id if call.actor.kind == "bearer" else None,
+        person=not call.actor.is_bot,
         self_deaf=body.self_deaf,
         self_mute=body.self_mute,
         self_video=body.self_video,
@@ -54,6 +55,7 @@ class Wish(msgspec.Struct, kw_only=True):
     """As voice states show it."""
     game_session: str | None
     """The gateway session that asks, where it is a game's."""
+    person: bool
     self_deaf: bool
     self_mute: bool
     self_video: bool
@@ -77,6 +79,10 @@ def _connect(call: Call, wish: Wish) -> None:
     here = rules.find_standing(call, wish.guild_id, wish.channel_id, wish.user_id)
     if here is None or not rules.can_connect(call, here, enters=stays is None):
         return
+    if wish.person and before is None:
+        # voice.md 1: a person is in one channel in all, a bot in one of each guild.
+        for elsewhere in store.list_of_user(call.tx, wish.user_id):
+            actions.leave(call, [elsewhere])
     row = VoiceStateRow(
         guild_id=wish.guild_id,
         user_id=wish.user_id,

@@ -59,6 +59,11 @@ def list_of_session(tx: Tx, user_id: int, session_id: str) -> list[VoiceStateRow
     )
 
 
+def list_of_user(tx: Tx, user_id: int) -> list[VoiceStateRow]:
+    """Where one user is connected."""
+    return tx.fetch(VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states WHERE user_id = ?", user_id)
+
+
 def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[VoiceStateRow]:
     """Everybody connected to one of these channels."""
     found: list[VoiceStateRow] = []

@@ -52,8 +52,6 @@ class Calls:
         self._sender = ExternalSender()
         """Signs for the groups of all calls."""
         self._rooms: dict[int, Room] = {}
-        self._coming: dict[Key, bool] = {}
-        """Who identifies right now, and whether their ticket changed meanwhile."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._subscriptions: list[Subscription] = []
 
@@ -64,7 +62,7 @@ class Calls:
         """Begin to hear of voice states that change."""
         self._subscriptions = [
             self._bus.subscribe("nodes", self._hear),
-            self._bus.on_gap(self._look_at_all),
+            self._bus.on_gap(self.look_at_all),
         ]
 
     async def close(self, code: int, reason: str) -> None:
@@ -78,14 +76,9 @@ class Calls:
 
     # Beginning
 
-    async def find(self, guild_id: int, user_id: int, token_hash: bytes) -> Ticket | None:
-        """The ticket of a token; from here on `begin` or `forget` must follow."""
-        self._coming[guild_id, user_id] = False
+    async def find(self, token_hash: bytes) -> Ticket | None:
+        """The ticket of a token."""
         return await self._db.read(lambda tx: self._source.find_ticket(tx, token_hash))
-
-    def forget(self, guild_id: int, user_id: int) -> None:
-        """Nothing came of it."""
-        self._coming.pop((guild_id, user_id), None)
 
     def begin(self, ticket: Ticket, connection: VoiceConnection, dave: int) -> VoiceSession:
         """A client with a good ticket is there; a session it had before is over."""
@@ -101,8 +94,8 @@ class Calls:
         self._sessions[key] = self._by_token[ticket.token_hash] = session
         session.attach(connection)
         self._follow(session, ticket)
-        if self._coming.pop(key, False):
-            self._look_at(key, ended=False)
+        # What changed since the ticket was read was told to nobody.
+        self._look_at(key, ended=False)
         return session
 
     def resumable(self, token_hash: bytes) -> VoiceSession | None:
@@ -117,6 +110,11 @@ class Calls:
     async def refused(self, ticket: Ticket) -> None:
         """A client with a good ticket was refused."""
         await self._report(self._source.refused, ticket)
+
+    async def refuse(self, session: VoiceSession, code: int, reason: str) -> None:
+        """The same, where there is a session already."""
+        self.end(session, code, reason)
+        await self.refused(session.ticket)
 
     async def _report(self, tell: Callable[[Call, Ticket], None], ticket: Ticket) -> None:
         try:
@@ -166,13 +164,12 @@ class Calls:
             changed = wire.decode(dispatch.body, VoiceChanged)
             self._look_at((int(changed.guild_id), int(changed.user_id)), ended=changed.ended)
 
-    def _look_at_all(self) -> None:
-        for key in [*self._sessions, *self._coming]:
+    def look_at_all(self) -> None:
+        """Read every ticket again: some word of it may have been lost."""
+        for key in self._sessions:
             self._look_at(key, ended=False)
 
     def _look_at(self, key: Key, *, ended: bool) -> None:
-        if key in self._coming:
-            self._coming[key] = True
         if key in self._sessions:
             self._spawn(self._renew(key, ended))
 

@@ -232,7 +232,7 @@ class VoiceDoor:
     async def _identify(self, connection: VoiceConnection, asked: words.Identify) -> None:
         connection.busy = True
         try:
-            ticket = await self.calls.find(asked.server_id, asked.user_id, auth.hash_token(asked.token))
+            ticket = await self.calls.find(auth.hash_token(asked.token))
             if ticket is None or ticket.user_id != asked.user_id:
                 raise Closing(VoiceCloseCode.AUTHENTICATION_FAILED, "Authentication failed")
             if ticket.guild_id != asked.server_id or ticket.server != self.listening.endpoint:
@@ -248,7 +248,6 @@ class VoiceDoor:
                 return
             session = self.calls.begin(ticket, connection, dave)
         finally:
-            self.calls.forget(asked.server_id, asked.user_id)
             connection.busy = False
         peer = session.peer
         streams = [
@@ -296,12 +295,12 @@ class VoiceDoor:
 
     async def _select(self, session: VoiceSession, asked: words.SelectProtocol) -> None:
         if asked.protocol != "udp":
-            await self.calls.refused(session.ticket)
-            raise Closing(VoiceCloseCode.UNKNOWN_PROTOCOL, "Unknown protocol")
+            await self.calls.refuse(session, VoiceCloseCode.UNKNOWN_PROTOCOL, "Unknown protocol")
+            return
         mode = _decode(asked.data, words.Transport).mode
         if mode not in self._modes():
-            await self.calls.refused(session.ticket)
-            raise Closing(VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE, "Unknown encryption mode")
+            await self.calls.refuse(session, VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE, "Unknown encryption mode")
+            return
         if session.ended:
             return
         first = not session.entered
