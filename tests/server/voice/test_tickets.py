@@ -6,9 +6,11 @@ import msgspec
 import pytest
 
 from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.call import Call as PlatformCall
 from hubbub.server.core.config import Config
+from hubbub.server.resources.voice_states import tickets
 from tests.server.voice.caller import Caller, close_code
-from tests.server.voice.conftest import Call
+from tests.server.voice.conftest import ENDPOINT, Call
 from tests.world import Guild, World
 
 
@@ -204,3 +206,28 @@ async def test_a_full_channel_is_not_answered(guild: Guild, call: Call) -> None:
     await second.session.none_of("VOICE_SERVER_UPDATE")
     await guild.allow(second.actor, Permissions.MOVE_MEMBERS)
     await second.enter(lounge)
+
+
+async def test_calls_of_a_server_that_is_silent_go_to_another(world: World, guild: Guild, call: Call) -> None:
+    caller = await call()
+    await caller.enter(guild.channels["Lounge"])
+
+    async def serve(endpoint: str) -> None:
+        def beat(call: PlatformCall) -> None:
+            call.config = msgspec.structs.replace(call.config, nats_url="nats://elsewhere")
+            tickets.serve(call, endpoint)
+
+        await world.write(beat)
+
+    await serve(ENDPOINT)
+    await serve("other.test:443")
+    world.clock.advance(tickets.LOST_MS - 1)
+    await serve("other.test:443")
+    await caller.beat()
+    world.clock.advance(1)
+    await serve("other.test:443")
+    caller.server = await caller.session.next("VOICE_SERVER_UPDATE")
+    assert caller.server["endpoint"] == "other.test:443"
+    assert await caller.closed() == 4014
+    # What is good there is not good here.
+    await refused(caller, 4011)

@@ -48,8 +48,8 @@ class Room:
         )
         for other in others:
             self._describe(other, session)
-            if other.speaking:
-                session.tell(VoiceOpcode.SPEAKING, _speaking(other))
+            # Also of who is silent: it says whose packets are whose.
+            session.tell(VoiceOpcode.SPEAKING, _speaking(other))
             if other.video is not None:
                 session.tell(VoiceOpcode.VIDEO, other.video)
 
