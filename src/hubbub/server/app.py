@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.operation import Operation
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.auth import ACTOR_CHANGED, Authenticator
@@ -187,7 +186,6 @@ POLL_MS = 5_000
 JOBS_SUBJECT = "jobs"
 """The bus subject on which workers hear of new jobs."""
 PRESENCE_SWEEP_S = 5.0
-GOING_AWAY = 1001
 CUT_S = 1.0
 """How long a request that outlived the drain may take to notice."""
 SETTLE_S = 1.0
@@ -242,7 +240,6 @@ class App:
         self.gateway: Gateway | None = None
         self.voice: VoiceDoor | None = None
         self.worker: Worker | None = None
-        self._beating: asyncio.Task[None] | None = None
         self._presence_feed: PresenceFeed | None = None
         self._watching: asyncio.Task[None] | None = None
         self._heavy = ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix="hubbub-heavy")
@@ -363,40 +360,12 @@ class App:
             make_call=self.make_call,
         )
         await self.voice.start()
-        if self.config.nats_url is not None:
-            await self._say_voice(voice_states.tickets.serve)
-            self._beating = asyncio.get_running_loop().create_task(self._keep_voice())
-
-    async def _keep_voice(self) -> None:
-        """Say again and again that our voice server is there: others send clients to it."""
-        while True:
-            await asyncio.sleep(voice_states.tickets.BEAT_MS / 1000)
-            try:
-                await self._say_voice(voice_states.tickets.serve)
-            except StoreUnavailable:
-                log.warning("the voice server could not say that it is there")
-
-    async def _say_voice(self, word: Callable[[Call, str], None]) -> None:
-        endpoint = self.config.voice.endpoint
-        assert endpoint is not None
-        await self.database.write(lambda tx: word(self.make_call(tx), endpoint))
-
-    async def _close_voice(self) -> None:
-        if self.voice is None:
-            return
-        if self._beating is None:
-            await self.voice.close(GOING_AWAY, "The server is going away")
-            return
-        self._beating.cancel()
-        with contextlib.suppress(StoreUnavailable):
-            # voice.md 6: clients are told where to go next, then shown the door.
-            await self._say_voice(voice_states.tickets.withdraw)
-        await self.voice.close(VoiceCloseCode.DISCONNECTED, "Moved to another server")
 
     async def stop(self) -> None:
         """Drain: sessions are told to reconnect elsewhere, requests finish, then everything closes."""
         self._draining = True
-        await self._close_voice()
+        if self.voice is not None:
+            await self.voice.close()
         if self.gateway is not None:
             await self.gateway.drain()
         if self._runner is not None and self._door is not None:

@@ -8,6 +8,7 @@ import pytest
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call as PlatformCall
 from hubbub.server.core.config import Config
+from hubbub.server.core.voice import LOST_MS
 from hubbub.server.resources.voice_states import tickets
 from tests.server.voice.caller import Caller, close_code
 from tests.server.voice.conftest import ENDPOINT, Call
@@ -221,7 +222,7 @@ async def test_calls_of_a_server_that_is_silent_go_to_another(world: World, guil
 
     await serve(ENDPOINT)
     await serve("other.test:443")
-    world.clock.advance(tickets.LOST_MS - 1)
+    world.clock.advance(LOST_MS - 1)
     await serve("other.test:443")
     await caller.beat()
     world.clock.advance(1)

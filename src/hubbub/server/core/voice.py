@@ -6,7 +6,7 @@ VOICE_CHANGED of somebody who is in one of its calls; so it is the same in one p
 """
 
 import hashlib
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -14,6 +14,11 @@ from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.protocol.operation import Event
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
+
+BEAT_MS: Final = 10_000
+"""How often voice servers of several processes say that they are there,"""
+LOST_MS: Final = 35_000
+"""and after how long without a word one is gone."""
 
 
 class VoiceChanged(msgspec.Struct, kw_only=True):

@@ -2,21 +2,15 @@
 
 import hashlib
 import secrets
-from typing import Final
 
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources import voice_states as wire
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
-from hubbub.server.core.voice import Ticket
+from hubbub.server.core.voice import LOST_MS, Ticket
 from hubbub.server.resources.voice_states import actions, rules, store
 from hubbub.server.resources.voice_states.store import TicketRow, VoiceStateRow
-
-BEAT_MS: Final = 10_000
-"""How often voice servers of several processes say that they are there,"""
-LOST_MS: Final = 35_000
-"""and after how long without a word one is gone."""
 
 
 def issue(call: Call, row: VoiceStateRow) -> wire.VoiceServer:

@@ -22,6 +22,7 @@ from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.store import Database, StoreUnavailable
 from hubbub.server.core.voice import VoiceSource
 from hubbub.server.transports.gateway.connection import Closing
+from hubbub.server.transports.voice.announcing import Announcing
 from hubbub.server.transports.voice.calls import Calls, MakeCall
 from hubbub.server.transports.voice.connection import VoiceConnection
 from hubbub.server.transports.voice.listening import Listening
@@ -36,7 +37,7 @@ BEATS_MISSED: Final = 2.5
 """Intervals without a heartbeat after which a connection is closed."""
 SWEEPS: Final = 8
 """Looks at the heartbeats in one interval."""
-UNWANTED_MOST: Final = 200
+GOING_AWAY: Final = 1001
 WITHOUT_SESSION: Final = frozenset({VoiceOpcode.IDENTIFY, VoiceOpcode.RESUME, VoiceOpcode.HEARTBEAT})
 DAVE: Final = frozenset({VoiceOpcode.DAVE_TRANSITION_READY, VoiceOpcode.MLS_INVALID_COMMIT_WELCOME})
 
@@ -68,6 +69,10 @@ class VoiceDoor:
             make_call=make_call,
             forwarder=Forwarder(listening.udp, metrics),
         )
+        self._announcing: Announcing | None = None
+        """Where there are several processes."""
+        if config.nats_url is not None:
+            self._announcing = Announcing(db, source, make_call, listening.endpoint)
         self._connections: set[VoiceConnection] = set()
         self._sweeper: asyncio.Task[None] | None = None
         self._runner: web.AppRunner | None = None
@@ -83,9 +88,15 @@ class VoiceDoor:
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
         await self._runner.setup()
         await web.SockSite(self._runner, self.listening.tcp, ssl_context=self.listening.tls).start()
+        if self._announcing is not None:
+            await self._announcing.start()
 
-    async def close(self, code: int, reason: str) -> None:
-        """End every call."""
+    async def close(self) -> None:
+        """End every call; where there are other voice servers, clients know by then which one to go to."""
+        code, reason = GOING_AWAY, "The server is going away"
+        if self._announcing is not None:
+            await self._announcing.stop()
+            code, reason = VoiceCloseCode.DISCONNECTED, "Moved to another server"
         if self._sweeper is not None:
             self._sweeper.cancel()
         await self.calls.close(code, reason)
