@@ -223,3 +223,30 @@ async def test_nonsense_about_the_group_changes_nothing(members: Any) -> None:
     await alice.caller.say(23, {"transition_id": 4711})
     await bob.hears(alice, b"still here")
     await alice.hears(bob, b"me too")
+
+
+async def test_many_at_once(members: Any) -> None:
+    people = [await members() for _ in range(8)]
+    for member in people:
+        await member.caller.get_ticket(member.channel)
+
+    async def come(member: Member) -> None:
+        await member.caller.open()
+        await member.caller.identify()
+        await member.caller.discover()
+        await member.caller.select()
+        await member.caller.say(5, {"speaking": 1, "delay": 0, "ssrc": member.caller.ready["ssrc"]})
+        await member.begin()
+
+    await asyncio.gather(*(come(member) for member in people))
+    # Two leave while the others are still finding each other.
+    gone, stay = people[:2], people[2:]
+    for member in gone:
+        await member.stop()
+        await member.caller.socket.close(code=1000)
+    for member in stay:
+        await member.secured(*stay)
+    stay[0].caller.send(bytes(stay[0].dave.encrypt_opus(b"who is there?")))
+    for member in stay[1:]:
+        _, frame = await member.caller.hear()
+        assert bytes(member.dave.decrypt(stay[0].caller.actor.id, davey.MediaType.audio, frame)) == b"who is there?"
