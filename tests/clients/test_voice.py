@@ -37,7 +37,6 @@ class Callers:
         assert line, f"the bots ended before they could {step}"
         return json.loads(line)
 
-
     async def agreed(self, channel: int, before: str = "") -> str:
         """The code that both compare, to know that nobody sits between them, once it is the same and another than before."""
         people = [bot.id for bot in self.bots]
