@@ -4,6 +4,7 @@ import asyncio
 import base64
 import itertools
 import json
+import os
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -15,9 +16,10 @@ import pytest
 from tests.clients.town import CROWD, PATIENCE, PICTURE, Inbox, Town
 
 JS = Path(__file__).parent / "js"
+NODE = shutil.which("node")
 
 pytestmark = [
-    pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed"),
+    pytest.mark.skipif(NODE is None, reason="Node is not installed"),
     pytest.mark.skipif(
         not (JS / "node_modules" / "discord.js").is_dir(), reason="discord.js is not installed: make client-deps"
     ),
@@ -94,7 +96,9 @@ class Bot:
 
 
 @asynccontextmanager
-async def running(town: Town, token: str | None = None, **options: Any) -> AsyncIterator[Bot]:
+async def running(
+    town: Town, token: str | None = None, environment: dict[str, str] | None = None, **options: Any
+) -> AsyncIterator[Bot]:
     """A client that logs in, and leaves in the end."""
     settings = {
         "token": token or town.bot.token,
@@ -110,6 +114,7 @@ async def running(town: Town, token: str | None = None, **options: Any) -> Async
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         limit=1 << 24,
+        env=os.environ | (environment or {}),
     )
     bot = Bot(process)
     try:

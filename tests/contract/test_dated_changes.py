@@ -12,9 +12,6 @@ from tests.contract.tables import SOURCE, files, name_of, tree
 TESTS = Path(__file__).parents[1]
 
 NOT_BUILT = {
-    # The voice server and its gateway.
-    "VOICE_VERSIONS",
-    "VOICE_ENCRYPTION",
     # The proxy of activities.
     "ACTIVITY_PROXY_PREFIX_REQUIRED",
     "ACTIVITY_PROXY_PREFIX_OPTIONAL",
@@ -22,8 +19,6 @@ NOT_BUILT = {
 """Changes of parts that are not there yet, which nothing can ask for. Whoever builds one takes it off and marks its test."""
 
 HALF_BUILT = {
-    # READY tells the floor on both sides; that a voice socket without encryption is closed with 4017 is the voice gateway's.
-    "E2EE_VOICE_ONLY",
     # Three types came first and one has a day; those of the others are not told (dated-changes.md 3).
     "WEBHOOK_EVENTS",
     # Issuers are judged by the level they were saved under; where one redirects to was never followed (decisions/0044).

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
@@ -93,7 +94,9 @@ def test_dev_serves_the_demo_world_and_drains_on_sigterm(tmp_path: Path) -> None
             "applications",
             "guilds",
             "lobbies",
+            "voice",
         }
+        assert asyncio.run(greeted(ready["voice"])) == 8
         assert set(ready["users"]["alice"]) == {"id", "token", "password"}
         assert set(ready["applications"]["demo-bot"]) == {"id", "client_secret", "public_key", "bot"}
         assert set(ready["guilds"]["Town Square"]) == {"id", "channels", "roles"}
@@ -108,6 +111,15 @@ def test_dev_serves_the_demo_world_and_drains_on_sigterm(tmp_path: Path) -> None
 
         assert opcodes[-1] == 7
         assert process.wait(PATIENCE_S) == 0
+
+
+async def greeted(voice: dict[str, Any]) -> int:
+    """The opcode of the first frame of the voice gateway, whose certificate its own authority made."""
+    trust = ssl.create_default_context(cafile=voice["authority"])
+    async with aiohttp.ClientSession() as client:
+        async with client.ws_connect(f"wss://{voice['endpoint']}/?v=8", ssl=trust) as socket:
+            opcode: int = (await socket.receive_json(timeout=PATIENCE_S))["op"]
+            return opcode
 
 
 async def drained(ready: dict[str, Any], process: "subprocess.Popen[bytes]") -> list[int]:

@@ -19,7 +19,9 @@ async def findings(**settings: Any) -> dict[str, Finding]:
 
 async def test_a_good_configuration_has_no_problem_and_nothing_is_left_behind(tmp_path: Path) -> None:
     found = await findings(data=str(tmp_path / "data"))
-    assert {finding.level for finding in found.values()} == {"ok"}
+    # Calls need a certificate, which nobody can do without asking.
+    assert {subject for subject, finding in found.items() if finding.level != "ok"} == {"voice"}
+    assert found["voice"].level == "note"
     assert not list(tmp_path.iterdir())
 
 

@@ -107,6 +107,7 @@ from hubbub.server.transports.cdn import Cdn
 from hubbub.server.transports.discovery import Discovery
 from hubbub.server.transports.gateway import Gateway, PresenceFeed
 from hubbub.server.transports.http import HttpDoor
+from hubbub.server.transports.voice import VoiceDoor, listening
 from hubbub.server.transports.web import WebDoor
 
 log = logging.getLogger(__name__)
@@ -237,6 +238,7 @@ class App:
         self.routes: list[web.RouteDef] = []
         """What is served beside the doors (the control API); filled before `start`."""
         self.gateway: Gateway | None = None
+        self.voice: VoiceDoor | None = None
         self.worker: Worker | None = None
         self._presence_feed: PresenceFeed | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -254,6 +256,11 @@ class App:
             host, port = sock.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
             self.config = msgspec.structs.replace(self.config, public_url=f"http://{shown}:{port}")
+        listens = listening.listen(self.config) if listening.is_open(self.config) else None
+        endpoint = None if listens is None else listens.endpoint
+        self.config = msgspec.structs.replace(
+            self.config, voice=msgspec.structs.replace(self.config.voice, endpoint=endpoint)
+        )
         self.database.on_commit = self.publish
         await self.database.start()
         await self.bus.start()
@@ -276,6 +283,8 @@ class App:
             find_key=lambda: self.database.read(cdn_urls.find_key),
             find_asset=self._find_asset,
         ).routes()
+        if listens is not None:
+            await self._open_voice(listens)
         if "gateway" in self.config.roles:
             self.gateway = Gateway(
                 db=self.database,
@@ -339,9 +348,24 @@ class App:
         await self._runner.setup()
         await web.SockSite(self._runner, sock, backlog=1024).start()
 
+    async def _open_voice(self, listens: listening.Listening) -> None:
+        self.voice = VoiceDoor(
+            listens,
+            db=self.database,
+            bus=self.bus,
+            clock=self.clock,
+            config=self.config,
+            metrics=self.metrics,
+            source=voice_states.tickets,
+            make_call=self.make_call,
+        )
+        await self.voice.start()
+
     async def stop(self) -> None:
         """Drain: sessions are told to reconnect elsewhere, requests finish, then everything closes."""
         self._draining = True
+        if self.voice is not None:
+            await self.voice.close()
         if self.gateway is not None:
             await self.gateway.drain()
         if self._runner is not None and self._door is not None:

@@ -29,6 +29,7 @@ from hubbub.server.core.logs import Secrets
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.payments import open_payments
 from hubbub.server.core.sqlite import is_locked
+from hubbub.server.transports.voice import listening
 
 LITTLE_SPACE: Final = 1024**3
 """Free bytes below which an operator should look,"""
@@ -84,6 +85,7 @@ async def examine(config: Config) -> AsyncIterator[Finding]:
     yield await _files(config)
     yield _port(config)
     yield _public_url(config)
+    yield _voice(config)
 
 
 def _clock() -> Finding:
@@ -278,6 +280,26 @@ def _port(config: Config) -> Finding:
                 "problem", "port", f"cannot listen at {config.host}:{config.port}: {error.strerror or error}", fix
             )
     return Finding("ok", "port", f"{config.host}:{config.port} is free")
+
+
+def _voice(config: Config) -> Finding:
+    if not listening.is_open(config):
+        if "voice" not in config.roles:
+            return Finding("ok", "voice", "another process's")
+        return Finding(
+            "note",
+            "voice",
+            "no voice server: nobody can call, since clients insist on TLS",
+            "give --voice-certificate and --voice-key, or --voice-endpoint of a proxy that speaks TLS",
+        )
+    try:
+        opened = listening.listen(config)
+    except ConfigError as error:
+        return Finding("problem", "voice", f"{error.key}: {error.problem}", "look at the voice settings")
+    opened.tcp.close()
+    opened.udp.close()
+    shown = config.voice.endpoint or opened.endpoint if config.voice.port or config.voice.endpoint else "a free port"
+    return Finding("ok", "voice", f"clients are sent to {shown}, packets to {opened.address}")
 
 
 def _public_url(config: Config) -> Finding:

@@ -17,6 +17,15 @@ class ReadyFileError(Exception):
     """The ready file cannot be where it should be."""
 
 
+class ReadyVoice(msgspec.Struct, kw_only=True):
+    """The voice server."""
+
+    endpoint: str
+    """host:port that clients open wss:// at."""
+    authority: str | None = None
+    """A PEM file that clients must trust, where its certificate is our own."""
+
+
 class Ready(msgspec.Struct, kw_only=True):
     """What `--ready-file` holds and a fork answers. Other programs rely on it: keys are added, never changed."""
 
@@ -30,10 +39,12 @@ class Ready(msgspec.Struct, kw_only=True):
     applications: dict[str, BuiltApplication]
     guilds: dict[str, BuiltGuild]
     lobbies: dict[str, BuiltLobby] = {}
+    voice: ReadyVoice | None = None
 
 
 def ready(config: Config, built: Built, control_token: str | None = None) -> Ready:
     """The document of a platform that has started."""
+    voice = config.voice
     url = (config.public_url or f"http://{config.host}:{config.port}").rstrip("/")
     return Ready(
         api=f"{url}/api/v10",
@@ -46,6 +57,7 @@ def ready(config: Config, built: Built, control_token: str | None = None) -> Rea
         applications=built.applications,
         guilds=built.guilds,
         lobbies=built.lobbies,
+        voice=None if voice.endpoint is None else ReadyVoice(endpoint=voice.endpoint, authority=voice.authority),
     )
 
 

@@ -37,7 +37,8 @@ for (const [event, tell] of Object.entries(events)) {
 
 async function run({ id, step, args }) {
   try {
-    say({ id, result: (await steps[step](client, args)) ?? null });
+    const doing = steps[step] ?? (await import('./voice.mjs')).voiceSteps[step];
+    say({ id, result: (await doing(client, args)) ?? null });
   } catch (error) {
     say({ id, error: { name: error.name, code: error.code ?? null, status: error.status ?? null, message: error.stack } });
   }

@@ -8,6 +8,7 @@ from hubbub.protocol import wire
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
+from hubbub.server.resources import members
 from tests.world import NOW_MS, Actor, Guild, Session, World
 
 STATES = Intents.GUILDS | Intents.GUILD_VOICE_STATES
@@ -92,7 +93,8 @@ async def test_who_joins_is_seen_and_told_where_to_connect(world: World, guild: 
     server = await session.next("VOICE_SERVER_UPDATE")
     assert server["guild_id"] == str(guild.id)
     assert server["token"]
-    assert server["endpoint"] == world.url.removeprefix("http://")
+    # There is no voice server here; tests/server/voice have one.
+    assert server["endpoint"] is None
     assert await watcher.next("VOICE_STATE_UPDATE") == own
     started = await watcher.next("VOICE_CHANNEL_START_TIME_UPDATE")
     assert started == {"id": str(lounge), "guild_id": str(guild.id), "voice_start_time": NOW_MS // 1000}
@@ -162,7 +164,7 @@ async def test_a_bot_without_the_intent_still_hears_of_itself(world: World, guil
     own = await join(quiet, guild, guild.channels["Lounge"])
     assert own["user_id"] == str(bot.id)
     assert [frame["d"]["user_id"] for frame in quiet.seen if frame["t"] == "VOICE_STATE_UPDATE"] == [str(bot.id)]
-    assert (await quiet.next("VOICE_SERVER_UPDATE"))["endpoint"]
+    assert (await quiet.next("VOICE_SERVER_UPDATE"))["token"]
 
 
 @pytest.mark.parametrize("denied", [Permissions.CONNECT, Permissions.VIEW_CHANNEL])
@@ -426,3 +428,20 @@ async def test_who_listens_or_left_is_not_moved(world: World, guild: Guild, bob:
     await session.next("VOICE_STATE_UPDATE")
     world.clock.advance(60_000)
     await session.none_of("VOICE_STATE_UPDATE")
+
+
+async def test_a_person_is_in_one_channel_in_all_and_a_bot_in_one_of_each_guild(
+    world: World, guild: Guild, bob: Actor
+) -> None:
+    other = await world.guild(guild.owner, bob)
+    lounge, parlour = guild.channels["Lounge"], await other.channel("Parlour", type=2)
+    bot = await world.bot(guild)
+    await world.write(lambda call: members.add(call, other.id, bot.id), actor=guild.owner.id)
+    session, of_bot = await bob.connect(), await bot.connect()
+    for each in (session, of_bot):
+        await join(each, guild, lounge)
+        await join(each, other, parlour)
+    (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).refused(404, 10065)
+    (await bob.get(f"/guilds/{other.id}/voice-states/@me")).ok()
+    for place in (guild, other):
+        (await bot.get(f"/guilds/{place.id}/voice-states/@me")).ok()

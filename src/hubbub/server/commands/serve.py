@@ -10,13 +10,19 @@ import os
 import secrets
 import signal
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
 
 from hubbub.server import ready as documents
 from hubbub.server import worlds
 from hubbub.server.app import App
 from hubbub.server.cli import complain
+from hubbub.server.commands import certificates
 from hubbub.server.control import Control
 from hubbub.server.core.bus import BusError
 from hubbub.server.core.config import Config, ConfigError
@@ -24,10 +30,13 @@ from hubbub.server.core.logs import Logs
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.ready import Ready, ReadyFileError
+from hubbub.server.transports.voice import listening
 from hubbub.server.worlds import WorldError
 
 log = logging.getLogger("hubbub")
 
+VOICE_FOLDER: Final = "voice"
+"""Where a rehearsal keeps the certificate of its voice server, in its data folder."""
 SAME_SIGNAL_S: Final = 0.25
 """timeout(1) and others signal a process and then its whole group: what follows so soon is the same wish."""
 
@@ -67,6 +76,13 @@ async def _serve(config: Config, rehearsal: bool) -> int:
     seed = _seed(config) if rehearsal else 0
     stopping = asyncio.Event()
     _on_signals(stopping)
+    with contextlib.ExitStack() as stack:
+        if rehearsal:
+            config = _with_voice(config, stack)
+        return await _run(config, rehearsal, world, seed, stopping)
+
+
+async def _run(config: Config, rehearsal: bool, world: worlds.World | None, seed: int, stopping: asyncio.Event) -> int:
     app = App(config)
     control = Control(app) if config.control else None
     await app.start()
@@ -90,6 +106,30 @@ async def _serve(config: Config, rehearsal: bool) -> int:
         await app.stop()
     log.info("stopped")
     return 0
+
+
+def _with_voice(config: Config, stack: contextlib.ExitStack) -> Config:
+    """A rehearsal makes its own certificate for the voice server, in its data folder, or for this one run."""
+    voice = config.voice
+    if "voice" not in config.roles or voice.certificate is not None or voice.endpoint is not None:
+        return config
+    try:
+        address = listening.public_address(config)
+    except ConfigError as error:
+        log.warning("there is no voice server: %s", error)
+        return config
+    if config.data is None:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hubbub-voice-")))
+    else:
+        folder = Path(config.data) / VOICE_FOLDER
+        with contextlib.suppress(OSError):
+            # As the store makes it; and where that cannot be, the store says so.
+            Path(config.data).mkdir(mode=0o700, parents=True, exist_ok=True)
+    made = certificates.make(folder, [urlsplit(config.web_url).hostname or address, address])
+    voice = msgspec.structs.replace(
+        voice, certificate=str(made.certificate), key=str(made.key), authority=str(made.authority.absolute())
+    )
+    return msgspec.structs.replace(config, voice=voice)
 
 
 def _on_signals(stopping: asyncio.Event) -> None:
@@ -156,6 +196,14 @@ def summary(document: Ready, *, rehearsal: bool = True, pages: bool = True) -> s
             f"    portal   {document.web}/developers",
         ]
     lines += [f"    API      {document.api}", f"    gateway  {document.gateway}", f"    CDN      {document.cdn}"]
+    if document.voice is not None:
+        lines += [f"    voice    {document.voice.endpoint}"]
+        if document.voice.authority is not None:
+            lines += [
+                "             clients insist on TLS: start yours with",
+                f"             SSL_CERT_FILE={document.voice.authority}",
+                f"             NODE_EXTRA_CA_CERTS={document.voice.authority}",
+            ]
     if document.control is not None:
         lines += [f"    control  {document.control}", f"             token {document.control_token}"]
     return "\n".join(lines + (_world(document) if rehearsal else _operating()))

@@ -81,7 +81,12 @@ class Snapshots:
         snapshot = await self._take() if snapshot_id is None else self._find(snapshot_id)
         from hubbub.server.control.door import Control
 
-        config = msgspec.structs.replace(self._app.config, port=0, public_url=None, ready_file=None, control_token=None)
+        shared = self._app.config
+        # With the same certificate, on ports of its own.
+        voice = msgspec.structs.replace(shared.voice, endpoint=None, port=0, udp_port=0)
+        config = msgspec.structs.replace(
+            shared, port=0, public_url=None, ready_file=None, control_token=None, voice=voice
+        )
         app = App(config, clock=ControlledClock(snapshot.now_ms, running=snapshot.running), slices=self._app.slices)
         app.ids.continue_from(self._app.ids)
         control = Control(app)
@@ -144,6 +149,8 @@ class Snapshots:
             app.gateway.sessions.invalidate_all()
         # Those who were in voice or in a game when the snapshot was taken are not connected any more.
         await app.database.write(lambda tx: voice_states.reset(app.make_call(tx)))
+        if app.voice is not None:
+            app.voice.calls.look_at_all()
         await app.database.write(lambda tx: activity_instances.reset(app.make_call(tx)))
         await app.database.write(lambda tx: game_sessions.reset(app.make_call(tx)))
         if app.worker is not None:

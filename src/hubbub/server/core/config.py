@@ -140,12 +140,26 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The voice server."""
+    """The voice server. It is there where a certificate is given, or an endpoint at which a proxy speaks TLS for it."""
 
     endpoint: str | None = None
-    """host[:port] that clients are told; by default that of `public_url`."""
-    host: str = "127.0.0.1"
+    """host[:port] that clients open wss:// at; by default the host of `public_url` and our own port."""
+    host: str | None = None
+    """The IPv4 address to listen at; by default `host`."""
     port: Annotated[int, Meta(ge=0, le=65_535)] = 0
+    """0 picks a free port."""
+    udp_port: Annotated[int, Meta(ge=0, le=65_535)] = 0
+    public_address: str | None = None
+    """The IPv4 address that clients send packets to; by default the one we listen at."""
+    certificate: str | None = None
+    """A PEM file with the certificate of the endpoint and those above it."""
+    key: str | None = None
+    """A PEM file with its private key; by default in the same file."""
+    authority: str | None = None
+    """A PEM file with the authority that made the certificate, where clients do not know it: the ready file names it."""
+    heartbeat_interval_ms: Annotated[int, Meta(ge=100)] = 13_750
+    identify_timeout_ms: Milliseconds = 10_000
+    """How long a connection may stay without Identify or Resume."""
 
 
 class BusConfig(msgspec.Struct, frozen=True, kw_only=True):

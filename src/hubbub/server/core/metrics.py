@@ -60,6 +60,10 @@ class Metrics:
         )
         self.delivered_bytes = self._counter("delivered_bytes", "Bytes of these events, before compression")
 
+        self.voice_connections = self._gauge("voice_connections", "Open voice connections")
+        self.voice_closes = self._counters("voice_closes", "Voice connections closed by us", "code")
+        self.voice_packets = self._counters("voice_packets", "Voice packets, by what became of them", "fate")
+
         self.db_seconds = self._histogram(
             "db_seconds", "Time of a transaction that wrote, its commit included", SECONDS
         )

@@ -8,8 +8,9 @@ from hubbub.server.core.realtime import GuildView
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import members
 from hubbub.server.resources.channels import ChannelsDeleted
+from hubbub.server.resources.guilds import GuildDeleted
 from hubbub.server.resources.members import MemberRemoved, VoiceModerated, VoiceMoveRequested
-from hubbub.server.resources.voice_states import actions, commands, routes, store, views
+from hubbub.server.resources.voice_states import actions, commands, routes, store, tickets, views
 from hubbub.server.resources.voice_states.commands import session_ended
 from hubbub.server.resources.voice_states.facts import SpeakerCame, VoiceChannelChanged
 from hubbub.server.resources.voice_states.store import (
@@ -40,7 +41,11 @@ def _member_removed(call: Call, fact: MemberRemoved) -> None:
 
 
 def _channels_deleted(call: Call, fact: ChannelsDeleted) -> None:
-    actions.leave(call, store.list_of_channels(call.tx, fact.channel_ids))
+    actions.leave(call, store.list_of_channels(call.tx, fact.channel_ids), ended=True)
+
+
+def _guild_deleted(call: Call, fact: GuildDeleted) -> None:
+    actions.end_guild(call, fact.guild_id)
 
 
 def _moved(call: Call, fact: VoiceMoveRequested) -> None:
@@ -66,9 +71,10 @@ def reset(call: Call) -> None:
 SLICE = Slice(
     name="voice_states",
     modules=(routes, commands),
-    jobs={actions.AWAY: actions.move_away},
+    jobs={actions.AWAY: actions.move_away, commands.JOIN: commands.join_at_last},
     hears={
         ChannelsDeleted: _channels_deleted,
+        GuildDeleted: _guild_deleted,
         MemberRemoved: _member_removed,
         VoiceMoveRequested: _moved,
         VoiceModerated: _moderated,
@@ -89,4 +95,5 @@ __all__ = [
     "reset",
     "session_ended",
     "speakers",
+    "tickets",
 ]

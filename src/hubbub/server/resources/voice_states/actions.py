@@ -1,9 +1,7 @@
 """Joining, moving and leaving: write, publish, and keep the channel's status and start time true."""
 
-import secrets
 from collections.abc import Sequence
 from typing import Final
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -15,8 +13,9 @@ from hubbub.protocol.resources.members import Member
 from hubbub.server.core import access, audit, jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.voice import VOICE_CHANGED, VoiceChanged
 from hubbub.server.resources import guilds, members
-from hubbub.server.resources.voice_states import rules, store, views
+from hubbub.server.resources.voice_states import rules, store, tickets, views
 from hubbub.server.resources.voice_states.facts import SpeakerCame, VoiceChannelChanged
 from hubbub.server.resources.voice_states.store import VoiceChannelRow, VoiceStateRow
 
@@ -30,8 +29,8 @@ class Absence(msgspec.Struct, kw_only=True):
     user_id: UserId
 
 
-def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow) -> None:
-    """A user joins, moves, or changes how they are connected."""
+def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_session: str | None = None) -> None:
+    """A user joins, moves, or changes how they are connected. `game_session` is the gateway session that asks, if a game's."""
     store.put(call.tx, row)
     member = _member(call, row)
     _tell(call, row, member)
@@ -49,6 +48,29 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow) -> None:
     if not row.suppress and (before is None or moved or before.suppress):
         call.tell(SpeakerCame(guild_id=row.guild_id, channel_id=row.channel_id, user_id=row.user_id))
     _watch_absence(call, row)
+    # Another session of the same user takes over: it needs a connection of its own. So does who was sent to a server that is gone.
+    if before is None or moved or before.session_id != row.session_id or tickets.is_lost(call, row):
+        # voice.md 1: the state always comes before the server, so that libraries connect.
+        admit(call, row, game_session)
+    _tell_server(call, row.guild_id, row.user_id)
+
+
+def admit(call: Call, row: VoiceStateRow, game_session: str | None = None) -> None:
+    """Give somebody a new ticket for the voice server, and tell the session that asked for it, or has the state."""
+    if game_session is None:
+        # Through the guild, behind the state, and to the session's own shard.
+        audience = Audience.guild(row.guild_id, users=frozenset({int(row.user_id)}), voice_session=row.session_id)
+    else:
+        audience = Audience.of_users(row.user_id, session_id=game_session)
+    call.tx.emit(wire.VOICE_SERVER_UPDATE, tickets.issue(call, row), audience)
+
+
+def reallocate(call: Call, endpoint: str) -> None:
+    """A voice server is gone: everybody on it is sent to another, or told to wait for one."""
+    store.delete_server(call.tx, endpoint)
+    for row in store.list_of_server(call.tx, endpoint):
+        admit(call, row)
+        _tell_server(call, row.guild_id, row.user_id)
 
 
 def change(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
@@ -76,12 +98,6 @@ def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:
         joined_ms=call.now,
     )
     put(call, before, row)
-    # Their session has not asked, so it is told through the guild, which knows the session's shard.
-    call.tx.emit(
-        wire.VOICE_SERVER_UPDATE,
-        server(call, row.guild_id),
-        Audience.guild(row.guild_id, users=frozenset({int(row.user_id)})),
-    )
 
 
 def _watch_absence(call: Call, row: VoiceStateRow) -> None:
@@ -111,19 +127,31 @@ def _key(row: VoiceStateRow) -> str:
     return f"{AWAY}:{row.guild_id}:{row.user_id}"
 
 
-def leave(call: Call, rows: Sequence[VoiceStateRow]) -> None:
-    """Users of one guild are no longer connected."""
+def leave(call: Call, rows: Sequence[VoiceStateRow], *, ended: bool = False) -> None:
+    """Users of one guild are no longer connected; `ended`: nobody can be, since their channel is gone."""
     if not rows:
         return
     guild_id = rows[0].guild_id
     people = members.find_views(call.tx, guild_id, [row.user_id for row in rows])
     for row in rows:
         store.delete(call.tx, guild_id, row.user_id)
+        store.delete_ticket(call.tx, guild_id, row.user_id)
         jobs.cancel(call.tx, AWAY, _key(row))
         _tell(call, row, people.get(row.user_id), left=True)
     for channel_id in dict.fromkeys(row.channel_id for row in rows):
         _emptied(call, guild_id, channel_id)
         _changed(call, guild_id, channel_id)
+    for row in rows:
+        _tell_server(call, guild_id, row.user_id, ended=ended)
+
+
+def end_guild(call: Call, guild_id: GuildId) -> None:
+    """A guild is gone, and nobody is left to hear of its voice channels but the voice server."""
+    rows = store.list_of_guild(call.tx, guild_id)
+    store.delete_guild(call.tx, guild_id)
+    for row in rows:
+        jobs.cancel(call.tx, AWAY, _key(row))
+        _tell_server(call, guild_id, row.user_id, ended=True)
 
 
 def reset(call: Call) -> None:
@@ -137,13 +165,7 @@ def reset(call: Call) -> None:
 def refresh(call: Call, row: VoiceStateRow) -> None:
     """Show a voice state again, since the guild's mute or deafen changed."""
     _tell(call, row, _member(call, row))
-
-
-def server(call: Call, guild_id: GuildId) -> wire.VoiceServer:
-    """Where to open a voice connection, with a new token for it."""
-    config = call.config
-    endpoint = config.voice.endpoint or (urlsplit(config.public_url).netloc if config.public_url else None)
-    return wire.VoiceServer(token=secrets.token_hex(16), guild_id=GuildId(guild_id), endpoint=endpoint)
+    _tell_server(call, row.guild_id, row.user_id)
 
 
 def set_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str | None) -> None:
@@ -165,6 +187,11 @@ def set_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str
 
 def _changed(call: Call, guild_id: int, channel_id: int) -> None:
     call.tell(VoiceChannelChanged(guild_id=GuildId(guild_id), channel_id=ChannelId(channel_id)))
+
+
+def _tell_server(call: Call, guild_id: int, user_id: int, *, ended: bool = False) -> None:
+    changed = VoiceChanged(guild_id=GuildId(guild_id), user_id=UserId(user_id), ended=ended)
+    call.tx.emit(VOICE_CHANGED, changed, Audience())
 
 
 def _member(call: Call, row: VoiceStateRow) -> Member | None:

@@ -1,10 +1,13 @@
 """Voice over the gateway: joining and leaving, and what a channel object does not carry."""
 
+from typing import Final
+
+import msgspec
 from msgspec import UNSET
 
-from hubbub.protocol.ids import ChannelId
+from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.protocol.resources import voice_states as wire
-from hubbub.server.core import access
+from hubbub.server.core import access, jobs, voice
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import obeys
 from hubbub.server.resources.voice_states import actions, rules, store
@@ -16,32 +19,84 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
     """Join, move to or leave a voice channel. What is not allowed is not answered (gateway.md 7)."""
     if body.guild_id is None:
         return
-    before = store.find(call.tx, body.guild_id, call.user_id)
+    failures, failed_ms = store.failures(call.tx, body.guild_id, call.user_id)
+    if failures:
+        # A later wish takes the place of one that waits.
+        jobs.cancel(call.tx, JOIN, _key(body.guild_id, call.user_id))
     if body.channel_id is None:
-        if before is not None:
+        if (before := store.find(call.tx, body.guild_id, call.user_id)) is not None:
             actions.leave(call, [before])
         return
-    stays = before if before is not None and before.channel_id == body.channel_id else None
-    here = rules.find_standing(call, body.guild_id, body.channel_id, call.user_id)
-    if here is None or not rules.can_connect(call, here, enters=stays is None):
-        return
-    row = VoiceStateRow(
+    wish = Wish(
         guild_id=body.guild_id,
         user_id=call.user_id,
         channel_id=body.channel_id,
-        session_id=store.voice_session_id(call.session_id),
-        self_deaf=int(body.self_deaf),
-        self_mute=int(body.self_mute),
-        self_video=int(body.self_video),
+        session_id=voice.session_id(call.session_id),
+        game_session=call.session_id if call.actor.kind == "bearer" else None,
+        person=not call.actor.is_bot,
+        self_deaf=body.self_deaf,
+        self_mute=body.self_mute,
+        self_video=body.self_video,
+    )
+    waits_ms = rules.waits_ms(call, failures, failed_ms)
+    if waits_ms:
+        call.tx.enqueue(JOIN, wish, due_ms=call.now + waits_ms, key=_key(wish.guild_id, wish.user_id))
+    else:
+        _connect(call, wish)
+
+
+class Wish(msgspec.Struct, kw_only=True):
+    """Who wants to be connected where, and how."""
+
+    guild_id: GuildId
+    user_id: UserId
+    channel_id: ChannelId
+    session_id: str
+    """As voice states show it."""
+    game_session: str | None
+    """The gateway session that asks, where it is a game's."""
+    person: bool
+    self_deaf: bool
+    self_mute: bool
+    self_video: bool
+
+
+JOIN: Final = "voice_states.join"
+
+
+def _key(guild_id: int, user_id: int) -> str:
+    return f"{JOIN}:{guild_id}:{user_id}"
+
+
+def join_at_last(call: Call, job: jobs.Job) -> None:
+    """Connect somebody who had to wait, since the voice server refused them before."""
+    _connect(call, job.decode(Wish))
+
+
+def _connect(call: Call, wish: Wish) -> None:
+    before = store.find(call.tx, wish.guild_id, wish.user_id)
+    stays = before if before is not None and before.channel_id == wish.channel_id else None
+    here = rules.find_standing(call, wish.guild_id, wish.channel_id, wish.user_id)
+    if here is None or not rules.can_connect(call, here, enters=stays is None):
+        return
+    if wish.person and before is None:
+        # voice.md 1: a person is in one channel in all, a bot in one of each guild.
+        for elsewhere in store.list_of_user(call.tx, wish.user_id):
+            actions.leave(call, [elsewhere])
+    row = VoiceStateRow(
+        guild_id=wish.guild_id,
+        user_id=wish.user_id,
+        channel_id=wish.channel_id,
+        session_id=wish.session_id,
+        self_deaf=int(wish.self_deaf),
+        self_mute=int(wish.self_mute),
+        self_video=int(wish.self_video),
         self_stream=0,
         suppress=int(rules.suppressed(here)) if stays is None else stays.suppress,
         request_to_speak_ms=None if stays is None else stays.request_to_speak_ms,
         joined_ms=call.now if stays is None else stays.joined_ms,
     )
-    actions.put(call, before, row)
-    # Another session of the same user takes over: it needs a connection of its own.
-    if stays is None or stays.session_id != row.session_id:
-        call.replies.append((wire.VOICE_SERVER_UPDATE, actions.server(call, body.guild_id)))
+    actions.put(call, before, row, game_session=wish.game_session)
 
 
 @obeys(wire.REQUEST_CHANNEL_INFO)
@@ -70,5 +125,7 @@ def _seconds(ms: int | None) -> int | None:
 
 def session_ended(call: Call, user_id: int, session_id: str) -> None:
     """A gateway session is gone for good: whatever it was connected to, it leaves."""
-    for row in store.list_of_session(call.tx, user_id, store.voice_session_id(session_id)):
+    for guild_id in store.guilds_of_failures(call.tx, user_id):
+        jobs.cancel(call.tx, JOIN, _key(guild_id, user_id))
+    for row in store.list_of_session(call.tx, user_id, voice.session_id(session_id)):
         actions.leave(call, [row])

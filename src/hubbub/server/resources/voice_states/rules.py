@@ -1,5 +1,7 @@
 """Who may connect to a voice channel, who is heard there at once, and who lets whom speak on a stage."""
 
+from typing import Final
+
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import Permissions
@@ -10,6 +12,23 @@ from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.resources.voice_states import store
 from hubbub.server.resources.voice_states.store import VoiceStateRow
+
+FAILURES_FREE: Final = 2
+"""Refused voice connections in a row after which joining begins to wait,"""
+FIRST_WAIT_MS: Final = 1_000
+LONGEST_WAIT_MS: Final = 8_000
+"""at first so long, then twice as long each time, and never longer;"""
+FORGIVEN_MS: Final = 60_000
+"""and when they no longer count."""
+
+
+def waits_ms(call: Call, failures: int, failed_ms: int) -> int:
+    """How long a join waits after refused voice connections (voice.md 1): there is a library that tries again at once, for ever."""
+    passed = call.now - failed_ms
+    if failures < FAILURES_FREE or call.config.rate_limits == "off" or not 0 <= passed < FORGIVEN_MS:
+        return 0
+    wait = min(FIRST_WAIT_MS << min(failures - FAILURES_FREE, 10), LONGEST_WAIT_MS)
+    return max(0, wait - passed)
 
 
 def require_reads(now: int) -> None:

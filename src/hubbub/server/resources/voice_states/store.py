@@ -1,11 +1,12 @@
 """Rows of voice states, and of what a voice channel has only while people are in it."""
 
-import hashlib
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.server.core.store import Tx, places
+from hubbub.server.core.voice import Ticket
 
 
 class VoiceStateRow(NamedTuple):
@@ -26,11 +27,6 @@ class VoiceStateRow(NamedTuple):
 
 
 COLUMNS = ", ".join(VoiceStateRow._fields)
-
-
-def voice_session_id(gateway_session_id: str) -> str:
-    """The session id that voice states show."""
-    return hashlib.sha256(f"voice {gateway_session_id}".encode()).hexdigest()[:32]
 
 
 def find(tx: Tx, guild_id: int, user_id: int) -> VoiceStateRow | None:
@@ -61,6 +57,11 @@ def list_of_session(tx: Tx, user_id: int, session_id: str) -> list[VoiceStateRow
     return tx.fetch(
         VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states WHERE user_id = ? AND session_id = ?", user_id, session_id
     )
+
+
+def list_of_user(tx: Tx, user_id: int) -> list[VoiceStateRow]:
+    """Where one user is connected."""
+    return tx.fetch(VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states WHERE user_id = ?", user_id)
 
 
 def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[VoiceStateRow]:
@@ -139,6 +140,12 @@ def list_channels(tx: Tx, guild_id: int) -> list[VoiceChannelRow]:
     )
 
 
+def delete_guild(tx: Tx, guild_id: int) -> None:
+    """Forget everything of a guild."""
+    for table in ("voice_states", "voice_channels", "voice_tickets", "voice_failures"):
+        tx.run(f"DELETE FROM {table} WHERE guild_id = ?", guild_id)
+
+
 def put_channel(tx: Tx, row: VoiceChannelRow) -> None:
     """Keep a voice channel's ephemeral side."""
     tx.run(
@@ -155,5 +162,144 @@ def delete_channel(tx: Tx, channel_id: int) -> None:
 
 def clear(tx: Tx) -> None:
     """Nobody is connected any more."""
-    tx.run("DELETE FROM voice_states")
-    tx.run("DELETE FROM voice_channels")
+    for table in ("voice_states", "voice_channels", "voice_tickets", "voice_servers", "voice_failures"):
+        tx.run(f"DELETE FROM {table}")
+
+
+# Tickets and voice servers
+
+
+class TicketRow(NamedTuple):
+    """What lets somebody into the voice server."""
+
+    guild_id: GuildId
+    user_id: UserId
+    channel_id: ChannelId
+    session_id: str
+    token_hash: bytes
+    server: str | None
+
+
+def put_ticket(tx: Tx, row: TicketRow) -> None:
+    """Keep a ticket in place of an older one."""
+    names = TicketRow._fields
+    assignments = ", ".join(f"{name} = excluded.{name}" for name in names[2:])
+    tx.run(
+        f"INSERT INTO voice_tickets ({', '.join(names)}) VALUES ({places(row)}) "
+        f"ON CONFLICT (guild_id, user_id) DO UPDATE SET {assignments}",
+        *row,
+    )
+
+
+def delete_ticket(tx: Tx, guild_id: int, user_id: int) -> None:
+    """Forget a ticket."""
+    tx.run("DELETE FROM voice_tickets WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
+
+
+_TICKETS = (
+    "SELECT t.guild_id, t.user_id, t.channel_id, t.session_id, t.token_hash, t.server, "
+    "s.self_mute, s.suppress, m.mute, s.self_deaf, m.deaf, c.type, f.failures FROM voice_tickets t "
+    "JOIN voice_states s ON s.guild_id = t.guild_id AND s.user_id = t.user_id "
+    "LEFT JOIN members m ON m.guild_id = t.guild_id AND m.user_id = t.user_id "
+    "LEFT JOIN channels c ON c.id = t.channel_id "
+    "LEFT JOIN voice_failures f ON f.guild_id = t.guild_id AND f.user_id = t.user_id "
+)
+
+
+def find_ticket(tx: Tx, token_hash: bytes) -> Ticket | None:
+    """The ticket of a token, with what the voice server must know of its owner."""
+    return _ticket(tx.one(_TICKETS + "WHERE t.token_hash = ?", token_hash))
+
+
+def ticket_of(tx: Tx, guild_id: int, user_id: int) -> Ticket | None:
+    """The ticket of somebody in a guild."""
+    return _ticket(tx.one(_TICKETS + "WHERE t.guild_id = ? AND t.user_id = ?", guild_id, user_id))
+
+
+def _ticket(row: tuple[Any, ...] | None) -> Ticket | None:
+    if row is None:
+        return None
+    guild_id, user_id, channel_id, session_id, token_hash, server, *states, kind, failures = row
+    self_mute, suppress, mute, self_deaf, deaf = states
+    return Ticket(
+        guild_id=GuildId(guild_id),
+        user_id=UserId(user_id),
+        channel_id=ChannelId(channel_id),
+        session_id=session_id,
+        token_hash=bytes(token_hash),
+        server=server,
+        silent=bool(self_mute or suppress or mute),
+        deaf=bool(self_deaf or deaf),
+        stage=kind == ChannelType.GUILD_STAGE_VOICE,
+        failures=failures or 0,
+    )
+
+
+def server_of(tx: Tx, channel_id: int) -> str | None:
+    """The voice server that those in a channel were sent to."""
+    server: str | None = tx.value(
+        "SELECT server FROM voice_tickets WHERE channel_id = ? AND server IS NOT NULL LIMIT 1", channel_id
+    )
+    return server
+
+
+def list_of_server(tx: Tx, server: str) -> list[VoiceStateRow]:
+    """Everybody who was sent to a voice server."""
+    columns = ", ".join(f"s.{name}" for name in VoiceStateRow._fields)
+    return tx.fetch(
+        VoiceStateRow,
+        f"SELECT {columns} FROM voice_tickets t JOIN voice_states s ON s.guild_id = t.guild_id AND s.user_id = t.user_id "
+        "WHERE t.server = ? ORDER BY s.joined_ms, s.user_id",
+        server,
+    )
+
+
+def put_server(tx: Tx, endpoint: str, now: int) -> None:
+    """A voice server is there."""
+    tx.run(
+        "INSERT INTO voice_servers (endpoint, seen_ms) VALUES (?, ?) "
+        "ON CONFLICT (endpoint) DO UPDATE SET seen_ms = excluded.seen_ms",
+        endpoint,
+        now,
+    )
+
+
+def delete_server(tx: Tx, endpoint: str) -> None:
+    """A voice server is gone."""
+    tx.run("DELETE FROM voice_servers WHERE endpoint = ?", endpoint)
+
+
+def servers(tx: Tx) -> dict[str, int]:
+    """Every voice server, and when it was last there."""
+    return {row[0]: row[1] for row in tx.all("SELECT endpoint, seen_ms FROM voice_servers")}
+
+
+def failures(tx: Tx, guild_id: int, user_id: int) -> tuple[int, int]:
+    """How often the voice server refused somebody, and when it last did."""
+    row = tx.one("SELECT failures, failed_ms FROM voice_failures WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
+    return (0, 0) if row is None else (row[0], row[1])
+
+
+def guilds_of_failures(tx: Tx, user_id: int) -> list[int]:
+    """Where the voice server refused somebody lately; the table is as good as empty."""
+    return [row[0] for row in tx.all("SELECT guild_id FROM voice_failures WHERE user_id = ?", user_id)]
+
+
+def forget_failures(tx: Tx, before_ms: int) -> None:
+    """Forget refusals that count no more."""
+    tx.run("DELETE FROM voice_failures WHERE failed_ms < ?", before_ms)
+
+
+def put_failures(tx: Tx, guild_id: int, user_id: int, count: int, now: int) -> None:
+    """Keep how often; 0 forgets it."""
+    if not count:
+        tx.run("DELETE FROM voice_failures WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
+        return
+    tx.run(
+        "INSERT INTO voice_failures (guild_id, user_id, failures, failed_ms) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (guild_id, user_id) DO UPDATE SET failures = excluded.failures, failed_ms = excluded.failed_ms",
+        guild_id,
+        user_id,
+        count,
+        now,
+    )

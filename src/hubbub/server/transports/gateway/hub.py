@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from hubbub.protocol.permissions import Permissions
+from hubbub.server.core import voice
 from hubbub.server.core.dispatches import Dispatch
 from hubbub.server.core.realtime import GuildState
 from hubbub.server.transports.gateway import tracing
@@ -369,6 +370,8 @@ class Hub:
         for session in sessions:
             user_id = session.user_id
             if (only is not None and session is not only.session) or (users and user_id not in users):
+                continue
+            if audience.voice_session and voice.session_id(session.id) != audience.voice_session:
                 continue
             if user_id == excluded or ((fresh := self._fresh.get(session)) is not None and not fresh.missed(dispatch)):
                 continue

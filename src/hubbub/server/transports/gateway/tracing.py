@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from hubbub.protocol import intents, wire
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.permissions import names
+from hubbub.server.core import voice
 from hubbub.server.core.dispatches import Dispatch
 from hubbub.server.core.trace import DELIVERED, REDACTED, Outcome
 from hubbub.server.transports.gateway.seats import Seat
@@ -62,6 +63,8 @@ def why_not_in_guild(seat: Seat, dispatch: Dispatch) -> str:
         return missing
     if audience.users and session.user_id not in audience.users:
         return "meant for other members only"
+    if audience.voice_session and voice.session_id(session.id) != audience.voice_session:
+        return "meant for another session of the user"
     if audience.excluded == session.user_id:
         return "not told to the user whom it is about"
     channel_id = audience.channel_id

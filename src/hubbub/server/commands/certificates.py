@@ -1,0 +1,97 @@
+"""A certificate for the voice server of a rehearsal: clients insist on TLS, and nobody has one for localhost (voice.md 2)."""
+
+import ipaddress
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from hubbub.server.core.clock import RealClock
+
+AUTHORITY_DAYS: Final = 3650
+CERTIFICATE_DAYS: Final = 390
+ALWAYS: Final = ("localhost", "127.0.0.1", "::1")
+
+
+class Certificate(NamedTuple):
+    """Files in PEM."""
+
+    authority: Path
+    """What clients must trust."""
+    certificate: Path
+    key: Path
+
+
+def make(folder: Path, names: list[str]) -> Certificate:
+    """A certificate for these names and localhost, by the authority in the folder, which is made if there is none."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    files = Certificate(folder / "ca.pem", folder / "voice.pem", folder / "voice-key.pem")
+    authority, authority_key = _authority(files.authority, folder / "ca-key.pem")
+    key = ec.generate_private_key(ec.SECP256R1())
+    shown = [_general(name) for name in dict.fromkeys((*ALWAYS, *names))]
+    certificate = (
+        _builder("Hubbub voice", authority.subject, key, CERTIFICATE_DAYS)
+        .add_extension(x509.SubjectAlternativeName(shown), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()), critical=False)
+        .sign(authority_key, hashes.SHA256())
+    )
+    _write_key(files.key, key)
+    files.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    return files
+
+
+def _authority(path: Path, key_path: Path) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+    """The authority of an earlier start, so that clients which trust it go on to; or a new one."""
+    if path.exists() and key_path.exists():
+        key = serialization.load_pem_private_key(key_path.read_bytes(), None)
+        if isinstance(key, ec.EllipticCurvePrivateKey):
+            return x509.load_pem_x509_certificate(path.read_bytes()), key
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Hubbub rehearsal authority")])
+    usage = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
+    certificate = (
+        _builder("Hubbub rehearsal authority", subject, key, AUTHORITY_DAYS)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    _write_key(key_path, key)
+    path.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    return certificate, key
+
+
+def _builder(name: str, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, days: int) -> x509.CertificateBuilder:
+    # By the machine's own time, not the rehearsal's: that is what clients check it by.
+    now = datetime.fromtimestamp(RealClock().now_ms() / 1000, UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=days))
+    )
+
+
+def _general(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _write_key(path: Path, key: ec.EllipticCurvePrivateKey) -> None:
+    data = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:
+        stream.write(data)

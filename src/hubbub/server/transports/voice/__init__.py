@@ -1,0 +1,5 @@
+"""The voice door: calls over WebSocket and UDP."""
+
+from hubbub.server.transports.voice.door import VoiceDoor
+
+__all__ = ["VoiceDoor"]

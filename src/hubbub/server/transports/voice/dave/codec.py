@@ -1,0 +1,388 @@
+"""The few structures of MLS (RFC 9420) that a voice server reads and writes, as bytes.
+
+Reading raises `Malformed` and nothing else; what was read and is written again gives the same bytes.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+MLS_10: Final = 1
+SUITE: Final = 2
+"""DHKEM P-256, AES-128-GCM, SHA-256, ECDSA P-256: the only cipher suite of DAVE version 1."""
+
+PUBLIC_MESSAGE: Final = 1
+KEY_PACKAGE: Final = 5
+BASIC: Final = 1
+MEMBER: Final = 1
+EXTERNAL: Final = 2
+PROPOSAL: Final = 2
+COMMIT: Final = 3
+BY_REFERENCE: Final = 2
+FROM_KEY_PACKAGE: Final = 1
+FROM_COMMIT: Final = 3
+
+_WRAPPED = b"\x00\x01\x00\x05"
+_VEC_MOST = 1 << 30
+
+
+class Malformed(ValueError):
+    """These bytes are not what they should be."""
+
+
+def u16(value: int) -> bytes:
+    """Two bytes, big endian."""
+    return value.to_bytes(2, "big")
+
+
+def u32(value: int) -> bytes:
+    """Four bytes, big endian."""
+    return value.to_bytes(4, "big")
+
+
+def u64(value: int) -> bytes:
+    """Eight bytes, big endian."""
+    return value.to_bytes(8, "big")
+
+
+def vec(data: bytes) -> bytes:
+    """A vector: its length in the shortest of three forms, then the bytes (RFC 9420, 2.1.2)."""
+    length = len(data)
+    if length < 1 << 6:
+        return bytes((length,)) + data
+    if length < 1 << 14:
+        return (length | 1 << 14).to_bytes(2, "big") + data
+    if length < _VEC_MOST:
+        return (length | 2 << 30).to_bytes(4, "big") + data
+    raise ValueError("too long for a vector")
+
+
+class Reader:
+    """Takes structures off the front of some bytes."""
+
+    __slots__ = ("_data", "_at")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def take(self, count: int) -> bytes:
+        """The next bytes, exactly so many."""
+        end = self._at + count
+        if end > len(self._data):
+            raise Malformed("too short")
+        taken = self._data[self._at : end]
+        self._at = end
+        return taken
+
+    def u8(self) -> int:
+        """One byte."""
+        return self.take(1)[0]
+
+    def u16(self) -> int:
+        """Two bytes as a number."""
+        return int.from_bytes(self.take(2), "big")
+
+    def u32(self) -> int:
+        """Four bytes as a number."""
+        return int.from_bytes(self.take(4), "big")
+
+    def u64(self) -> int:
+        """Eight bytes as a number."""
+        return int.from_bytes(self.take(8), "big")
+
+    def vec(self) -> bytes:
+        """The content of a vector, whose length must be in its shortest form."""
+        first = self.u8()
+        form = first >> 6
+        if form == 0:
+            return self.take(first)
+        if form == 3:
+            raise Malformed("no such length")
+        more = (1 << form) - 1
+        length = int.from_bytes(bytes((first & 0x3F,)) + self.take(more), "big")
+        if length < (1 << 6 if form == 1 else 1 << 14):
+            raise Malformed("length not in its shortest form")
+        return self.take(length)
+
+    def u16s(self) -> tuple[int, ...]:
+        """A vector of numbers of two bytes."""
+        data = self.vec()
+        if len(data) % 2:
+            raise Malformed("half a number")
+        return tuple(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))
+
+    def expect(self, read: int, wanted: int, what: str) -> None:
+        """Refuses a number that must be another."""
+        if read != wanted:
+            raise Malformed(f"{what} is {read}, not {wanted}")
+
+    @property
+    def more(self) -> bool:
+        """Whether something is left."""
+        return self._at < len(self._data)
+
+    def end(self) -> None:
+        """Refuses trailing bytes."""
+        if self.more:
+            raise Malformed("trailing bytes")
+
+    @property
+    def at(self) -> int:
+        """How much has been taken."""
+        return self._at
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a client says it can do."""
+
+    versions: tuple[int, ...]
+    suites: tuple[int, ...]
+    extensions: tuple[int, ...]
+    proposals: tuple[int, ...]
+    credentials: tuple[int, ...]
+
+    def encode(self) -> bytes:
+        """As it stands in a leaf."""
+        return b"".join(
+            vec(b"".join(map(u16, numbers)))
+            for numbers in (self.versions, self.suites, self.extensions, self.proposals, self.credentials)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LeafNode:
+    """One member of a group, as the member describes itself."""
+
+    encryption_key: bytes
+    signature_key: bytes
+    identity: bytes
+    capabilities: Capabilities
+    source: int
+    lifetime: tuple[int, int]
+    """Not before, not after; both 0 in a leaf that a commit brings."""
+    parent_hash: bytes
+    """Empty in the leaf of a key package."""
+    extensions: bytes
+    signature: bytes
+
+    def unsigned(self) -> bytes:
+        """Everything before the signature."""
+        if self.source == FROM_KEY_PACKAGE:
+            origin = u64(self.lifetime[0]) + u64(self.lifetime[1])
+        else:
+            origin = vec(self.parent_hash)
+        return b"".join(
+            (
+                vec(self.encryption_key),
+                vec(self.signature_key),
+                u16(BASIC),
+                vec(self.identity),
+                self.capabilities.encode(),
+                bytes((self.source,)),
+                origin,
+                vec(self.extensions),
+            )
+        )
+
+    def encode(self) -> bytes:
+        """The whole leaf."""
+        return self.unsigned() + vec(self.signature)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPackage:
+    """What somebody hands out to be added to a group."""
+
+    init_key: bytes
+    leaf: LeafNode
+    extensions: bytes
+    signature: bytes
+
+    def unsigned(self) -> bytes:
+        """Everything before the signature (KeyPackageTBS)."""
+        return u16(MLS_10) + u16(SUITE) + vec(self.init_key) + self.leaf.encode() + vec(self.extensions)
+
+    def encode(self) -> bytes:
+        """The package, bare."""
+        return self.unsigned() + vec(self.signature)
+
+
+@dataclass(frozen=True, slots=True)
+class PathNode:
+    """A new key for a node above the committer, sealed for everybody below it."""
+
+    encryption_key: bytes
+    sealed: tuple[tuple[bytes, bytes], ...]
+    """KEM output and ciphertext, one pair per receiver."""
+
+    def encode(self) -> bytes:
+        """As it stands in a path."""
+        return vec(self.encryption_key) + vec(b"".join(vec(kem) + vec(text) for kem, text in self.sealed))
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A member's commit: which proposals make the next epoch."""
+
+    group_id: bytes
+    epoch: int
+    leaf_index: int
+    authenticated_data: bytes
+    references: tuple[bytes, ...]
+    path_leaf: LeafNode | None
+    path: tuple[PathNode, ...]
+    signature: bytes
+    confirmation_tag: bytes
+    membership_tag: bytes
+
+    def encode(self) -> bytes:
+        """The commit as a message."""
+        parts = [
+            u16(MLS_10),
+            u16(PUBLIC_MESSAGE),
+            vec(self.group_id),
+            u64(self.epoch),
+            bytes((MEMBER,)),
+            u32(self.leaf_index),
+            vec(self.authenticated_data),
+            bytes((COMMIT,)),
+            vec(b"".join(bytes((BY_REFERENCE,)) + vec(reference) for reference in self.references)),
+        ]
+        if self.path_leaf is None:
+            parts.append(b"\x00")
+        else:
+            parts += [b"\x01", self.path_leaf.encode(), vec(b"".join(node.encode() for node in self.path))]
+        parts += [vec(self.signature), vec(self.confirmation_tag), vec(self.membership_tag)]
+        return b"".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """What lets the added ones in."""
+
+    secrets: tuple[tuple[bytes, bytes, bytes], ...]
+    """Reference of the key package, KEM output and ciphertext, one entry per newcomer."""
+    group_info: bytes
+
+    def encode(self) -> bytes:
+        """The welcome, bare."""
+        entries = b"".join(vec(reference) + vec(kem) + vec(text) for reference, kem, text in self.secrets)
+        return u16(SUITE) + vec(entries) + vec(self.group_info)
+
+    def only(self, reference: bytes) -> "Welcome":
+        """The same with the entry of one newcomer."""
+        return Welcome(tuple(secret for secret in self.secrets if secret[0] == reference), self.group_info)
+
+
+def read_key_package(data: bytes) -> KeyPackage:
+    """A key package, bare or wrapped as a message."""
+    # The white paper wraps it, both known libraries do not; a bare one goes on with the suite, which is not 5.
+    reader = Reader(data[4:] if data.startswith(_WRAPPED) else data)
+    reader.expect(reader.u16(), MLS_10, "version")
+    reader.expect(reader.u16(), SUITE, "suite")
+    init_key = reader.vec()
+    leaf = read_leaf(reader)
+    package = KeyPackage(init_key, leaf, reader.vec(), reader.vec())
+    reader.end()
+    return package
+
+
+def read_leaf(reader: Reader) -> LeafNode:
+    """A leaf node of a key package or of a commit's path."""
+    encryption_key = reader.vec()
+    signature_key = reader.vec()
+    reader.expect(reader.u16(), BASIC, "credential")
+    identity = reader.vec()
+    capabilities = Capabilities(reader.u16s(), reader.u16s(), reader.u16s(), reader.u16s(), reader.u16s())
+    source = reader.u8()
+    lifetime, parent_hash = (0, 0), b""
+    if source == FROM_KEY_PACKAGE:
+        lifetime = (reader.u64(), reader.u64())
+    elif source == FROM_COMMIT:
+        parent_hash = reader.vec()
+    else:
+        raise Malformed("a leaf from nowhere")
+    return LeafNode(
+        encryption_key,
+        signature_key,
+        identity,
+        capabilities,
+        source,
+        lifetime,
+        parent_hash,
+        reader.vec(),
+        reader.vec(),
+    )
+
+
+def read_commit_and_welcome(data: bytes) -> tuple[Commit, bytes, Welcome | None]:
+    """A commit, its bytes as they came, and the welcome behind it if there is one."""
+    reader = Reader(data)
+    commit = _read_commit(reader)
+    message = data[: reader.at]
+    welcome = _read_welcome(reader) if reader.more else None
+    reader.end()
+    return commit, message, welcome
+
+
+def _read_commit(reader: Reader) -> Commit:
+    reader.expect(reader.u16(), MLS_10, "version")
+    reader.expect(reader.u16(), PUBLIC_MESSAGE, "wire format")
+    group_id = reader.vec()
+    epoch = reader.u64()
+    reader.expect(reader.u8(), MEMBER, "sender")
+    leaf_index = reader.u32()
+    authenticated_data = reader.vec()
+    reader.expect(reader.u8(), COMMIT, "content")
+    references = _read_references(Reader(reader.vec()))
+    path_leaf: LeafNode | None = None
+    path: tuple[PathNode, ...] = ()
+    has_path = reader.u8()
+    if has_path == 1:
+        path_leaf = read_leaf(reader)
+        path = _read_path(Reader(reader.vec()))
+    elif has_path:
+        raise Malformed("neither a path nor none")
+    return Commit(
+        group_id,
+        epoch,
+        leaf_index,
+        authenticated_data,
+        references,
+        path_leaf,
+        path,
+        reader.vec(),
+        reader.vec(),
+        reader.vec(),
+    )
+
+
+def _read_references(reader: Reader) -> tuple[bytes, ...]:
+    references = []
+    while reader.more:
+        # DAVE: proposals are the server's alone, so none may come inside a commit.
+        reader.expect(reader.u8(), BY_REFERENCE, "form of a proposal")
+        references.append(reader.vec())
+    return tuple(references)
+
+
+def _read_path(reader: Reader) -> tuple[PathNode, ...]:
+    nodes = []
+    while reader.more:
+        key = reader.vec()
+        inner = Reader(reader.vec())
+        sealed = []
+        while inner.more:
+            sealed.append((inner.vec(), inner.vec()))
+        nodes.append(PathNode(key, tuple(sealed)))
+    return tuple(nodes)
+
+
+def _read_welcome(reader: Reader) -> Welcome:
+    reader.expect(reader.u16(), SUITE, "suite")
+    inner = Reader(reader.vec())
+    secrets = []
+    while inner.more:
+        secrets.append((inner.vec(), inner.vec(), inner.vec()))
+    return Welcome(tuple(secrets), reader.vec())

@@ -1,0 +1,463 @@
+"""The server's part in the MLS group of one call: it proposes, puts commits in order and hands out welcomes."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from hubbub.server.transports.voice.dave import checks, codec, proposals
+from hubbub.server.transports.voice.dave.checks import Refused
+from hubbub.server.transports.voice.dave.founding import Founding
+from hubbub.server.transports.voice.dave.keys import ExternalSender
+from hubbub.server.transports.voice.dave.messages import (
+    ExecuteTransition,
+    Op,
+    PrepareEpoch,
+    PrepareTransition,
+    Sending,
+    sending,
+)
+from hubbub.server.transports.voice.dave.people import PACKAGE_SECONDS, Person, Transition
+from hubbub.server.transports.voice.dave.proposals import Proposal
+from hubbub.server.transports.voice.dave.tree import Tree
+
+VERSION = 1
+"""The protocol version we speak; 0 is a call without end-to-end encryption."""
+
+COMMIT_SECONDS = 3.0
+"""How long members may take for a commit before the group begins anew; doubles, three times, while none comes."""
+
+TRANSITION_SECONDS = 2.0
+"""How long members may take to get ready for a transition."""
+
+SETTLE_SECONDS = 0.5
+"""How long the next proposals wait for members to follow a commit."""
+
+UPGRADE_SECONDS = 10.0
+"""How long plain frames may still pass after the last client without end-to-end encryption left."""
+
+FOUNDERS_MOST = 4
+"""How many begin a group; the others are added to it. Each newcomer to a group that does not exist costs all a commit, and twelve
+at once cost seconds. Doubles while no commit comes, so that a few silent clients keep nobody out."""
+
+BATCH_MOST = 64
+"""Adds in one commit."""
+
+_STRIKES_MOST = 2
+
+
+class Group:
+    """The end-to-end encryption of one call. Without I/O: told what happens, it answers what to send."""
+
+    def __init__(self, group_id: int, sender: ExternalSender, *, mixed: bool = False) -> None:
+        self.refused: Counter[str] = Counter()
+        """What was refused, by reason."""
+        self._id = codec.u64(group_id)
+        self._sender = sender
+        self._mixed = mixed
+        self._version = VERSION
+        self._people: dict[int, Person] = {}
+        self._tree: Tree | None = None
+        self._founding = Founding(sender, self._id)
+        self._batch: dict[bytes, Proposal] = {}
+        """With a group: the proposals of this epoch, once they are out. There is one batch per epoch: of Adds and Removes in two
+        messages davey makes a commit without a welcome."""
+        self._commit_due: float | None = None
+        self._restarts = 0
+        self._transitions: dict[int, Transition] = {}
+        self._last_transition = 0
+        self._settle_due: float | None = None
+        self._plain_until: float | None = None
+
+    # What the gateway asks.
+
+    def version_for(self, version: int) -> int:
+        """The `dave_protocol_version` of op 4 for a client that speaks up to this version and is about to join."""
+        return min(self._version, max(version, 0))
+
+    def ready(self, user_id: int) -> bool:
+        """Whether this member's frames are end-to-end encrypted now."""
+        person = self._people.get(user_id)
+        if person is None or person.leaf_index is None:
+            return False
+        transition = self._transitions.get(person.entered)
+        return transition is None or user_id not in transition.waiting
+
+    def plain_allowed(self, now: float) -> bool:
+        """Whether frames without end-to-end encryption may pass: at version 0, and in a transition from there."""
+        return self._version == 0 or (self._plain_until is not None and now < self._plain_until)
+
+    @property
+    def late(self) -> frozenset[int]:
+        """Who owes a key package for too long; such a client must identify again (close 4006)."""
+        return frozenset(person.user_id for person in self._people.values() if person.late)
+
+    @property
+    def deadline(self) -> float | None:
+        """When `tick` wants to be called, if nothing happens before."""
+        times = [transition.due for transition in self._transitions.values()]
+        times += [time for time in (self._commit_due, self._settle_due) if time is not None]
+        times += [
+            person.owes_since + PACKAGE_SECONDS
+            for person in self._people.values()
+            if person.owes_since is not None and not person.late
+        ]
+        return min(times, default=None)
+
+    # What the gateway tells.
+
+    def joined(self, user_id: int, now: float, version: int = VERSION) -> list[Sending]:
+        """A client has had its op 4; the others have been told of it (op 11)."""
+        if version < VERSION and not self._mixed:
+            raise ValueError("this call takes no client without end-to-end encryption")
+        sendings = self.left(user_id, now) if user_id in self._people else []
+        person = self._people[user_id] = Person(user_id, min(version, VERSION), packages_at=now)
+        if person.version == 0:
+            return sendings + self._downgrade(now)
+        if self._version:
+            sendings += self._introduce(person)
+            person.owes_since = now
+        return sendings + self._advance(now)
+
+    def left(self, user_id: int, now: float) -> list[Sending]:
+        """A client is gone for good, not merely away until it resumes."""
+        if self._people.pop(user_id, None) is None:
+            return []
+        sendings = self._drop_from_transitions(user_id)
+        if not self._people:
+            self._version = VERSION
+            self._plain_until = None
+            self._clear()
+        elif self._version == 0 and all(person.version for person in self._people.values()):
+            sendings += self._upgrade(now)
+        elif user_id in self._founding:
+            sendings += self._withdraw(user_id, now)
+        return sendings + self._advance(now)
+
+    def received(self, user_id: int, op: int, payload: bytes | Mapping[str, object], now: float) -> list[Sending]:
+        """A client sent op 23, 26, 28 or 31. What does not fit is counted in `refused`, and changes nothing."""
+        person = self._people.get(user_id)
+        try:
+            if person is None or (self._version == 0 and op != Op.TRANSITION_READY):
+                raise Refused("not in a call with end-to-end encryption")
+            match op:
+                case Op.KEY_PACKAGE:
+                    sendings = self._take_package(person, _bytes(payload), now)
+                case Op.COMMIT_WELCOME:
+                    sendings = self._take_commit(person, _bytes(payload), now)
+                case Op.TRANSITION_READY:
+                    sendings = self._take_ready(person, _transition_id(payload))
+                case Op.INVALID_COMMIT_WELCOME:
+                    sendings = self._take_invalid(person, _transition_id(payload), now)
+                case _:
+                    raise Refused("opcode")
+        except codec.Malformed:
+            self.refused["malformed"] += 1
+            return []
+        except Refused as refused:
+            self.refused[str(refused)] += 1
+            return []
+        return sendings + self._advance(now)
+
+    def tick(self, now: float) -> list[Sending]:
+        """Time has passed."""
+        sendings: list[Sending] = []
+        for transition in [each for each in self._transitions.values() if each.due <= now]:
+            sendings += self._execute(transition)
+        for person in self._people.values():
+            person.late = person.owes_since is not None and person.owes_since + PACKAGE_SECONDS <= now
+        if self._settle_due is not None and self._settle_due <= now:
+            self._settle_due = None
+        if self._commit_due is not None and self._commit_due <= now:
+            self._restarts += 1
+            sendings += self._restart(now)
+        return sendings + self._advance(now)
+
+    # Key packages.
+
+    def _take_package(self, person: Person, data: bytes, now: float) -> list[Sending]:
+        if not person.may_send_package(now):
+            raise Refused("key package: too many")
+        arrival = checks.read_arrival(data, person.user_id)
+        checks.require_own_keys(arrival, self._keys_besides(person.user_id))
+        if len(self._founding) > 1 and person.user_id in self._founding:
+            # Which proposals the client holds is unknown: it began anew before or after the last of them came.
+            return self._begin_alone(person, now)
+        if person.user_id in self._founding:
+            self._founding.clear()
+        # Whoever sends a key package has begun anew, whatever the tree still says.
+        person.forget(None)
+        person.arrival = arrival
+        return []
+
+    def _keys_besides(self, user_id: int) -> set[bytes]:
+        """All keys of other people in the group or about to be."""
+        arrivals = [person.arrival for person in self._people.values() if person.arrival is not None]
+        leaves = [arrival.package.leaf for arrival in arrivals] + [leaf for _, leaf in self._tree or ()]
+        own = codec.u64(user_id)
+        keys = {arrival.package.init_key for arrival in arrivals if arrival.user_id != user_id}
+        for leaf in leaves:
+            if leaf.identity != own:
+                keys |= {leaf.encryption_key, leaf.signature_key}
+        return keys
+
+    def _take_invalid(self, person: Person, transition_id: int, now: float) -> list[Sending]:
+        transition = self._transitions.get(transition_id)
+        if transition is not None and transition.fail(person.user_id):
+            committer = self._people.get(transition.committer or 0)
+            if committer is not None:
+                # One judge alone may be the one who is wrong, and is asked twice.
+                committer.strikes += min(len(transition.judges), _STRIKES_MOST)
+        sendings = self._drop_from_transitions(person.user_id)
+        if person.user_id in self._founding:
+            return sendings + self._begin_alone(person, now)
+        if person.owes_since is None:
+            person.forget(now)
+        return sendings
+
+    def _begin_alone(self, person: Person, now: float) -> list[Sending]:
+        person.forget(now)
+        return [
+            *self._withdraw(person.user_id, now),
+            sending([person.user_id], Op.PREPARE_EPOCH, PrepareEpoch(VERSION)),
+        ]
+
+    # Proposals.
+
+    def _advance(self, now: float) -> list[Sending]:
+        """Proposes what is to be proposed, after whatever happened."""
+        if self._version == 0:
+            return []
+        if self._tree is None:
+            return self._found(now)
+        inside = self._inside()
+        if len(self._people) == 1 or all(person.strikes >= _STRIKES_MOST for person in inside):
+            # Nobody is left who could commit, or for whom.
+            to = self._begun(self._people.values())
+            return [
+                *self._restart(now),
+                *([sending(to, Op.PREPARE_TRANSITION, PrepareTransition(VERSION, 0))] if to else []),
+            ]
+        if self._batch or self._settle_due is not None:
+            return []
+        return self._open_batch(self._tree, inside, now)
+
+    def _found(self, now: float) -> list[Sending]:
+        """Proposes those who wait to each other, while there is no group."""
+        sendings: list[Sending] = []
+        most = FOUNDERS_MOST << min(self._restarts, 4)
+        for person in self._people.values():
+            if person.arrival is not None and person.user_id not in self._founding and len(self._founding) < most:
+                sendings += self._founding.propose(person.arrival)
+        if sendings:
+            self._await_commit(now)
+        founders = [self._people[user_id] for user_id in self._founding]
+        if all(person.strikes >= _STRIKES_MOST for person in founders):
+            for person in founders:
+                person.strikes = 0
+        return sendings
+
+    def _withdraw(self, user_id: int, now: float) -> list[Sending]:
+        sendings = self._founding.withdraw(user_id)
+        self._commit_due = None
+        if len(self._founding) > 1:
+            self._await_commit(now)
+        return sendings
+
+    def _open_batch(self, tree: Tree, inside: list[Person], now: float) -> list[Sending]:
+        """Proposes the whole difference between the group and the call, in one message."""
+        seats = {person.leaf_index for person in inside}
+        batch = [proposals.remove(self._sender, self._id, tree.epoch, index) for index, _ in tree if index not in seats]
+        coming = [person.arrival for person in self._people.values() if person.leaf_index is None and person.arrival]
+        batch += [proposals.add(self._sender, self._id, tree.epoch, arrival) for arrival in coming[:BATCH_MOST]]
+        if not batch:
+            return []
+        self._batch = {proposal.ref: proposal for proposal in batch}
+        self._await_commit(now)
+        return [sending((person.user_id for person in inside), Op.PROPOSALS, proposals.append(batch))]
+
+    def _await_commit(self, now: float) -> None:
+        self._commit_due = now + COMMIT_SECONDS * 2 ** min(self._restarts, 3)
+
+    # Commits.
+
+    def _take_commit(self, person: Person, data: bytes, now: float) -> list[Sending]:
+        if len(data) > checks.COMMIT_BASE + checks.COMMIT_PER_MEMBER * (len(self._people) + len(self._batch)):
+            raise Refused("commit: too long")
+        if person.strikes >= _STRIKES_MOST:
+            raise Refused("commit: nobody could follow the last ones")
+        commit, message, welcome = codec.read_commit_and_welcome(data)
+        tree, index = self._tree, person.leaf_index
+        if tree is None:
+            if person.user_id not in self._founding or person.arrival is None:
+                raise Refused("commit: not a member")
+            tree, index = Tree(person.arrival.package.leaf), 0
+            batch = self._founding.besides(person.user_id)
+        elif index is None:
+            raise Refused("commit: not a member")
+        else:
+            batch = self._batch
+        checks.require_commit(
+            commit,
+            welcome,
+            group_id=self._id,
+            epoch=tree.epoch,
+            leaf_index=index,
+            leaf=tree.leaf(index),
+            proposals=batch,
+        )
+        person.leaf_index = index
+        self._tree = tree
+        return self._follow(person, tree, batch, commit, message, welcome, now)
+
+    def _follow(
+        self,
+        committer: Person,
+        tree: Tree,
+        batch: dict[bytes, Proposal],
+        commit: codec.Commit,
+        message: bytes,
+        welcome: codec.Welcome | None,
+        now: float,
+    ) -> list[Sending]:
+        """Makes the commit the one of its epoch, and tells members and newcomers."""
+        placed = tree.apply(commit, batch)
+        members = [person.user_id for person in self._inside()]
+        transition = self._new_transition(now, VERSION)
+        transition.committer = committer.user_id
+        prefix = codec.u16(transition.id)
+        sendings = [sending(members, Op.ANNOUNCE_COMMIT, prefix + message)]
+        newcomers: list[int] = []
+        for proposal in batch.values():
+            arrival = proposal.arrival
+            person = self._people.get(arrival.user_id) if arrival is not None else None
+            # Who left or began anew meanwhile could not use the welcome; the next batch puts that right.
+            if arrival is None or welcome is None or person is None or person.arrival is not arrival:
+                continue
+            person.leaf_index = placed[arrival.ref]
+            person.entered = transition.id
+            newcomers.append(person.user_id)
+            sendings.append(sending([person.user_id], Op.WELCOME, prefix + welcome.only(arrival.ref).encode()))
+        if tree.epoch == 1:
+            committer.entered = transition.id
+        transition.recipients.update(members, newcomers)
+        transition.waiting.update(transition.recipients)
+        transition.judges = set(members) - {committer.user_id} or set(newcomers)
+        self._founding.clear()
+        self._batch = {}
+        self._commit_due = None
+        self._restarts = 0
+        self._settle_due = now + SETTLE_SECONDS
+        return sendings
+
+    # Transitions.
+
+    def _new_transition(self, now: float, version: int) -> Transition:
+        self._last_transition = self._last_transition % 0xFFFF + 1
+        transition = Transition(self._last_transition, version, now + TRANSITION_SECONDS, set(), set())
+        self._transitions[transition.id] = transition
+        return transition
+
+    def _take_ready(self, person: Person, transition_id: int) -> list[Sending]:
+        transition = self._transitions.get(transition_id)
+        if transition is None or person.user_id not in transition.waiting:
+            return []
+        return self._answered(transition, person.user_id)
+
+    def _answered(self, transition: Transition, user_id: int) -> list[Sending]:
+        transition.waiting.discard(user_id)
+        if transition.waiting:
+            return []
+        committer = self._people.get(transition.committer or 0)
+        if committer is not None and not transition.failed:
+            committer.strikes = 0
+        return self._execute(transition)
+
+    def _execute(self, transition: Transition) -> list[Sending]:
+        del self._transitions[transition.id]
+        if transition.id == self._last_transition:
+            self._settle_due = None
+        if transition.version:
+            self._plain_until = None
+        to = transition.recipients - transition.failed
+        return [sending(to, Op.EXECUTE_TRANSITION, ExecuteTransition(transition.id))] if to else []
+
+    def _drop_from_transitions(self, user_id: int) -> list[Sending]:
+        sendings: list[Sending] = []
+        for transition in list(self._transitions.values()):
+            if user_id not in transition.failed:
+                transition.recipients.discard(user_id)
+            if user_id in transition.waiting:
+                sendings += self._answered(transition, user_id)
+        return sendings
+
+    # Beginning anew.
+
+    def _inside(self) -> list[Person]:
+        return [person for person in self._people.values() if person.leaf_index is not None]
+
+    def _begun(self, people: Iterable[Person]) -> list[int]:
+        """Those who hold something: whoever owes a key package has just begun and will send it."""
+        return [person.user_id for person in people if person.owes_since is None]
+
+    def _clear(self) -> None:
+        self._tree = None
+        self._founding.clear()
+        self._batch = {}
+        self._commit_due = self._settle_due = None
+        self._transitions.clear()
+
+    def _restart(self, now: float) -> list[Sending]:
+        self._clear()
+        to = self._begun(self._people.values())
+        for user_id in to:
+            self._people[user_id].forget(now)
+        return [sending(to, Op.PREPARE_EPOCH, PrepareEpoch(VERSION))] if to else []
+
+    # Clients without end-to-end encryption, where they are allowed.
+
+    def _downgrade(self, now: float) -> list[Sending]:
+        if self._version == 0:
+            return []
+        self._version = 0
+        self._plain_until = None
+        self._clear()
+        others = [person for person in self._people.values() if person.version]
+        for person in others:
+            person.forget(None)
+        if not others:
+            return []
+        transition = self._new_transition(now, 0)
+        transition.recipients.update(person.user_id for person in others)
+        transition.waiting.update(transition.recipients)
+        return [sending(transition.recipients, Op.PREPARE_TRANSITION, PrepareTransition(0, transition.id))]
+
+    def _upgrade(self, now: float) -> list[Sending]:
+        self._version = VERSION
+        self._plain_until = now + UPGRADE_SECONDS
+        # A downgrade that is still open must not be executed any more: it would come after the new epoch.
+        self._clear()
+        sendings = [sending(self._people, Op.PREPARE_EPOCH, PrepareEpoch(VERSION))]
+        for person in self._people.values():
+            person.forget(now)
+            sendings += self._introduce(person)
+        return sendings
+
+    def _introduce(self, person: Person) -> list[Sending]:
+        if person.introduced:
+            return []
+        person.introduced = True
+        return [sending([person.user_id], Op.EXTERNAL_SENDER, self._sender.package)]
+
+
+def _bytes(payload: object) -> bytes:
+    if not isinstance(payload, bytes):
+        raise Refused("not binary")
+    return payload
+
+
+def _transition_id(payload: object) -> int:
+    if not isinstance(payload, Mapping):
+        raise Refused("no transition id")
+    value = payload.get("transition_id")
+    if type(value) is not int:
+        raise Refused("no transition id")
+    return value

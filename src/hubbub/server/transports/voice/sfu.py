@@ -1,0 +1,318 @@
+"""The forwarder: packets of each speaker to everybody else in the call, opened and sealed anew on the way (voice.md 7).
+
+One UDP socket for all calls of this process, read in the event loop. Nothing waits: what cannot be sent now is dropped, as on any
+network.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import socket
+from collections.abc import Callable
+from typing import Final
+
+from nacl.exceptions import CryptoError
+
+from hubbub.server.core.metrics import Metrics
+from hubbub.server.transports.voice import rtp
+from hubbub.server.transports.voice.ciphers import CIPHERS, PACKET_MOST, TAG, Cipher
+
+Address = tuple[str, int]
+
+AT_ONCE: Final = 64
+"""Datagrams that are read before others have their turn."""
+FIRST_REPORT_S: Final = 0.15
+REPORTS_S: Final = 5.0
+"""discord.py's reader hangs where nothing ever comes: a report soon after the key, then one every so often (voice.md 7)."""
+ANSWERS: Final = 4
+ANSWER_S: Final = 0.15
+"""Answers to one discovery, as long as nothing follows."""
+BYES: Final = 3
+BYE_S: Final = 0.15
+BUFFER: Final = 1024 * 1024
+
+
+class Party:
+    """Those whose packets go to each other."""
+
+    __slots__ = ("allows_plain", "peers")
+
+    def __init__(self, allows_plain: Callable[[], bool]) -> None:
+        self.peers: list[Peer] = []
+        self.allows_plain = allows_plain
+        """Whether frames may be forwarded that are not end-to-end encrypted."""
+
+    def add(self, peer: "Peer") -> None:
+        """Somebody comes."""
+        peer.party = self
+        if peer not in self.peers:
+            self.peers = [*self.peers, peer]
+
+    def remove(self, peer: "Peer") -> None:
+        """Somebody goes."""
+        peer.party = None
+        self.peers = [other for other in self.peers if other is not peer]
+
+
+class Peer:
+    """One client's packets."""
+
+    __slots__ = (
+        "address",
+        "answers",
+        "cipher",
+        "dave",
+        "deaf",
+        "party",
+        "proven",
+        "reception",
+        "reports",
+        "shows",
+        "silent",
+        "spoke",
+        "ssrc",
+        "unwanted",
+        "windows",
+    )
+
+    def __init__(self, ssrc: int) -> None:
+        self.ssrc = ssrc
+        """Of its audio; the two numbers after it are of its video and of what is sent again."""
+        self.cipher: Cipher | None = None
+        self.address: Address | None = None
+        self.proven = False
+        """Whether a packet from that address was sealed with the client's key; then discovery cannot change it."""
+        self.party: Party | None = None
+        self.silent = False
+        self.deaf = False
+        self.spoke = False
+        """Whether it said by opcode 5 that it speaks."""
+        self.shows = False
+        """Whether it said by opcode 12 that it sends video."""
+        self.dave = False
+        """Whether it can open end-to-end encrypted frames."""
+        self.unwanted: frozenset[int] = frozenset()
+        """Streams it does not want to get."""
+        self.windows: dict[int, rtp.Window] = {}
+        self.reception = rtp.Reception()
+        self.reports: asyncio.TimerHandle | None = None
+        self.answers: asyncio.TimerHandle | None = None
+
+    def is_new(self, ssrc: int, number: int) -> bool:
+        """Whether a packet was not seen before. Counters go over all streams of a key, sequences over each by itself."""
+        assert self.cipher is not None
+        stream = 0 if self.cipher.bits == 32 else ssrc
+        window = self.windows.get(stream)
+        if window is None:
+            window = self.windows[stream] = rtp.Window(self.cipher.bits)
+        return window.take(number)
+
+
+class Forwarder:
+    """The UDP socket and everybody behind it."""
+
+    def __init__(self, sock: socket.socket, metrics: Metrics) -> None:
+        self._socket = sock
+        self._packets = metrics.voice_packets
+        self._peers: dict[int, Peer] = {}
+        """By each of their SSRCs."""
+        self._byes: set[asyncio.TimerHandle] = set()
+
+    def start(self) -> None:
+        """Begin to read."""
+        with contextlib.suppress(OSError):
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
+        asyncio.get_running_loop().add_reader(self._socket.fileno(), self._read)
+
+    def close(self) -> None:
+        """Read no more."""
+        asyncio.get_running_loop().remove_reader(self._socket.fileno())
+        for handle in self._byes:
+            handle.cancel()
+        for peer in set(self._peers.values()):
+            self._hush(peer)
+        self._peers.clear()
+        self._socket.close()
+
+    # Coming and going
+
+    def admit(self) -> Peer:
+        """A client that gets numbers for its streams, and no key yet."""
+        while True:
+            ssrc = (secrets.randbits(30) << 2) + 4
+            if ssrc < 1 << 32 and ssrc not in self._peers:
+                peer = Peer(ssrc)
+                for own in (ssrc, ssrc + 1, ssrc + 2):
+                    self._peers[own] = peer
+                return peer
+
+    def key(self, peer: Peer, mode: str) -> bytes:
+        """A new key for a client, and the first report soon."""
+        key = secrets.token_bytes(32)
+        peer.cipher = CIPHERS[mode](key)
+        peer.windows.clear()
+        self._hush(peer)
+        peer.reports = asyncio.get_running_loop().call_later(FIRST_REPORT_S, self._report, peer)
+        return key
+
+    def dismiss(self, peer: Peer) -> None:
+        """The client is gone; its address is told so, thrice."""
+        for own in (peer.ssrc, peer.ssrc + 1, peer.ssrc + 2):
+            self._peers.pop(own, None)
+        self._hush(peer)
+        self._bye(peer, BYES)
+
+    def _hush(self, peer: Peer) -> None:
+        """Send no more by ourselves."""
+        for handle in (peer.reports, peer.answers):
+            if handle is not None:
+                handle.cancel()
+        peer.reports = peer.answers = None
+
+    def _report(self, peer: Peer) -> None:
+        loop = asyncio.get_running_loop()
+        peer.reports = loop.call_later(REPORTS_S, self._report, peer)
+        report = rtp.receiver_report(peer.ssrc, peer.reception.highest, peer.reception.lost)
+        self._send_control(peer, report)
+
+    def _bye(self, peer: Peer, left: int) -> None:
+        self._send_control(peer, rtp.bye())
+        if left > 1:
+            loop = asyncio.get_running_loop()
+            self._byes = {handle for handle in self._byes if handle.when() > loop.time() and not handle.cancelled()}
+            self._byes.add(loop.call_later(BYE_S, self._bye, peer, left - 1))
+
+    def _send_control(self, peer: Peer, packet: bytes) -> None:
+        if peer.cipher is None or peer.address is None:
+            return
+        if peer.cipher.seals_control:
+            clear = rtp.CONTROL_CLEAR
+            self._send(peer.cipher.seal(packet[:clear], packet[clear:]), peer.address)
+        else:
+            # Any datagram will do.
+            self._send(rtp.PONG + bytes(4), peer.address)
+
+    # Packets
+
+    def _read(self) -> None:
+        for _ in range(AT_ONCE):
+            try:
+                packet, address = self._socket.recvfrom(PACKET_MOST)
+            except BlockingIOError:
+                return
+            except OSError:
+                # On some systems what an earlier datagram ran into comes back here.
+                continue
+            self.take(packet, address)
+
+    def take(self, packet: bytes, address: Address) -> None:
+        """One datagram from anywhere."""
+        size = len(packet)
+        if size == rtp.DISCOVERY and packet.startswith(rtp.DISCOVERY_ASKED):
+            self._discover(packet, address)
+        elif size == 8:
+            if packet.startswith(rtp.PING):
+                self._send(rtp.PONG + packet[4:], address)
+            # Anything else of this size only keeps the way open.
+        elif size < rtp.CONTROL_CLEAR + TAG or packet[0] >> 6 != 2:
+            self._packets("malformed").inc()
+        elif packet[1] in rtp.CONTROL_TYPES:
+            self._control(packet, address)
+        else:
+            self._media(packet, address)
+
+    def _discover(self, packet: bytes, address: Address) -> None:
+        ssrc = int.from_bytes(packet[4:8], "big")
+        peer = self._peers.get(ssrc)
+        if peer is None or peer.ssrc != ssrc:
+            self._packets("unknown").inc()
+            return
+        if not peer.proven:
+            peer.address = address
+        self._answer(peer, address, ANSWERS)
+
+    def _answer(self, peer: Peer, address: Address, left: int) -> None:
+        """Tell a client its address, until it has chosen a mode: discord.py asks once, and while somebody listens to its packets
+        its reader may take the answer before anybody waits for it."""
+        self._send(rtp.discovered(peer.ssrc, address), address)
+        if peer.answers is not None:
+            peer.answers.cancel()
+            peer.answers = None
+        if left > 1 and peer.cipher is None:
+            peer.answers = asyncio.get_running_loop().call_later(ANSWER_S, self._answer, peer, address, left - 1)
+
+    def _control(self, packet: bytes, address: Address) -> None:
+        peer = self._peers.get(int.from_bytes(packet[4:8], "big"))
+        if peer is None or peer.cipher is None:
+            self._packets("unknown").inc()
+            return
+        self._open(peer, peer.ssrc, packet, rtp.CONTROL_CLEAR, address)
+
+    def _media(self, packet: bytes, address: Address) -> None:
+        ssrc = int.from_bytes(packet[8:12], "big")
+        peer = self._peers.get(ssrc)
+        if peer is None or peer.cipher is None:
+            self._packets("unknown").inc()
+            return
+        clear = rtp.clear_length(packet) if peer.cipher.rtpsize else rtp.FIXED
+        body = self._open(peer, ssrc, packet, clear, address)
+        if body is None:
+            return
+        if ssrc == peer.ssrc:
+            peer.reception.note(int.from_bytes(packet[2:4], "big"))
+        self._forward(peer, ssrc, packet[:clear] + body)
+
+    def _open(self, peer: Peer, ssrc: int, packet: bytes, clear: int, address: Address) -> bytes | None:
+        assert peer.cipher is not None
+        try:
+            body, number = peer.cipher.open(packet, clear)
+        except (CryptoError, ValueError):
+            self._packets("forged").inc()
+            return None
+        if not peer.is_new(ssrc, number):
+            self._packets("replayed").inc()
+            return None
+        peer.address, peer.proven = address, True
+        return body
+
+    def _forward(self, peer: Peer, ssrc: int, packet: bytes) -> None:
+        party = peer.party
+        clear = rtp.clear_length(packet)
+        frame = rtp.frame_of(packet, clear) if clear <= len(packet) else None
+        if frame is None:
+            self._packets("malformed").inc()
+            return
+        audio = ssrc == peer.ssrc
+        if party is None or peer.silent or not (peer.spoke if audio else peer.shows):
+            self._packets("muted").inc()
+            return
+        encrypted = frame.endswith(rtp.E2EE_TRAILER)
+        # A frame of video goes over several packets, of which the last one is marked and has the trailer.
+        checked = not encrypted and frame != rtp.SILENCE and (audio or packet[1] & 0x80)
+        if checked and not party.allows_plain():
+            self._packets("plain").inc()
+            return
+        whole, body = packet[:clear], packet[clear:]
+        sent = 0
+        for other in party.peers:
+            address, cipher = other.address, other.cipher
+            if other is peer or address is None or cipher is None or other.deaf or ssrc in other.unwanted:
+                continue
+            if encrypted and not other.dave:
+                continue
+            if cipher.rtpsize:
+                self._send(cipher.seal(whole, body), address)
+            else:
+                self._send(cipher.seal(packet[: rtp.FIXED], packet[rtp.FIXED :]), address)
+            sent += 1
+        self._packets("received").inc()
+        if sent:
+            self._packets("sent").inc(sent)
+
+    def _send(self, packet: bytes, address: Address) -> None:
+        try:
+            self._socket.sendto(packet, address)
+        except OSError:
+            # No room, or no way there.
+            self._packets("unsent").inc()

@@ -1,0 +1,107 @@
+"""Calls on a platform of several processes: two voice servers of their own, over one PostgreSQL and one NATS."""
+
+import ssl
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from hubbub.server.app import App
+from hubbub.server.commands import certificates
+from hubbub.server.core.config import Config, GatewayConfig
+from tests.fixtures.validator import Watch
+from tests.journeys.processes import Server, running
+from tests.server.voice.caller import Caller, opus
+from tests.world import World
+
+pytestmark = pytest.mark.xdist_group("many_processes")
+
+
+async def test_a_call_is_on_one_of_several_servers_and_moves_when_that_one_stops(
+    tmp_path: Path, postgres_database: str, nats_url: str, watch: Watch
+) -> None:
+    made = certificates.make(tmp_path / "voice", [])
+    trust = ssl.create_default_context(cafile=made.authority)
+    shared = ["--database-url", postgres_database, "--nats-url", nats_url, "--data", str(tmp_path / "data")]
+    voice = ["--roles", "voice", "--voice-certificate", str(made.certificate), "--voice-key", str(made.key)]
+    home = App(
+        Config(
+            database_url=postgres_database,
+            nats_url=nats_url,
+            rate_limits="off",
+            port=0,
+            roles=frozenset({"api", "gateway", "worker"}),
+            gateway=GatewayConfig(drain_ms=0, max_concurrency=100),
+        )
+    )
+    await home.start()
+    try:
+        async with (
+            running(tmp_path, "serve", *voice, "--worker", "1", *shared) as one,
+            running(tmp_path, "serve", *voice, "--worker", "2", *shared) as two,
+            aiohttp.ClientSession() as client,
+        ):
+            world = World(home, client)
+            await calls(world, trust, {server.document["voice"]["endpoint"]: server for server in (one, two)})
+            await world.close()
+    finally:
+        await home.stop()
+
+
+async def calls(world: World, trust: ssl.SSLContext, servers: dict[str, Server]) -> None:
+    """Two people call, are moved, and one is thrown out."""
+    guild = await world.guild(await world.user("alice"))
+    lounge = await guild.channel("Lounge", type=2)
+    alice, bob = [Caller(world, await (await world.bot(guild)).connect(), guild, trust) for _ in range(2)]
+    for caller in (alice, bob):
+        await caller.enter(lounge)
+        await caller.beat()
+    endpoint = alice.server["endpoint"]
+    assert bob.server["endpoint"] == endpoint
+    alice.send(opus("hello"))
+    assert await bob.hear() == (alice.ready["ssrc"], opus("hello"))
+    (other,) = servers.keys() - {endpoint}
+    stranger = Caller(world, bob.session, guild, trust)
+    stranger.state, stranger.server = bob.state, {**bob.server, "endpoint": other}
+    await stranger.open()
+    await stranger.say(0, stranger.identify_payload())
+    assert await stranger.closed() == 4011
+
+    # The state of the platform is heard there: who is muted is silent, from which process ever it came.
+    path = f"/guilds/{guild.id}/members/{alice.actor.id}"
+    (await guild.owner.patch(path, json={"mute": True})).ok()
+    await alice.session.next("VOICE_STATE_UPDATE", lambda state: state["mute"])
+    (await guild.owner.patch(path, json={"mute": False})).ok()
+
+    servers[endpoint].terminate()
+    for caller in (alice, bob):
+        caller.server = await caller.session.next("VOICE_SERVER_UPDATE")
+        assert caller.server["endpoint"] == other
+        assert await caller.closed() == 4014
+        caller.udp = None
+    assert await servers[endpoint].ended() == 0
+    for caller in (alice, bob):
+        await caller.open()
+        await caller.identify()
+        await caller.discover()
+        await caller.select()
+        await caller.say(5, {"speaking": 1, "delay": 0, "ssrc": caller.ready["ssrc"]})
+        await caller.beat()
+        caller.number = 0
+    alice.send(opus("here"))
+    assert await bob.hear() == (alice.ready["ssrc"], opus("here"))
+
+    (await guild.owner.patch(path, json={"channel_id": None})).ok()
+    assert await alice.closed() == 4014
+    assert (await bob.next(13))["user_id"] == str(alice.actor.id)
+    await bob.socket.close(code=1000)
+    own = str(bob.actor.id)
+    await bob.session.next("VOICE_STATE_UPDATE", lambda state: (state["user_id"], state["channel_id"]) == (own, None))
+
+    # With no voice server there is none to go to.
+    servers[other].terminate()
+    assert await servers[other].ended() == 0
+    await bob.get_ticket(lounge)
+    assert bob.server["endpoint"] is None
+    for caller in (alice, bob):
+        await caller.close()

@@ -1,0 +1,283 @@
+"""A voice client for tests: the main gateway's side, the voice socket and UDP, each step by itself or all of them."""
+
+import asyncio
+import json
+import ssl
+import struct
+from typing import Any
+
+import aiohttp
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from nacl import bindings
+
+from tests.world import PATIENCE, Actor, Guild, Session, World
+
+AES = "aead_aes256_gcm_rtpsize"
+XCHACHA = "aead_xchacha20_poly1305_rtpsize"
+SILENCE = b"\xf8\xff\xfe"
+
+
+def opus(text: str) -> bytes:
+    """A frame that could be end-to-end encrypted: it ends as those do."""
+    return text.encode() + b"\xfa\xfa"
+
+
+def sealed(mode: str, key: bytes, header: bytes, body: bytes, number: int, clear: int = 12) -> bytes:
+    """A packet as a client makes it."""
+    suffix = struct.pack(">I", number)
+    if mode == AES:
+        return header + AESGCM(key).encrypt(suffix + bytes(8), body, header) + suffix
+    if mode == XCHACHA:
+        nonce = suffix + bytes(20)
+        return header + bindings.crypto_aead_xchacha20poly1305_ietf_encrypt(body, header, nonce, key) + suffix
+    if mode == "aead_aes256_gcm":
+        return header + AESGCM(key).encrypt(suffix + bytes(8), body, header) + suffix
+    if mode.startswith("xsalsa20_poly1305_lite"):
+        return header + bindings.crypto_secretbox(body, suffix + bytes(20), key) + suffix
+    if mode == "xsalsa20_poly1305_suffix":
+        nonce = bindings.randombytes(24)
+        return header + bindings.crypto_secretbox(body, nonce, key) + nonce
+    return header + bindings.crypto_secretbox(body, header.ljust(24, b"\0"), key)
+
+
+def opened(mode: str, key: bytes, packet: bytes, clear: int = 12) -> bytes:
+    """What is in a packet of the server."""
+    header, rest = packet[:clear], packet[clear:]
+    if mode in (AES, "aead_aes256_gcm"):
+        return AESGCM(key).decrypt(rest[-4:] + bytes(8), rest[:-4], header)
+    if mode == XCHACHA:
+        return bindings.crypto_aead_xchacha20poly1305_ietf_decrypt(rest[:-4], header, rest[-4:] + bytes(20), key)
+    if mode.startswith("xsalsa20_poly1305_lite"):
+        return bindings.crypto_secretbox_open(rest[:-4], rest[-4:] + bytes(20), key)
+    if mode == "xsalsa20_poly1305_suffix":
+        return bindings.crypto_secretbox_open(rest[:-24], rest[-24:], key)
+    return bindings.crypto_secretbox_open(rest, header.ljust(24, b"\0"), key)
+
+
+async def close_code(socket: Any) -> int:
+    """The code that the server closes with. It is in the frame: a client that answers too late knows of none."""
+    while True:
+        message = await socket.receive(timeout=PATIENCE)
+        if message.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
+            return int(message.data if message.type is aiohttp.WSMsgType.CLOSE else socket.close_code or 0)
+
+
+class Datagrams(asyncio.DatagramProtocol):
+    """What comes over UDP."""
+
+    def __init__(self) -> None:
+        self.received: asyncio.Queue[bytes] = asyncio.Queue()
+
+    def datagram_received(self, data: bytes, addr: Any) -> None:
+        """Keep it."""
+        self.received.put_nowait(data)
+
+
+class Caller:
+    """Somebody in a call, or on the way there."""
+
+    def __init__(self, world: World, session: Session, guild: Guild, trust: ssl.SSLContext | None = None) -> None:
+        self.world = world
+        self.trust = trust
+        """How to know the voice server at its endpoint."""
+        self.session = session
+        self.guild = guild
+        self.state: Any = None
+        self.server: Any = None
+        self.socket: Any = None
+        self.frames: list[Any] = []
+        """Everything that came over the voice socket: decoded text, or (seq, op, payload)."""
+        self.position = 0
+        self.hello: Any = None
+        self.ready: Any = None
+        self.description: Any = None
+        self.udp: asyncio.DatagramTransport | None = None
+        self.datagrams = Datagrams()
+        self.number = 0
+        self.sequence = 0
+
+    @property
+    def actor(self) -> Actor:
+        """Who calls."""
+        return self.session.actor
+
+    async def ask(self, channel: int | None, **more: Any) -> None:
+        """Opcode 4 on the main gateway."""
+        where = None if channel is None else str(channel)
+        await self.session.send(
+            4, {"guild_id": str(self.guild.id), "channel_id": where, "self_mute": False, "self_deaf": False, **more}
+        )
+
+    async def get_ticket(self, channel: int, **more: Any) -> None:
+        """Join a channel and wait for the two events, in their order."""
+        await self.ask(channel, **more)
+        await self.take_ticket()
+
+    async def take_ticket(self) -> None:
+        """The two events of a join or move."""
+        start = len(self.session.seen)
+        own = str(self.actor.id)
+        self.state = await self.session.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == own)
+        self.server = await self.session.next("VOICE_SERVER_UPDATE")
+        assert start <= len(self.session.seen)
+
+    async def open(self, query: str = "?v=8") -> Any:
+        """Connect to the voice socket; Hello comes at once."""
+        if self.trust is not None:
+            address = f"wss://{self.server['endpoint']}"
+        else:
+            # Past the proxy that speaks TLS in this story.
+            assert self.world.app.voice is not None
+            host, port = self.world.app.voice.listening.tcp.getsockname()
+            address = f"ws://{host}:{port}"
+        self.socket = await self.world.client.ws_connect(f"{address}/{query}", ssl=self.trust or True)
+        self.frames, self.position = [], 0
+        self.hello = await self.next(8)
+        return self.hello
+
+    def identify_payload(self, **more: Any) -> dict[str, Any]:
+        """What Identify says."""
+        return {
+            "server_id": self.server["guild_id"],
+            "user_id": str(self.actor.id),
+            "session_id": self.state["session_id"],
+            "token": self.server["token"],
+            "max_dave_protocol_version": 1,
+            **more,
+        }
+
+    async def identify(self, **more: Any) -> Any:
+        """Identify, and read Ready."""
+        await self.say(0, self.identify_payload(**more))
+        self.ready = await self.next(2)
+        return self.ready
+
+    async def select(self, mode: str = AES, **more: Any) -> Any:
+        """Choose a mode, and read the key."""
+        await self.say(1, {"protocol": "udp", "data": {"address": "127.0.0.1", "port": 1, "mode": mode}, **more})
+        self.description = await self.next(4)
+        return self.description
+
+    async def discover(self) -> tuple[str, int]:
+        """Ask for our own address over UDP."""
+        if self.udp is None:
+            loop = asyncio.get_running_loop()
+            self.udp, _ = await loop.create_datagram_endpoint(
+                lambda: self.datagrams, remote_addr=(self.ready["ip"], self.ready["port"])
+            )
+        self.udp.sendto(struct.pack(">HHI66x", 1, 70, self.ready["ssrc"]))
+        answer = await self.datagram(lambda data: len(data) == 74)
+        kind, length, ssrc, address, port = struct.unpack(">HHI64sH", answer)
+        assert (kind, length, ssrc) == (2, 70, self.ready["ssrc"])
+        return address.rstrip(b"\0").decode(), port
+
+    async def enter(self, channel: int, mode: str = AES, query: str = "?v=8", **identify: Any) -> None:
+        """All of it, until packets flow both ways."""
+        await self.get_ticket(channel)
+        await self.open(query)
+        await self.identify(**identify)
+        await self.discover()
+        await self.select(mode)
+        await self.say(5, {"speaking": 1, "delay": 0, "ssrc": self.ready["ssrc"]})
+
+    # The socket
+
+    async def say(self, op: int, d: Any) -> None:
+        """A frame of text."""
+        await self.socket.send_str(json.dumps({"op": op, "d": d}))
+
+    async def frame(self) -> Any:
+        """The next frame."""
+        message = await self.socket.receive(timeout=PATIENCE)
+        if message.type is aiohttp.WSMsgType.TEXT:
+            frame: Any = json.loads(message.data)
+        elif message.type is aiohttp.WSMsgType.BINARY:
+            frame = (int.from_bytes(message.data[:2], "big"), message.data[2], message.data[3:])
+        else:
+            code = message.data if message.type is aiohttp.WSMsgType.CLOSE else self.socket.close_code
+            raise AssertionError(f"closed with {code}, after {self.frames}")
+        self.frames.append(frame)
+        return frame
+
+    async def next(self, op: int) -> Any:
+        """The payload of the next frame of this kind; skips others, which `frames` keeps."""
+        while True:
+            while self.position < len(self.frames):
+                frame = self.frames[self.position]
+                self.position += 1
+                if isinstance(frame, tuple):
+                    if frame[1] == op:
+                        return frame
+                elif frame["op"] == op:
+                    return frame["d"]
+            await self.frame()
+
+    async def beat(self, seq_ack: int = -1) -> Any:
+        """A heartbeat and its answer: everything said before has been read by then."""
+        await self.say(3, {"t": 7, "seq_ack": seq_ack})
+        return await self.next(6)
+
+    async def closed(self) -> int:
+        """The code that the server closes with."""
+        return await close_code(self.socket)
+
+    def ops(self) -> list[int]:
+        """The kinds of all frames so far."""
+        return [frame[1] if isinstance(frame, tuple) else frame["op"] for frame in self.frames]
+
+    # Packets
+
+    @property
+    def key(self) -> bytes:
+        """Of our packets."""
+        return bytes(self.description["secret_key"])
+
+    @property
+    def mode(self) -> str:
+        """Of our packets."""
+        mode: str = self.description["mode"]
+        return mode
+
+    def packet(self, frame: bytes, *, ssrc: int | None = None, key: bytes | None = None) -> bytes:
+        """The next packet with a frame."""
+        self.number += 1
+        self.sequence += 1
+        own = self.ready["ssrc"] if ssrc is None else ssrc
+        header = struct.pack(">BBHII", 0x80, 0x78, self.sequence, self.sequence * 960, own)
+        return sealed(self.mode, key or self.key, header, frame, self.number)
+
+    def send(self, frame: bytes) -> bytes:
+        """Send a frame; the packet is returned."""
+        packet = self.packet(frame)
+        self.throw(packet)
+        return packet
+
+    def throw(self, packet: bytes) -> None:
+        """Send anything."""
+        assert self.udp is not None
+        self.udp.sendto(packet)
+
+    async def datagram(self, wanted: Any = lambda _: True) -> bytes:
+        """The next datagram of a kind; others are lost."""
+        while True:
+            async with asyncio.timeout(PATIENCE):
+                data = await self.datagrams.received.get()
+            if wanted(data):
+                return data
+
+    async def hear(self) -> tuple[int, bytes]:
+        """The next frame of somebody else: its SSRC, and what is in it."""
+        data = await self.datagram(lambda data: len(data) > 20 and not 200 <= data[1] <= 206 and data[0] == 0x80)
+        return int.from_bytes(data[8:12], "big"), opened(self.mode, self.key, data)
+
+    async def settled(self) -> None:
+        """Return once the server has read every packet sent before: it answers pings in order."""
+        self.throw(b"\x13\x37\xca\xfe" + b"mark")
+        await self.datagram(lambda data: data == b"\x13\x37\xf0\x0dmark")
+
+    async def close(self) -> None:
+        """Hang up."""
+        if self.udp is not None:
+            self.udp.close()
+        if self.socket is not None and not self.socket.closed:
+            await self.socket.close()

@@ -1,0 +1,63 @@
+"""A world with a voice server, and people who call."""
+
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import Config, VoiceConfig
+from tests.fixtures.validator import Watch
+from tests.server.voice.caller import Caller
+from tests.world import NOW_MS, Actor, Guild, World
+
+ENDPOINT = "voice.test:443"
+"""What clients are told; the tests know better, and need no TLS."""
+
+Call = Callable[..., Coroutine[Any, Any, Caller]]
+
+
+@pytest.fixture
+def voice_config(store_config: Config) -> Config:
+    """Its voice server stands behind a proxy."""
+    return msgspec.structs.replace(store_config, voice=VoiceConfig(endpoint=ENDPOINT))
+
+
+@pytest.fixture
+async def world(voice_config: Config, watch: Watch) -> AsyncIterator[World]:
+    """As everywhere, with a voice server."""
+    app = App(voice_config, clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        yield world
+        await world.close()
+    await app.stop()
+
+
+@pytest.fixture
+async def guild(world: World) -> Guild:
+    """Two voice channels."""
+    guild = await world.guild(await world.user("alice"))
+    for name in ("Lounge", "Den"):
+        await guild.channel(name, type=2)
+    return guild
+
+
+@pytest.fixture
+async def call(world: World, guild: Guild) -> AsyncIterator[Call]:
+    """Makes callers: new bots of the guild, or the actor given."""
+    made: list[Caller] = []
+
+    async def make(actor: Actor | None = None) -> Caller:
+        session = await (actor or await world.bot(guild)).connect()
+        caller = Caller(world, session, guild)
+        made.append(caller)
+        return caller
+
+    yield make
+    for caller in made:
+        await caller.close()

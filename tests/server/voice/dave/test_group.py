@@ -1,0 +1,417 @@
+"""The state machine: batches, transitions, and what happens when something does not go as it should."""
+
+import random
+
+import pytest
+
+from hubbub.server.transports.voice.dave import (
+    ExecuteTransition,
+    ExternalSender,
+    Group,
+    Op,
+    Payload,
+    PrepareEpoch,
+    PrepareTransition,
+    Sending,
+    codec,
+)
+from tests.server.voice.dave import forge
+from tests.server.voice.dave.call import CHANNEL, KINDS, Call
+
+
+def proposals(payload: Payload) -> int:
+    """How many proposals, or references to revoke, are in an op 27."""
+    assert isinstance(payload, bytes)
+    inner = codec.Reader(codec.Reader(payload[1:]).vec())
+    count = 0
+    while inner.more:
+        count += 1
+        if payload[0]:
+            inner.vec()
+            continue
+        assert (inner.u16(), inner.u16(), inner.vec()) == (1, 1, codec.u64(CHANNEL))
+        inner.u64(), inner.u8(), inner.u32(), inner.vec(), inner.u8()
+        if inner.u16() == 3:
+            inner.u32()
+        else:
+            inner.u16(), inner.u16(), inner.vec(), codec.read_leaf(inner), inner.vec(), inner.vec()
+        inner.vec()
+    return count
+
+
+def with_waiting(*user_ids: int) -> tuple[Group, list[Sending]]:
+    """A group that does not exist yet, and what was sent about it."""
+    group = Group(CHANNEL, ExternalSender())
+    sent: list[Sending] = []
+    for user_id in user_ids:
+        sent += group.joined(user_id, 0)
+        sent += group.received(user_id, Op.KEY_PACKAGE, forge.key_package(user_id).encode(), 0)
+    return group, sent
+
+
+def test_a_connection_is_told_our_key_once() -> None:
+    call = Call()
+    call.join(1, 2)
+    call.settle()
+    call.leave(2)
+    call.settle()
+    call.join(2)
+    call.settle()
+
+    assert call.ops(1)[0] == Op.EXTERNAL_SENDER
+    assert call.ops(1).count(Op.EXTERNAL_SENDER) == 1
+    # Two connections of one user.
+    assert call.ops(2).count(Op.EXTERNAL_SENDER) == 2
+
+
+def test_the_key_is_one_that_clients_read() -> None:
+    package = ExternalSender().package
+
+    assert len(package) == 71
+    assert package.endswith(b"\x00\x01\x01\x00")
+
+
+def test_who_joins_again_without_having_left_is_taken_as_new() -> None:
+    call = Call()
+    call.join(1, 2, 3)
+    call.settle()
+    call.join(3)
+    call.settle()
+
+    call.require_all_hear_all()
+
+
+def test_when_somebody_leaves_before_there_is_a_group_all_is_taken_back_and_made_anew() -> None:
+    group, _ = with_waiting(1, 2, 3)
+
+    sent = group.left(2, 1)
+
+    assert [(sending.to, sending.op) for sending in sent] == [
+        ((1,), Op.PROPOSALS),
+        ((1,), Op.PROPOSALS),
+        ((3,), Op.PROPOSALS),
+        ((3,), Op.PROPOSALS),
+    ]
+    assert [sending.payload[:1] for sending in sent if isinstance(sending.payload, bytes)] == [
+        b"\1",
+        b"\0",
+        b"\1",
+        b"\0",
+    ]
+    assert [proposals(sending.payload) for sending in sent] == [2, 1, 2, 1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_somebody_leaves_before_there_is_a_group(kind: str) -> None:
+    call = Call(kind)
+    call.join(1, 2, 3)
+    held = [call.until(Op.COMMIT_WELCOME) for _ in range(3)]
+    call.leave(2)
+    for user_id, commit in held:
+        call.receive(user_id, Op.COMMIT_WELCOME, commit)
+    assert not call.group.ready(1)
+    call.wait(10)
+
+    call.require_all_hear_all()
+
+
+def test_only_a_few_found_a_group_and_the_rest_is_added_to_it() -> None:
+    _, sent = with_waiting(*range(1, 9))
+
+    assert max(user_id for sending in sent if sending.op == Op.PROPOSALS for user_id in sending.to) == 4
+
+
+def test_one_batch_of_proposals_per_epoch() -> None:
+    call = Call()
+    call.join(1, 2, 3)
+    call.settle()
+    call.join(4)
+    _, commit = call.until(Op.COMMIT_WELCOME, by=1)
+    call.sent.clear()
+
+    call.leave(3)
+    call.join(5, 6)
+    for user_id in (5, 6):
+        call.receive(user_id, *call.up[user_id].popleft())
+    assert Op.PROPOSALS not in {sending.op for sending in call.sent}
+
+    call.receive(1, Op.COMMIT_WELCOME, commit)
+    call.settle()
+    batches = [sending for sending in call.sent if sending.op == Op.PROPOSALS]
+    assert [proposals(sending.payload) for sending in batches] == [3]
+    # To members alone: neither to who is added nor to who is removed.
+    assert set(batches[0].to) == {1, 2, 4}
+    call.require_all_hear_all()
+
+
+def test_the_next_batch_waits_until_members_have_followed_or_half_a_second() -> None:
+    call = Call()
+    call.join(1, 2)
+    call.settle()
+    call.join(3, 4)
+    _, commit = call.until(Op.COMMIT_WELCOME, by=1)
+    call.sent.clear()
+    call.receive(1, Op.COMMIT_WELCOME, commit)
+
+    assert call.ops(1) == [Op.ANNOUNCE_COMMIT]
+    call.send(call.group.tick(call.now + 0.4))
+    assert call.ops(1) == [Op.ANNOUNCE_COMMIT]
+    call.send(call.group.tick(call.now + 0.5))
+    assert call.ops(1) == [Op.ANNOUNCE_COMMIT, Op.PROPOSALS]
+    call.settle()
+    call.require_all_hear_all()
+
+
+def test_a_transition_is_made_when_all_have_answered() -> None:
+    call = Call()
+    call.join(1, 2)
+    call.settle()
+
+    (executed,) = [sending for sending in call.sent if sending.op == Op.EXECUTE_TRANSITION]
+    assert set(executed.to) == {1, 2}
+    assert executed.payload == ExecuteTransition(1)
+    assert call.group.deadline is None
+
+
+def test_a_transition_is_made_without_those_who_do_not_answer_in_two_seconds() -> None:
+    call = Call()
+    call.join(1, 2)
+    committer, commit = call.until(Op.COMMIT_WELCOME)
+    call.receive(committer, Op.COMMIT_WELCOME, commit)
+    assert not call.group.ready(1)
+    call.receive(1, Op.TRANSITION_READY, {"transition_id": 1})
+    assert call.group.ready(1)
+    assert not call.group.ready(2)
+
+    assert call.group.tick(call.now + 1.9) == []
+    assert call.group.tick(call.now + 2) == [Sending((1, 2), Op.EXECUTE_TRANSITION, ExecuteTransition(1))]
+    assert call.group.ready(2)
+
+
+def test_transition_ids_never_are_zero() -> None:
+    call = Call()
+    call.group._last_transition = 0xFFFE
+    call.join(1, 2)
+    call.settle()
+    call.join(3)
+    call.settle()
+
+    made = [sending.payload for sending in call.sent if sending.op == Op.EXECUTE_TRANSITION]
+    assert made == [ExecuteTransition(0xFFFF), ExecuteTransition(1)]
+    call.require_all_hear_all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_cannot_follow_is_removed_and_added_in_one_commit(kind: str) -> None:
+    call = Call(kind)
+    call.join(1, 2, 3)
+    call.settle()
+    call.join(4)
+    _, commit = call.until(Op.COMMIT_WELCOME, by=1)
+    call.receive(1, Op.COMMIT_WELCOME, commit)
+    # The commit reaches 2 broken.
+    op, payload = call.down[2].pop()
+    assert op == Op.ANNOUNCE_COMMIT
+    assert isinstance(payload, bytes)
+    call.down[2].append((op, payload[:-40] + bytes(40)))
+    call.sent.clear()
+    call.wait(10)
+
+    assert call.clients[2].invalid
+    if kind == "davey":
+        (batch,) = [sending for sending in call.sent if sending.op == Op.PROPOSALS]
+        assert set(batch.to) == {1, 3, 4}
+        assert proposals(batch.payload) == 2
+        assert Op.PREPARE_EPOCH not in call.ops(1)
+    call.require_all_hear_all()
+
+
+def test_a_welcome_that_came_too_late_is_not_sent() -> None:
+    call = Call()
+    call.join(1, 2)
+    call.settle()
+    call.join(3)
+    _, commit = call.until(Op.COMMIT_WELCOME, by=1)
+    # 3 has begun anew meanwhile; the welcome is for keys that it has thrown away.
+    client = call.clients[3]
+    call.up[3].extend(client.handle(Op.PREPARE_EPOCH, PrepareEpoch(1), {1, 2, 3}))
+    call.receive(3, *call.up[3].popleft())
+    call.receive(1, Op.COMMIT_WELCOME, commit)
+    assert Op.WELCOME not in call.ops(3)
+    assert not call.group.ready(3)
+    call.settle()
+
+    assert client.invalid == 0
+    call.require_all_hear_all()
+
+
+def test_a_founder_who_begins_anew_unasked_is_told_to() -> None:
+    call = Call()
+    call.join(1, 2)
+    committer, _commit = call.until(Op.COMMIT_WELCOME)
+    # What 2 holds now is anybody's guess, and a wrong guess ends its connection.
+    call.receive(2, Op.INVALID_COMMIT_WELCOME, {"transition_id": 0})
+
+    assert committer == 1
+    assert call.sent[-1] == Sending((2,), Op.PREPARE_EPOCH, PrepareEpoch(1))
+    call.settle()
+    call.require_all_hear_all()
+
+
+def test_without_a_commit_for_three_seconds_all_begin_anew_then_more_patiently() -> None:
+    group, _ = with_waiting(1, 2)
+
+    assert group.deadline == 3
+    assert group.tick(2.9) == []
+    assert group.tick(3) == [Sending((1, 2), Op.PREPARE_EPOCH, PrepareEpoch(1))]
+    for user_id in (1, 2):
+        group.received(user_id, Op.KEY_PACKAGE, forge.key_package(user_id).encode(), 3)
+    assert group.deadline == 9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_group_whose_commits_are_lost_begins_anew(kind: str) -> None:
+    call = Call(kind)
+    call.join(1, 2, 3)
+    call.wait(10)
+    call.join(4)
+    for user_id in (1, 2, 3):
+        call.until(Op.COMMIT_WELCOME, by=user_id)
+    call.settle()
+    assert not call.group.ready(4)
+
+    call.wait(30)
+
+    assert Op.PREPARE_EPOCH in call.ops(1)
+    call.require_all_hear_all()
+
+
+def test_the_last_one_in_a_call_has_no_group() -> None:
+    call = Call()
+    call.join(1, 2, 3)
+    call.settle()
+    call.leave(3)
+    call.sent.clear()
+    call.leave(1)
+
+    assert call.sent == [
+        Sending((2,), Op.PREPARE_EPOCH, PrepareEpoch(1)),
+        Sending((2,), Op.PREPARE_TRANSITION, PrepareTransition(1, 0)),
+    ]
+    call.settle()
+    call.leave(2)
+    assert call.group.deadline is None
+    call.join(1, 2)
+    call.settle()
+    call.require_all_hear_all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lines_that_break_messages_break_no_call(seed: int) -> None:
+    """Members fail at random commits and welcomes, in any order; nobody is ever sent what ends their connection."""
+    call = broken(seed)
+
+    call.require_all_hear_all()
+
+
+def broken(seed: int) -> Call:
+    """A call in which every tenth commit or welcome arrives broken, and people come and go."""
+    call = Call(seed=seed)
+    chance = random.Random(seed)
+    call.join(1, 2, 3, 4)
+    for _ in range(8):
+        for _ in range(chance.randint(5, 60)):
+            for line in call.down.values():
+                if line and line[-1][0] in (Op.ANNOUNCE_COMMIT, Op.WELCOME) and chance.random() < 0.1:
+                    op, payload = line.pop()
+                    assert isinstance(payload, bytes)
+                    line.append((op, payload[:-30] + bytes(30)))
+            call.step()
+        user_id = chance.randint(4, 6)
+        if user_id in call.clients:
+            call.leave(user_id)
+        else:
+            call.join(user_id)
+        # Time stands still but for the rations: no client here is slower than the group is patient.
+        for person in call.group._people.values():
+            person.packages_at = call.now - 100
+    call.wait(60)
+    return call
+
+
+def test_a_strict_call_takes_no_plain_client() -> None:
+    group = Group(CHANNEL, ExternalSender())
+
+    assert group.version_for(1) == 1
+    assert group.version_for(7) == 1
+    with pytest.raises(ValueError, match="no client without"):
+        group.joined(1, 0, version=0)
+    assert not group.plain_allowed(0)
+
+
+def test_a_plain_client_turns_encryption_off_and_its_leaving_on() -> None:
+    call = Call(mixed=True)
+    call.join(1, 2, 3)
+    call.settle()
+    assert not call.group.plain_allowed(call.now)
+    call.sent.clear()
+
+    assert call.group.version_for(0) == 0
+    call.down[9] = call.down[1].__class__()
+    call.send(call.group.joined(9, call.now, version=0))
+    assert call.group.version_for(1) == 0
+    assert call.group.plain_allowed(call.now)
+    assert not call.group.ready(1)
+    assert [sending.payload for sending in call.sent] == [PrepareTransition(0, 2)]
+    assert set(call.sent[0].to) == {1, 2, 3}
+    call.settle()
+    assert call.sent[-1].payload == ExecuteTransition(2)
+    assert {client.version for client in call.clients.values()} == {0}  # type: ignore[attr-defined]
+
+    call.sent.clear()
+    call.send(call.group.left(9, call.now))
+    assert call.sent == [Sending((1, 2, 3), Op.PREPARE_EPOCH, PrepareEpoch(1))]
+    assert call.group.version_for(1) == 1
+    assert call.group.plain_allowed(call.now)
+    call.settle()
+    call.require_all_hear_all()
+    assert {client.version for client in call.clients.values()} == {1}  # type: ignore[attr-defined]
+    assert not call.group.plain_allowed(call.now)
+
+
+def test_a_downgrade_that_is_over_before_it_was_made_is_never_made() -> None:
+    call = Call(mixed=True)
+    call.join(1, 2)
+    call.settle()
+    call.down[9] = call.down[1].__class__()
+    call.send(call.group.joined(9, call.now, version=0))
+    call.send(call.group.left(9, call.now))
+    call.settle()
+
+    assert ExecuteTransition(2) not in [sending.payload for sending in call.sent]
+    call.require_all_hear_all()
+
+
+def test_who_joined_a_plain_call_is_told_our_key_when_it_is_no_longer_one() -> None:
+    group = Group(CHANNEL, sender := ExternalSender(), mixed=True)
+    assert group.joined(9, 0, version=0) == []
+    assert group.joined(1, 0) == []
+    assert group.received(1, Op.KEY_PACKAGE, forge.key_package(1).encode(), 0) == []
+
+    assert group.left(9, 5) == [
+        Sending((1,), Op.PREPARE_EPOCH, PrepareEpoch(1)),
+        Sending((1,), Op.EXTERNAL_SENDER, sender.package),
+    ]
+    # A client that has no session and cannot begin one now is asked to identify again.
+    group.tick(10)
+    assert group.late == {1}
+
+
+def test_plain_frames_end_even_if_no_group_comes_about() -> None:
+    group = Group(CHANNEL, ExternalSender(), mixed=True)
+    group.joined(9, 0, version=0)
+    group.joined(1, 0)
+    group.left(9, 5)
+
+    assert group.plain_allowed(14.9)
+    assert not group.plain_allowed(15)

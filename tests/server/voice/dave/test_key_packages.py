@@ -1,0 +1,139 @@
+"""Op 26: what is asked of a key package before others are told of it."""
+
+import dataclasses
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hubbub.server.transports.voice.dave import ExternalSender, Group, Op, codec
+from tests.server.voice.dave import forge
+from tests.server.voice.dave.call import CHANNEL
+
+ANN, BEN = 1, 2
+
+
+@pytest.fixture
+def group() -> Group:
+    """A call in which Ann waits for Ben's key package."""
+    group = Group(CHANNEL, ExternalSender())
+    group.joined(ANN, 0)
+    group.received(ANN, Op.KEY_PACKAGE, forge.key_package(ANN).encode(), 0)
+    group.joined(BEN, 0)
+    return group
+
+
+def test_a_key_package_makes_an_add_for_the_others_and_never_for_oneself(group: Group) -> None:
+    package = forge.key_package(BEN).encode()
+
+    to_ann, to_ben = group.received(BEN, Op.KEY_PACKAGE, package, 0)
+
+    assert (to_ann.to, to_ann.op) == ((ANN,), Op.PROPOSALS)
+    assert (to_ben.to, to_ben.op) == ((BEN,), Op.PROPOSALS)
+    assert isinstance(to_ann.payload, bytes)
+    assert isinstance(to_ben.payload, bytes)
+    assert package in to_ann.payload
+    assert package not in to_ben.payload
+    assert not group.refused
+
+
+def test_a_key_package_may_be_wrapped_as_a_message(group: Group) -> None:
+    wrapped = b"\x00\x01\x00\x05" + forge.key_package(BEN).encode()
+
+    assert len(group.received(BEN, Op.KEY_PACKAGE, wrapped, 0)) == 2
+
+
+WRONG: dict[str, Callable[[], bytes]] = {
+    "key package: somebody else's": lambda: forge.key_package(ANN).encode(),
+    "key package: leaf of a commit": lambda: forge.key_package(BEN, source=3).encode(),
+    "key package: lifetime": lambda: forge.key_package(BEN, lifetime=(0, 2**40)).encode(),
+    "key package: signature of the leaf": lambda: forge.key_package(BEN, leaf_signature=b"\x30\x00").encode(),
+    "key package: signature": lambda: forge.key_package(BEN, signature=b"").encode(),
+    "key package: no key": lambda: forge.key_package(BEN, init_key=b"\x04" + bytes(64)).encode(),
+    "key package: one key twice": lambda: forge.key_package(
+        BEN, init_key=(key := forge.point()), encryption_key=key
+    ).encode(),
+    "key package: extensions": lambda: forge.key_package(BEN, extensions=b"\x00\x0a\x00").encode(),
+    "key package: capabilities": lambda: forge.key_package(
+        BEN, capabilities=dataclasses.replace(forge.CAPABILITIES, suites=(1,))
+    ).encode(),
+    "key package: too long": lambda: forge.key_package(BEN, extensions=bytes(1024)).encode(),
+    "malformed": lambda: forge.key_package(BEN).encode() + b"\x00",
+}
+
+
+@pytest.mark.parametrize("reason", WRONG)
+def test_a_wrong_key_package_is_refused_and_the_next_taken(group: Group, reason: str) -> None:
+    assert group.received(BEN, Op.KEY_PACKAGE, WRONG[reason](), 0) == []
+    assert group.refused == {reason: 1}
+    assert len(group.received(BEN, Op.KEY_PACKAGE, forge.key_package(BEN).encode(), 0)) == 2
+
+
+MALFORMED = {
+    "another version": lambda data: b"\x00\x02" + data[2:],
+    "another suite": lambda data: data[:2] + b"\x00\x01" + data[4:],
+    "another credential": lambda data: data.replace(b"\x00\x01\x08" + codec.u64(BEN), b"\x00\x02\x08" + codec.u64(BEN)),
+    "cut off": lambda data: data[:-1],
+    "nothing": lambda _data: b"",
+}
+
+
+@pytest.mark.parametrize("bend", MALFORMED.values(), ids=MALFORMED)
+def test_a_key_package_of_another_form_is_refused(group: Group, bend: Callable[[bytes], bytes]) -> None:
+    assert group.received(BEN, Op.KEY_PACKAGE, bend(forge.key_package(BEN).encode()), 0) == []
+    assert group.refused == {"malformed": 1}
+
+
+@pytest.mark.parametrize("name", ["init_key", "encryption_key"])
+def test_keys_of_somebody_else_are_refused(group: Group, name: str) -> None:
+    carl = forge.key_package(3)
+    group.joined(3, 0)
+    group.received(3, Op.KEY_PACKAGE, carl.encode(), 0)
+
+    # Nobody proves that these are theirs, and no client can commit an Add with a key that is taken.
+    stolen = forge.key_package(BEN, **{name: carl.leaf.encryption_key})
+
+    assert group.received(BEN, Op.KEY_PACKAGE, stolen.encode(), 0) == []
+    assert group.refused == {"key package: a key of somebody else": 1}
+
+
+def test_key_packages_are_rationed(group: Group) -> None:
+    for _ in range(10):
+        group.received(BEN, Op.KEY_PACKAGE, b"", 0)
+    package = forge.key_package(BEN).encode()
+
+    assert group.received(BEN, Op.KEY_PACKAGE, package, 1.9) == []
+    assert group.refused == {"malformed": 10, "key package: too many": 1}
+    assert len(group.received(BEN, Op.KEY_PACKAGE, package, 2.1)) == 2
+
+
+def test_who_owes_a_key_package_for_five_seconds_is_late(group: Group) -> None:
+    assert group.deadline == 5
+    group.tick(4.9)
+    assert group.late == frozenset()
+
+    group.tick(5)
+
+    assert group.late == {BEN}
+    assert group.deadline is None
+    group.received(BEN, Op.KEY_PACKAGE, forge.key_package(BEN).encode(), 6)
+    assert group.late == frozenset()
+
+
+@given(
+    st.integers(0, 40),
+    st.one_of(
+        st.binary(max_size=600),
+        st.dictionaries(
+            st.sampled_from(["transition_id", "x"]), st.none() | st.booleans() | st.integers() | st.text(max_size=3)
+        ),
+    ),
+)
+def test_whatever_a_client_sends_nothing_is_raised(op: int, payload: bytes | dict[str, object]) -> None:
+    group = Group(CHANNEL, ExternalSender())
+    group.joined(BEN, 0)
+
+    assert group.received(BEN, op, payload, 0) == []
+    assert group.received(99, op, payload, 0) == []
+    assert group.received(BEN, op, None, 0) == []  # type: ignore[arg-type]

@@ -1,0 +1,100 @@
+"""Where the voice server is, with which certificate, and clear words when it cannot be there."""
+
+import ssl
+import stat
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from cryptography import x509
+
+from hubbub.server.app import App
+from hubbub.server.commands import certificates
+from hubbub.server.core.config import Config, ConfigError, VoiceConfig
+from hubbub.server.doctor import Finding, examine
+from hubbub.server.transports.voice import listening
+
+
+def config(**voice: Any) -> Config:
+    return Config(port=0, voice=VoiceConfig(**voice))
+
+
+def test_there_is_a_voice_server_where_there_is_tls(tmp_path: Path) -> None:
+    assert not listening.is_open(config())
+    assert listening.is_open(config(certificate="voice.pem"))
+    assert listening.is_open(config(endpoint="voice.example"))
+    assert not listening.is_open(Config(roles=frozenset({"api"}), voice=VoiceConfig(endpoint="voice.example")))
+
+
+def test_a_certificate_is_made_once_more_by_the_same_authority(tmp_path: Path) -> None:
+    first = certificates.make(tmp_path / "voice", ["voice.example"])
+    trusted = first.authority.read_bytes()
+    shown = x509.load_pem_x509_certificate(first.certificate.read_bytes())
+    names = shown.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["localhost", "voice.example"]
+    assert [str(ip) for ip in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1", "::1"]
+    for path in (tmp_path / "voice").iterdir():
+        if "key" in path.name:
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    again = certificates.make(tmp_path / "voice", [])
+    assert again.authority.read_bytes() == trusted
+    assert again.certificate.read_bytes() != shown.public_bytes(certificates.serialization.Encoding.PEM)
+
+
+@pytest.mark.parametrize(
+    ("voice", "key"),
+    [
+        ({"certificate": "/nowhere/voice.pem"}, "voice.certificate"),
+        ({"endpoint": "x", "host": "0.0.0.0"}, "voice.public_address"),
+        ({"endpoint": "x", "host": "::1"}, "voice.public_address"),
+        ({"endpoint": "x", "host": "192.0.2.1", "public_address": "127.0.0.1"}, "voice.port"),
+    ],
+)
+def test_settings_that_cannot_be(voice: dict[str, Any], key: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        listening.listen(config(**voice))
+    assert refused.value.key == key
+
+
+def test_a_key_of_another_certificate_is_refused(tmp_path: Path) -> None:
+    one, other = certificates.make(tmp_path / "one", []), certificates.make(tmp_path / "other", [])
+    with pytest.raises(ConfigError, match="cannot be used with its key"):
+        listening.context(VoiceConfig(certificate=str(one.certificate), key=str(other.key)))
+
+
+async def doctor(settings: Config) -> Finding:
+    (found,) = [finding async for finding in examine(settings) if finding.subject == "voice"]
+    return found
+
+
+async def test_the_doctor_looks(tmp_path: Path) -> None:
+    assert (await doctor(config())).level == "note"
+    assert (await doctor(Config(port=0, roles=frozenset({"api"})))).level == "ok"
+    made = certificates.make(tmp_path, [])
+    good = await doctor(config(certificate=str(made.certificate), key=str(made.key)))
+    assert (good.level, good.words) == ("ok", "clients are sent to a free port, packets to 127.0.0.1")
+    proxied = await doctor(config(endpoint="voice.example"))
+    assert proxied.words == "clients are sent to voice.example, packets to 127.0.0.1"
+    bad = await doctor(config(certificate=str(made.key)))
+    assert bad.level == "problem"
+
+
+async def test_clients_come_in_over_tls_at_the_endpoint_they_are_told(tmp_path: Path) -> None:
+    made = certificates.make(tmp_path, [])
+    app = App(config(certificate=str(made.certificate), key=str(made.key)))
+    await app.start()
+    try:
+        endpoint = app.config.voice.endpoint
+        assert endpoint is not None
+        assert endpoint.startswith("127.0.0.1:")
+        trust = ssl.create_default_context(cafile=made.authority)
+        async with aiohttp.ClientSession() as client:
+            async with client.ws_connect(f"wss://{endpoint}?v=8", ssl=trust) as socket:
+                assert (await socket.receive_json(timeout=10))["op"] == 8
+            async with client.get(f"https://{endpoint}/elsewhere", ssl=trust) as answer:
+                assert answer.status == 404
+            async with client.get(f"https://{endpoint}/?v=8", ssl=trust) as answer:
+                assert answer.status == 400
+    finally:
+        await app.stop()

@@ -1,0 +1,191 @@
+"""Buffered resume: what was missed comes once, in order, after Resumed."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from hubbub.server.core.config import Config, VoiceConfig
+from hubbub.server.transports.voice.replay import MESSAGES_MOST, Replay, seq_of
+from tests.server.voice.caller import Caller, close_code
+from tests.server.voice.conftest import ENDPOINT, Call
+from tests.server.voice.test_tickets import cut, lost
+from tests.world import Guild, World
+
+
+def resume_payload(caller: Caller, **more: Any) -> dict[str, Any]:
+    return {
+        "server_id": caller.server["guild_id"],
+        "session_id": caller.state["session_id"],
+        "token": caller.server["token"],
+        **more,
+    }
+
+
+def last_seq(caller: Caller) -> int:
+    """The last number that came."""
+    seqs = [frame[0] if isinstance(frame, tuple) else frame.get("seq") for frame in caller.frames]
+    return next((seq for seq in reversed(seqs) if seq), -1)
+
+
+async def test_what_was_missed_comes_after_resumed(world: World, guild: Guild, call: Call) -> None:
+    lounge = guild.channels["Lounge"]
+    caller, other = await call(), await call()
+    await caller.enter(lounge)
+    await other.enter(lounge)
+    await caller.next(5)
+    await caller.beat()
+    seen = last_seq(caller)
+    key = caller.key
+    cut(caller)
+    await lost(world, caller)
+    for speaking in (0, 1, 0):
+        await other.say(5, {"speaking": speaking, "delay": 0, "ssrc": 1})
+    await other.beat()
+    assert 13 not in other.ops()
+    await caller.open()
+    await caller.say(7, resume_payload(caller, seq_ack=seen))
+    await caller.next(9)
+    told = [(await caller.frame()) for _ in range(3)]
+    assert [(frame["op"], frame["seq"]) for frame in told] == [(5, seen + 1), (5, seen + 2), (5, seen + 3)]
+    # Key, number and address are still good.
+    caller.send(b"frame\xfa\xfa")
+    other.datagrams.received = asyncio.Queue()
+    caller.send(b"again\xfa\xfa")
+    ssrc, frame = await other.hear()
+    assert (ssrc, frame) in {(caller.ready["ssrc"], b"frame\xfa\xfa"), (caller.ready["ssrc"], b"again\xfa\xfa")}
+    assert key == caller.key
+
+
+async def test_nothing_seen_is_told_from_the_first(world: World, guild: Guild, call: Call) -> None:
+    lounge = guild.channels["Lounge"]
+    caller, other = await call(), await call()
+    await other.enter(lounge)
+    await caller.enter(lounge)
+    cut(caller)
+    await lost(world, caller)
+    await caller.open()
+    await caller.say(7, resume_payload(caller))
+    await caller.next(9)
+    assert (await caller.frame())["seq"] == 1
+
+
+@pytest.mark.parametrize("wrong", [{"token": "0" * 32}, {"session_id": "x"}, {"server_id": "1"}, {"seq_ack": 4711}])
+async def test_resumes_that_are_refused(world: World, guild: Guild, call: Call, wrong: Any) -> None:
+    caller = await call()
+    await caller.enter(guild.channels["Lounge"])
+    cut(caller)
+    await lost(world, caller)
+    await caller.open()
+    await caller.say(7, resume_payload(caller, **wrong))
+    assert await caller.closed() == 4006
+
+
+async def test_after_the_grace_there_is_nothing_to_resume(world: World, guild: Guild, call: Call) -> None:
+    caller = await call()
+    await caller.enter(guild.channels["Lounge"])
+    cut(caller)
+    await lost(world, caller)
+    await world.clock.run_for(10_000)
+    await caller.open()
+    await caller.say(7, resume_payload(caller, seq_ack=-1))
+    assert await caller.closed() == 4006
+
+
+async def test_a_resume_takes_the_place_of_a_connection_that_hangs(guild: Guild, call: Call) -> None:
+    caller = await call()
+    await caller.enter(guild.channels["Lounge"])
+    await caller.beat()
+    old = caller.socket
+    await caller.open()
+    await caller.say(7, resume_payload(caller, seq_ack=last_seq(caller)))
+    await caller.next(9)
+    assert await close_code(old) == 4014
+    await caller.beat()
+
+
+async def test_older_versions_resume_without_numbers(world: World, guild: Guild, call: Call) -> None:
+    lounge = guild.channels["Lounge"]
+    caller, other = await call(), await call()
+    await caller.enter(lounge, query="?v=7")
+    await other.enter(lounge)
+    await caller.next(5)
+    cut(caller)
+    await lost(world, caller)
+    await other.say(5, {"speaking": 0, "delay": 0, "ssrc": 1})
+    await other.beat()
+    await caller.open("?v=7")
+    await caller.say(7, resume_payload(caller))
+    await caller.next(9)
+    assert (await caller.next(5))["speaking"] == 0
+
+
+class TestSilence:
+    """Guards of the network go by the event loop's time (decisions/0005), so a short interval is waited out."""
+
+    @pytest.fixture
+    def voice_config(self, store_config: Config) -> Config:
+        voice = VoiceConfig(endpoint=ENDPOINT, heartbeat_interval_ms=100, identify_timeout_ms=60_000)
+        return msgspec.structs.replace(store_config, voice=voice)
+
+    async def test_who_does_not_beat_is_cut_off(self, guild: Guild, call: Call) -> None:
+        caller = await call()
+        await caller.open()
+        assert await caller.closed() == 4009
+
+
+class TestNobody:
+    """The same for who does not say who they are."""
+
+    @pytest.fixture
+    def voice_config(self, store_config: Config) -> Config:
+        voice = VoiceConfig(endpoint=ENDPOINT, identify_timeout_ms=100)
+        return msgspec.structs.replace(store_config, voice=voice)
+
+    async def test_who_does_not_identify_is_shown_the_door(self, guild: Guild, call: Call) -> None:
+        caller = await call()
+        await caller.open()
+        assert await caller.closed() == 4003
+
+
+def test_numbers_never_show_zero() -> None:
+    assert [seq_of(number) for number in (1, 65_535, 65_536, 131_070, 131_071)] == [1, 65_535, 1, 65_535, 1]
+
+
+def test_what_is_kept_is_bounded() -> None:
+    replay = Replay()
+    for _ in range(MESSAGES_MOST + 10):
+        replay.append(0x81, b"x", 0.0)
+    assert len(replay) == MESSAGES_MOST
+    assert replay.since(9) is None
+    kept = replay.since(10)
+    assert kept is not None
+    assert len(kept) == MESSAGES_MOST
+    assert replay.since(-1) is None
+    replay.acknowledge(20)
+    assert len(replay) == MESSAGES_MOST - 10
+    assert replay.since(19) is None
+    replay.acknowledge(19)
+    replay.acknowledge(40_000)
+    assert len(replay) == MESSAGES_MOST - 10
+    replay.append(0x81, bytes(2_000_000), 50.0)
+    assert len(replay) == 0
+    replay.append(0x81, b"x", 50.0)
+    replay.forget(110.0)
+    assert len(replay) == 1
+    replay.forget(110.1)
+    assert len(replay) == 0
+    assert replay.since(seq_of(replay.last)) == []
+
+
+def test_numbers_begin_anew() -> None:
+    replay = Replay()
+    replay.last = 65_530
+    for _ in range(10):
+        replay.append(0x81, b"x", 0.0)
+    kept = replay.since(65_534)
+    assert kept is not None
+    assert [seq_of(message.number) for message in kept] == [65_535, 1, 2, 3, 4, 5]
+    replay.acknowledge(2)
+    assert [seq_of(message.number) for message in replay.since(2) or []] == [3, 4, 5]

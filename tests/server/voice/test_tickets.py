@@ -1,0 +1,234 @@
+"""Tickets: each is good for one user, session and channel, and the voice socket follows the voice state."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.call import Call as PlatformCall
+from hubbub.server.core.config import Config
+from hubbub.server.core.voice import LOST_MS
+from hubbub.server.resources.voice_states import tickets
+from tests.server.voice.caller import Caller, close_code
+from tests.server.voice.conftest import ENDPOINT, Call
+from tests.world import Guild, World
+
+
+async def refused(caller: Caller, code: int, **identify: object) -> None:
+    """Identify, and be shown the door."""
+    await caller.open()
+    await caller.say(0, caller.identify_payload(**identify))
+    assert await caller.closed() == code
+
+
+async def test_each_join_has_a_ticket_of_its_own(guild: Guild, call: Call) -> None:
+    caller = await call()
+    await caller.get_ticket(guild.channels["Lounge"])
+    first = caller.server["token"]
+    await caller.ask(None)
+    await caller.session.next("VOICE_STATE_UPDATE")
+    await refused(caller, 4004)
+    await caller.get_ticket(guild.channels["Lounge"])
+    assert caller.server["token"] != first
+    await refused(caller, 4004, token=first)
+    await caller.open()
+    await caller.identify()
+
+
+async def test_a_move_closes_the_old_socket_after_both_events(guild: Guild, call: Call) -> None:
+    caller, other = await call(), await call()
+    await other.enter(guild.channels["Lounge"])
+    await caller.enter(guild.channels["Lounge"])
+    old = caller.server["token"]
+    await guild.owner.patch(
+        f"/guilds/{guild.id}/members/{caller.actor.id}", json={"channel_id": str(guild.channels["Den"])}
+    )
+    await caller.take_ticket()
+    assert caller.state["channel_id"] == str(guild.channels["Den"])
+    assert await caller.closed() == 4014
+    assert (await other.next(13))["user_id"] == str(caller.actor.id)
+    await refused(caller, 4004, token=old)
+    await caller.open()
+    await caller.identify()
+    await caller.select()
+    assert 11 not in caller.ops()
+
+
+async def test_moving_oneself(guild: Guild, call: Call) -> None:
+    caller = await call()
+    await caller.enter(guild.channels["Lounge"])
+    await caller.get_ticket(guild.channels["Den"])
+    assert await caller.closed() == 4014
+    await caller.open()
+    await caller.identify()
+
+
+async def test_who_is_disconnected_or_kicked(guild: Guild, call: Call) -> None:
+    one, two, three = await call(), await call(), await call()
+    for caller in (one, two, three):
+        await caller.enter(guild.channels["Lounge"])
+    (await guild.owner.patch(f"/guilds/{guild.id}/members/{one.actor.id}", json={"channel_id": None})).ok()
+    assert await one.closed() == 4014
+    (await guild.owner.delete(f"/guilds/{guild.id}/members/{two.actor.id}")).ok()
+    assert await two.closed() == 4014
+    await three.ask(None)
+    assert await three.closed() == 4014
+
+
+@pytest.mark.parametrize("what", ["channel", "guild"])
+async def test_a_call_whose_place_is_gone_ends_for_all(guild: Guild, call: Call, what: str) -> None:
+    one, two = await call(), await call()
+    for caller in (one, two):
+        await caller.enter(guild.channels["Lounge"])
+    path = f"/channels/{guild.channels['Lounge']}" if what == "channel" else f"/guilds/{guild.id}"
+    (await guild.owner.delete(path)).ok()
+    for caller in (one, two):
+        assert await caller.closed() == 4022
+
+
+async def test_another_session_takes_over(world: World, guild: Guild, call: Call) -> None:
+    first = await call()
+    second = await call(first.actor)
+    await first.enter(guild.channels["Lounge"])
+    before = len([frame for frame in first.session.seen if frame["t"] == "VOICE_SERVER_UPDATE"])
+    await second.session.next("VOICE_STATE_UPDATE")
+    await second.enter(guild.channels["Lounge"])
+    assert await first.closed() == 4014
+    # What the new session needs is told to it alone.
+    await first.session.settle()
+    assert len([frame for frame in first.session.seen if frame["t"] == "VOICE_SERVER_UPDATE"]) == before
+    await second.beat()
+
+
+async def test_the_same_ticket_twice_keeps_the_newer_connection(guild: Guild, call: Call) -> None:
+    caller = await call()
+    await caller.enter(guild.channels["Lounge"])
+    old = caller.socket
+    await caller.open()
+    await caller.identify()
+    assert await close_code(old) == 4014
+    await caller.beat()
+    state = (await caller.actor.get(f"/guilds/{guild.id}/voice-states/@me")).ok()
+    assert state["channel_id"] == str(guild.channels["Lounge"])
+
+
+async def test_who_hangs_up_leaves_the_channel(guild: Guild, call: Call) -> None:
+    caller = await call()
+    await caller.enter(guild.channels["Lounge"])
+    await caller.socket.close(code=1000)
+    left = await caller.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
+    assert left["user_id"] == str(caller.actor.id)
+
+
+async def test_who_is_cut_off_leaves_after_a_while(world: World, guild: Guild, call: Call) -> None:
+    caller, other = await call(), await call()
+    await other.enter(guild.channels["Lounge"])
+    await caller.enter(guild.channels["Lounge"])
+    cut(caller)
+    await lost(world, caller)
+    await world.clock.run_for(9_999)
+    assert (await caller.actor.get(f"/guilds/{guild.id}/voice-states/@me")).ok()["channel_id"]
+    await other.beat()
+    assert 13 not in other.ops()
+    await world.clock.run_for(1)
+    assert (await other.next(13))["user_id"] == str(caller.actor.id)
+    await caller.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
+
+
+def cut(caller: Caller) -> None:
+    """As a network does."""
+    caller.socket._response.connection.transport.abort()
+
+
+async def lost(world: World, caller: Caller) -> None:
+    """Wait until the server has noticed."""
+    assert world.app.voice is not None
+    session = world.app.voice.calls._sessions[caller.guild.id, caller.actor.id]
+    async with asyncio.timeout(10):
+        while session.connection is not None:
+            await asyncio.sleep(0)
+
+
+class TestRefusedAgainAndAgain:
+    """A library that tries again at once, for ever, is slowed down."""
+
+    @pytest.fixture
+    def voice_config(self, voice_config: Config) -> Config:
+        return msgspec.structs.replace(voice_config, rate_limits="real")
+
+    async def test_joins_wait(self, world: World, guild: Guild, call: Call) -> None:
+        caller = await call()
+        lounge = guild.channels["Lounge"]
+        for _ in range(2):
+            await caller.get_ticket(lounge)
+            await refused(caller, 4017, max_dave_protocol_version=0)
+            left = await caller.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
+            assert left["user_id"] == str(caller.actor.id)
+        for wait_ms in (1_000, 2_000, 4_000, 8_000, 8_000):
+            await caller.ask(lounge)
+            await caller.session.obeyed()
+            await caller.session.none_of("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
+            await world.clock.run_for(wait_ms - 1)
+            await caller.session.none_of("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
+            await world.clock.run_for(1)
+            await caller.take_ticket()
+            await refused(caller, 4017, max_dave_protocol_version=0)
+            await caller.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
+        # A wish that waits is taken back by leaving,
+        await caller.ask(lounge)
+        await caller.ask(None)
+        await caller.session.obeyed()
+        await world.clock.run_for(8_000)
+        await caller.session.none_of("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
+        # a connection that stands makes up for all of it.
+        await caller.enter(lounge)
+        await caller.beat()
+        await caller.ask(None)
+        assert await caller.closed() == 4014
+        await caller.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
+        await caller.get_ticket(lounge)
+
+    async def test_nobody_is_slowed_by_what_others_say_of_them(self, guild: Guild, call: Call) -> None:
+        caller = await call()
+        await caller.get_ticket(guild.channels["Lounge"])
+        for _ in range(4):
+            await refused(caller, 4004, token="0" * 32)
+        assert (await caller.actor.get(f"/guilds/{guild.id}/voice-states/@me")).ok()["channel_id"]
+
+
+async def test_a_full_channel_is_not_answered(guild: Guild, call: Call) -> None:
+    lounge = guild.channels["Lounge"]
+    (await guild.owner.patch(f"/channels/{lounge}", json={"user_limit": 1})).ok()
+    first, second = await call(), await call()
+    await first.enter(lounge)
+    await second.ask(lounge)
+    await second.session.obeyed()
+    await second.session.none_of("VOICE_SERVER_UPDATE")
+    await guild.allow(second.actor, Permissions.MOVE_MEMBERS)
+    await second.enter(lounge)
+
+
+async def test_calls_of_a_server_that_is_silent_go_to_another(world: World, guild: Guild, call: Call) -> None:
+    caller = await call()
+    await caller.enter(guild.channels["Lounge"])
+
+    async def serve(endpoint: str) -> None:
+        def beat(call: PlatformCall) -> None:
+            call.config = msgspec.structs.replace(call.config, nats_url="nats://elsewhere")
+            tickets.serve(call, endpoint)
+
+        await world.write(beat)
+
+    await serve(ENDPOINT)
+    await serve("other.test:443")
+    world.clock.advance(LOST_MS - 1)
+    await serve("other.test:443")
+    await caller.beat()
+    world.clock.advance(1)
+    await serve("other.test:443")
+    caller.server = await caller.session.next("VOICE_SERVER_UPDATE")
+    assert caller.server["endpoint"] == "other.test:443"
+    assert await caller.closed() == 4014
+    # What is good there is not good here.
+    await refused(caller, 4011)
