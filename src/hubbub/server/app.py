@@ -45,6 +45,7 @@ from hubbub.server.core.work import Work
 from hubbub.server.resources import (
     accounts,
     activity_instances,
+    activity_proxies,
     application_attachments,
     applications,
     attachments,
@@ -135,6 +136,7 @@ SLICES: tuple[Slice, ...] = (
     invites.SLICE,
     voice_states.SLICE,
     activity_instances.SLICE,
+    activity_proxies.SLICE,
     voice_regions.SLICE,
     stage_instances.SLICE,
     scheduled_events.SLICE,
