@@ -81,7 +81,7 @@ def _plain(literal: Address) -> bool:
     return literal.is_global and not (literal.is_multicast or literal.is_reserved or literal.is_unspecified)
 
 
-class _GuardedResolver(AbstractResolver):
+class GuardedResolver(AbstractResolver):
     """Looks a name up once, and gives only addresses that may be called."""
 
     def __init__(self, allow_private: bool) -> None:
@@ -193,7 +193,7 @@ class GuardedClient:
         if self._session is None:
             connector = aiohttp.TCPConnector(
                 # Every call looks its name up anew: what was public a minute ago may not be now.
-                resolver=_GuardedResolver(self._allow_private),
+                resolver=GuardedResolver(self._allow_private),
                 use_dns_cache=False,
                 limit=100,
                 limit_per_host=8,

@@ -5,7 +5,7 @@ that word in the target. Paths are looked at as they were sent, percent signs an
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -50,3 +50,22 @@ def _pattern(prefix: str) -> re.Pattern[str]:
     parts = PLACEHOLDER.split(prefix.rstrip("/"))
     text = "".join(f"(?P<{part}>{_WORD})" if place % 2 else re.escape(part) for place, part in enumerate(parts))
     return re.compile(rf"{text}(?=/|$)")
+
+
+class Ticket(NamedTuple):
+    """That somebody is asking, as the application's server is told of it."""
+
+    text: str
+    """As addresses and cookies carry it."""
+    headers: Mapping[str, str]
+    """What is added to requests that are passed on."""
+    seconds: int
+    """How long it is still good."""
+
+
+class Site(NamedTuple):
+    """What is served on an application's host."""
+
+    url_map: Sequence[tuple[str, str]]
+    ticket: Ticket | None
+    """Of whoever asks, if they came with one that is good."""
