@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.operation import Operation
+from hubbub.protocol.operation import Auth, Operation
 
 URL_MAPPINGS_MAX = 50
 URL_PREFIX_MAX = 256
@@ -61,4 +61,14 @@ UPDATE_PROXY_CONFIG = Operation(
     body=ProxyConfig,
     result=ProxyConfig,
     raises=_MANAGED,
+)
+
+CREATE_PROXY_TICKET = Operation(
+    "POST",
+    "/applications/{application_id}/proxy-tickets",
+    body=CreateProxyTicket,
+    result=ProxyTicket,
+    auth=Auth.USER,
+    optional_body=True,
+    raises=(errors.UNKNOWN_APPLICATION, errors.NOT_FOUND, errors.INVALID_ACTIVITY_ACTION),
 )

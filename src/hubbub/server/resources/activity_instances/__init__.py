@@ -3,8 +3,13 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.activity_instances import actions, routes, views
 from hubbub.server.resources.activity_instances.actions import launch, leave, reset
-from hubbub.server.resources.activity_instances.rules import NotPlayable, require_playable
-from hubbub.server.resources.activity_instances.store import InstanceRow, shown_session_id
+from hubbub.server.resources.activity_instances.rules import (
+    NotPlayable,
+    find_instance,
+    require_instance,
+    require_playable,
+)
+from hubbub.server.resources.activity_instances.store import InstanceRow, find_joined, shown_session_id, takes_part
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.members import MemberRemoved
 
@@ -16,4 +21,17 @@ SLICE = Slice(
     session_ended=actions.session_ended,
 )
 
-__all__ = ["SLICE", "InstanceRow", "NotPlayable", "launch", "leave", "require_playable", "reset", "shown_session_id"]
+__all__ = [
+    "SLICE",
+    "InstanceRow",
+    "NotPlayable",
+    "find_instance",
+    "find_joined",
+    "launch",
+    "leave",
+    "require_instance",
+    "require_playable",
+    "reset",
+    "shown_session_id",
+    "takes_part",
+]

@@ -87,6 +87,24 @@ def list_of_user(tx: Tx, user_id: int) -> list[tuple[InstanceRow, str]]:
     return [(InstanceRow(*row[:-1]), row[-1]) for row in rows]
 
 
+def find_joined(tx: Tx, application_id: int, user_id: int) -> InstanceRow | None:
+    """What somebody takes part in of an application, the last that they joined; or None."""
+    return tx.find(
+        InstanceRow,
+        f"SELECT {', '.join(f'i.{name}' for name in InstanceRow._fields)} FROM activity_participants p "
+        "JOIN activity_instances i ON i.id = p.instance_id WHERE p.user_id = ? AND i.application_id = ? "
+        "ORDER BY p.joined_ms DESC, i.id DESC LIMIT 1",
+        user_id,
+        application_id,
+    )
+
+
+def takes_part(tx: Tx, instance_id: int, user_id: int) -> bool:
+    """Whether somebody is in, by any session."""
+    sql = "SELECT 1 FROM activity_participants WHERE instance_id = ? AND user_id = ? LIMIT 1"
+    return tx.value(sql, instance_id, user_id) is not None
+
+
 def participants(tx: Tx, instance_ids: Sequence[int]) -> dict[int, list[ParticipantRow]]:
     """Who takes part in some activities, the first to come first."""
     found: dict[int, list[ParticipantRow]] = {}
