@@ -10,13 +10,19 @@ from hubbub.server.resources.activity_instances.rules import (
     require_playable,
 )
 from hubbub.server.resources.activity_instances.store import InstanceRow, find_joined, shown_session_id, takes_part
+from hubbub.server.resources.applications import ActivitiesSwitched, ApplicationDeleting
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.members import MemberRemoved
 
 SLICE = Slice(
     name="activity_instances",
     modules=(routes,),
-    hears={ChannelsDeleted: actions.channels_deleted, MemberRemoved: actions.member_removed},
+    hears={
+        ActivitiesSwitched: actions.activities_switched,
+        ApplicationDeleting: actions.application_deleting,
+        ChannelsDeleted: actions.channels_deleted,
+        MemberRemoved: actions.member_removed,
+    },
     guild=views.snapshot,
     session_ended=actions.session_ended,
 )

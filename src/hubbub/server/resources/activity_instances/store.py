@@ -66,6 +66,11 @@ def list_of_guild(tx: Tx, guild_id: int) -> list[InstanceRow]:
     return tx.fetch(InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE guild_id = ? ORDER BY id", guild_id)
 
 
+def list_of_application(tx: Tx, application_id: int) -> list[InstanceRow]:
+    """What runs of an application, anywhere."""
+    return tx.fetch(InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE application_id = ?", application_id)
+
+
 def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[InstanceRow]:
     """What runs in some channels."""
     found: list[InstanceRow] = []
