@@ -9,7 +9,9 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from hubbub.server.core.config import Config
 from hubbub.server.resources import activity_instances
+from hubbub.server.transports.activities import headers
 from tests.server.activities.upstream import Echo, Stage
 from tests.server.activities.upstream import stage as make_stage
 from tests.world import Actor
@@ -219,3 +221,33 @@ async def test_a_changed_payload_is_noticed(stage: Stage) -> None:
 
     with pytest.raises(InvalidSignature):
         await verified(stage, got)
+
+
+@pytest.mark.parametrize(
+    ("sent", "signed"),
+    [
+        ({}, True),
+        ({"Origin": "{own}", "Sec-Fetch-Site": "same-origin"}, True),
+        ({"Sec-Fetch-Site": "none"}, True),
+        ({"Origin": "https://evil.example.org"}, False),
+        ({"Origin": "null"}, False),
+        ({"Sec-Fetch-Site": "cross-site"}, False),
+        ({"Sec-Fetch-Site": "same-site"}, False),
+    ],
+)
+async def test_pages_of_others_ask_for_nobody(stage: Stage, sent: dict[str, str], signed: bool) -> None:
+    alice = await stage.world.user()
+    await play(stage, alice)
+    own = f"http://{stage.host}:{stage.world.url.rpartition(':')[2]}"
+    head = {name: value.format(own=own) for name, value in sent.items()}
+
+    given = await ticket(stage, alice)
+    got = await stage.echo("/", "POST", headers={"Cookie": f"hubbub_proxy_ticket={given}", **head})
+    assert is_signed(got) is signed
+    # In the address it was put by who opened the page.
+    assert is_signed(await stage.echo(f"/?discord_proxy_ticket={given}", headers=head))
+
+
+def test_over_tls_no_other_host_can_set_the_cookie() -> None:
+    assert headers.ticket_name(Config(public_url="http://127.0.0.1:8080")) == "hubbub_proxy_ticket"
+    assert headers.ticket_name(Config(public_url="https://chat.example.org")) == "__Host-hubbub_proxy_ticket"

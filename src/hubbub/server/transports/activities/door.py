@@ -74,6 +74,7 @@ class ActivityDoor:
         self._suffix = f".{config.activities.proxy_host}"
         self._own = urlsplit(config.web_url).hostname
         self._ancestors = headers.ancestors(config)
+        self._ticket_name = headers.ticket_name(config)
         limits = config.activities
         self._bounds = Bounds(limits.max_request_bytes, limits.max_response_bytes, limits.timeout_ms / 1000)
 
@@ -114,7 +115,7 @@ class ActivityDoor:
         if request.method in _REFUSED_METHODS:
             raise Refusal(405)
         path, prefixed = _path(request)
-        site = await self._find_site(application_id, _tickets(request))
+        site = await self._find_site(application_id, self._tickets(request, application_id))
         found = None if site is None else url_maps.find(site.url_map, path)
         if site is None or found is None:
             raise Refusal(404)
@@ -131,8 +132,9 @@ class ActivityDoor:
             def head(answer: aiohttp.ClientResponse) -> CIMultiDict[str]:
                 made = headers.returning(answer.headers, found, origin, prefixed=prefixed)
                 made["Content-Security-Policy"] = headers.policy(self._config, application_id, prefix_required=required)
-                if site.ticket is not None and _cookie(request) != site.ticket.text:
-                    made.add("Set-Cookie", headers.ticket_cookie(site.ticket.text, site.ticket.seconds))
+                if site.ticket is not None and self._cookie(request) != site.ticket.text:
+                    line = headers.ticket_cookie(self._ticket_name, site.ticket.text, site.ticket.seconds)
+                    made.add("Set-Cookie", line)
                 return made
 
             with self._busy():
@@ -143,6 +145,19 @@ class ActivityDoor:
         if not (label.isascii() and label.isdecimal() and len(label) < 20 and int(label) < 1 << 63):
             raise Refusal(404)
         return int(label)
+
+    def _cookie(self, request: web.Request) -> str | None:
+        return headers.cookie(request.headers.getall(hdrs.COOKIE, []), self._ticket_name)
+
+    def _tickets(self, request: web.Request, application_id: int) -> list[str]:
+        """What a request brings along: in its address, for a page that opens, and in the cookie of pages that did. A browser
+        sends that cookie for pages of others too; those ask for nobody."""
+        found = [request.query.get(headers.TICKET_PARAMETER)]
+        origin = request.headers.get(hdrs.ORIGIN)
+        site = request.headers.get("Sec-Fetch-Site", "same-origin")
+        if origin in (None, self._config.activity_origin(application_id)) and site in ("same-origin", "none"):
+            found.append(self._cookie(request))
+        return [ticket for ticket in found if ticket]
 
     @contextlib.contextmanager
     def _place(self, application_id: int) -> Iterator[None]:
@@ -194,13 +209,3 @@ def _path(request: web.Request) -> tuple[str, bool]:
     if path == RESERVED or path.startswith(f"{RESERVED}/"):
         raise Refusal(404)
     return path, prefixed
-
-
-def _cookie(request: web.Request) -> str | None:
-    return headers.cookie(request.headers.getall(hdrs.COOKIE, []), headers.TICKET_COOKIE)
-
-
-def _tickets(request: web.Request) -> list[str]:
-    """What a request brings along: in its address, for a page that opens, and in the cookie of pages that did."""
-    found = (request.query.get(headers.TICKET_PARAMETER), _cookie(request))
-    return [ticket for ticket in found if ticket]

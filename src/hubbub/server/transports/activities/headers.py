@@ -14,7 +14,6 @@ from multidict import CIMultiDict
 from hubbub.server.core.config import Config
 from hubbub.server.core.url_maps import Found
 
-TICKET_COOKIE: Final = "hubbub_proxy_ticket"
 TICKET_PARAMETER: Final = "discord_proxy_ticket"
 """activities.md 4: the name that the SDK knows."""
 PREFIX: Final = "/.proxy"
@@ -145,9 +144,14 @@ def ancestors(config: Config) -> str:
     return f"'self' {parts.scheme}://{parts.netloc}"
 
 
-def ticket_cookie(ticket: str, seconds: int) -> str:
+def ticket_name(config: Config) -> str:
+    """The cookie's name; over TLS one that no page of another activity's host can set for this one (RFC 6265bis, `__Host-`)."""
+    return f"{'__Host-' if config.web_url.startswith('https://') else ''}hubbub_proxy_ticket"
+
+
+def ticket_cookie(name: str, ticket: str, seconds: int) -> str:
     """The cookie by which further requests of a page carry its ticket."""
-    return f"{TICKET_COOKIE}={ticket}; Max-Age={seconds}; Path=/; HttpOnly; Secure; SameSite=None; Partitioned"
+    return f"{name}={ticket}; Max-Age={seconds}; Path=/; HttpOnly; Secure; SameSite=None; Partitioned"
 
 
 def cookie(sent: Iterable[str], wanted: str) -> str | None:
