@@ -47,6 +47,7 @@ from hubbub.server.core.work import Work
 from hubbub.server.resources import (
     accounts,
     activity_instances,
+    activity_links,
     activity_proxies,
     application_attachments,
     applications,
@@ -140,6 +141,7 @@ SLICES: tuple[Slice, ...] = (
     voice_states.SLICE,
     activity_instances.SLICE,
     activity_proxies.SLICE,
+    activity_links.SLICE,
     voice_regions.SLICE,
     stage_instances.SLICE,
     scheduled_events.SLICE,
