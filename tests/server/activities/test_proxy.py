@@ -96,7 +96,7 @@ async def test_an_activity_that_is_switched_off_is_not_served(kept_stage: Stage)
 
 
 @pytest.mark.parametrize(
-    "path", ["/../x", "/a/../x", "/a/%2e%2E/x", "/.%2e", "/a/.", "/.platform/frame.html", "/.proxy/.platform/x"]
+    "path", ["/../x", "/a/../x", "/a/%2e%2E/x", "/.%2e", "/a/.", "/.platform/x", "/.proxy/.platform/x"]
 )
 async def test_no_path_climbs_out_of_its_target(stage: Stage, path: str) -> None:
     await stage.map(("/", f"{stage.upstream.target}/www"))
@@ -441,3 +441,15 @@ async def test_requests_are_counted_by_themselves(stage: Stage) -> None:
     text = (await stage.world.request("GET", f"{stage.world.url}/metrics")).body.decode()
     assert 'route="activity"' in text
     assert "PROPFIND" not in text
+
+
+async def test_the_relay_is_ours_and_shows_itself_to_the_platform_only(stage: Stage) -> None:
+    page, script = await stage.ask("/.platform/frame.html?frame_id=1"), await stage.ask("/.platform/frame.js")
+
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert page.headers["Content-Security-Policy"].endswith(f"; frame-ancestors {stage.world.url}")
+    assert f'data-host="{stage.world.url}"' in page.body.decode()
+    assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"
+    assert (await stage.ask("/.platform/frame.html", "POST")).status == 405
+    assert (await stage.ask("/.platform/frame.html", headers={"Host": f"1.{HOST}"})).status == 404
+    assert not stage.upstream.seen

@@ -66,7 +66,7 @@ class Upstream:
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.seen.append(request)
         await self._note()
-        kind = request.rel_url.raw_path.rpartition("/")[2]
+        kind = request.rel_url.raw_path.rstrip("/").rpartition("/")[2]
         if kind == "socket":
             return await self._socket(request)
         try:

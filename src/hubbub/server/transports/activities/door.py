@@ -27,7 +27,7 @@ from hubbub.server.core.guarded_streams import GuardedStreams
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.core.url_maps import Found, Site
-from hubbub.server.transports.activities import headers, pages
+from hubbub.server.transports.activities import headers, pages, shim
 from hubbub.server.transports.activities.forwarding import Bounds, forward
 from hubbub.server.transports.activities.pages import ClientGone, Refusal
 from hubbub.server.transports.activities.sockets import Sockets, is_asked_for
@@ -72,7 +72,9 @@ class ActivityDoor:
         self._sockets = Sockets(streams)
         self._under_way: Counter[int] = Counter()
         self._suffix = f".{config.activities.proxy_host}"
-        self._own = urlsplit(config.web_url).hostname
+        parts = urlsplit(config.web_url)
+        self._own = parts.hostname
+        self._origin = f"{parts.scheme}://{parts.netloc}"
         self._ancestors = headers.ancestors(config)
         self._ticket_name = headers.ticket_name(config)
         limits = config.activities
@@ -116,6 +118,8 @@ class ActivityDoor:
             raise Refusal(405)
         path, prefixed = _path(request)
         site = await self._find_site(application_id, self._tickets(request, application_id))
+        if site is not None and (path == RESERVED or path.startswith(f"{RESERVED}/")):
+            return self._own_page(request, path)
         found = None if site is None else url_maps.find(site.url_map, path)
         if site is None or found is None:
             raise Refusal(404)
@@ -139,6 +143,14 @@ class ActivityDoor:
 
             with self._busy():
                 return await forward(request, self._streams, url, sent, head, self._bounds)
+
+    def _own_page(self, request: web.Request, path: str) -> web.Response:
+        """What is ours on an activity's host."""
+        if path not in (shim.PAGE, shim.SCRIPT):
+            raise Refusal(404)
+        if request.method not in _READING:
+            raise Refusal(405)
+        return shim.page(self._origin) if path == shim.PAGE else shim.script()
 
     def _application(self, request: web.Request) -> int:
         label = _name(request.headers.get(hdrs.HOST, "")).removesuffix(self._suffix)
@@ -206,6 +218,4 @@ def _path(request: web.Request) -> tuple[str, bool]:
     prefixed = path == headers.PREFIX or path.startswith(f"{headers.PREFIX}/")
     if prefixed:
         path = path.removeprefix(headers.PREFIX) or "/"
-    if path == RESERVED or path.startswith(f"{RESERVED}/"):
-        raise Refusal(404)
     return path, prefixed
