@@ -2,7 +2,7 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.activity_proxies import routes, store
-from hubbub.server.resources.activity_proxies.routes import find_site
+from hubbub.server.resources.activity_proxies.routes import find_site, keep_map
 from hubbub.server.resources.applications import ApplicationDeleting
 
 SLICE = Slice(
@@ -11,4 +11,4 @@ SLICE = Slice(
     hears={ApplicationDeleting: lambda call, fact: store.replace_mappings(call.tx, fact.row.id, ())},
 )
 
-__all__ = ["SLICE", "find_site"]
+__all__ = ["SLICE", "find_site", "keep_map"]

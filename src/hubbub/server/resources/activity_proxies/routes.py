@@ -13,6 +13,7 @@ from hubbub.server.core.slices import Answer, handles
 from hubbub.server.core.url_maps import Site
 from hubbub.server.resources import activity_instances, applications
 from hubbub.server.resources.activity_proxies import rules, store, tickets
+from hubbub.server.resources.activity_proxies.store import MappingRow
 
 
 @handles(wire.GET_PROXY_CONFIG)
@@ -27,8 +28,7 @@ def get_proxy_config(call: Call, application_id: ApplicationId) -> wire.ProxyCon
 def update_proxy_config(call: Call, application_id: ApplicationId, body: wire.ProxyConfig) -> wire.ProxyConfig:
     """Let the paths of an application's host lead elsewhere, from the next request on."""
     applications.require_manager(call, application_id)
-    rows = rules.require_map(body.url_map, allow_private=call.config.private_targets)
-    store.replace_mappings(call.tx, application_id, rows)
+    rows = keep_map(call, application_id, body.url_map)
     return wire.ProxyConfig(url_map=[wire.UrlMapping(prefix=row.prefix, target=row.target) for row in rows])
 
 
@@ -47,6 +47,13 @@ def create_proxy_ticket(call: Call, application_id: ApplicationId, body: wire.Cr
         if not activity_instances.takes_part(call.tx, instance.id, call.user_id):
             raise errors.NOT_FOUND()
     return Answer(200, wire.ProxyTicket(ticket=tickets.issue(call, row, instance)), {"Cache-Control": "no-store"})
+
+
+def keep_map(call: Call, application_id: int, url_map: Sequence[wire.UrlMapping]) -> list[MappingRow]:
+    """Keep a URL map that is sound."""
+    rows = rules.require_map(url_map, allow_private=call.config.private_targets)
+    store.replace_mappings(call.tx, application_id, rows)
+    return rows
 
 
 def find_site(call: Call, application_id: int, brought: Sequence[str]) -> Site | None:
