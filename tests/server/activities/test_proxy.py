@@ -318,12 +318,16 @@ async def test_a_target_that_takes_too_long_is_given_up(watch: object, upstream:
         assert answer.status == 504
         assert "did not answer in time" in answer.body.decode()
         await upstream.until(lambda: upstream.cut == 1)
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(world.url.rpartition(":")[2]))
+        writer.write(f"POST / HTTP/1.1\r\nHost: {stage.host}\r\nContent-Length: 9\r\n\r\nhalf".encode())
+        assert (await asyncio.wait_for(reader.readline(), PATIENCE)).split()[1] == b"408"
+        writer.close()
         async with world.client.get(world.url + "/stream", **stage.options({})) as response:
             # On a machine that is busy even its head may come too late.
             if response.status != 504:
                 with pytest.raises(aiohttp.ClientPayloadError):
                     await asyncio.wait_for(response.read(), PATIENCE)
-        await upstream.until(lambda: upstream.cut == 2)
+        await upstream.until(lambda: upstream.cut == 3)
 
 
 async def test_what_is_too_large_is_not_passed_on(strict: Stage) -> None:
@@ -338,6 +342,7 @@ async def test_what_is_too_large_is_not_passed_on(strict: Stage) -> None:
     assert (await strict.ask("/", "POST", data=body())).status == 413
     packed = gzip.compress(b"x" * 100_000)
     assert (await strict.ask("/", "POST", data=packed, headers={"Content-Encoding": "gzip"})).status == 413
+    assert (await strict.ask("/", "POST", data=b"plain", headers={"Content-Encoding": "gzip"})).status == 400
     assert (await strict.ask("/large?bytes=4096")).status == 200
     assert (await strict.ask("/large?bytes=4097")).status == 502
 

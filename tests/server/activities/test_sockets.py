@@ -29,6 +29,15 @@ async def test_messages_go_both_ways(stage: Stage) -> None:
     assert asked.headers["Origin"] == "http://x"
 
 
+async def test_a_target_may_take_none_of_the_protocols(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    async with stage.connect("/socket", protocols=("bridge",)) as socket:
+        assert socket.protocol is None
+        await socket.send_str("hello")
+        assert (await socket.receive(PATIENCE)).data == "hello"
+    # The target's own complaint, and none of ours.
+    assert len([record for record in caplog.records if record.name == "aiohttp.websocket"]) == 1
+
+
 async def test_a_goodbye_is_heard_on_the_other_side(stage: Stage) -> None:
     socket = await stage.connect("/socket")
     await socket.close(code=4100, message=b"enough")

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, NamedTuple
 
 import aiohttp
-from aiohttp import hdrs, web
+from aiohttp import hdrs, http_exceptions, web
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -65,17 +65,29 @@ class _Body:
         self._request = request
         self._most = most
         self._patience = patience
-        self.too_large = False
+        self.waiting = False
+        """Whether the client has to say more."""
+        self.problem = 0
+        """What the client is told where it is its body that went wrong."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         sent = 0
-        async for chunk in self._request.content.iter_any():
+        while not self._request.content.at_eof():
+            self.waiting = True
+            try:
+                chunk = await self._request.content.readany()
+            except (http_exceptions.HttpProcessingError, web.RequestPayloadError):
+                # It broke off, or is not encoded as it says.
+                self.problem = 400
+                raise
+            self.waiting = False
             sent += len(chunk)
             if sent > self._most:
-                self.too_large = True
+                self.problem = 413
                 raise Refusal(413)
             self._patience.moved()
-            yield chunk
+            if chunk:
+                yield chunk
 
 
 async def forward(
@@ -109,11 +121,11 @@ async def forward(
     except ClientGone:
         raise
     except TimeoutError as error:
-        problem, status = error, 504
+        problem, status = error, 408 if body.waiting else 504
     except (Refusal, UnreachableError, aiohttp.ClientError, OSError, ValueError) as error:
         if request.transport is None:
             raise ClientGone from error
-        problem, status = error, 413 if body.too_large else 502  # type: ignore[assignment]
+        problem, status = error, body.problem or 502  # type: ignore[assignment]
     if response is not None and response.prepared:
         log.info("the answer of an activity's target broke off: %r", problem)
         if request.transport is not None:

@@ -6,7 +6,7 @@ from typing import Final
 from aiohttp import web
 
 WORDS: Final = {
-    400: ("Not an address", "No activity has a path like this."),
+    400: ("Not understood", "No activity is asked in this way."),
     403: ("Not for you", "The application's own server did not let you in."),
     404: ("Not here", "There is no activity at this address, or its application has not said where this path leads."),
     405: ("Not allowed", "Activities are not asked in this way."),

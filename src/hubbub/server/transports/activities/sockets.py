@@ -46,11 +46,14 @@ class Sockets:
             word.strip()
             for header in request.headers.getall(hdrs.SEC_WEBSOCKET_PROTOCOL, [])
             for word in header.split(",")
-            if word.strip()
+            if word.strip() and word.isascii()
         ]
         for name in [name for name in headers if name.lower().startswith("sec-websocket-")]:
             headers.popall(name, None)
-        if not web.WebSocketResponse().can_prepare(request):
+        # aiohttp would complain each time that a target takes none of the protocols.
+        kept = [pair for pair in request.headers.items() if pair[0].lower() != "sec-websocket-protocol"]
+        bare = request.clone(headers=CIMultiDict(kept))
+        if not web.WebSocketResponse().can_prepare(bare):
             raise Refusal(400)
         async with AsyncExitStack() as stack:
             theirs = await self._connect(stack, url, headers, offered)
@@ -61,7 +64,7 @@ class Sockets:
                 compress=False,
                 max_msg_size=MESSAGE_MAX,
             )
-            await ours.prepare(request)
+            await ours.prepare(request if theirs.protocol else bare)
             self._open.add(ours)
             try:
                 await _carry_both(ours, theirs)
