@@ -442,10 +442,13 @@ async def test_the_prefix_was_needed_for_what_a_page_calls_for_a_year(kept_stage
 async def test_requests_are_counted_by_themselves(stage: Stage) -> None:
     await stage.ask("/")
     await stage.ask("/", "PROPFIND")
+    stage.upstream.answer = aiohttp.web.Response(status=799)
+    assert (await stage.ask("/answer")).status == 799
 
     text = (await stage.world.request("GET", f"{stage.world.url}/metrics")).body.decode()
     assert 'route="activity"' in text
     assert "PROPFIND" not in text
+    assert 'status="799"' not in text
 
 
 async def test_the_relay_is_ours_and_shows_itself_to_the_platform_only(stage: Stage) -> None:

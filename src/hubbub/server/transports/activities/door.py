@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -43,6 +44,7 @@ ROUTE: Final = "activity"
 """What requests are counted under."""
 
 _METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+_STATUSES: Final = frozenset(int(status) for status in HTTPStatus)
 _REFUSED_METHODS: Final = frozenset({"CONNECT", "TRACE"})
 _READING: Final = frozenset({"GET", "HEAD"})
 _WRITTEN: Final = re.compile(r"[!-~]*")
@@ -104,7 +106,9 @@ class ActivityDoor:
             log.exception("a request for an activity failed")
             response = pages.plain(Refusal(500), self._ancestors)
         method = request.method if request.method in _METHODS else "other"
-        self._metrics.http_requests(method, ROUTE, str(response.status)).inc()
+        # A target may make statuses up, too.
+        status = str(response.status) if response.status in _STATUSES else "other"
+        self._metrics.http_requests(method, ROUTE, status).inc()
         self._metrics.http_seconds(method, ROUTE).observe(loop.time() - started)
         return response
 
