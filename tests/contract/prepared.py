@@ -77,6 +77,7 @@ class Prepared:
             "create_guild_integration": {"type": "twitch", "id": "1"},
             "launch_activity": {"session_id": "none"},
             "leave_activity": {"session_id": "none"},
+            "update_proxy_config": {"url_map": []},
             "bulk_update_guild_roles": [],
             "bulk_update_guild_channels": [],
             "add_guild_member": {"access_token": "none"},

@@ -177,6 +177,7 @@ async def plant(prepared: Prepared) -> Seeds:
         "update_application_user_role_connection": Seed(await bearer("role_connections.write"), {}, {"metadata": {}}),
         "delete_application_user_role_connection": Seed(await bearer("role_connections.write")),
         "applications_get_activity_instance": Seed(bot, {"instance_id": running.composite_id}),
+        "create_proxy_ticket": Seed(owner, {}, {"instance_id": running.composite_id}),
         "delete_guild_integration": Seed(owner, {"integration_id": str(bot.application_id)}),
         "create_guild_scheduled_event_exception": Seed(
             bot, event, {"original_scheduled_start_time": wire.timestamp(NOW_MS + HOUR + 7 * 24 * HOUR)}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hubbub.server import cli
-from hubbub.server.core.config import Config
+from hubbub.server.core.config import ActivitiesConfig, Config
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.doctor import Finding, examine
 
@@ -76,6 +76,26 @@ async def test_a_port_in_use_is_a_problem(tmp_path: Path) -> None:
 )
 async def test_the_public_address_must_be_one_that_clients_can_use(settings: dict[str, str], level: str) -> None:
     assert (await findings(**settings))["public url"].level == level
+
+
+@pytest.mark.parametrize(
+    ("settings", "level", "words"),
+    [
+        ({}, "ok", "none is served"),
+        (
+            {"public_url": "https://chat.example.org", "proxy_host": "activities.example.net"},
+            "ok",
+            "served at https://APPLICATION_ID.activities.example.net",
+        ),
+        ({"public_url": "https://example.org", "proxy_host": "activities.example.org"}, "note", "cookies"),
+        ({"public_url": "https://example.org", "proxy_host": "example.org"}, "problem", "lies within"),
+        ({"public_url": "https://chat.example.org", "proxy_host": "example.org"}, "problem", "lies within"),
+    ],
+)
+async def test_activities_need_a_domain_of_their_own(settings: dict[str, str], level: str, words: str) -> None:
+    activities = ActivitiesConfig(proxy_host=settings.get("proxy_host"))
+    found = (await findings(activities=activities, public_url=settings.get("public_url")))["activities"]
+    assert (found.level, words in found.words) == (level, True), found
 
 
 async def test_servers_that_do_not_answer_are_problems_and_secrets_stay_unsaid() -> None:

@@ -8,6 +8,7 @@ import aiohttp
 import msgspec
 import pytest
 
+from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import Permissions
 from hubbub.server import worlds
 from hubbub.server.app import App
@@ -90,6 +91,24 @@ async def test_what_applications_sell_is_in_the_file_too(app: App) -> None:
     rows = "SELECT name, type, flags, price FROM skus WHERE application_id = ? AND type <> 6 ORDER BY price"
     application_id = built.applications["helper"].id
     assert await app.database.read(lambda tx: tx.all(rows, application_id)) == [("Hat", 2, 0, 0), ("Gold", 5, 256, 999)]
+
+
+async def test_an_activity_is_in_the_file_too(app: App) -> None:
+    text = SMALL.replace(
+        "[applications.helper]\n",
+        '[applications.helper]\nurl_map = { "/api" = "b.example.org/x", "/" = "a.example.org" }\n',
+    )
+    before = await built_once(SMALL, 1)
+
+    built = await worlds.load(app, worlds.read_text(text), 1)
+
+    assert built == before
+    rows = "SELECT prefix, target FROM activity_url_mappings WHERE application_id = ? ORDER BY position"
+    application_id = built.applications["helper"].id
+    kept = await app.database.read(lambda tx: tx.all(rows, application_id))
+    assert kept == [("/api", "b.example.org/x"), ("/", "a.example.org")]
+    flags = await app.database.read(lambda tx: tx.value("SELECT flags FROM applications WHERE id = ?", application_id))
+    assert flags & ApplicationFlags.EMBEDDED
 
 
 async def test_friends_are_in_the_file_too(app: App) -> None:
@@ -423,6 +442,10 @@ def test_a_wrong_file_is_refused_with_the_path_of_the_key(text: str, message: st
         (
             {"users": {"ann": {}}, "guilds": {"G": {"owner": "ann", "channels": {"!": {"topic": "x" * 2000}}}}},
             "guilds.G.channels.!",
+        ),
+        (
+            {"users": {"ann": {}}, "applications": {"game": {"url_map": {"api": "https://a.example.org"}}}},
+            "applications.game: url_map.0.prefix: A prefix is a path and begins with a slash.; url_map.0.target: A target",
         ),
     ],
 )

@@ -128,6 +128,10 @@ class ActivityInstanceId(Snowflake):
     __slots__ = ()
 
 
+class ActivityLinkId(Snowflake):
+    __slots__ = ()
+
+
 class SkuId(Snowflake):
     __slots__ = ()
 

@@ -28,6 +28,7 @@ from hubbub.server.core.dispatches import Audience, Dispatch
 from hubbub.server.core.faults import Faults
 from hubbub.server.core.files import Files
 from hubbub.server.core.guarded import GuardedClient
+from hubbub.server.core.guarded_streams import GuardedStreams
 from hubbub.server.core.images import Images
 from hubbub.server.core.jobs import Job, Worker
 from hubbub.server.core.logs import Secrets
@@ -41,10 +42,13 @@ from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 from hubbub.server.core.trace import Trace
+from hubbub.server.core.url_maps import Site
 from hubbub.server.core.work import Work
 from hubbub.server.resources import (
     accounts,
     activity_instances,
+    activity_links,
+    activity_proxies,
     application_attachments,
     applications,
     attachments,
@@ -103,6 +107,7 @@ from hubbub.server.resources import (
     welcome_screens,
     widgets,
 )
+from hubbub.server.transports.activities import ActivityDoor
 from hubbub.server.transports.cdn import Cdn
 from hubbub.server.transports.discovery import Discovery
 from hubbub.server.transports.gateway import Gateway, PresenceFeed
@@ -136,6 +141,8 @@ SLICES: tuple[Slice, ...] = (
     invites.SLICE,
     voice_states.SLICE,
     activity_instances.SLICE,
+    activity_proxies.SLICE,
+    activity_links.SLICE,
     voice_regions.SLICE,
     stage_instances.SLICE,
     scheduled_events.SLICE,
@@ -221,6 +228,7 @@ class App:
         self.files = _files(config)
         self.images = Images()
         self.outside = GuardedClient(allow_private=config.private_targets)
+        self.streams = GuardedStreams(allow_private=config.private_targets)
         self.payments = payments or open_payments(config.payments, rehearsal=config.control)
         self.auth = Authenticator(self.database, self.clock, hears=lambda: self.bus.healthy)
         self.listeners = _listeners(slices)
@@ -244,6 +252,7 @@ class App:
         self._watching: asyncio.Task[None] | None = None
         self._heavy = ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix="hubbub-heavy")
         self._door: HttpDoor | None = None
+        self._activities: ActivityDoor | None = None
         self._runner: web.AppRunner | None = None
         self._draining = False
 
@@ -341,10 +350,21 @@ class App:
         if "api" in self.config.roles:
             web_door = WebDoor(http=door, authenticator=self.auth, config=self.config, metrics=self.metrics)
             door.serve(web_door.routes(), lost=web_door.lost)
+            if self.config.activities.proxy_host is not None:
+                self._activities = ActivityDoor(
+                    config=self.config,
+                    clock=self.clock,
+                    metrics=self.metrics,
+                    streams=self.streams,
+                    find_site=self._find_site,
+                    busy=door.busy,
+                )
         self._door = door
         if self.worker is not None:
             self.worker.start()
-        self._runner = door.runner(access_log=None, handle_signals=False, shutdown_timeout=CUT_S)
+        self._runner = door.runner(
+            access_log=None, handle_signals=False, shutdown_timeout=CUT_S, elsewhere=self._activities
+        )
         await self._runner.setup()
         await web.SockSite(self._runner, sock, backlog=1024).start()
 
@@ -371,6 +391,8 @@ class App:
         if self._runner is not None and self._door is not None:
             for site in list(self._runner.sites):
                 await site.stop()
+            if self._activities is not None:
+                await self._activities.drain()
             # Requests are given as long as sessions are.
             await self._door.drain(self.config.gateway.drain_ms / 1000)
             await self._runner.cleanup()
@@ -381,6 +403,7 @@ class App:
         if self.gateway is not None:
             await self.gateway.close()
         await self.outside.close()
+        await self.streams.close()
         if self._watching is not None:
             self._watching.cancel()
         if self._presence_feed is not None:
@@ -449,6 +472,12 @@ class App:
     async def _find_asset(self, kind: str, asset_id: int) -> str | bytes | None:
         find = next(part.assets[kind] for part in self.slices if kind in part.assets)
         return await self.database.read(lambda tx: find(tx, asset_id))
+
+    async def _find_site(self, application_id: int, tickets: Sequence[str]) -> Site | None:
+        def find(tx: Tx) -> Site | None:
+            return activity_proxies.find_site(self.make_call(tx), application_id, tickets)
+
+        return await self.database.read(find)
 
     def _jobs(self) -> dict[str, Callable[..., Any]]:
         handlers: dict[str, Callable[..., Any]] = {}

@@ -19,6 +19,7 @@ DEV_DEFAULTS: Final[dict[str, Any]] = {
     "approval_caps": "report",
     "private_targets": True,
     "identity.any_issuer": True,
+    "activities.proxy_host": "activities.localhost",
 }
 
 REHEARSAL: Final = ("control", "control_token", "now", "seed", "world")

@@ -86,6 +86,7 @@ async def examine(config: Config) -> AsyncIterator[Finding]:
     yield _port(config)
     yield _public_url(config)
     yield _voice(config)
+    yield _activities(config)
 
 
 def _clock() -> Finding:
@@ -334,3 +335,26 @@ def _public_url(config: Config) -> Finding:
             "put TLS before it: https://...",
         )
     return Finding("ok", "public url", config.public_url)
+
+
+def _activities(config: Config) -> Finding:
+    proxy = config.activities.proxy_host
+    if proxy is None:
+        return Finding("ok", "activities", "none is served; --activities-proxy-host gives them a domain")
+    own = urlsplit(config.web_url).hostname or ""
+    shown = config.activity_origin(1) or ""
+    if own == proxy or own.endswith(f".{proxy}"):
+        return Finding(
+            "problem",
+            "activities",
+            f"{own}, where the platform is, lies within {proxy}, where activities are",
+            "give activities another domain: their pages must not come near the platform's cookies",
+        )
+    if proxy.endswith(f".{own}"):
+        return Finding(
+            "note",
+            "activities",
+            f"{proxy} lies below {own}: an activity's page may set cookies for both",
+            "give activities a domain that is registered apart",
+        )
+    return Finding("ok", "activities", f"served at {shown.replace('//1.', '//APPLICATION_ID.')}")

@@ -232,3 +232,38 @@ async def test_apps_from_elsewhere_need_a_permission_to_be_played_from_its_day(s
     (await stage.bob.post(path, json=body)).refused(403, 50013)
     stage.world.clock.set(changes.EXTERNAL_APPS.at_ms - 1)
     assert (await stage.bob.post(path, json=body)).status == 204
+
+
+async def test_the_older_route_lists_what_runs_in_a_channel(stage: Stage) -> None:
+    path = f"/activities/{stage.bot.application_id}/instances/{stage.guild.general}"
+    assert (await stage.alice.get(path)).ok() == {"instances": []}
+    (await stage.launch(stage.alice, stage.alices)).ok()
+    told = await stage.app.next(UPDATE)
+
+    for actor in (stage.alice, stage.bot):
+        assert (await actor.get(path)).ok() == {"instances": [told]}
+    (await stage.alice.get(f"/activities/1/instances/{stage.guild.general}")).refused(404, 10002)
+    (await stage.alice.get(f"/activities/{stage.bot.application_id}/instances/1")).refused(404, 10003)
+    await stage.guild.overwrite(stage.guild.general, stage.bob.id, deny=Permissions.VIEW_CHANNEL)
+    (await stage.bob.get(path)).refused(403, 50001)
+
+
+@pytest.mark.parametrize("how", ["switched off", "deleted"])
+async def test_what_runs_of_an_application_ends_with_its_activities(stage: Stage, how: str) -> None:
+    path = f"/applications/{(await stage.alice.post('/applications', json={'name': 'Game'})).ok()['id']}"
+    (await stage.alice.patch(path, json={"activities": True})).ok()
+    body = {"session_id": stage.alices.ready["session_id"]}
+    (await stage.alice.post(f"/activities/{stage.guild.general}/{path.rpartition('/')[2]}", json=body)).ok()
+    told = await stage.bobs.next(UPDATE)
+    assert len(told["participants"]) == 1
+
+    if how == "deleted":
+        (await stage.alice.delete(path, json={})).ok()
+    else:
+        (await stage.alice.patch(path, json={"activities": False})).ok()
+
+    ended = await stage.bobs.next(UPDATE)
+    assert (ended["instance_id"], ended["participants"]) == (told["instance_id"], [])
+    assert (await stage.alice.get(f"/activities/{stage.bot.application_id}/instances/{stage.guild.general}")).ok() == {
+        "instances": []
+    }

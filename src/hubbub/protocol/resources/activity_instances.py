@@ -55,6 +55,12 @@ class EmbeddedActivity(Struct, kw_only=True):
     participants: list[ActivityParticipant]
 
 
+class EmbeddedActivities(Struct, kw_only=True):
+    """What runs of an application in a channel."""
+
+    instances: list[EmbeddedActivity]
+
+
 class LaunchActivity(Struct, kw_only=True):
     """Which of one's gateway sessions takes part."""
 
@@ -91,6 +97,14 @@ LAUNCH_ACTIVITY = Operation(
         errors.INVALID_ACTIVITY_ACTION,
     ),
     emits=(EMBEDDED_ACTIVITY_UPDATE_V2,),
+)
+
+# activities.md 3: deprecated, GUILD_CREATE and EMBEDDED_ACTIVITY_UPDATE_V2 tell the same.
+LIST_ACTIVITY_INSTANCES = Operation(
+    "GET",
+    "/activities/{application_id}/instances/{channel_id}",
+    result=EmbeddedActivities,
+    raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.UNKNOWN_APPLICATION),
 )
 
 LEAVE_ACTIVITY = Operation(

@@ -37,6 +37,8 @@ LARGE_BOT_STARTS_PER_1000: Final = 5
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
 
+_HOST: Final = r"^(?=.{1,200}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$"
+
 Count = Annotated[int, Meta(ge=0)]
 Bytes = Annotated[int, Meta(ge=1 * KIB)]
 Milliseconds = Annotated[int, Meta(ge=1)]
@@ -192,6 +194,22 @@ class IdentityConfig(msgspec.Struct, frozen=True, kw_only=True):
     """PlayStation Network; by default https://auth.account.sony.com."""
 
 
+class ActivitiesConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The proxy of activities, which serves each on a host of its own: `{application_id}.{proxy_host}`."""
+
+    proxy_host: Annotated[str, Meta(pattern=_HOST)] | None = None
+    """The domain below which activities are served on our port; none: nothing is proxied. It must not share cookies with the
+    platform's own pages, and needs a wildcard name and certificate."""
+    max_request_bytes: Bytes = 25 * MIB
+    """The largest body that is passed on to an application's own server."""
+    max_response_bytes: Bytes = 512 * MIB
+    """The largest answer that is passed back."""
+    timeout_ms: Milliseconds = 60_000
+    """How long a target may take to answer, and then to say more."""
+    connections: Annotated[int, Meta(ge=1)] = 200
+    """Requests and WebSockets that one application may have under way in one process."""
+
+
 ModeratedWord = Annotated[str, Meta(min_length=1, max_length=60)]
 
 
@@ -256,6 +274,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     bus: BusConfig = BusConfig()
     identity: IdentityConfig = IdentityConfig()
     auto_moderation: AutoModerationConfig = AutoModerationConfig()
+    activities: ActivitiesConfig = ActivitiesConfig()
 
     @property
     def web_url(self) -> str:
@@ -266,6 +285,14 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     def cdn_url(self) -> str:
         """Where files are served from."""
         return f"{self.web_url}/cdn"
+
+    def activity_origin(self, application_id: int) -> str | None:
+        """Where an application's activity is served, or None where no activity is; scheme and port are those of `public_url`."""
+        if self.activities.proxy_host is None:
+            return None
+        parts = urlsplit(self.web_url)
+        port = f":{parts.port}" if parts.port is not None else ""
+        return f"{parts.scheme}://{int(application_id)}.{self.activities.proxy_host}{port}"
 
     @property
     def now_ms(self) -> int | None:
@@ -464,6 +491,8 @@ def allowed(key: str) -> str:
         return "words separated by commas"
     if key == "files_url":
         return "a folder, file://..., memory:// or s3://bucket/prefix?..."
+    if key == "activities.proxy_host":
+        return "a host name in lower case, such as activities.example.org"
     if key == "now":
         return "a time such as 2026-12-01T00:00:00Z, from 2015 to 2083"
     return _words(msgspec.inspect.type_info(KEYS[key]))

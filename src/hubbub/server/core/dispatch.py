@@ -279,6 +279,9 @@ class Table:
                 raise TypeError(f"a path parameter must be a whole segment: {operation.path}")
             else:
                 node = node.children.setdefault(segment, _Node())
+        if operation.path.endswith("/"):
+            # activities.md 9: clients call some lists with a slash at their end, and others without.
+            node.children.setdefault("", _Node()).endpoints[operation.method] = endpoint
         taken = node.endpoints.setdefault(operation.method, endpoint)
         if taken is not endpoint:
             raise TypeError(f"{operation.method} {operation.path} is handled twice: {taken.name}, {endpoint.name}")

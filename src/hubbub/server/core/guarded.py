@@ -55,26 +55,33 @@ class GuardedAnswer(msgspec.Struct, frozen=True):
         return next((value for name, value in self.headers.items() if name.lower() == "content-type"), "")
 
 
+def address(text: str) -> Address | None:
+    """A literal address, or None for what has to be looked up."""
+    try:
+        return ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+
+
 def is_public(text: str) -> bool:
     """Whether an address is one that anybody on the internet could call, however it is wrapped."""
-    try:
-        address: Address = ipaddress.ip_address(text.partition("%")[0])
-    except ValueError:
+    found = address(text)
+    if found is None:
         return False
-    if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
-        if inner is None and address in _NAT64:
-            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    if isinstance(found, ipaddress.IPv6Address):
+        inner = found.ipv4_mapped or found.sixtofour or (found.teredo or (None, None))[1]
+        if inner is None and found in _NAT64:
+            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
         if inner is not None:
             return _plain(inner)
-    return _plain(address)
+    return _plain(found)
 
 
-def _plain(address: Address) -> bool:
-    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+def _plain(literal: Address) -> bool:
+    return literal.is_global and not (literal.is_multicast or literal.is_reserved or literal.is_unspecified)
 
 
-class _GuardedResolver(AbstractResolver):
+class GuardedResolver(AbstractResolver):
     """Looks a name up once, and gives only addresses that may be called."""
 
     def __init__(self, allow_private: bool) -> None:
@@ -92,8 +99,8 @@ class _GuardedResolver(AbstractResolver):
         except OSError as error:
             raise UnreachableError(f"{host} is not known") from error
         results: list[ResolveResult] = []
-        for kind, _, protocol, _, address in found:
-            number = str(address[0])
+        for kind, _, protocol, _, place in found:
+            number = str(place[0])
             if not self._allow_private and not is_public(number):
                 raise ForbiddenTargetError(f"{host} is not a public address")
             results.append(
@@ -140,11 +147,7 @@ class GuardedClient:
         if target.user is not None or target.password is not None:
             raise ForbiddenTargetError("an address must not carry credentials")
         # A literal address is never looked up, so it is judged here; every other spelling of a number goes through the resolver.
-        try:
-            ipaddress.ip_address(target.host.partition("%")[0])
-        except ValueError:
-            return target
-        if not self._allow_private and not is_public(target.host):
+        if address(target.host) is not None and not self._allow_private and not is_public(target.host):
             raise ForbiddenTargetError(f"{target.host} is not a public address")
         return target
 
@@ -190,7 +193,7 @@ class GuardedClient:
         if self._session is None:
             connector = aiohttp.TCPConnector(
                 # Every call looks its name up anew: what was public a minute ago may not be now.
-                resolver=_GuardedResolver(self._allow_private),
+                resolver=GuardedResolver(self._allow_private),
                 use_dns_cache=False,
                 limit=100,
                 limit_per_host=8,

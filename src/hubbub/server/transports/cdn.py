@@ -113,7 +113,7 @@ class Cdn:
                 r"/cdn/guilds/{guild_id:\d{1,19}}/users/{user_id:\d{1,19}}/{kind:avatars|banners}/{name}", self.picture
             ),
             web.get(rf"/cdn/{{kind:emojis|stickers}}/{_BY_ID}", self.expression),
-            web.get(rf"/cdn/{{kind:app-assets}}/{{owner_id:\d{{1,19}}}}/{_BY_ID}", self.expression),
+            web.get(rf"/cdn/{{kind:app-assets|activity-links}}/{{owner_id:\d{{1,19}}}}/{_BY_ID}", self.expression),
             web.get(r"/cdn/soundboard-sounds/{asset_id:\d{1,19}}", self.sound),
             web.get(r"/cdn/embed/avatars/{index:\d}.png", self.default_avatar),
             web.get("/cdn/{rest:.*}", self.missing),

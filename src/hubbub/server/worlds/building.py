@@ -19,6 +19,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags, SkuFlags
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, LobbyId, RoleId, SkuId, Snowflake, UserId
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.activity_proxies import UrlMapping
 from hubbub.protocol.resources.channels import CreateGuildChannel
 from hubbub.protocol.resources.identity_providers import ProviderClient
 from hubbub.protocol.resources.lobbies import CreateLobby, LobbyMemberRequest
@@ -31,6 +32,7 @@ from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Tx
 from hubbub.server.resources import (
     accounts,
+    activity_proxies,
     applications,
     channels,
     guilds,
@@ -242,6 +244,8 @@ class _Builder:
         owner = self._built.users[application.owner or next(iter(self._built.users))]
         flags = files.bits(application.intents, files.PRIVILEGED, path, "intent")
         flags |= files.bits(application.flags, files.APPLICATION_FLAGS, path, "flag")
+        if application.url_map:
+            flags |= ApplicationFlags.EMBEDDED
         made = applications.create(
             self._call,
             name,
@@ -254,6 +258,8 @@ class _Builder:
         )
         if flags & ApplicationFlags.EMBEDDED:
             self._call.tell(applications.ActivitiesSwitched(made.row))
+        url_map = [UrlMapping(prefix=prefix, target=target) for prefix, target in application.url_map.items()]
+        activity_proxies.keep_map(self._call, made.row.id, url_map)
         oauth2.approve_scopes(self._call, made.row.id, application.scopes)
         for kind, provider in application.providers.items():
             clients = [ProviderClient(id=each) for each in provider.clients]

@@ -88,6 +88,8 @@ class Application(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The publisher's application, which signs players in for it."""
     providers: dict[str, Any] = {}
     """Whom it believes about players, by the provider's type."""
+    url_map: dict[str, str] = {}
+    """Where the paths of its activity lead, by their prefixes; with one it has activities."""
 
 
 class Provider(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

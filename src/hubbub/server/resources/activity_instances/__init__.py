@@ -3,17 +3,41 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.activity_instances import actions, routes, views
 from hubbub.server.resources.activity_instances.actions import launch, leave, reset
-from hubbub.server.resources.activity_instances.rules import NotPlayable, require_playable
-from hubbub.server.resources.activity_instances.store import InstanceRow, shown_session_id
+from hubbub.server.resources.activity_instances.rules import (
+    NotPlayable,
+    find_instance,
+    require_instance,
+    require_playable,
+)
+from hubbub.server.resources.activity_instances.store import InstanceRow, find_joined, shown_session_id, takes_part
+from hubbub.server.resources.applications import ActivitiesSwitched, ApplicationDeleting
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.members import MemberRemoved
 
 SLICE = Slice(
     name="activity_instances",
     modules=(routes,),
-    hears={ChannelsDeleted: actions.channels_deleted, MemberRemoved: actions.member_removed},
+    hears={
+        ActivitiesSwitched: actions.activities_switched,
+        ApplicationDeleting: actions.application_deleting,
+        ChannelsDeleted: actions.channels_deleted,
+        MemberRemoved: actions.member_removed,
+    },
     guild=views.snapshot,
     session_ended=actions.session_ended,
 )
 
-__all__ = ["SLICE", "InstanceRow", "NotPlayable", "launch", "leave", "require_playable", "reset", "shown_session_id"]
+__all__ = [
+    "SLICE",
+    "InstanceRow",
+    "NotPlayable",
+    "find_instance",
+    "find_joined",
+    "launch",
+    "leave",
+    "require_instance",
+    "require_playable",
+    "reset",
+    "shown_session_id",
+    "takes_part",
+]

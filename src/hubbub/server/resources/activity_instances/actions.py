@@ -1,5 +1,6 @@
 """Activities that begin, are joined, and end: write, publish."""
 
+from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ActivityInstanceId
 from hubbub.protocol.resources import activity_instances as wire
 from hubbub.server.core.call import Call
@@ -7,6 +8,7 @@ from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import applications
 from hubbub.server.resources.activity_instances import rules, store, views
 from hubbub.server.resources.activity_instances.store import InstanceRow, ParticipantRow
+from hubbub.server.resources.applications import ActivitiesSwitched, ApplicationDeleting
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.members import MemberRemoved
 
@@ -68,14 +70,30 @@ def channels_deleted(call: Call, fact: ChannelsDeleted) -> None:
         _tell(call, row)
 
 
+def activities_switched(call: Call, fact: ActivitiesSwitched) -> None:
+    """An application has no activities any more, and what runs of it ends."""
+    if not fact.row.flags & ApplicationFlags.EMBEDDED:
+        _end_all(call, fact.row.id)
+
+
+def application_deleting(call: Call, fact: ApplicationDeleting) -> None:
+    """An application goes with what runs of it."""
+    _end_all(call, fact.row.id)
+
+
+def _end_all(call: Call, application_id: int) -> None:
+    for row in store.list_of_application(call.tx, application_id):
+        store.delete(call.tx, row.id)
+        _tell(call, row)
+
+
 def reset(call: Call) -> None:
     """A platform of one process starts with nothing running; it is not told to sessions, for there are none."""
     store.clear(call.tx)
 
 
 def _tell(call: Call, row: InstanceRow) -> None:
-    people = store.participants(call.tx, [row.id]).get(row.id, [])
-    shown = views.embedded(row, people, views.faces(call.tx, row, people))
+    shown = views.shown(call.tx, row)
     if row.guild_id is None:
         audience = Audience.of_users(*store.recipients(call.tx, row.channel_id))
     else:

@@ -31,6 +31,18 @@ def launch_activity(
     actions.launch(call, application_id, call.user_id, channel_id, here.channel.guild_id, session_id=session_id)
 
 
+@handles(wire.LIST_ACTIVITY_INSTANCES)
+def list_activity_instances(
+    call: Call, application_id: ApplicationId, channel_id: ChannelId
+) -> wire.EmbeddedActivities:
+    """What runs of an application in a channel that one sees: one activity at most."""
+    access.channel(call, channel_id)
+    if applications.find(call.tx, application_id) is None:
+        raise errors.UNKNOWN_APPLICATION()
+    row = store.find_in(call.tx, application_id, channel_id)
+    return wire.EmbeddedActivities(instances=[] if row is None else [views.shown(call.tx, row)])
+
+
 @handles(wire.LEAVE_ACTIVITY)
 def leave_activity(
     call: Call, application_id: ApplicationId, location_id: str, instance_id: str, body: wire.LaunchActivity

@@ -8,6 +8,7 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
 from hubbub.server.resources import applications, guilds, oauth2
 from hubbub.server.resources.activity_instances import store
 from hubbub.server.resources.activity_instances.store import InstanceRow
@@ -82,10 +83,18 @@ def require_session(call: Call, session_id: str) -> str:
 
 def require_instance(call: Call, application_id: int, composite_id: str) -> InstanceRow:
     """A running activity of an application by the id that applications know, or a plain 404 (activities.md 3)."""
-    parts = composite_id.split("-")
-    row = store.find(call.tx, int(parts[1])) if len(parts) > 2 and _is_id(parts[1]) else None
-    if row is None or row.application_id != application_id or row.composite_id != composite_id:
+    row = find_instance(call.tx, application_id, composite_id)
+    if row is None:
         raise errors.NOT_FOUND()
+    return row
+
+
+def find_instance(tx: Tx, application_id: int, composite_id: str) -> InstanceRow | None:
+    """The same, or None."""
+    parts = composite_id.split("-")
+    row = store.find(tx, int(parts[1])) if len(parts) > 2 and _is_id(parts[1]) else None
+    if row is None or row.application_id != application_id or row.composite_id != composite_id:
+        return None
     return row
 
 

@@ -66,6 +66,11 @@ def list_of_guild(tx: Tx, guild_id: int) -> list[InstanceRow]:
     return tx.fetch(InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE guild_id = ? ORDER BY id", guild_id)
 
 
+def list_of_application(tx: Tx, application_id: int) -> list[InstanceRow]:
+    """What runs of an application, anywhere."""
+    return tx.fetch(InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE application_id = ?", application_id)
+
+
 def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[InstanceRow]:
     """What runs in some channels."""
     found: list[InstanceRow] = []
@@ -85,6 +90,24 @@ def list_of_user(tx: Tx, user_id: int) -> list[tuple[InstanceRow, str]]:
         user_id,
     )
     return [(InstanceRow(*row[:-1]), row[-1]) for row in rows]
+
+
+def find_joined(tx: Tx, application_id: int, user_id: int) -> InstanceRow | None:
+    """What somebody takes part in of an application, the last that they joined; or None."""
+    return tx.find(
+        InstanceRow,
+        f"SELECT {', '.join(f'i.{name}' for name in InstanceRow._fields)} FROM activity_participants p "
+        "JOIN activity_instances i ON i.id = p.instance_id WHERE p.user_id = ? AND i.application_id = ? "
+        "ORDER BY p.joined_ms DESC, i.id DESC LIMIT 1",
+        user_id,
+        application_id,
+    )
+
+
+def takes_part(tx: Tx, instance_id: int, user_id: int) -> bool:
+    """Whether somebody is in, by any session."""
+    sql = "SELECT 1 FROM activity_participants WHERE instance_id = ? AND user_id = ? LIMIT 1"
+    return tx.value(sql, instance_id, user_id) is not None
 
 
 def participants(tx: Tx, instance_ids: Sequence[int]) -> dict[int, list[ParticipantRow]]:

@@ -60,6 +60,12 @@ def embedded(
     )
 
 
+def shown(tx: Tx, row: InstanceRow) -> wire.EmbeddedActivity:
+    """The same with those who take part now."""
+    people = store.participants(tx, [row.id]).get(row.id, [])
+    return embedded(row, people, faces(tx, row, people))
+
+
 def faces(tx: Tx, row: InstanceRow, people: Sequence[ParticipantRow]) -> dict[int, Member]:
     """The participants of a guild's activity as members."""
     if row.guild_id is None or not people:

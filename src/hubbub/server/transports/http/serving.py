@@ -1,8 +1,10 @@
 """Where the door meets aiohttp: one resource for a whole subtree, and our words for what never became a request."""
 
+import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import hdrs, web
 from yarl import URL
@@ -52,6 +54,15 @@ class Subtree(web.AbstractResource):
 class _Protocol(web.RequestHandler):
     """aiohttp's connection, with our words for what never became a request."""
 
+    ends_with_client = False
+    """Whether what is being answered is of no use once its client is gone."""
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        task: asyncio.Task[None] | None = self._task_handler
+        super().connection_lost(exc)
+        if self.ends_with_client and task is not None:
+            task.cancel()
+
     def handle_error(
         self,
         request: web.BaseRequest,
@@ -76,6 +87,19 @@ class _Protocol(web.RequestHandler):
         return await super().finish_response(request, resp, start_time)
 
 
+@contextlib.contextmanager
+def ending_with_client(request: web.BaseRequest) -> Iterator[None]:
+    """What is done inside is cancelled when its client goes; usually it is finished, for it may have been written already."""
+    protocol = request.protocol
+    if request.transport is None or not isinstance(protocol, _Protocol):
+        raise ConnectionResetError("the client is gone")
+    protocol.ends_with_client = True
+    try:
+        yield
+    finally:
+        protocol.ends_with_client = False
+
+
 class _Server(web.Server):
     def __call__(self) -> web.RequestHandler:
         return _Protocol(self, loop=self._loop, **self._kwargs)
@@ -84,13 +108,35 @@ class _Server(web.Server):
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class Runner(web.AppRunner):
-    """Serves an application over our own kind of connection, and what is below `prefix` by `handler` without asking its router."""
+class Elsewhere(Protocol):
+    """Hosts on our port on which nothing of ours is."""
 
-    def __init__(self, app: web.Application, *, prefix: str, handler: Handler, **options: Any) -> None:
+    def owns(self, host: str) -> bool:
+        """Whether a request with this Host header is answered there."""
+        ...
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer it."""
+        ...
+
+
+class Runner(web.AppRunner):
+    """Serves an application over our own kind of connection, and what is below `prefix` by `handler` without asking its router;
+    before both, other hosts by `elsewhere`."""
+
+    def __init__(
+        self,
+        app: web.Application,
+        *,
+        prefix: str,
+        handler: Handler,
+        elsewhere: Elsewhere | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(app, **options)
         self._prefix = f"{prefix}/"
         self._handler = handler
+        self._elsewhere = elsewhere
 
     # aiohttp offers no public way to choose the connection class of an application.
     async def _make_server(self) -> web.Server:
@@ -103,4 +149,14 @@ class Runner(web.AppRunner):
                 return handler(request)
             return others(request)
 
-        return _Server(handle, request_factory=made.request_factory, loop=made._loop, **made._kwargs)
+        serve, elsewhere = handle, self._elsewhere
+        if elsewhere is not None:
+
+            def sort(request: Any) -> Awaitable[web.StreamResponse]:
+                if elsewhere.owns(request.headers.get(hdrs.HOST, "")):
+                    return elsewhere.handle(request)
+                return handle(request)
+
+            serve = sort
+
+        return _Server(serve, request_factory=made.request_factory, loop=made._loop, **made._kwargs)

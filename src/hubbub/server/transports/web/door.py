@@ -21,6 +21,7 @@ from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.transports.http import HttpDoor, failing
 from hubbub.server.transports.web import (
     account,
+    activities,
     connected_apps,
     consent,
     devices,
@@ -47,6 +48,7 @@ MODULES: Final[tuple[ModuleType, ...]] = (
     connected_apps,
     storefront,
     subscriptions,
+    activities,
     *portal.MODULES,
 )
 """Where the pages are."""

@@ -9,7 +9,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import WebhookEventType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags
-from hubbub.protocol.resources import webhook_events
+from hubbub.protocol.resources import activity_proxies, webhook_events
 from hubbub.protocol.resources.applications import Application
 from hubbub.server.transports.web.portal.common import ONE, address, change, load, refuse, show
 from hubbub.server.transports.web.visits import Visit, page
@@ -99,9 +99,9 @@ async def _events(visit: Visit, application: Application) -> dict[str, Any]:
 
 @page("GET", INTERACTIONS)
 async def show_interactions(visit: Visit) -> web.Response:
-    """Where interactions go, where linked roles are proved, and whether there are activities."""
+    """Where interactions go, where linked roles are proved, whether there are activities and where their paths lead."""
     application = await load(visit)
-    return show(visit, "interactions.html", application, embedded=_embedded(application))
+    return show(visit, "interactions.html", application, **await _activities(visit, application))
 
 
 @page("POST", INTERACTIONS)
@@ -112,8 +112,8 @@ async def change_interactions(visit: Visit) -> web.Response:
         await change(visit, {name: visit.form.optional(name) for name in names})
     except ApiError as error:
         application = await load(visit)
-        embedded = _embedded(application)
-        return refuse(visit, "interactions.html", error, application, fields=names, embedded=embedded)
+        context = await _activities(visit, application)
+        return refuse(visit, "interactions.html", error, application, fields=names, **context)
     return visit.go(address(visit, "/interactions"), say="Saved.")
 
 
@@ -124,5 +124,40 @@ async def change_activities(visit: Visit) -> web.Response:
     return visit.go(address(visit, "/interactions"), say="Saved.")
 
 
-def _embedded(application: Application) -> bool:
-    return bool(application.flags & ApplicationFlags.EMBEDDED)
+@page("POST", INTERACTIONS + "/url-map")
+async def change_url_map(visit: Visit) -> web.Response:
+    """Let the paths of its activity lead elsewhere: a line for each, with the prefix and the target."""
+    lines = [line.split(maxsplit=1) for line in visit.form.text("url_map").splitlines() if line.strip()]
+    rows = [{"prefix": words[0], "target": words[1].strip() if len(words) > 1 else ""} for words in lines]
+    application = await load(visit)
+    try:
+        await visit.ask(activity_proxies.UPDATE_PROXY_CONFIG, application.id, body={"url_map": rows})
+    except ApiError as error:
+        context = await _activities(visit, application)
+        told = _by_line(error)
+        return refuse(visit, "interactions.html", told, application, fields=("url_map",), **context)
+    return visit.go(address(visit, "/interactions"), say="Saved.")
+
+
+async def _activities(visit: Visit, application: Application) -> dict[str, Any]:
+    kept = await visit.ask(activity_proxies.GET_PROXY_CONFIG, application.id)
+    return {
+        "embedded": bool(application.flags & ApplicationFlags.EMBEDDED),
+        "url_map": "\n".join(f"{row.prefix} {row.target}" for row in kept.url_map),
+        "origin": visit.config.activity_origin(application.id),
+    }
+
+
+def _by_line(error: ApiError) -> ApiError:
+    """The same with the number of the line in words, for all lines are one field."""
+    rows = (error.errors or {}).get("url_map", {})
+    form = errors.FormErrors()
+    for place, fields in rows.items():
+        if place == "_errors":
+            for wrong in fields:
+                form.add("url_map", wrong["code"], wrong["message"])
+            continue
+        for name, inner in fields.items():
+            for wrong in inner.get("_errors", ()):
+                form.add("url_map", wrong["code"], f"Line {int(place) + 1}, {name}: {wrong['message']}")
+    return form.error() if form else error

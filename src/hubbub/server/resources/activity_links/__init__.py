@@ -1,0 +1,14 @@
+"""Links that open an activity."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources.activity_links import routes, store
+from hubbub.server.resources.applications import ApplicationDeleting
+
+SLICE = Slice(
+    name="activity_links",
+    modules=(routes,),
+    hears={ApplicationDeleting: lambda call, fact: store.delete_of_application(call.tx, fact.row.id)},
+    assets={"activity-links": store.find_file},
+)
+
+__all__ = ["SLICE"]

@@ -1,0 +1,21 @@
+"""Links on the wire."""
+
+from hubbub.protocol.ids import ApplicationId
+from hubbub.protocol.resources import activity_links as wire
+from hubbub.server.resources.activity_links.store import LinkRow
+
+
+def link(row: LinkRow) -> wire.ActivityLink:
+    """A link."""
+    shown = wire.ActivityLink(
+        application_id=ApplicationId(row.application_id),
+        link_id=f"{row.type}-{row.id}",
+        title=row.title,
+        description=row.description,
+        custom_id=row.custom_id,
+    )
+    if row.type == wire.QUICK:
+        shown.asset_path = f"activity-links/{row.application_id}/{row.id}.png"
+    else:
+        shown.asset_id = str(row.id)
+    return shown

@@ -1,0 +1,65 @@
+"""The proxy of activities over HTTP: where its paths lead, and tickets; and what its door asks for."""
+
+from collections.abc import Sequence
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import ApplicationId
+from hubbub.protocol.resources import activity_proxies as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Answer, handles
+from hubbub.server.core.url_maps import Site
+from hubbub.server.resources import activity_instances, applications
+from hubbub.server.resources.activity_proxies import rules, store, tickets
+from hubbub.server.resources.activity_proxies.store import MappingRow
+
+
+@handles(wire.GET_PROXY_CONFIG)
+def get_proxy_config(call: Call, application_id: ApplicationId) -> wire.ProxyConfig:
+    """The URL map of an application one manages."""
+    applications.require_manager(call, application_id)
+    rows = store.list_mappings(call.tx, application_id)
+    return wire.ProxyConfig(url_map=[wire.UrlMapping(prefix=row.prefix, target=row.target) for row in rows])
+
+
+@handles(wire.UPDATE_PROXY_CONFIG)
+def update_proxy_config(call: Call, application_id: ApplicationId, body: wire.ProxyConfig) -> wire.ProxyConfig:
+    """Let the paths of an application's host lead elsewhere, from the next request on."""
+    applications.require_manager(call, application_id)
+    rows = keep_map(call, application_id, body.url_map)
+    return wire.ProxyConfig(url_map=[wire.UrlMapping(prefix=row.prefix, target=row.target) for row in rows])
+
+
+@handles(wire.CREATE_PROXY_TICKET, writes=False)
+def create_proxy_ticket(call: Call, application_id: ApplicationId, body: wire.CreateProxyTicket) -> Answer:
+    """A ticket for an activity that the caller takes part in."""
+    row = applications.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    if body.instance_id is UNSET:
+        instance = activity_instances.find_joined(call.tx, application_id, call.user_id)
+        if instance is None:
+            raise errors.INVALID_ACTIVITY_ACTION()
+    else:
+        instance = activity_instances.require_instance(call, application_id, body.instance_id)
+        if not activity_instances.takes_part(call.tx, instance.id, call.user_id):
+            raise errors.NOT_FOUND()
+    return Answer(200, wire.ProxyTicket(ticket=tickets.issue(call, row, instance)), {"Cache-Control": "no-store"})
+
+
+def keep_map(call: Call, application_id: int, url_map: Sequence[wire.UrlMapping]) -> list[MappingRow]:
+    """Keep a URL map that is sound."""
+    rows = rules.require_map(url_map, allow_private=call.config.private_targets)
+    store.replace_mappings(call.tx, application_id, rows)
+    return rows
+
+
+def find_site(call: Call, application_id: int, brought: Sequence[str]) -> Site | None:
+    """What is served on an application's host, to somebody who brought these tickets; None where it has no activity."""
+    row = applications.find(call.tx, application_id)
+    if row is None or not row.flags & ApplicationFlags.EMBEDDED:
+        return None
+    good = (tickets.read(call, row, text) for text in brought)
+    return Site(store.list_mappings(call.tx, application_id), next((each for each in good if each is not None), None))

@@ -1,0 +1,31 @@
+"""Rows of URL maps."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hubbub.server.core.store import Tx
+
+
+class MappingRow(NamedTuple):
+    """One line of an application's URL map."""
+
+    prefix: str
+    target: str
+
+
+def list_mappings(tx: Tx, application_id: int) -> list[MappingRow]:
+    """An application's URL map, in its order."""
+    return tx.fetch(
+        MappingRow,
+        "SELECT prefix, target FROM activity_url_mappings WHERE application_id = ? ORDER BY position",
+        application_id,
+    )
+
+
+def replace_mappings(tx: Tx, application_id: int, rows: Sequence[MappingRow]) -> None:
+    """Keep another URL map."""
+    tx.run("DELETE FROM activity_url_mappings WHERE application_id = ?", application_id)
+    tx.run_many(
+        "INSERT INTO activity_url_mappings (application_id, position, prefix, target) VALUES (?, ?, ?, ?)",
+        [(application_id, position, row.prefix, row.target) for position, row in enumerate(rows)],
+    )

@@ -1,0 +1,83 @@
+"""Proxy tickets: that somebody takes part in a running activity, signed with the application's own key (activities.md 8).
+
+A ticket is what the application's server is told, and our signature of it, so nothing has to be kept. It is good for half an hour,
+and no longer than its bearer takes part.
+"""
+
+import base64
+import binascii
+from typing import Final
+
+import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from hubbub.protocol import errors, wire
+from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.protocol.resources.activity_proxies import TICKET_SECONDS
+from hubbub.server.core import signing
+from hubbub.server.core.call import Call
+from hubbub.server.core.url_maps import Ticket
+from hubbub.server.resources import activity_instances, applications
+from hubbub.server.resources.activity_instances import InstanceRow
+from hubbub.server.resources.applications import ApplicationRow
+
+PAYLOAD_HEADER: Final = "X-Discord-Proxy-Payload"
+TEXT_MAX: Final = 2048
+
+
+class Payload(msgspec.Struct, kw_only=True):
+    """What an application's server is told of who asks."""
+
+    application_id: ApplicationId
+    user_id: UserId
+    instance_id: str
+    is_developer: bool
+    """Whether they own the application, or try it for its owner."""
+    created_at: int
+    expires_at: int
+    """Unix seconds."""
+
+
+def issue(call: Call, row: ApplicationRow, instance: InstanceRow) -> str:
+    """A ticket for the caller."""
+    now = call.now // 1000
+    payload = Payload(
+        application_id=ApplicationId(row.id),
+        user_id=UserId(call.user_id),
+        instance_id=instance.composite_id,
+        is_developer=call.user_id == row.owner_id or applications.is_tester(call.tx, row.id, call.user_id),
+        created_at=now,
+        expires_at=now + TICKET_SECONDS,
+    )
+    key = signing.find_key(call.tx, row.id)
+    if key is None:
+        raise errors.UNKNOWN_APPLICATION()
+    data = wire.encode(payload)
+    signature = Ed25519PrivateKey.from_private_bytes(key).sign(data)
+    return f"{base64.urlsafe_b64encode(data).decode().rstrip('=')}.{signature.hex()}"
+
+
+def read(call: Call, row: ApplicationRow, text: str) -> Ticket | None:
+    """A ticket that is good for an application now, or None for any other text."""
+    encoded, _, shown = text.partition(".")
+    if len(text) > TEXT_MAX or not text.isascii():
+        return None
+    try:
+        data = base64.b64decode(f"{encoded}{'=' * (-len(encoded) % 4)}", altchars=b"-_", validate=True)
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(row.verify_key)).verify(bytes.fromhex(shown), data)
+        payload = wire.decode(data, Payload)
+    except (InvalidSignature, ValueError, binascii.Error, msgspec.DecodeError):
+        return None
+    seconds = payload.expires_at - call.now // 1000
+    if payload.application_id != row.id or seconds <= 0 or payload.created_at > call.now // 1000:
+        return None
+    instance = activity_instances.find_instance(call.tx, row.id, payload.instance_id)
+    if instance is None or not activity_instances.takes_part(call.tx, instance.id, payload.user_id):
+        return None
+    headers = {
+        signing.SIGNATURE_HEADER: shown.lower(),
+        signing.TIMESTAMP_HEADER: str(payload.created_at),
+        PAYLOAD_HEADER: base64.b64encode(data).decode(),
+    }
+    return Ticket(text, headers, seconds)

@@ -1,0 +1,198 @@
+"""URL maps of activities: kept in their order, refused with the path of each mistake, and edited on the portal."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.server.core import url_maps
+from hubbub.server.core.url_maps import Found
+from tests.pages import Browser
+from tests.world import Actor, World
+
+
+def config_of(actor: Actor, application_id: int | None = None) -> str:
+    """Where an application's URL map is."""
+    return f"/applications/{application_id or actor.application_id}/proxy-config"
+
+
+async def test_a_url_map_is_kept_in_its_order(world: World) -> None:
+    bot = await world.bot()
+    rows = [
+        {"prefix": "/api/v2", "target": "new.example.org/two"},
+        {"prefix": "/api", "target": "old.example.org:8443"},
+        {"prefix": "/s/{name}", "target": "{name}.example.org/static"},
+        {"prefix": "/", "target": "game.example.org"},
+    ]
+
+    assert (await bot.get(config_of(bot))).ok() == {"url_map": []}
+    assert (await bot.post(config_of(bot), json={"url_map": rows})).ok() == {"url_map": rows}
+    assert (await bot.get(config_of(bot))).ok() == {"url_map": rows}
+    (await bot.post(config_of(bot), json={"url_map": rows[:1]})).ok()
+    assert (await bot.get(config_of(bot))).ok() == {"url_map": rows[:1]}
+
+
+async def test_only_who_manages_an_application_has_its_url_map(world: World) -> None:
+    bot, other, stranger = await world.bot(), await world.bot(), await world.user()
+
+    for actor in (other, stranger):
+        (await actor.get(config_of(bot))).refused(403, 20012)
+        (await actor.post(config_of(bot), json={"url_map": []})).refused(403, 20012)
+    (await stranger.get(config_of(bot, 1))).refused(404, 10002)
+
+
+async def test_slashes_at_the_end_are_left_out(world: World) -> None:
+    bot = await world.bot()
+    rows = [{"prefix": "/api/", "target": "game.example.org/dir/"}, {"prefix": "/", "target": "game.example.org/"}]
+
+    kept = (await bot.post(config_of(bot), json={"url_map": rows})).ok()["url_map"]
+
+    assert kept == [{"prefix": "/api", "target": "game.example.org/dir"}, {"prefix": "/", "target": "game.example.org"}]
+
+
+GOOD = "/a", "game.example.org"
+
+
+@pytest.mark.parametrize(
+    ("prefix", "target", "path", "code"),
+    [
+        ("api", GOOD[1], "prefix", "URL_MAPPING_PREFIX_INVALID"),
+        ("/.proxy", GOOD[1], "prefix", "URL_MAPPING_PREFIX_RESERVED"),
+        ("/.proxy/x", GOOD[1], "prefix", "URL_MAPPING_PREFIX_RESERVED"),
+        ("/.platform", GOOD[1], "prefix", "URL_MAPPING_PREFIX_RESERVED"),
+        ("/a//b", GOOD[1], "prefix", "URL_MAPPING_PATH_INVALID"),
+        ("/a/../b", GOOD[1], "prefix", "URL_MAPPING_PATH_INVALID"),
+        ("/a b", GOOD[1], "prefix", "URL_MAPPING_PATH_INVALID"),
+        ("/a?b", GOOD[1], "prefix", "URL_MAPPING_PATH_INVALID"),
+        ("/a%zz", GOOD[1], "prefix", "URL_MAPPING_PATH_INVALID"),
+        ("/{Name}", GOOD[1], "prefix", "URL_MAPPING_PLACEHOLDER_INVALID"),
+        ("/{a1}", GOOD[1], "prefix", "URL_MAPPING_PLACEHOLDER_INVALID"),
+        ("/{a", GOOD[1], "prefix", "URL_MAPPING_PLACEHOLDER_INVALID"),
+        ("/{a}-{b}", GOOD[1], "prefix", "URL_MAPPING_PLACEHOLDERS"),
+        ("/{a}/{a}", GOOD[1], "prefix", "URL_MAPPING_PLACEHOLDER_TWICE"),
+        ("/" + "a" * 256, GOOD[1], "prefix", "BASE_TYPE_BAD_LENGTH"),
+        ("", GOOD[1], "prefix", "BASE_TYPE_BAD_LENGTH"),
+        ("/a", "", "target", "BASE_TYPE_BAD_LENGTH"),
+        ("/a", "https://game.example.org", "target", "URL_MAPPING_TARGET_SCHEME"),
+        ("/a", "//game.example.org", "target", "URL_MAPPING_TARGET_INVALID"),
+        ("/a", "user@game.example.org", "target", "URL_MAPPING_TARGET_INVALID"),
+        ("/a", "user:word@game.example.org", "target", "URL_MAPPING_TARGET_INVALID"),
+        ("/a", "game.example.org:0", "target", "URL_MAPPING_TARGET_INVALID"),
+        ("/a", "game.example.org:70000", "target", "URL_MAPPING_TARGET_INVALID"),
+        ("/a", "game.example.org:", "target", "URL_MAPPING_TARGET_INVALID"),
+        ("/a", "-game.example.org", "target", "URL_MAPPING_TARGET_INVALID"),
+        ("/a", "game..example.org", "target", "URL_MAPPING_TARGET_INVALID"),
+        ("/a", "[nothing]", "target", "URL_MAPPING_TARGET_INVALID"),
+        ("/a", "game.example.org?x=1", "target", "URL_MAPPING_TARGET_INVALID"),
+        ("/a", "game.example.org/dir?x=1", "target", "URL_MAPPING_PATH_INVALID"),
+        ("/a", "game.example.org/dir#x", "target", "URL_MAPPING_PATH_INVALID"),
+        ("/a", "game.example.org/../x", "target", "URL_MAPPING_PATH_INVALID"),
+        ("/a", "{name}.example.org", "target", "URL_MAPPING_PLACEHOLDER_UNKNOWN"),
+        ("/{b}", "{b}.{c}.org", "target", "URL_MAPPING_PLACEHOLDER_UNKNOWN"),
+        ("/a", "localhost:3000", "target", "URL_MAPPING_TARGET_PRIVATE"),
+        ("/a", "game.localhost", "target", "URL_MAPPING_TARGET_PRIVATE"),
+        ("/a", "127.0.0.1:3000", "target", "URL_MAPPING_TARGET_PRIVATE"),
+        ("/a", "127.1", "target", "URL_MAPPING_TARGET_PRIVATE"),
+        ("/a", "[::1]:3000", "target", "URL_MAPPING_TARGET_PRIVATE"),
+        ("/a", "[::ffff:10.0.0.1]", "target", "URL_MAPPING_TARGET_PRIVATE"),
+        ("/a", "169.254.169.254", "target", "URL_MAPPING_TARGET_PRIVATE"),
+        ("/{a}", "{a}", "target", "URL_MAPPING_TARGET_PRIVATE"),
+    ],
+)
+async def test_a_mapping_that_cannot_be_is_named(
+    small_world: World, prefix: str, target: str, path: str, code: str
+) -> None:
+    bot = await small_world.bot()
+    rows = [{"prefix": "/good", "target": "game.example.org"}, {"prefix": prefix, "target": target}]
+
+    answer = await bot.post(config_of(bot), json={"url_map": rows})
+
+    assert answer.errors(f"url_map.1.{path}") == [code]
+    assert list(answer.json["errors"]["url_map"]) == ["1"]
+    assert (await bot.get(config_of(bot))).ok() == {"url_map": []}
+
+
+async def test_several_mistakes_are_told_together(small_world: World) -> None:
+    bot = await small_world.bot()
+    rows = [{"prefix": "/a", "target": "a.example.org"}, {"prefix": "/a/", "target": "http://b.example.org"}]
+
+    answer = await bot.post(config_of(bot), json={"url_map": [*rows, {"prefix": "b"}]})
+    assert answer.errors("url_map.2.target") == ["BASE_TYPE_REQUIRED"]
+    answer = await bot.post(config_of(bot), json={"url_map": rows})
+    assert answer.errors("url_map.1.prefix") == ["URL_MAPPING_PREFIX_TAKEN"]
+    assert answer.errors("url_map.1.target") == ["URL_MAPPING_TARGET_SCHEME"]
+    many = [{"prefix": f"/{number}", "target": "a.example.org"} for number in range(51)]
+    assert (await bot.post(config_of(bot), json={"url_map": many})).errors("url_map") == ["BASE_TYPE_BAD_LENGTH"]
+    (await bot.post(config_of(bot), json={"url_map": many[:50]})).ok()
+
+
+async def test_a_rehearsal_takes_private_targets(near_world: World) -> None:
+    bot = await near_world.bot()
+    rows = [{"prefix": "/", "target": "localhost:3000"}, {"prefix": "/b", "target": "[::1]:3000/x"}]
+
+    assert (await bot.post(config_of(bot), json={"url_map": rows})).ok() == {"url_map": rows}
+
+
+async def test_a_url_map_goes_with_its_application(world: World) -> None:
+    alice = await world.user()
+    application = (await alice.post("/applications", json={"name": "Game"})).ok()
+    path = f"/applications/{application['id']}"
+    (await alice.post(f"{path}/proxy-config", json={"url_map": [{"prefix": "/", "target": "a.example.org"}]})).ok()
+
+    (await alice.delete(path, json={})).ok()
+
+    count = "SELECT COUNT(*) FROM activity_url_mappings"
+    assert await world.app.database.read(lambda tx: tx.value(count)) == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/", Found("", "game.example.org", "/www", "/")),
+        ("/apis", Found("", "game.example.org", "/www", "/apis")),
+        ("/api", Found("/api", "api.example.org", "", "")),
+        ("/api/", Found("/api", "api.example.org", "", "/")),
+        ("/api/x/y", Found("/api", "api.example.org", "", "/x/y")),
+        ("/api%2Fx", Found("", "game.example.org", "/www", "/api%2Fx")),
+        ("/s/one/a.png", Found("/s/one", "one.example.org", "/in/one", "/a.png")),
+        ("/s/one.two/a.png", Found("", "game.example.org", "/www", "/s/one.two/a.png")),
+        ("/s/" + "a" * 5000 + "!", Found("", "game.example.org", "/www", "/s/" + "a" * 5000 + "!")),
+        ("/deep/a/b/c", Found("/deep/a/b", "a-b.example.org", "", "/c")),
+    ],
+)
+def test_the_first_mapping_that_fits_wins(path: str, expected: Any) -> None:
+    url_map = [
+        ("/api", "api.example.org"),
+        ("/s/{name}", "{name}.example.org/in/{name}"),
+        ("/deep/{one}/{two}", "{one}-{two}.example.org"),
+        ("/", "game.example.org/www"),
+        ("/api/x", "never.example.org"),
+    ]
+
+    found = url_maps.find(url_map, path)
+
+    assert found == expected
+    assert url_maps.find(url_map[:3], "/other") is None
+
+
+async def test_a_url_map_is_edited_on_the_portal(world: World) -> None:
+    alice = await world.user()
+    application = (await alice.post("/applications", json={"name": "Game"})).ok()
+    browser = Browser(world)
+    browser.enter_as(alice)
+    here = f"/developers/{application['id']}/interactions"
+
+    page = await browser.press(
+        await browser.open(here), "Save URL map", url_map="/api api.example.org\n\n/\t game.example.org  \n"
+    )
+    assert "Saved." in page.text
+    kept = (await alice.get(f"/applications/{application['id']}/proxy-config")).ok()["url_map"]
+    assert kept == [{"prefix": "/api", "target": "api.example.org"}, {"prefix": "/", "target": "game.example.org"}]
+    assert "/api api.example.org\n/ game.example.org" in page.body
+
+    page = await browser.press(page, "Save URL map", url_map="/ game.example.org\n/x\nx https://a.example.org")
+    assert page.status == 400
+    assert "Line 2, target" in page.text
+    page = await browser.press(page, "Save URL map", url_map="/ game.example.org\nx https://a.example.org")
+    assert "Line 2, prefix: A prefix is a path" in page.text
+    assert "Line 2, target: A target is a host without" in page.text
+    assert (await alice.get(f"/applications/{application['id']}/proxy-config")).ok()["url_map"] == kept

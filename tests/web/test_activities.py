@@ -1,0 +1,122 @@
+"""An activity in a real browser: behind the proxy, in the relay's frame, with what the public SDK does at its start."""
+
+import asyncio
+import html
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import urlencode
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import ActivitiesConfig
+from hubbub.server.resources import activity_instances
+from tests.server.activities.upstream import HOST, Stage, Upstream
+from tests.server.activities.upstream import stage as make_stage
+from tests.web.conftest import Opener
+from tests.world import NOW_MS, World, small_config
+
+# What the public SDK does: it speaks to its parent, and hears its own origin only (activities.md 5).
+ACTIVITY = """<!doctype html><title>Game</title><script type="module">
+const query = new URLSearchParams(location.search);
+const to = window.parent.opener ?? window.parent;
+const log = (name, value) => to.postMessage([1, {cmd: "LOG", args: {name, value}, nonce: "1"}], document.referrer || "*");
+window.addEventListener("message", async ({data, origin}) => {
+  if (origin !== location.origin || data[1].evt !== "READY") return;
+  log("ready", data[1].data.v);
+  log("token", await (await fetch("/.proxy/api/token", {method: "POST", body: "code"})).json());
+  const socket = new WebSocket(`ws://${location.host}/socket`);
+  socket.onopen = () => socket.send("move");
+  socket.onmessage = ({data}) => log("socket", data);
+  try { await fetch("http://127.0.0.1:1/steal"); } catch { log("outside", "blocked"); }
+});
+to.postMessage([0, {v: 1, encoding: "json", client_id: "1", frame_id: query.get("frame_id")}], document.referrer || "*");
+</script>"""
+
+HOSTING = """<!doctype html><title>Host</title><iframe id="frame" src="%s"></iframe><script>
+window.heard = [];
+const frame = document.getElementById("frame");
+window.addEventListener("message", ({data, origin, source}) => {
+  if (source !== frame.contentWindow) return;
+  heard.push({origin, data});
+  if (data[0] === 0) source.postMessage([1, {cmd: "DISPATCH", evt: "READY", nonce: null, data: {v: 1}}], origin);
+});
+</script>"""
+
+
+@pytest.fixture
+async def played() -> AsyncIterator[Stage]:
+    """An activity that is served, with its own server."""
+    upstream = Upstream()
+    await upstream.open()
+    config = small_config(private_targets=True, activities=ActivitiesConfig(proxy_host=HOST))
+    app = App(config, clock=ControlledClock(NOW_MS, running=False))
+
+    async def host(request: web.Request) -> web.Response:
+        return web.Response(text=HOSTING % html.escape(request.query["frame"]), content_type="text/html")
+
+    app.routes.append(web.get("/hosting", host))
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        yield await make_stage(world, upstream)
+        await world.close()
+    await app.stop()
+    await upstream.close()
+
+
+async def test_an_activity_plays_in_the_frame_of_another_site(played: Stage, chromium: Opener) -> None:
+    world, upstream = played.world, played.upstream
+    upstream.answer = web.Response(text=ACTIVITY, content_type="text/html", headers={"X-Frame-Options": "DENY"})
+    await played.map(
+        ("/api", f"{upstream.target}/server"),
+        ("/socket", f"{upstream.target}/socket"),
+        ("/", f"{upstream.target}/answer"),
+    )
+    alice = await world.user()
+    guild = await world.guild(alice)
+    await world.write(
+        lambda call: activity_instances.launch(call, played.bot.application_id, alice.id, guild.general, guild.id)
+    )
+    ticket = (await alice.post(f"/applications/{played.bot.application_id}/proxy-tickets")).ok()["ticket"]
+    port = world.url.rpartition(":")[2]
+    origin = f"http://{played.host}:{port}"
+    frame = f"{origin}/.platform/frame.html?frame_id=f-1&platform=desktop&discord_proxy_ticket={ticket}"
+
+    async with chromium() as page:
+        await page.goto(f"{world.url}/hosting?{urlencode({'frame': frame})}")
+        await page.wait_for_function("heard.filter(({data}) => data[0] === 1).length >= 4")
+        heard = await page.evaluate("heard")
+
+    assert {each["origin"] for each in heard} == {origin}
+    assert heard[0]["data"] == [0, {"v": 1, "encoding": "json", "client_id": "1", "frame_id": "f-1"}]
+    told = {each["data"][1]["args"]["name"]: each["data"][1]["args"]["value"] for each in heard[1:]}
+    assert (told["ready"], told["socket"], told["outside"]) == (1, "move", "blocked")
+    assert (told["token"]["method"], told["token"]["path"], told["token"]["body"]) == ("POST", "/server/token", "code")
+    # Further requests carried the ticket's cookie, and said who plays.
+    signed = dict(told["token"]["headers"])
+    assert "X-Discord-Proxy-Payload" in signed
+    assert "hubbub_proxy_ticket" not in json.dumps(signed)
+    assert all("X-Discord-Proxy-Payload" in request.headers for request in upstream.seen if "socket" in request.path)
+
+
+async def test_nobody_else_shows_an_activity(played: Stage, chromium: Opener) -> None:
+    world, elsewhere = played.world, played.upstream
+    frame = f"http://{played.host}:{world.url.rpartition(':')[2]}/.platform/frame.html"
+    elsewhere.answer = web.Response(text=HOSTING % frame, content_type="text/html")
+    refused: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async with chromium() as page:
+
+        def note(message: Any) -> None:
+            if "frame-ancestors" in message.text and not refused.done():
+                refused.set_result(message.text)
+
+        page.on("console", note)
+        await page.goto(f"http://{elsewhere.target}/answer")
+        assert world.url in await asyncio.wait_for(refused, 20)
+    assert [request.path for request in elsewhere.seen if request.path != "/favicon.ico"] == ["/answer"]
