@@ -21,7 +21,7 @@ from hubbub.sdk import (
 )
 from hubbub.sdk.tokens import Tokens
 from tests.sdk.players import Heard, game, new_client, player
-from tests.world import Actor, World
+from tests.world import PATIENCE, Actor, World
 
 BEARER = AuthorizationTokenType.BEARER
 
@@ -91,7 +91,7 @@ async def test_a_player_links_an_account_in_a_browser(world: World) -> None:
     assert redirect_uri.endswith("/callback")
     assert (tokens.token_type, tokens.expires_in, tokens.scopes) == (BEARER, 604_800, "openid sdk.social_layer")
     assert await client.fetch_current_user(BEARER, tokens.access_token) == (mary.id, "mary")
-    await asyncio.wait_for(_until(lambda: browser.pages), 5)
+    await asyncio.wait_for(_until(lambda: browser.pages), PATIENCE)
     assert "go back to the game" in browser.pages[0]
     await client.close()
 
@@ -192,7 +192,7 @@ async def test_a_scheme_of_ones_own_comes_back_through_the_system(
             custom_scheme_param=word,
         )
     )
-    await asyncio.wait_for(_until(lambda: browser.returned), 5)
+    await asyncio.wait_for(_until(lambda: browser.returned), PATIENCE)
     client.handle_authorize_redirect(browser.returned)
 
     if browser.returned.startswith("http") or "error" in browser.returned:
@@ -352,7 +352,9 @@ async def test_a_device_whose_person_says_no_aborts(world: World) -> None:
         code = dict(parse_qsl(urlsplit(url).query))["user_code"]
         (await mary.post("/oauth2/device/finish", json={"user_code": code, "result": "denied"})).ok()
 
-    client = new_client(world, open_browser=lambda url: asyncio.run_coroutine_threadsafe(refuse(url), loop).result(5))
+    client = new_client(
+        world, open_browser=lambda url: asyncio.run_coroutine_threadsafe(refuse(url), loop).result(PATIENCE)
+    )
     quick(world, client)
 
     with pytest.raises(SdkError) as caught:

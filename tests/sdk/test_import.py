@@ -7,6 +7,7 @@ import sys
 from importlib.metadata import requires
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 
 # Where the module is not named like the distribution.
@@ -53,11 +54,13 @@ def test_a_fresh_interpreter_that_imports_the_sdk_loads_no_library_of_the_server
 
 
 COST_MOST = 1.2
-TRIES = 7
+TRIES_LEAST, TRIES_MOST = 5, 25
 
 
 def test_the_sdk_costs_little_more_than_the_libraries_it_stands_on(tmp_path: Path) -> None:
-    """Best of several in fresh interpreters, in CPU time and with compiled files, as an installed package has them."""
+    """Best of several in fresh interpreters, in CPU time and with compiled files, as an installed package has them.
+
+    A busy machine only ever makes either longer, so it is asked again until both were seen undisturbed."""
     environment = os.environ | {"PYTHONPYCACHEPREFIX": str(tmp_path)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -71,8 +74,10 @@ def test_the_sdk_costs_little_more_than_the_libraries_it_stands_on(tmp_path: Pat
     base, ours = "import aiohttp, msgspec", "import aiohttp, msgspec, hubbub.sdk"
     seconds(ours)
     libraries, whole = [], []
-    for _ in range(TRIES):
+    for number in range(1, TRIES_MOST + 1):
         libraries.append(seconds(base))
         whole.append(seconds(ours))
+        if number >= TRIES_LEAST and min(whole) <= min(libraries) * COST_MOST:
+            return
 
-    assert min(whole) <= min(libraries) * COST_MOST, f"{min(whole):.3f} s against {min(libraries):.3f} s"
+    pytest.fail(f"{min(whole):.3f} s against {min(libraries):.3f} s")

@@ -22,7 +22,7 @@ from tests.machine import NewMachine
 from tests.sdk.players import SCOPES, Heard, Player, game, new_client, player
 from tests.sdk.test_presence import friends
 from tests.sdk.test_provisional import BOT_ISSUED, by_bot
-from tests.world import World
+from tests.world import PATIENCE, World
 
 BEARER = AuthorizationTokenType.BEARER
 
@@ -162,7 +162,7 @@ async def test_the_screen_for_a_code_is_shown_and_its_end_is_heard() -> None:
     client.set_authorize_device_screen_closed_callback(closed)
 
     client.open_authorize_device_screen(99, "ABCD2345")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while not shown:
             await asyncio.sleep(0.01)
     client.close_authorize_device_screen()

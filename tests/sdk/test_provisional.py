@@ -19,7 +19,7 @@ from hubbub.server.resources import applications, identities
 from tests.oauth import Client as Application
 from tests.sdk.players import game, new_client
 from tests.sdk.test_authorization import Browser, quick
-from tests.world import Answer, World
+from tests.world import PATIENCE, Answer, World
 
 BEARER = AuthorizationTokenType.BEARER
 BOT_ISSUED = AuthenticationExternalAuthType.PLATFORM_BOT_ISSUED_ACCESS_TOKEN
@@ -104,7 +104,9 @@ async def test_a_device_links_a_provisional_account(world: World) -> None:
         code = dict(parse_qsl(urlsplit(url).query))["user_code"]
         (await mary.post("/oauth2/device/finish", json={"user_code": code, "result": "granted"})).ok()
 
-    client = new_client(world, open_browser=lambda url: asyncio.run_coroutine_threadsafe(grant(url), loop).result(5))
+    client = new_client(
+        world, open_browser=lambda url: asyncio.run_coroutine_threadsafe(grant(url), loop).result(PATIENCE)
+    )
     quick(world, client)
 
     tokens = await client.get_token_from_device_provisional_merge(

@@ -6,7 +6,7 @@ import pytest
 
 from hubbub.sdk import AudioModeType, Call, CallError, CallStatus, Client, ErrorType
 from tests.sdk.players import game, player
-from tests.world import World
+from tests.world import PATIENCE, World
 
 
 async def test_a_call_of_a_lobby_ends_with_an_honest_error(world: World) -> None:
@@ -99,9 +99,9 @@ async def test_there_is_one_device_and_it_says_what_it_is() -> None:
 def test_callbacks_of_devices_hear_no_result() -> None:
     client, heard = Client(), []
 
-    client.get_input_devices(lambda devices: heard.append(len(devices))).result(10)
-    client.end_calls(lambda: heard.append("ended")).result(10)
-    client.is_platform_app_installed(lambda installed: heard.append(installed)).result(10)
+    client.get_input_devices(lambda devices: heard.append(len(devices))).result(PATIENCE)
+    client.end_calls(lambda: heard.append("ended")).result(PATIENCE)
+    client.is_platform_app_installed(lambda installed: heard.append(installed)).result(PATIENCE)
     client.run_callbacks()
 
     assert heard == [1, "ended", False]
