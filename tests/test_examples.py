@@ -25,7 +25,7 @@ from tests.world import World
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 PLAIN = {**os.environ, "PYTHONUNBUFFERED": "1", "BROWSER": "true"}
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 class Program:

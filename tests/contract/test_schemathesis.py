@@ -145,7 +145,7 @@ def _try(
         if mode is GenerationMode.POSITIVE:
             # Ids of things that are there, so that the operation comes to its point.
             case.path_parameters.update(real)
-        response = case.call(headers={"Authorization": caller.header}, timeout=20)
+        response = case.call(headers={"Authorization": caller.header}, timeout=60)
         case.validate_response(response, checks=CHECKS)
         if response.status_code < 400:
             reached.add(endpoint.name)
@@ -170,7 +170,7 @@ def _ask(
     callers = [seed.caller] if seed.caller else [prepared.bot, prepared.guild.owner]
     for caller in callers:
         case = operation.Case(**said)
-        response = case.call(headers={"Authorization": caller.header}, timeout=20)
+        response = case.call(headers={"Authorization": caller.header}, timeout=60)
         try:
             case.validate_response(response, checks=CHECKS)
         except (Exception, BaseExceptionGroup) as error:

@@ -17,7 +17,7 @@ from joserfc import jwt
 from joserfc.jwk import KeySet
 
 from tests.oauth import Client, application, fields_of
-from tests.world import Actor, World
+from tests.world import PATIENCE, Actor, World
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ async def aside(function: Callable[..., T], *arguments: Any, **options: Any) -> 
 
 async def metadata(world: World) -> Any:
     """What a client finds out about us by our address alone."""
-    found = await aside(requests.get, f"{world.url}/.well-known/openid-configuration", timeout=10)
+    found = await aside(requests.get, f"{world.url}/.well-known/openid-configuration", timeout=PATIENCE)
     return found.json()
 
 
@@ -150,7 +150,7 @@ async def test_the_device_flow(world: World) -> None:
     alice, client = await world.user(), await application(world, public=True)
     server = await metadata(world)
     form = {"client_id": str(client.id), "scope": "openid identify"}
-    begun = (await aside(requests.post, server["device_authorization_endpoint"], data=form, timeout=10)).json()
+    begun = (await aside(requests.post, server["device_authorization_endpoint"], data=form, timeout=PATIENCE)).json()
     oauth = OAuth2Session(str(client.id), token_endpoint_auth_method="none")
 
     async def poll() -> Any:
@@ -183,7 +183,7 @@ async def test_a_relying_party_checks_our_id_token(world: World) -> None:
     token = await aside(
         oauth.fetch_token, server["token_endpoint"], authorization_response=back, state=state, code_verifier=verifier
     )
-    keys = KeySet.import_key_set((await aside(requests.get, server["jwks_uri"], timeout=10)).json())
+    keys = KeySet.import_key_set((await aside(requests.get, server["jwks_uri"], timeout=PATIENCE)).json())
     decoded = jwt.decode(token["id_token"], keys, algorithms=server["id_token_signing_alg_values_supported"])
     claims = CodeIDToken(
         decoded.claims,

@@ -24,7 +24,7 @@ from hubbub.server.core import config as settings
 from hubbub.server.ready import Ready
 from hubbub.server.worlds.building import Built, BuiltApplication, BuiltBot, BuiltUser
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 def start(*arguments: str, **environ: str) -> "subprocess.Popen[bytes]":

@@ -13,7 +13,7 @@ from hubbub.server import worlds
 from hubbub.server.app import App
 from hubbub.server.control import Control
 from hubbub.server.core.clock import ControlledClock
-from tests.world import NOW_MS, Actor, Answer, World, small_config
+from tests.world import NOW_MS, PATIENCE, Actor, Answer, World, small_config
 
 SECOND_MS = 1000
 
@@ -383,7 +383,7 @@ async def test_a_session_can_be_invalidated_cut_and_slowed(rehearsal: Rehearsal)
 
 async def gone(session: Any) -> None:
     """Wait for the end of a connection."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await session._task
 
 

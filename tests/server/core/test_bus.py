@@ -25,6 +25,9 @@ from hubbub.server.core.bus import (
 from hubbub.server.core.bus_nats import NatsBus
 from hubbub.server.core.dispatches import Audience, Dispatch
 from tests.fixtures.nats import NatsServer
+from tests.world import PATIENCE
+
+PATIENCE_MS = round(PATIENCE * 1000)
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -190,12 +193,12 @@ async def test_a_question_is_answered(bus: Bus[Note]) -> None:
 
     answering = bus.reply("node.b", double)
     await bus.flush()
-    assert await bus.request("node.b", b"ab", 5000) == b"abab"
-    assert await bus.request("node.b", b"", 5000) == b""
+    assert await bus.request("node.b", b"ab", PATIENCE_MS) == b"abab"
+    assert await bus.request("node.b", b"", PATIENCE_MS) == b""
     answering.cancel()
     await bus.flush()
     with pytest.raises(NoResponderError):
-        await bus.request("node.b", b"", 5000)
+        await bus.request("node.b", b"", PATIENCE_MS)
 
 
 async def test_a_question_may_fail_or_take_too_long(bus: Bus[Note]) -> None:
@@ -213,11 +216,11 @@ async def test_a_question_may_fail_or_take_too_long(bus: Bus[Note]) -> None:
     bus.reply("node.waits", wait)
     await bus.flush()
     with pytest.raises(RequestFailedError):
-        await bus.request("node.fails", b"", 5000)
+        await bus.request("node.fails", b"", PATIENCE_MS)
     with pytest.raises(RequestTimeoutError):
         await bus.request("node.waits", b"slow", 20)
-    slow = asyncio.create_task(bus.request("node.waits", b"slow", 5000))
-    assert await bus.request("node.waits", b"", 5000) == b"quick"
+    slow = asyncio.create_task(bus.request("node.waits", b"slow", PATIENCE_MS))
+    assert await bus.request("node.waits", b"", PATIENCE_MS) == b"quick"
     never.set()
     assert await slow == b"quick"
     with pytest.raises(ValueError, match="already"):
@@ -328,7 +331,7 @@ async def test_a_restart_of_nats_loses_nothing_of_the_own_messages_and_is_told_a
     assert not gap.is_set()
     server.start()
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         await gap.wait()
         await bus.flush()
     assert heard == [1, 2, 3]
@@ -406,7 +409,7 @@ async def test_what_does_not_fit_the_outbox_is_counted_and_told_to_every_process
     assert not told.is_set()
 
     await cutter.start()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         await told.wait()
         await bus.flush()
     assert bus.healthy
@@ -432,7 +435,7 @@ async def test_cut_connections_under_load_neither_lose_nor_double_nor_reorder(
         publisher.publish(f"guild.{number % 3}", Note(number, b"x" * chance.randrange(500)))
         if chance.random() < 0.02:
             await asyncio.sleep(0.001)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         await publisher.flush()
         await listener.flush()
     assert publisher._client.stats["reconnects"] >= 5

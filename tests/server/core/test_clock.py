@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 from hubbub.server.core.clock import ControlledClock, RealClock
+from tests.world import PATIENCE
 
 NOON = 1_780_000_000_000
 
@@ -141,7 +142,7 @@ async def test_a_cancelled_sleep_leaves_no_timer_behind() -> None:
 
 async def test_a_running_controlled_clock_fires_timers_by_real_time_too() -> None:
     clock = ControlledClock(NOON)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await clock.sleep(5)
     assert clock.now_ms() >= NOON + 5
 
@@ -156,7 +157,7 @@ async def test_freezing_stops_timers_and_resuming_starts_them_again() -> None:
     assert not fired.is_set()
     assert clock.now_ms() == at
     clock.resume()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await fired.wait()
     assert clock.running
 
@@ -166,7 +167,7 @@ async def test_the_real_clock_fires_no_earlier_than_asked_and_can_be_cancelled()
     due_ms = clock.now_ms() + 5
     cancelled = clock.call_at(due_ms, lambda: 1 / 0)
     cancelled.cancel()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await clock.sleep_until(due_ms)
     assert clock.now_ms() >= due_ms
 

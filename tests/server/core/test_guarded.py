@@ -9,6 +9,7 @@ import pytest
 from aiohttp import web
 
 from hubbub.server.core.guarded import ForbiddenTargetError, GuardedClient, UnreachableError, is_public
+from tests.world import PATIENCE
 
 SPECIAL = [
     "127.0.0.1",
@@ -128,7 +129,7 @@ async def test_other_kinds_of_address_are_refused(client: GuardedClient, url: st
 
 
 async def test_a_rehearsal_may_call_this_machine_but_follows_no_redirect(receiver: Receiver) -> None:
-    client = GuardedClient(allow_private=True, timeout_s=2.0)
+    client = GuardedClient(allow_private=True, timeout_s=PATIENCE)
 
     assert (await client.request("POST", f"http://127.0.0.1:{receiver.port}/hello", body=b"{}")).body == b"hello"
     assert (await client.request("GET", f"http://localhost:{receiver.port}/redirect")).status == 302
@@ -137,10 +138,12 @@ async def test_a_rehearsal_may_call_this_machine_but_follows_no_redirect(receive
 
 
 async def test_time_and_size_are_bounded(receiver: Receiver) -> None:
-    client = GuardedClient(allow_private=True, timeout_s=0.2, answer_max=1000)
+    hasty = GuardedClient(allow_private=True, timeout_s=0.2)
+    narrow = GuardedClient(allow_private=True, timeout_s=PATIENCE, answer_max=1000)
 
     with pytest.raises(UnreachableError):
-        await client.request("GET", f"http://127.0.0.1:{receiver.port}/slow")
+        await hasty.request("GET", f"http://127.0.0.1:{receiver.port}/slow")
     with pytest.raises(UnreachableError, match="too large"):
-        await client.request("GET", f"http://127.0.0.1:{receiver.port}/large")
-    await client.close()
+        await narrow.request("GET", f"http://127.0.0.1:{receiver.port}/large")
+    await hasty.close()
+    await narrow.close()

@@ -10,6 +10,7 @@ from hubbub.server.core import jobs
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.jobs import FailedJob, GiveUp, Job, JobHandler, TryAgain, Worker
 from hubbub.server.core.store import Database, Tx
+from tests.world import PATIENCE
 
 START_MS = 1_800_000_000_000
 MINUTE_MS = 60_000
@@ -246,7 +247,7 @@ async def test_what_others_are_slow_at_keeps_nobody_else_waiting(desk: Desk) -> 
     await desk.enqueue("call", key="call/quick/1")
     await desk.enqueue("note")
     desk.hire({"call": handle, "note": lambda tx, job: ran.append("note")}, outside_max=4, owner_max=3)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while len(ran) < 2:
             await asyncio.sleep(0.01)
     assert sorted(ran) == ["call/quick/1", "note"]
@@ -268,7 +269,7 @@ async def test_work_on_the_database_goes_on_while_every_place_outside_is_taken(d
         await desk.enqueue("call")
     desk.hire({"call": handle, "note": lambda tx, job: ran.append("note")}, outside_max=2)
     await desk.enqueue("note")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not ran:
             await asyncio.sleep(0.01)
     release.set()

@@ -190,7 +190,7 @@ def test_a_record_that_cannot_be_written_is_reported_instead_of_raised(logs: Log
 
 def test_long_hostile_texts_are_cleaned_in_reasonable_time() -> None:
     secrets = Secrets()
-    started = time.process_time()
+    started = time.thread_time()
     for text in (
         "a" * 500_000,
         "a-" * 250_000,
@@ -202,7 +202,7 @@ def test_long_hostile_texts_are_cleaned_in_reasonable_time() -> None:
         "code=" + "A" * 500_000,
     ):
         secrets.clean(text)
-    assert time.process_time() - started < 8
+    assert time.thread_time() - started < 8
 
 
 def test_a_long_text_is_cut_only_after_it_was_cleaned() -> None:

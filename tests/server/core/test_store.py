@@ -17,6 +17,7 @@ from hubbub.server.core.postgres import PostgresDatabase, PostgresSnapshot, tran
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx
 from tests.fixtures.databases import OpenDatabase
+from tests.world import PATIENCE
 
 HAPPENED: Event[Any] = Event("HAPPENED", dict)
 EVERYONE = Audience.of_users(1)
@@ -207,7 +208,7 @@ async def test_a_read_sees_one_moment(notes: Database) -> None:
     def work(tx: Tx) -> tuple[Any, Any, bool]:
         before = tx.value("SELECT COUNT(*) FROM notes")
         first.set()
-        assert written.wait(10)
+        assert written.wait(PATIENCE)
         return before, tx.value("SELECT COUNT(*) FROM notes"), tx.snapshot.covers(stamps[0])
 
     events = record(notes)
@@ -277,7 +278,7 @@ async def test_the_store_refuses_more_than_it_can_hold(open_database: OpenDataba
 
     def hold(tx: Tx) -> None:
         held.set()
-        release.wait(10)
+        release.wait(PATIENCE)
 
     holding = [asyncio.create_task(db.write(hold)) for _ in range(1 if isinstance(db, SqliteDatabase) else 4)]
     await asyncio.to_thread(held.wait, 10)
@@ -437,7 +438,7 @@ class TestSqlite:
 
         def slow(tx: Tx) -> None:
             begun.set()
-            go_on.wait(10)
+            go_on.wait(PATIENCE)
             note(1)(tx)
 
         waiting = asyncio.create_task(notes.write(slow))
@@ -457,7 +458,7 @@ class TestSqlite:
 
         def slow(tx: Tx) -> None:
             begun.set()
-            go_on.wait(10)
+            go_on.wait(PATIENCE)
 
         async def ask() -> None:
             for _ in range(20):
@@ -565,7 +566,7 @@ class TestPostgres:
                 reached = int(tx.value("SELECT word FROM notes WHERE id = 1"))
                 if len(runs) < 2:
                     runs.append(number)
-                    barrier.wait(10)
+                    barrier.wait(PATIENCE)
                 else:
                     runs.append(number)
                 tx.run("UPDATE notes SET word = ? WHERE id = 1", str(reached + 1))

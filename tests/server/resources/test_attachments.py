@@ -13,7 +13,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import cdn_urls, media
 from hubbub.server.resources.attachments import clean_filename
 from hubbub.server.transports.cdn import default_avatar
-from tests.world import Actor, Answer, Guild, World
+from tests.world import PATIENCE, Actor, Answer, Guild, World
 
 PNG = default_avatar(0)
 GIF = b"GIF89a\x05\x00\x07\x00\x00\x00\x00" + b"\x21\xff\x0bNETSCAPE2.0"
@@ -257,7 +257,7 @@ async def files_left(world: World, *sent: Any) -> list[bool]:
 
 async def until(world: World, wanted: list[bool], *sent: Any) -> None:
     """Let the worker go on until exactly these files are there."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while await files_left(world, *sent) != wanted:
             await asyncio.sleep(0.01)
 
@@ -273,7 +273,7 @@ async def test_files_go_some_time_after_their_messages(world: World) -> None:
     (await guild.owner.delete(f"/channels/{doomed}")).ok()
     sent = (one, two, three, kept, there)
     count = "SELECT COUNT(*) FROM messages WHERE channel_id = ?"
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while await world.write(lambda call: call.tx.value(count, doomed)):
             await asyncio.sleep(0.01)
 

@@ -62,9 +62,9 @@ def test_patterns_that_could_take_long_are_no_patterns(pattern: str) -> None:
 
 def test_no_pattern_takes_long() -> None:
     matcher = Matcher([], ["(a+)+$", "(x+x+)+y", "(.*a){12}$"], [])
-    began = time.perf_counter()
+    began = time.thread_time()
     assert matcher.find("a" * 1999 + "!" + "x" * 1999) is None
-    assert time.perf_counter() - began < 0.5
+    assert time.thread_time() - began < 0.5
 
 
 LETTERS = random.Random(7)

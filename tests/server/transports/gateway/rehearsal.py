@@ -40,6 +40,7 @@ from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Tx
 from hubbub.server.transports.gateway import Gateway
 from hubbub.server.transports.gateway.limits import SessionStarts
+from tests.world import PATIENCE
 
 START_MS = 1_785_000_000_000
 """2026-07-25: after the limit on member requests, before channel obfuscation."""
@@ -235,7 +236,7 @@ class Client:
 
     async def receive(self) -> dict[str, Any]:
         """The next payload."""
-        message = await asyncio.wait_for(self.socket.receive(), 5)
+        message = await asyncio.wait_for(self.socket.receive(), PATIENCE)
         if message.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
             raise Closed(self.socket.close_code)
         payload = self.decode(message)

@@ -307,12 +307,13 @@ async def test_a_connection_that_never_identifies_is_closed() -> None:
 
 
 async def test_a_silent_connection_is_closed_resumably_and_a_beating_one_stays() -> None:
-    async with Platform(heartbeat_interval_ms=200, commands=1_000_000) as platform:
+    async with Platform(heartbeat_interval_ms=2000, commands=1_000_000) as platform:
         silent = await platform.session(platform.bot(5), guilds=0)
         beating = await platform.session(platform.bot(6), guilds=0)
         closed = asyncio.ensure_future(silent.closed())
         while not closed.done():
             await beating.fence()
+            await asyncio.wait([closed], timeout=0.05)
         assert await closed == CloseCode.UNKNOWN_ERROR
         # It is older than the silence that is allowed, and is still heard.
         await beating.fence()
