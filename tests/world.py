@@ -458,8 +458,16 @@ class World:
             call.tx.emit(event, {"nonce": nonce}, Audience.of_users(actor.id))
             return len(guilds) + 1
 
+        await self.told()
         count: int = await self.write(say)
         return count
+
+    async def told(self) -> None:
+        """Wait until the gateway has done what it does by itself: telling presences, and of sessions that came and went."""
+        assert self.app.gateway is not None
+        sessions = self.app.gateway.sessions
+        while under_way := {*sessions._tasks, *filter(None, [sessions.feed._telling])}:
+            await asyncio.wait(under_way, timeout=PATIENCE)
 
     async def close(self) -> None:
         """Let everybody go."""

@@ -47,9 +47,13 @@ class Mirror:
             if (step := getattr(self, f"private_{name.lower()}", None)) is not None:
                 step(d)
         elif (guild := self.guilds.get(d["id"] if name == "GUILD_UPDATE" else d["guild_id"])) is not None:
+            seen = self._seen(guild)
             if (step := getattr(self, name.lower(), None)) is not None:
                 step(guild, d)
-            self._forget_unseen(guild)
+            # Only what was in sight goes out of it: where changes follow each other closely, what the second brings into sight
+            # may be told with the first, before the event that says why.
+            for part, id in seen - self._seen(guild):
+                guild[part].pop(id, None)
 
     # Oneself
 
@@ -312,20 +316,19 @@ class Mirror:
         worn = [said[role] for role in me["roles"] if role in said]
         return channel_permissions(base, said.get(guild["id"]), worn, said.get(self.me))
 
-    def _forget_unseen(self, guild: Any) -> None:
-        for thread in list(guild["threads"].values()):
+    def _seen(self, guild: Any) -> set[tuple[str, str]]:
+        """What is in channels that one may see, as part and id."""
+        seen: set[tuple[str, str]] = set()
+        for id, thread in guild["threads"].items():
             private = thread["type"] == ChannelType.PRIVATE_THREAD
             bits = self.permissions(guild, thread["parent_id"])
-            if not can_see_thread(bits, private=private, joined="member" in thread):
-                del guild["threads"][thread["id"]]
-        for state in list(guild["voice_states"].values()):
-            if not self.permissions(guild, state["channel_id"]) & Permissions.VIEW_CHANNEL:
-                del guild["voice_states"][state["user_id"]]
-        for part in ("stage_instances", "guild_scheduled_events"):
-            for each in list(guild[part].values()):
-                hidden = not self.permissions(guild, each["channel_id"]) & Permissions.VIEW_CHANNEL
-                if each["channel_id"] is not None and hidden:
-                    del guild[part][each["id"]]
+            if can_see_thread(bits, private=private, joined="member" in thread):
+                seen.add(("threads", id))
+        for part in ("voice_states", "stage_instances", "guild_scheduled_events"):
+            for id, each in guild[part].items():
+                if self.permissions(guild, each["channel_id"]) & Permissions.VIEW_CHANNEL:
+                    seen.add((part, id))
+        return seen
 
     # For comparing
 
