@@ -3,7 +3,7 @@
 import gc
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = [
     "tests.fixtures.costs",
@@ -18,8 +18,11 @@ pytest_plugins = [
     "tests.fixtures.worlds",
 ]
 
-# A deadline per example would fail on a busy machine; pytest-timeout bounds the whole test.
-settings.register_profile("hubbub", deadline=None)
+# A deadline per example would fail on a busy machine; pytest-timeout bounds the whole test. The examples follow from the tests
+# alone, so that a change is not refused for a find that has nothing to do with it; `--hypothesis-profile=explore` looks for more.
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("hubbub", PATIENT, derandomize=True)
+settings.register_profile("explore", PATIENT, print_blob=True)
 settings.load_profile("hubbub")
 
 # Modules and tests live as long as the process: while they come there is nothing to collect, and later they need not be looked at.

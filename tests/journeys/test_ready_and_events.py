@@ -441,6 +441,8 @@ async def begin(world: World) -> Story:
     return Story(world, guild, carol, await carol.connect(), watchers, channels, [await guild.role("first", VIEW)])
 
 
+# Threads of the store draw lots while a story is thought up: who connects when is none of its matter.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 @pytest.mark.parametrize("day", ["before obfuscation", "after"])
 @given(steps=st.lists(step, min_size=12, max_size=STEPS))
 @settings(

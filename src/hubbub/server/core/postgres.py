@@ -43,6 +43,9 @@ WAITING_MAX: Final = 10_000
 PREPARE_THRESHOLD: Final = 3
 PREPARED_MAX: Final = 512
 
+_luck = random.Random()
+"""Our own: where somebody seeds the module's, processes would draw the same lots and collide again."""
+
 _TOKEN = re.compile(
     r"""
     (?P<verbatim> '(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ )
@@ -330,7 +333,7 @@ class PostgresDatabase(Database):
             self._gate.wait()
             if self._try(work, future):
                 return
-            time.sleep(random.uniform(0, BACKOFF_SECONDS * 2**attempt))
+            time.sleep(_luck.uniform(0, BACKOFF_SECONDS * 2**attempt))
         # The unlucky one would lose to newcomers again and again: this process lets it go first, alone.
         with self._contended:
             self._gate.clear()
@@ -338,7 +341,7 @@ class PostgresDatabase(Database):
                 for attempt in range(ALONE_ATTEMPTS):
                     if self._try(work, future):
                         return
-                    time.sleep(random.uniform(0, BACKOFF_SECONDS * 2**attempt))
+                    time.sleep(_luck.uniform(0, BACKOFF_SECONDS * 2**attempt))
             finally:
                 self._gate.set()
         raise StoreUnavailable("the store is contended: every attempt collided with another writer")
