@@ -26,6 +26,11 @@ EXPECTED = (
     # When the connection breaks.
     "Attempting a reconnect in",
     "failed to communicate with server, reason was: 'Socket has closed'",
+    # When the machine is so busy that nobody comes to a heartbeat.
+    "Shard ID None heartbeat blocked for more than",
+    "Can't keep up, shard ID None websocket is",
+    "Shard ID None voice heartbeat blocked for more than",
+    "High socket latency, shard ID None heartbeat is",
 )
 """How complaints begin that are none of the server's business."""
 

@@ -38,14 +38,15 @@ async def chromium() -> AsyncIterator[Opener]:
     playwright = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
     async with playwright.async_playwright() as driver:
         options = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = await driver.chromium.launch(executable_path=CHROMIUM, args=[*options, "--disable-dev-shm-usage"])
+        options.append("--disable-dev-shm-usage")
+        browser = await driver.chromium.launch(executable_path=CHROMIUM, args=options, timeout=120_000)
 
         @asynccontextmanager
         async def open_page(width: int = DESK, script: bool = True) -> AsyncIterator[Any]:
             context = await browser.new_context(
                 viewport={"width": width, "height": 800}, java_script_enabled=script, accept_downloads=True
             )
-            context.set_default_timeout(20_000)
+            context.set_default_timeout(60_000)
             try:
                 yield await context.new_page()
             finally:
