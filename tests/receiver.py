@@ -81,6 +81,15 @@ class Receiver:
             await self._arrived.wait_for(lambda: len(self.events) >= count)
         return self.events
 
+    async def left(self) -> None:
+        """Return once nobody is connected any more, and what they had said by then has been read."""
+        assert self._runner is not None
+        assert self._runner.server is not None
+        while any(each.transport is not None for each in self._runner.server.connections):
+            await asyncio.sleep(0.01)
+        for _ in range(10):
+            await asyncio.sleep(0)
+
     async def _event(self, request: web.Request) -> web.Response:
         body = await self._read(request)
         if body is None:

@@ -149,7 +149,7 @@ async def moderator(ready: Ready, is_bot: bool) -> Actor:
     return person
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 async def test_every_deed_is_told_and_written_down_as_its_row_says(ready: Ready) -> None:
     people, bots = await moderator(ready, is_bot=False), await moderator(ready, is_bot=True)
     session = await ready.session(ready.owner)

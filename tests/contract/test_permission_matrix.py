@@ -273,7 +273,7 @@ def bits_of(bits: int) -> list[int]:
     return [1 << place for place in range(bits.bit_length()) if bits >> place & 1]
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 async def test_every_operation_asks_for_what_its_row_says(stage: Stage) -> None:
     wrong: list[str] = []
 

@@ -87,6 +87,7 @@ async def test_a_killed_process_loses_no_event(
                 await shop.give_and_take(bob)
             await receiver.take(6)
             server.kill()
+            await receiver.left()
             before, receiver.status = len(receiver.events), 204
             await server.start()
             shop.bot = people(client, server)["demo-bot"]

@@ -10,7 +10,7 @@ from tests.server.resources.test_entitlements import DURABLE, sell
 from tests.web.conftest import DESK, PHONE, Opener
 from tests.world import Actor, World
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
 
 # Runs in the page: problems as sentences.
 AUDIT = """() => {

@@ -15,7 +15,7 @@ from tests.web.conftest import DESK, PHONE, Opener
 from tests.web.test_looks import look
 from tests.world import NOW_MS, Actor, World, small_config
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
 
 REDIRECT = "https://game.example/callback"
 SECTIONS = (

@@ -11,7 +11,7 @@ from tests.pages import PASSWORD
 from tests.web.conftest import DESK, PHONE, Opener
 from tests.world import World
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
 
 BACK = "http://127.0.0.1/callback"
 
