@@ -13,6 +13,9 @@ from tests.server.voice.test_resume import last_seq, resume_payload
 from tests.server.voice.test_tickets import cut, lost
 from tests.world import Guild, World
 
+PATIENCE = 60.0
+"""Many members at once cost a busy machine its time, most of it on the clients' side."""
+
 
 class Member:
     """A caller whose socket is read all the time, as libraries do, and whose group follows what comes."""
@@ -91,14 +94,14 @@ class Member:
     async def secured(self, *people: "Member") -> None:
         """Wait until one group has exactly these."""
         wanted = {member.caller.actor.id for member in people}
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not (self.dave.ready and {int(user) for user in self.dave.get_user_ids() or ()} == wanted):
                 self._moved.clear()
                 await self._moved.wait()
 
     async def until(self, what: Any) -> None:
         """Wait for something that a frame brings about."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not what():
                 self._moved.clear()
                 await self._moved.wait()

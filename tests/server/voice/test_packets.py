@@ -1,5 +1,6 @@
 """Packets: both modes, discovery, what is forwarded to whom, and what is dropped without a word."""
 
+import asyncio
 import struct
 from typing import Any
 
@@ -12,7 +13,7 @@ from hubbub.protocol.voice import MODES, OLD_MODES
 from hubbub.server.transports.voice.rtp import Reception, Window, frame_of
 from tests.server.voice.caller import AES, SILENCE, XCHACHA, Caller, opened, opus, sealed
 from tests.server.voice.conftest import Call
-from tests.world import Guild, World
+from tests.world import PATIENCE, Guild, World
 
 
 async def pair(call: Call, guild: Guild, one: str = AES, other: str = AES, **identify: Any) -> tuple[Caller, Caller]:
@@ -167,10 +168,11 @@ async def test_who_has_not_said_that_they_speak_is_not_heard(guild: Guild, call:
 
 async def follows(world: World, caller: Caller, **state: bool) -> None:
     """Wait until the voice server knows of a state."""
-    await world.app.clock.settle()
     assert world.app.voice is not None
     peer = world.app.voice.calls._sessions[caller.guild.id, caller.actor.id].peer
-    assert {name: getattr(peer, name) for name in state} == state
+    async with asyncio.timeout(PATIENCE):
+        while {name: getattr(peer, name) for name in state} != state:
+            await asyncio.sleep(0)
 
 
 async def test_the_muted_are_not_heard_and_the_deaf_do_not_hear(world: World, guild: Guild, call: Call) -> None:

@@ -111,9 +111,9 @@ class Calls:
         """A client with a good ticket was refused."""
         await self._report(self._source.refused, ticket)
 
-    async def refuse(self, session: VoiceSession, code: int, reason: str) -> None:
-        """The same, where there is a session already."""
-        self.end(session, code, reason)
+    async def refuse(self, session: VoiceSession) -> None:
+        """The same, where there is a session already. It is written down before the client knows: who comes back at once waits."""
+        self.end(session, None, "")
         await self.refused(session.ticket)
 
     async def _report(self, tell: Callable[[Call, Ticket], None], ticket: Ticket) -> None:

@@ -306,12 +306,12 @@ class VoiceDoor:
 
     async def _select(self, session: VoiceSession, asked: words.SelectProtocol) -> None:
         if asked.protocol != "udp":
-            await self.calls.refuse(session, VoiceCloseCode.UNKNOWN_PROTOCOL, "Unknown protocol")
-            return
+            await self.calls.refuse(session)
+            raise Closing(VoiceCloseCode.UNKNOWN_PROTOCOL, "Unknown protocol")
         mode = _decode(asked.data, words.Transport).mode
         if mode not in self._modes():
-            await self.calls.refuse(session, VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE, "Unknown encryption mode")
-            return
+            await self.calls.refuse(session)
+            raise Closing(VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE, "Unknown encryption mode")
         if session.ended:
             return
         first = not session.entered
