@@ -101,5 +101,6 @@ async def main(api: str, gateway: str, tokens: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    # Shown when a test fails.
+    logging.basicConfig(level=logging.DEBUG, stream=sys.stderr, format="%(asctime)s %(name)s %(message).300s")
     asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3].split(",")))

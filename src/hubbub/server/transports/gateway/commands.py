@@ -48,7 +48,7 @@ HINTS: Final = frozenset(
         GatewayOpcode.GUILD_CHANNELS_RESYNC,
         GatewayOpcode.REQUEST_CHANNEL_MEMBER_COUNT,
         GatewayOpcode.UPDATE_TIME_SPENT_SESSION,
-        # Nobody is in a lobby's call before a voice server is there (decisions/0046).
+        # Lobbies have no calls yet (decisions/0046).
         GatewayOpcode.LOBBY_VOICE_STATES,
         GatewayOpcode.LOBBY_VOICE_SERVER_PING,
     }

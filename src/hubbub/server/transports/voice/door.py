@@ -338,6 +338,7 @@ class VoiceDoor:
         if not 0 <= speaking < 256:
             raise Closing(VoiceCloseCode.DECODE_ERROR, "Error while decoding payload")
         session.room.speak(session, speaking)
+        self.calls.forwarder.release(session.peer)
 
     def _show(self, session: VoiceSession, asked: words.SetVideo) -> None:
         """Of the numbers a client names only those that are its own count."""

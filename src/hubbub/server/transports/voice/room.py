@@ -131,7 +131,6 @@ class Room:
     def speak(self, session: VoiceSession, speaking: int) -> None:
         """Somebody begins or ends to speak."""
         session.speaking = speaking
-        session.peer.spoke = True
         self.tell_others(session, VoiceOpcode.SPEAKING, _speaking(session))
 
     def show(self, session: VoiceSession, video: words.Video) -> None:

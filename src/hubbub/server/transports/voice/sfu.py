@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import secrets
 import socket
+from collections import deque
 from collections.abc import Callable
 from typing import Final
 
@@ -24,6 +25,8 @@ AT_ONCE: Final = 64
 FIRST_REPORT_S: Final = 0.15
 REPORTS_S: Final = 5.0
 """discord.py's reader hangs where nothing ever comes: a report soon after the key, then one every so often (voice.md 7)."""
+EARLY_MOST: Final = 16
+"""Packets of somebody who has not said yet that they speak: a third of a second."""
 ANSWERS: Final = 4
 ANSWER_S: Final = 0.15
 """Answers to one discovery, as long as nothing follows."""
@@ -63,6 +66,7 @@ class Peer:
         "cipher",
         "dave",
         "deaf",
+        "early",
         "party",
         "proven",
         "reception",
@@ -87,6 +91,8 @@ class Peer:
         self.deaf = False
         self.spoke = False
         """Whether it said by opcode 5 that it speaks."""
+        self.early: deque[bytes] = deque(maxlen=EARLY_MOST)
+        """What it sent before, as far as it is kept."""
         self.shows = False
         """Whether it said by opcode 12 that it sends video."""
         self.dave = False
@@ -155,6 +161,12 @@ class Forwarder:
         self._hush(peer)
         peer.reports = asyncio.get_running_loop().call_later(FIRST_REPORT_S, self._report, peer)
         return key
+
+    def release(self, peer: Peer) -> None:
+        """A client says that it speaks: what it sent shortly before goes out as well."""
+        peer.spoke = True
+        while peer.early:
+            self._forward(peer, peer.ssrc, peer.early.popleft())
 
     def dismiss(self, peer: Peer) -> None:
         """The client is gone; its address is told so, thrice."""
@@ -284,7 +296,11 @@ class Forwarder:
             self._packets("malformed").inc()
             return
         audio = ssrc == peer.ssrc
-        if party is None or peer.silent or not (peer.spoke if audio else peer.shows):
+        if audio and not peer.spoke:
+            # Its word goes another way than its packets, and may come later.
+            peer.early.append(packet)
+            return
+        if party is None or peer.silent or not (audio or peer.shows):
             self._packets("muted").inc()
             return
         encrypted = frame.endswith(rtp.E2EE_TRAILER)
