@@ -24,9 +24,19 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import messages
 from hubbub.server.resources.applications import ApplicationRow
-from hubbub.server.resources.interactions import asking, deadlines, endpoints, launching, rules, showing, store, views
+from hubbub.server.resources.interactions import (
+    asking,
+    deadlines,
+    endpoints,
+    launching,
+    rules,
+    showing,
+    speakers,
+    store,
+    views,
+)
 from hubbub.server.resources.interactions.asking import Question, Scene
-from hubbub.server.resources.interactions.rules import Speaker
+from hubbub.server.resources.interactions.speakers import Speaker
 from hubbub.server.resources.interactions.store import Answering, Asked, InteractionRow, Modal
 from hubbub.server.resources.messages import MessageRow, Response
 
@@ -83,7 +93,7 @@ def _launch(call: Call, row: InteractionRow, asked: Asked, application: Applicat
         store.answer(call.tx, row.id, store.FAILED, None)
         _tell_failed(call, row, launching.reason(error))
         return
-    speaker = rules.speaker(call, application, row)
+    speaker = speakers.speaker(call, application, row)
     said = _respond(call, row, asked, speaker, launching.announcement(row, application)).message
     kind = InteractionCallbackType.LAUNCH_ACTIVITY
     store.answer(call.tx, row.id, kind, None if said is None else said.id)
@@ -142,10 +152,10 @@ def answer(call: Call, found: Answering, asked: Asked, body: wire.Callback) -> A
     note: tuple[Event[Any], wire.InteractionNote] = (wire.INTERACTION_SUCCESS, _note(row, asked))
     if isinstance(body, wire.MessageCallback):
         with errors.below("data"):
-            made = _respond(call, row, asked, rules.first_speaker(call, found), body.data or wire.CallbackMessage())
+            made = _respond(call, row, asked, speakers.first_speaker(call, found), body.data or wire.CallbackMessage())
     elif isinstance(body, wire.DeferredMessageCallback):
         flags = (body.data.flags or 0) & MessageFlags.EPHEMERAL if body.data else 0
-        speaker = rules.first_speaker(call, found)
+        speaker = speakers.first_speaker(call, found)
         made = _respond(call, row, asked, speaker, wire.CallbackMessage(flags=flags), flags=_DEFERRED)
     elif isinstance(body, wire.PremiumCallback):
         made = _upsell(call, row, asked, application)
@@ -200,14 +210,14 @@ def _respond(
 
 def _upsell(call: Call, row: InteractionRow, asked: Asked, application: ApplicationRow) -> Answered:
     """Tell the person alone that what they asked is for those who pay."""
-    here = rules.standing(call, application, row.channel_id)
+    here = speakers.standing(call, application, row.channel_id)
     response = Response(
         interaction=asked.interacted,
         kind=int(MessageType.INTERACTION_PREMIUM_UPSELL),
         flags=MessageFlags.EPHEMERAL,
         seen_by=_seen_by(row, application),
     )
-    author = rules.author(call, application, here.channel)
+    author = speakers.author(call, application, here.channel)
     return Answered(
         message=messages.create(call, here, CreateMessage(), author=author, response=response), ephemeral=True
     )
@@ -236,8 +246,8 @@ def _edit(call: Call, application: ApplicationRow, message: MessageRow, change: 
         raise errors.POLL_CANNOT_EDIT()
     if not change.allowed_mentions and (change.content is not UNSET or change.components is not UNSET):
         change.allowed_mentions = _users_only()
-    here = rules.standing(call, application, message.channel_id)
-    return messages.edit(call, here, rules.author(call, application, here.channel), message, change)
+    here = speakers.standing(call, application, message.channel_id)
+    return messages.edit(call, here, speakers.author(call, application, here.channel), message, change)
 
 
 def _choices(row: InteractionRow, asked: Asked, body: wire.CallbackChoices) -> tuple[Event[Any], wire.InteractionNote]:
@@ -293,12 +303,13 @@ def follow_up(call: Call, row: InteractionRow, application: ApplicationRow, body
         return fill(call, row, application, original, body)
     rules.require_follow_up(call, row, asked)
     store.count_follow_up(call.tx, row.id)
+    asked.ephemeral = asked.ephemeral or rules.is_muted_since(call, row, asked.interacted.owners)
     asked.interacted.name = None
     asked.interacted.original_id = None if row.original_id is None else MessageId(row.original_id)
     asked.kind, asked.refers_to = int(MessageType.DEFAULT), None
     if original is not None and not original.ephemeral:
         asked.kind, asked.refers_to = int(MessageType.REPLY), MessageId(original.id)
-    made = _respond(call, row, asked, rules.speaker(call, application, row), body)
+    made = _respond(call, row, asked, speakers.speaker(call, application, row), body)
     assert made.message is not None
     return made.message
 
@@ -307,8 +318,8 @@ def fill(
     call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow, body: wire.CallbackMessage
 ) -> Message:
     """Say what was promised."""
-    here = rules.standing(call, application, row.channel_id)
-    return messages.fill(call, here, rules.author(call, application, here.channel), message, _created(body))
+    here = speakers.standing(call, application, row.channel_id)
+    return messages.fill(call, here, speakers.author(call, application, here.channel), message, _created(body))
 
 
 def change(
@@ -320,7 +331,7 @@ def change(
 
 def delete(call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow) -> None:
     """Take an answer back."""
-    here = rules.standing(call, application, row.channel_id)
+    here = speakers.standing(call, application, row.channel_id)
     messages.delete(call, here, message)
     if message.id == row.original_id:
         store.forget_original(call.tx, row.id)

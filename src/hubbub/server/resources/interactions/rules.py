@@ -14,14 +14,14 @@ from hubbub.protocol.enums import (
     InteractionType,
 )
 from hubbub.protocol.flags import ApplicationFlags
-from hubbub.protocol.ids import GuildId, RoleId, Snowflake, UserId
+from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources.commands import CommandPermission
 from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
-from hubbub.server.core.call import Call
-from hubbub.server.resources import applications, channels, commands, guilds, messages, roles, users
+from hubbub.server.core.call import Actor, Call
+from hubbub.server.resources import applications, channels, commands, guilds, messages
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.commands import CommandRow
 from hubbub.server.resources.interactions import deadlines, store
@@ -33,20 +33,8 @@ USER: Final = str(int(ApplicationIntegrationType.USER_INSTALL))
 # webhooks-and-interactions.md 2.1: what answers can use, wherever the app itself is not.
 ANSWERING: Final = wire.CONVERSATION_PERMISSIONS | Permissions.USE_EXTERNAL_EMOJIS
 
-# An answer may always be given; only what reaches beyond its channel is asked of the bot, or of @everyone.
-_ALWAYS: Final = (
-    Permissions.VIEW_CHANNEL
-    | Permissions.READ_MESSAGE_HISTORY
-    | Permissions.SEND_MESSAGES
-    | Permissions.SEND_MESSAGES_IN_THREADS
-    | Permissions.EMBED_LINKS
-    | Permissions.ATTACH_FILES
-    | Permissions.SEND_POLLS
-    | Permissions.SEND_VOICE_MESSAGES
-)
 _QUIET_ABOVE: Final = 25
 """In guilds of more members, apps that only a person brought along answered them alone, before external_apps."""
-_BORROWED: Final = Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES | Permissions.USE_EXTERNAL_EMOJIS
 
 _MESSAGES: Final = frozenset(
     {InteractionType.APPLICATION_COMMAND, InteractionType.MESSAGE_COMPONENT, InteractionType.MODAL_SUBMIT}
@@ -254,13 +242,35 @@ def app_permissions(
 
 def is_muted(call: Call, here: ChannelAccess, found: dict[str, Snowflake]) -> bool:
     """Whether an app that only the person brought along may answer them alone (webhooks-and-interactions.md 3)."""
-    if here.guild is None or GUILD in found:
+    if GUILD in found:
         return False
-    if changes.EXTERNAL_APPS.active(call.now):
-        return not here.can(Permissions.USE_EXTERNAL_APPS | Permissions.SEND_MESSAGES)
-    # dated-changes.md 3: before there was a permission for it, the size of the guild decided.
-    guild = guilds.find(call.tx, here.guild.guild_id)
-    return guild is not None and guild.member_count > _QUIET_ABOVE
+    if here.guild is not None:
+        if changes.EXTERNAL_APPS.active(call.now):
+            if not here.can(Permissions.USE_EXTERNAL_APPS):
+                return True
+        else:
+            # dated-changes.md 3: before there was a permission for it, the size of the guild decided.
+            guild = guilds.find(call.tx, here.guild.guild_id)
+            if guild is not None and guild.member_count > _QUIET_ABOVE:
+                return True
+    try:
+        messages.require_send(call, here)
+    except errors.ApiError:
+        # Who may not speak here, or is not heard, does not speak through an app either.
+        return True
+    return False
+
+
+def is_muted_since(call: Call, row: InteractionRow, found: dict[str, Snowflake]) -> bool:
+    """Whether an app may answer the person alone by now: they can be silenced while it still answers."""
+    if GUILD in found:
+        return False
+    person = call.acting_as(Actor(user_id=UserId(row.user_id), kind="user"))
+    try:
+        return is_muted(person, access.channel(person, row.channel_id), found)
+    except errors.ApiError:
+        # They are not even there any more.
+        return True
 
 
 # Answering
@@ -312,105 +322,3 @@ def require_follow_up(call: Call, row: InteractionRow, asked: Asked) -> None:
 
 def _is_embedded(call: Call, application: ApplicationRow) -> bool:
     return bool(application.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.active(call.now)
-
-
-def standing(call: Call, application: ApplicationRow, channel_id: int) -> ChannelAccess:
-    """What an app may do in its answers in a channel, whether it sees that channel or not."""
-    found = access.find_standing(call.tx, call.now, channel_id, application.bot_id or 0)
-    if found is None:
-        raise errors.UNKNOWN_CHANNEL()
-    return _answering(call, *found)
-
-
-def _answering(call: Call, channel: ChannelRef, member: ChannelAccess | None) -> ChannelAccess:
-    if channel.guild_id is None:
-        return ChannelAccess(channel=channel, guild=None, permissions=_ALWAYS | ANSWERING, allowed=_ALWAYS | ANSWERING)
-    if member is not None and member.guild is not None:
-        guild, bits = member.guild, member.permissions
-    else:
-        guild = everyone(call, channel.guild_id)
-        bits = access.permissions_in(call.tx, guild, channel.ruling_id)
-    bits = _ALWAYS | bits & _BORROWED
-    return ChannelAccess(channel=channel, guild=guild, permissions=bits, allowed=bits)
-
-
-def everyone(call: Call, guild_id: int) -> GuildAccess:
-    """The standing of one who is in a guild and nothing more."""
-    role = roles.find(call.tx, guild_id, guild_id)
-    bits = 0 if role is None else role.permissions
-    return GuildAccess(
-        guild_id=GuildId(guild_id),
-        user_id=UserId(0),
-        owner_id=UserId(0),
-        mfa_level=0,
-        roles={guild_id: bits},
-        ranks=((0, guild_id),),
-        permissions=Permissions.ALL if bits & Permissions.ADMINISTRATOR else bits,
-        restricted=False,
-    )
-
-
-def author(call: Call, application: ApplicationRow, channel: ChannelRef) -> messages.Author:
-    """An app as the author of its answers: its bot, or its own name where it has none."""
-    found = None
-    if application.bot_id is not None:
-        found = messages.find_author(call.tx, channel.guild_id, application.bot_id)
-    return _own_name(call, application, channel) if found is None else _as_bot(application, found)
-
-
-class Speaker(NamedTuple):
-    """An app that answers, and who it answers."""
-
-    here: ChannelAccess
-    author: messages.Author
-    person: messages.Author | None = None
-    held: tuple[RoleId, ...] | None = None
-    """The person's roles, where they are known already."""
-
-
-def speaker(call: Call, application: ApplicationRow, row: InteractionRow) -> Speaker:
-    """An app that answers further."""
-    here = standing(call, application, row.channel_id)
-    bot, person = messages.find_two_authors(call.tx, here.channel.guild_id, application.bot_id or 0, row.user_id)
-    author = _own_name(call, application, here.channel) if bot is None else _as_bot(application, bot)
-    return Speaker(here, author, person)
-
-
-def first_speaker(call: Call, found: Answering) -> Speaker:
-    """An app that answers first."""
-    application, bot, person = found.application, found.bot, found.person
-    if bot is None or bot.member is None or person is None or person.member is None:
-        return speaker(call, application, found.row)
-    member, held = access.standing_and_roles(
-        call.tx, call.now, found.ref, found.membership, bot.user.id, person.user.id
-    )
-    return Speaker(_answering(call, found.ref, member), _as_bot(application, bot), person, held)
-
-
-def _as_bot(application: ApplicationRow, bot: messages.Author) -> messages.Author:
-    return bot._replace(webhook_id=application.id, application_id=application.id, known=True)
-
-
-def _own_name(call: Call, application: ApplicationRow, channel: ChannelRef) -> messages.Author:
-    guild = None if channel.guild_id is None else guilds.find(call.tx, channel.guild_id)
-    shown = users.UserRow(
-        id=UserId(application.id),
-        username=application.name,
-        discriminator=messages.views.WEBHOOK_DISCRIMINATOR,
-        global_name=None,
-        avatar=application.icon,
-        banner=None,
-        accent_color=None,
-        bio="",
-        bot=1,
-        system=0,
-        flags=0,
-        public_flags=0,
-        premium_type=0,
-        locale="en-US",
-        email=None,
-        verified=0,
-        mfa_enabled=0,
-    )
-    tier = 0 if guild is None else guild.premium_tier
-    return messages.Author(shown, None, 0, tier, webhook_id=application.id, application_id=application.id)

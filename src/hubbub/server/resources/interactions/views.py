@@ -8,7 +8,7 @@ from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId
 from hubbub.protocol.resources import interactions as wire
 from hubbub.server.core import access
 from hubbub.server.resources import channels, entitlements, members, messages, users
-from hubbub.server.resources.interactions import rules
+from hubbub.server.resources.interactions import rules, speakers
 from hubbub.server.resources.interactions.asking import Question, Scene
 from hubbub.server.resources.interactions.store import InteractionRow
 
@@ -20,7 +20,7 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
     there = scene.there
     basics = 0
     if bot is None and channel.guild_id is not None:
-        basics = access.permissions_in(call.tx, rules.everyone(call, channel.guild_id), channel.ruling_id)
+        basics = access.permissions_in(call.tx, speakers.everyone(call, channel.guild_id), channel.ruling_id)
     # A member is shown with their user.
     user = users.user(person.user) if here.guild is None or person.member is None else None
     owned = entitlements.active_for(call, scene.application.id, call.user_id, channel.guild_id) if scene.sells else []

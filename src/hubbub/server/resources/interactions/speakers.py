@@ -1,0 +1,131 @@
+"""In whose name an app answers, and what it may do in its answers."""
+
+from typing import Final, NamedTuple
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import GuildId, RoleId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.resources import guilds, messages, roles, users
+from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.interactions import rules
+from hubbub.server.resources.interactions.store import Answering, InteractionRow
+
+# An answer may always be given; only what reaches beyond its channel is asked of the bot, or of @everyone.
+_ALWAYS: Final = (
+    Permissions.VIEW_CHANNEL
+    | Permissions.READ_MESSAGE_HISTORY
+    | Permissions.SEND_MESSAGES
+    | Permissions.SEND_MESSAGES_IN_THREADS
+    | Permissions.EMBED_LINKS
+    | Permissions.ATTACH_FILES
+    | Permissions.SEND_POLLS
+    | Permissions.SEND_VOICE_MESSAGES
+)
+_BORROWED: Final = Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES | Permissions.USE_EXTERNAL_EMOJIS
+
+
+def standing(call: Call, application: ApplicationRow, channel_id: int) -> ChannelAccess:
+    """What an app may do in its answers in a channel, whether it sees that channel or not."""
+    found = access.find_standing(call.tx, call.now, channel_id, application.bot_id or 0)
+    if found is None:
+        raise errors.UNKNOWN_CHANNEL()
+    return _answering(call, *found)
+
+
+def _answering(call: Call, channel: ChannelRef, member: ChannelAccess | None) -> ChannelAccess:
+    if channel.guild_id is None:
+        return ChannelAccess(
+            channel=channel, guild=None, permissions=_ALWAYS | rules.ANSWERING, allowed=_ALWAYS | rules.ANSWERING
+        )
+    if member is not None and member.guild is not None:
+        guild, bits = member.guild, member.permissions
+    else:
+        guild = everyone(call, channel.guild_id)
+        bits = access.permissions_in(call.tx, guild, channel.ruling_id)
+    bits = _ALWAYS | bits & _BORROWED
+    return ChannelAccess(channel=channel, guild=guild, permissions=bits, allowed=bits)
+
+
+def everyone(call: Call, guild_id: int) -> GuildAccess:
+    """The standing of one who is in a guild and nothing more."""
+    role = roles.find(call.tx, guild_id, guild_id)
+    bits = 0 if role is None else role.permissions
+    return GuildAccess(
+        guild_id=GuildId(guild_id),
+        user_id=UserId(0),
+        owner_id=UserId(0),
+        mfa_level=0,
+        roles={guild_id: bits},
+        ranks=((0, guild_id),),
+        permissions=Permissions.ALL if bits & Permissions.ADMINISTRATOR else bits,
+        restricted=False,
+    )
+
+
+def author(call: Call, application: ApplicationRow, channel: ChannelRef) -> messages.Author:
+    """An app as the author of its answers: its bot, or its own name where it has none."""
+    found = None
+    if application.bot_id is not None:
+        found = messages.find_author(call.tx, channel.guild_id, application.bot_id)
+    return _own_name(call, application, channel) if found is None else _as_bot(application, found)
+
+
+class Speaker(NamedTuple):
+    """An app that answers, and who it answers."""
+
+    here: ChannelAccess
+    author: messages.Author
+    person: messages.Author | None = None
+    held: tuple[RoleId, ...] | None = None
+    """The person's roles, where they are known already."""
+
+
+def speaker(call: Call, application: ApplicationRow, row: InteractionRow) -> Speaker:
+    """An app that answers further."""
+    here = standing(call, application, row.channel_id)
+    bot, person = messages.find_two_authors(call.tx, here.channel.guild_id, application.bot_id or 0, row.user_id)
+    author = _own_name(call, application, here.channel) if bot is None else _as_bot(application, bot)
+    return Speaker(here, author, person)
+
+
+def first_speaker(call: Call, found: Answering) -> Speaker:
+    """An app that answers first."""
+    application, bot, person = found.application, found.bot, found.person
+    if bot is None or bot.member is None or person is None or person.member is None:
+        return speaker(call, application, found.row)
+    member, held = access.standing_and_roles(
+        call.tx, call.now, found.ref, found.membership, bot.user.id, person.user.id
+    )
+    return Speaker(_answering(call, found.ref, member), _as_bot(application, bot), person, held)
+
+
+def _as_bot(application: ApplicationRow, bot: messages.Author) -> messages.Author:
+    return bot._replace(webhook_id=application.id, application_id=application.id, known=True)
+
+
+def _own_name(call: Call, application: ApplicationRow, channel: ChannelRef) -> messages.Author:
+    guild = None if channel.guild_id is None else guilds.find(call.tx, channel.guild_id)
+    shown = users.UserRow(
+        id=UserId(application.id),
+        username=application.name,
+        discriminator=messages.views.WEBHOOK_DISCRIMINATOR,
+        global_name=None,
+        avatar=application.icon,
+        banner=None,
+        accent_color=None,
+        bio="",
+        bot=1,
+        system=0,
+        flags=0,
+        public_flags=0,
+        premium_type=0,
+        locale="en-US",
+        email=None,
+        verified=0,
+        mfa_enabled=0,
+    )
+    tier = 0 if guild is None else guild.premium_tier
+    return messages.Author(shown, None, 0, tier, webhook_id=application.id, application_id=application.id)
