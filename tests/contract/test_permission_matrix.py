@@ -115,6 +115,7 @@ OF_THE_CALLER = {"assign_guild_role_connection", "update_self_voice_state"}
 GROUP = "a conversation has recipients and no permissions: its own table is below"
 LOBBY = "a lobby is its application's, not a guild's: tests/server/resources/test_lobbies.py"
 LINKED = "the way from a lobby to its channel: tests/server/resources/test_linked_channels.py"
+LENT = "who asked lends what they may: tests/server/resources/test_interaction_answers.py"
 BY_TOKEN = "whoever has the token in the path may: tests/server/resources/test_webhooks.py"
 NONE_YET = "nothing but applications is integrated, so none succeeds: tests/server/resources/test_guild_pages.py"
 CONVERSATION = "between two people: tests/server/resources/test_user_messages.py"
@@ -129,6 +130,8 @@ BESIDES = {
     "execute_webhook": BY_TOKEN,
     "execute_slack_compatible_webhook": BY_TOKEN,
     "execute_github_compatible_webhook": BY_TOKEN,
+    "update_webhook_message": LENT,
+    "update_original_webhook_message": LENT,
     "create_interaction_response": "whoever has the token in the path may: tests/server/resources/test_interactions.py",
     "create_purchase": "buys for a guild one is in: tests/server/resources/test_entitlements.py",
     "create_lobby": LOBBY,

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+import aiohttp
 import pytest
 
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.permissions import Permissions
-from tests.server.resources.test_interactions import Stage, take_along
+from tests.server.resources.test_interactions import Heard, Stage, take_along
 from tests.world import Actor, Guild, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
@@ -126,6 +127,61 @@ async def test_an_app_of_the_guild_answers_whoever_may_ask(stage: Stage) -> None
     await stage.guild.overwrite(stage.guild.general, stage.person.id, deny=Permissions.SEND_MESSAGES)
 
     assert not await is_quiet(stage, command)
+
+
+# What an app is told that it may, and what it may
+
+
+LENT = (
+    Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE | Permissions.USE_EXTERNAL_EMOJIS
+)
+
+
+async def uses(heard: Heard, method: str, path: str = "") -> dict[int, bool]:
+    """Which of its permissions an app can use in an answer."""
+    loud = {"content": "@everyone", "allowed_mentions": {"parse": ["everyone"]}}
+    said = (await heard.request(method, path, json=loud)).ok()
+    embedding = await heard.request(method, path, json={"embeds": [{"title": "look"}]})
+    form = aiohttp.FormData()
+    form.add_field("files[0]", b"x", filename="x.txt")
+    attaching = await heard.request(method, path, data=form)
+    for answer in (embedding, attaching):
+        assert answer.status == 200 or answer.refused(403, 50013)
+    return {
+        Permissions.MENTION_EVERYONE: said["mention_everyone"],
+        Permissions.EMBED_LINKS: embedding.status == 200,
+        Permissions.ATTACH_FILES: attaching.status == 200,
+    }
+
+
+@pytest.mark.parametrize("lent", [True, False])
+async def test_an_app_brought_along_may_what_it_is_told(stage: Stage, away: Guild, lent: bool) -> None:
+    command = await everywhere(stage)
+    # What @everyone may is the contrary of what the person may.
+    await away.overwrite(away.general, away.id, **{"deny" if lent else "allow": LENT}, kind=0)
+    await away.overwrite(away.general, stage.person.id, **{"allow" if lent else "deny": LENT})
+
+    heard = await stage.run(command)
+    await heard.say(content="first")
+
+    told = int(heard.told["app_permissions"])
+    assert told == (LENT if lent else 0)
+    for method, path in (("POST", ""), ("PATCH", "/messages/@original")):
+        for bit, used in (await uses(heard, method, path)).items():
+            assert used is bool(told & bit), (method, bit)
+
+
+async def test_what_the_person_lends_is_asked_when_the_app_answers(stage: Stage, away: Guild) -> None:
+    command = await everywhere(stage)
+    heard = await stage.run(command)
+    await heard.say(content="first")
+    await away.overwrite(away.general, stage.person.id, allow=LENT)
+    assert set((await uses(heard, "PATCH", "/messages/@original")).values()) == {True}
+    await away.overwrite(away.general, stage.person.id, deny=LENT)
+
+    later = await uses(heard, "POST")
+
+    assert set(later.values()) == {False}
 
 
 async def thread(guild: Guild) -> int:

@@ -533,6 +533,7 @@ UPDATE_ORIGINAL_WEBHOOK_MESSAGE = Operation(
     auth=Auth.NONE,
     raises=(
         *_BY_TOKEN,
+        errors.MISSING_PERMISSIONS,
         errors.EMPTY_MESSAGE,
         errors.MAX_ATTACHMENTS,
         errors.FILE_TOO_LARGE,

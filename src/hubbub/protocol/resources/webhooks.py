@@ -385,6 +385,7 @@ UPDATE_WEBHOOK_MESSAGE = Operation(
     auth=Auth.NONE,
     raises=(
         *_ON_MESSAGE,
+        errors.MISSING_PERMISSIONS,
         errors.EMPTY_MESSAGE,
         errors.MAX_ATTACHMENTS,
         errors.FILE_TOO_LARGE,

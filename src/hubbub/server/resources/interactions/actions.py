@@ -210,7 +210,7 @@ def _respond(
 
 def _upsell(call: Call, row: InteractionRow, asked: Asked, application: ApplicationRow) -> Answered:
     """Tell the person alone that what they asked is for those who pay."""
-    here = speakers.standing(call, application, row.channel_id)
+    here = speakers.standing(call, application, row)
     response = Response(
         interaction=asked.interacted,
         kind=int(MessageType.INTERACTION_PREMIUM_UPSELL),
@@ -236,17 +236,19 @@ def _update(
         components=body.components,
         attachments=body.attachments,
     )
-    return _edit(call, application, message, change)
+    return _edit(call, row, application, message, change)
 
 
-def _edit(call: Call, application: ApplicationRow, message: MessageRow, change: UpdateMessage) -> Message:
+def _edit(
+    call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow, change: UpdateMessage
+) -> Message:
     if message.flags & MessageFlags.IS_VOICE_MESSAGE:
         raise errors.VOICE_MESSAGE_CANNOT_EDIT()
     if messages.views.extra(message).poll is not None:
         raise errors.POLL_CANNOT_EDIT()
     if not change.allowed_mentions and (change.content is not UNSET or change.components is not UNSET):
         change.allowed_mentions = _users_only()
-    here = speakers.standing(call, application, message.channel_id)
+    here = speakers.standing(call, application, row)
     return messages.edit(call, here, speakers.author(call, application, here.channel), message, change)
 
 
@@ -318,7 +320,7 @@ def fill(
     call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow, body: wire.CallbackMessage
 ) -> Message:
     """Say what was promised."""
-    here = speakers.standing(call, application, row.channel_id)
+    here = speakers.standing(call, application, row)
     return messages.fill(call, here, speakers.author(call, application, here.channel), message, _created(body))
 
 
@@ -326,12 +328,12 @@ def change(
     call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow, change: UpdateMessage
 ) -> Message:
     """Say something else instead."""
-    return _edit(call, application, message, change)
+    return _edit(call, row, application, message, change)
 
 
 def delete(call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow) -> None:
     """Take an answer back."""
-    here = speakers.standing(call, application, row.channel_id)
+    here = speakers.standing(call, application, row)
     messages.delete(call, here, message)
     if message.id == row.original_id:
         store.forget_original(call.tx, row.id)

@@ -10,43 +10,51 @@ from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.resources import guilds, messages, roles, users
 from hubbub.server.resources.applications import ApplicationRow
-from hubbub.server.resources.interactions import rules
+from hubbub.server.resources.interactions import rules, store
 from hubbub.server.resources.interactions.store import Answering, InteractionRow
 
 # An answer may always be given; only what reaches beyond its channel is asked of the bot, or of @everyone.
-_ALWAYS: Final = (
+_GIVEN: Final = (
     Permissions.VIEW_CHANNEL
     | Permissions.READ_MESSAGE_HISTORY
     | Permissions.SEND_MESSAGES
     | Permissions.SEND_MESSAGES_IN_THREADS
-    | Permissions.EMBED_LINKS
-    | Permissions.ATTACH_FILES
-    | Permissions.SEND_POLLS
-    | Permissions.SEND_VOICE_MESSAGES
+)
+_CARRYING: Final = (
+    Permissions.EMBED_LINKS | Permissions.ATTACH_FILES | Permissions.SEND_POLLS | Permissions.SEND_VOICE_MESSAGES
 )
 _BORROWED: Final = Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES | Permissions.USE_EXTERNAL_EMOJIS
 
 
-def standing(call: Call, application: ApplicationRow, channel_id: int) -> ChannelAccess:
-    """What an app may do in its answers in a channel, whether it sees that channel or not."""
-    found = access.find_standing(call.tx, call.now, channel_id, application.bot_id or 0)
+def standing(call: Call, application: ApplicationRow, row: InteractionRow) -> ChannelAccess:
+    """What an app may do in its answers where it was asked, whether it sees that channel or not."""
+    found = access.find_standing(call.tx, call.now, row.channel_id, application.bot_id or 0)
     if found is None:
         raise errors.UNKNOWN_CHANNEL()
-    return _answering(call, *found)
+    return _answering(call, row, *found)
 
 
-def _answering(call: Call, channel: ChannelRef, member: ChannelAccess | None) -> ChannelAccess:
+def _answering(call: Call, row: InteractionRow, channel: ChannelRef, member: ChannelAccess | None) -> ChannelAccess:
+    guild: GuildAccess | None = None
     if channel.guild_id is None:
-        return ChannelAccess(
-            channel=channel, guild=None, permissions=_ALWAYS | rules.ANSWERING, allowed=_ALWAYS | rules.ANSWERING
-        )
-    if member is not None and member.guild is not None:
-        guild, bits = member.guild, member.permissions
+        bits = _GIVEN | _CARRYING | rules.ANSWERING
+    elif member is not None:
+        guild = member.guild
+        bits = _GIVEN | _CARRYING | member.permissions & _BORROWED
     else:
         guild = everyone(call, channel.guild_id)
-        bits = access.permissions_in(call.tx, guild, channel.ruling_id)
-    bits = _ALWAYS | bits & _BORROWED
+        if rules.GUILD in store.asked(row).interacted.owners:
+            bits = _GIVEN | _CARRYING | access.permissions_in(call.tx, guild, channel.ruling_id) & _BORROWED
+        else:
+            # Who brought the app along lends it what they may themselves, as it was told (`rules.app_permissions`).
+            bits = _GIVEN | _lent(call, row) & (_CARRYING | _BORROWED)
     return ChannelAccess(channel=channel, guild=guild, permissions=bits, allowed=bits)
+
+
+def _lent(call: Call, row: InteractionRow) -> int:
+    """What the person who asked may do there by now; nothing where they are gone."""
+    found = access.find_standing(call.tx, call.now, row.channel_id, row.user_id)
+    return 0 if found is None or found[1] is None else found[1].permissions
 
 
 def everyone(call: Call, guild_id: int) -> GuildAccess:
@@ -85,7 +93,7 @@ class Speaker(NamedTuple):
 
 def speaker(call: Call, application: ApplicationRow, row: InteractionRow) -> Speaker:
     """An app that answers further."""
-    here = standing(call, application, row.channel_id)
+    here = standing(call, application, row)
     bot, person = messages.find_two_authors(call.tx, here.channel.guild_id, application.bot_id or 0, row.user_id)
     author = _own_name(call, application, here.channel) if bot is None else _as_bot(application, bot)
     return Speaker(here, author, person)
@@ -99,7 +107,7 @@ def first_speaker(call: Call, found: Answering) -> Speaker:
     member, held = access.standing_and_roles(
         call.tx, call.now, found.ref, found.membership, bot.user.id, person.user.id
     )
-    return Speaker(_answering(call, found.ref, member), _as_bot(application, bot), person, held)
+    return Speaker(_answering(call, found.row, found.ref, member), _as_bot(application, bot), person, held)
 
 
 def _as_bot(application: ApplicationRow, bot: messages.Author) -> messages.Author:

@@ -197,8 +197,8 @@ def _embeds(call: Call, access: ChannelAccess, requests: list[EmbedRequest], for
     if not requests:
         return []
     if not access.can(Permissions.EMBED_LINKS):
-        # http.md 3.4: dropped for people, refused for bots.
-        if call.actor.is_bot:
+        # http.md 3.4: dropped for people, refused for bots, and for apps that answer without a token.
+        if call.find_actor is None or call.actor.is_bot:
             raise errors.MISSING_PERMISSIONS()
         return []
     return embeds.read(requests, form, now=call.now)
