@@ -7,7 +7,7 @@ import pytest
 
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.permissions import Permissions
-from tests.server.resources.test_interactions import Heard, Stage, take_along
+from tests.server.resources.test_interactions import BUTTON, Heard, Stage, take_along
 from tests.world import Actor, Guild, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
@@ -182,6 +182,75 @@ async def test_what_the_person_lends_is_asked_when_the_app_answers(stage: Stage,
     later = await uses(heard, "POST")
 
     assert set(later.values()) == {False}
+
+
+# Threads that are closed
+
+
+async def close(stage: Stage, **how: bool) -> None:
+    (await stage.guild.owner.patch(f"/channels/{stage.channel}", json=how)).ok()
+
+
+async def state(stage: Stage) -> tuple[bool, bool]:
+    """Whether the thread is archived, and locked."""
+    shown = (await stage.guild.owner.get(f"/channels/{stage.channel}")).ok()["thread_metadata"]
+    return shown["archived"], shown["locked"]
+
+
+async def test_nothing_is_answered_to_all_in_a_locked_thread(stage: Stage) -> None:
+    command = await everywhere(stage)
+    stage.channel = await thread(stage.guild)
+    pressed = await (await stage.run(command)).say(content="press", components=[BUTTON])
+    deferred = await stage.run(command)
+    (await deferred.call(5)).ok()
+    await close(stage, locked=True)
+
+    for kind, data in ((4, {"content": "x"}), (5, None)):
+        (await (await stage.run(command)).call(kind, data)).refused(400, 160005)
+    (await (await stage.press(pressed["id"])).call(7, {"content": "x"})).refused(400, 160005)
+    (await deferred.request("PATCH", "/messages/@original", json={"content": "x"})).refused(400, 160005)
+    (await deferred.request("POST", json={"content": "x"})).refused(400, 160005)
+    quiet = await stage.run(command)
+    assert (await quiet.say(content="just you", flags=int(EPHEMERAL)))["content"] == "just you"
+    (await quiet.request("POST", json={"content": "all of you"})).refused(400, 160005)
+    await stage.guild.allow(stage.bot, Permissions.MANAGE_THREADS)
+    assert (await (await stage.run(command)).say(content="a moderator's"))["content"]
+    assert (await deferred.request("PATCH", "/messages/@original", json={"content": "x"})).ok()["content"] == "x"
+
+
+async def test_an_answer_does_not_open_a_locked_thread(stage: Stage) -> None:
+    command = await everywhere(stage)
+    stage.channel = await thread(stage.guild)
+    await close(stage, locked=True, archived=True)
+
+    (await (await stage.run(command)).call(4, {"content": "x"})).refused(400, 160005)
+
+    assert await state(stage) == (True, True)
+
+
+async def test_answers_in_a_closed_thread_stay_as_they_are(stage: Stage) -> None:
+    command = await everywhere(stage)
+    stage.channel = await thread(stage.guild)
+    pressed = await (await stage.run(command)).say(content="press", components=[BUTTON])
+    heard, deferred = await stage.run(command), await stage.run(command)
+    said = await heard.say(content="hello")
+    quiet = await stage.run(command)
+    await quiet.say(content="just you", flags=int(EPHEMERAL))
+    (await deferred.call(5)).ok()
+    await close(stage, archived=True)
+
+    (await (await stage.press(pressed["id"])).call(7, {"content": "x"})).refused(400, 50083)
+    for path in ("/messages/@original", f"/messages/{said['id']}"):
+        (await heard.request("PATCH", path, json={"content": "x"})).refused(400, 50083)
+        (await heard.request("DELETE", path)).refused(400, 50083)
+    (await deferred.request("PATCH", "/messages/@original", json={"content": "x"})).refused(400, 50083)
+    assert (await quiet.request("PATCH", "/messages/@original", json={"content": "y"})).ok()["content"] == "y"
+    assert await state(stage) == (True, False)
+
+    (await heard.request("POST", json={"content": "more"})).ok()
+
+    assert await state(stage) == (False, False)
+    (await heard.request("DELETE", "/messages/@original")).ok()
 
 
 async def thread(guild: Guild) -> int:

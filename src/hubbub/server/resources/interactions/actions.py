@@ -87,13 +87,15 @@ def deliver(scene: Scene, question: Question) -> None:
 
 def _launch(call: Call, row: InteractionRow, asked: Asked, application: ApplicationRow) -> None:
     """Do in an app's place what its entry point is for, and say so; or tell the person why not."""
+    speaker = speakers.speaker(call, application, row)
     try:
+        if not asked.ephemeral:
+            speakers.require_unlocked(speaker.here)
         launching.launch(call, row, asked, application)
     except errors.ApiError as error:
         store.answer(call.tx, row.id, store.FAILED, None)
         _tell_failed(call, row, launching.reason(error))
         return
-    speaker = speakers.speaker(call, application, row)
     said = _respond(call, row, asked, speaker, launching.announcement(row, application)).message
     kind = InteractionCallbackType.LAUNCH_ACTIVITY
     store.answer(call.tx, row.id, kind, None if said is None else said.id)
@@ -195,6 +197,8 @@ def _respond(
     wanted = (body.flags or 0) | flags
     if asked.ephemeral:
         wanted |= MessageFlags.EPHEMERAL
+    if not wanted & MessageFlags.EPHEMERAL:
+        speakers.require_unlocked(here)
     response = Response(
         interaction=asked.interacted,
         kind=asked.kind,
@@ -242,13 +246,14 @@ def _update(
 def _edit(
     call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow, change: UpdateMessage
 ) -> Message:
+    here = speakers.standing(call, application, row)
+    speakers.require_changeable(here, message)
     if message.flags & MessageFlags.IS_VOICE_MESSAGE:
         raise errors.VOICE_MESSAGE_CANNOT_EDIT()
     if messages.views.extra(message).poll is not None:
         raise errors.POLL_CANNOT_EDIT()
     if not change.allowed_mentions and (change.content is not UNSET or change.components is not UNSET):
         change.allowed_mentions = _users_only()
-    here = speakers.standing(call, application, row)
     return messages.edit(call, here, speakers.author(call, application, here.channel), message, change)
 
 
@@ -321,6 +326,7 @@ def fill(
 ) -> Message:
     """Say what was promised."""
     here = speakers.standing(call, application, row)
+    speakers.require_changeable(here, message)
     return messages.fill(call, here, speakers.author(call, application, here.channel), message, _created(body))
 
 
@@ -334,6 +340,7 @@ def change(
 def delete(call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow) -> None:
     """Take an answer back."""
     here = speakers.standing(call, application, row)
+    speakers.require_open(here, message)
     messages.delete(call, here, message)
     if message.id == row.original_id:
         store.forget_original(call.tx, row.id)

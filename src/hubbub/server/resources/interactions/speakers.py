@@ -23,7 +23,12 @@ _GIVEN: Final = (
 _CARRYING: Final = (
     Permissions.EMBED_LINKS | Permissions.ATTACH_FILES | Permissions.SEND_POLLS | Permissions.SEND_VOICE_MESSAGES
 )
-_BORROWED: Final = Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES | Permissions.USE_EXTERNAL_EMOJIS
+_BORROWED: Final = (
+    Permissions.MENTION_EVERYONE
+    | Permissions.SEND_TTS_MESSAGES
+    | Permissions.USE_EXTERNAL_EMOJIS
+    | Permissions.MANAGE_THREADS
+)
 
 
 def standing(call: Call, application: ApplicationRow, row: InteractionRow) -> ChannelAccess:
@@ -55,6 +60,25 @@ def _lent(call: Call, row: InteractionRow) -> int:
     """What the person who asked may do there by now; nothing where they are gone."""
     found = access.find_standing(call.tx, call.now, row.channel_id, row.user_id)
     return 0 if found is None or found[1] is None else found[1].permissions
+
+
+def require_unlocked(here: ChannelAccess) -> None:
+    """Raise THREAD_LOCKED where an app may not say anything to all (http.md 3.3)."""
+    if here.channel.locked and not here.can(Permissions.MANAGE_THREADS):
+        raise errors.THREAD_LOCKED()
+
+
+def require_open(here: ChannelAccess, message: messages.MessageRow) -> None:
+    """Raise where a message stays as it is: in a closed thread. What only some know of is not of the thread."""
+    if here.channel.archived and not message.ephemeral:
+        raise errors.THREAD_ARCHIVED()
+
+
+def require_changeable(here: ChannelAccess, message: messages.MessageRow) -> None:
+    """Raise where an app may not change a message: in a thread that is closed, or locked."""
+    require_open(here, message)
+    if not message.ephemeral:
+        require_unlocked(here)
 
 
 def everyone(call: Call, guild_id: int) -> GuildAccess:
