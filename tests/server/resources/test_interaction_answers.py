@@ -184,6 +184,17 @@ async def test_what_the_person_lends_is_asked_when_the_app_answers(stage: Stage,
     assert set(later.values()) == {False}
 
 
+async def test_no_app_says_of_its_answer_that_it_is_a_promise(stage: Stage) -> None:
+    command = await everywhere(stage)
+    heard = await stage.run(command)
+
+    first = await heard.say(content="first", flags=int(MessageFlags.LOADING))
+    second = (await heard.request("POST", json={"content": "second", "flags": int(MessageFlags.LOADING)})).ok()
+
+    assert (first["flags"], second["flags"]) == (0, 0)
+    assert (await heard.request("GET", "/messages/@original")).ok()["content"] == "first"
+
+
 # Threads that are closed
 
 

@@ -194,7 +194,8 @@ def _respond(
 ) -> Answered:
     """Answer with a message, or with the promise of one."""
     here, author = speaker.here, speaker.author
-    wanted = (body.flags or 0) | flags
+    # That something is promised is ours to say.
+    wanted = (body.flags or 0) & MessageFlags.EPHEMERAL | flags
     if asked.ephemeral:
         wanted |= MessageFlags.EPHEMERAL
     if not wanted & MessageFlags.EPHEMERAL:
@@ -203,7 +204,7 @@ def _respond(
         interaction=asked.interacted,
         kind=asked.kind,
         reference=_reference(here.channel, asked.refers_to),
-        flags=wanted & (MessageFlags.EPHEMERAL | MessageFlags.LOADING),
+        flags=wanted,
         seen_by=(row.user_id, author.user.id) if author.known else (row.user_id,),
         person=speaker.person,
         held=speaker.held,
