@@ -6,11 +6,13 @@ import json as jsonlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
 from aiohttp import web
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from tests.world import PATIENCE, Actor
+from hubbub.server.core.guarded import GuardedAnswer
+from tests.world import PATIENCE, Actor, World
 
 Answering = Callable[[dict[str, Any]], web.Response | Awaitable[web.Response]]
 
@@ -30,6 +32,8 @@ class Receiver:
         """The statuses of the next answers to events; 0 is silence. Afterwards 204."""
         self.status = 204
         """What an event is answered with when none of those is left."""
+        self.together: asyncio.Barrier | None = None
+        """Nobody is answered before so many have come."""
         self.trusting = False
         """Takes everything."""
         self.answering: Answering = lambda _: web.Response(status=500)
@@ -99,6 +103,8 @@ class Receiver:
             status = self.answers.pop(0) if self.answers else self.status
         async with self._arrived:
             self._arrived.notify_all()
+        if body["type"] == 1 and self.together is not None:
+            await self.together.wait()
         if status == 0:
             await self._gone.wait()
         return web.Response(status=status, content_type="application/json")
@@ -111,6 +117,8 @@ class Receiver:
             return web.json_response({"type": 1})
         async with self._arrived:
             self._arrived.notify_all()
+        if self.together is not None:
+            await self.together.wait()
         answer = self.answering(body)
         return await answer if inspect.isawaitable(answer) else answer
 
@@ -138,6 +146,16 @@ class Receiver:
         except InvalidSignature:
             return False
         return True
+
+
+def be_patient(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give receivers all the time of a test, so that a slow machine does not decide it."""
+    request = world.app.outside.request
+
+    async def patient(*args: Any, **options: Any) -> GuardedAnswer:
+        return await request(*args, **{**options, "timeout_s": PATIENCE})
+
+    monkeypatch.setattr(world.app.outside, "request", patient)
 
 
 async def listen(receiver: Receiver, bot: Actor) -> None:

@@ -10,10 +10,12 @@ import pytest
 from hubbub.protocol.enums import WebhookEventType
 from hubbub.protocol.ids import ApplicationId
 from hubbub.server.app import App
+from hubbub.server.core import jobs
+from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.resources import webhook_events
 from tests.fixtures.validator import Watch
-from tests.receiver import Receiver, subscribe
+from tests.receiver import Receiver, be_patient, subscribe
 from tests.world import NOW_MS, PATIENCE, Actor, World, small_config
 
 ATTEMPTS_S = [0, 1, 3, 7, 15, 31, 63, 127, 255, 383, 511]
@@ -117,6 +119,26 @@ async def test_a_receiver_that_is_slow_has_not_acknowledged(near_world: World, r
     await near_world.clock.run_for(1_000)
 
     assert [event["data"] for event in receiver.events] == ["slow", "slow"]
+
+
+async def test_a_slow_receiver_hears_of_many_subjects_exactly_once(
+    near_world: World, receiver: Receiver, bot: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    be_patient(near_world, monkeypatch)
+    assert bot.application_id is not None
+    application_id, kind = ApplicationId(bot.application_id), WebhookEventType.ENTITLEMENT_UPDATE
+    # It acknowledges none before it has as many in hand as one application may: none of them waits for a connection.
+    receiver.together = asyncio.Barrier(jobs.OWNER_MAX)
+
+    def happens(call: Call) -> None:
+        for subject in range(2 * jobs.OWNER_MAX):
+            webhook_events.send(call, application_id, kind, subject, subject_id=subject)
+
+    await near_world.write(happens)
+    await due(near_world)
+
+    assert sorted(event["data"] for event in receiver.events) == list(range(2 * jobs.OWNER_MAX))
+    assert await failed(bot) == []
 
 
 async def test_a_receiver_that_cannot_verify_us_is_tried_again(

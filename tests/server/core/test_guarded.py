@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from hubbub.server.core import jobs
 from hubbub.server.core.guarded import ForbiddenTargetError, GuardedClient, UnreachableError, is_public
 from tests.world import PATIENCE
 
@@ -53,6 +54,7 @@ class Receiver:
     def __init__(self) -> None:
         self.seen: list[str] = []
         self.port = 0
+        self.together = asyncio.Barrier(jobs.OUTSIDE_MAX)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answers by path."""
@@ -61,6 +63,8 @@ class Receiver:
             return web.Response(status=302, headers={"Location": "/secret"})
         if request.path == "/slow":
             await asyncio.sleep(30)
+        if request.path == "/together":
+            await self.together.wait()
         if request.path == "/large":
             return web.Response(body=b"x" * 100_000)
         return web.Response(text="hello")
@@ -147,3 +151,14 @@ async def test_time_and_size_are_bounded(receiver: Receiver) -> None:
         await narrow.request("GET", f"http://127.0.0.1:{receiver.port}/large")
     await hasty.close()
     await narrow.close()
+
+
+async def test_as_many_are_called_at_once_as_the_worker_has_places(receiver: Receiver) -> None:
+    client = GuardedClient(allow_private=True, timeout_s=PATIENCE)
+    url = f"http://127.0.0.1:{receiver.port}/together"
+
+    # None is answered before all have arrived.
+    answers = await asyncio.gather(*(client.request("GET", url) for _ in range(jobs.OUTSIDE_MAX)))
+
+    assert {answer.status for answer in answers} == {200}
+    await client.close()

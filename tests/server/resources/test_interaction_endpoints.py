@@ -1,5 +1,6 @@
 """Interactions over an application's own address: signed, answered in the body, and what happens when they are not."""
 
+import asyncio
 from typing import Any
 
 import aiohttp
@@ -11,7 +12,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.resources import oauth2
 from hubbub.server.resources.oauth2 import InstallationRow
 from tests.oauth import application
-from tests.receiver import Receiver, listen
+from tests.receiver import Receiver, be_patient, listen
 from tests.server.resources.test_interactions import BUTTON, Stage
 from tests.world import Actor, World
 
@@ -238,6 +239,22 @@ async def test_silence_fails_after_three_seconds(stage: Stage, receiver: Receive
     await stage.world.clock.run_for(4_000)
     assert len(receiver.interactions) == 1
     assert [each["error"] for each in await failures(stage)] == ["no answer in time"]
+
+
+async def test_an_application_that_is_asked_much_at_once_answers_all(
+    stage: Stage, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    be_patient(stage.world, monkeypatch)
+    command = await stage.command()
+    receiver.answering = say(4, {"content": "hello"})
+    # It answers none before all have arrived.
+    receiver.together = asyncio.Barrier(16)
+
+    await asyncio.gather(*(ask(stage, 2, {"id": command["id"], "name": command["name"]}) for _ in range(16)))
+
+    told = {(await stage.eyes.next("INTERACTION_SUCCESS"))["id"] for _ in range(16)}
+    assert sorted(told) == sorted(each["id"] for each in receiver.interactions)
+    assert await failures(stage) == []
 
 
 async def test_an_application_without_a_bot_is_asked_over_its_address(near_world: World, receiver: Receiver) -> None:

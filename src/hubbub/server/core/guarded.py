@@ -195,8 +195,10 @@ class GuardedClient:
                 # Every call looks its name up anew: what was public a minute ago may not be now.
                 resolver=GuardedResolver(self._allow_private),
                 use_dns_cache=False,
-                limit=100,
-                limit_per_host=8,
+                # No limits of its own: who waited for a connection would wait in the time that the target has to answer. What
+                # is under way at once is bounded by who asks: the worker's places (core.jobs), the API's requests.
+                limit=0,
+                limit_per_host=0,
                 force_close=True,
             )
             session: Any = aiohttp.ClientSession(
