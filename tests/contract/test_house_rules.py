@@ -140,6 +140,7 @@ def test_operations_do_not_wait() -> None:
         "hubbub/server/resources/identity_providers/routes.py",
         "hubbub/server/resources/identity_providers/verify.py",
         "hubbub/server/resources/interactions/jobs.py",
+        "hubbub/server/resources/lobbies/routes.py",
         "hubbub/server/resources/messages/jobs.py",
         "hubbub/server/resources/oauth2/routes.py",
         "hubbub/server/resources/oauth2/signing.py",

@@ -9,6 +9,7 @@ from hubbub.protocol.ids import UserId
 from hubbub.server.resources import users
 from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged
 from tests.game import Game, Player, game
+from tests.receiver import Receiver
 from tests.world import World
 
 
@@ -99,6 +100,8 @@ async def test_a_deleted_lobby_is_gone_for_all_and_deleting_it_again_is_no_error
         ({"members": [{"id": "1"}] * 2}, "members.1.id"),
         ({"members": [{"id": "1", "flags": 4}]}, "members.0.flags"),
         ({"override_event_webhooks_url": "ftp://game.example"}, "override_event_webhooks_url"),
+        ({"override_event_webhooks_url": "http://[game.example"}, "override_event_webhooks_url"),
+        ({"override_event_webhooks_url": "http://127.0.0.1/events"}, "override_event_webhooks_url"),
     ],
 )
 async def test_what_a_lobby_cannot_be_is_refused_by_its_field(world: World, body: Any, path: str) -> None:
@@ -230,16 +233,44 @@ async def test_a_secret_lets_nobody_in_after_thirty_days(world: World) -> None:
     assert (await played.backend.get(f"/lobbies/{made['id']}")).status == 200
 
 
-async def test_players_do_not_learn_where_the_backend_listens(world: World) -> None:
-    played = await game(world)
+async def test_players_do_not_learn_where_the_backend_listens(near_world: World, receiver: Receiver) -> None:
+    played = await game(near_world)
+    receiver.of((await played.backend.get("/applications/@me")).ok())
     alice = await played.player()
     lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
-    url = "https://game.example/events"
+    url = receiver.url
     body = {"override_event_webhooks_url": url}
     assert (await played.backend.patch(f"/lobbies/{lobby_id}", json=body)).ok()["override_event_webhooks_url"] == url
 
     assert "override_event_webhooks_url" not in (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()
     assert (await played.backend.get(f"/lobbies/{lobby_id}")).ok()["override_event_webhooks_url"] == url
+
+
+async def test_an_address_of_a_lobby_proves_itself_before_it_is_kept(near_world: World, receiver: Receiver) -> None:
+    played = await game(near_world)
+    receiver.of((await played.backend.get("/applications/@me")).ok())
+    body = {"override_event_webhooks_url": receiver.url}
+    made = (await played.backend.post("/lobbies", json=body)).ok()
+    assert (made["override_event_webhooks_url"], receiver.forged) == (receiver.url, 1)
+    assert [each["type"] for each in receiver.requests] == [0]
+    plain = await lobby_of(played.backend)
+    (await played.backend.patch(f"/lobbies/{made['id']}", json={"override_event_webhooks_url": None})).ok()
+    assert "override_event_webhooks_url" not in (await played.backend.get(f"/lobbies/{made['id']}")).ok()
+
+    receiver.trusting = True
+    refused = [
+        await played.backend.post("/lobbies", json=body),
+        await played.backend.patch(f"/lobbies/{plain['id']}", json={**body, "metadata": {"a": "b"}}),
+    ]
+    receiver.trusting = False
+    await receiver.close()
+    refused.append(await played.backend.post("/lobbies", json=body))
+
+    for answer in refused:
+        assert answer.errors("override_event_webhooks_url") == ["APPLICATION_OVERRIDE_EVENT_WEBHOOKS_URL_INVALID"]
+    assert (await played.backend.get(f"/lobbies/{plain['id']}")).ok() == plain
+    other = await game(near_world, "Other")
+    (await other.backend.patch(f"/lobbies/{plain['id']}", json=body)).refused(403, 50001)
 
 
 async def test_players_leave_their_own_lobbies_and_not_a_backends(world: World) -> None:

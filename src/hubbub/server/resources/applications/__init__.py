@@ -15,7 +15,7 @@ from hubbub.server.resources.applications.actions import (
     reset_bot_token,
     reset_client_secret,
 )
-from hubbub.server.resources.applications.endpoints import interactions_ping
+from hubbub.server.resources.applications.endpoints import interactions_ping, require_takes_events
 from hubbub.server.resources.applications.facts import (
     ActivitiesSwitched,
     ApplicationDeleting,
@@ -100,6 +100,7 @@ __all__ = [
     "measure",
     "require_manager",
     "require_own",
+    "require_takes_events",
     "reset_bot_token",
     "reset_client_secret",
     "settings",

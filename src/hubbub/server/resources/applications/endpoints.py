@@ -40,17 +40,32 @@ async def require_sound(work: Work, find: Callable[[Call], ApplicationRow], body
         row = find(call)
         for name, url in named.items():
             rules.require_url(name, url)
-        key = signing.find_key(call.tx, row.id)
-        assert key is not None
-        return Signer(ApplicationId(row.id), key, call.now)
+        return _signer(call, row.id)
 
     signer = await work.read(load)
     form = errors.FormErrors()
     for name, url in named.items():
         if not await CHECKS[name](work.outside, url, signer):
-            words = name.removesuffix("_url").replace("_", " ")
-            form.add(name, f"APPLICATION_{name.upper()}_INVALID", f"The specified {words} url could not be verified.")
+            form.add(name, *_unverified(name))
     form.raise_if_any()
+
+
+async def require_takes_events(work: Work, name: str, url: str, find: Callable[[Call], int]) -> None:
+    """Raise the form error at `name` unless an address may receive events of the application that `find` finds."""
+    signer = await work.read(lambda call: _signer(call, find(call)))
+    if not await takes_events(work.outside, url, signer):
+        raise errors.invalid(name, *_unverified(name))
+
+
+def _signer(call: Call, application_id: int) -> Signer:
+    key = signing.find_key(call.tx, application_id)
+    assert key is not None
+    return Signer(ApplicationId(application_id), key, call.now)
+
+
+def _unverified(name: str) -> tuple[str, str]:
+    words = name.removesuffix("_url").replace("_", " ")
+    return f"APPLICATION_{name.upper()}_INVALID", f"The specified {words} url could not be verified."
 
 
 async def takes_events(outside: GuardedClient, url: str, signer: Signer) -> bool:

@@ -1,5 +1,7 @@
 """Lobbies over HTTP: backends with their bot's token, players with what they granted their game."""
 
+from collections.abc import Callable
+
 from msgspec import UNSET
 
 from hubbub.protocol import changes, errors
@@ -10,6 +12,8 @@ from hubbub.protocol.resources import lobbies as wire
 from hubbub.protocol.resources.channels import Channel
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
+from hubbub.server.core.work import Work
+from hubbub.server.resources import applications
 from hubbub.server.resources.lobbies import actions, linking, rules, saying, store, views
 from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow, text
 
@@ -17,15 +21,34 @@ from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow, text
 
 
 @handles(wire.CREATE_LOBBY)
-def create_lobby(call: Call, body: wire.CreateLobby) -> wire.Lobby:
+async def create_lobby(work: Work, body: wire.CreateLobby) -> wire.Lobby:
     """Make a lobby, with members if they are named."""
+
+    def check(call: Call) -> int:
+        _check(body)
+        assert call.actor.application_id is not None
+        return call.actor.application_id
+
+    await _require_address(work, body, check)
+    return await work.write(lambda call: _create(call, check(call), body))
+
+
+def _check(body: wire.CreateLobby) -> None:
     form = FormErrors()
     rules.check_lobby(form, body)
     form.raise_if_any()
-    assert call.actor.application_id is not None
+
+
+async def _require_address(work: Work, body: wire.CreateLobby, check: Callable[[Call], int]) -> None:
+    """Raise unless the lobby's own address, where it is to have one, answers as its application's must."""
+    if url := body.override_event_webhooks_url:
+        await applications.require_takes_events(work, "override_event_webhooks_url", url, check)
+
+
+def _create(call: Call, application_id: int, body: wire.CreateLobby) -> wire.Lobby:
     row = actions.create(
         call,
-        call.actor.application_id,
+        application_id,
         metadata=text(body.metadata or None),
         flags=body.flags or 0,
         idle_timeout_seconds=body.idle_timeout_seconds or wire.LOBBY_IDLE_SECONDS_DEFAULT,
@@ -42,12 +65,21 @@ def get_lobby(call: Call, lobby_id: LobbyId) -> wire.Lobby:
 
 
 @handles(wire.EDIT_LOBBY)
-def edit_lobby(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
+async def edit_lobby(work: Work, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
     """Change a lobby; named members replace all who are in it."""
+
+    def check(call: Call) -> int:
+        row = rules.require(call, lobby_id)
+        _check(body)
+        return row.application_id
+
+    await _require_address(work, body, check)
+    return await work.write(lambda call: _edit(call, lobby_id, body))
+
+
+def _edit(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
     row = rules.require(call, lobby_id)
-    form = FormErrors()
-    rules.check_lobby(form, body)
-    form.raise_if_any()
+    _check(body)
     after = row
     if body.metadata is not UNSET:
         after = after._replace(metadata=text(body.metadata))

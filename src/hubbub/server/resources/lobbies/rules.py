@@ -86,7 +86,11 @@ def check_lobby(form: FormErrors, body: wire.CreateLobby) -> None:
         seen.add(each.id)
     url = body.override_event_webhooks_url
     if url:
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            form.add("override_event_webhooks_url", *errors.bad_url())
+            return
         if parts.scheme not in ("http", "https"):
             form.add("override_event_webhooks_url", *errors.bad_scheme(parts.scheme))
         elif not parts.hostname:
