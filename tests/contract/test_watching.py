@@ -1,10 +1,12 @@
 """Every answer of a door is looked at, whoever asked (`tests/fixtures/validator.py`)."""
 
+import json
+
 import aiohttp
 import pytest
 
 from tests.fixtures.validator import Watch, absence, description_file
-from tests.world import World
+from tests.world import Answer, World
 
 
 def test_answers_are_held_against_the_public_description() -> None:
@@ -31,3 +33,17 @@ async def test_an_answer_that_nobody_declares_is_seen_at_the_door(world: World, 
     with pytest.raises(AssertionError, match="wrong"):
         watch.confirm()
     assert not watch.complaints
+
+
+def test_first_party_answers_are_held_against_our_own_document() -> None:
+    if description_file() is None:
+        pytest.skip(absence())
+    watch, headers = Watch(), {"Content-Type": "application/json"}
+    endpoint = next(each for each in watch._table if each.name == "list_failed_interactions")
+
+    def complaint(interaction_id: object) -> str | None:
+        body = json.dumps([{"id": interaction_id, "type": 2, "channel_id": "1", "error": "x"}]).encode()
+        return watch.complaint(endpoint, Answer(200, headers, body))
+
+    assert complaint("1") is None
+    assert "1 is not of type 'string'" in (complaint(1) or "")

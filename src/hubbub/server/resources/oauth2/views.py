@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import Scope
-from hubbub.protocol.ids import ApplicationId
+from hubbub.protocol.ids import ApplicationId, Snowflake
 from hubbub.protocol.resources import applications as application_wire
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.protocol.resources.users import User
@@ -80,7 +80,7 @@ def authorizations(tx: Tx, rows: Sequence[AuthorizationRow], now: int) -> list[w
     there = [(row, known[row.application_id]) for row in rows if row.application_id in known]
     shown = public_applications(tx, [application for _, application in there], now)
     return [
-        wire.Authorization(id=row.id, application=application, scopes=row.scopes.split())
+        wire.Authorization(id=Snowflake(row.id), application=application, scopes=row.scopes.split())
         for (row, _), application in zip(there, shown, strict=True)
     ]
 
