@@ -379,6 +379,14 @@ def test_checking_twice_changes_nothing_more() -> None:
         (label(users(min_values=0, required=True)), "component.min_values", "NUMBER_TYPE_MIN"),
         (label({"type": 19, "custom_id": "f", "min_values": 11}), "component.min_values", "NUMBER_TYPE_MAX"),
         (label({"type": 19, "custom_id": "f", "max_values": 11}), "component.max_values", "NUMBER_TYPE_MAX"),
+        (label({"type": 19, "custom_id": "f", "max_values": -1}), "component.max_values", "NUMBER_TYPE_MIN"),
+        (label({"type": 19, "custom_id": "f", "max_values": 0}), "component.max_values", "NUMBER_TYPE_MIN"),
+        (
+            label({"type": 19, "custom_id": "f", "min_values": 1, "max_values": 0, "required": False}),
+            "component.max_values",
+            "NUMBER_TYPE_MIN",
+        ),
+        (label(select(max_values=0, required=False)), "component.max_values", "NUMBER_TYPE_MIN"),
         (label({"type": 19, "custom_id": "f", "min_values": 0}), "component.min_values", "NUMBER_TYPE_MIN"),
         (label({"type": 19, "custom_id": "f", "min_values": 3}), "component.min_values", "NUMBER_TYPE_MAX"),
         (
@@ -448,6 +456,8 @@ def test_modals_are_checked(component: dict[str, Any], path: str, code: str) -> 
         label(users(max_values=25)),
         label({"type": 8, "custom_id": "c", "channel_types": [0]}),
         label({"type": 19, "custom_id": "f", "min_values": 0, "max_values": 10, "required": False}),
+        label({"type": 19, "custom_id": "f", "min_values": 0, "max_values": 0, "required": False}),
+        label({"type": 19, "custom_id": "f", "max_values": 0, "required": False}),
         label({"type": 22, "custom_id": "g", "options": options("a", "b", "c"), "min_values": 3}),
         label({"type": 21, "custom_id": "r", "options": options("a", "b")}),
         label({"type": 22, "custom_id": "g", "options": options("a", default=True), "required": True}),

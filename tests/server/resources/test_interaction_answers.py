@@ -8,7 +8,7 @@ import pytest
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.permissions import Permissions
 from tests.server.resources.test_interactions import BUTTON, Heard, Stage, take_along
-from tests.world import Actor, Guild, World
+from tests.world import Actor, Answer, Guild, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
 
@@ -193,6 +193,23 @@ async def test_no_app_says_of_its_answer_that_it_is_a_promise(stage: Stage) -> N
 
     assert (first["flags"], second["flags"]) == (0, 0)
     assert (await heard.request("GET", "/messages/@original")).ok()["content"] == "first"
+
+
+async def test_an_upload_of_no_files_takes_none(stage: Stage) -> None:
+    heard = await stage.run(await everywhere(stage))
+    upload = {"type": 19, "custom_id": "u", "max_values": 0, "required": False}
+    modal = {"custom_id": "f", "title": "F", "components": [{"type": 18, "label": "x", "component": upload}]}
+    (await heard.call(9, modal)).ok()
+
+    async def submit(*values: str) -> Answer:
+        inner = {"type": 19, "custom_id": "u", "values": list(values)}
+        components = [{"type": 18, "component": inner}]
+        return await stage.ask(5, {"id": heard.told["id"], "custom_id": "f", "components": components})
+
+    assert (await submit("0")).errors("data.components.0.component.values") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await submit()).status == 204
+    told = await stage.app.next("INTERACTION_CREATE")
+    assert told["data"]["components"][0]["component"]["values"] == []
 
 
 # Threads that are closed

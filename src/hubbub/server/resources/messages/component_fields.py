@@ -176,16 +176,20 @@ class Fields:
         self.note((*path, key), errors.not_boolean())
         return False
 
-    def range(self, component: Component, path: Steps, most: int, default: int = 1) -> None:
-        """How many may be chosen: at least one where an answer is required, and so many at most unless it is said."""
+    def range(self, component: Component, path: Steps, most: int, default: int = 1, *, least: int = 1) -> None:
+        """How many may be chosen: at least one where an answer is required, and so many at most unless it is said. `least` is
+        the smallest number that may be the most."""
         low = self.number(component, path, "min_values", least=0, most=most)
-        high = self.number(component, path, "max_values", least=1, most=most)
+        high = self.number(component, path, "max_values", least=least, most=most)
         if low is not None and high is not None and high < low:
             self.note((*path, "max_values"), errors.number_min(low))
         if low is not None and component.get("max_values") is None and default < low:
             self.note((*path, "min_values"), errors.number_max(default))
-        if self.boolean(component, path, "required") and self.modal and low == 0 and component.get("required", True):
-            self.note((*path, "min_values"), errors.number_min(1))
+        if self.boolean(component, path, "required") and self.modal and component.get("required", True):
+            if low == 0:
+                self.note((*path, "min_values"), errors.number_min(1))
+            elif low is None and high == 0:
+                self.note((*path, "max_values"), errors.number_min(1))
 
     def most(self, component: Component, default: int) -> int:
         """How many may be chosen, as far as that is said well."""

@@ -335,7 +335,10 @@ class _Walk(Fields):
 
     def file_upload(self, component: Component, path: Steps) -> None:
         self.custom_id(component, path)
-        self.range(component, path, limits.FILE_UPLOADS_MAX)
+        # The specification: "min and max file count, each between 0 and 10".
+        self.range(component, path, limits.FILE_UPLOADS_MAX, least=0)
+        if component.get("max_values") == 0:
+            component.setdefault("min_values", 0)
         found = component.get("file_types")
         if found is None:
             return
