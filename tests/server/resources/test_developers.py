@@ -168,7 +168,13 @@ async def test_install_settings_name_the_scopes_of_installing(world: World) -> N
     assert answer.errors("integration_types_config.1.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
     answer = await alice.patch(address, json={"install_params": {"scopes": ["bot", "email"], "permissions": "0"}})
     assert answer.errors("install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
-    (await alice.patch(address, json={"integration_types_config": {"0": config("bot")}})).ok()
+    answer = await alice.patch(address, json={"integration_types_config": {"1": config("bot"), "2": {}}})
+    assert answer.errors("integration_types_config.1.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
+    assert answer.errors("integration_types_config.2") == ["BASE_TYPE_CHOICES"]
+    assert set((await alice.get(address)).ok()["integration_types_config"]) == {"0", "1"}
+    kept = {"0": config("bot"), "1": {}}
+    answer = await alice.patch(address, json={"integration_types_config": kept})
+    assert answer.ok()["integration_types_config"] == kept
 
 
 # Secrets

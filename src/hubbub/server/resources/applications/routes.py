@@ -104,7 +104,7 @@ def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wi
         if (value := getattr(body, name)) is not UNSET:
             setattr(kept, name, getattr(defaults, name) if value is None else value)
     if isinstance(body.install_params, wire.InstallParams):
-        rules.require_install_params(("install_params",), body.install_params)
+        rules.require_install_params(body.install_params)
     owned = call.actor.kind == "user"
     if owned and isinstance(body, wire.ManageApplication):
         row = _manage(call, row, kept, body)
@@ -119,13 +119,9 @@ def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wi
     if body.tags is not UNSET:
         row = row._replace(tags=json.encode(body.tags or []).decode())
     if body.integration_types_config is not UNSET:
-        supported: dict[str, Any] = {
-            key: value or {} for key, value in (body.integration_types_config or {}).items() if key in ("0", "1")
-        }
-        for key, value in supported.items():
-            if value and isinstance(value.oauth2_install_params, wire.InstallParams):
-                path = ("integration_types_config", key, "oauth2_install_params")
-                rules.require_install_params(path, value.oauth2_install_params)
+        wanted = body.integration_types_config or {}
+        rules.require_contexts(wanted)
+        supported: dict[str, Any] = {key: value or {} for key, value in wanted.items()}
         row = row._replace(integration_types_config=json.encode(supported).decode())
     if body.flags is not UNSET and body.flags is not None:
         before = row.flags

@@ -1,11 +1,14 @@
 """Who may manage an application, and what its flags may become."""
 
-from typing import Literal, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.flags import ApplicationFlags
-from hubbub.protocol.resources.applications import InstallParams
+from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration
 from hubbub.protocol.resources.oauth2 import ALIASES, INSTALLING
 from hubbub.server.core.call import Call
 from hubbub.server.resources.applications import store
@@ -18,6 +21,9 @@ FREE_INTENT_USERS = 10_000
 
 FREE_INTENT_GUILDS = 100
 """Before 10 June 2026 guilds were counted instead (dated-changes.md 3)."""
+
+CONTEXTS: Final = {"0": INSTALLING, "1": INSTALLING - {Scope.BOT.value}}
+"""Where an application can be installed, and the scopes of that: nobody takes a bot along."""
 
 
 class Size(NamedTuple):
@@ -76,13 +82,29 @@ def allowed_flags(call: Call, row: ApplicationRow, wanted: int) -> int:
     return bits
 
 
-def require_install_params(path: tuple[str, ...], params: InstallParams) -> None:
+def require_install_params(params: InstallParams) -> None:
     """Raise unless all scopes that an installation asks for are those of installing (http.md 3.1)."""
-    form = errors.FormErrors()
-    for number, scope in enumerate(params.scopes):
-        if ALIASES.get(scope, scope) not in INSTALLING:
-            form.add((*path, "scopes", number), *errors.bad_enum(scope))
+    form = FormErrors()
+    _check_scopes(form, ("install_params",), params, INSTALLING)
     form.raise_if_any()
+
+
+def require_contexts(found: Mapping[str, IntegrationTypeConfiguration | None]) -> None:
+    """Raise unless an application can be installed in these contexts, with what they ask for."""
+    form = FormErrors()
+    for key, value in found.items():
+        at = ("integration_types_config", key)
+        if key not in CONTEXTS:
+            form.add(at, *errors.choices(list(CONTEXTS)))
+        elif value is not None and isinstance(value.oauth2_install_params, InstallParams):
+            _check_scopes(form, (*at, "oauth2_install_params"), value.oauth2_install_params, CONTEXTS[key])
+    form.raise_if_any()
+
+
+def _check_scopes(form: FormErrors, path: tuple[str, ...], params: InstallParams, allowed: Collection[str]) -> None:
+    for number, scope in enumerate(params.scopes):
+        if ALIASES.get(scope, scope) not in allowed:
+            form.add((*path, "scopes", number), *errors.bad_enum(scope))
 
 
 def require_own_kind(call: Call, row: ApplicationRow, public: bool) -> None:
