@@ -1,5 +1,6 @@
 """Subscriptions: their life by the clock, each step with its events."""
 
+import itertools
 from datetime import UTC, datetime
 from typing import Any
 
@@ -49,6 +50,20 @@ async def heard(session: Session) -> list[tuple[str, Any]]:
 def names(events: list[tuple[str, Any]]) -> list[str]:
     """Without what they say."""
     return [name for name, _ in events]
+
+
+def period(start: str, end: str) -> dict[str, str]:
+    """What a subscription says of its time."""
+    return {"current_period_start": f"{start}.000000+00:00", "current_period_end": f"{end}.000000+00:00"}
+
+
+def renewed(now: dict[str, Any], time: str, *days: str) -> list[tuple[str, Any]]:
+    """What is heard of renewals on these days but the last, each whole; `now` is what the subscription then is."""
+    told = []
+    for start, end in itertools.pairwise(days):
+        now |= period(f"{start}T{time}", f"{end}T{time}")
+        told.append(("SUBSCRIPTION_UPDATE", dict(now)))
+    return told
 
 
 async def test_a_years_life(near_world: World, receiver: Receiver) -> None:
@@ -111,27 +126,32 @@ async def test_a_years_life(near_world: World, receiver: Receiver) -> None:
     now |= {"renewal_sku_ids": [str(silver)]}
     assert await heard(session) == [("SUBSCRIPTION_UPDATE", now)]
     await until(world, "2027-04-30T10:00:00")
-    ended, granted, renewed = await heard(session)
+    ended, granted, changed = await heard(session)
     assert ended == ("ENTITLEMENT_UPDATE", first | {"ends_at": "2027-04-30T10:00:00.000000+00:00"})
-    second = granted[1]
-    assert granted[0] == "ENTITLEMENT_CREATE"
-    assert (second["sku_id"], second["ends_at"]) == (str(silver), None)
+    second = first | {
+        "id": granted[1]["id"],
+        "sku_id": str(silver),
+        "starts_at": "2027-04-30T10:00:00.000000+00:00",
+    }
+    assert second["id"] != first["id"]
+    assert granted == ("ENTITLEMENT_CREATE", second)
     now |= {
         "sku_ids": [str(silver)],
         "entitlement_ids": [second["id"]],
         "current_period_start": "2027-04-30T10:00:00.000000+00:00",
         "current_period_end": "2027-05-31T10:00:00.000000+00:00",
     }
-    assert renewed == ("SUBSCRIPTION_UPDATE", now)
+    assert changed == ("SUBSCRIPTION_UPDATE", now)
 
     # June: something dearer, at once, and from then on on that day.
     await until(world, "2027-06-15T08:00:00")
-    assert names(await heard(session)) == ["SUBSCRIPTION_UPDATE"]
+    assert await heard(session) == renewed(now, "10:00:00", "2027-05-31", "2027-06-30")
     (await alice.patch(f"{mine}/{subscription_id}", json={"sku_id": str(gold)})).ok()
     ended, granted, upgraded = await heard(session)
     assert ended == ("ENTITLEMENT_UPDATE", second | {"ends_at": "2027-06-15T08:00:00.000000+00:00"})
-    third = granted[1]
-    assert (granted[0], third["sku_id"], third["ends_at"]) == ("ENTITLEMENT_CREATE", str(gold), None)
+    third = first | {"id": granted[1]["id"], "starts_at": "2027-06-15T08:00:00.000000+00:00"}
+    assert third["id"] not in (first["id"], second["id"])
+    assert granted == ("ENTITLEMENT_CREATE", third)
     now |= {
         "sku_ids": [str(gold)],
         "renewal_sku_ids": [str(gold)],
@@ -143,47 +163,132 @@ async def test_a_years_life(near_world: World, receiver: Receiver) -> None:
 
     # September: canceled, and resumed before the period ends.
     await until(world, "2027-09-01T00:00:00")
-    assert names(await heard(session)) == ["SUBSCRIPTION_UPDATE"] * 2
+    assert await heard(session) == renewed(now, "08:00:00", "2027-07-15", "2027-08-15", "2027-09-15")
     (await alice.post(f"{mine}/{subscription_id}/cancel")).ok()
-    ((_, ending),) = await heard(session)
-    assert (ending["status"], ending["canceled_at"], ending["renewal_sku_ids"]) == (
-        ENDING,
-        "2027-09-01T00:00:00.000000+00:00",
-        None,
-    )
+    canceled = {"status": ENDING, "canceled_at": "2027-09-01T00:00:00.000000+00:00", "renewal_sku_ids": None}
+    assert await heard(session) == [("SUBSCRIPTION_UPDATE", now | canceled)]
     (await alice.post(f"{mine}/{subscription_id}/resume")).ok()
-    ((_, resumed),) = await heard(session)
-    assert (resumed["status"], resumed["canceled_at"], resumed["renewal_sku_ids"]) == (ACTIVE, None, [str(gold)])
+    assert await heard(session) == [("SUBSCRIPTION_UPDATE", now)]
 
     # December: canceled for good; over in January.
     await until(world, "2027-12-20T00:00:00")
-    assert names(await heard(session)) == ["SUBSCRIPTION_UPDATE"] * 4
+    months = ("2027-09-15", "2027-10-15", "2027-11-15", "2027-12-15", "2028-01-15")
+    assert await heard(session) == renewed(now, "08:00:00", *months)
     (await alice.post(f"{mine}/{subscription_id}/cancel")).ok()
-    assert names(await heard(session)) == ["SUBSCRIPTION_UPDATE"]
+    now |= {"status": ENDING, "canceled_at": "2027-12-20T00:00:00.000000+00:00", "renewal_sku_ids": None}
+    assert await heard(session) == [("SUBSCRIPTION_UPDATE", now)]
     await until(world, "2028-01-15T07:59:59")
     assert await heard(session) == []
     await until(world, "2028-01-15T08:00:00")
     ended, over = await heard(session)
     assert ended == ("ENTITLEMENT_UPDATE", third | {"ends_at": "2028-01-15T08:00:00.000000+00:00"})
-    assert over[0] == "SUBSCRIPTION_UPDATE"
-    assert (over[1]["status"], over[1]["canceled_at"]) == (INACTIVE, "2027-12-20T00:00:00.000000+00:00")
+    assert over == ("SUBSCRIPTION_UPDATE", now | {"status": INACTIVE})
     await until(world, "2028-06-01T00:00:00")
     assert await heard(session) == []
 
     # The receiver heard of the entitlements, and of nothing else, in the same order.
     await due(world)
-    assert [(event["type"], event["data"]["sku_id"]) for event in receiver.events] == [
-        ("ENTITLEMENT_CREATE", str(gold)),
-        ("ENTITLEMENT_UPDATE", str(gold)),
-        ("ENTITLEMENT_CREATE", str(silver)),
-        ("ENTITLEMENT_UPDATE", str(silver)),
-        ("ENTITLEMENT_CREATE", str(gold)),
-        ("ENTITLEMENT_UPDATE", str(gold)),
+    assert [(event["type"], event["data"]) for event in receiver.events] == [
+        ("ENTITLEMENT_CREATE", first),
+        ("ENTITLEMENT_UPDATE", first | {"ends_at": "2027-04-30T10:00:00.000000+00:00"}),
+        ("ENTITLEMENT_CREATE", second),
+        ("ENTITLEMENT_UPDATE", second | {"ends_at": "2027-06-15T08:00:00.000000+00:00"}),
+        ("ENTITLEMENT_CREATE", third),
+        ("ENTITLEMENT_UPDATE", third | {"ends_at": "2028-01-15T08:00:00.000000+00:00"}),
     ]
     listed = (await bot.get(f"/applications/{bot.application_id}/entitlements?exclude_ended=true")).ok()
     assert listed == []
     again = await buy(alice, silver)
     assert again["subscription"]["id"] != subscription_id
+
+
+@pytest.mark.dated(
+    changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING,
+    changes.WEBHOOK_EVENTS,
+    changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED,
+    changes.RENEWAL_SKU_IDS,
+)
+async def test_a_year_in_which_entitlements_were_migrated(near_world: World, receiver: Receiver) -> None:
+    """Bought in the old way, migrated at a renewal, renewed in the new one, canceled and over."""
+    world = near_world
+    world.clock.set(at("2024-08-05T10:00:00"))
+    bot, alice = await world.bot(), await world.user()
+    gold = await sell(bot)
+    await subscribe(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
+    session = await bot.connect(intents=0)
+    mine, time = "/users/@me/subscriptions", "10:00:00"
+
+    # August: an entitlement of the old type, for as long as the month is paid.
+    bought = await buy(alice, gold)
+    created, granted, activated = await heard(session)
+    now = {
+        "id": bought["subscription"]["id"],
+        "user_id": str(alice.id),
+        "sku_ids": [str(gold)],
+        "entitlement_ids": [],
+        **period("2024-08-05T10:00:00", "2024-09-05T10:00:00"),
+        "status": INACTIVE,
+        "canceled_at": None,
+    }
+    assert created == ("SUBSCRIPTION_CREATE", now)
+    old = bought["entitlement"]
+    assert (old["type"], old["ends_at"]) == (8, "2024-09-05T10:00:00.000000+00:00")
+    assert granted == ("ENTITLEMENT_CREATE", old)
+    now |= {"entitlement_ids": [old["id"]], "status": ACTIVE}
+    assert activated == ("SUBSCRIPTION_UPDATE", now)
+
+    # September: the renewal moves its end.
+    await until(world, "2024-09-05T10:00:00")
+    old |= {"ends_at": "2024-10-05T10:00:00.000000+00:00"}
+    assert await heard(session) == [
+        ("ENTITLEMENT_UPDATE", old),
+        *renewed(now, time, "2024-09-05", "2024-10-05"),
+    ]
+
+    # October: the renewal migrates it, to one without an end that nobody bought anew.
+    await until(world, "2024-10-05T10:00:00")
+    migrated, changed = await heard(session)
+    new = old | {
+        "id": migrated[1]["id"],
+        "type": 1,
+        "starts_at": "2024-10-05T10:00:00.000000+00:00",
+        "ends_at": None,
+    }
+    assert new["id"] != old["id"]
+    assert migrated == ("ENTITLEMENT_CREATE", new)
+    now |= {"entitlement_ids": [new["id"]]}
+    assert [changed] == renewed(now, time, "2024-10-05", "2024-11-05")
+
+    # November, December: only the subscription is renewed.
+    await until(world, "2024-12-06T00:00:00")
+    assert await heard(session) == renewed(now, time, "2024-11-05", "2024-12-05", "2025-01-05")
+
+    # From January on it also says what it renews into.
+    await until(world, "2025-07-06T00:00:00")
+    now |= {"renewal_sku_ids": [str(gold)]}
+    months = ("2025-01-05", "2025-02-05", "2025-03-05", "2025-04-05", "2025-05-05", "2025-06-05", "2025-07-05")
+    assert await heard(session) == renewed(now, time, *months, "2025-08-05")
+
+    # July: canceled; over in August.
+    (await alice.post(f"{mine}/{now['id']}/cancel")).ok()
+    now |= {"status": ENDING, "canceled_at": "2025-07-06T00:00:00.000000+00:00", "renewal_sku_ids": None}
+    assert await heard(session) == [("SUBSCRIPTION_UPDATE", now)]
+    await until(world, "2025-08-05T10:00:00")
+    new |= {"ends_at": "2025-08-05T10:00:00.000000+00:00"}
+    assert await heard(session) == [
+        ("ENTITLEMENT_UPDATE", new),
+        ("SUBSCRIPTION_UPDATE", now | {"status": INACTIVE}),
+    ]
+    await until(world, "2025-12-01T00:00:00")
+    assert await heard(session) == []
+
+    # What was not migrated, because it had ended, is told as the others all the same.
+    listed = (await bot.get(f"/applications/{bot.application_id}/entitlements")).ok()
+    assert sorted(listed, key=lambda each: int(each["id"])) == [old | {"type": 1}, new]
+
+    # Webhook events came only after the migration.
+    await due(world)
+    assert [(event["type"], event["data"]) for event in receiver.events] == [("ENTITLEMENT_UPDATE", new)]
 
 
 def test_months_keep_their_day_where_they_have_it() -> None:
