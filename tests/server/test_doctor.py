@@ -54,6 +54,18 @@ async def test_a_data_folder_that_is_a_file_is_a_problem(tmp_path: Path) -> None
     assert (await findings(data=str(tmp_path / "data")))["data"].level == "problem"
 
 
+@pytest.mark.parametrize("below", ["x", "x/y"])
+async def test_a_folder_that_cannot_be_made_is_a_problem(tmp_path: Path, below: str) -> None:
+    (tmp_path / "file").write_text("")
+    places = [tmp_path / "file", Path("/proc")]
+
+    for place in places if places[1].is_dir() else places[:1]:
+        found = (await findings(data=str(place / below)))["data"]
+
+        # Nobody makes folders there, whatever permissions they have.
+        assert (found.level, str(place) in found.words) == ("problem", True), found
+
+
 async def test_a_port_in_use_is_a_problem(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

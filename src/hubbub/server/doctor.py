@@ -143,17 +143,20 @@ def _folder(folder: Path) -> Finding:
             f"{nearest} cannot be written by this user",
             f"give --data elsewhere, or: chown $(id -u) {nearest}",
         )
-    if not folder.exists():
-        return Finding("ok", "data", f"{folder} will be made")
-    probe = folder / f".doctor-{secrets.token_hex(4)}"
+    # Some places refuse whoever has the permission: a disk that is full, mounted to be read, or made of no files at all.
+    probe = nearest / f".doctor-{secrets.token_hex(4)}"
     try:
-        probe.write_bytes(b"probe")
-        probe.unlink()
+        if folder.exists():
+            probe.write_bytes(b"probe")
+            probe.unlink()
+        else:
+            probe.mkdir()
+            probe.rmdir()
     except OSError as error:
         return Finding(
-            "problem", "data", f"{folder} cannot be written: {error.strerror}", "look at its permissions and its disk"
+            "problem", "data", f"{nearest} cannot be written: {error.strerror}", "look at its permissions and its disk"
         )
-    return Finding("ok", "data", f"{folder} can be written")
+    return Finding("ok", "data", f"{folder} can be written" if folder.exists() else f"{folder} will be made")
 
 
 def _space(folder: Path) -> Finding:
