@@ -288,6 +288,21 @@ class TestLimits:
             "BASE_TYPE_BAD_LENGTH",
         ),
         (
+            {"options": [option(choices=[{"name": "x", "value": "x"}, {"name": "x", "value": "y"}])]},
+            "options.0.choices.1.name",
+            "SET_TYPE_ALREADY_CONTAINS_VALUE",
+        ),
+        (
+            {"options": [option(type=4, min_value=1, choices=[{"name": "x", "value": 0}])]},
+            "options.0.choices.0.value",
+            "NUMBER_TYPE_MIN",
+        ),
+        (
+            {"options": [option(type=10, max_value=1, choices=[{"name": "x", "value": 1.5}])]},
+            "options.0.choices.0.value",
+            "NUMBER_TYPE_MAX",
+        ),
+        (
             {"options": [option(choices=[{"name": "x", "value": "x"}] * 26)]},
             "options.0.choices",
             "BASE_TYPE_BAD_LENGTH",

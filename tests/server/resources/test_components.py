@@ -386,6 +386,12 @@ def test_checking_twice_changes_nothing_more() -> None:
             "component.max_values",
             "NUMBER_TYPE_MIN",
         ),
+        (label(select(min_values=3, max_values=5)), "component.min_values", "NUMBER_TYPE_MAX"),
+        (
+            label({"type": 22, "custom_id": "g", "options": options("a", "b"), "min_values": 3, "max_values": 3}),
+            "component.min_values",
+            "NUMBER_TYPE_MAX",
+        ),
         (label(select(max_values=0, required=False)), "component.max_values", "NUMBER_TYPE_MIN"),
         (label({"type": 19, "custom_id": "f", "min_values": 0}), "component.min_values", "NUMBER_TYPE_MIN"),
         (label({"type": 19, "custom_id": "f", "min_values": 3}), "component.min_values", "NUMBER_TYPE_MAX"),

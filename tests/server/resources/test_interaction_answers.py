@@ -195,6 +195,15 @@ async def test_no_app_says_of_its_answer_that_it_is_a_promise(stage: Stage) -> N
     assert (await heard.request("GET", "/messages/@original")).ok()["content"] == "first"
 
 
+async def test_a_message_does_not_become_a_poll_when_a_button_is_pressed(stage: Stage) -> None:
+    pressed = await (await stage.run(await everywhere(stage))).say(content="press", components=[BUTTON])
+    poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
+
+    answer = await (await stage.press(pressed["id"])).call(7, {"content": "x", "poll": poll})
+
+    answer.refused(400, 520003)
+
+
 async def test_an_upload_of_no_files_takes_none(stage: Stage) -> None:
     heard = await stage.run(await everywhere(stage))
     upload = {"type": 19, "custom_id": "u", "max_values": 0, "required": False}

@@ -142,6 +142,8 @@ async def test_an_app_hears_a_command_with_every_field(stage: Stage) -> None:
         str(stage.channel),
         0,
     )
+    # A partial channel: its overwrites are not said, which is not the same as that there are none.
+    assert "permission_overwrites" not in told["channel"]
     assert told["member"]["user"]["id"] == str(stage.person.id)
     assert int(told["member"]["permissions"]) & Permissions.USE_APPLICATION_COMMANDS
     assert "user" not in told

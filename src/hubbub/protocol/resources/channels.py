@@ -197,7 +197,8 @@ class Channel(AnyChannel, kw_only=True):
     guild_id: GuildId
     name: str
     position: int
-    permission_overwrites: list[Overwrite]
+    permission_overwrites: list[Overwrite] | UnsetType
+    """Left out where a channel is only named, in an interaction."""
     parent_id: ChannelId | None
     application_id: ApplicationId | None | UnsetType = None
     linked_lobby: LinkedLobby | UnsetType = UNSET

@@ -367,6 +367,7 @@ class _Options:
             made.min_value = self.bound(given.min_value, kind, (*path, "min_value"))
             made.max_value = self.bound(given.max_value, kind, (*path, "max_value"))
             self.ordered(made.min_value, made.max_value, (*path, "max_value"))
+            self.within(made, path)
         elif kind == CommandOptionType.CHANNEL and given.channel_types:
             made.channel_types = [int(each) for each in given.channel_types]
             _check_unique(made.channel_types, self.form, (*path, "channel_types"))
@@ -388,6 +389,8 @@ class _Options:
         for index, choice in enumerate(given.choices):
             at = (*path, "choices", index)
             check_choice(choice.value, given.type, self.form, (*at, "value"))
+            if any(choice.name == before.name for before in made.choices):
+                self.note((*at, "name"), errors.duplicate())
             made.choices.append(
                 wire.CommandChoice(
                     name=choice.name,
@@ -398,6 +401,18 @@ class _Options:
                     or UNSET,
                 )
             )
+
+    def within(self, made: wire.CommandOption, path: Steps) -> None:
+        """Nobody could choose what lies beyond the bounds."""
+        for index, choice in enumerate(made.choices or ()):
+            at, value = (*path, "choices", index, "value"), choice.value
+            if isinstance(value, str):
+                continue
+            word = "int" if made.type == CommandOptionType.INTEGER else "float"
+            if made.min_value is not UNSET and value < made.min_value:
+                self.note(at, errors.number_min(made.min_value, word))
+            elif made.max_value is not UNSET and value > made.max_value:
+                self.note(at, errors.number_max(made.max_value, word))
 
     def bound(self, value: int | float | None | UnsetType, kind: int, path: Steps) -> int | float | UnsetType:
         if value is None or value is UNSET:

@@ -232,6 +232,8 @@ def _update(
     call: Call, row: InteractionRow, asked: Asked, application: ApplicationRow, body: wire.CallbackMessage
 ) -> Message:
     """Change the message whose component was used."""
+    if body.poll:
+        raise errors.POLL_CANNOT_EDIT()
     message = asking.find_message(call, row.channel_id, asked.message_id or 0)
     change = UpdateMessage(
         content=body.content,

@@ -6,6 +6,8 @@ from hubbub.protocol import changes
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId, Snowflake
 from hubbub.protocol.resources import interactions as wire
+from hubbub.protocol.resources.channels import AnyChannel, Channel
+from hubbub.protocol.resources.users import User
 from hubbub.server.core import access
 from hubbub.server.resources import channels, entitlements, members, messages, users
 from hubbub.server.resources.interactions import rules, speakers
@@ -31,9 +33,7 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
         token=token,
         data=question.data,
         channel_id=ChannelId(channel.id),
-        channel=channels.any_channel(
-            there.channel, recipients=() if user is None or here.guild is not None else (user,)
-        ),
+        channel=_channel(there.channel, () if user is None or here.guild is not None else (user,)),
         locale=person.user.locale,
         entitlements=owned,
         entitlement_sku_ids=[Snowflake(each.sku_id) for each in owned],
@@ -57,6 +57,14 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
     shown.guild_locale = locale
     membership = members.Membership(person.member, tuple(access.role_ids(here.guild)), person.user)
     shown.member = members.member(membership, here.permissions)
+    return shown
+
+
+def _channel(row: channels.ChannelRow, recipients: tuple[User, ...]) -> AnyChannel:
+    """Where it is asked: a partial channel, without the overwrites, which are not looked up for it."""
+    shown = channels.any_channel(row, recipients=recipients)
+    if isinstance(shown, Channel):
+        shown.permission_overwrites = UNSET
     return shown
 
 

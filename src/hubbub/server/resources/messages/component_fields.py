@@ -191,6 +191,15 @@ class Fields:
             elif low is None and high == 0:
                 self.note((*path, "max_values"), errors.number_min(1))
 
+    def enough(self, component: Component, path: Steps) -> None:
+        """There are as many options as must be chosen."""
+        low, options = component.get("min_values"), component.get("options")
+        if not isinstance(low, int) or not isinstance(options, list) or not options:
+            return
+        # Where the most is not said, that it is less was noted already.
+        if len(options) < low <= self.most(component, len(options)):
+            self.note((*path, "min_values"), errors.number_max(len(options)))
+
     def most(self, component: Component, default: int) -> int:
         """How many may be chosen, as far as that is said well."""
         most = component.get("max_values", default)

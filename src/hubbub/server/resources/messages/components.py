@@ -278,6 +278,7 @@ class _Walk(Fields):
     def string_select(self, component: Component, path: Steps) -> None:
         chosen = self.options(component, path, least=1, most=limits.SELECT_VALUES_MAX, emoji=True)
         self.select(component, path)
+        self.enough(component, path)
         if chosen > self.most(component, 1):
             self.note((*path, "options"), errors.too_many_default_values())
 
@@ -367,6 +368,7 @@ class _Walk(Fields):
         options = component.get("options")
         all_of_them = len(options) if isinstance(options, list) else limits.GROUP_OPTIONS_MAX
         self.range(component, path, limits.GROUP_OPTIONS_MAX, default=max(1, all_of_them))
+        self.enough(component, path)
         if chosen > self.most(component, all_of_them):
             self.note((*path, "options"), errors.too_many_default_values())
         component.setdefault("max_values", all_of_them)
