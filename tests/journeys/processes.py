@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import zstandard
 
 from tests.fixtures import validator
 from tests.world import Answer
@@ -283,7 +284,11 @@ class Listener:
             await self.socket.close()
 
     async def _read(self, socket: aiohttp.ClientWebSocketResponse) -> None:
-        inflate = zlib.decompressobj() if self.compress == "zlib-stream" else None
+        inflate: Any = None
+        if self.compress == "zlib-stream":
+            inflate = zlib.decompressobj()
+        elif self.compress == "zstd-stream":
+            inflate = zstandard.ZstdDecompressor().decompressobj()
         async for message in socket:
             await self.attentive.wait()
             data = message.data if inflate is None else inflate.decompress(message.data)

@@ -71,7 +71,7 @@ async def test_no_event_is_missed_or_doubled_however_often_the_socket_breaks(
 ) -> None:
     async with running(tmp_path, "dev") as server:
         known = people(client, server)
-        listeners = await open_all(known, server, "", "zlib-stream")
+        listeners = await open_all(known, server, "", "zlib-stream", "zstd-stream")
         steady = await Listener(known["bob"], server.gateway).open()
         stop = asyncio.Event()
         breaking = [
