@@ -319,6 +319,27 @@ async def test_a_receiver_that_takes_a_forged_request_loses_its_address(near_wor
     heard = receiver.forged
     await near_world.clock.run_for(3 * DAY_MS)
     assert receiver.forged == heard
+    answer = await bot.patch("/applications/@me", json={"event_webhooks_status": 2})
+    assert answer.errors("event_webhooks_url") == ["BASE_TYPE_REQUIRED"]
+
+
+async def test_without_an_address_there_are_no_events(near_world: World, receiver: Receiver) -> None:
+    bot = await near_world.bot()
+    answer = await bot.patch("/applications/@me", json={"event_webhooks_status": 2})
+    assert answer.errors("event_webhooks_url") == ["BASE_TYPE_REQUIRED"]
+    await subscribe(receiver, bot, "ENTITLEMENT_CREATE")
+
+    gone = (await bot.patch("/applications/@me", json={"event_webhooks_url": None})).ok()
+
+    assert (gone["event_webhooks_url"], gone["event_webhooks_status"]) == (None, 1)
+
+
+async def test_each_type_is_subscribed_to_once(world: World) -> None:
+    bot = await world.bot()
+
+    answer = await bot.patch("/applications/@me", json={"event_webhooks_types": ["ENTITLEMENT_CREATE"] * 2})
+
+    assert answer.errors("event_webhooks_types.1") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
 
 
 async def test_a_removed_address_is_not_probed_any_more(near_world: World, receiver: Receiver) -> None:

@@ -313,6 +313,10 @@ async def test_a_webhook_address_must_prove_itself(near_world: World, receiver: 
     assert "Checked and saved." in page.text
     kept = (await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok()
     assert (kept["event_webhooks_url"], kept["event_webhooks_status"]) == (receiver.url, 2)
+    receiver.trusting = True
+    await near_world.clock.run_for(25 * 3_600_000)
+    assert "a forged signature was taken" in (await browser.open(f"{home}/webhooks")).text
+    receiver.trusting = False
     bad = await browser.press(
         await browser.open(f"{home}/interactions"), "Check and save", interactions_endpoint_url=f"{receiver.url}/x"
     )

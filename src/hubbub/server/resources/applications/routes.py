@@ -103,6 +103,7 @@ def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wi
     for name in _PLAIN:
         if (value := getattr(body, name)) is not UNSET:
             setattr(kept, name, getattr(defaults, name) if value is None else value)
+    rules.require_event_webhooks(kept, body)
     if isinstance(body.install_params, wire.InstallParams):
         rules.require_install_params(body.install_params)
     owned = call.actor.kind == "user"

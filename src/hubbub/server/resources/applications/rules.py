@@ -4,15 +4,18 @@ from collections.abc import Collection, Mapping
 from typing import Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from msgspec import UNSET
+
 from hubbub.protocol import changes, errors
-from hubbub.protocol.enums import Scope
+from hubbub.protocol.enums import EventWebhooksStatus, Scope
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.flags import ApplicationFlags
-from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration
+from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration, UpdateApplication
 from hubbub.protocol.resources.oauth2 import ALIASES, INSTALLING
 from hubbub.server.core.call import Call
 from hubbub.server.resources.applications import store
 from hubbub.server.resources.applications.store import ApplicationRow
+from hubbub.server.resources.applications.views import Settings
 from hubbub.server.resources.users import UserDeletionAsked
 
 FREE_INTENT_USERS = 10_000
@@ -80,6 +83,21 @@ def allowed_flags(call: Call, row: ApplicationRow, wanted: int) -> int:
                 f"Privileged intents need a review from {size.free_below} {size.counted} on.",
             )
     return bits
+
+
+def require_event_webhooks(kept: Settings, body: UpdateApplication) -> None:
+    """Raise unless what a body says of webhook events can be kept; without an address there are none."""
+    form = FormErrors()
+    for index, kind in enumerate(body.event_webhooks_types or ()):
+        if kind in (body.event_webhooks_types or ())[:index]:
+            form.add(("event_webhooks_types", index), *errors.duplicate())
+    on = EventWebhooksStatus.ENABLED
+    if not kept.event_webhooks_url:
+        if body.event_webhooks_status == on:
+            form.add("event_webhooks_url", *errors.required())
+        elif kept.event_webhooks_status == on or body.event_webhooks_url is not UNSET:
+            kept.event_webhooks_status = EventWebhooksStatus.DISABLED
+    form.raise_if_any()
 
 
 def require_install_params(params: InstallParams) -> None:

@@ -32,6 +32,8 @@ WORDS = {
     WebhookEventType.GAME_DIRECT_MESSAGE_DELETE: "A direct message in the game was deleted",
 }
 STATUSES = {1: "Off", 2: "On", 3: "Switched off by the platform: too much could not be delivered"}
+FORGED = "Switched off by the platform: a request with a forged signature was taken, so the address was removed"
+"""Of status 3 without an address (decisions/0032)."""
 
 
 # Webhook events
@@ -84,11 +86,12 @@ async def _events(visit: Visit, application: Application) -> dict[str, Any]:
         webhook_events.LIST_FAILED_WEBHOOK_EVENTS, visit.path("application_id"), query={"limit": ["20"]}
     )
     status = application.event_webhooks_status
+    forged = status == 3 and not application.event_webhooks_url
     return {
         "failed": failed,
         "url": application.event_webhooks_url or "",
         "on": status == 2,
-        "condition": STATUSES.get(status if status is not UNSET else 1, "Off"),
+        "condition": FORGED if forged else STATUSES.get(status if status is not UNSET else 1, "Off"),
         "chosen": application.event_webhooks_types or [],
         "events": [(str(kind), words) for kind, words in WORDS.items()],
     }
