@@ -335,6 +335,24 @@ async def test_context_menus_name_their_target(stage: Stage) -> None:
     assert refused.errors("data.target_id") == ["BASE_TYPE_REQUIRED"]
 
 
+async def test_an_app_reads_its_target_and_not_what_that_answers(stage: Stage) -> None:
+    world, guild = stage.world, stage.guild
+    await world.write(lambda call: call.tx.run("UPDATE applications SET flags = 0 WHERE id = ?", stage.application_id))
+    on_message = await stage.command("Translate", type=3)
+    secret = await guild.say(guild.owner, "secret")
+    reference = {"message_id": secret["id"]}
+    reply = await guild.say(stage.person, "hola", message_reference=reference)
+
+    told = (await stage.run(on_message, target_id=reply["id"])).told["data"]["resolved"]["messages"][reply["id"]]
+    assert (told["content"], told["referenced_message"]["content"]) == ("hola", "")
+
+    button = {"type": 1, "components": [{"type": 2, "style": 1, "label": "go", "custom_id": "go"}]}
+    said = await guild.say(stage.bot, "mine", message_reference=reference, components=[button])
+    told = (await stage.press(said["id"])).told["message"]
+    assert (told["content"], told["referenced_message"]["content"]) == ("mine", "")
+    assert told["components"] == said["components"]
+
+
 async def test_who_may_run_a_command_where(stage: Stage) -> None:
     world, guild = stage.world, stage.guild
     command = await stage.command()

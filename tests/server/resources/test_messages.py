@@ -118,6 +118,80 @@ async def test_a_bot_without_the_content_intent_hears_only_what_concerns_it(worl
     ]
 
 
+def insides(message: Any) -> tuple[str, list[str]]:
+    """What a message says, and what those say that it answers or carries."""
+    found: list[str] = []
+    answered = message.get("referenced_message")
+    for each in (message, *([answered] if answered else [])):
+        found += [] if each is message else [each["content"]]
+        found += [carried["message"]["content"] for carried in each.get("message_snapshots", ())]
+    return message["content"], found
+
+
+async def test_a_bot_reads_nothing_by_replying_to_it(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild, flags=0)
+    reader = await world.bot(guild)
+    narrow, wide = await bot.connect(NO_CONTENT), await reader.connect()
+    secret = await guild.say(guild.owner, "secret", embeds=[{"title": "t"}])
+    path = f"/channels/{guild.general}/messages"
+    reply = {"message_reference": {"message_id": secret["id"]}}
+
+    said = (await bot.post(path, json={"content": "mine", "nonce": "n", **reply})).ok()
+    assert insides(said) == ("mine", [""])
+    assert said["nonce"] == "n"
+    assert said["referenced_message"]["embeds"] == []
+    theirs = narrow, wide
+    told = [await each.next("MESSAGE_CREATE", lambda d: d["id"] == said["id"]) for each in theirs]
+    assert [insides(each) for each in told] == [("mine", [""]), ("mine", ["secret"])]
+
+    changed = (await bot.patch(f"{path}/{said['id']}", json={"content": "still mine"})).ok()
+    assert insides(changed) == ("still mine", [""])
+    told = [await each.next("MESSAGE_UPDATE", lambda d: d["id"] == said["id"]) for each in theirs]
+    assert [insides(each) for each in told] == [("still mine", [""]), ("still mine", ["secret"])]
+
+
+async def test_parts_of_a_message_are_read_each_for_itself(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    bot, other = await world.bot(guild, flags=0), await world.bot(guild, flags=0)
+    sessions = [await each.connect(NO_CONTENT) for each in (bot, other)]
+    path = f"/channels/{guild.general}/messages"
+
+    async def heard(answer: Any) -> list[tuple[str, list[str]]]:
+        found = []
+        for actor, session in zip((bot, other), sessions, strict=True):
+            told = insides(await session.next("MESSAGE_CREATE", lambda d: d["id"] == answer["id"]))
+            assert insides((await actor.get(f"{path}/{answer['id']}")).ok()) == told
+            found.append(told)
+        return found
+
+    def reply(to: Any, content: str) -> dict[str, Any]:
+        return {
+            "content": content,
+            "message_reference": {"message_id": to["id"]},
+            "allowed_mentions": {"parse": ["users"]},
+        }
+
+    def forward(of: Any, content: str = "") -> dict[str, Any]:
+        reference = {"type": 1, "message_id": of["id"], "channel_id": str(guild.general)}
+        return {"content": content, "message_reference": reference}
+
+    secret = await guild.say(guild.owner, "secret")
+    named = await guild.say(guild.owner, f"<@{other.id}> psst")
+
+    mention = f"<@{bot.id}> look"
+    assert await heard((await bob.post(path, json=reply(secret, mention))).ok()) == [(mention, [""]), ("", [""])]
+    crossed = [(mention, [""]), ("", [named["content"]])]
+    assert await heard((await bob.post(path, json=reply(named, mention))).ok()) == crossed
+    assert await heard((await bob.post(path, json=forward(named, mention))).ok()) == crossed
+    assert await heard((await bob.post(path, json=forward(secret, mention))).ok()) == [(mention, [""]), ("", [""])]
+    # A reply to a forward holds three messages.
+    carrying = (await bob.post(path, json=forward(named, f"<@{bot.id}> see"))).ok()
+    answered = (await bob.post(path, json=reply(carrying, "aha"))).ok()
+    assert await heard(answered) == [("", [f"<@{bot.id}> see", ""]), ("", ["", named["content"]])]
+
+
 async def test_an_empty_message_is_refused(world: World) -> None:
     guild = await world.guild()
     path = f"/channels/{guild.general}/messages"

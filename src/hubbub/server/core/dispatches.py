@@ -1,6 +1,6 @@
 """What leaves a transaction: an event, encoded once, and who may hear it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -80,6 +80,8 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The body for sessions without the message content intent, where it differs."""
     unredacted_for: frozenset[int] = frozenset()
     """Users who get the full body anyway: the author, and those the message mentions."""
+    partly: tuple[tuple[frozenset[int], bytes], ...] = ()
+    """Users without the intent who may read one part and not another, and the body for them."""
     scope: str = ""
     """What an OAuth2 session must have been granted to hear it."""
     games: dict[int, bytes] = {}
@@ -88,6 +90,12 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the gateway must read again before it delivers this: `guild`, `channels`, `member`, `threads` or nothing."""
     subject_id: int = 0
     """The id of what `refresh` is about: the channel, or the member's user."""
+
+    def body_without_intent(self, user_id: int) -> bytes:
+        """What a user hears who may not read whatever is said."""
+        if self.redacted is None or user_id in self.unredacted_for:
+            return self.body
+        return next((body for users, body in self.partly if user_id in users), self.redacted)
 
     @property
     def subjects(self) -> list[str]:
@@ -110,6 +118,7 @@ def dispatch(
     *,
     redacted: Any = None,
     unredacted_for: frozenset[int] = frozenset(),
+    partly: Iterable[tuple[frozenset[int], Any]] = (),
     games: Mapping[int, Any] | None = None,
     refresh: str = "",
     subject_id: int = 0,
@@ -126,6 +135,7 @@ def dispatch(
         intents=intents,
         redacted=None if redacted is None else wire.encode(redacted),
         unredacted_for=unredacted_for,
+        partly=tuple((users, wire.encode(body)) for users, body in partly) if partly else (),
         scope=event.scope,
         games={family: wire.encode(body) for family, body in games.items()} if games else {},
         refresh=refresh,

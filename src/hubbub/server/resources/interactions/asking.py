@@ -186,7 +186,7 @@ def _target(
     row = messages.find(scene.call.tx, scene.here.channel.id, target_id)
     if row is None:
         raise errors.UNKNOWN_MESSAGE()
-    shown = showing.message(scene.call, row, scene.application.bot_id or 0)
+    shown = showing.message(scene.call, row, scene.application, scene.here.channel.guild_id)
     resolver.found.messages = {str(int(row.id)): shown}
     interacted.target_message_id = MessageId(row.id)
     asked.refers_to = MessageId(row.id)
@@ -227,7 +227,8 @@ def use_component(scene: Scene, body: wire.UseComponent) -> Question:
         data.values = values
     if resolver.found != wire.Resolved():
         data.resolved = resolver.found
-    return Question(int(kind), data, asked, owners, message=showing.message(call, row, application.bot_id or 0))
+    shown = showing.message(call, row, application, scene.here.channel.guild_id)
+    return Question(int(kind), data, asked, owners, message=shown)
 
 
 def submit_modal(scene: Scene, body: wire.SubmitModal) -> Question:
@@ -256,7 +257,7 @@ def submit_modal(scene: Scene, body: wire.SubmitModal) -> Question:
     if before.message_id is not None:
         row = find_message(call, scene.here.channel.id, before.message_id)
         asked = _under(asked, row)
-        message = showing.message(call, row, scene.application.bot_id or 0)
+        message = showing.message(call, row, scene.application, scene.here.channel.guild_id)
     data = wire.InteractionData(custom_id=shown.custom_id, components=told)
     if resolver.found != wire.Resolved():
         data.resolved = resolver.found

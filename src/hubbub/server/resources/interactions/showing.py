@@ -1,5 +1,7 @@
 """What an interaction shows beside itself: the message it is about, the application that answers."""
 
+from itertools import chain
+
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources.messages import Message, MessageApplication
 from hubbub.server.core.call import Call
@@ -8,11 +10,16 @@ from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.messages import MessageRow
 
 
-def message(call: Call, row: MessageRow, viewer_id: int) -> Message:
-    """A message as somebody may read it who is concerned with it."""
-    around = messages.views.Around(call)
-    around.load((row,), viewer_id)
-    return messages.views.show(Message, around, row)
+def message(call: Call, row: MessageRow, app: ApplicationRow, guild_id: int | None) -> Message:
+    """A message as an app may read it that is asked about it: what it answers or carries is judged for itself."""
+    views = messages.views
+    around = views.Around(call)
+    around.load((row,), app.bot_id or 0)
+    shown = views.show(Message, around, row)
+    if guild_id is None or app.flags & views.READS_CONTENT:
+        return shown
+    inside = (views.concerns(part, app.bot_id or 0, app.id) for part in views.parts(around, row)[1:])
+    return views.veiled(shown, chain((True,), inside))
 
 
 def application(row: ApplicationRow) -> MessageApplication:

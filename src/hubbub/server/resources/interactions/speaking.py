@@ -43,7 +43,7 @@ class Voice:
 
     def get(self, call: Call, message_id: MessageId) -> Message:
         """What was said."""
-        return showing.message(call, self._message(call, message_id), self._application.bot_id or 0)
+        return showing.message(call, self._message(call, message_id), self._application, self._row.guild_id)
 
     def change(self, call: Call, message_id: MessageId, body: wire.UpdateWebhookMessage) -> Message:
         """Say something else instead."""
@@ -55,7 +55,7 @@ class Voice:
 
     def get_original(self, call: Call) -> Message:
         """The first answer."""
-        return showing.message(call, self._original(call), self._application.bot_id or 0)
+        return showing.message(call, self._original(call), self._application, self._row.guild_id)
 
     def change_original(self, call: Call, body: wire.UpdateWebhookMessage) -> Message:
         """Answer something else first; or say what was promised."""

@@ -21,9 +21,9 @@ from hubbub.server.core import audit
 from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
-from hubbub.server.resources import applications, members, users
+from hubbub.server.resources import members, users
 from hubbub.server.resources.bans import MemberBanned
-from hubbub.server.resources.messages import drafts, jobs, mentions, references, rows, rules, store, views
+from hubbub.server.resources.messages import drafts, jobs, mentions, readers, references, rows, rules, store, views
 from hubbub.server.resources.messages.facts import (
     MessageChanged,
     MessageCreated,
@@ -285,7 +285,7 @@ def _keep(
     if row.ephemeral:
         store.insert_ephemeral(call.tx, row, call.now, call.now + EPHEMERAL_MS)
         around.load((row,))
-        _emit(call, wire.MESSAGE_CREATE, channel, row, views.dispatched(around, channel, row), frozenset())
+        _emit(call, wire.MESSAGE_CREATE, channel, row, around, views.dispatched(around, channel, row), frozenset())
         return views.show(wire.Message, around, row), None
     asking, person = None if plain else views.asking(row), None
     if plain:
@@ -311,7 +311,7 @@ def _keep(
         if asking is not None and person is not None and person.member is not None:
             held = members.find_roles(call.tx, channel.guild_id, (asking,)).get(asking, ())
             known = {**(known or {}), asking: members.partial_member(person.member, held)}
-    readers = _readers(call, row, named.users)
+    reading = readers.of(call, row, named.users)
     shown = views.show(wire.Message, around, row)
     if nonce is not None:
         shown.nonce = nonce
@@ -319,10 +319,13 @@ def _keep(
         encoded = json.encode(shown)
         body = views.encoded_dispatch(encoded, channel, member)
         bare = _without_words(body, row)
-        call.tx.emit(wire.MESSAGE_CREATE, body, audience(call, channel), redacted=bare, unredacted_for=readers)
+        call.tx.emit(wire.MESSAGE_CREATE, body, audience(call, channel), redacted=bare, unredacted_for=reading)
         return shown, encoded
     payload = views.told_of(views.as_dispatched(shown), channel, row, member, known)
-    _emit(call, wire.MESSAGE_CREATE, channel, row, payload, readers)
+    _emit(call, wire.MESSAGE_CREATE, channel, row, around, payload, reading)
+    if shown.referenced_message or shown.message_snapshots:
+        # Who answers or carries a message does not read it by that.
+        shown = views.as_read(around, row, shown, channel.guild_id)
     return shown, None
 
 
@@ -370,8 +373,8 @@ def _keep_answer(
     if shown.interaction:
         # Only what is told of it has the member.
         shown.interaction.member = UNSET
-    bare, readers = _without_words(body, row), _readers(call, row, ())
-    call.tx.emit(wire.MESSAGE_CREATE, body, audience(call, channel), redacted=bare, unredacted_for=readers)
+    bare, reading = _without_words(body, row), readers.of(call, row, ())
+    call.tx.emit(wire.MESSAGE_CREATE, body, audience(call, channel), redacted=bare, unredacted_for=reading)
     return shown, None
 
 
@@ -501,7 +504,7 @@ def _changed(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
     payload = views.dispatched(around, channel, row, known.get(row.author_id, UNSET), known)
     # gateway.md 6: an update never speaks aloud.
     payload.tts = False
-    _emit(call, wire.MESSAGE_UPDATE, channel, row, payload, _readers(call, row, mentioned))
+    _emit(call, wire.MESSAGE_UPDATE, channel, row, around, payload, readers.of(call, row, mentioned))
     return views.message(call, row, guild_id=channel.guild_id)
 
 
@@ -625,22 +628,14 @@ def audience(call: Call, channel: ChannelRef) -> Audience:
     return Audience(guild_id=channel.guild_id, channel_id=channel.ruling_id)
 
 
-def _readers(call: Call, row: MessageRow, mentioned: Iterable[int]) -> frozenset[int]:
-    """Who reads a message without the content intent: its author (the bot whose webhook it is), and whom it mentions."""
-    # What an app answers bears its bot's id, which is its own.
-    named = row.application_id is None or row.application_id == row.author_id
-    owner = None if named else applications.find(call.tx, row.application_id or 0)
-    own = () if owner is None or owner.bot_id is None else (owner.bot_id,)
-    return frozenset((row.author_id, *own, *mentioned))
-
-
 def _emit(
     call: Call,
     event: Event[Any],
     channel: ChannelRef,
     row: MessageRow,
+    around: views.Around,
     payload: wire.DispatchedMessage,
-    readers: frozenset[int],
+    reading: frozenset[int],
 ) -> None:
     """Publish a message with its bare twin for sessions that may not read the content; in private everybody reads it."""
     if row.ephemeral:
@@ -649,9 +644,12 @@ def _emit(
     if channel.guild_id is not None and views.is_words_alone(payload):
         body = json.encode(payload)
         to = audience(call, channel)
-        call.tx.emit(event, body, to, redacted=_without_words(body, row), unredacted_for=readers)
+        call.tx.emit(event, body, to, redacted=_without_words(body, row), unredacted_for=reading)
         return
     bare = None if channel.guild_id is None else views.redacted(payload)
+    partly: readers.Partly = ()
+    if bare is not None and (payload.referenced_message or payload.message_snapshots):
+        reading, partly = readers.apart(call, row, around, payload, reading)
     games = None
     if channel.guild_id is None and row.extra is not None and (metadata := views.extra(row).metadata):
         games = {0: views.for_games(payload, metadata)}
@@ -659,7 +657,7 @@ def _emit(
     if to.games_of and payload.activity:
         # An invite is for the game.
         to = msgspec.structs.replace(to, games_of={})
-    call.tx.emit(event, payload, to, redacted=bare, unredacted_for=readers, games=games)
+    call.tx.emit(event, payload, to, redacted=bare, unredacted_for=reading, partly=partly, games=games)
 
 
 def _without_words(body: bytes, row: MessageRow) -> msgspec.Raw:

@@ -4,8 +4,9 @@ What a bot without the message content intent may not read is taken out here (ht
 """
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import repeat
 from typing import Any, Final, TypeVar, cast
 
 import msgspec
@@ -50,6 +51,8 @@ from hubbub.server.resources.messages.records import (
 )
 
 M = TypeVar("M", bound=wire.Message)
+
+Part = MessageRow | StoredSnapshot
 
 READS_CONTENT: Final = ApplicationFlags.GATEWAY_MESSAGE_CONTENT | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
 
@@ -174,9 +177,7 @@ def messages(call: Call, rows: Sequence[MessageRow], *, guild_id: GuildId | None
     around = Around(call)
     actor = call.find_actor
     around.load(rows, 0 if actor is None else actor.user_id)
-    if actor is None or guild_id is None or reads_all(actor, guild_id):
-        return [show(wire.Message, around, row) for row in rows]
-    return [_stripped(around, actor, row, guild_id) for row in rows]
+    return [as_read(around, row, show(wire.Message, around, row), guild_id) for row in rows]
 
 
 def message(call: Call, row: MessageRow, *, guild_id: GuildId | None) -> wire.Message:
@@ -248,15 +249,57 @@ def _interacted_in(text: str) -> Interacted | None:
     return found.interaction
 
 
-def readable(actor: Actor, row: MessageRow, guild_id: int | None) -> bool:
-    """Whether a caller may read a message: who reads all may, and bots what is their own or mentions them."""
-    if reads_all(actor, guild_id):
+def readable(actor: Actor, part: Part, guild_id: int | None) -> bool:
+    """Whether a caller may read what was said: who reads all may, and bots what is their own or mentions them."""
+    return reads_all(actor, guild_id) or concerns(part, actor.user_id, actor.application_id)
+
+
+def concerns(part: Part, bot_id: int, application_id: int | None) -> bool:
+    """Whether an app said something itself, or is mentioned by it."""
+    if part.author_id == bot_id:
         return True
-    if row.author_id == actor.user_id or (
-        row.application_id is not None and row.application_id == actor.application_id
-    ):
+    if isinstance(part, StoredSnapshot):
+        return bot_id in part.mentions
+    if part.application_id is not None and part.application_id == application_id:
         return True
-    return row.mentions is not None and actor.user_id in mentions(row)
+    return part.mentions is not None and bot_id in mentions(part)
+
+
+def parts(around: Around, row: MessageRow) -> list[Part]:
+    """What is read or kept from a reader each for itself (gateway.md 5.2): a message, what it carries, what it answers."""
+    found: list[Part] = [row, *snapshots(row)]
+    if row.reference is not None and row.type in _SHOWS_REFERENCED:
+        reference = _reference.decode(row.reference)
+        answered = around.referenced.get((reference.channel_id, reference.message_id or 0))
+        if answered is not None:
+            found += (answered, *snapshots(answered))
+    return found
+
+
+def veiled(shown: M, read: Iterator[bool]) -> M:
+    """A message without what a reader may not read, who may read these of its `parts`, in their order."""
+    told = copy.copy(shown)
+    if not next(read):
+        strip(told)
+    if shown.message_snapshots:
+        told.message_snapshots = [each if next(read) else _bare(each) for each in shown.message_snapshots]
+    if shown.referenced_message:
+        told.referenced_message = veiled(shown.referenced_message, read)
+    return told
+
+
+def _bare(snapshot: wire.MessageSnapshot) -> wire.MessageSnapshot:
+    told = copy.copy(snapshot.message)
+    strip(told)
+    return wire.MessageSnapshot(message=told)
+
+
+def as_read(around: Around, row: MessageRow, shown: M, guild_id: int | None) -> M:
+    """A message as the caller may read it."""
+    actor = around.call.find_actor
+    if actor is None or reads_all(actor, guild_id):
+        return shown
+    return veiled(shown, (readable(actor, part, guild_id) for part in parts(around, row)))
 
 
 def strip(shown: wire.MessageContent) -> None:
@@ -334,30 +377,17 @@ def is_words_alone(shown: wire.DispatchedMessage) -> bool:
 
 def redacted(shown: wire.DispatchedMessage) -> wire.DispatchedMessage | None:
     """The event for sessions without the message content intent; None where it is the same."""
-    inner = shown.referenced_message
     if not (
         shown.content
         or shown.embeds
         or shown.attachments
         or shown.components
         or shown.poll
-        or inner
+        or shown.referenced_message
         or shown.message_snapshots
     ):
         return None
-    bare = copy.copy(shown)
-    strip(bare)
-    if inner:
-        # One body serves all such sessions, so what it carries inside is bare for all of them (decisions/0013).
-        bare.referenced_message = copy.copy(inner)
-        strip(bare.referenced_message)
-    if shown.message_snapshots:
-        bare.message_snapshots = [
-            wire.MessageSnapshot(message=copy.copy(each.message)) for each in shown.message_snapshots
-        ]
-        for each in bare.message_snapshots:
-            strip(each.message)
-    return bare
+    return veiled(shown, repeat(False))
 
 
 def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> dict[int, PartialMember]:
@@ -367,22 +397,6 @@ def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> d
     roles = members.find_roles(call.tx, guild_id, user_ids)
     rows = members.find_rows(call.tx, guild_id, user_ids)
     return {user_id: members.partial_member(row, roles.get(user_id, ())) for user_id, row in rows.items()}
-
-
-def _stripped(around: Around, actor: Actor, row: MessageRow, guild_id: GuildId) -> wire.Message:
-    """A message for a bot that reads content only where it is concerned: each part by its own author and mentions."""
-    shown = show(wire.Message, around, row)
-    if not readable(actor, row, guild_id):
-        strip(shown)
-    if shown.referenced_message:
-        inner = around.referenced.get((shown.referenced_message.channel_id, shown.referenced_message.id))
-        if inner is not None and not readable(actor, inner, guild_id):
-            strip(shown.referenced_message)
-    if shown.message_snapshots:
-        for each, kept in zip(shown.message_snapshots, snapshots(row), strict=True):
-            if kept.author_id != actor.user_id and actor.user_id not in kept.mentions:
-                strip(each.message)
-    return shown
 
 
 def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = True, kept: Extra | None = None) -> M:

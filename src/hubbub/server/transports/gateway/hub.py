@@ -339,8 +339,12 @@ class Hub:
             else:
                 exempt = dispatch.unredacted_for
                 send_all([session for session in stripped if session.user_id in exempt], packet)
-                redacted = self._packet(dispatch.event, dispatch.redacted)
-                send_all([session for session in stripped if session.user_id not in exempt], redacted)
+                rest = [session for session in stripped if session.user_id not in exempt]
+                for users, body in dispatch.partly:
+                    if told := [session for session in rest if session.user_id in users]:
+                        send_all(told, self._packet(dispatch.event, body))
+                        rest = [session for session in rest if session.user_id not in users]
+                send_all(rest, self._packet(dispatch.event, dispatch.redacted))
 
     def _put_by(self, dispatch: Dispatch) -> None:
         """Keep an event for those who come in; who takes too long, since it reads nothing of what it was sent, begins anew."""

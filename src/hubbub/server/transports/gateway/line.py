@@ -138,9 +138,7 @@ class Line:
             if told is not None:
                 told.append(session)
         elif not audience.games_only and (not dispatch.intents or session.intents & dispatch.intents):
-            body = dispatch.body
-            if dispatch.redacted is not None and not session.sees_content:
-                body = body if session.user_id in dispatch.unredacted_for else dispatch.redacted
+            body = dispatch.body if session.sees_content else dispatch.body_without_intent(session.user_id)
             self._told(dispatch, body, made).append(session)
 
     def _for_game(self, session: Session, dispatch: Dispatch, made: Made) -> list[Session] | None:
