@@ -428,6 +428,21 @@ async def test_a_forward_carries_a_copy_that_stays(world: World) -> None:
     (await bob.post(path, json={"message_reference": reference})).refused(403, 50001)
 
 
+async def test_a_forward_is_made_where_the_message_could_be_read(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    other, voice = await guild.channel("other"), await guild.channel("voice", type=2)
+    path = f"/channels/{other}/messages"
+    for channel, bits in ((guild.general, Permissions.READ_MESSAGE_HISTORY), (voice, Permissions.CONNECT)):
+        source = await guild.say(guild.owner, "before your time", channel)
+        body = {"message_reference": {"type": 1, "message_id": source["id"], "channel_id": str(channel)}}
+        (await bob.post(path, json=body)).ok()
+        await guild.overwrite(channel, guild.id, deny=bits, kind=0)
+        (await bob.get(f"/channels/{channel}/messages/{source['id']}")).refused(403, 50013)
+        (await bob.post(path, json=body)).refused(403, 50013)
+        (await guild.owner.post(path, json=body)).ok()
+
+
 @pytest.mark.dated(changes.FORWARD_READABLE_CONTENT)
 async def test_an_app_forwards_only_what_it_can_read(world: World) -> None:
     guild = await world.guild()
@@ -442,6 +457,8 @@ async def test_an_app_forwards_only_what_it_can_read(world: World) -> None:
     refused = (await bot.post(path, json=body(source))).refused(400, 160014)
     assert refused["message"] == "You cannot forward a message whose content you cannot read"
     assert (await bot.post(path, json=body(mine))).ok()["message_snapshots"][0]["message"]["content"]
+    carried = await guild.say(guild.owner, f"<@{bot.id}> see", **body(source))
+    (await bot.post(path, json=body(carried))).refused(400, 160014)
     world.clock.set(changes.FORWARD_READABLE_CONTENT.at_ms - 1)
     (await bot.post(path, json=body(source))).ok()
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "a"}}]}

@@ -7,6 +7,7 @@ from hubbub.protocol import changes, errors
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import MessageReferenceType, MessageType
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId, RoleId, UserId
+from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core import access as core_access
 from hubbub.server.core.access import ChannelAccess, ChannelRef
@@ -49,8 +50,10 @@ def _reference(channel: ChannelRef, message_id: int, kind: int = 0) -> wire.Mess
 
 
 def _forward(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> Refers:
-    """A copy of a message that the caller can see."""
-    source = core_access.channel(call, body.channel_id or access.channel.id).channel
+    """A copy of a message that the caller could read there."""
+    there = core_access.require_channel(call, body.channel_id or access.channel.id, Permissions.READ_MESSAGE_HISTORY)
+    rules.require_history(call, there)
+    source = there.channel
     row = store.get(call.tx, source.id, body.message_id)
     rules.require_forwardable(call, source, row)
     rules.require_forwards_left(call)

@@ -161,7 +161,11 @@ def require_forwardable(call: Call, source: ChannelRef, row: MessageRow) -> None
     """Raise unless a message can be forwarded, by this caller."""
     if row.type not in wire.FORWARDABLE_TYPES or views.extra(row).poll is not None:
         raise errors.INVALID_MESSAGE_TYPE()
-    if changes.FORWARD_READABLE_CONTENT.active(call.now) and not views.readable(call.actor, row, source.guild_id):
+    # A forward is carried on as its snapshot, so that is what is read.
+    carried = views.snapshots(row) or (row,)
+    if changes.FORWARD_READABLE_CONTENT.active(call.now) and not all(
+        views.readable(call.actor, each, source.guild_id) for each in carried
+    ):
         raise errors.FORWARD_NEEDS_READABLE_CONTENT()
 
 
