@@ -376,3 +376,29 @@ async def test_the_older_address_opens_the_same_channel_and_only_for_oneself(wor
     assert opened["id"] == (await alice.post(MINE, json=body)).ok()["id"]
     (await alice.post(f"/users/{bob.id}/channels", json=body)).refused(403, 50001)
     (await bot.post(f"/users/{bot.id}/channels", json=body)).refused(403, 20001)
+
+
+GUILD_ONLY: tuple[tuple[str, str, Any], ...] = (
+    ("GET", "invites", None),
+    ("GET", "webhooks", None),
+    ("POST", "webhooks", {"name": "hook"}),
+    ("PUT", "permissions/1", {"type": 1, "allow": "0", "deny": "0"}),
+    ("DELETE", "permissions/1", None),
+    ("POST", "messages/bulk-delete", {"messages": ["1", "2"]}),
+    ("GET", "threads/archived/private", None),
+    ("PUT", "voice-status", {"status": "hello"}),
+    ("POST", "send-soundboard-sound", {"sound_id": "1"}),
+    ("DELETE", "linked-lobby", None),
+)
+
+
+async def test_what_only_guild_channels_have_is_refused_by_the_kind_of_channel(world: World) -> None:
+    alice, bob, stranger = await world.user(), await world.user(), await world.user()
+    there = f"/channels/{(await direct(alice, bob))['id']}"
+
+    for method, path, body in GUILD_ONLY:
+        options = {} if body is None else {"json": body}
+        (await alice.request(method, f"{there}/{path}", **options)).refused(400, 50003)
+        (await stranger.request(method, f"{there}/{path}", **options)).refused(403, 50001)
+    theirs = await say(bob, there.removeprefix("/channels/"))
+    (await alice.patch(f"{there}/messages/{theirs['id']}", json={"flags": 4})).refused(400, 50003)

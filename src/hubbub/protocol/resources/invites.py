@@ -169,7 +169,7 @@ LIST_CHANNEL_INVITES = Operation(
     "/channels/{channel_id}/invites",
     result=list[Invite],
     needs=Permissions.MANAGE_CHANNELS,
-    raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
+    raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.CANNOT_EXECUTE_ON_DM),
 )
 
 # 204 instead of 200 when a group needs no invite.

@@ -382,7 +382,13 @@ UNLINK_CHANNEL_LOBBY = Operation(
     "/channels/{channel_id}/linked-lobby",
     result=Channel,
     needs=Permissions.MANAGE_CHANNELS,
-    raises=(errors.UNKNOWN_CHANNEL, errors.UNKNOWN_LOBBY, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
+    raises=(
+        errors.UNKNOWN_CHANNEL,
+        errors.UNKNOWN_LOBBY,
+        errors.MISSING_ACCESS,
+        errors.MISSING_PERMISSIONS,
+        errors.CANNOT_EXECUTE_ON_DM,
+    ),
     emits=(LOBBY_UPDATE, CHANNEL_UPDATE),
 )
 

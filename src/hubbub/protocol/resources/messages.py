@@ -439,6 +439,7 @@ UPDATE_MESSAGE = Operation(
         errors.UNKNOWN_MESSAGE,
         errors.MISSING_ACCESS,
         errors.MISSING_PERMISSIONS,
+        errors.CANNOT_EXECUTE_ON_DM,
         errors.TWO_FACTOR_REQUIRED,
         errors.CANNOT_EDIT_OTHERS_MESSAGE,
         errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE,

@@ -182,6 +182,7 @@ SEND_SOUNDBOARD_SOUND = Operation(
         errors.UNKNOWN_CHANNEL,
         errors.MISSING_ACCESS,
         errors.MISSING_PERMISSIONS,
+        errors.CANNOT_EXECUTE_ON_DM,
         errors.WRONG_CHANNEL_TYPE,
         errors.TARGET_NOT_IN_VOICE,
         errors.VOICE_EFFECT_WHILE_SILENCED,

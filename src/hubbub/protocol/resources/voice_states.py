@@ -198,6 +198,7 @@ UPDATE_VOICE_CHANNEL_STATUS = Operation(
         errors.UNKNOWN_CHANNEL,
         errors.MISSING_ACCESS,
         errors.MISSING_PERMISSIONS,
+        errors.CANNOT_EXECUTE_ON_DM,
         errors.TWO_FACTOR_REQUIRED,
         errors.WRONG_CHANNEL_TYPE,
     ),

@@ -263,7 +263,7 @@ LIST_CHANNEL_WEBHOOKS = Operation(
     "/channels/{channel_id}/webhooks",
     result=list[Webhook],
     needs=_KEEPING,
-    raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
+    raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.CANNOT_EXECUTE_ON_DM),
 )
 
 GET_GUILD_WEBHOOKS = Operation(
@@ -292,6 +292,7 @@ UPDATE_WEBHOOK = Operation(
         errors.UNKNOWN_CHANNEL,
         errors.MISSING_ACCESS,
         errors.MISSING_PERMISSIONS,
+        errors.CANNOT_EXECUTE_ON_DM,
         errors.TWO_FACTOR_REQUIRED,
         errors.WRONG_CHANNEL_TYPE,
         errors.MAX_WEBHOOKS,

@@ -371,6 +371,9 @@ def _with_powers(
 def require_channel(call: Call, channel_id: int, bits: int = 0) -> ChannelAccess:
     """The caller's standing in a channel, holding all of these bits."""
     access = channel(call, channel_id)
+    if access.guild is None and not access.can(bits):
+        # http.md 1.9: nobody holds these in a conversation, so it is the channel that does not fit.
+        raise errors.CANNOT_EXECUTE_ON_DM()
     access.require(bits)
     if access.guild is not None:
         _require_second_factor(call, access.guild, bits)
