@@ -618,3 +618,19 @@ async def test_emoji_of_forums_are_real(world: World) -> None:
     reaction = {"default_reaction_emoji": {"emoji_id": foreign}}
     answer = await guild.owner.patch(f"/channels/{made['id']}", json=reaction)
     assert answer.errors("default_reaction_emoji.emoji_id") == ["EMOJI_UNKNOWN"]
+
+
+async def test_positions_fit_every_store(world: World) -> None:
+    guild = await world.guild()
+    there = f"/guilds/{guild.id}/channels"
+    most = (1 << 31) - 1
+    for far in (most + 1, (1 << 63) - 1):
+        refused = await guild.owner.post(there, json={"name": "far", "position": far})
+        assert refused.errors("position") == ["NUMBER_TYPE_MAX"]
+        refused = await guild.owner.patch(f"/channels/{guild.general}", json={"position": far})
+        assert refused.errors("position") == ["NUMBER_TYPE_MAX"]
+        refused = await guild.owner.patch(there, json=[{"id": str(guild.general), "position": far}])
+        assert refused.errors("0.position") == ["NUMBER_TYPE_MAX"]
+    (await guild.owner.patch(f"/channels/{guild.general}", json={"position": most})).ok()
+    # There is no place behind the last one.
+    assert (await guild.owner.post(there, json={"name": "next"})).ok()["position"] == most

@@ -8,6 +8,7 @@ from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import WebhookEventType
 from hubbub.protocol.ids import ApplicationId, GuildId, Snowflake, TeamId, UserId
 from hubbub.protocol.images import ImageData
+from hubbub.protocol.numbers import INT32_MAX, Bits
 from hubbub.protocol.operation import Auth, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.users import User
@@ -151,11 +152,11 @@ class UpdateApplication(Struct, kw_only=True):
     """Libraries send the plain text; the public description also has a translated form."""
     icon: ImageData | None | UnsetType = UNSET
     cover_image: ImageData | None | UnsetType = UNSET
-    flags: int | None | UnsetType = UNSET
+    flags: Bits | None | UnsetType = UNSET
     """Only the three limited intent bits change; the rest is ignored."""
     interactions_endpoint_url: Url | None | UnsetType = UNSET
     explicit_content_filter: Literal[0, 1] | None | UnsetType = UNSET
-    max_participants: Annotated[int, Meta(ge=-1)] | None | UnsetType = UNSET
+    max_participants: Annotated[int, Meta(ge=-1, le=INT32_MAX)] | None | UnsetType = UNSET
     tags: (
         Annotated[list[Annotated[str, Meta(max_length=APPLICATION_TAG_MAX)]], Meta(max_length=APPLICATION_TAGS_MAX)]
         | None

@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from hubbub.protocol import errors
 from hubbub.protocol.ids import AuditLogEntryId, GuildId, Snowflake, UserId
 from hubbub.protocol.intents import Intents
+from hubbub.protocol.numbers import Int32
 from hubbub.protocol.operation import Event, Operation
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.auto_moderation import AutoModerationRule
@@ -74,7 +75,7 @@ class ListAuditLogEntries(Struct, kw_only=True):
 
     user_id: UserId | UnsetType = UNSET
     target_id: Snowflake | UnsetType = UNSET
-    action_type: int | UnsetType = UNSET
+    action_type: Int32 | UnsetType = UNSET
     before: AuditLogEntryId | UnsetType = UNSET
     after: AuditLogEntryId | UnsetType = UNSET
     limit: Annotated[int, Meta(ge=1, le=AUDIT_LOG_PAGE_MAX)] = AUDIT_LOG_PAGE_DEFAULT

@@ -31,6 +31,7 @@ from hubbub.protocol.ids import (
 )
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
+from hubbub.protocol.numbers import INT32_MAX, Bits
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.members import Member
@@ -71,9 +72,9 @@ TagSetting = Literal["match_all", "match_some"]
 ChannelName = Annotated[str, Meta(min_length=1, max_length=CHANNEL_NAME_MAX)]
 Topic = Annotated[str, Meta(max_length=FORUM_TOPIC_MAX)]
 Slowmode = Annotated[int, Meta(ge=0, le=RATE_LIMIT_PER_USER_MAX)]
-Bitrate = Annotated[int, Meta(ge=BITRATE_MIN)]
+Bitrate = Annotated[int, Meta(ge=BITRATE_MIN, le=INT32_MAX)]
 UserLimit = Annotated[int, Meta(ge=0, le=STAGE_USER_LIMIT_MAX)]
-Position = Annotated[int, Meta(ge=0)]
+Position = Annotated[int, Meta(ge=0, le=INT32_MAX)]
 EmojiName = Annotated[str, Meta(max_length=100)]
 
 
@@ -311,7 +312,7 @@ class CreateGuildChannel(Struct, kw_only=True):
     default_forum_layout: ForumLayout | None | UnsetType = UNSET
     default_tag_setting: TagSetting | None | UnsetType = UNSET
     available_tags: ForumTags | None | UnsetType = UNSET
-    flags: int | None | UnsetType = UNSET
+    flags: Bits | None | UnsetType = UNSET
 
 
 class UpdateChannel(Struct, kw_only=True):
@@ -337,7 +338,7 @@ class UpdateChannel(Struct, kw_only=True):
     default_forum_layout: ForumLayout | None | UnsetType = UNSET
     default_tag_setting: TagSetting | None | UnsetType = UNSET
     available_tags: ForumTags | None | UnsetType = UNSET
-    flags: int | None | UnsetType = UNSET
+    flags: Bits | None | UnsetType = UNSET
     archived: bool | None | UnsetType = UNSET
     """Threads: and the five below."""
     locked: bool | None | UnsetType = UNSET

@@ -9,6 +9,7 @@ from hubbub.protocol.enums import AfkTimeout, DefaultMessageNotifications, Expli
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, Snowflake, Timestamp, UserId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
+from hubbub.protocol.numbers import Bits
 from hubbub.protocol.operation import Auth, Event, Operation
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import members
@@ -195,7 +196,7 @@ class CreateGuild(Struct, kw_only=True):
     default_message_notifications: DefaultMessageNotifications | None | UnsetType = UNSET
     explicit_content_filter: ExplicitContentFilter | None | UnsetType = UNSET
     afk_timeout: AfkTimeout | None | UnsetType = UNSET
-    system_channel_flags: int | None | UnsetType = UNSET
+    system_channel_flags: Bits | None | UnsetType = UNSET
     roles: Annotated[list[InitialRole], Meta(max_length=ROLES_MAX)] | None | UnsetType = UNSET
     """The first one is @everyone."""
     channels: Annotated[list[InitialChannel], Meta(max_length=GUILD_CHANNELS_MAX)] | None | UnsetType = UNSET
@@ -226,7 +227,7 @@ class UpdateGuild(Struct, kw_only=True):
     afk_timeout: AfkTimeout | None | UnsetType = UNSET
     afk_channel_id: ChannelId | None | UnsetType = UNSET
     system_channel_id: ChannelId | None | UnsetType = UNSET
-    system_channel_flags: int | None | UnsetType = UNSET
+    system_channel_flags: Bits | None | UnsetType = UNSET
     features: list[str] | None | UnsetType = UNSET
     """Only some may be written; the rest is ignored."""
     rules_channel_id: ChannelId | None | UnsetType = UNSET

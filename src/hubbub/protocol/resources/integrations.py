@@ -7,6 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId, GuildId, IntegrationId
 from hubbub.protocol.intents import Intents
+from hubbub.protocol.numbers import Int32
 from hubbub.protocol.operation import Auth, Event, Operation
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import members, roles
@@ -95,7 +96,7 @@ class UpdateIntegration(Struct, kw_only=True):
     """What happens to those whose subscription ends."""
 
     expire_behavior: ExpireBehavior | None | UnsetType = UNSET
-    expire_grace_period: int | None | UnsetType = UNSET
+    expire_grace_period: Int32 | None | UnsetType = UNSET
     enable_emoticons: bool | None | UnsetType = UNSET
 
 

@@ -14,6 +14,7 @@ from hubbub.protocol.ids import (
     MessageId,
     Snowflake,
 )
+from hubbub.protocol.numbers import Bits
 from hubbub.protocol.operation import Auth, Event, Operation, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages, webhooks
@@ -267,13 +268,13 @@ class CallbackMessage(Struct, kw_only=True):
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
     poll: CreatePoll | None | UnsetType = UNSET
     tts: bool | None | UnsetType = UNSET
-    flags: int | None | UnsetType = UNSET
+    flags: Bits | None | UnsetType = UNSET
 
 
 class CallbackFlags(Struct, kw_only=True):
     """How an answer that comes later will show: EPHEMERAL or not."""
 
-    flags: int | None | UnsetType = UNSET
+    flags: Bits | None | UnsetType = UNSET
 
 
 class CallbackChoices(Struct, kw_only=True):

@@ -8,6 +8,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ApplicationId, ChannelId, LobbyId, MessageId, Timestamp, UserId
 from hubbub.protocol.intents import Intents
+from hubbub.protocol.numbers import Bits
 from hubbub.protocol.operation import Auth, Event, Operation, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.auto_moderation import AUTO_MODERATION_ACTION_EXECUTION
@@ -184,7 +185,7 @@ class LobbyMemberRequest(Struct, kw_only=True):
 
     id: UserId
     metadata: Metadata | None | UnsetType = UNSET
-    flags: int | None | UnsetType = UNSET
+    flags: Bits | None | UnsetType = UNSET
 
 
 class CreateLobby(Struct, kw_only=True):
@@ -195,7 +196,7 @@ class CreateLobby(Struct, kw_only=True):
         UNSET
     )
     idle_timeout_seconds: IdleTimeout | None | UnsetType = UNSET
-    flags: int | None | UnsetType = UNSET
+    flags: Bits | None | UnsetType = UNSET
     override_event_webhooks_url: OverrideUrl | None | UnsetType = UNSET
 
 
@@ -210,14 +211,14 @@ class CreateOrJoinLobby(Struct, kw_only=True):
     lobby_metadata: Metadata | None | UnsetType = UNSET
     member_metadata: Metadata | None | UnsetType = UNSET
     idle_timeout_seconds: IdleTimeout | None | UnsetType = UNSET
-    flags: int | None | UnsetType = UNSET
+    flags: Bits | None | UnsetType = UNSET
 
 
 class AddLobbyMember(Struct, kw_only=True):
     """How a user shall be in a lobby."""
 
     metadata: Metadata | None | UnsetType = UNSET
-    flags: int | None | UnsetType = UNSET
+    flags: Bits | None | UnsetType = UNSET
     additional_name: AdditionalName | None | UnsetType = UNSET
     """Absent keeps, null clears."""
 

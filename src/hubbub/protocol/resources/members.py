@@ -9,6 +9,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, GuildId, RoleId, Timestamp, UserId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
+from hubbub.protocol.numbers import Bits
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.presence import Presence
@@ -115,7 +116,7 @@ class AddGuildMember(Struct, kw_only=True):
     roles: Annotated[list[RoleId], Meta(max_length=MEMBER_ROLES_MAX)] | None | UnsetType = UNSET
     mute: bool | None | UnsetType = UNSET
     deaf: bool | None | UnsetType = UNSET
-    flags: int | None | UnsetType = UNSET
+    flags: Bits | None | UnsetType = UNSET
 
 
 class UpdateGuildMember(Struct, kw_only=True):
@@ -129,7 +130,7 @@ class UpdateGuildMember(Struct, kw_only=True):
     """Moves them to another voice channel; null disconnects."""
     communication_disabled_until: datetime | None | UnsetType = UNSET
     """The end of a timeout, at most TIMEOUT_DAYS_MAX days ahead."""
-    flags: int | None | UnsetType = UNSET
+    flags: Bits | None | UnsetType = UNSET
     """Only BYPASSES_VERIFICATION may change."""
 
 

@@ -21,6 +21,7 @@ from hubbub.protocol.ids import (
     WebhookId,
 )
 from hubbub.protocol.intents import Intents
+from hubbub.protocol.numbers import Bits
 from hubbub.protocol.operation import Event, Operation, RateLimit, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels
@@ -285,7 +286,7 @@ class CreateFirstMessage(Struct, kw_only=True):
     sticker_ids: Annotated[list[StickerId], Meta(max_length=STICKERS_PER_MESSAGE_MAX)] | None | UnsetType = UNSET
     components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)] | None | UnsetType = UNSET
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
-    flags: int | None | UnsetType = UNSET
+    flags: Bits | None | UnsetType = UNSET
     poll: CreatePoll | None | UnsetType = UNSET
     shared_client_theme: SharedClientTheme | None | UnsetType = UNSET
 
@@ -306,7 +307,7 @@ class UpdateMessage(Struct, kw_only=True):
 
     content: Content | None | UnsetType = UNSET
     embeds: Annotated[list[EmbedRequest], Meta(max_length=EMBEDS_MAX)] | None | UnsetType = UNSET
-    flags: int | None | UnsetType = UNSET
+    flags: Bits | None | UnsetType = UNSET
     allowed_mentions: AllowedMentions | None | UnsetType = UNSET
     components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)] | None | UnsetType = UNSET
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET

@@ -8,6 +8,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import GuildId, IntegrationId, RoleId, Snowflake, UserId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
+from hubbub.protocol.numbers import Int32
 from hubbub.protocol.operation import Event, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels
@@ -102,7 +103,7 @@ class MoveRole(Struct, kw_only=True):
     """One role's new place."""
 
     id: RoleId
-    position: int | None | UnsetType = UNSET
+    position: Int32 | None | UnsetType = UNSET
 
 
 class GuildRole(Struct, kw_only=True):

@@ -17,6 +17,7 @@ from hubbub.protocol.enums import (
 from hubbub.protocol.ids import ChannelId, GuildId, ScheduledEventId, Snowflake, Timestamp, UserId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
+from hubbub.protocol.numbers import Int32
 from hubbub.protocol.operation import Auth, Event, Operation
 from hubbub.protocol.resources import stage_instances
 from hubbub.protocol.resources.members import Member
@@ -74,13 +75,13 @@ class SetRecurrenceRule(Struct, kw_only=True):
     start: datetime
     end: datetime | None | UnsetType = UNSET
     frequency: RecurrenceFrequency
-    interval: int | None | UnsetType = UNSET
+    interval: Int32 | None | UnsetType = UNSET
     by_weekday: Annotated[list[Weekday], Meta(max_length=7)] | None | UnsetType = UNSET
     by_n_weekday: Annotated[list[NthWeekday], Meta(max_length=7)] | None | UnsetType = UNSET
     by_month: Annotated[list[Annotated[int, Meta(ge=1, le=12)]], Meta(max_length=12)] | None | UnsetType = UNSET
     by_month_day: Annotated[list[Annotated[int, Meta(ge=-1, le=31)]], Meta(max_length=33)] | None | UnsetType = UNSET
     by_year_day: Annotated[list[Annotated[int, Meta(ge=-1, le=365)]], Meta(max_length=367)] | None | UnsetType = UNSET
-    count: int | None | UnsetType = UNSET
+    count: Int32 | None | UnsetType = UNSET
 
 
 class ScheduledEventException(Struct, kw_only=True):

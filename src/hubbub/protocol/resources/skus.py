@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from hubbub.protocol import errors
 from hubbub.protocol.enums import SkuType
 from hubbub.protocol.ids import ApplicationId, SkuId, Timestamp
+from hubbub.protocol.numbers import Bits
 from hubbub.protocol.operation import Auth, Operation
 
 SKU_NAME_MAX = 80
@@ -77,7 +78,7 @@ class CreateSku(Struct, kw_only=True):
     """Groups come with their subscription and are not made."""
     name: SkuName
     description: SkuDescription | None = None
-    flags: int = 0
+    flags: Bits = 0
     """A subscription is for guilds (1 << 7) or for users (1 << 8)."""
     price: Price = 0
     currency: Currency = "usd"

@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from hubbub.protocol import errors
 from hubbub.protocol.enums import ActivityActionType, Scope
 from hubbub.protocol.ids import ApplicationId, ChannelId, MessageId, UserId
+from hubbub.protocol.numbers import Int32
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
 from hubbub.protocol.resources.channels import CHANNEL_CREATE, PrivateChannel
 from hubbub.protocol.resources.lobbies import LOBBY_HISTORY_MS, ModerationMetadata
@@ -132,7 +133,7 @@ class Disclosures(Struct, kw_only=True):
 class AcknowledgeDisclosures(Struct, kw_only=True):
     """Notices that one has read."""
 
-    disclosures: list[int]
+    disclosures: list[Int32]
 
 
 ACTIVITY_INVITE_CREATE = Event("ACTIVITY_INVITE_CREATE", ActivityInvite, scope=Scope.ACTIVITIES_READ)

@@ -8,6 +8,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, TagId, WebhookId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
+from hubbub.protocol.numbers import Bits
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels, messages
@@ -156,7 +157,7 @@ class ExecuteWebhook(Struct, kw_only=True):
     """Absent: users only."""
     components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)] | None | UnsetType = UNSET
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
-    flags: int | None | UnsetType = UNSET
+    flags: Bits | None | UnsetType = UNSET
     thread_name: Annotated[str, Meta(max_length=THREAD_NAME_MAX)] | None | UnsetType = UNSET
     """In a forum: the title of the post to begin."""
     applied_tags: Annotated[list[TagId], Meta(max_length=APPLIED_TAGS_MAX)] | None | UnsetType = UNSET
@@ -168,7 +169,7 @@ class UpdateWebhookMessage(Struct, kw_only=True):
 
     content: Content | None | UnsetType = UNSET
     embeds: Annotated[list[EmbedRequest], Meta(max_length=EMBEDS_MAX)] | None | UnsetType = UNSET
-    flags: int | None | UnsetType = UNSET
+    flags: Bits | None | UnsetType = UNSET
     allowed_mentions: AllowedMentions | None | UnsetType = UNSET
     components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)] | None | UnsetType = UNSET
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET

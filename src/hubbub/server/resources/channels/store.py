@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+from hubbub.protocol.numbers import INT32_MAX
 from hubbub.server.core.access import ChannelRef, channel_ref
 from hubbub.server.core.store import Tx, places
 
@@ -131,7 +132,7 @@ def next_position(tx: Tx, guild_id: int, *, category: bool) -> int:
     """Where a new category, or another new channel, goes: after the others of a guild."""
     same = "type = 4" if category else "type NOT IN (4, 10, 11, 12)"
     last = tx.value(f"SELECT MAX(position) FROM channels WHERE guild_id = ? AND {same}", guild_id)
-    return 0 if last is None else int(last) + 1
+    return 0 if last is None else min(int(last) + 1, INT32_MAX)
 
 
 def insert(tx: Tx, row: ChannelRow) -> None:
