@@ -113,6 +113,8 @@ class Operation(Generic[BodyT, ResultT]):
     """An absent body means an empty object."""
     headers: tuple[str, ...] = ()
     """Headers of the request that the handler reads from `call.headers`."""
+    body_of: tuple[str, frozenset[str]] | None = None
+    """A header, and the values with which the body is read; with another it may be anything, and the handler is given None."""
     media_type: str = "application/json"
     """What a success is; anything but JSON means the handler returns bytes."""
     tags: tuple[str, ...] = field(default=())

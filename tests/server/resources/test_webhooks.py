@@ -12,6 +12,7 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import webhooks as wire
+from hubbub.protocol.resources.github import GITHUB_EVENTS
 from hubbub.server.core.config import Config
 from hubbub.server.resources.webhooks import actions, github, slack, store, tokens
 from hubbub.server.resources.webhooks.store import WebhookRow
@@ -974,7 +975,7 @@ async def test_what_happens_on_github_is_told(world: World) -> None:
         assert embed["title"] == title
         assert embed["author"]["name"] == "octocat"
         assert said["webhook_id"] == str(hook.id)
-    assert {event for event, _, _ in EVENTS} == set(github.FORMATTERS)
+    assert {event for event, _, _ in EVENTS} == set(github.FORMATTERS) == GITHUB_EVENTS
 
 
 async def test_a_push_lists_its_commits(world: World) -> None:
@@ -1006,6 +1007,13 @@ async def test_other_events_of_github_say_nothing(world: World) -> None:
     ]
     for event, body in silent:
         assert (await from_github(world, hook, event, **body)).status == 204
+    # http.md 4.11: what is not supported is not judged by its form either.
+    unknown = {"X-GitHub-Event": "security_advisory"}
+    for odd in ({"action": "published"}, {"sender": WHO, "release": "v1", "member": []}, []):
+        assert (await world.request("POST", f"{hook.path}/github", json=odd, headers=unknown)).status == 204
+    (await world.request("POST", f"/webhooks/{hook.id}/x/github", json=[], headers=unknown)).refused(401, 50027)
+    push = await world.request("POST", f"{hook.path}/github", json={"commits": 5}, headers={"X-GitHub-Event": "push"})
+    assert push.errors("sender") == ["BASE_TYPE_REQUIRED"]
     assert (await guild.owner.get(f"/channels/{guild.general}/messages")).ok() == []
     (await world.request("POST", f"/webhooks/{hook.id}/x/github", json={"sender": WHO})).refused(401, 50027)
     assert (await world.request("POST", f"{hook.path}/github", json={})).errors("sender") == ["BASE_TYPE_REQUIRED"]

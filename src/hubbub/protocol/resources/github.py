@@ -1,8 +1,32 @@
 """What GitHub tells a webhook: of its payloads as much as becomes a message."""
 
-from typing import Any
+from typing import Any, Final
 
 from msgspec import UNSET, Struct, UnsetType
+
+GITHUB_EVENTS: Final = frozenset(
+    {
+        "check_run",
+        "check_suite",
+        "commit_comment",
+        "create",
+        "delete",
+        "discussion",
+        "discussion_comment",
+        "fork",
+        "issue_comment",
+        "issues",
+        "member",
+        "public",
+        "pull_request",
+        "pull_request_review",
+        "pull_request_review_comment",
+        "push",
+        "release",
+        "watch",
+    }
+)
+"""The events that become messages."""
 
 
 class GithubUser(Struct, kw_only=True):

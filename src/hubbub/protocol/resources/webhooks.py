@@ -16,7 +16,7 @@ from hubbub.protocol.resources.attachments import ATTACHMENT_BYTES_MAX_BY_TIER, 
 from hubbub.protocol.resources.channels import APPLIED_TAGS_MAX
 from hubbub.protocol.resources.components import COMPONENTS_MAX, Component
 from hubbub.protocol.resources.embeds import EMBEDS_MAX, EmbedRequest
-from hubbub.protocol.resources.github import GithubWebhook
+from hubbub.protocol.resources.github import GITHUB_EVENTS, GithubWebhook
 from hubbub.protocol.resources.messages import AllowedMentions, Content, Message
 from hubbub.protocol.resources.polls import CreatePoll
 from hubbub.protocol.resources.users import User
@@ -367,6 +367,7 @@ EXECUTE_GITHUB_COMPATIBLE_WEBHOOK = Operation(
     emits=_SPOKEN,
     limit=EXECUTE_LIMIT,
     headers=(GITHUB_EVENT,),
+    body_of=(GITHUB_EVENT, GITHUB_EVENTS),
 )
 
 GET_WEBHOOK_MESSAGE = Operation(

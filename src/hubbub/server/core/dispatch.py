@@ -145,6 +145,8 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
         raise TypeError(f"{function.__qualname__} takes {takes}, but {operation.path} offers {expected}")
     for part in ("body", "query"):
         declared = getattr(operation, part)
+        if part == "body" and operation.body_of is not None:
+            declared |= None
         if part in takes and hints.get(part, Any) not in (Any, declared):
             raise TypeError(f"{function.__qualname__} takes another {part} than {name} declares")
     places = {name: place for place, name in enumerate(parameters)} | {

@@ -45,11 +45,11 @@ def execute_slack_compatible_webhook(
 
 @handles(wire.EXECUTE_GITHUB_COMPATIBLE_WEBHOOK)
 def execute_github_compatible_webhook(
-    call: Call, webhook_id: WebhookId, webhook_token: str, body: GithubWebhook, query: wire.CompatibleQuery
+    call: Call, webhook_id: WebhookId, webhook_token: str, body: GithubWebhook | None, query: wire.CompatibleQuery
 ) -> None:
     """Tell what happened on GitHub; events that become no message are taken in silence."""
     row = rules.require_token(call, webhook_id, webhook_token)
-    embed = github.embed(call.headers.get(wire.GITHUB_EVENT, ""), body)
+    embed = None if body is None else github.embed(call.headers.get(wire.GITHUB_EVENT, ""), body)
     if embed is not None:
         _say(call, row, wire.ExecuteWebhook(embeds=[embed]), query)
 

@@ -126,6 +126,11 @@ class Bodies:
             raise errors.INVALID_FORM_BODY(message=_expected(operation.form))
         return Body(None if kind is NoneType else forms.decode(b"{}", kind), [], 0)
 
+    async def skip(self, source: Source) -> Body:
+        """A body that nobody wants to know, as long as it is not too long."""
+        await source.whole(self._config.max_body_bytes)
+        return Body(None, [], 0)
+
     async def _read_pictures(self, source: Source, operation: Operation[Any, Any], media_bytes: int) -> Body:
         """A JSON body that may be long for the pictures in it; it shares the memory that uploads have."""
         config = self._config

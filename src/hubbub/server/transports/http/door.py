@@ -305,9 +305,11 @@ class HttpDoor:
         if endpoint.operation.query is not NoneType:
             query = forms.read_fields(forms.split_fields(request.rel_url.raw_query_string), endpoint.operation.query)
         path = endpoint.read_path(values)
-        body = await self._bodies.read(
-            Sent(request, self._read_timeout_s), endpoint.operation, endpoint.media_bytes if endpoint.media else 0
-        )
+        sent = Sent(request, self._read_timeout_s)
+        if _means_nothing(request, endpoint):
+            body = await self._bodies.skip(sent)
+        else:
+            body = await self._bodies.read(sent, endpoint.operation, endpoint.media_bytes if endpoint.media else 0)
         try:
             uploads = await self._uploads(body, endpoint)
             make_call = self._caller(exchange, actor, version, uploads, endpoint.operation.headers)
@@ -545,6 +547,15 @@ def _clean(text: str) -> str:
     if not text.isascii():
         text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return text.replace("\x00", "")
+
+
+def _means_nothing(request: web.Request, endpoint: Endpoint) -> bool:
+    """Whether a header says that the body is nothing we know the form of."""
+    if endpoint.operation.body_of is None:
+        return False
+    header, known = endpoint.operation.body_of
+    said = request.headers.get(header)
+    return said is not None and said not in known
 
 
 def _preflight(request: web.Request) -> Encoded:
