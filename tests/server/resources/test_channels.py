@@ -634,3 +634,16 @@ async def test_positions_fit_every_store(world: World) -> None:
     (await guild.owner.patch(f"/channels/{guild.general}", json={"position": most})).ok()
     # There is no place behind the last one.
     assert (await guild.owner.post(there, json={"name": "next"})).ok()["position"] == most
+
+
+async def test_a_voice_channel_stands_in_a_region_that_is_listed(world: World) -> None:
+    guild = await world.guild()
+    there = f"/guilds/{guild.id}/channels"
+    regions = [each["id"] for each in (await guild.owner.get("/voice/regions")).ok()]
+    refused = await guild.owner.post(there, json={"name": "far", "type": VOICE, "rtc_region": "mars"})
+    assert refused.errors("rtc_region") == ["BASE_TYPE_CHOICES"]
+    made = (await guild.owner.post(there, json={"name": "near", "type": VOICE, "rtc_region": regions[0]})).ok()
+    path = f"/channels/{made['id']}"
+    assert (await guild.owner.patch(path, json={"rtc_region": "mars"})).errors("rtc_region") == ["BASE_TYPE_CHOICES"]
+    assert (await guild.owner.get(path)).ok()["rtc_region"] == regions[0]
+    assert (await guild.owner.patch(path, json={"rtc_region": None})).ok()["rtc_region"] is None

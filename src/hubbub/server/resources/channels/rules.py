@@ -17,7 +17,7 @@ from hubbub.protocol.resources import channels as wire
 from hubbub.server.core import access, quotas
 from hubbub.server.core.access import ChannelAccess, GuildAccess
 from hubbub.server.core.call import Call
-from hubbub.server.resources import emojis
+from hubbub.server.resources import emojis, voice_regions
 from hubbub.server.resources.channels import store, views
 from hubbub.server.resources.channels.store import ChannelRow, GuildTraits, OverwriteRow
 
@@ -142,6 +142,9 @@ def _voice(
             form.add("user_limit", *errors.number_max(most))
         changes["user_limit"] = body.user_limit
     if body.rtc_region is not UNSET:
+        known = [each.id for each in voice_regions.REGIONS]
+        if body.rtc_region is not None and body.rtc_region not in known:
+            form.add("rtc_region", *errors.choices(known))
         changes["rtc_region"] = body.rtc_region
     if body.video_quality_mode is not UNSET:
         changes["video_quality_mode"] = None if body.video_quality_mode is None else int(body.video_quality_mode)
