@@ -61,6 +61,7 @@ ALSO = {
     "update_guild_scheduled_event_exception": P.MANAGE_EVENTS,
     "delete_guild_scheduled_event_exception": P.MANAGE_EVENTS,
     "list_guild_invites": P.MANAGE_GUILD,
+    "set_guild_new_member_welcome": P.VIEW_CHANNEL,
     "preview_prune_guild": P.MANAGE_GUILD,
     "prune_guild": P.MANAGE_GUILD,
     "get_guild_join_requests": P.KICK_MEMBERS,

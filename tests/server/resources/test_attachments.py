@@ -193,6 +193,9 @@ async def test_a_voice_message_is_one_sound_and_nothing_else(world: World) -> No
     shown = (await send(bob, path(guild), ("v.ogg", OGG), **voice, attachments=said)).ok()
     assert shown["flags"] == MessageFlags.IS_VOICE_MESSAGE
     assert (shown["attachments"][0]["duration_secs"], shown["attachments"][0]["waveform"]) == (1.5, "AAAA")
+    far = {"content": "x", "attachments": [{"id": 0, "duration_secs": 1e300}]}
+    refused = await guild.owner.post(f"/channels/{guild.general}/messages", json=far)
+    assert refused.errors("attachments.0.duration_secs") == ["NUMBER_TYPE_MAX"]
     (await bob.patch(f"{path(guild)}/{shown['id']}", json={"content": "x"})).refused(400, 50162)
     (await send(bob, path(guild), ("v.ogg", OGG), **voice, attachments=said, content="x")).refused(400, 50159)
     (await send(bob, path(guild), ("v.ogg", PNG), **voice, attachments=said)).refused(400, 50160)

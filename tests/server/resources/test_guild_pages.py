@@ -329,6 +329,32 @@ async def test_a_widget_with_a_channel_has_an_invite(world: World) -> None:
     assert (await world.request("GET", f"{url}.json")).ok()["instant_invite"] is None
 
 
+async def test_who_chooses_a_channel_for_all_must_see_it(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    await guild.allow(bob, Permissions.MANAGE_GUILD)
+    hidden = await guild.channel("hidden")
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    base = f"/guilds/{guild.id}"
+    screen = {"welcome_channels": [{"channel_id": str(hidden), "description": "x"}]}
+    home = {"resource_channels": [{"channel_id": str(hidden), "title": "x"}]}
+    settings = [("/widget", {"enabled": True, "channel_id": str(hidden)}), ("", {"system_channel_id": str(hidden)})]
+
+    for path, body in settings:
+        (await bob.patch(base + path, json=body)).refused(403, 50001)
+    refused = await bob.patch(f"{base}/welcome-screen", json=screen)
+    assert refused.errors("welcome_channels.0.channel_id") == ["CHANNEL_UNKNOWN"]
+    refused = await bob.put(f"{base}/new-member-welcome", json=home)
+    assert refused.errors("resource_channels.0.channel_id") == ["CHANNEL_UNKNOWN"]
+
+    # What somebody chose who sees it may be sent back as it is.
+    for actor in (guild.owner, bob):
+        for path, body in settings:
+            (await actor.patch(base + path, json=body)).ok()
+        (await actor.patch(f"{base}/welcome-screen", json=screen)).ok()
+        (await actor.put(f"{base}/new-member-welcome", json=home)).ok()
+
+
 async def test_widget_settings_are_for_those_who_manage_the_guild(world: World) -> None:
     guild, other = await world.guild(), await world.guild()
     url = f"/guilds/{guild.id}/widget"

@@ -443,3 +443,13 @@ def test_the_others_close_up_around_the_moved(wanted: dict[int, int], expected: 
 
     assert [row.id for row in ordered] == expected
     assert [row.position for row in ordered] == [1, 2, 3, 4]
+
+
+async def test_a_role_is_not_named_by_white_space(world: World) -> None:
+    guild = await world.guild()
+    there = f"/guilds/{guild.id}/roles"
+    assert (await guild.owner.post(there, json={"name": " \t "})).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
+    made = (await guild.owner.post(there, json={"name": "  the wise "})).ok()
+    assert made["name"] == "the wise"
+    refused = await guild.owner.patch(f"{there}/{made['id']}", json={"name": " "})
+    assert refused.errors("name") == ["BASE_TYPE_BAD_LENGTH"]

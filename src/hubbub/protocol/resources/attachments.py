@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import AttachmentId, Timestamp
+from hubbub.protocol.numbers import INT32_MAX
 from hubbub.protocol.operation import Operation
 from hubbub.protocol.resources.users import User
 
@@ -75,7 +76,7 @@ class AttachmentRequest(Struct, kw_only=True):
     filename: Annotated[str, Meta(min_length=1, max_length=ATTACHMENT_FILENAME_MAX)] | None | UnsetType = UNSET
     title: Annotated[str, Meta(max_length=ATTACHMENT_TITLE_MAX)] | None | UnsetType = UNSET
     description: Annotated[str, Meta(max_length=ATTACHMENT_DESCRIPTION_MAX)] | None | UnsetType = UNSET
-    duration_secs: Annotated[float, Meta(ge=0)] | None | UnsetType = UNSET
+    duration_secs: Annotated[float, Meta(ge=0, le=INT32_MAX)] | None | UnsetType = UNSET
     waveform: Annotated[str, Meta(max_length=ATTACHMENT_WAVEFORM_MAX)] | None | UnsetType = UNSET
     is_spoiler: bool | None | UnsetType = UNSET
     is_remix: bool | None | UnsetType = UNSET

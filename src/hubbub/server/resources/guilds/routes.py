@@ -181,6 +181,8 @@ def _with_channels(call: Call, row: GuildRow, body: wire.UpdateGuild) -> GuildRo
             continue
         if channel_id is not None:
             rules.require_channel(call, row.id, field, channel_id)
+            if channel_id != getattr(row, field):
+                access.channel(call, channel_id)
         row = row._replace(**{field: channel_id})
     return row
 

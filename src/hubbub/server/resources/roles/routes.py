@@ -114,7 +114,7 @@ def _filled(call: Call, body: wire.UpdateRole, row: RoleRow, default: int) -> Ro
     colors = rules.colors(body, rules.Colors(row.color, row.secondary_color, row.tertiary_color), features, call.now)
     row = row._replace(color=colors.primary, secondary_color=colors.secondary, tertiary_color=colors.tertiary)
     if body.name is not UNSET:
-        row = row._replace(name=body.name if body.name is not None else wire.DEFAULT_ROLE_NAME)
+        row = row._replace(name=wire.DEFAULT_ROLE_NAME if body.name is None else rules.clean_name(body.name))
     if body.permissions is not UNSET:
         row = row._replace(permissions=default if body.permissions is None else rules.known_bits(body.permissions))
     if body.hoist is not UNSET:

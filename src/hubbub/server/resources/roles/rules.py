@@ -39,6 +39,14 @@ def require_deletable(row: RoleRow) -> None:
         raise errors.INVALID_ROLE()
 
 
+def clean_name(name: str) -> str:
+    """A role's name without the white space around it, which is no name by itself."""
+    cleaned = name.strip()
+    if not cleaned:
+        raise errors.invalid("name", *errors.bad_length(1, wire.ROLE_NAME_MAX))
+    return cleaned
+
+
 def require_icons(body: wire.UpdateRole, features: frozenset[str]) -> None:
     """Raise unless the guild may give its roles an icon, where one is asked for."""
     if (body.icon or body.unicode_emoji) and GuildFeature.ROLE_ICONS not in features:

@@ -1,6 +1,6 @@
 """The welcome screen and the guide for new members over HTTP."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import UNSET, UnsetType
 
@@ -41,7 +41,7 @@ def update_guild_welcome_screen(call: Call, guild_id: GuildId, body: wire.Update
     if body.description is not UNSET:
         after = after._replace(description=body.description or None)
     if body.welcome_channels is not UNSET:
-        listed = _welcome_channels(call, guild_id, body.welcome_channels or [])
+        listed = _welcome_channels(call, guild_id, body.welcome_channels or [], before.welcome_channels)
         after = after._replace(channels=json.encode(listed).decode())
     enabled = GuildFeature.WELCOME_SCREEN_ENABLED in guild.feature_names
     if isinstance(body.enabled, bool):
@@ -68,13 +68,18 @@ def set_guild_new_member_welcome(
         for field in ("new_member_actions", "resource_channels")
         for index, item in enumerate(getattr(body, field))
     }
-    known = _known(call, guild_id, list(named.values()))
+    before = _home(call, guild_id)
+    kept: list[int] = []
+    if before is not None:
+        kept += [each.channel_id for each in before.new_member_actions]
+        kept += [each.channel_id for each in before.resource_channels]
+    known = _choosable(call, guild_id, list(named.values()), kept)
     form = FormErrors()
     for (field, index), channel_id in named.items():
         if channel_id not in known:
             form.add((field, index, "channel_id"), "CHANNEL_UNKNOWN", "Unknown channel")
     form.raise_if_any()
-    actions.set_home(call, guild_id, _home(call, guild_id), body)
+    actions.set_home(call, guild_id, before, body)
     return _with_guild(guild_id, body)
 
 
@@ -106,8 +111,16 @@ def _known(call: Call, guild_id: int, channel_ids: Sequence[int]) -> set[int]:
     return {row.id for row in found.values() if row.guild_id == guild_id}
 
 
-def _welcome_channels(call: Call, guild_id: int, wanted: Sequence[wire.SetWelcomeChannel]) -> list[wire.WelcomeChannel]:
-    known = _known(call, guild_id, [each.channel_id for each in wanted])
+def _choosable(call: Call, guild_id: int, channel_ids: Sequence[int], kept: Iterable[int]) -> set[int]:
+    """Which of these are channels that the caller sees; those may stay that were named before."""
+    seen = access.visible_channels(call.tx, access.guild(call, guild_id))
+    return _known(call, guild_id, channel_ids) & {*seen, *kept}
+
+
+def _welcome_channels(
+    call: Call, guild_id: int, wanted: Sequence[wire.SetWelcomeChannel], before: Sequence[wire.WelcomeChannel]
+) -> list[wire.WelcomeChannel]:
+    known = _choosable(call, guild_id, [each.channel_id for each in wanted], [each.channel_id for each in before])
     form = FormErrors()
     listed = []
     for index, each in enumerate(wanted):

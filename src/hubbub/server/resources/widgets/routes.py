@@ -43,6 +43,9 @@ def update_guild_widget_settings(call: Call, guild_id: GuildId, body: wire.Updat
                 raise errors.UNKNOWN_CHANNEL()
             if channel.is_thread or channel.type == ChannelType.GUILD_CATEGORY:
                 raise errors.WRONG_CHANNEL_TYPE()
+            if body.channel_id != before.widget_channel_id:
+                # The widget lets everybody in there, so who chooses it must see it.
+                access.channel(call, body.channel_id)
         after = after._replace(widget_channel_id=body.channel_id)
     guilds.change(call, before, after)
     return _settings(after)
