@@ -56,6 +56,7 @@ async def hubbub(
     from hubbub.protocol.flags import ApplicationFlags
     from hubbub.protocol.ids import UserId
     from hubbub.server.app import App
+    from hubbub.server.commands.serve import collect_seldom
     from hubbub.server.core import auth
     from hubbub.server.core.call import Actor, Call
     from hubbub.server.core.config import Config, GatewayConfig, IdentityConfig
@@ -103,6 +104,7 @@ async def hubbub(
 
     actor = Actor(user_id=UserId(1), kind="user")
     document = await app.database.write(lambda tx: build(app.make_call(tx, actor)))
+    collect_seldom()
     say({"url": app.config.public_url, **document})
     await until_told()
     await app.stop()

@@ -96,8 +96,7 @@ async def _run(config: Config, rehearsal: bool, world: worlds.World | None, seed
         if config.ready_file is not None:
             documents.write(config.ready_file, document)
         _announce(document, rehearsal, pages="api" in config.roles)
-        gc.freeze()
-        gc.enable()
+        collect_seldom()
         await stopping.wait()
         log.info("draining")
     finally:
@@ -106,6 +105,14 @@ async def _run(config: Config, rehearsal: bool, world: worlds.World | None, seed
         await app.stop()
     log.info("stopped")
     return 0
+
+
+def collect_seldom() -> None:
+    """What is there now stays, and requests leave next to nothing that only the collector finds: so let it look at what is new,
+    and not after every few hundred objects."""
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
+    gc.enable()
 
 
 def _with_voice(config: Config, stack: contextlib.ExitStack) -> Config:
