@@ -10,9 +10,10 @@ import pytest
 
 from hubbub.protocol import wire
 from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.config import Config
 from hubbub.server.resources import members
 from hubbub.server.resources.widgets import picture
-from tests.world import NOW_MS, Actor, Guild, World
+from tests.world import NOW_MS, Actor, Guild, World, small_config
 
 HOUR = 3_600_000
 
@@ -341,6 +342,23 @@ async def test_widget_settings_are_for_those_who_manage_the_guild(world: World) 
     (await guild.owner.patch(url, json={"channel_id": str(category)})).refused(400, 50024)
     assert (await guild.owner.patch(url, json={"enabled": 3})).errors("enabled")
     (await world.request("GET", "/guilds/1/widget.json")).refused(404, 10004)
+
+
+class TestWhereLimitsCount:
+    """With the rate limits of a real platform."""
+
+    @pytest.fixture
+    def store_config(self) -> Config:
+        """A configuration whose limits count."""
+        return small_config(rate_limits="real")
+
+    async def test_widget_settings_change_once_in_ten_seconds(self, world: World) -> None:
+        guild = await world.guild()
+        path = f"/guilds/{guild.id}/widget"
+        (await guild.owner.patch(path, json={"enabled": True})).ok()
+        (await guild.owner.patch(path, json={"enabled": False})).refused(429, 30042)
+        world.clock.advance(10_000)
+        (await guild.owner.patch(path, json={"enabled": False})).ok()
 
 
 @pytest.mark.parametrize("style", [None, "shield", "banner1", "banner2", "banner3", "banner4"])
