@@ -145,6 +145,14 @@ async def test_what_makes_no_sticker_is_named(world: World) -> None:
     assert (await upload(owner, guild, description="x" * 101)).errors("description") == ["BASE_TYPE_MAX_LENGTH"]
     plain = await owner.post(f"/guilds/{guild.id}/stickers", json={"name": "wave", "tags": "hi"})
     assert plain.errors("file") == ["BASE_TYPE_REQUIRED"]
+    for refusal in (
+        await upload(owner, guild, b"", name="x", tags=""),
+        await owner.post(f"/guilds/{guild.id}/stickers", json={"name": "x"}),
+        await owner.post(f"/guilds/{guild.id}/stickers"),
+    ):
+        assert sorted(refusal.json["errors"]) == ["file", "name", "tags"]
+    assert sorted((await upload(owner, guild, b"", description="x")).json["errors"]) == ["description", "file"]
+    assert sorted((await upload(owner, guild, name="x")).json["errors"]) == ["name"]
     assert (await owner.get(f"/guilds/{guild.id}/stickers")).ok() == []
     assert (await upload(owner, guild, description="")).ok()["description"] is None
 
