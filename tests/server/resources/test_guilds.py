@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.errors import ApiError
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import auth
+from hubbub.server.core.call import Call
 from hubbub.server.resources import guild_state, guilds
 from tests import media
 from tests.world import Guild, World
@@ -487,3 +489,35 @@ async def test_the_gateways_state_holds_roles_channels_and_members(world: World)
     assert datetime.fromisoformat(members[bob.id].joined_at) == datetime.fromtimestamp(world.clock.now_ms() / 1000, UTC)
     assert await world.app.database.read(lambda tx: guild_state.state(tx, 1)) is None
     assert await world.app.database.read(lambda tx: guild_state.guild_ids(tx, bob.id)) == [guild.id]
+
+
+# What only the operator gives.
+
+
+async def test_the_operator_gives_a_tier_and_features_and_it_is_told(world: World) -> None:
+    guild = await world.guild()
+    session = await guild.owner.connect()
+    path = f"/guilds/{guild.id}/vanity-url"
+    (await guild.owner.patch(path, json={"code": "town"})).refused(403, 50101)
+
+    await world.grant(guild, "VANITY_URL", tier=3)
+
+    told = await session.next("GUILD_UPDATE")
+    assert (told["premium_tier"], told["features"]) == (3, ["VANITY_URL"])
+    entry = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=1")).ok()["audit_log_entries"][0]
+    assert entry["user_id"] is None
+    assert {change["key"] for change in entry["changes"]} == {"premium_tier", "features"}
+    (await guild.owner.patch(path, json={"code": "town"})).ok()
+
+    def take(call: Call) -> None:
+        row = guilds.find(call.tx, guild.id)
+        assert row is not None
+        guilds.grant(call, row, remove=["VANITY_URL", "BANNER"])
+
+    await session.next("GUILD_UPDATE")
+    await world.write(take)
+    told = await session.next("GUILD_UPDATE")
+    assert (told["premium_tier"], told["features"], told["vanity_url_code"]) == (3, [], None)
+    (await guild.owner.get("/invites/town")).refused(404, 10006)
+    with pytest.raises(ApiError, match="50035"):
+        await world.grant(guild, "COMMUNITY")

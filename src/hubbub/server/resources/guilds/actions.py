@@ -1,10 +1,10 @@
 """Making, changing and deleting guilds: write, audit, publish."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hubbub.protocol import wire as json
-from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.enums import AuditLogAction, GuildFeature
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.resources import guilds as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
@@ -12,8 +12,8 @@ from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import roles
-from hubbub.server.resources.guilds import founding, store, views
-from hubbub.server.resources.guilds.facts import GuildDeleted, MemberLeft
+from hubbub.server.resources.guilds import founding, rules, store, views
+from hubbub.server.resources.guilds.facts import FeaturesLost, GuildDeleted, MemberLeft
 from hubbub.server.resources.guilds.store import GuildRow
 
 _TOLD_AT_ONCE = 1000
@@ -72,6 +72,32 @@ def change(call: Call, before: GuildRow, after: GuildRow, also: Sequence[AuditLo
     if also:
         audit.record(call, before.id, AuditLogAction.GUILD_UPDATE, target_id=before.id, changes=also)
     return guild
+
+
+def grant(
+    call: Call,
+    before: GuildRow,
+    *,
+    premium_tier: int | None = None,
+    add: Iterable[str] = (),
+    remove: Iterable[str] = (),
+) -> GuildRow:
+    """Give a guild, and take from it, what its members cannot: the operator's word, told and written down like any change."""
+    after = before
+    if premium_tier is not None:
+        after = after._replace(premium_tier=premium_tier)
+    for feature in add:
+        after = store.with_feature(after, feature, True)
+    lost = frozenset(remove) & frozenset(before.feature_names)
+    for feature in lost:
+        after = store.with_feature(after, feature, False)
+    if GuildFeature.VANITY_URL in lost:
+        after = after._replace(vanity_url_code=None)
+    rules.require_community(after)
+    change(call, before, after)
+    if lost:
+        call.tell(FeaturesLost(GuildId(before.id), lost))
+    return after
 
 
 def announce(call: Call, guild: wire.Guild) -> None:

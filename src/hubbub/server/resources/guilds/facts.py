@@ -11,6 +11,13 @@ class GuildDeleted(msgspec.Struct, frozen=True):
     guild_id: GuildId
 
 
+class FeaturesLost(msgspec.Struct, frozen=True):
+    """A guild no longer has these features, and what came with them."""
+
+    guild_id: GuildId
+    features: frozenset[str]
+
+
 class MemberLeft(msgspec.Struct, frozen=True):
     """A member asked to go, and may: they are still there while this is told."""
 
