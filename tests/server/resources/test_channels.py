@@ -618,3 +618,23 @@ async def test_emoji_of_forums_are_real(world: World) -> None:
     reaction = {"default_reaction_emoji": {"emoji_id": foreign}}
     answer = await guild.owner.patch(f"/channels/{made['id']}", json=reaction)
     assert answer.errors("default_reaction_emoji.emoji_id") == ["EMOJI_UNKNOWN"]
+
+
+async def test_the_channels_of_a_guild_have_only_so_many_overwrites_together(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guild = await world.guild()
+    bob, carol = await world.user(), await world.user()
+    monkeypatch.setattr(protocol, "GUILD_OVERWRITES_MAX", 2)
+    await guild.overwrite(guild.general, bob.id)
+    await guild.overwrite(guild.general, carol.id)
+    body = {"type": 1, "allow": "0", "deny": "0"}
+    path = f"/channels/{guild.general}/permissions/{guild.owner.id}"
+    (await guild.owner.put(path, json=body)).refused(400, 30061)
+    one = [{"id": str(bob.id), **body}]
+    path = f"/guilds/{guild.id}/channels"
+    (await guild.owner.post(path, json={"name": "more", "permission_overwrites": one})).refused(400, 30061)
+    assert "more" not in {channel["name"] for channel in (await guild.owner.get(path)).ok()}
+    (await guild.owner.put(f"/channels/{guild.general}/permissions/{bob.id}", json=body | {"deny": "2048"})).ok()
+    (await guild.owner.delete(f"/channels/{guild.general}/permissions/{carol.id}")).ok()
+    (await guild.owner.post(path, json={"name": "more", "permission_overwrites": one})).ok()

@@ -11,9 +11,10 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
-from hubbub.server.resources import guild_state, guilds
+from hubbub.server.core.config import AutoModerationConfig, Config
+from hubbub.server.resources import guild_state, guilds, members
 from tests import media
-from tests.world import Guild, World
+from tests.world import Guild, World, small_config
 
 PNG = media.uri(media.png())
 GIF = media.uri(media.moving())
@@ -521,3 +522,56 @@ async def test_the_operator_gives_a_tier_and_features_and_it_is_told(world: Worl
     (await guild.owner.get("/invites/town")).refused(404, 10006)
     with pytest.raises(ApiError, match="50035"):
         await world.grant(guild, "COMMUNITY")
+
+
+async def test_who_has_not_answered_the_form_cannot_own_a_guild(world: World) -> None:
+    guild = await world.guild()
+    bob = await world.user()
+    await world.write(lambda call: members.add(call, guild.id, bob.id, pending=True), actor=guild.owner.id)
+    path = f"/guilds/{guild.id}"
+    (await guild.owner.patch(path, json={"owner_id": str(bob.id)})).refused(400, 50131)
+    await world.write(lambda call: members.admit(call, guild.id, [bob.id]))
+    assert (await guild.owner.patch(path, json={"owner_id": str(bob.id)})).ok()["owner_id"] == str(bob.id)
+
+
+class TestWhereLimitsCount:
+    """With the rate limits of a real platform."""
+
+    @pytest.fixture
+    def store_config(self) -> Config:
+        """A configuration whose limits count."""
+        return small_config(rate_limits="real")
+
+    async def test_a_guild_changes_five_times_in_five_seconds(self, world: World) -> None:
+        guild = await world.guild()
+        for number in range(5):
+            (await guild.owner.patch(f"/guilds/{guild.id}", json={"name": f"Home {number}"})).ok()
+        (await guild.owner.patch(f"/guilds/{guild.id}", json={"name": "Home"})).refused(429, 20029)
+
+
+class TestWhereWordsAreBanned:
+    """With an operator's list of words."""
+
+    @pytest.fixture
+    def store_config(self) -> Config:
+        """A configuration with a list."""
+        return small_config(auto_moderation=AutoModerationConfig(names=("villain*", "evil plan")))
+
+    async def test_names_descriptions_and_topics_hold_none_of_them(self, world: World) -> None:
+        guild = await world.guild()
+        owner, path = guild.owner, f"/guilds/{guild.id}"
+        stage = await guild.channel("stage", type=13)
+        for answer in (
+            await owner.post("/guilds", json={"name": "Villainous"}),
+            await owner.post("/guilds", json={"name": "Fine", "channels": [{"id": 1, "name": "villains"}]}),
+            await owner.patch(path, json={"name": "VILLAINS"}),
+            await owner.patch(path, json={"description": "our evil plan"}),
+            await owner.post(f"{path}/channels", json={"name": "evil plan"}),
+            await owner.patch(f"/channels/{guild.general}", json={"name": "the-evil-plan"}),
+            await owner.post("/stage-instances", json={"channel_id": str(stage), "topic": "A villain speaks"}),
+        ):
+            answer.refused(400, 20031)
+        assert (await owner.get(path)).ok()["name"] == "Guild"
+        (await owner.post("/stage-instances", json={"channel_id": str(stage), "topic": "evil plans"})).ok()
+        (await owner.patch(f"/stage-instances/{stage}", json={"topic": "villain"})).refused(400, 20031)
+        (await owner.patch(path, json={"name": "Devil planet"})).ok()

@@ -634,3 +634,16 @@ async def test_who_is_timed_out_comes_to_no_thread_and_changes_none(world: World
 
     world.clock.advance(MINUTE_MS)
     (await bob.put(f"/channels/{others}/thread-members/@me")).ok()
+
+
+async def test_a_history_does_not_begin_before_its_thread(world: World) -> None:
+    guild = await world.guild()
+    forum = await guild.channel("forum", type=FORUM)
+    made = int((await post(guild.owner, forum)).ok()["id"])
+    path = f"/channels/{made}/messages"
+
+    (await guild.owner.get(f"{path}?before={made - 1}")).refused(400, 50085)
+    # Who pages back ends at the post itself, which has the thread's id.
+    assert (await guild.owner.get(f"{path}?before={made}")).ok() == []
+    assert len((await guild.owner.get(f"{path}?before={made + 1}")).ok()) == 1
+    assert (await guild.owner.get(f"/channels/{guild.general}/messages?before=1")).ok() == []

@@ -3,7 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.guilds import routes, rules
 from hubbub.server.resources.guilds.actions import announce, change, create, delete, grant
-from hubbub.server.resources.guilds.facts import FeaturesLost, GuildDeleted, MemberLeft
+from hubbub.server.resources.guilds.facts import FeaturesLost, GuildDeleted, MemberLeft, NamesDrafted
 from hubbub.server.resources.guilds.founding import Founding, usual
 from hubbub.server.resources.guilds.rules import clean_name, guilds_max, require_creation, require_picture
 from hubbub.server.resources.guilds.store import (
@@ -31,6 +31,7 @@ __all__ = [
     "GuildDeleted",
     "GuildRow",
     "MemberLeft",
+    "NamesDrafted",
     "NewChannel",
     "NewOverwrite",
     "announce",

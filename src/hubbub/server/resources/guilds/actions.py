@@ -13,7 +13,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import roles
 from hubbub.server.resources.guilds import founding, rules, store, views
-from hubbub.server.resources.guilds.facts import FeaturesLost, GuildDeleted, MemberLeft
+from hubbub.server.resources.guilds.facts import FeaturesLost, GuildDeleted, MemberLeft, NamesDrafted
 from hubbub.server.resources.guilds.store import GuildRow
 
 _TOLD_AT_ONCE = 1000
@@ -47,6 +47,7 @@ def create(
         afk_channel_id=begin.afk_channel_id,
         member_count=1,
     )._replace(**settings)
+    call.tell(NamesDrafted((row.name, row.description or "", *(channel.name for channel in begin.channels))))
     store.insert(call.tx, row)
     everyone = roles.RoleRow(guild_id, guild_id, "@everyone", begin.everyone, position=0)
     roles.insert_many(call.tx, [everyone, *(role._replace(guild_id=guild_id) for role in begin.roles)])
@@ -64,6 +65,8 @@ def change(call: Call, before: GuildRow, after: GuildRow, also: Sequence[AuditLo
     role_rows = roles.list_of_guild(call.tx, before.id)
     guild = views.guild(call.tx, after, role_rows, now=call.now)
     if after != before:
+        if (after.name, after.description) != (before.name, before.description):
+            call.tell(NamesDrafted((after.name, after.description or "")))
         store.update(call.tx, before, after)
         old = views.guild(call.tx, before, role_rows, now=call.now)
         keys = [key for key in guild.__struct_fields__ if key not in _UNAUDITED]

@@ -18,6 +18,12 @@ class FeaturesLost(msgspec.Struct, frozen=True):
     features: frozenset[str]
 
 
+class NamesDrafted(msgspec.Struct, frozen=True):
+    """Somebody is about to call a guild, a channel or a stage so; who hears it may refuse."""
+
+    texts: tuple[str, ...]
+
+
 class MemberLeft(msgspec.Struct, frozen=True):
     """A member asked to go, and may: they are still there while this is told."""
 
