@@ -18,6 +18,7 @@ from typing import Any
 
 import aiohttp
 
+from hubbub.protocol.enums import PremiumType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.intents import Intents
@@ -441,6 +442,28 @@ class World:
         for person in members_:
             await self.write(lambda call, person=person: members.add(call, guild.id, person.id), actor=owner.id)
         return guild
+
+    async def grant(self, guild: Guild, *features: str, tier: int | None = None) -> None:
+        """Give a guild what only the operator gives: features, a boost tier."""
+        from hubbub.server.resources import guilds
+
+        def step(call: Call) -> None:
+            row = guilds.find(call.tx, guild.id)
+            assert row is not None
+            guilds.grant(call, row, premium_tier=tier, add=features)
+
+        await self.write(step)
+
+    async def give_premium(self, person: Actor, level: PremiumType = PremiumType.TIER_2) -> None:
+        """Give a person premium."""
+        from hubbub.server.resources import users
+
+        def step(call: Call) -> None:
+            row = users.find(call.tx, person.id)
+            assert row is not None
+            users.set_premium(call, row, level)
+
+        await self.write(step)
 
     async def ping(self, actor: Actor, nonce: str) -> int:
         """Send an event to every session of an actor, behind everything said before: by name, and through each of their guilds.

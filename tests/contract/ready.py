@@ -271,6 +271,23 @@ async def _onboarding(ready: Ready, caller: Actor, request: Request) -> None:
     request.body = {"prompts": [prompt | {"id": "1", "type": 0, "in_onboarding": True}], "enabled": False}
 
 
+@before("set_guild_onboarding_responses")
+async def _answers(ready: Ready, caller: Actor, request: Request) -> None:
+    names = [f"begin-{number}" for number in range(7)]
+    # Onboarding needs channels that everybody writes in, whatever @everyone may do elsewhere.
+    bits = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
+    open_to_all = [{"id": str(ready.guild.id), "type": 0, "allow": str(int(bits)), "deny": "0"}]
+    rooms = [
+        ready.guild.channels.get(name) or await ready.guild.channel(name, permission_overwrites=open_to_all)
+        for name in names
+    ]
+    option = {"title": ready.name(), "role_ids": [str(await ready.guild.role())]}
+    prompts = [{"id": "0", "title": ready.name(), "options": [option]}]
+    body = {"prompts": prompts, "enabled": True, "default_channel_ids": [str(room) for room in rooms]}
+    asked = (await ready.owner.put(f"{ready.place}/onboarding", json=body)).ok()
+    request.body = {"onboarding_responses": [asked["prompts"][0]["options"][0]["id"]]}
+
+
 @before("set_guild_new_member_welcome")
 async def _guide(ready: Ready, caller: Actor, request: Request) -> None:
     channel = str(ready.guild.general)

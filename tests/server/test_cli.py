@@ -447,3 +447,39 @@ def test_a_redirect_that_could_never_be_used_is_not_registered(data: Path, capsy
     assert cli.main(["admin", "create-application", "helper", "--owner", "ann", *bad, *store]) == 1
 
     assert "redirect_uris.1" in capsys.readouterr().err
+
+
+def test_an_operator_gives_tiers_features_and_premium(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = ["--data", str(data)]
+    assert cli.main(["admin", "create-user", "ann", *store]) == 0
+    token = printed(capsys)["token"]
+    with running(tmp_path, "serve", *store) as (process, ready):
+        guild = call("POST", f"{ready['api']}/guilds", token, json={"name": "Home"})[1]["id"]
+        assert stop(process) == 0
+
+    given = ["--tier", "2", "--add-feature", "VANITY_URL", "--add-feature", "ROLE_ICONS"]
+    assert cli.main(["admin", "guild", guild, *given, *store]) == 0
+    assert printed(capsys) == {"tier": "2", "features": "ROLE_ICONS, VANITY_URL"}
+    assert cli.main(["admin", "guild", guild, "--remove-feature", "ROLE_ICONS", *store]) == 0
+    assert printed(capsys) == {"tier": "2", "features": "VANITY_URL"}
+    assert cli.main(["admin", "user", "ann", "--premium", "tier_2", *store]) == 0
+    assert printed(capsys) == {"premium": "tier_2"}
+    assert cli.main(["admin", "user", "ann", *store]) == 0
+    assert printed(capsys) == {"premium": "tier_2"}
+    for arguments, problem in (
+        (["guild", "1"], "there is no guild 1"),
+        (["guild", guild, "--add-feature", "VANITY"], "did you mean VANITY_URL?"),
+        (["guild", guild, "--add-feature", "GUILD_ONBOARDING"], "the guild's own members switch"),
+        (["guild", guild, "--add-feature", "COMMUNITY"], "rules_channel_id: "),
+        (["user", "ben", "--premium", "none"], "nobody is called ben"),
+    ):
+        assert cli.main(["admin", *arguments, *store]) == 1
+        assert problem in capsys.readouterr().err
+
+    with running(tmp_path, "serve", *store) as (process, ready):
+        assert call("GET", f"{ready['api']}/users/@me", token)[1]["premium_type"] == 2
+        shown = call("GET", f"{ready['api']}/guilds/{guild}", token)[1]
+        assert (shown["premium_tier"], shown["features"]) == (2, ["VANITY_URL"])
+        assert stop(process) == 0

@@ -123,7 +123,7 @@ async def test_applications_carry_all_their_flags_from_its_day(world: World) -> 
 @pytest.mark.dated(changes.PREMIUM_TYPE_SCOPE)
 async def test_what_somebody_pays_for_is_told_with_its_own_scope_from_its_day(world: World) -> None:
     person = await world.user()
-    await world.write(lambda call: call.tx.run("UPDATE users SET premium_type = 2 WHERE id = ?", person.id))
+    await world.give_premium(person)
     world.clock.set(changes.PREMIUM_TYPE_SCOPE.at_ms - 1)
     plain = await bearer(world, person, "identify")
     partner = await bearer(world, person, "identify", "identify.premium")

@@ -121,6 +121,25 @@ async def test_friends_are_in_the_file_too(app: App) -> None:
     assert await app.database.read(lambda tx: relationships.friend_ids(tx, yan)) == [zoe]
 
 
+async def test_what_people_and_guilds_would_pay_for_is_in_the_file_too(app: App) -> None:
+    text = SMALL.replace("[users.ben]\n", '[users.ben]\npremium = "tier_0"\n')
+    text = text.replace("[guilds.Home]\n", '[guilds.Home]\npremium_tier = 2\nfeatures = ["VANITY_URL"]\n')
+    before = await built_once(SMALL, 1)
+
+    built = await worlds.load(app, worlds.read_text(text), 1)
+
+    assert built == before
+    people = "SELECT username, premium_type FROM users WHERE bot = 0 ORDER BY username"
+    assert await app.database.read(lambda tx: tx.all(people)) == [("ann", 0), ("ben", 3)]
+    kept = await app.database.read(lambda tx: tx.all("SELECT premium_tier, features FROM guilds"))
+    assert kept == [(2, '["VANITY_URL"]')]
+    for wrong, key in (('premium = "gold"', "users.ben.premium"), ("premium = 2", "users.ben.premium")):
+        with pytest.raises(WorldError, match=key):
+            worlds.read_text(text.replace('premium = "tier_0"', wrong))
+    with pytest.raises(WorldError, match=r"guilds\.Home\.premium_tier"):
+        worlds.read_text(text.replace("premium_tier = 2", "premium_tier = 4"))
+
+
 LOBBIES = """
 [lobbies.Table]
 application = "helper"

@@ -69,6 +69,8 @@ class Uploads:
     """Whether the door puts the files into the file store; False where their content is only read."""
     largest: int = 0
     """Bytes of a file that some caller may send where that is more than the configured limit; the operation then decides."""
+    required: bool = False
+    """Whether there must be a file: its absence is told together with what is wrong with the body."""
     image: type[ImageData] | None = None
     """That a file is a picture of this kind: the door writes it anew, keeps it under its hash and gives it as `Upload.image`."""
 

@@ -219,6 +219,16 @@ def _add_admin(parser: argparse.ArgumentParser) -> None:
         "--permission", action="append", default=[], metavar="NAME", help="give it a role with this permission"
     )
 
+    guild = deed("guild", "change_guild", "give a guild a boost tier and features, or take them; shows what it has")
+    guild.add_argument("guild_id", metavar="GUILD_ID")
+    guild.add_argument("--tier", type=int, choices=range(4), help="what boosts would have made of it")
+    guild.add_argument("--add-feature", action="append", default=[], metavar="NAME", help="such as VANITY_URL")
+    guild.add_argument("--remove-feature", action="append", default=[], metavar="NAME")
+
+    person = deed("user", "change_user", "give a person premium, or take it; shows what they have")
+    person.add_argument("username")
+    person.add_argument("--premium", choices=("none", "tier_0", "tier_1", "tier_2"))
+
     split = deed(
         "split-permissions",
         "split_permissions",

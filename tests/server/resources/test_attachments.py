@@ -242,7 +242,7 @@ async def test_a_guild_of_a_higher_tier_takes_larger_files(world: World) -> None
     large = ("large.bin", bytes((10 << 20) + 1))
     (await send(guild.owner, path(guild), large)).refused(413, 50045)
 
-    await world.write(lambda call: call.tx.run("UPDATE guilds SET premium_tier = 2 WHERE id = ?", guild.id))
+    await world.grant(guild, tier=2)
     made = (await send(guild.owner, path(guild), large)).ok()
     assert made["attachments"][0]["size"] == (10 << 20) + 1
     other = ("other.bin", bytes((10 << 20) + 2))

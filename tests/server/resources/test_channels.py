@@ -647,3 +647,23 @@ async def test_a_voice_channel_stands_in_a_region_that_is_listed(world: World) -
     assert (await guild.owner.patch(path, json={"rtc_region": "mars"})).errors("rtc_region") == ["BASE_TYPE_CHOICES"]
     assert (await guild.owner.get(path)).ok()["rtc_region"] == regions[0]
     assert (await guild.owner.patch(path, json={"rtc_region": None})).ok()["rtc_region"] is None
+
+
+async def test_the_channels_of_a_guild_have_only_so_many_overwrites_together(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guild = await world.guild()
+    bob, carol = await world.user(), await world.user()
+    monkeypatch.setattr(protocol, "GUILD_OVERWRITES_MAX", 2)
+    await guild.overwrite(guild.general, bob.id)
+    await guild.overwrite(guild.general, carol.id)
+    body = {"type": 1, "allow": "0", "deny": "0"}
+    path = f"/channels/{guild.general}/permissions/{guild.owner.id}"
+    (await guild.owner.put(path, json=body)).refused(400, 30061)
+    one = [{"id": str(bob.id), **body}]
+    path = f"/guilds/{guild.id}/channels"
+    (await guild.owner.post(path, json={"name": "more", "permission_overwrites": one})).refused(400, 30061)
+    assert "more" not in {channel["name"] for channel in (await guild.owner.get(path)).ok()}
+    (await guild.owner.put(f"/channels/{guild.general}/permissions/{bob.id}", json=body | {"deny": "2048"})).ok()
+    (await guild.owner.delete(f"/channels/{guild.general}/permissions/{carol.id}")).ok()
+    (await guild.owner.post(path, json={"name": "more", "permission_overwrites": one})).ok()

@@ -255,13 +255,11 @@ async def test_slots_grow_with_the_tier_and_are_counted_by_kind(world: World) ->
     await made(guild.owner, guild, image=GIF)
     await fill(world, guild, 49, animated=1)
     (await guild.owner.post(path, json={"name": "more", "image": GIF})).refused(400, 30018)
-    await world.write(lambda call: call.tx.run("UPDATE guilds SET premium_tier = 1 WHERE id = ?", guild.id))
+    await world.grant(guild, tier=1)
     await made(guild.owner, guild)
     await fill(world, guild, 49)
     (await guild.owner.post(path, json={"name": "more", "image": PNG})).refused(400, 30008)
-    await world.write(
-        lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", '["MORE_EMOJI"]', guild.id)
-    )
+    await world.grant(guild, "MORE_EMOJI")
     await made(guild.owner, guild)
 
 

@@ -1,7 +1,6 @@
 """What a guild shows newcomers and strangers: welcome screen, guide, onboarding, vanity URL, widget; and integrations, incident
 actions and two-factor."""
 
-import json
 import struct
 import zlib
 from typing import Any
@@ -10,17 +9,12 @@ import pytest
 
 from hubbub.protocol import wire
 from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.config import Config
 from hubbub.server.resources import members
 from hubbub.server.resources.widgets import picture
-from tests.world import NOW_MS, Actor, Guild, World
+from tests.world import NOW_MS, Actor, Guild, World, small_config
 
 HOUR = 3_600_000
-
-
-async def set_features(world: World, guild: Guild, *features: str) -> None:
-    """Give a guild features that nobody can write over HTTP."""
-    text = json.dumps(features)
-    await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", text, guild.id))
 
 
 async def entries(guild: Guild, action: int) -> list[Any]:
@@ -243,11 +237,12 @@ async def test_a_vanity_url_lets_people_in_and_counts_them(world: World) -> None
     url = f"/guilds/{guild.id}/vanity-url"
     (await guild.owner.get(url)).refused(403, 50101)
     (await guild.owner.patch(url, json={"code": "town"})).refused(403, 50101)
-    await set_features(world, guild, "VANITY_URL")
+    await world.grant(guild, "VANITY_URL")
+    assert (await session.next("GUILD_UPDATE"))["features"] == ["VANITY_URL"]
     assert (await guild.owner.get(url)).ok() == {"code": None, "uses": 0}
     assert (await guild.owner.patch(url, json={"code": "Town-Square"})).ok() == {"code": "town-square", "uses": 0}
     assert (await session.next("GUILD_UPDATE"))["vanity_url_code"] == "town-square"
-    (entry,) = await entries(guild, 1)
+    entry = (await entries(guild, 1))[0]
     assert {"key": "vanity_url_code", "new_value": "town-square"} in entry["changes"]
     bob = await world.user()
     invite = (await bob.get("/invites/TOWN-square")).ok()
@@ -263,7 +258,7 @@ async def test_a_vanity_url_lets_people_in_and_counts_them(world: World) -> None
 async def test_a_vanity_url_is_free_and_well_formed(world: World) -> None:
     guild, other = await world.guild(), await world.guild()
     for each in (guild, other):
-        await set_features(world, each, "VANITY_URL")
+        await world.grant(each, "VANITY_URL")
     (await other.owner.patch(f"/guilds/{other.id}/vanity-url", json={"code": "taken"})).ok()
     url = f"/guilds/{guild.id}/vanity-url"
     for code in ("taken", "x", "no spaces", "-dash", "ünïcode"):
@@ -367,6 +362,23 @@ async def test_widget_settings_are_for_those_who_manage_the_guild(world: World) 
     (await guild.owner.patch(url, json={"channel_id": str(category)})).refused(400, 50024)
     assert (await guild.owner.patch(url, json={"enabled": 3})).errors("enabled")
     (await world.request("GET", "/guilds/1/widget.json")).refused(404, 10004)
+
+
+class TestWhereLimitsCount:
+    """With the rate limits of a real platform."""
+
+    @pytest.fixture
+    def store_config(self) -> Config:
+        """A configuration whose limits count."""
+        return small_config(rate_limits="real")
+
+    async def test_widget_settings_change_once_in_ten_seconds(self, world: World) -> None:
+        guild = await world.guild()
+        path = f"/guilds/{guild.id}/widget"
+        (await guild.owner.patch(path, json={"enabled": True})).ok()
+        (await guild.owner.patch(path, json={"enabled": False})).refused(429, 30042)
+        world.clock.advance(10_000)
+        (await guild.owner.patch(path, json={"enabled": False})).ok()
 
 
 @pytest.mark.parametrize("style", [None, "shield", "banner1", "banner2", "banner3", "banner4"])

@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.errors import ApiError
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import auth
-from hubbub.server.resources import guild_state, guilds
+from hubbub.server.core.call import Call
+from hubbub.server.core.config import AutoModerationConfig, Config
+from hubbub.server.resources import guild_state, guilds, members
 from tests import media
-from tests.world import Guild, World
+from tests.world import Guild, World, small_config
 
 PNG = media.uri(media.png())
 GIF = media.uri(media.moving())
@@ -487,3 +490,88 @@ async def test_the_gateways_state_holds_roles_channels_and_members(world: World)
     assert datetime.fromisoformat(members[bob.id].joined_at) == datetime.fromtimestamp(world.clock.now_ms() / 1000, UTC)
     assert await world.app.database.read(lambda tx: guild_state.state(tx, 1)) is None
     assert await world.app.database.read(lambda tx: guild_state.guild_ids(tx, bob.id)) == [guild.id]
+
+
+# What only the operator gives.
+
+
+async def test_the_operator_gives_a_tier_and_features_and_it_is_told(world: World) -> None:
+    guild = await world.guild()
+    session = await guild.owner.connect()
+    path = f"/guilds/{guild.id}/vanity-url"
+    (await guild.owner.patch(path, json={"code": "town"})).refused(403, 50101)
+
+    await world.grant(guild, "VANITY_URL", tier=3)
+
+    told = await session.next("GUILD_UPDATE")
+    assert (told["premium_tier"], told["features"]) == (3, ["VANITY_URL"])
+    entry = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=1")).ok()["audit_log_entries"][0]
+    assert entry["user_id"] is None
+    assert {change["key"] for change in entry["changes"]} == {"premium_tier", "features"}
+    (await guild.owner.patch(path, json={"code": "town"})).ok()
+
+    def take(call: Call) -> None:
+        row = guilds.find(call.tx, guild.id)
+        assert row is not None
+        guilds.grant(call, row, remove=["VANITY_URL", "BANNER"])
+
+    await session.next("GUILD_UPDATE")
+    await world.write(take)
+    told = await session.next("GUILD_UPDATE")
+    assert (told["premium_tier"], told["features"], told["vanity_url_code"]) == (3, [], None)
+    (await guild.owner.get("/invites/town")).refused(404, 10006)
+    with pytest.raises(ApiError, match="50035"):
+        await world.grant(guild, "COMMUNITY")
+
+
+async def test_who_has_not_answered_the_form_cannot_own_a_guild(world: World) -> None:
+    guild = await world.guild()
+    bob = await world.user()
+    await world.write(lambda call: members.add(call, guild.id, bob.id, pending=True), actor=guild.owner.id)
+    path = f"/guilds/{guild.id}"
+    (await guild.owner.patch(path, json={"owner_id": str(bob.id)})).refused(400, 50131)
+    await world.write(lambda call: members.admit(call, guild.id, [bob.id]))
+    assert (await guild.owner.patch(path, json={"owner_id": str(bob.id)})).ok()["owner_id"] == str(bob.id)
+
+
+class TestWhereLimitsCount:
+    """With the rate limits of a real platform."""
+
+    @pytest.fixture
+    def store_config(self) -> Config:
+        """A configuration whose limits count."""
+        return small_config(rate_limits="real")
+
+    async def test_a_guild_changes_five_times_in_five_seconds(self, world: World) -> None:
+        guild = await world.guild()
+        for number in range(5):
+            (await guild.owner.patch(f"/guilds/{guild.id}", json={"name": f"Home {number}"})).ok()
+        (await guild.owner.patch(f"/guilds/{guild.id}", json={"name": "Home"})).refused(429, 20029)
+
+
+class TestWhereWordsAreBanned:
+    """With an operator's list of words."""
+
+    @pytest.fixture
+    def store_config(self) -> Config:
+        """A configuration with a list."""
+        return small_config(auto_moderation=AutoModerationConfig(names=("villain*", "evil plan")))
+
+    async def test_names_descriptions_and_topics_hold_none_of_them(self, world: World) -> None:
+        guild = await world.guild()
+        owner, path = guild.owner, f"/guilds/{guild.id}"
+        stage = await guild.channel("stage", type=13)
+        for answer in (
+            await owner.post("/guilds", json={"name": "Villainous"}),
+            await owner.post("/guilds", json={"name": "Fine", "channels": [{"id": 1, "name": "villains"}]}),
+            await owner.patch(path, json={"name": "VILLAINS"}),
+            await owner.patch(path, json={"description": "our evil plan"}),
+            await owner.post(f"{path}/channels", json={"name": "evil plan"}),
+            await owner.patch(f"/channels/{guild.general}", json={"name": "the-evil-plan"}),
+            await owner.post("/stage-instances", json={"channel_id": str(stage), "topic": "A villain speaks"}),
+        ):
+            answer.refused(400, 20031)
+        assert (await owner.get(path)).ok()["name"] == "Guild"
+        (await owner.post("/stage-instances", json={"channel_id": str(stage), "topic": "evil plans"})).ok()
+        (await owner.patch(f"/stage-instances/{stage}", json={"topic": "villain"})).refused(400, 20031)
+        (await owner.patch(path, json={"name": "Devil planet"})).ok()

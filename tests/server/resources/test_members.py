@@ -178,6 +178,18 @@ async def test_an_oauth2_token_with_the_scope_reads_its_own_member_with_permissi
     (await world.request("GET", path, headers={"Authorization": f"Bearer {other}"})).refused(404, 10004)
 
 
+async def test_a_person_reads_their_own_member_and_a_bot_does_not(world: World) -> None:
+    guild = await world.guild()
+    bot, stranger = await world.bot(guild), await world.user()
+    path = f"/users/@me/guilds/{guild.id}/member"
+
+    shown = (await guild.owner.get(path)).ok()
+
+    assert (shown["user"]["id"], int(shown["permissions"])) == (str(guild.owner.id), Permissions.ALL)
+    (await stranger.get(path)).refused(404, 10004)
+    (await bot.get(path)).refused(403, 20001)
+
+
 # Coming
 
 

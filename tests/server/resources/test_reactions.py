@@ -294,10 +294,7 @@ async def test_people_with_premium_react_in_bursts_counted_apart(world: World) -
     (await (await world.bot(guild)).put(burst)).refused(403, 90002)
     assert (await bob.put(burst.replace("=1", "=2"))).errors("type") == ["BASE_TYPE_CHOICES"]
 
-    def give_premium(call: Call) -> None:
-        call.tx.run("UPDATE users SET premium_type = 2 WHERE id = ?", bob.id)
-
-    await world.write(give_premium)
+    await world.give_premium(bob)
     session = await (await world.bot(guild)).connect()
     (await bob.put(burst)).ok()
     told = await session.next("MESSAGE_REACTION_ADD")

@@ -1,6 +1,5 @@
 """Roles: what they are, how they are ordered, and who may change them."""
 
-import json
 from itertools import permutations
 from typing import Any
 
@@ -15,12 +14,6 @@ from tests import media
 from tests.world import Actor, Guild, World
 
 PNG = media.uri(media.png())
-
-
-async def set_features(world: World, guild: Guild, *features: str) -> None:
-    """Give a guild features that nobody can write over HTTP."""
-    text = json.dumps(features)
-    await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", text, guild.id))
 
 
 async def last_entry(guild: Guild, action: int) -> Any:
@@ -176,7 +169,7 @@ async def test_gradients_need_the_guilds_feature(world: World) -> None:
     plain = {"colors": {"primary_color": 1, "secondary_color": None, "tertiary_color": None}}
     assert (await guild.owner.post(path, json=plain)).ok()["color"] == 1
 
-    await set_features(world, guild, "ENHANCED_ROLE_COLORS")
+    await world.grant(guild, "ENHANCED_ROLE_COLORS")
 
     made = (await guild.owner.post(path, json=gradient)).ok()
     assert made["color"] == 1
@@ -191,7 +184,7 @@ async def test_gradients_need_the_guilds_feature(world: World) -> None:
 @pytest.mark.dated(changes.ROLE_GRADIENTS)
 async def test_gradients_came_in_july_2025(world: World) -> None:
     guild = await world.guild()
-    await set_features(world, guild, "ENHANCED_ROLE_COLORS")
+    await world.grant(guild, "ENHANCED_ROLE_COLORS")
     body = {"colors": {"primary_color": 1, "secondary_color": 2}, "color": 9}
 
     world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
@@ -243,7 +236,7 @@ async def test_icons_need_the_guilds_feature(world: World) -> None:
         (await guild.owner.post(path, json=body)).refused(403, 50101)
         (await guild.owner.patch(f"{path}/{role}", json=body)).refused(403, 50101)
 
-    await set_features(world, guild, "ROLE_ICONS")
+    await world.grant(guild, "ROLE_ICONS")
 
     changed = (await guild.owner.patch(f"{path}/{role}", json={"icon": PNG, "unicode_emoji": "🦊"})).ok()
     assert (len(changed["icon"]), changed["unicode_emoji"]) == (32, "🦊")

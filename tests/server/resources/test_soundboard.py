@@ -229,13 +229,11 @@ async def test_slots_grow_with_the_tier_and_the_feature(world: World) -> None:
     path, body = f"/guilds/{guild.id}/soundboard-sounds", {"name": "more", "sound": OGG}
     await fill(8)
     (await guild.owner.post(path, json=body)).refused(400, 30045)
-    await world.write(lambda call: call.tx.run("UPDATE guilds SET premium_tier = 2 WHERE id = ?", guild.id))
+    await world.grant(guild, tier=2)
     await fill(27)
     (await guild.owner.post(path, json=body)).ok()
     (await guild.owner.post(path, json=body)).refused(400, 30045)
-    await world.write(
-        lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", '["MORE_SOUNDBOARD"]', guild.id)
-    )
+    await world.grant(guild, "MORE_SOUNDBOARD")
     (await guild.owner.post(path, json=body)).ok()
 
 

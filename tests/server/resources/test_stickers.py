@@ -37,11 +37,6 @@ async def member(world: World, guild: Guild, permissions: int = 0) -> Actor:
     return actor
 
 
-async def set_guild(world: World, guild: Guild, column: str, value: Any) -> None:
-    """Give a guild what nobody can write over HTTP."""
-    await world.write(lambda call: call.tx.run(f"UPDATE guilds SET {column} = ? WHERE id = ?", value, guild.id))
-
-
 async def last_entry(guild: Guild, action: int) -> Any:
     """The newest audit log entry of a kind."""
     log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
@@ -98,7 +93,7 @@ async def test_a_drawing_is_for_guilds_that_are_known(world: World) -> None:
     guild = await world.guild()
     drawing = jsonlib.dumps(LOTTIE).encode()
     (await upload(guild.owner, guild, drawing)).refused(400, 50123)
-    await set_guild(world, guild, "features", '["VERIFIED"]')
+    await world.grant(guild, "VERIFIED")
     sticker = (await upload(guild.owner, guild, drawing)).ok()
     assert sticker["format_type"] == 3
     served = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.json")
@@ -122,7 +117,7 @@ async def test_a_drawing_is_for_guilds_that_are_known(world: World) -> None:
 )
 async def test_a_drawing_has_rules_of_its_own(world: World, change: Any, code: int) -> None:
     guild = await world.guild()
-    await set_guild(world, guild, "features", '["PARTNERED"]')
+    await world.grant(guild, "PARTNERED")
     (await upload(guild.owner, guild, jsonlib.dumps(LOTTIE | change).encode())).refused(400, code)
     (await upload(guild.owner, guild, b"{" * 5000)).refused(400, 170001)
 
@@ -145,6 +140,14 @@ async def test_what_makes_no_sticker_is_named(world: World) -> None:
     assert (await upload(owner, guild, description="x" * 101)).errors("description") == ["BASE_TYPE_MAX_LENGTH"]
     plain = await owner.post(f"/guilds/{guild.id}/stickers", json={"name": "wave", "tags": "hi"})
     assert plain.errors("file") == ["BASE_TYPE_REQUIRED"]
+    for refusal in (
+        await upload(owner, guild, b"", name="x", tags=""),
+        await owner.post(f"/guilds/{guild.id}/stickers", json={"name": "x"}),
+        await owner.post(f"/guilds/{guild.id}/stickers"),
+    ):
+        assert sorted(refusal.json["errors"]) == ["file", "name", "tags"]
+    assert sorted((await upload(owner, guild, b"", description="x")).json["errors"]) == ["description", "file"]
+    assert sorted((await upload(owner, guild, name="x")).json["errors"]) == ["name"]
     assert (await owner.get(f"/guilds/{guild.id}/stickers")).ok() == []
     assert (await upload(owner, guild, description="")).ok()["description"] is None
 
@@ -241,7 +244,7 @@ async def test_slots_grow_with_the_tier(world: World) -> None:
 
     await fill(5)
     (await upload(guild.owner, guild)).refused(400, 30039)
-    await set_guild(world, guild, "premium_tier", 3)
+    await world.grant(guild, tier=3)
     await fill(54)
     (await upload(guild.owner, guild)).ok()
     (await upload(guild.owner, guild)).refused(400, 30039)

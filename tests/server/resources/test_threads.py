@@ -6,7 +6,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from hubbub.protocol import changes
+from hubbub.protocol import changes, wire
 from hubbub.protocol.ids import ChannelId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
@@ -614,3 +614,36 @@ async def test_threads_have_no_overwrites_of_their_own(world: World, kind: int) 
     made = await thread(guild.owner, guild.general, kind)
     path = f"/channels/{made}/permissions/{guild.id}"
     (await guild.owner.put(path, json={"type": 0})).refused(400, 50024)
+
+
+async def test_who_is_timed_out_comes_to_no_thread_and_changes_none(world: World) -> None:
+    guild = await world.guild()
+    bob, eve = await member(world, guild), await member(world, guild)
+    others, own = await thread(guild.owner, guild.general), await thread(bob, guild.general, PRIVATE)
+    (await bob.put(f"/channels/{own}/thread-members/{eve.id}")).ok()
+    until = wire.timestamp(world.clock.now_ms() + MINUTE_MS)
+    path = f"/guilds/{guild.id}/members/{bob.id}"
+    (await guild.owner.patch(path, json={"communication_disabled_until": until})).ok()
+
+    (await bob.put(f"/channels/{others}/thread-members/@me")).refused(403, 50013)
+    (await bob.put(f"/channels/{others}/thread-members/{bob.id}")).refused(403, 50013)
+    (await bob.patch(f"/channels/{own}", json={"name": "mine"})).refused(403, 50013)
+    (await bob.delete(f"/channels/{own}/thread-members/{eve.id}")).refused(403, 50013)
+    (await bob.get(f"/channels/{others}/messages")).ok()
+    (await bob.delete(f"/channels/{own}/thread-members/@me")).ok()
+
+    world.clock.advance(MINUTE_MS)
+    (await bob.put(f"/channels/{others}/thread-members/@me")).ok()
+
+
+async def test_a_history_does_not_begin_before_its_thread(world: World) -> None:
+    guild = await world.guild()
+    forum = await guild.channel("forum", type=FORUM)
+    made = int((await post(guild.owner, forum)).ok()["id"])
+    path = f"/channels/{made}/messages"
+
+    (await guild.owner.get(f"{path}?before={made - 1}")).refused(400, 50085)
+    # Who pages back ends at the post itself, which has the thread's id.
+    assert (await guild.owner.get(f"{path}?before={made}")).ok() == []
+    assert len((await guild.owner.get(f"{path}?before={made + 1}")).ok()) == 1
+    assert (await guild.owner.get(f"/channels/{guild.general}/messages?before=1")).ok() == []

@@ -6,8 +6,10 @@ import random
 import struct
 import zlib
 
+import aiohttp
 from PIL import Image
 
+from hubbub.protocol.enums import PremiumType
 from tests.world import World
 
 
@@ -102,3 +104,21 @@ async def test_a_large_picture_fits_into_a_body(world: World) -> None:
     # Other operations take no more than before.
     channel = (await world.guild(alice)).general
     (await alice.post(f"/channels/{channel}/messages", json={"content": "a" * (3 << 20)})).refused(413, 40005)
+
+
+async def test_the_operator_gives_premium_and_only_its_owner_hears(world: World) -> None:
+    ann, ben = await world.user(), await world.user()
+    guild = await world.guild(ann, ben)
+    session, other = await ann.connect(), await ben.connect()
+    assert session.ready["user"]["premium_type"] == 0
+
+    await world.give_premium(ann, PremiumType.TIER_2)
+
+    assert (await session.next("USER_UPDATE"))["premium_type"] == 2
+    assert (await ann.get("/users/@me")).ok()["premium_type"] == 2
+    await other.none_of("USER_UPDATE", "GUILD_MEMBER_UPDATE")
+    large = aiohttp.FormData()
+    large.add_field("files[0]", bytes((10 << 20) + 1), filename="large.bin")
+    (await ann.post(f"/channels/{guild.general}/messages", data=large)).ok()
+    await world.give_premium(ann, PremiumType.NONE)
+    assert (await session.next("USER_UPDATE"))["premium_type"] == 0

@@ -41,6 +41,8 @@ from hubbub.protocol.resources.users import User
 GUILD_CHANNELS_MAX: Final = 500
 CATEGORY_CHILDREN_MAX: Final = 50
 OVERWRITES_MAX: Final = 1000
+GUILD_OVERWRITES_MAX: Final = 50_000
+"""So many overwrites all channels of a guild have together: who connects reads them all at once (decisions/0054)."""
 CHANNEL_NAME_MAX: Final = 100
 TOPIC_MAX: Final = 1024
 FORUM_TOPIC_MAX: Final = 4096
@@ -434,7 +436,9 @@ UPDATE_CHANNEL = Operation(
         errors.TAG_REQUIRED,
         errors.BITRATE_TOO_HIGH,
         errors.MAX_CHANNEL_OVERWRITES,
+        errors.GUILD_CHANNELS_TOO_LARGE,
         errors.AUTO_MODERATION_BLOCKED_TITLE,
+        errors.BANNED_WORDS,
         errors.CHANNEL_WRITE_RATE_LIMIT,
         errors.INVALID_FORM_BODY,
     ),
@@ -487,7 +491,9 @@ CREATE_GUILD_CHANNEL = Operation(
         errors.MISSING_ACCESS,
         errors.MISSING_PERMISSIONS,
         errors.MAX_CHANNELS,
+        errors.BANNED_WORDS,
         errors.MAX_CHANNEL_OVERWRITES,
+        errors.GUILD_CHANNELS_TOO_LARGE,
         errors.MAX_FORUM_TAGS,
         errors.TAG_NAMES_MUST_BE_UNIQUE,
         errors.BITRATE_TOO_HIGH,
@@ -526,6 +532,7 @@ SET_CHANNEL_PERMISSION_OVERWRITE = Operation(
         errors.CANNOT_EXECUTE_ON_DM,
         errors.WRONG_CHANNEL_TYPE,
         errors.MAX_CHANNEL_OVERWRITES,
+        errors.GUILD_CHANNELS_TOO_LARGE,
         errors.INVALID_FORM_BODY,
     ),
     emits=(CHANNEL_UPDATE,),

@@ -10,7 +10,7 @@ from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, Snowflake, Ti
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.numbers import Bits
-from hubbub.protocol.operation import Auth, Event, Operation
+from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import members
 from hubbub.protocol.resources.activity_instances import EmbeddedActivity
@@ -253,7 +253,7 @@ CREATE_GUILD = Operation(
     body=CreateGuild,
     result=Guild,
     status=201,
-    raises=(errors.MAX_GUILDS, errors.BOTS_CANNOT_USE_ENDPOINT),
+    raises=(errors.MAX_GUILDS, errors.BOTS_CANNOT_USE_ENDPOINT, errors.BANNED_WORDS),
     emits=(GUILD_CREATE,),
 )
 
@@ -279,11 +279,15 @@ UPDATE_GUILD = Operation(
         errors.UNKNOWN_CHANNEL,
         errors.UNKNOWN_MEMBER,
         errors.OWNERSHIP_CANNOT_GO_TO_BOT,
+        errors.OWNER_CANNOT_BE_PENDING,
         errors.WRONG_CHANNEL_TYPE,
         errors.COMMUNITY_CHANNELS_MUST_BE_TEXT,
         errors.MORE_BOOSTS_NEEDED,
+        errors.BANNED_WORDS,
+        errors.GUILD_WRITE_RATE_LIMIT,
     ),
     emits=(GUILD_UPDATE,),
+    limit=RateLimit(5, 5.0, code=errors.GUILD_WRITE_RATE_LIMIT),
 )
 
 DELETE_GUILD = Operation(

@@ -541,7 +541,6 @@ UPDATE_ORIGINAL_WEBHOOK_MESSAGE = Operation(
         errors.EMPTY_MESSAGE,
         errors.MAX_ATTACHMENTS,
         errors.FILE_TOO_LARGE,
-        errors.INVALID_FILE,
         errors.POLL_CANNOT_EDIT,
         errors.POLL_CANNOT_USE_EMOJI,
         errors.POLL_INVALID_CHANNEL_TYPE,

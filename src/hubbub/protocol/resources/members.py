@@ -191,7 +191,7 @@ GET_MY_GUILD_MEMBER = Operation(
     "GET",
     "/users/@me/guilds/{guild_id}/member",
     result=Member,
-    auth=Auth.BEARER,
+    auth=Auth.USER | Auth.BEARER,
     scopes=("guilds.members.read",),
     raises=(errors.UNKNOWN_GUILD,),
 )

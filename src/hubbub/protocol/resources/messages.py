@@ -385,6 +385,7 @@ LIST_MESSAGES = Operation(
         errors.MISSING_ACCESS,
         errors.MISSING_PERMISSIONS,
         errors.CANNOT_SEND_IN_CHANNEL,
+        errors.BEFORE_THREAD_CREATION,
     ),
     limit=RateLimit(10, 10.0),
 )

@@ -6,10 +6,10 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import OnboardingMode, OnboardingPromptType
-from hubbub.protocol.ids import ChannelId, EmojiId, GuildId, RoleId, Snowflake
-from hubbub.protocol.operation import Operation
+from hubbub.protocol.ids import ChannelId, EmojiId, GuildId, RoleId, Snowflake, UserId
+from hubbub.protocol.operation import Auth, Operation
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources import guilds
+from hubbub.protocol.resources import guilds, members
 
 PROMPTS_MAX: Final = 15
 OPTIONS_MAX: Final = 50
@@ -103,6 +103,25 @@ class SetOnboarding(Struct, kw_only=True):
     mode: OnboardingMode | None | UnsetType = UNSET
 
 
+class OnboardingAnswers(Struct, kw_only=True):
+    """What a person answered, and what they have of it."""
+
+    guild_id: GuildId
+    user_id: UserId
+    onboarding_responses: list[Snowflake]
+    """The answers they chose."""
+    channel_ids: list[ChannelId]
+    """The channels that everybody begins with, and those of the answers: what a client lists for them first."""
+    completed: bool
+    """Whether they went through onboarding."""
+
+
+class SetOnboardingAnswers(Struct, kw_only=True):
+    """All answers that a person chooses; those they chose before and do not repeat no longer hold."""
+
+    onboarding_responses: Annotated[list[Snowflake], Meta(max_length=PROMPTS_MAX * OPTIONS_MAX)]
+
+
 GET_GUILDS_ONBOARDING = Operation(
     "GET",
     "/guilds/{guild_id}/onboarding",
@@ -125,4 +144,24 @@ PUT_GUILDS_ONBOARDING = Operation(
         errors.CANNOT_UPDATE_ONBOARDING,
     ),
     emits=(guilds.GUILD_UPDATE,),
+)
+
+# Below: what a person's own client does (decisions/0021).
+
+GET_GUILD_ONBOARDING_RESPONSES = Operation(
+    "GET",
+    "/guilds/{guild_id}/onboarding-responses",
+    result=OnboardingAnswers,
+    auth=Auth.USER,
+    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS),
+)
+
+SET_GUILD_ONBOARDING_RESPONSES = Operation(
+    "POST",
+    "/guilds/{guild_id}/onboarding-responses",
+    body=SetOnboardingAnswers,
+    result=OnboardingAnswers,
+    auth=Auth.USER,
+    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.FEATURE_DISABLED),
+    emits=(members.GUILD_MEMBER_UPDATE,),
 )

@@ -71,6 +71,7 @@ CREATE_STAGE_INSTANCE = Operation(
         errors.STAGE_ALREADY_OPEN,
         errors.UNKNOWN_SCHEDULED_EVENT,
         errors.WRONG_EVENT_ENTITY_TYPE,
+        errors.BANNED_WORDS,
     ),
     emits=(STAGE_INSTANCE_CREATE,),
 )
@@ -95,6 +96,7 @@ UPDATE_STAGE_INSTANCE = Operation(
         errors.CANNOT_EXECUTE_ON_DM,
         errors.TWO_FACTOR_REQUIRED,
         errors.UNKNOWN_STAGE_INSTANCE,
+        errors.BANNED_WORDS,
     ),
     emits=(STAGE_INSTANCE_UPDATE,),
 )

@@ -157,7 +157,7 @@ CREATE_GUILD_STICKER = Operation(
         errors.LOTTIE_DURATION,
     ),
     emits=(GUILD_STICKERS_UPDATE,),
-    uploads=Uploads(field="file", most=1, keep=False, image=StickerData),
+    uploads=Uploads(field="file", most=1, keep=False, required=True, image=StickerData),
 )
 
 # One's own with CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS, others' with the latter.

@@ -95,9 +95,9 @@ UPDATE_GUILD_WIDGET_SETTINGS = Operation(
     body=UpdateWidgetSettings,
     result=WidgetSettings,
     needs=Permissions.MANAGE_GUILD,
-    raises=(*_MANAGED, errors.UNKNOWN_CHANNEL, errors.WRONG_CHANNEL_TYPE),
+    raises=(*_MANAGED, errors.UNKNOWN_CHANNEL, errors.WRONG_CHANNEL_TYPE, errors.MAX_WIDGET_UPDATES),
     emits=(guilds.GUILD_UPDATE,),
-    limit=RateLimit(1, 10.0),
+    limit=RateLimit(1, 10.0, code=errors.MAX_WIDGET_UPDATES),
 )
 
 # Makes an invite where there is none yet, which is told with INVITE_CREATE.

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from hubbub.protocol import wire
+from hubbub.protocol.enums import GuildFeature, PremiumType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import LATEST_MS, ApplicationId, GuildId, UserId
 from hubbub.protocol.resources.accounts import PASSWORD_MAX, PASSWORD_MIN
@@ -29,6 +30,16 @@ from hubbub.server.worlds import files
 from hubbub.server.worlds.files import WorldError
 
 T = TypeVar("T")
+
+SWITCHED_BY_MEMBERS: Final = frozenset(
+    {
+        GuildFeature.GUILD_ONBOARDING,
+        GuildFeature.WELCOME_SCREEN_ENABLED,
+        GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED,
+        GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL,
+    }
+)
+"""Features that say what some page of a guild is set to."""
 
 PROCESS = 31
 """Servers have process number 0, so that ids made here beside a running one differ from its own."""
@@ -113,9 +124,7 @@ def add_bot(config: Config, arguments: argparse.Namespace) -> int:
     def deed(call: Call) -> list[str]:
         row = _with_bot(call, arguments.application_id)
         assert row.bot_id is not None
-        guild = guilds.find(call.tx, _number(arguments.guild_id))
-        if guild is None:
-            raise Refusal(f"there is no guild {arguments.guild_id}")
+        guild = _guild(call, arguments.guild_id)
         permissions = None
         if arguments.permission:
             permissions = files.permissions(arguments.permission, ("--permission",))
@@ -130,11 +139,41 @@ def split_permissions(config: Config, arguments: argparse.Namespace) -> int:
     """Give a guild's roles and overwrites the permissions that 23 February 2026 split off."""
 
     def deed(call: Call) -> list[str]:
-        guild = guilds.find(call.tx, _number(arguments.guild_id))
-        if guild is None:
-            raise Refusal(f"there is no guild {arguments.guild_id}")
+        guild = _guild(call, arguments.guild_id)
         changed = channels.split_permissions(call, guild.id)
         return [f"{guild.name}: {changed[0]} roles and {changed[1]} overwrites have the newer permissions too"]
+
+    return _do(config, deed)
+
+
+def change_guild(config: Config, arguments: argparse.Namespace) -> int:
+    """Give a guild a boost tier and features, or take them; shows what it has."""
+
+    def deed(call: Call) -> list[str]:
+        guild = _guild(call, arguments.guild_id)
+        for flag, names in (("--add-feature", arguments.add_feature), ("--remove-feature", arguments.remove_feature)):
+            for name in names:
+                if files.feature(name, (flag,)) in SWITCHED_BY_MEMBERS:
+                    raise Refusal(f"{name} follows from what the guild's own members switch on and off")
+        guild = guilds.grant(
+            call, guild, premium_tier=arguments.tier, add=arguments.add_feature, remove=arguments.remove_feature
+        )
+        features = ", ".join(guild.feature_names) or "none"
+        return [f"{guild.name}", f"tier: {guild.premium_tier}", f"features: {features}"]
+
+    return _do(config, deed)
+
+
+def change_user(config: Config, arguments: argparse.Namespace) -> int:
+    """Give a person a level of premium, or take it; shows what they have."""
+
+    def deed(call: Call) -> list[str]:
+        row = _person(call, arguments.username)
+        level = PremiumType(row.premium_type)
+        if arguments.premium is not None:
+            level = files.PREMIUM[arguments.premium]
+            users.set_premium(call, row, level)
+        return [f"{row.username}", f"premium: {level.name.lower()}"]
 
     return _do(config, deed)
 
@@ -256,6 +295,13 @@ def _person(call: Call, username: str) -> users.UserRow:
     row = users.find_person(call.tx, username.lower())
     if row is None:
         raise Refusal(f"nobody is called {username}")
+    return row
+
+
+def _guild(call: Call, text: str) -> guilds.GuildRow:
+    row = guilds.find(call.tx, _number(text))
+    if row is None:
+        raise Refusal(f"there is no guild {text}")
     return row
 
 

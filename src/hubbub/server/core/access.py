@@ -59,11 +59,14 @@ class GuildAccess(msgspec.Struct, kw_only=True):
         return self.owner_id == self.user_id
 
     @property
+    def only_reads(self) -> bool:
+        """Whether a restriction holds for them: administrators are exempt (http.md 2.2)."""
+        return self.restricted and not self.permissions & Permissions.ADMINISTRATOR
+
+    @property
     def allowed(self) -> int:
         """Their bits in the guild, for checking."""
-        if self.restricted and not self.permissions & Permissions.ADMINISTRATOR:
-            return self.permissions & Permissions.TIMED_OUT
-        return self.permissions
+        return self.permissions & Permissions.TIMED_OUT if self.only_reads else self.permissions
 
     def can(self, bits: int) -> bool:
         """Whether they hold all of these bits in the guild."""

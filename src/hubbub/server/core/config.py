@@ -219,6 +219,8 @@ class AutoModerationConfig(msgspec.Struct, frozen=True, kw_only=True):
     profanity: tuple[ModeratedWord, ...] = ()
     sexual_content: tuple[ModeratedWord, ...] = ()
     slurs: tuple[ModeratedWord, ...] = ()
+    names: tuple[ModeratedWord, ...] = ()
+    """What no name or description of a guild, name of a channel or topic of a stage may hold."""
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):

@@ -44,6 +44,7 @@ from hubbub.server.resources import (
     relationships,
     roles,
     skus,
+    users,
 )
 from hubbub.server.worlds import files
 from hubbub.server.worlds.files import WorldError
@@ -234,6 +235,7 @@ class _Builder:
             email=user.email,
             global_name=user.global_name,
         )
+        users.set_premium(call, row, files.PREMIUM[user.premium or "none"])
         token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now, ids=call.ids, entropy=entropy)
         password = user.password if user.password is not None else f"{name}-{entropy(6).hex()}"
         accounts.set_password(call, row.id, accounts.hash_lightly(password, salt=entropy(16)))
@@ -334,6 +336,7 @@ class _Builder:
             ),
             features=guild.features,
             description=guild.description,
+            premium_tier=guild.premium_tier or 0,
         )
         # Children take the overwrites of their category, so that it must be there before them.
         for each, channel in sorted(guild.channels.items(), key=lambda item: item[1].type != "category"):

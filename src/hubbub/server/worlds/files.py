@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from hubbub.protocol import intents
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import ChannelType, GuildFeature, PremiumType
 from hubbub.protocol.flags import ApplicationFlags, LobbyFlags, LobbyMemberFlags
 from hubbub.protocol.permissions import BITS
 from hubbub.protocol.resources.identity_providers import ClientId, ProviderType
@@ -45,6 +45,9 @@ APPLICATION_FLAGS: Final[Mapping[str, int]] = {
     for name, value in vars(ApplicationFlags).items()
     if name.isupper() and isinstance(value, int) and value.bit_count() == 1
 }
+PREMIUM: Final[Mapping[str, PremiumType]] = {level.name.lower(): level for level in PremiumType}
+"""What people may pay for, by name."""
+
 LOBBY_FLAGS: Final[Mapping[str, int]] = {
     "REQUIRE_APPLICATION_AUTHORIZATION": LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION
 }
@@ -70,6 +73,8 @@ class User(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """By default one that follows from the seed."""
     global_name: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
     email: str | None = None
+    # Absent keys must stay absent: a kept world is known again by what its file said.
+    premium: Literal["none", "tier_0", "tier_1", "tier_2"] | UnsetType = UNSET
 
 
 class Application(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -173,6 +178,8 @@ class Guild(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     owner: str
     description: Annotated[str, Meta(max_length=300)] | None = None
     features: list[str] = []
+    premium_tier: Annotated[int, Meta(ge=0, le=3)] | UnsetType = UNSET
+    """What boosts would have made of it."""
     everyone: list[str] | None = None
     """The permissions of @everyone; by default those of any new guild."""
     system_channel: str | None = None
@@ -298,6 +305,11 @@ def bits(names: Iterable[str], known: Mapping[str, int], path: tuple[str, ...], 
 def permissions(names: Iterable[str], path: tuple[str, ...]) -> int:
     """Permission bits by name."""
     return bits(names, BITS, path, "permission")
+
+
+def feature(name: str, path: tuple[str, ...]) -> str:
+    """The name of a guild's feature."""
+    return _known(name, [str(known) for known in GuildFeature], path, "guild feature")
 
 
 def _check_application(world: World, application: Application, path: tuple[str, ...]) -> None:

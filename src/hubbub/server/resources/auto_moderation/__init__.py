@@ -15,6 +15,7 @@ SLICE = Slice(
         members.MemberAdded: listeners.hear_joined,
         members.MemberRenamed: listeners.hear_renamed,
         users.UserChanged: listeners.hear_user,
+        guilds.NamesDrafted: listeners.hear_names,
         guilds.GuildDeleted: listeners.hear_guild_deleted,
         audit_log.AuditLogRead: listeners.hear_audit_log,
     },

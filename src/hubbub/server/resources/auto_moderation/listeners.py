@@ -1,7 +1,7 @@
 """What auto moderation hears: drafts of messages and titles, members that come or get another name, guilds that go."""
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import AuditLogAction, AutoModerationActionType
@@ -13,6 +13,7 @@ from hubbub.server.resources import audit_log, guilds, members, messages, thread
 from hubbub.server.resources.auto_moderation import actions, checks, store, views
 from hubbub.server.resources.auto_moderation.actions import Incident
 from hubbub.server.resources.auto_moderation.checks import Caught
+from hubbub.server.resources.auto_moderation.matching import Matcher
 
 _RULES = frozenset(
     {
@@ -21,6 +22,22 @@ _RULES = frozenset(
         AuditLogAction.AUTO_MODERATION_RULE_DELETE,
     }
 )
+
+
+def hear_names(call: Call, fact: guilds.NamesDrafted) -> None:
+    """Somebody is about to name a guild, a channel or a stage; what the platform does by itself is not looked at."""
+    words = call.config.auto_moderation.names
+    if not words or call.find_actor is None:
+        return
+    for text in fact.texts:
+        # Channels have dashes where their names had spaces.
+        if _banned(words).find(text) or _banned(words).find(text.replace("-", " ")):
+            raise errors.BANNED_WORDS()
+
+
+@cache
+def _banned(words: tuple[str, ...]) -> Matcher:
+    return Matcher(words, (), ())
 
 
 def hear_message(call: Call, fact: messages.MessageDrafted) -> None:

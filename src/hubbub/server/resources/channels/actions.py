@@ -77,9 +77,11 @@ def create(
         row = row._replace(position=store.next_position(call.tx, guild_id, category=category))
     if overwrites is None:
         overwrites = [] if row.parent_id is None else store.overwrites_of(call.tx, row.parent_id)
+    call.tell(guilds.NamesDrafted((row.name or "",)))
     store.insert(call.tx, row)
     overwrites = [each._replace(channel_id=row.id) for each in overwrites]
     store.replace_overwrites(call.tx, row.id, overwrites)
+    _require_room(call, guild_id, grown=len(overwrites))
     shown = views.channel(row, overwrites)
     if not quiet:
         changes = audit.differences(None, shown, (*AUDITED, "permission_overwrites"))
@@ -104,6 +106,8 @@ def change(
     new = old if new is None else new
     shown = views.channel(after, new)
     guild_id = before.guild_id or 0
+    if after.name != before.name:
+        call.tell(guilds.NamesDrafted((after.name or "",)))
     if after != before:
         store.update(call.tx, before, after)
         changes = audit.differences(views.channel(before, old), shown, AUDITED)
@@ -118,7 +122,15 @@ def change(
         call.tell(LinkedChannelChanged(after.id))
     if rewritten and after.type == ChannelType.GUILD_CATEGORY:
         _sync(call, after.id, old, new)
+    if rewritten:
+        _require_room(call, guild_id, grown=len(new) - len(old))
     return shown
+
+
+def _require_room(call: Call, guild_id: int, *, grown: int) -> None:
+    """Raise when a guild's channels have more overwrites together than it may have: what was written is not kept then."""
+    if grown > 0 and store.count_overwrites(call.tx, guild_id) > wire.GUILD_OVERWRITES_MAX:
+        raise errors.GUILD_CHANNELS_TOO_LARGE()
 
 
 def link_lobby(call: Call, channel_id: int, lobby: wire.LinkedLobby | None) -> wire.Channel:

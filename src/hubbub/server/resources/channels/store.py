@@ -214,6 +214,12 @@ def _by_channel(rows: Iterable[OverwriteRow]) -> dict[int, list[OverwriteRow]]:
     return found
 
 
+def count_overwrites(tx: Tx, guild_id: int) -> int:
+    """How many overwrites all channels of a guild have."""
+    sql = "SELECT COUNT(*) FROM overwrites WHERE channel_id IN (SELECT id FROM channels WHERE guild_id = ?)"
+    return int(tx.value(sql, guild_id))
+
+
 def replace_overwrites(tx: Tx, channel_id: int, rows: Sequence[OverwriteRow]) -> None:
     """Give a channel exactly these overwrites."""
     tx.run("DELETE FROM overwrites WHERE channel_id = ?", channel_id)

@@ -2,8 +2,8 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.guilds import routes, rules
-from hubbub.server.resources.guilds.actions import announce, change, create, delete
-from hubbub.server.resources.guilds.facts import GuildDeleted, MemberLeft
+from hubbub.server.resources.guilds.actions import announce, change, create, delete, grant
+from hubbub.server.resources.guilds.facts import FeaturesLost, GuildDeleted, MemberLeft, NamesDrafted
 from hubbub.server.resources.guilds.founding import Founding, usual
 from hubbub.server.resources.guilds.rules import clean_name, guilds_max, require_creation, require_picture
 from hubbub.server.resources.guilds.store import (
@@ -26,10 +26,12 @@ SLICE = Slice(name="guilds", modules=(routes,), hears={UserDeletionAsked: rules.
 
 __all__ = [
     "SLICE",
+    "FeaturesLost",
     "Founding",
     "GuildDeleted",
     "GuildRow",
     "MemberLeft",
+    "NamesDrafted",
     "NewChannel",
     "NewOverwrite",
     "announce",
@@ -41,6 +43,7 @@ __all__ = [
     "delete",
     "find",
     "find_many",
+    "grant",
     "guild",
     "guilds_max",
     "ids_of_user",

@@ -1,10 +1,10 @@
 """Making, changing and deleting guilds: write, audit, publish."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hubbub.protocol import wire as json
-from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.enums import AuditLogAction, GuildFeature
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.resources import guilds as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
@@ -12,8 +12,8 @@ from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import roles
-from hubbub.server.resources.guilds import founding, store, views
-from hubbub.server.resources.guilds.facts import GuildDeleted, MemberLeft
+from hubbub.server.resources.guilds import founding, rules, store, views
+from hubbub.server.resources.guilds.facts import FeaturesLost, GuildDeleted, MemberLeft, NamesDrafted
 from hubbub.server.resources.guilds.store import GuildRow
 
 _TOLD_AT_ONCE = 1000
@@ -47,6 +47,7 @@ def create(
         afk_channel_id=begin.afk_channel_id,
         member_count=1,
     )._replace(**settings)
+    call.tell(NamesDrafted((row.name, row.description or "", *(channel.name for channel in begin.channels))))
     store.insert(call.tx, row)
     everyone = roles.RoleRow(guild_id, guild_id, "@everyone", begin.everyone, position=0)
     roles.insert_many(call.tx, [everyone, *(role._replace(guild_id=guild_id) for role in begin.roles)])
@@ -64,6 +65,8 @@ def change(call: Call, before: GuildRow, after: GuildRow, also: Sequence[AuditLo
     role_rows = roles.list_of_guild(call.tx, before.id)
     guild = views.guild(call.tx, after, role_rows, now=call.now)
     if after != before:
+        if (after.name, after.description) != (before.name, before.description):
+            call.tell(NamesDrafted((after.name, after.description or "")))
         store.update(call.tx, before, after)
         old = views.guild(call.tx, before, role_rows, now=call.now)
         keys = [key for key in guild.__struct_fields__ if key not in _UNAUDITED]
@@ -72,6 +75,32 @@ def change(call: Call, before: GuildRow, after: GuildRow, also: Sequence[AuditLo
     if also:
         audit.record(call, before.id, AuditLogAction.GUILD_UPDATE, target_id=before.id, changes=also)
     return guild
+
+
+def grant(
+    call: Call,
+    before: GuildRow,
+    *,
+    premium_tier: int | None = None,
+    add: Iterable[str] = (),
+    remove: Iterable[str] = (),
+) -> GuildRow:
+    """Give a guild, and take from it, what its members cannot: the operator's word, told and written down like any change."""
+    after = before
+    if premium_tier is not None:
+        after = after._replace(premium_tier=premium_tier)
+    for feature in add:
+        after = store.with_feature(after, feature, True)
+    lost = frozenset(remove) & frozenset(before.feature_names)
+    for feature in lost:
+        after = store.with_feature(after, feature, False)
+    if GuildFeature.VANITY_URL in lost:
+        after = after._replace(vanity_url_code=None)
+    rules.require_community(after)
+    change(call, before, after)
+    if lost:
+        call.tell(FeaturesLost(GuildId(before.id), lost))
+    return after
 
 
 def announce(call: Call, guild: wire.Guild) -> None:

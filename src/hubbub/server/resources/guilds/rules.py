@@ -73,11 +73,14 @@ def require_owner(standing: GuildAccess) -> None:
 def require_heir(call: Call, standing: GuildAccess, user_id: int) -> None:
     """Raise unless the caller may hand the guild over to this member."""
     require_owner(standing)
-    if not store.is_member(call.tx, standing.guild_id, user_id):
+    pending = store.pending(call.tx, standing.guild_id, user_id)
+    if pending is None:
         raise errors.UNKNOWN_MEMBER()
     row = users.find(call.tx, user_id)
     if row is None or row.bot:
         raise errors.OWNERSHIP_CANNOT_GO_TO_BOT()
+    if pending:
+        raise errors.OWNER_CANNOT_BE_PENDING()
 
 
 def require_channel(call: Call, guild_id: int, field: str, channel_id: int) -> None:

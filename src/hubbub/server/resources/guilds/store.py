@@ -118,6 +118,12 @@ def is_member(tx: Tx, guild_id: int, user_id: int) -> bool:
     return tx.value("SELECT 1 FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
 
 
+def pending(tx: Tx, guild_id: int, user_id: int) -> int | None:
+    """Whether a member has yet to answer the guild's form; None for who is not in it."""
+    found: int | None = tx.value("SELECT pending FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
+    return found
+
+
 def ids_of_user(tx: Tx, user_id: int) -> list[int]:
     """The guilds a user is in, in ascending order."""
     rows = tx.all("SELECT guild_id FROM members WHERE user_id = ? ORDER BY guild_id", user_id)

@@ -99,7 +99,7 @@ def _require_open(here: ChannelAccess, body: wire.Asking) -> None:
         raise errors.UNKNOWN_GUILD()
     if here.channel.type not in messages.SPOKEN_IN:
         raise errors.invalid("channel_id", *errors.choices(sorted(int(each) for each in messages.SPOKEN_IN)))
-    if here.guild is not None and here.guild.restricted and not here.guild.permissions & Permissions.ADMINISTRATOR:
+    if here.guild is not None and here.guild.only_reads:
         # http.md 2.2: timed out, pending or quarantined: only reading is left.
         raise errors.MISSING_PERMISSIONS()
 

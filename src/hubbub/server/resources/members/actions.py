@@ -54,6 +54,8 @@ def add(
         raise errors.UNKNOWN_USER()
     if pending is None:
         pending = not person.bot and rules.is_gated(call, guild_id, flags)
+    if not person.bot and rules.is_asked(call, guild_id):
+        flags |= MemberFlags.STARTED_ONBOARDING
     row = MemberRow(
         guild_id=GuildId(guild_id),
         user_id=UserId(user_id),

@@ -36,7 +36,7 @@ def _nick(text: str | None) -> str | None:
 
 @handles(wire.GET_MY_GUILD_MEMBER)
 def get_my_guild_member(call: Call, guild_id: GuildId) -> wire.Member:
-    """The user of an OAuth2 token in one of their guilds; a guild they are not in is as good as none."""
+    """A person in one of their guilds, by their own token or an OAuth2 one; a guild they are not in is as good as none."""
     try:
         standing = access.guild(call, guild_id)
     except errors.ApiError:

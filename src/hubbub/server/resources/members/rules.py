@@ -55,6 +55,12 @@ def is_gated(call: Call, guild_id: int, flags: int) -> bool:
     return GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED in guild.feature_names
 
 
+def is_asked(call: Call, guild_id: int) -> bool:
+    """Whether who comes is asked the questions of onboarding."""
+    guild = guilds.find(call.tx, guild_id)
+    return guild is not None and GuildFeature.GUILD_ONBOARDING in guild.feature_names
+
+
 def require_consent(call: Call, user_id: int, token: str) -> None:
     """Raise unless this user let the calling application bring them into guilds."""
     found = auth.find_actor(call.tx, token, call.now)

@@ -23,6 +23,8 @@ def list_messages(call: Call, channel_id: ChannelId, query: wire.ListMessages) -
         lines = after + store.lines_before(call.tx, channel_id, limit - limit // 2 - 1, query.around)
         lines = lines[:limit]
     elif query.before is not UNSET:
+        if access.channel.is_thread and query.before < channel_id:
+            raise errors.BEFORE_THREAD_CREATION()
         lines = store.lines_before(call.tx, channel_id, limit, query.before)
     elif query.after is not UNSET:
         lines = store.lines_after(call.tx, channel_id, limit, query.after)

@@ -1,15 +1,15 @@
-"""Onboarding: the questions a guild asks newcomers."""
+"""Onboarding: the questions a guild asks newcomers, and what they answer."""
 
-from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.guilds import GuildDeleted
-from hubbub.server.resources.onboarding import routes, store
+from hubbub.server.resources.members import MemberRemoved
+from hubbub.server.resources.onboarding import actions, routes, views
+from hubbub.server.resources.users import DataAsked
 
-
-def _guild_deleted(call: Call, fact: GuildDeleted) -> None:
-    store.delete_of_guild(call.tx, fact.guild_id)
-
-
-SLICE = Slice(name="onboarding", modules=(routes,), hears={GuildDeleted: _guild_deleted})
+SLICE = Slice(
+    name="onboarding",
+    modules=(routes,),
+    hears={GuildDeleted: actions.forget_guild, MemberRemoved: actions.forget_member, DataAsked: views.harvest},
+)
 
 __all__ = ["SLICE"]

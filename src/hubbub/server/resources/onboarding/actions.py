@@ -1,13 +1,16 @@
-"""Changing what newcomers are asked: write, audit, and the guild's feature."""
+"""What newcomers are asked, and what they answer: write, audit, and what comes of it."""
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from hubbub.protocol.enums import AuditLogAction, GuildFeature
-from hubbub.protocol.ids import GuildId
+from hubbub.protocol.flags import MemberFlags
+from hubbub.protocol.ids import GuildId, Snowflake
 from hubbub.protocol.resources import onboarding as wire
 from hubbub.server.core import audit
 from hubbub.server.core.call import Call
-from hubbub.server.resources import guilds
+from hubbub.server.resources import guilds, members, roles
+from hubbub.server.resources.members import MemberRemoved, Membership
 from hubbub.server.resources.onboarding import store
 from hubbub.server.resources.onboarding.store import OnboardingRow
 
@@ -30,6 +33,43 @@ def change(call: Call, before: OnboardingRow | None, after: OnboardingRow) -> No
     guild = guilds.find(call.tx, after.guild_id)
     if guild is not None:
         guilds.change(call, guild, guilds.with_feature(guild, GuildFeature.GUILD_ONBOARDING, bool(after.enabled)))
+
+
+def answer(call: Call, row: OnboardingRow, member: Membership, chosen: Sequence[Snowflake]) -> Membership:
+    """Keep a member's answers, and let them have the roles of these and no longer those of earlier ones."""
+    earlier = store.find_answers(call.tx, row.guild_id, member.row.user_id)
+    store.put_answers(call.tx, row.guild_id, member.row.user_id, chosen)
+    # Managed roles are never given by hand (http.md 2.3), nor is @everyone, whatever became of them since they were offered.
+    givable = {
+        role.id for role in roles.list_of_guild(call.tx, row.guild_id) if not role.managed and not role.is_everyone
+    }
+    lost, gained = (_roles(row, options) & givable for options in (earlier, chosen))
+    flags = member.row.flags | MemberFlags.STARTED_ONBOARDING | MemberFlags.COMPLETED_ONBOARDING
+    # They did it themselves: like the answers to the form, it is not for the audit log.
+    return members.change(
+        call, member, member.row._replace(flags=flags), set(member.roles) - lost | gained, logged=False
+    )
+
+
+def _roles(row: OnboardingRow, chosen: Iterable[Snowflake]) -> set[int]:
+    wanted = set(chosen)
+    return {
+        int(role_id)
+        for prompt in row.questions
+        for option in prompt.options
+        if option.id in wanted
+        for role_id in option.role_ids
+    }
+
+
+def forget_member(call: Call, fact: MemberRemoved) -> None:
+    """Who left answers anew when they come back."""
+    store.delete_answers(call.tx, fact.guild_id, fact.user_id)
+
+
+def forget_guild(call: Call, fact: guilds.GuildDeleted) -> None:
+    """A guild is gone, and all its questions and answers with it."""
+    store.delete_of_guild(call.tx, fact.guild_id)
 
 
 def _record_prompts(

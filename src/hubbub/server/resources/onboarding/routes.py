@@ -2,6 +2,7 @@
 
 from msgspec import UNSET
 
+from hubbub.protocol import errors
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import OnboardingMode
 from hubbub.protocol.errors import FormErrors
@@ -10,6 +11,8 @@ from hubbub.protocol.resources import onboarding as wire
 from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
+from hubbub.server.resources import members
+from hubbub.server.resources.members import Membership
 from hubbub.server.resources.onboarding import actions, rules, store, views
 from hubbub.server.resources.onboarding.store import OnboardingRow
 
@@ -44,3 +47,29 @@ def put_guilds_onboarding(call: Call, guild_id: GuildId, body: wire.SetOnboardin
     rules.require_enough(call, around, before, after)
     actions.change(call, known, after)
     return views.onboarding(call.tx, after)
+
+
+@handles(wire.GET_GUILD_ONBOARDING_RESPONSES)
+def get_guild_onboarding_responses(call: Call, guild_id: GuildId) -> wire.OnboardingAnswers:
+    """What the caller answered."""
+    access.guild(call, guild_id)
+    row = store.find(call.tx, guild_id) or OnboardingRow(guild_id)
+    return views.answers(call.tx, row, _member(call, guild_id).row)
+
+
+@handles(wire.SET_GUILD_ONBOARDING_RESPONSES)
+def set_guild_onboarding_responses(
+    call: Call, guild_id: GuildId, body: wire.SetOnboardingAnswers
+) -> wire.OnboardingAnswers:
+    """Answer, or answer differently."""
+    row = rules.require_answering(access.guild(call, guild_id), store.find(call.tx, guild_id))
+    rules.check_answers(row.questions, body.onboarding_responses)
+    after = actions.answer(call, row, _member(call, guild_id), body.onboarding_responses)
+    return views.answers(call.tx, row, after.row)
+
+
+def _member(call: Call, guild_id: GuildId) -> Membership:
+    found = members.find(call.tx, guild_id, call.user_id)
+    if found is None:
+        raise errors.MISSING_ACCESS()
+    return found

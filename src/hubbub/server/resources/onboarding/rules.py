@@ -20,6 +20,39 @@ _SPOKEN_IN = frozenset(
 )
 
 
+def require_answering(standing: GuildAccess, row: OnboardingRow | None) -> OnboardingRow:
+    """What is asked; raises for who may only read, and where nothing is asked."""
+    if standing.only_reads:
+        raise errors.MISSING_PERMISSIONS()
+    if row is None or not row.enabled:
+        raise errors.FEATURE_DISABLED(message="This server has no onboarding")
+    return row
+
+
+def check_answers(prompts: Sequence[wire.OnboardingPrompt], chosen: Sequence[int]) -> None:
+    """Raise unless these are answers to the questions: each known and named once, one where only one may be chosen, and at least
+    one to what every newcomer must answer."""
+    form = FormErrors()
+    asked = {option.id: prompt for prompt in prompts for option in prompt.options}
+    answered: set[Snowflake] = set()
+    for index, option_id in enumerate(chosen):
+        prompt = asked.get(Snowflake(option_id))
+        if prompt is None:
+            form.add(("onboarding_responses", index), "ONBOARDING_OPTION_UNKNOWN", "Unknown option")
+        elif option_id in chosen[:index]:
+            form.add(("onboarding_responses", index), *errors.duplicate())
+        elif prompt.single_select and prompt.id in answered:
+            problem = f"Only one option of {prompt.title} can be chosen"
+            form.add(("onboarding_responses", index), "ONBOARDING_SINGLE_SELECT", problem)
+        if prompt is not None:
+            answered.add(prompt.id)
+    for prompt in prompts:
+        if prompt.required and prompt.in_onboarding and prompt.id not in answered:
+            problem = f"{prompt.title} must be answered"
+            form.add("onboarding_responses", "ONBOARDING_PROMPT_REQUIRED", problem)
+    form.raise_if_any()
+
+
 class Surroundings:
     """The guild's roles, channels and emoji, loaded once for all that a request names."""
 

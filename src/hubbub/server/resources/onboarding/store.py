@@ -1,9 +1,10 @@
 """Rows of onboarding."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from hubbub.protocol import wire as json
-from hubbub.protocol.ids import ChannelId
+from hubbub.protocol.ids import ChannelId, Snowflake
 from hubbub.protocol.resources import onboarding as wire
 from hubbub.server.core.store import Tx, places
 
@@ -50,3 +51,33 @@ def put(tx: Tx, row: OnboardingRow) -> None:
 def delete_of_guild(tx: Tx, guild_id: int) -> None:
     """Forget it, with its guild."""
     tx.run("DELETE FROM onboardings WHERE guild_id = ?", guild_id)
+    tx.run("DELETE FROM onboarding_answers WHERE guild_id = ?", guild_id)
+
+
+def find_answers(tx: Tx, guild_id: int, user_id: int) -> list[Snowflake]:
+    """The options that a member chose; some may be gone."""
+    sql = "SELECT option_ids FROM onboarding_answers WHERE guild_id = ? AND user_id = ?"
+    kept = tx.value(sql, guild_id, user_id)
+    return [] if kept is None else json.decode(kept, list[Snowflake])
+
+
+def list_answers(tx: Tx, user_id: int) -> list[tuple[int, list[Snowflake]]]:
+    """What a person chose in each guild."""
+    rows = tx.all("SELECT guild_id, option_ids FROM onboarding_answers WHERE user_id = ? ORDER BY guild_id", user_id)
+    return [(guild_id, json.decode(kept, list[Snowflake])) for guild_id, kept in rows]
+
+
+def put_answers(tx: Tx, guild_id: int, user_id: int, option_ids: Sequence[Snowflake]) -> None:
+    """Keep what a member chose."""
+    tx.run(
+        "INSERT INTO onboarding_answers (guild_id, user_id, option_ids) VALUES (?, ?, ?) "
+        "ON CONFLICT (guild_id, user_id) DO UPDATE SET option_ids = excluded.option_ids",
+        guild_id,
+        user_id,
+        json.encode(list(option_ids)).decode(),
+    )
+
+
+def delete_answers(tx: Tx, guild_id: int, user_id: int) -> None:
+    """Forget what a member chose."""
+    tx.run("DELETE FROM onboarding_answers WHERE guild_id = ? AND user_id = ?", guild_id, user_id)

@@ -1,7 +1,6 @@
 """Who may vote, for what, and who may end a poll."""
 
 from hubbub.protocol import errors
-from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import polls as wire
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
@@ -26,7 +25,7 @@ def require_answer(row: MessageRow, answer_id: int) -> None:
 
 def require_vote(here: ChannelAccess, row: MessageRow, body: wire.VoteInPoll) -> set[int]:
     """The answers to vote for, or why not."""
-    if here.guild is not None and here.guild.restricted and not here.guild.permissions & Permissions.ADMINISTRATOR:
+    if here.guild is not None and here.guild.only_reads:
         # Who is timed out or pending only reads.
         raise errors.MISSING_PERMISSIONS()
     if here.channel.archived:

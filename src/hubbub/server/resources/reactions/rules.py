@@ -23,7 +23,7 @@ def require_open(here: ChannelAccess) -> None:
 
 def require_active(here: ChannelAccess) -> None:
     """Who is timed out or pending only reads, so they do not even join in a reaction that is there (decisions/0016)."""
-    if here.guild is not None and here.guild.restricted and not here.guild.permissions & Permissions.ADMINISTRATOR:
+    if here.guild is not None and here.guild.only_reads:
         raise errors.MISSING_PERMISSIONS()
 
 

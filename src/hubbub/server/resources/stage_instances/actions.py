@@ -13,6 +13,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import voice_states
 from hubbub.server.resources.channels import ChannelsDeleted
+from hubbub.server.resources.guilds import NamesDrafted
 from hubbub.server.resources.stage_instances import store, views
 from hubbub.server.resources.stage_instances.facts import StageInstanceClosed, StageInstanceOpened, StageSaid
 from hubbub.server.resources.stage_instances.store import StageInstanceRow
@@ -41,6 +42,7 @@ def create(
     notify: bool = False,
 ) -> StageInstanceRow:
     """Open a stage, whoever asks; `notify` lets the whole guild know."""
+    call.tell(NamesDrafted((topic,)))
     opener = None if call.find_actor is None else int(call.user_id)
     number = call.new_id(StageInstanceId)
     row = StageInstanceRow(channel_id, number, guild_id, topic, privacy_level, scheduled_event_id, opener)
@@ -68,6 +70,8 @@ def begin_event(call: Call, row: StageInstanceRow) -> None:
 def change(call: Call, before: StageInstanceRow, after: StageInstanceRow) -> None:
     """Keep what changed of a live stage; nothing is said when nothing did."""
     if after != before:
+        if after.topic != before.topic:
+            call.tell(NamesDrafted((after.topic,)))
         store.update(call.tx, after)
         _record(call, AuditLogAction.STAGE_INSTANCE_UPDATE, before, after)
         _tell(call, wire.STAGE_INSTANCE_UPDATE, after)

@@ -33,12 +33,14 @@ def get_guild_sticker(call: Call, guild_id: GuildId, sticker_id: StickerId) -> w
 def create_guild_sticker(call: Call, guild_id: GuildId, body: wire.CreateGuildSticker) -> wire.Sticker:
     """Make a sticker of the file that came along."""
     standing = expressions.require_create(call, guild_id)
+    form = errors.FormErrors()
+    description = rules.description(body.description, form)
     if not call.files:
-        raise errors.invalid("file", *errors.required())
+        form.add("file", *errors.required())
+    form.raise_if_any()
     image = call.files[0].image
     if image is None:
         raise errors.FILE_TYPE_INVALID()
-    description = rules.description(body.description)
     format_type = rules.format_of(call.tx, guild_id, image)
     rules.require_slot(call.tx, guild_id)
     row = StickerRow(
@@ -69,7 +71,9 @@ def update_guild_sticker(
     if body.tags is not UNSET:
         after = after._replace(tags=body.tags)
     if body.description is not UNSET:
-        after = after._replace(description=rules.description(body.description))
+        form = errors.FormErrors()
+        after = after._replace(description=rules.description(body.description, form))
+        form.raise_if_any()
     actions.change(call, before, after)
     return _show(call, standing, after)
 

@@ -73,12 +73,10 @@ def format_of(tx: Tx, guild_id: GuildId, image: ImageData) -> StickerFormatType:
     raise errors.FILE_TYPE_INVALID()
 
 
-def description(text: str | None | UnsetType) -> str | None:
+def description(text: str | None | UnsetType, form: errors.FormErrors) -> str | None:
     """A description as it is kept: none, or long enough to say something."""
     if not text:
         return None
     if len(text) < wire.STICKER_DESCRIPTION_MIN:
-        raise errors.invalid(
-            "description", *errors.bad_length(wire.STICKER_DESCRIPTION_MIN, wire.STICKER_DESCRIPTION_MAX)
-        )
+        form.add("description", *errors.bad_length(wire.STICKER_DESCRIPTION_MIN, wire.STICKER_DESCRIPTION_MAX))
     return text

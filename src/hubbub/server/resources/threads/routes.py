@@ -138,6 +138,7 @@ def _shown(call: Call, row: ChannelRow) -> Thread:
 def join_thread(call: Call, channel_id: ChannelId) -> None:
     """Come to a thread."""
     here = rules.require_thread(call, channel_id)
+    rules.require_acting(here)
     rules.require_open(here)
     _add(call, here, call.user_id)
 

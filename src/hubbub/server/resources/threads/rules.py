@@ -39,6 +39,12 @@ def require_thread(call: Call, channel_id: int) -> ChannelAccess:
     return here
 
 
+def require_acting(here: ChannelAccess) -> None:
+    """Whom a timeout, the guild's form or auto moderation holds back comes to no thread, and changes none (http.md 2.2)."""
+    if here.guild is not None and here.guild.only_reads:
+        raise errors.MISSING_PERMISSIONS()
+
+
 def require_open(here: ChannelAccess) -> None:
     """Nobody comes to an archived thread, nor leaves it."""
     if here.channel.archived:
@@ -125,6 +131,8 @@ def require_tags(forum: ChannelRow, wanted: Iterable[TagId], worn: Iterable[TagI
 def require_edit(call: Call, here: ChannelAccess, row: ChannelRow, body: UpdateChannel) -> None:
     """Who may change what of a thread (http.md 3.3)."""
     named = [key for key in (*_BY_CREATOR, *_BY_MODERATOR) if getattr(body, key) is not UNSET]
+    if named:
+        require_acting(here)
     if row.locked and named and not here.can(Permissions.MANAGE_THREADS):
         raise errors.THREAD_LOCKED()
     if (row.locked and named) or not _is_free_to(call, here, row, body, named):
@@ -166,6 +174,7 @@ def require_adding(here: ChannelAccess, row: ChannelRow) -> None:
 
 def require_removing(call: Call, row: ChannelRow) -> None:
     """Moderators send others away, and so does who made a private thread."""
+    require_acting(access.channel(call, row.id))
     made = row.type == ChannelType.PRIVATE_THREAD and row.owner_id == call.user_id
     if not made:
         access.require_channel(call, row.id, Permissions.MANAGE_THREADS)

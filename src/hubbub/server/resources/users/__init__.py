@@ -5,7 +5,7 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.users import routes
-from hubbub.server.resources.users.actions import announce, change, delete, wear
+from hubbub.server.resources.users.actions import announce, change, delete, set_premium, wear
 from hubbub.server.resources.users.facts import DataAsked, UserChanged, UserDeleted, UserDeletionAsked
 from hubbub.server.resources.users.rules import clean_name, require_username
 from hubbub.server.resources.users.store import UserRow, find, find_many, find_person, insert, wearers
@@ -37,6 +37,7 @@ __all__ = [
     "insert",
     "my_user",
     "require_username",
+    "set_premium",
     "user",
     "wear",
     "wearers",

@@ -1,6 +1,7 @@
 """Changing a user: write, publish, tell."""
 
 from hubbub.protocol import wire as json
+from hubbub.protocol.enums import PremiumType
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import users as wire
 from hubbub.server.core import auth
@@ -26,6 +27,13 @@ def announce(call: Call, row: UserRow) -> None:
     to = Audience.of_users(row.id)
     shown, told = (views.my_user(row, viewer, call.now) for viewer in (own, game))
     call.tx.emit(wire.USER_UPDATE, shown, to, games={0: told})
+
+
+def set_premium(call: Call, row: UserRow, premium_type: PremiumType) -> None:
+    """Give a person a level of premium, or none; only they see it."""
+    if row.premium_type != premium_type:
+        store.set_premium(call.tx, row.id, int(premium_type))
+        announce(call, row._replace(premium_type=int(premium_type)))
 
 
 def wear(call: Call, row: UserRow, shown: wire.PrimaryGuild | None) -> UserRow:

@@ -74,6 +74,11 @@ def update(tx: Tx, row: UserRow) -> None:
     )
 
 
+def set_premium(tx: Tx, user_id: int, premium_type: int) -> None:
+    """Keep the level of premium a user has."""
+    tx.run("UPDATE users SET premium_type = ? WHERE id = ?", premium_type, user_id)
+
+
 def set_primary_guild(tx: Tx, user_id: int, guild_id: int | None, shown: str | None) -> None:
     """Keep the tag a user wears, and whose it is."""
     tx.run("UPDATE users SET primary_guild = ?, primary_guild_id = ? WHERE id = ?", shown, guild_id, user_id)

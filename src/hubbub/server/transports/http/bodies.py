@@ -1,6 +1,7 @@
 """Bodies to models and files, whether they are sent to us or come as an answer to a call of ours."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
 from types import NoneType
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -104,12 +105,21 @@ class Bodies:
 
     async def read(self, source: Source, operation: Operation[Any, Any], media_bytes: int = 0) -> Body:
         """The body as the operation declares it; every mistake in it at once. `media_bytes` is what pictures in it may take."""
-        kind = operation.body
-        if kind is NoneType and operation.uploads is None:
+        if operation.body is NoneType and operation.uploads is None:
             return Body(None, [], 0)
-        most, depth = self._config.max_body_bytes, self._config.max_depth
         content_type = source.content_type
         media_type = content_type if content_type == answers.JSON else content_type.partition(";")[0].strip().lower()
+        if media_type == MULTIPART and not operation.form:
+            return await self._read_multipart(source, operation)
+        with _missing_file(operation, ()):
+            return await self._read_text(source, operation, media_type, media_bytes)
+
+    async def _read_text(
+        self, source: Source, operation: Operation[Any, Any], media_type: str, media_bytes: int
+    ) -> Body:
+        """A body without files."""
+        kind = operation.body
+        most, depth = self._config.max_body_bytes, self._config.max_depth
         if media_type == answers.JSON and not operation.form:
             if media_bytes and (source.length is None or source.length > most):
                 return await self._read_pictures(source, operation, media_bytes)
@@ -120,8 +130,6 @@ class Bodies:
         if media_type == FORM and forms.is_flat(kind):
             data = await source.whole(most)
             return Body(forms.read_fields(forms.split_fields(data.decode("utf-8", "replace")), kind), [], 0)
-        if media_type == MULTIPART and not operation.form:
-            return await self._read_multipart(source, operation)
         if await source.whole(most):
             raise errors.INVALID_FORM_BODY(message=_expected(operation.form))
         return Body(None if kind is NoneType else forms.decode(b"{}", kind), [], 0)
@@ -157,17 +165,34 @@ class Bodies:
         self._budget.take(reserved)
         try:
             form = await multipart.read(source.chunks(), source.content_type, operation.uploads, bounds)
-            if operation.body is NoneType:
-                model = None
-            elif form.payload is None and form.fields and forms.is_flat(operation.body):
-                model = forms.read_fields(form.fields, operation.body)
-            else:
-                depth = self._config.max_depth
-                model = forms.decode(b"{}" if form.payload is None else form.payload, operation.body, max_depth=depth)
+            with _missing_file(operation, form.files):
+                model = self._model(operation, form)
         except BaseException:
             self._budget.give_back(reserved)
             raise
         return Body(model, form.files, reserved)
+
+    def _model(self, operation: Operation[Any, Any], form: multipart.Form) -> Any:
+        """What the parts of a form say beside its files."""
+        if operation.body is NoneType:
+            return None
+        if form.payload is None and form.fields and forms.is_flat(operation.body):
+            return forms.read_fields(form.fields, operation.body)
+        payload = b"{}" if form.payload is None else form.payload
+        return forms.decode(payload, operation.body, max_depth=self._config.max_depth)
+
+
+@contextmanager
+def _missing_file(operation: Operation[Any, Any], files: Sequence[multipart.RawUpload]) -> Iterator[None]:
+    """A file that must be there and is not is told with whatever else is wrong."""
+    try:
+        yield
+    except errors.ApiError as error:
+        if error.errors is not None and not files and operation.uploads is not None and operation.uploads.required:
+            form = errors.FormErrors()
+            form.tree = error.errors
+            form.add(operation.uploads.field, *errors.required())
+        raise
 
 
 def _expected(form: bool) -> str:
