@@ -253,9 +253,11 @@ async def test_somebody_says_something_once_and_sees_it(world: World) -> None:
         assert browser.seen[-1].url == f"{here}/{said['id']}#message-{said['id']}"
         assert marked(page.body) == [int(said["id"])]
         assert "Good\nmorning &lt;everybody&gt;" in page.body
-        # The same form again is the same message.
+        # The same form again is the same message; with other words it is another.
         await browser.press(old, "Send", content="Good\nmorning <everybody>")
         assert len((await alice.get(f"/channels/{channel}/messages")).ok()) == 1
+        await browser.press(old, "Send", content="Good evening")
+        assert len((await alice.get(f"/channels/{channel}/messages")).ok()) == 2
 
 
 async def test_what_cannot_be_said_is_kept_and_refused_in_words(world: World) -> None:
@@ -356,6 +358,28 @@ async def test_a_link_that_names_another_place_leads_to_the_right_one(world: Wor
     assert browser.seen[-1].url == f"/app/channels/{guild.id}"
 
 
+async def test_what_applications_say_is_shown_with_its_parts(world: World) -> None:
+    alice = await world.user("alice")
+    guild = await world.guild(alice)
+    bot = await world.bot(guild, name="Weather")
+    field = {"name": "Wind", "value": "from https://example.com/west"}
+    embed = {"title": "Today", "description": "Rain", "url": "https://example.com/rain", "fields": [field]}
+    await guild.say(bot, "", embeds=[embed])
+    answers = [{"poll_media": {"text": text}} for text in ("Sun", "Snow")]
+    await guild.say(alice, "", poll={"question": {"text": "And tomorrow?"}, "answers": answers})
+    parts = [{"type": 17, "components": [{"type": 10, "content": "Deep inside"}]}, {"type": 14}]
+    (await bot.post(f"/channels/{guild.general}/messages", json={"flags": 1 << 15, "components": parts})).ok()
+    (await bot.post(f"/channels/{guild.general}/messages", json={"flags": 1 << 15, "components": [{"type": 14}]})).ok()
+
+    page = await browser_of(alice).open(address(guild))
+
+    assert "Weather App" in page.text
+    for words in ("Today", "Rain", "Wind", "Poll: And tomorrow?", "Sun: 0 votes", "Deep inside"):
+        assert words in page.text, words
+    assert page.text.count("This message has parts that only a chat client shows.") == 1
+    assert {"https://example.com/rain", "https://example.com/west"} <= {url for _, url in page.links}
+
+
 async def test_a_forum_lists_its_posts_and_a_locked_one_offers_no_form(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
@@ -369,7 +393,9 @@ async def test_a_forum_lists_its_posts_and_a_locked_one_offers_no_form(world: Wo
     assert ("A boat", address(guild, channel=post["id"])) in page.links
     page = await browser.open(address(guild, channel=post["id"]))
     assert "Let us build one." in page.text
-    assert page.form("Send")
+    page.form("Send").action = address(guild, channel=forum)
+    refused = await browser.press(page, "Send", content="not here")
+    assert (refused.status, "A forum holds posts" in refused.text) == (400, True)
     (await alice.patch(f"/channels/{post['id']}", json={"locked": True})).ok()
     page = await browser.open(address(guild, channel=post["id"]))
 

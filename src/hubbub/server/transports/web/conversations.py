@@ -1,5 +1,6 @@
 """Conversations to read and to speak in, where links into them lead; the chat client is to come (decisions/0055)."""
 
+import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -43,6 +44,7 @@ SILENT: Final[Mapping[ErrorCode, str]] = {
     errors.MISSING_ACCESS: "You may read here, but not write.",
     errors.MISSING_PERMISSIONS: "You may read here, but not write.",
     errors.CANNOT_SEND_IN_CHANNEL: "Nothing is said in channels of this kind.",
+    errors.CANNOT_SEND_IN_FORUM: "A forum holds posts: write in one of them.",
     errors.CANNOT_MESSAGE_USER: "They do not take messages from you.",
     errors.NO_MUTUAL_GUILDS: "You share no guild with them any more.",
     errors.VERIFICATION_LEVEL_TOO_HIGH: "This guild asks more of an account before it may write: how much, its people can tell.",
@@ -106,15 +108,18 @@ async def say(visit: Visit) -> web.Response:
         channel = await visit.ask(channels.GET_CHANNEL, visit.path("channel_id"))
     except ApiError as error:
         return visit.problem(_told(error, CLOSED))
-    body: dict[str, Any] = {"content": visit.form.text("content")}
-    if visit.form.line("nonce"):
-        # Pressed twice, said once.
-        body |= {"nonce": visit.form.line("nonce"), "enforce_nonce": True}
+    content = visit.form.text("content")
+    body = {"content": content, "nonce": _nonce(visit.form.text("nonce"), content), "enforce_nonce": True}
     try:
         said = await visit.ask(messages.CREATE_MESSAGE, channel.id, body=body)
     except ApiError as error:
         return await _show(visit, channel, _told(error, SILENT))
     return visit.go(f"{path_of(channel)}/{int(said.id)}#message-{int(said.id)}")
+
+
+def _nonce(form: str, content: str) -> str:
+    """The same form with the same words is the same message, so that pressed twice is said once; with other words it is another."""
+    return hashlib.blake2s(f"{form}\n{content}".encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
 async def _open(visit: Visit) -> web.Response:
@@ -141,6 +146,8 @@ async def _show(visit: Visit, channel: AnyChannel, error: ApiError | None = None
     context: dict[str, Any] = {"channel": channel, "guild": guild, "here": here, "title": title_of(channel)}
     context["recipients"] = list(channel.recipients or ())
     if channel.type in _FORUMS and guild is not None:
+        if error is not None:
+            return visit.problem(error)
         active = (await visit.ask(threads.GET_ACTIVE_GUILD_THREADS, guild.id)).threads
         posts = [each for each in active if each.parent_id == channel.id]
         return visit.show("forum.html", posts=sorted(posts, key=lambda each: int(each.id), reverse=True), **context)

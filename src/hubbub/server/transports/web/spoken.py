@@ -151,6 +151,11 @@ def _piece(mark: re.Match[str], names: Names) -> Piece | None:
     return Piece(value, "mention")
 
 
+def _is_link(address: str) -> bool:
+    mark = _MARKS.fullmatch(address)
+    return mark is not None and mark.lastgroup == "link"
+
+
 class Reader:
     """Turns messages into what a page shows."""
 
@@ -232,7 +237,7 @@ class Reader:
         ]
         return Box(
             title=embed.title or "",
-            href=embed.url if embed.url and _MARKS.fullmatch(embed.url) else "",
+            href=embed.url if embed.url and _is_link(embed.url) else "",
             head=embed.author.name if embed.author else embed.provider.name if embed.provider else "",
             text=pieces(embed.description or "", names),
             rows=rows,
