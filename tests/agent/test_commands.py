@@ -11,6 +11,7 @@ from hubbub.protocol.permissions import Permissions
 from tests import oauth
 from tests.agent.test_presence import befriend
 from tests.machine import Machine, NewMachine, Program
+from tests.pages import Browser
 from tests.world import Actor, Guild, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
@@ -317,6 +318,12 @@ async def test_what_is_shown_in_the_browser(town: Town) -> None:
         f"/application-directory/{town.game.id}/store/8",
         "/activate",
     ]
+    browser = Browser(town.machine.world)
+    browser.enter_as(town.machine.owner)
+    for url in opened:
+        page = await browser.open(url)
+        assert page.headers["Content-Type"] == "text/html; charset=utf-8", url
+        assert "There is no page at this address." not in page.text, url
 
 
 async def test_what_is_sold_and_bought(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from hubbub.server.core.faults import HttpFault
 from tests import oauth
 from tests.agent.test_presence import befriend
 from tests.machine import NewMachine
+from tests.pages import Browser
 from tests.sdk.players import SCOPES, Heard, Player, game, new_client, player
 from tests.sdk.test_presence import friends
 from tests.sdk.test_provisional import BOT_ISSUED, by_bot
@@ -77,6 +78,35 @@ async def test_a_guest_is_asked_to_link_and_then_comes_into_the_guild(
     await mary.client.close()
 
 
+async def test_what_a_linked_lobby_opens_is_a_page_by_which_one_comes_in(
+    world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    application = await game(world)
+    mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
+    lobby_id = await linked_lobby(world, application, mary, zoe.id)
+    machine = await new_machine(zoe.person)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
+    told = Heard()
+    zoe.client.join_linked_lobby_guild(lobby_id, lambda: pytest.fail("zoe is no guest"), told)
+    result, _ = await told.next()
+    assert result.successful, result
+    browser = Browser(world)
+    browser.enter_as(zoe.person)
+
+    page = await browser.open(machine.opened[0])
+    assert page.status == 200
+    assert "invites you to Guild" in page.text
+    page = await browser.press(page, "Come in")
+
+    assert page.status == 200
+    assert "You are in Guild now." in page.text
+    assert "mary linked this channel to the lobby of a game." in page.text
+    page = await browser.press(page, "Send", content="I am here")
+    assert "I am here" in page.text
+    await mary.client.close()
+    await zoe.client.close()
+
+
 async def test_a_message_and_the_settings_are_opened_in_the_chat_client(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,6 +125,13 @@ async def test_a_message_and_the_settings_are_opened_in_the_chat_client(
         f"{world.url}/app/channels/@me/{message.channel_id}/{sent}",
         f"{world.url}/settings/apps",
     ]
+    browser = Browser(world)
+    browser.enter_as(zoe.person)
+    for url in hers.opened:
+        assert (await browser.open(url)).status == 200, url
+    page = await browser.open(hers.opened[0])
+    assert "hello" in page.text
+    assert f'<li id="message-{sent}" class="marked"' in page.body
 
     # Where somebody else is signed in, there is no such channel.
     await hers.stop()

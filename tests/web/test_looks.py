@@ -6,11 +6,16 @@ import pytest
 
 from tests.oauth import application
 from tests.pages import PASSWORD
+from tests.server.resources.test_attachments import PNG, send
 from tests.server.resources.test_entitlements import DURABLE, sell
+from tests.server.resources.test_invites import invite as invite_to
+from tests.server.resources.test_templates import template
 from tests.web.conftest import DESK, PHONE, Opener
 from tests.world import Actor, World
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
+
+EMBED = {"title": "Tides", "description": "High at noon.", "fields": [{"name": "Low", "value": "At six"}]}
 
 # Runs in the page: problems as sentences.
 AUDIT = """() => {
@@ -90,6 +95,12 @@ async def test_every_page_can_be_read_and_used_by_everybody(
     bot = await town.bot(name="Orchard")
     gold, _ = await sell(bot, name="Gold"), await sell(bot, DURABLE, name="A hat for the harvest")
     store = f"/application-directory/{bot.application_id}/store"
+    square = await town.guild(await town.user("nora"), name="The Guild of All Harbours and Lighthouses")
+    invite = f"/invite/{(await invite_to(square.owner, square.general))['code']}"
+    shape = f"/template/{(await template(square, description='For a crew.'))['code']}"
+    said = await square.say(square.owner, f"{'unbroken' * 30} https://example.com/{'a' * 200} <#{square.general}>")
+    await square.say(square.owner, "Yes.", message_reference={"message_id": said["id"]}, embeds=[EMBED])
+    (await send(square.owner, f"/channels/{square.general}/messages", ("cat.png", PNG), ("notes.txt", b"hello"))).ok()
     async with chromium(width) as page:
         await page.emulate_media(color_scheme=scheme)
 
@@ -99,6 +110,9 @@ async def test_every_page_can_be_read_and_used_by_everybody(
 
         await visit("/")
         await visit(store)
+        await visit(invite)
+        await visit(shape)
+        await visit("/invite/nothing")
         await visit("/login")
         await page.get_by_role("button", name="Log in").click()
         await page.fill("#field-login", "nobody")
@@ -146,6 +160,21 @@ async def test_every_page_can_be_read_and_used_by_everybody(
         await look(page, problems, "cancel")
         await page.get_by_role("button", name="Cancel it").click()
         await look(page, problems, "canceled")
+        await visit("/app")
+        await visit(shape)
+        await visit(invite)
+        await page.get_by_role("button", name="Come in").click()
+        await page.wait_for_url("**/app/channels/**")
+        await look(page, problems, "came in")
+        await visit(f"/app/channels/{square.id}")
+        await visit(f"/app/channels/{square.id}/{square.general}/{said['id']}")
+        await page.fill("#field-content", "Hello, all of you")
+        await page.get_by_role("button", name="Send").click()
+        await page.wait_for_url("**#message-*")
+        await look(page, problems, "said")
+        await visit("/app")
+        await visit(invite)
+        await visit("/app/channels/@me/1")
 
     assert problems == []
 

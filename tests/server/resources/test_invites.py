@@ -11,6 +11,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import invites as invites_wire
 from hubbub.server.core.call import Call
+from tests.server.resources.test_scheduled_events import external, on, plan
 from tests.world import PRIVILEGED, Actor, Answer, Guild, World
 
 PARTIAL_ROLE = {"id", "name", "position", "color", "colors", "icon", "unicode_emoji"}
@@ -282,6 +283,23 @@ async def test_anybody_may_look_at_an_invite_and_count_the_members(world: World)
     plain = (await world.request("GET", f"/invites/{made['code']}")).ok()
     assert "approximate_member_count" not in plain
     (await world.request("GET", "/invites/nothing0")).refused(404, 10006)
+
+
+async def test_an_invite_tells_of_an_event_that_is_not_in_another_channel(world: World) -> None:
+    guild = await world.guild()
+    lounge, cellar = guild.channels["General"], await guild.channel("cellar", type=2)
+    made = await invite(guild.owner, lounge)
+    plans = external(name="boats"), on(lounge, name="songs"), on(cellar, name="secrets")
+    events = [await plan(guild.owner, guild, body) for body in plans]
+
+    async def named(event_id: str) -> Any:
+        path = f"/invites/{made['code']}?guild_scheduled_event_id={event_id}"
+        return (await world.request("GET", path)).ok().get("guild_scheduled_event", {}).get("name")
+
+    assert [await named(each["id"]) for each in events] == ["boats", "songs", None]
+    (await guild.owner.delete(f"/guilds/{guild.id}/scheduled-events/{events[0]['id']}")).ok()
+    assert [await named(each) for each in (events[0]["id"], "1")] == [None, None]
+    assert "guild_scheduled_event" not in (await world.request("GET", f"/invites/{made['code']}")).ok()
 
 
 async def test_lists_are_for_managers_and_the_audit_log_s_readers(world: World) -> None:

@@ -28,8 +28,10 @@ async def test_who_is_signed_in_goes_on_from_there_to_what_is_theirs(world: Worl
 
     page = await browser.open("/")
 
-    own = {url for text, url in page.links if text in ("Your account", "Subscriptions", "Connected apps")}
-    assert own == {"/settings/account", "/settings/subscriptions", "/settings/apps"}
+    own = {
+        url for text, url in page.links if text in ("Your account", "Conversations", "Subscriptions", "Connected apps")
+    }
+    assert own == {"/settings/account", "/app", "/settings/subscriptions", "/settings/apps"}
     assert "/login" not in {url for _, url in page.links}
     for url in own:
         assert (await browser.open(url)).status == 200

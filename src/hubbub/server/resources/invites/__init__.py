@@ -4,7 +4,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.invites import actions, routes
 from hubbub.server.resources.invites.actions import create
-from hubbub.server.resources.invites.facts import GroupInviteAccepted
+from hubbub.server.resources.invites.facts import GroupInviteAccepted, InviteResolved
 from hubbub.server.resources.invites.jobs import JOBS
 from hubbub.server.resources.invites.store import InviteRow, find
 from hubbub.server.resources.invites.targets import Listed
@@ -16,4 +16,4 @@ SLICE = Slice(
     hears={ChannelsDeleted: actions.delete_with_channels},
 )
 
-__all__ = ["SLICE", "GroupInviteAccepted", "InviteRow", "Listed", "create", "find"]
+__all__ = ["SLICE", "GroupInviteAccepted", "InviteResolved", "InviteRow", "Listed", "create", "find"]

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from hubbub.protocol.ids import ChannelId, UserId
+from hubbub.protocol.ids import ChannelId, Snowflake, UserId
+from hubbub.protocol.resources import invites as wire
 
 
 class GroupInviteAccepted(msgspec.Struct, frozen=True, kw_only=True):
@@ -10,3 +11,10 @@ class GroupInviteAccepted(msgspec.Struct, frozen=True, kw_only=True):
 
     channel_id: ChannelId
     user_id: UserId
+
+
+class InviteResolved(msgspec.Struct, frozen=True, kw_only=True):
+    """A guild's invite is about to be shown with a scheduled event: who keeps those adds it."""
+
+    invite: wire.Invite
+    event_id: Snowflake

@@ -12,6 +12,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.resources import channels, guilds, members, users
 from hubbub.server.resources.invites import actions, rules, store, targets, views
+from hubbub.server.resources.invites.facts import InviteResolved
 from hubbub.server.resources.invites.store import InviteRow
 from hubbub.server.resources.invites.targets import Listed
 
@@ -80,6 +81,8 @@ def invite_resolve(call: Call, code: str, query: wire.ResolveInvite) -> wire.Inv
     shown = _show(call, row, metadata=False)
     if query.with_counts:
         _count(call, row, shown)
+    if query.guild_scheduled_event_id is not UNSET and shown.guild is not UNSET:
+        call.tell(InviteResolved(invite=shown, event_id=query.guild_scheduled_event_id))
     return shown
 
 

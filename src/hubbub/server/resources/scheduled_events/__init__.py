@@ -9,6 +9,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources.audit_log import AuditLogRead
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.guilds import GuildDeleted
+from hubbub.server.resources.invites import InviteResolved
 from hubbub.server.resources.members import MemberRemoved
 from hubbub.server.resources.scheduled_events import actions, routes, store, views
 from hubbub.server.resources.scheduled_events.jobs import JOBS
@@ -37,6 +38,16 @@ def _audit_log(call: Call, fact: AuditLogRead) -> None:
     fact.log.guild_scheduled_events = views.scheduled_events(call.tx, rows)
 
 
+def _invite(call: Call, fact: InviteResolved) -> None:
+    """The event that an invite leads to. One of another channel may be hidden from who holds the code (decisions/0055)."""
+    invite = fact.invite
+    row = store.find(call.tx, fact.event_id)
+    if row is None or row.finished or row.guild_id != invite.guild_id:
+        return
+    if row.channel_id is None or (invite.channel is not None and row.channel_id == invite.channel.id):
+        (invite.guild_scheduled_event,) = views.scheduled_events(call.tx, [row])
+
+
 SLICE = Slice(
     name="scheduled_events",
     modules=(routes,),
@@ -45,6 +56,7 @@ SLICE = Slice(
         AuditLogRead: _audit_log,
         ChannelsDeleted: actions.forget_channels,
         GuildDeleted: actions.forget_guild,
+        InviteResolved: _invite,
         MemberRemoved: actions.forget_member,
         StageInstanceClosed: actions.end_with_stage,
         StageInstanceOpened: actions.begin_with_stage,

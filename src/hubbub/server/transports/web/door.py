@@ -24,9 +24,12 @@ from hubbub.server.transports.web import (
     activities,
     connected_apps,
     consent,
+    conversations,
     devices,
     forms,
+    guild_templates,
     home,
+    invitations,
     portal,
     signing_in,
     storefront,
@@ -49,6 +52,9 @@ MODULES: Final[tuple[ModuleType, ...]] = (
     storefront,
     subscriptions,
     activities,
+    invitations,
+    conversations,
+    guild_templates,
     *portal.MODULES,
 )
 """Where the pages are."""

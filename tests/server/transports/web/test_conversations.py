@@ -1,0 +1,424 @@
+"""Conversations to read and to speak in, with a browser that runs no script."""
+
+import re
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.permissions import Permissions
+from tests.pages import Browser
+from tests.server.resources.test_account_deletion import PASSWORD, register
+from tests.server.resources.test_attachments import PNG, send
+from tests.server.resources.test_direct_messages import direct, group, say
+from tests.server.transports.web.test_invitations import browser_of
+from tests.world import Actor, Guild, World
+
+
+def address(guild: Guild, message: Any = None, channel: int | None = None) -> str:
+    """Where a channel of a guild, or a message there, is read."""
+    here = f"/app/channels/{guild.id}/{channel or guild.general}"
+    return here if message is None else f"{here}/{message['id']}"
+
+
+def shown(body: str) -> list[int]:
+    """The ids of the messages on a page, in its order."""
+    return [int(each) for each in re.findall(r'<li id="message-(\d+)"', body)]
+
+
+def marked(body: str) -> list[int]:
+    """The ids of those that are marked."""
+    return [int(each) for each in re.findall(r'<li id="message-(\d+)" class="marked" aria-current="true">', body)]
+
+
+async def test_the_list_has_everybody_one_talks_with_and_every_channel_one_sees(world: World) -> None:
+    alice, bob, carol = await world.user("alice"), await world.user("bob"), await world.user("carol <b>")
+    guild = await world.guild(bob, alice, carol, name="Town & Square")
+    staff = await guild.channel("staff")
+    await guild.overwrite(staff, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    ideas = await guild.channel("ideas", type=15)
+    first, second = await direct(alice, bob), await direct(alice, carol)
+    await say(alice, second["id"])
+    await say(alice, first["id"])
+    named = await group(alice, bob, carol)
+    (await alice.patch(f"/channels/{named['id']}", json={"name": "We three"})).ok()
+    browser = browser_of(alice)
+
+    page = await browser.open("/app")
+
+    assert (page.status, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    talks = [(text, url) for text, url in page.links if url.startswith("/app/channels/@me/")]
+    assert talks == [
+        ("We three", f"/app/channels/@me/{named['id']}"),
+        ("bob", f"/app/channels/@me/{first['id']}"),
+        ("carol <b>", f"/app/channels/@me/{second['id']}"),
+    ]
+    assert ("Town & Square", f"/app/channels/{guild.id}") in page.links
+    assert ("#general", address(guild)) in page.links
+    assert ("#ideas", address(guild, channel=ideas)) in page.links
+    assert "staff" not in page.text
+    assert "Text Channels" in page.text
+    assert "carol <b>" not in page.body
+    for _, url in page.links:
+        if url.startswith("/app"):
+            assert (await browser.open(url)).status == 200, url
+    assert (await browser.open("/app/channels/@me")).url == "/app"
+    assert "staff" in (await browser_of(bob).open(f"/app/channels/{guild.id}")).text
+
+
+async def test_who_has_nothing_is_told_so_and_many_guilds_are_links(world: World) -> None:
+    alice = await world.user()
+    page = await browser_of(alice).open("/app")
+    assert "Nobody yet." in page.text
+    assert "You are in none." in page.text
+
+    for number in range(11):
+        last = await world.guild(alice, name=f"Guild {number}")
+    page = await browser_of(alice).open("/app")
+
+    assert sum(text == "#general" for text, _ in page.links) == 10
+    assert ("Guild 10", f"/app/channels/{last.id}") in page.links
+
+
+async def test_a_message_is_shown_marked_among_those_around_it(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    said = [await guild.say(alice, f"word {number}") for number in range(120)]
+    ids = [int(each["id"]) for each in said]
+    browser = browser_of(alice)
+
+    page = await browser.open(address(guild, said[60]))
+    assert page.status == 200
+    assert marked(page.body) == [ids[60]]
+    assert shown(page.body) == ids[35:86]
+    assert "You were sent to this" in page.text
+
+    links = dict(page.links)
+    earlier = await browser.open(links["Earlier messages"])
+    assert shown(earlier.body) == ids[:35]
+    assert "Earlier messages" not in dict(earlier.links)
+    back = await browser.open(dict(earlier.links)["Later messages"])
+    assert shown(back.body) == ids[35:85]
+    later = await browser.open(dict(back.links)["Later messages"])
+    assert shown(later.body) == ids[85:]
+    assert "Later messages" not in dict(later.links)
+    newest = await browser.open(links["The newest messages"])
+    assert shown(newest.body) == ids[70:]
+    assert marked(newest.body) == []
+    assert "Nothing more in this direction." in (await browser.open(f"{address(guild)}?after={ids[-1]}")).text
+    for query in ("?before=x", "?after=-1", "?before=" + "9" * 40):
+        assert shown((await browser.open(address(guild) + query)).body) == ids[70:]
+
+
+async def test_a_message_that_is_gone_leaves_those_around_it(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    before, gone = await guild.say(alice, "before"), await guild.say(alice, "gone")
+    (await alice.delete(f"/channels/{guild.general}/messages/{gone['id']}")).ok()
+
+    page = await browser_of(alice).open(address(guild, gone))
+
+    assert page.status == 200
+    assert "The message that you were sent to is gone" in page.text
+    assert shown(page.body) == [int(before["id"])]
+
+
+async def test_everything_that_people_write_is_text(world: World) -> None:
+    mean = "<script>alert(1)</script> & \"'"
+    alice = await world.user()
+    guild = await world.guild(alice, name=mean)
+    role = await guild.role(mean)
+    (await alice.patch(f"/channels/{guild.general}", json={"topic": mean})).ok()
+    (await alice.patch("/users/@me", json={"global_name": "<b>Ali</b>"})).ok()
+    await guild.say(
+        alice,
+        f"{mean} javascript:alert(1) <javascript:alert(2)> data:text/html,x <@&{role}>",
+        embeds=[
+            {
+                "title": mean,
+                "description": mean,
+                "url": 'https://example.com/"><script>',
+                "fields": [{"name": mean, "value": mean}],
+                "footer": {"text": mean},
+                "author": {"name": mean},
+            }
+        ],
+        poll={"question": {"text": mean}, "answers": [{"poll_media": {"text": mean}}] * 2},
+    )
+
+    for path in (address(guild), "/app", f"/app/channels/{guild.id}"):
+        page = await browser_of(alice).open(path)
+        assert page.status == 200
+        assert mean in page.text
+        for bad in ("<script", "<b>Ali", "style=", "onerror="):
+            assert bad not in page.body, bad
+        for _, url in page.links:
+            assert url.startswith(("/", "https://", "#")), url
+    policy = page.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src" not in policy
+
+
+async def test_mentions_links_and_times_are_shown_as_people_read_them(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    guild = await world.guild(alice, bob)
+    ideas = await guild.channel("ideas")
+    role = await guild.role("mods")
+    words = (
+        f"Hi <@{bob.id}>, ask <@&{role}> in <#{ideas}> <:wave:123> at <t:1700000000:R>: "
+        f"see (https://example.com/a_(b)?x=1&y=2), <http://example.org/>! <@1> <t:99999999999999:R>"
+    )
+    await guild.say(alice, words)
+
+    page = await browser_of(bob).open(address(guild))
+
+    assert "Hi @bob, ask @mods in #a channel :wave: at 14 November 2023, 22:13 UTC: see (https" in page.text
+    assert "<http://example.org/>! @somebody <t:99999999999999:R>" in page.text
+    assert ("https://example.com/a_(b)?x=1&y=2", "https://example.com/a_(b)?x=1&y=2") in page.links
+    assert ("http://example.org/", "http://example.org/") in page.links
+    assert ("#a channel", address(guild, channel=ideas)) in page.links
+    assert 'href="http://example.org/" rel="noopener noreferrer nofollow"' in page.body
+
+
+async def test_answers_edits_files_and_reactions_are_shown(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    guild = await world.guild(alice, bob)
+    first = await guild.say(alice, "the first word")
+    reference = {"message_id": first["id"]}
+    await guild.say(bob, "an answer", message_reference=reference)
+    gone = await guild.say(alice, "soon gone")
+    await guild.say(bob, "too late", message_reference={"message_id": gone["id"]})
+    (await alice.delete(f"/channels/{guild.general}/messages/{gone['id']}")).ok()
+    (await alice.patch(f"/channels/{guild.general}/messages/{first['id']}", json={"content": "the new word"})).ok()
+    (await bob.put(f"/channels/{guild.general}/messages/{first['id']}/reactions/%F0%9F%91%8D/@me")).ok()
+    files = [{"id": 0, "description": "a cat"}, {"id": 1}, {"id": 2}]
+    names = (("cat.png", PNG), ("notes.txt", b"hello"), ("SPOILER_end.png", PNG))
+    (await send(alice, f"/channels/{guild.general}/messages", *names, attachments=files)).ok()
+    forwarded = {"type": 1, "message_id": first["id"], "channel_id": str(guild.general)}
+    (await bob.post(f"/channels/{guild.general}/messages", json={"message_reference": forwarded})).ok()
+    browser = browser_of(bob)
+
+    page = await browser.open(address(guild))
+
+    assert "(edited) the new word" in page.text
+    assert "👍 1" in page.text
+    assert ("alice: the new word", f"{address(guild, first)}#message-{first['id']}") in page.links
+    assert "In answer to a message that is gone" in page.text
+    assert "Forwarded: the new word" in page.text
+    (picture,) = re.findall(r'<img src="(/cdn/attachments/[^"]+)" alt="a cat"', page.body)
+    assert (await browser.request("HEAD", picture.replace("&amp;", "&"))).status == 200
+    links = dict(page.links)
+    for name in ("cat.png", "notes.txt", "SPOILER_end.png"):
+        assert (await browser.request("HEAD", links[name])).status == 200, name
+
+
+async def test_what_the_platform_says_is_said_in_words(world: World) -> None:
+    alice, bob, carol, dave = [await world.user(name) for name in ("alice", "bob", "carol", "dave")]
+    guild = await world.guild(alice, bob, carol, dave)
+    first = await guild.say(alice, "a plan")
+    (await alice.put(f"/channels/{guild.general}/messages/pins/{first['id']}")).ok()
+    await guild.say(alice, "something between")
+    thread = (
+        await alice.post(f"/channels/{guild.general}/messages/{first['id']}/threads", json={"name": "Plans"})
+    ).ok()
+    made = await group(alice, bob, dave)
+    (await alice.put(f"/channels/{made['id']}/recipients/{carol.id}")).ok()
+    (await alice.patch(f"/channels/{made['id']}", json={"name": "We three"})).ok()
+    (await carol.delete(f"/channels/{made['id']}")).ok()
+    browser = browser_of(bob)
+
+    page = await browser.open(address(guild))
+    assert "alice pinned a message." in page.text
+    assert "alice started the thread Plans." in page.text
+    assert ("Plans", address(guild, channel=thread["id"])) in page.links
+    page = await browser.open(address(guild, channel=thread["id"]))
+    assert "alice started this thread from a message." in page.text
+    assert ("The channel of this thread", address(guild)) in page.links
+    page = await browser.open(f"/app/channels/@me/{made['id']}")
+    for words in ("alice added carol.", "alice named this We three.", "carol left."):
+        assert words in page.text, words
+
+
+async def test_somebody_says_something_once_and_sees_it(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    guild = await world.guild(alice, bob)
+    there = (await direct(bob, alice))["id"]
+    browser = browser_of(bob)
+
+    for here in (address(guild), f"/app/channels/@me/{there}"):
+        old = await browser.open(here)
+        page = await browser.press(old, "Send", content="Good\nmorning <everybody>")
+        channel = here.rpartition("/")[2]
+        (said,) = (await alice.get(f"/channels/{channel}/messages")).ok()
+        assert (said["content"], said["author"]["id"]) == ("Good\nmorning <everybody>", str(bob.id))
+        assert browser.seen[-1].url == f"{here}/{said['id']}#message-{said['id']}"
+        assert marked(page.body) == [int(said["id"])]
+        assert "Good\nmorning &lt;everybody&gt;" in page.body
+        # The same form again is the same message; with other words it is another.
+        await browser.press(old, "Send", content="Good\nmorning <everybody>")
+        assert len((await alice.get(f"/channels/{channel}/messages")).ok()) == 1
+        await browser.press(old, "Send", content="Good evening")
+        assert len((await alice.get(f"/channels/{channel}/messages")).ok()) == 2
+
+
+async def test_what_cannot_be_said_is_kept_and_refused_in_words(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    browser = browser_of(bob)
+    page = await browser.open(address(guild))
+
+    empty = await browser.press(page, "Send", content="  ")
+    assert (empty.status, "Write something first." in empty.text) == (400, True)
+    long = await browser.press(page, "Send", content="x" * 2001)
+    assert (long.status, 'id="error-content"' in long.body) == (400, True)
+    assert dict(long.form("Send").values)["content"] == "x" * 2001
+    await guild.overwrite(guild.general, bob.id, deny=Permissions.SEND_MESSAGES)
+    mute = await browser.press(page, "Send", content="but I wanted to")
+
+    assert (mute.status, "You may read here, but not write." in mute.text) == (403, True)
+    assert dict(mute.form("Send").values)["content"] == "but I wanted to"
+    assert (await alice.get(f"/channels/{guild.general}/messages")).ok() == []
+
+
+async def test_a_form_of_another_site_says_nothing(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    browser = browser_of(alice)
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+
+    for origin in ("https://evil.example", world.url):
+        answer = await browser.request(
+            "POST", address(guild), headers=headers | {"Origin": origin}, data="content=hello"
+        )
+        assert answer.status == 403
+    answer = await Browser(world).request("POST", address(guild), headers=headers, data="content=hello")
+
+    assert answer.location == f"/login?next={address(guild)}"
+    assert (await alice.get(f"/channels/{guild.general}/messages")).ok() == []
+
+
+async def test_what_is_not_open_to_somebody_is_a_page_that_says_so(world: World) -> None:
+    alice, bob, carol = await world.user(), await world.user(), await world.user()
+    guild = await world.guild(alice, carol)
+    said = await guild.say(alice, "a secret")
+    there = (await direct(alice, carol))["id"]
+    heard = await say(alice, there, "another secret")
+    voice = await guild.channel("silent", type=2)
+    (await alice.patch(f"/channels/{voice}", json={"permission_overwrites": []})).ok()
+    browser = browser_of(bob)
+
+    for path in (
+        address(guild, said),
+        address(guild),
+        f"/app/channels/@me/{there}/{heard['id']}",
+        f"/app/channels/@me/{guild.general}",
+        f"/app/channels/{guild.id}",
+    ):
+        page = await browser.open(path)
+        assert page.status in (403, 404), path
+        assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+        assert "secret" not in page.text
+        assert "not open to the account" in page.text or "There is no such" in page.text, page.text
+    for path in (
+        "/app/channels/@me/1",
+        "/app/channels/1/2/3",
+        "/app/channels/@me/9999999999999999999",
+        "/app/channels/5",
+    ):
+        page = await browser.open(path)
+        assert 400 <= page.status < 500, path
+        assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+
+
+async def test_without_the_history_there_is_nothing_to_read(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    said = await guild.say(alice, "an old story")
+    await guild.overwrite(guild.general, bob.id, deny=Permissions.READ_MESSAGE_HISTORY)
+    browser = browser_of(bob)
+
+    assert "you may not read what was" in (await browser.open(address(guild))).text
+    page = await browser.open(address(guild, said))
+
+    assert page.status == 200
+    assert "or you may not read it" in page.text
+    assert "an old story" not in page.text
+
+
+async def test_a_link_that_names_another_place_leads_to_the_right_one(world: World) -> None:
+    alice = await world.user()
+    guild, other = await world.guild(alice), await world.guild(alice)
+    said = await guild.say(alice, "here")
+    browser = browser_of(alice)
+
+    for place in ("@me", str(other.id)):
+        await browser.open(f"/app/channels/{place}/{guild.general}/{said['id']}")
+        assert browser.seen[-1].url == address(guild, said)
+    category = guild.channels["Text Channels"]
+    await browser.open(address(guild, channel=category))
+    assert browser.seen[-1].url == f"/app/channels/{guild.id}"
+
+
+async def test_what_applications_say_is_shown_with_its_parts(world: World) -> None:
+    alice = await world.user("alice")
+    guild = await world.guild(alice)
+    bot = await world.bot(guild, name="Weather")
+    field = {"name": "Wind", "value": "from https://example.com/west"}
+    embed = {"title": "Today", "description": "Rain", "url": "https://example.com/rain", "fields": [field]}
+    await guild.say(bot, "", embeds=[embed])
+    answers = [{"poll_media": {"text": text}} for text in ("Sun", "Snow")]
+    await guild.say(alice, "", poll={"question": {"text": "And tomorrow?"}, "answers": answers})
+    parts = [{"type": 17, "components": [{"type": 10, "content": "Deep inside"}]}, {"type": 14}]
+    (await bot.post(f"/channels/{guild.general}/messages", json={"flags": 1 << 15, "components": parts})).ok()
+    (await bot.post(f"/channels/{guild.general}/messages", json={"flags": 1 << 15, "components": [{"type": 14}]})).ok()
+
+    page = await browser_of(alice).open(address(guild))
+
+    assert "Weather App" in page.text
+    for words in ("Today", "Rain", "Wind", "Poll: And tomorrow?", "Sun: 0 votes", "Deep inside"):
+        assert words in page.text, words
+    assert page.text.count("This message has parts that only a chat client shows.") == 1
+    assert {"https://example.com/rain", "https://example.com/west"} <= {url for _, url in page.links}
+
+
+async def test_a_forum_lists_its_posts_and_a_locked_one_offers_no_form(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    forum = await guild.channel("ideas", type=15)
+    browser = browser_of(alice)
+    assert "No post is open here." in (await browser.open(address(guild, channel=forum))).text
+    body = {"name": "A boat", "message": {"content": "Let us build one."}}
+    post = (await alice.post(f"/channels/{forum}/threads", json=body)).ok()
+
+    page = await browser.open(address(guild, channel=forum))
+    assert ("A boat", address(guild, channel=post["id"])) in page.links
+    page = await browser.open(address(guild, channel=post["id"]))
+    assert "Let us build one." in page.text
+    page.form("Send").action = address(guild, channel=forum)
+    refused = await browser.press(page, "Send", content="not here")
+    assert (refused.status, "A forum holds posts" in refused.text) == (400, True)
+    (await alice.patch(f"/channels/{post['id']}", json={"locked": True})).ok()
+    page = await browser.open(address(guild, channel=post["id"]))
+
+    assert "This thread is locked" in page.text
+    assert all(not form.action.startswith("/app") for form in page.forms)
+
+
+async def test_who_is_not_signed_in_comes_back_to_the_message(world: World) -> None:
+    mary, alice = await register(world), await world.user()
+    guild = await world.guild(alice, mary)
+    said = await guild.say(alice, "for mary")
+    browser = Browser(world)
+
+    page = await browser.open(address(guild, said))
+    assert browser.seen[-1].url.startswith("/login?next=")
+    page = await browser.log_in("mary", PASSWORD, path=browser.seen[-1].url)
+
+    assert marked(page.body) == [int(said["id"])]
+
+
+@pytest.mark.parametrize("path", ["/app", "/app/channels/@me/1"])
+async def test_a_bot_has_no_desk(world: World, path: str) -> None:
+    bot: Actor = await world.bot()
+    browser = browser_of(bot)
+
+    assert (await browser.request("GET", path)).location.startswith("/login")

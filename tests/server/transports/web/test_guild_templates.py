@@ -1,0 +1,52 @@
+"""The page behind a guild template's link."""
+
+from tests.pages import Browser
+from tests.server.resources.test_account_deletion import PASSWORD, register
+from tests.server.resources.test_templates import template
+from tests.server.transports.web.test_invitations import browser_of, crowd
+from tests.world import World
+
+
+async def test_a_template_shows_its_shape_and_makes_a_guild_of_it(world: World) -> None:
+    mary = await register(world)
+    guild = await world.guild(await world.user("anna"))
+    await guild.role("mods <b>")
+    await guild.channel("ideas")
+    made = await template(guild, name="A small club", description="For two & more.")
+    here = f"/template/{made['code']}"
+    browser = Browser(world)
+
+    page = await browser.open(here)
+    assert page.status == 200
+    for words in ("A small club", "by anna", "For two & more.", "Used 0 times.", "#general", "#ideas", "mods <b>"):
+        assert words in page.text, words
+    assert "@everyone" not in page.text
+    assert page.forms == []
+    (way,) = [url for text, url in page.links if text == "Log in to use it"]
+    page = await browser.log_in("mary", PASSWORD, path=way)
+    page = await browser.press(page, "Make the guild", name="")
+    assert (page.status, 'id="error-name"' in page.body) == (400, True)
+    page = await browser.press(page, "Make the guild", name="Ours")
+
+    assert "Ours is yours." in page.text
+    assert "#ideas" in page.text
+    (mine,) = (await mary.get("/users/@me/guilds")).ok()
+    assert (mine["name"], mine["owner"]) == ("Ours", True)
+    assert browser.seen[-1].url == f"/app/channels/{mine['id']}"
+    assert "Used once." in (await browser.open(here)).text
+
+
+async def test_a_template_that_cannot_be_used_says_why(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild()
+    made = await template(guild)
+    browser = browser_of(bob)
+    page = await browser.open(f"/template/{made['code']}")
+    await crowd(guild, bob)
+
+    page = await browser.press(page, "Make the guild", name="One more")
+    assert (page.status, "You are in as many guilds as one can be in." in page.text) == (400, True)
+    (await guild.owner.delete(f"/guilds/{guild.id}/templates/{made['code']}")).ok()
+    page = await browser.open(f"/template/{made['code']}")
+
+    assert (page.status, "There is no such template" in page.text) == (404, True)

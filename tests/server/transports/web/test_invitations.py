@@ -1,0 +1,227 @@
+"""The page behind an invite's link, with a browser that runs no script."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.call import Call
+from tests.pages import Browser
+from tests.server.resources.test_account_deletion import PASSWORD, register
+from tests.server.resources.test_direct_messages import group
+from tests.server.resources.test_invites import invite, member_roles, targeted
+from tests.server.resources.test_scheduled_events import external, on, plan
+from tests.world import Actor, Guild, World
+
+
+def browser_of(person: Actor) -> Browser:
+    """Somebody who is signed in."""
+    browser = Browser(person.world)
+    browser.enter_as(person)
+    return browser
+
+
+async def is_inside(person: Actor, guild: Guild) -> bool:
+    """Whether somebody is a member."""
+    return str(guild.id) in [each["id"] for each in (await person.get("/users/@me/guilds")).ok()]
+
+
+async def test_a_stranger_sees_who_invites_to_what_logs_in_and_comes_in(world: World) -> None:
+    mary = await register(world)
+    guild = await world.guild(await world.user("anna"), name="Town <i>Square</i>")
+    role = await guild.role("greeters")
+    made = await invite(guild.owner, guild.general, role_ids=[str(role)])
+    here = f"/invite/{made['code']}"
+    browser = Browser(world)
+
+    page = await browser.open(here)
+
+    assert (page.status, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert "anna invites you to Town <i>Square</i>" in page.text
+    assert "Channel#general" in page.text
+    assert "Members1, 0 online" in page.text
+    assert "Rolesgreeters" in page.text
+    assert "<i>Square" not in page.body
+    assert "<script" not in page.body
+    assert "style=" not in page.body
+    assert page.forms == []
+    (way,) = [url for text, url in page.links if text == "Log in to come in"]
+    page = await browser.log_in("mary", PASSWORD, path=way)
+    assert browser.seen[-1].url == here
+    page = await browser.press(page, "Come in")
+
+    assert browser.seen[-1].url == f"/app/channels/{guild.id}/{guild.general}"
+    assert "You are in Town <i>Square</i> now." in page.text
+    assert "#general" in page.text
+    assert await member_roles(mary, guild) == [str(role)]
+    page = await browser.open(here)
+    assert "You are in already" in page.text
+    assert ("Open it", f"/app/channels/{guild.id}/{guild.general}") in page.links
+
+
+async def test_a_member_is_shown_the_way_and_offered_what_roles_there_are(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    plain = await invite(guild.owner, guild.general)
+    role = await guild.role("readers")
+    rich = await invite(guild.owner, guild.general, role_ids=[str(role)])
+    browser = browser_of(bob)
+
+    page = await browser.open(f"/invite/{plain['code']}")
+    assert [form for form in page.forms if form.action.startswith("/invite")] == []
+    await browser.press(await browser.open(f"/invite/{rich['code']}"), "Take its roles")
+
+    assert await member_roles(bob, guild) == [str(role)]
+
+
+async def ban(guild: Guild, bob: Actor) -> None:
+    """Keep somebody out."""
+    (await guild.owner.put(f"/guilds/{guild.id}/bans/{bob.id}", json={})).ok()
+
+
+async def pause(guild: Guild, bob: Actor) -> None:
+    """Let nobody in."""
+    (await guild.owner.patch(f"/guilds/{guild.id}", json={"features": ["INVITES_DISABLED"]})).ok()
+
+
+async def crowd(guild: Guild, bob: Actor) -> None:
+    """Be in a hundred guilds."""
+
+    def write(call: Call) -> None:
+        rows = [(number, bob.id, 0) for number in range(1, 101)]
+        call.tx.run_many("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)", rows)
+
+    await guild.world.write(write)
+
+
+async def fill(guild: Guild, bob: Actor) -> None:
+    """Let no room be left."""
+    many = 100_000_000
+    await guild.world.write(lambda call: call.tx.run("UPDATE guilds SET member_count = ? WHERE id = ?", many, guild.id))
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "words"),
+    [
+        (ban, 403, "You are banned from this guild."),
+        (pause, 400, "This guild lets nobody in at the moment."),
+        (crowd, 400, "You are in as many guilds as one can be in."),
+        (fill, 400, "This guild is full."),
+    ],
+)
+async def test_a_refusal_is_said_in_words(world: World, change: Any, status: int, words: str) -> None:
+    bob = await world.user()
+    guild = await world.guild()
+    made = await invite(guild.owner, guild.general)
+    browser = browser_of(bob)
+    page = await browser.open(f"/invite/{made['code']}")
+    await change(guild, bob)
+
+    page = await browser.press(page, "Come in")
+
+    assert page.status == status
+    assert words in page.text
+    assert "Guild" in page.text
+    assert not await is_inside(bob, guild)
+
+
+async def test_an_invite_that_ends_while_it_is_read_says_so(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild()
+    made = await invite(guild.owner, guild.general)
+    browser = browser_of(bob)
+    page = await browser.open(f"/invite/{made['code']}")
+    (await guild.owner.delete(f"/invites/{made['code']}")).ok()
+
+    page = await browser.press(page, "Come in")
+
+    assert (page.status, "This invite is over" in page.text) == (404, True)
+    assert not await is_inside(bob, guild)
+    for code in ("never-was", "%3Cb%3E", "a%2Fb"):
+        page = await Browser(world).open(f"/invite/{code}")
+        assert (page.status, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+        assert "No such invite" in page.text
+
+
+async def test_an_invite_for_certain_people_shows_itself_to_them_only(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild()
+    here = f"/invite/{await targeted(guild.owner, guild, alice)}"
+
+    nobody = await Browser(world).open(here)
+    assert (nobody.status, "Guild" in nobody.text) == (404, False)
+    assert f"/login?next={here}" in [url for _, url in nobody.links]
+    assert (await browser_of(bob).open(here)).status == 404
+    # Its maker sees it, and is in.
+    assert "You are in already" in (await browser_of(guild.owner).open(here)).text
+    browser = browser_of(alice)
+    await browser.press(await browser.open(here), "Come in")
+
+    assert await is_inside(alice, guild)
+
+
+async def test_a_group_s_invite_leads_to_the_group(world: World) -> None:
+    alice, bob, carol, dave = [await world.user(name) for name in ("alice", "bob", "carol", "dave")]
+    await world.guild(alice, bob, carol)
+    made = await group(alice, bob, carol)
+    code = (await alice.post(f"/channels/{made['id']}/invites", json={"max_age": 60})).ok()["code"]
+    browser = browser_of(dave)
+
+    page = await browser.open(f"/invite/{code}")
+    assert "alice invites you to alice, bob, carol" in page.text
+    assert "People3" in page.text
+    page = await browser.press(page, "Come in")
+
+    assert browser.seen[-1].url == f"/app/channels/@me/{made['id']}"
+    assert "You are in the group now." in page.text
+    assert "dave came in." in page.text
+    assert "You are in already" in (await browser.open(f"/invite/{code}")).text
+
+
+async def test_an_invite_tells_of_the_event_that_its_link_names(world: World) -> None:
+    guild = await world.guild(name="Harbour")
+    lounge, cellar = guild.channels["General"], await guild.channel("cellar", type=2)
+    night = await plan(guild.owner, guild, external(name="Boat night"))
+    inside = await plan(guild.owner, guild, on(lounge, name="Songs"))
+    hidden = await plan(guild.owner, guild, on(cellar, name="Secrets"))
+    elsewhere = await world.guild()
+    other = await plan(elsewhere.owner, elsewhere, external(name="Other"))
+    code = (await invite(guild.owner, lounge))["code"]
+    browser = Browser(world)
+
+    assert "EventBoat night, " in (await browser.open(f"/invite/{code}?event={night['id']}")).text
+    assert "EventSongs, " in (await browser.open(f"/invite/{code}?event={inside['id']}")).text
+    for name in (hidden["id"], other["id"], "1", "x", "9" * 30, ""):
+        page = await browser.open(f"/invite/{code}?event={name}")
+        assert (page.status, "Event" in page.text) == (200, False), name
+    (await guild.owner.delete(f"/guilds/{guild.id}/scheduled-events/{night['id']}")).ok()
+    assert "Event" not in (await browser.open(f"/invite/{code}?event={night['id']}")).text
+
+
+async def test_who_comes_by_a_channel_that_is_not_for_them_is_shown_the_guild(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(name="Harbour")
+    staff = await guild.channel("staff")
+    await guild.overwrite(staff, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    made = await invite(guild.owner, staff)
+    browser = browser_of(bob)
+
+    page = await browser.press(await browser.open(f"/invite/{made['code']}"), "Come in")
+
+    assert browser.seen[-1].url == f"/app/channels/{guild.id}"
+    assert "#general" in page.text
+    assert "#staff" not in page.text
+
+
+async def test_a_form_of_another_site_brings_nobody_in(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild()
+    made = await invite(guild.owner, guild.general)
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    browser = browser_of(bob)
+
+    for origin in ("https://evil.example", world.url):
+        answer = await browser.request("POST", f"/invite/{made['code']}", headers=headers | {"Origin": origin}, data="")
+        assert answer.status == 403
+
+    assert not await is_inside(bob, guild)
