@@ -22,6 +22,7 @@ from hubbub.sdk import (
     SdkError,
 )
 from hubbub.sdk.authorization import Authorization
+from hubbub.sdk.presence import Presence
 from tests import oauth
 from tests.agent.test_presence import befriend
 from tests.machine import Machine, NewMachine
@@ -158,6 +159,7 @@ async def test_without_session_and_chat_client_presence_fails(tmp_path: Path, mo
         await client.update_rich_presence(Activity(name="Puddle"))
 
     assert caught.value.result.type is ErrorType.NETWORK_ERROR
+    assert client._parts[Presence].activity is None
     await client.close()
 
 

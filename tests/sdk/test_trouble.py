@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -236,6 +237,54 @@ async def test_what_is_shown_while_the_connection_is_away_is_told_when_it_is_bac
     world.app.gateway.inflict(GatewayFault(effect="drop", user_id=mary.id))
 
     await changed.next(lambda who: who == mary.id and shown(zoe, mary) is not None)
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def test_what_is_shown_right_after_connecting_is_told_with_the_session(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    mary, zoe = await friends(world)
+    await mary.client.disconnect()
+    changed, statuses = zoe.hears("user_updated"), mary.hears("status_changed")
+
+    connecting = mary.client.connect()
+    await mary.client.update_rich_presence(playing())
+
+    assert mary.client.get_status() is ClientStatus.CONNECTING
+    await connecting
+    await changed.next(lambda who: who == mary.id and shown(zoe, mary) is not None)
+    await statuses.next(lambda status, *_: status is ClientStatus.READY)
+    await mary.client.close()
+    await zoe.client.close()
+
+
+@pytest.mark.parametrize("at_first", [True, False])
+async def test_what_is_shown_while_the_platform_is_away_is_told_when_it_is_back(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_first: bool
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    mary, zoe = await friends(world)
+    changed, gateway = zoe.hears("user_updated"), gateway_of(mary.client)
+    seen: list[ClientStatus] = []
+
+    async def meanwhile(_: float) -> None:
+        seen.append(mary.client.get_status())
+        if seen[-1] is ClientStatus.HTTP_WAIT:
+            await mary.client.update_rich_presence(playing())
+
+    gateway.sleep = meanwhile
+    world.app.faults.add(HttpFault(effect="status", status=503, route="/gateway"))
+    if at_first:
+        await mary.client.disconnect()
+        await mary.client.connect()
+    else:
+        assert world.app.gateway is not None
+        world.app.gateway.inflict(GatewayFault(effect="invalid_session", user_id=mary.id))
+
+    await changed.next(lambda who: who == mary.id and shown(zoe, mary) is not None)
+    assert seen[-1] is ClientStatus.HTTP_WAIT
     await mary.client.close()
     await zoe.client.close()
 

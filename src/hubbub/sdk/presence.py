@@ -27,6 +27,16 @@ STATUSES: Final = {
     StatusType.DND: "dnd",
     StatusType.INVISIBLE: "invisible",
 }
+SESSION: Final = frozenset(
+    (
+        ClientStatus.CONNECTING,
+        ClientStatus.CONNECTED,
+        ClientStatus.READY,
+        ClientStatus.RECONNECTING,
+        ClientStatus.HTTP_WAIT,
+    )
+)
+"""Statuses in which there is a session or will be one: it shows what we play, and nobody else is asked to."""
 
 
 class Presence:
@@ -41,6 +51,7 @@ class Presence:
         self._status = StatusType.ONLINE
         self._showing_chat = False
         self._shown_locally = False
+        self._before = ClientStatus.DISCONNECTED
         self._sent: deque[float] = deque(maxlen=UPDATES)
         self._revision = 0
         self._said = -1
@@ -83,7 +94,8 @@ class Presence:
     # Inside
 
     def _watch(self, status: ClientStatus) -> None:
-        if status is ClientStatus.CONNECTING:
+        before, self._before = self._before, status
+        if status is ClientStatus.CONNECTING and before is not ClientStatus.HTTP_WAIT:
             # What was shown before is cleared when the client connects (sdk.md 10.2), in the chat client as well.
             self.activity = None
             if self._shown_locally:
@@ -118,15 +130,19 @@ class Presence:
 
     async def _show(self, activity: Activity | None) -> None:
         status = self._core.status
-        if status in (ClientStatus.READY, ClientStatus.CONNECTED, ClientStatus.RECONNECTING):
+        if status in SESSION:
             self.activity = activity
             self._revision += 1
             if status is ClientStatus.READY:
                 await self._say()
             return
-        self.activity = activity
         shown = None if activity is None else to_wire(activity, self._core.application_id, local=True)
         await self._rpc().command("SET_ACTIVITY", {"pid": os.getpid(), "activity": shown})
+        if self._core.status in SESSION:
+            # The client began to connect meanwhile, which clears what was shown before.
+            await self._clear_locally()
+            return
+        self.activity = activity
         self._shown_locally = activity is not None
 
     async def _clear_locally(self) -> None:
