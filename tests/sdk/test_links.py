@@ -1,6 +1,9 @@
 """What a provisional account cannot do until it is linked, what the chat client opens, and what a machine is told of a game."""
 
 import asyncio
+import os
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from hubbub.sdk import (
     DeviceAuthorizationArgs,
     ErrorType,
     SdkError,
+    launching,
 )
 from hubbub.sdk.tokens import Tokens
 from hubbub.server.core.faults import HttpFault
@@ -212,16 +216,41 @@ async def test_the_screen_for_a_code_is_shown_and_its_end_is_heard() -> None:
 @pytest.mark.skipif("sys.platform != 'linux'")
 def test_a_machine_learns_how_a_game_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     client = Client()
 
-    assert client.register_launch_command(99, "/opt/puddle --play")
-    assert client.register_launch_steam_application(100, 480)
+    def entry(application_id: int) -> str:
+        return (tmp_path / "applications" / f"hubbub-{application_id}.desktop").read_text()
 
-    entry = (tmp_path / "applications" / "hubbub-99.desktop").read_text()
-    assert "Exec=/opt/puddle --play %u\n" in entry
-    assert "MimeType=x-scheme-handler/hubbub-99;\n" in entry
-    assert "steam://rungameid/480" in (tmp_path / "applications" / "hubbub-100.desktop").read_text()
-    assert not client.register_launch_command(99, "one\nExec=another")
+    assert client.register_launch_command(99, "/opt/puddle --play")
+    assert "Exec=/opt/puddle --play %u\n" in entry(99)
+    assert "MimeType=x-scheme-handler/hubbub-99;\n" in entry(99)
+    assert client.register_launch_steam_application(100, 480)
+    assert re.search(r"^Exec=\S*xdg-open steam://rungameid/480$", entry(100), re.MULTILINE)
+
+    # As the Desktop Entry Specification has it: quoted, then escaped as any text, and percent signs doubled.
+    assert client.register_launch_command(101, r"""'./my games/puddle' --luck=50% --say 'a "$HOME" \ `b`' ''""")
+    assert (
+        f'Exec="{tmp_path}/my games/puddle" --luck=50%% --say '
+        r'"a \\"\\$HOME\\" \\\\ \\`b\\`" "" %u' + "\n"
+    ) in entry(101)
+    started = launching.find("101")
+    assert started is not None
+    assert started.arguments == [
+        f"{tmp_path}/my games/puddle",
+        "--luck=50%",
+        "--say",
+        'a "$HOME" \\ `b`',
+        "",
+    ]
+    assert client.register_launch_command(102, "")
+    itself = launching.find("102")
+    assert itself is not None
+    assert (itself.arguments[0], itself.folder) == (os.path.abspath(sys.executable), str(tmp_path))
+
+    for wrong in ("one\nExec=another", "'unbalanced", "no-such-program-anywhere --play", "   "):
+        assert not client.register_launch_command(103, wrong)
+    assert [launching.find(nobody) for nobody in ("103", "../applications/hubbub-99", "")] == [None, None, None]
     client.close()
 
 

@@ -59,6 +59,7 @@ class Agent:
 
     async def stop(self) -> None:
         """Let everybody go."""
+        self.desk.launcher.close()
         if self._websockets is not None:
             await self._websockets.stop()
         await self._ipc.stop()

@@ -7,6 +7,7 @@ from typing import Any, Final
 from hubbub.agent.account import Account
 from hubbub.agent.activities import Activities
 from hubbub.agent.consent import Consent
+from hubbub.agent.launching import Launcher
 from hubbub.agent.links import Link, Subscription
 from hubbub.agent.processes import Watch
 from hubbub.agent.voice import Voice
@@ -34,6 +35,7 @@ class Desk:
         """Who asked to join which application, and was not answered yet."""
         self.invites: Final[dict[str, dict[str, Any]]] = {}
         """Invites that came, by message; the person may accept them."""
+        self.launcher: Final = Launcher(self._runs, self._tell_join)
         self._watches: dict[tuple[Link, int], Watch] = {}
         self._muting: set[asyncio.Task[None]] = set()
 
@@ -89,6 +91,17 @@ class Desk:
                 link.dispatch(event, data)
                 told += 1
         return told
+
+    async def join(self, application_id: str, secret: str) -> bool:
+        """Let a game join somebody, now or once it was started; False where it does not run and cannot be started."""
+        data = {"secret": secret, "application_id": application_id}
+        return bool(self._tell_join(application_id, data)) or await self.launcher.join(application_id, data)
+
+    def _tell_join(self, application_id: str, data: Any) -> int:
+        return self.tell("ACTIVITY_JOIN", data, application_id=application_id)
+
+    def _runs(self, application_id: str) -> bool:
+        return any(link.application_id == application_id for link in self.links)
 
     def request_authorization(self, application_id: str) -> int:
         """The person wants to link their account with a game: it may begin to ask. How many programs of it heard."""

@@ -95,4 +95,8 @@ class Terminal:
             self.say(f"  That did not work: {error.message}")
             return
         del desk.invites[message_id]
-        self.say("  The game joins." if told else "  Accepted, but the game does not run here.")
+        self.say(
+            "  The game joins."
+            if told
+            else "  Accepted, but the game does not run here, and never said how it is started."
+        )

@@ -3,10 +3,8 @@
 import asyncio
 import contextlib
 import os
-import sys
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
 from hubbub.sdk.activities import Activity, problems, to_wire
@@ -84,12 +82,16 @@ class Presence:
             self._core.background(self._say)
 
     def register_launch_command(self, application_id: int, command: str) -> bool:
-        """Say how the game is started from the chat client; an empty command is this very program."""
-        return _register(application_id, command or f"{sys.executable} {' '.join(sys.argv)}".strip())
+        """Say how the chat client starts the game, as a shell would read it; an empty command is this very program."""
+        from hubbub.sdk import launching
+
+        return launching.register_command(application_id, command)
 
     def register_launch_steam_application(self, application_id: int, steam_app_id: int) -> bool:
         """The same through a store."""
-        return _register(application_id, f"steam://rungameid/{steam_app_id}")
+        from hubbub.sdk import launching
+
+        return launching.register_steam(application_id, steam_app_id)
 
     # Inside
 
@@ -173,25 +175,3 @@ class Presence:
             except OSError:
                 self._said = -1
                 raise
-
-
-def _register(application_id: int, command: str) -> bool:
-    """Leave a desktop entry for the scheme `hubbub-<application id>`, as the system of this machine wants it."""
-    if sys.platform != "linux":
-        return False
-    home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    folder = Path(home) / "applications"
-    name = f"hubbub-{application_id}"
-    opens = f"xdg-open {command}" if command.startswith("steam://") else command
-    entry = (
-        f"[Desktop Entry]\nType=Application\nName=Game {application_id}\nExec={opens} %u\nNoDisplay=true\n"
-        f"MimeType=x-scheme-handler/{name};\n"
-    )
-    if "\n" in command:
-        return False
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.desktop").write_text(entry, encoding="utf-8")
-    except OSError:
-        return False
-    return True

@@ -74,7 +74,7 @@ async def close_activity_request(desk: Desk, link: Link, request: Request) -> No
 
 @obeys("ACCEPT_ACTIVITY_INVITE")
 async def accept_activity_invite(desk: Desk, link: Link, request: Request) -> None:
-    """Accept an invite: programs of its application hear how to join."""
+    """Accept an invite: programs of its application hear how to join, or it is started."""
     args = arguments(
         request.args,
         {
@@ -96,8 +96,8 @@ async def accept_activity_invite(desk: Desk, link: Link, request: Request) -> No
     await join(desk, args["user_id"], session_id, application_id, query)
 
 
-async def join(desk: Desk, user_id: str, session_id: str, application_id: str, query: dict[str, str]) -> int:
-    """Let the programs of an application join somebody; how many heard."""
+async def join(desk: Desk, user_id: str, session_id: str, application_id: str, query: dict[str, str]) -> bool:
+    """Let the programs of an application join somebody, started if need be; whether there is one."""
     try:
         told = await desk.account.ask(
             "GET",
@@ -109,8 +109,7 @@ async def join(desk: Desk, user_id: str, session_id: str, application_id: str, q
         )
     except ApiError as error:
         raise RpcError(RpcErrorCode.INVALID_ACTIVITY_SECRET, str(error)) from None
-    data = {"secret": told["secret"], "application_id": application_id}
-    return desk.tell("ACTIVITY_JOIN", data, application_id=application_id)
+    return await desk.join(application_id, told["secret"])
 
 
 def _require_request(desk: Desk, link: Link, user_id: str) -> None:

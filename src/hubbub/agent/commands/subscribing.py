@@ -49,6 +49,8 @@ async def subscribe(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
             own = channel.get("application_id") == link.application_id
             require(own or Scope.MESSAGES_READ.value in link.scopes)
     link.subscriptions.add(wanted)
+    if wanted.event == "ACTIVITY_JOIN":
+        desk.launcher.listens(link.application_id)
     return {"evt": wanted.event}
 
 

@@ -1,0 +1,120 @@
+"""How a game on this machine is started: a desktop entry that the game leaves and the chat client reads (sdk.md 10.2).
+
+The form is the Desktop Entry Specification's, so that the system's own launcher starts the game by `hubbub-<application id>:`.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+PLAIN: Final = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
+"""An argument that needs no quotes."""
+CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_ESCAPED: Final = {"s": " ", "n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
+
+
+class Launch(NamedTuple):
+    """A program to start, and where."""
+
+    arguments: list[str]
+    folder: str | None = None
+
+
+def register_command(application_id: int, command: str) -> bool:
+    """Leave an entry for a command as a shell would read it; an empty one is this very program."""
+    if not command:
+        return _leave(application_id, _this_program(), "%u")
+    try:
+        arguments = shlex.split(command)
+    except ValueError:
+        return False
+    if not arguments or CONTROL.search(command):
+        return False
+    # The launcher has another folder than we, and may have other paths.
+    program = os.path.abspath(arguments[0]) if "/" in arguments[0] else shutil.which(arguments[0])
+    return program is not None and _leave(application_id, Launch([program, *arguments[1:]]), "%u")
+
+
+def register_steam(application_id: int, steam_app_id: int) -> bool:
+    """The same through the store, which takes an address of its own and no other."""
+    return _leave(
+        application_id, Launch([shutil.which("xdg-open") or "xdg-open", f"steam://rungameid/{steam_app_id}"]), ""
+    )
+
+
+def find(application_id: str) -> Launch | None:
+    """How a game is started, if it ever said so; the id comes from elsewhere, so it must be one."""
+    if sys.platform != "linux" or not (application_id.isascii() and application_id.isdecimal()):
+        return None
+    try:
+        text = _path(int(application_id)).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+    keys = dict(line.partition("=")[::2] for line in text.splitlines() if "=" in line)
+    arguments = list(_split(_unescaped(keys.get("Exec", ""))))
+    return Launch(arguments, _unescaped(keys.get("Path", "")) or None) if arguments else None
+
+
+def _this_program() -> Launch:
+    script = sys.argv[0] if sys.argv else ""
+    rest = [os.path.abspath(each) if each == script and os.path.isfile(each) else each for each in sys.orig_argv[1:]]
+    # `python -m game` finds its module from here.
+    return Launch([os.path.abspath(sys.executable), *rest], os.getcwd())
+
+
+def _path(application_id: int) -> Path:
+    home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(home) / "applications" / f"hubbub-{application_id}.desktop"
+
+
+def _leave(application_id: int, launch: Launch, field: str) -> bool:
+    texts: Sequence[str] = [*launch.arguments, launch.folder or ""]
+    if sys.platform != "linux" or any(CONTROL.search(each) for each in texts):
+        return False
+    # A launcher takes no program with an equals sign in its path for one.
+    if "=" in launch.arguments[0]:
+        return False
+    run = " ".join([*map(_quoted, launch.arguments), *([field] if field else [])])
+    lines = ["[Desktop Entry]", "Type=Application", f"Name=Game {application_id}", f"Exec={_escaped(run)}"]
+    if launch.folder:
+        lines.append(f"Path={_escaped(launch.folder)}")
+    lines += ["NoDisplay=true", f"MimeType=x-scheme-handler/hubbub-{application_id};", ""]
+    path = _path(application_id)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines), encoding="utf-8")
+    except (OSError, UnicodeError):
+        return False
+    return True
+
+
+def _quoted(argument: str) -> str:
+    """One argument of Exec: a percent sign begins a field code unless it is doubled."""
+    argument = argument.replace("%", "%%")
+    if PLAIN.fullmatch(argument):
+        return argument
+    return '"' + re.sub(r'(["`$\\])', r"\\\1", argument) + '"'
+
+
+def _escaped(value: str) -> str:
+    """A value of any key: read as a string before it is read as a command."""
+    escaped = value.replace("\\", "\\\\")
+    return "\\s" + escaped[1:] if escaped.startswith(" ") else escaped
+
+
+def _unescaped(value: str) -> str:
+    return re.sub(r"\\([sntr\\])", lambda found: _ESCAPED[found[1]], value)
+
+
+def _split(run: str) -> Iterator[str]:
+    """The arguments of Exec, without its field codes: there is no address to hand over."""
+    for bare, quoted in re.findall(r'([^\s"]+)|"((?:[^"\\]|\\.)*)"', run):
+        argument = bare or re.sub(r"\\(.)", r"\1", quoted)
+        argument, fields = re.sub(r"%%|%[a-zA-Z]", lambda found: "%" if found[0] == "%%" else "", argument), argument
+        if argument or not fields:
+            yield argument

@@ -1,0 +1,120 @@
+"""An invite is accepted while the game does not run: the agent starts it, as the game once said how (sdk.md 10.2)."""
+
+import asyncio
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from hubbub.agent.terminal import Terminal
+from hubbub.sdk import Client
+from tests.agent.test_events import PARTY, Two, two
+from tests.machine import Machine
+from tests.world import PATIENCE
+
+pytestmark = [
+    pytest.mark.parametrize("store_config", ["sqlite"], indirect=True),
+    pytest.mark.skipif("sys.platform != 'linux'"),
+]
+
+__all__ = ["two"]
+
+GAME = """\
+import sys, time
+from hubbub.sdk import Client
+
+client = Client()
+client.set_application_id(int(sys.argv[1]))
+joined = []
+client.set_activity_join_callback(joined.append)
+while not joined:
+    client.run_callbacks()
+    time.sleep(0.01)
+with open(sys.argv[2], "a") as told:
+    told.write(joined[0] + "\\n")
+client.close()
+"""
+
+
+async def invited(scene: Two) -> str:
+    """Mary invites Zoe, on whose machine the game does not run."""
+    host = await scene.one.program(scene.game.id)
+    await host.ask("SET_ACTIVITY", {"activity": PARTY})
+    await host.ask("ACTIVITY_INVITE_USER", {"user_id": str(scene.zoe.id), "type": 1, "pid": 0})
+    invites = scene.other.agent.desk.invites
+    assert await scene.other.agent.account.until(lambda: invites, PATIENCE)
+    return next(iter(invites))
+
+
+async def accept(machine: Machine, message_id: str) -> list[str]:
+    said: list[str] = []
+    await Terminal(say=said.append).obey(machine.agent.desk, "accept", message_id)
+    return said
+
+
+async def test_a_game_that_does_not_run_is_started_and_joins(
+    two: Two, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(two.other.directory))
+    program, told = tmp_path / "my game.py", tmp_path / "told 100%"
+    program.write_text(GAME)
+    client = Client()
+    command = shlex.join([sys.executable, str(program), str(two.game.id), str(told)])
+    assert client.register_launch_command(two.game.id, command)
+    await client.close()
+
+    said = await accept(two.other, await invited(two))
+
+    assert said == ["  The game joins."]
+    async with asyncio.timeout(PATIENCE * 3):
+        while not (told.exists() and told.read_text() == "come-in\n"):
+            await asyncio.sleep(0.02)
+        # It went its way, and another invite would start it again.
+        while two.other.agent.desk.links:
+            await asyncio.sleep(0.02)
+    assert not two.other.agent.desk.launcher._kept
+
+
+async def test_a_game_that_runs_hears_as_soon_as_it_listens(
+    two: Two, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    game = await two.other.program(two.game.id)
+
+    assert await accept(two.other, await invited(two)) == ["  The game joins."]
+
+    await game.subscribe("ACTIVITY_JOIN")
+    assert await game.next("ACTIVITY_JOIN") == {"secret": "come-in", "application_id": str(two.game.id)}
+
+
+async def test_of_a_game_that_never_said_how_nothing_is_started(
+    two: Two, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+
+    said = await accept(two.other, await invited(two))
+
+    assert said == ["  Accepted, but the game does not run here, and never said how it is started."]
+    late = await two.other.program(two.game.id)
+    await late.subscribe("ACTIVITY_JOIN")
+    assert (await late.ask("SET_ACTIVITY", {"activity": None}), late.events) == (None, [])
+
+
+async def test_a_game_that_cannot_be_started_or_takes_too_long_is_not_waited_for(
+    two: Two, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    client = Client()
+    assert client.register_launch_command(two.game.id, str(tmp_path / "gone"))
+    assert "does not run here" in (await accept(two.other, await invited(two)))[0]
+
+    launcher = two.other.agent.desk.launcher
+    launcher.wait_s = 0.01
+    assert client.register_launch_command(two.game.id, "true")
+    await client.close()
+    assert await launcher.join(str(two.game.id), {"secret": "come-in"})
+    async with asyncio.timeout(PATIENCE):
+        while launcher._kept:
+            await asyncio.sleep(0.01)
