@@ -9,7 +9,8 @@ from tests import oauth
 from tests.agent.test_commands import Town, town
 from tests.agent.test_presence import befriend
 from tests.machine import Machine, NewMachine, Program
-from tests.world import Actor, World
+from tests.sdk.players import game, player
+from tests.world import PATIENCE, Actor, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
@@ -75,6 +76,49 @@ async def test_messages_are_heard_where_one_may_read(town: Town) -> None:
     direct = (await town.zoe.post("/users/@me/channels", json={"recipients": [str(town.mary.id)]})).ok()["id"]
     (await town.zoe.post(f"/channels/{direct}/messages", json={"content": "psst"})).ok()
     assert (await program.next("NOTIFICATION_CREATE"))["body"] == "psst"
+
+
+async def test_while_a_game_shows_chat_nobody_is_notified_twice(world: World, new_machine: NewMachine) -> None:
+    puddle = await game(world)
+    mary = await player(world, puddle, "mary")
+    zoe = await world.user("zoe")
+    await befriend(mary.person, zoe)
+    machine = await new_machine(mary.person)
+    program = await machine.trusted(puddle.id, "rpc rpc.notifications.read")
+    await program.subscribe("NOTIFICATION_CREATE")
+    account = machine.agent.account
+    direct = (await zoe.post("/users/@me/channels", json={"recipients": [str(mary.id)]})).ok()["id"]
+
+    heard: list[str] = []
+    account.listeners.append(lambda event, data: heard.append(data["content"]) if event == "MESSAGE_CREATE" else None)
+
+    async def say(text: str) -> None:
+        (await zoe.post(f"/channels/{direct}/messages", json={"content": text})).ok()
+        assert await account.until(lambda: text in heard, PATIENCE)
+
+    await say("before")
+    assert (await program.next("NOTIFICATION_CREATE"))["body"] == "before"
+    mary.client.set_showing_chat(True)
+    assert await account.until(account.state.sees_messages, PATIENCE)
+    await say("seen in the game")
+    # A session that begins anew is told as well.
+    session_id = account.state.session_id
+    await account._gateway.begin_anew()
+    assert await account.until(lambda: account.state.session_id != session_id, PATIENCE)
+    assert await account.until(account.state.sees_messages, PATIENCE)
+    await say("seen there, too")
+    mary.client.set_showing_chat(False)
+    assert await account.until(lambda: not account.state.sees_messages(), PATIENCE)
+    await say("after")
+    assert (await program.next("NOTIFICATION_CREATE"))["body"] == "after"
+
+    # It ends with the game.
+    mary.client.set_showing_chat(True)
+    assert await account.until(account.state.sees_messages, PATIENCE)
+    await mary.client.close()
+    assert await account.until(lambda: not account.state.sees_messages(), PATIENCE)
+    await say("alone")
+    assert (await program.next("NOTIFICATION_CREATE"))["body"] == "alone"
 
 
 async def test_others_come_into_voice_and_go(town: Town) -> None:

@@ -150,6 +150,8 @@ class Events:
 
     def _notify(self, data: Any) -> None:
         state = self._desk.account.state
+        if state.sees_messages():
+            return
         channel = state.channels.get(data["channel_id"], {})
         mentioned = any(user.get("id") == state.user_id for user in data.get("mentions", []))
         if channel.get("type") not in DIRECT and not mentioned and not data.get("mention_everyone"):

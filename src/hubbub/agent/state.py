@@ -31,6 +31,8 @@ class State:
         self.voice_states: dict[tuple[str, str], Data] = {}
         """By guild and user."""
         self.nicks: dict[tuple[str, str], str | None] = {}
+        self.sessions: list[Data] = []
+        """All of the person, where there are several: games and other clients."""
 
     @property
     def user_id(self) -> str:
@@ -60,10 +62,17 @@ class State:
                     return dict(activity)
         return None
 
+    def sees_messages(self) -> bool:
+        """Whether the person has them before their eyes already: a game says that it shows chat (decisions/0046)."""
+        return any(session.get("showing_chat") for session in self.sessions)
+
     # Events
 
     def hear(self, event: str, data: Any) -> None:
         """Something happened."""
+        if event == "SESSIONS_REPLACE" and isinstance(data, list):
+            self.sessions = data
+            return
         handler = getattr(self, f"_{event.lower()}", None)
         if handler is not None and isinstance(data, dict):
             handler(data)
