@@ -1,9 +1,11 @@
 """The SDK is light: a game that imports it carries no server."""
 
+import ast
 import json
 import os
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -51,6 +53,34 @@ def test_a_fresh_interpreter_that_imports_the_sdk_loads_no_library_of_the_server
 
     assert {"psycopg", "uvloop", "nats"} <= server_only
     assert modules_loaded_by("import hubbub.sdk") & server_only == set()
+
+
+def imported(path: Path) -> set[str]:
+    """The top-level modules that a file imports when it runs."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = [ast.parse(path.read_text())]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            found |= {each.name.partition(".")[0] for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            waiting += node.orelse
+        else:
+            waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def test_the_base_install_is_aiohttp_and_msgspec_and_nothing_else_is_imported() -> None:
+    root = Path(__file__).parents[2]
+    declared = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert {Requirement(each).name for each in declared} == {"aiohttp", "msgspec"}
+
+    files = [path for part in ("protocol", "sdk", "agent") for path in (root / "src/hubbub" / part).rglob("*.py")]
+    foreign = set().union(*map(imported, files)) - sys.stdlib_module_names - {"hubbub"}
+    # aiohttp's own addresses.
+    assert foreign == {"aiohttp", "msgspec", "yarl"}
 
 
 COST_MOST = 1.2

@@ -11,16 +11,22 @@ from dataclasses import dataclass, field
 from enum import Flag, auto
 from string import Formatter
 from types import ModuleType, NoneType
-from typing import Any, Generic
-
-from typing_extensions import TypeVar
+from typing import TYPE_CHECKING, Any, Generic
 
 from hubbub.protocol.errors import ErrorCode
 from hubbub.protocol.images import ImageData
 
-BodyT = TypeVar("BodyT", default=None)
-ResultT = TypeVar("ResultT", default=None)
-PayloadT = TypeVar("PayloadT", default=Any)
+if TYPE_CHECKING:
+    # Only checkers need the defaults, which Python has itself from 3.13 on: no reason to make games carry a library.
+    from typing_extensions import TypeVar
+
+    BodyT = TypeVar("BodyT", default=None)
+    ResultT = TypeVar("ResultT", default=None)
+    PayloadT = TypeVar("PayloadT", default=Any)
+else:
+    from typing import TypeVar
+
+    BodyT, ResultT, PayloadT = map(TypeVar, ("BodyT", "ResultT", "PayloadT"))
 
 
 class Auth(Flag):
