@@ -160,6 +160,36 @@ def test_null_objects_hold_nothing() -> None:
         _ = sdk.UserHandle.nullobj.username
 
 
+def test_null_objects_stay_empty_for_everybody() -> None:
+    for activity, named in ((sdk.Activity, sdk.Activity(name="x")), (compat.Activity, compat.Activity(name="x"))):
+        for change in (
+            lambda null: null.assign(named),  # noqa: B023
+            lambda null: setattr(null, "name", "x"),
+            lambda null: null.add_button(sdk.ActivityButton()),
+        ):
+            with pytest.raises(sdk.InvalidObjectError):
+                change(activity.nullobj)
+        assert (bool(activity.nullobj), activity.nullobj.__dict__) == (False, {})
+        # A copy of it is somebody's own.
+        mine = activity.nullobj.copy()
+        with pytest.raises(sdk.InvalidObjectError):
+            mine.name = "x"
+        assert mine.assign(named).name == "x"
+        assert not activity.nullobj
+    with pytest.raises(sdk.InvalidObjectError):
+        sdk.ClientResult.nullobj.error = "x"
+
+
+def test_a_record_of_the_specifications_names_is_changed_by_its_setters_alone() -> None:
+    activity, party = compat.Activity(), compat.ActivityParty()
+    party.SetId("ours")
+    activity.SetParty(party)
+
+    activity.Party().SetId("another")
+
+    assert activity.Party().Id() == "ours"
+
+
 def test_clients_are_moved_and_not_copied() -> None:
     client = sdk.Client()
 
@@ -167,8 +197,13 @@ def test_clients_are_moved_and_not_copied() -> None:
 
     assert not client
     assert moved.get_status() is sdk.ClientStatus.DISCONNECTED
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="moved, not copied"):
         copy.copy(moved)
+    for face in (sdk, compat):
+        with pytest.raises(TypeError, match="a Client can be moved, not copied"):
+            face.Client(moved)
+    with pytest.raises(TypeError, match="moved, not copied"):
+        compat.VADThresholdSettings(sdk.VADThresholdSettings())
     moved.close()
 
 

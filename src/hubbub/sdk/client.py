@@ -80,6 +80,8 @@ class Client(MoveOnly):
         clock: Clock = machine_ms,
         open_browser: Opener = _open_browser,
     ) -> None:
+        if isinstance(options, Client):
+            raise TypeError("a Client can be moved, not copied: use move()")
         super().__init__()
         if isinstance(options, str):
             options = ClientCreateOptions(api_base=options, web_base=web_base)

@@ -29,7 +29,9 @@ WITHOUT_COPY: Final = frozenset({"Client", "VADThresholdSettings"})
 
 def _getter(name: str) -> Callable[[Any], Any]:
     def get(self: Any) -> Any:
-        return getattr(_valid(self), name)
+        value = getattr(_valid(self), name)
+        # And taken by value, as it is given: only setters change a record.
+        return value.copy() if isinstance(value, Record) else value
 
     return get
 
@@ -59,6 +61,8 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
 def _initializer(original: type[Any]) -> Callable[..., None]:
     def initialize(self: Any, *args: Any, **kwargs: Any) -> None:
         if len(args) == 1 and isinstance(args[0], original):
+            if original.__name__ in WITHOUT_COPY:
+                raise TypeError(f"a {original.__name__} can be moved, not copied: use move()")
             # The specification's copy constructor.
             self.__dict__.update(args[0].copy().__dict__)
         else:
@@ -90,8 +94,7 @@ def _renamed(original: type[Any]) -> type[Any]:
         for name in ("type", "error", "error_code", "status", "response_body", "retryable", "retry_after"):
             members[pascal(name)] = _getter(name)
             members[f"Set{pascal(name)}"] = _setter(name)
-    if original.__name__ not in WITHOUT_COPY:
-        members["__init__"] = _initializer(original)
+    members["__init__"] = _initializer(original)
     return type(original.__name__, (original,), members)
 
 

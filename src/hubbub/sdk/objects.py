@@ -1,7 +1,8 @@
 """What every object of the SDK has: a truth value, `nullobj`, copies and moves (the specification's rules for all types).
 
-An object is true exactly while it is valid. `nullobj` and what was moved from are not, and to read them is a programming
-error: it raises `InvalidObjectError`, which is an AssertionError, as the public wrapper asserts.
+An object is true exactly while it is valid. `nullobj` and what was moved from are not, and to read or write them is a programming
+error: it raises `InvalidObjectError`, which is an AssertionError, as the public wrapper asserts. What was moved from may be
+assigned to; `nullobj` may not, it is one for the whole program.
 """
 
 from copy import copy
@@ -43,6 +44,11 @@ class Object:
             raise AttributeError(f"{type(self).__name__} has no {name}")
         raise InvalidObjectError(f"{type(self).__name__} is null or was moved from, and has no {name}")
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not self._valid and name != "_valid":
+            raise InvalidObjectError(f"{type(self).__name__} is null or was moved from, and takes no {name}")
+        object.__setattr__(self, name, value)
+
     def move(self) -> Self:
         """What this object holds, as a new one; this one is invalid from here on."""
         moved = object.__new__(type(self))
@@ -72,6 +78,8 @@ class Copyable(Object):
 
     def assign(self, other: Self) -> Self:
         """Become a copy of another (the specification's copy assignment)."""
+        if self is type(self).__dict__.get("_nullobj"):
+            raise InvalidObjectError(f"{type(self).__name__}.nullobj belongs to everybody, and stays empty")
         content = other.copy().__dict__
         self.__dict__.clear()
         self.__dict__.update(content)

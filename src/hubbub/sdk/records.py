@@ -49,11 +49,11 @@ class Fields:
         if len(args) > len(self.fields):
             raise TypeError(f"{type(self).__name__} has {len(self.fields)} fields, not {len(args)}")
         named |= dict(zip(self.fields, args, strict=False))
+        self._valid = True
         for name, (default, factory, _) in self.fields.items():
             setattr(self, name, named.pop(name) if name in named else factory() if factory else default)
         if named:
             raise TypeError(f"{type(self).__name__} has no {', '.join(named)}")
-        self._valid = True
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Fields) and self.fields == other.fields and self.__dict__ == other.__dict__
