@@ -1,17 +1,18 @@
 """Handles see what others change, without asking anew."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
-from hubbub.sdk import AuthorizationTokenType, Client, LinkedChannel, StatusType
+from hubbub.sdk import AuthorizationTokenType, Client, ClientStatus, LinkedChannel, StatusType
 from tests.oauth import Client as Application
 from tests.sdk.players import Heard, Player, game, new_client, player
 from tests.sdk.test_presence import friends, playing, shown
 from tests.sdk.test_provisional import by_bot
-from tests.world import Guild, World
+from tests.world import PATIENCE, Guild, World
 
 
 @asynccontextmanager
@@ -303,3 +304,28 @@ async def test_a_backend_changes_a_profile(world: World) -> None:
         assert strange.all == []
     for each in (mary, zoe, rob):
         await each.client.close()
+
+
+async def test_what_is_read_under_the_lock_is_of_one_moment(world: World) -> None:
+    mary = await player(world, await game(world), "mary", threaded=True, connect=False)
+    mary.client.connect()
+    updated = mary.hears("user_updated")
+    async with asyncio.timeout(PATIENCE):
+        while mary.client.get_status() is not ClientStatus.READY:
+            mary.client.run_callbacks()
+            await asyncio.sleep(0.01)
+    me = mary.client.get_current_user_v2()
+    assert me is not None
+
+    with mary.client.locked():
+        before = me.display_name, mary.client.get_user_application_profiles_no_lock(me.id)
+        (await mary.person.patch("/users/@me", json={"global_name": "Mary the Great"})).ok()
+        assert not await asyncio.to_thread(mary.client._core.lock.acquire, blocking=False)
+        assert (me.display_name, mary.client.get_user_application_profiles_no_lock(me.id)) == before
+
+    async with asyncio.timeout(PATIENCE):
+        while not updated.all:
+            mary.client.run_callbacks()
+            await asyncio.sleep(0.01)
+    assert me.display_name == "Mary the Great"
+    mary.client.close()

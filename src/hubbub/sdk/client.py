@@ -183,6 +183,7 @@ class Client(MoveOnly):
     get_user = _of(Connection.get_user)
     get_user_application_profiles = _of(Connection.get_user_application_profiles)
     get_user_application_profiles_no_lock = _of(Connection.get_user_application_profiles_no_lock)
+    locked = _of(Connection.locked)
     set_user_updated_callback = _of(Connection.set_user_updated_callback)
     get_platform_client_connected_user = _of(Connection.get_platform_client_connected_user)
     is_platform_app_installed = _of(Connection.is_platform_app_installed)

@@ -1,6 +1,8 @@
 """Connecting, and what the game can ask of the connection (sdk.md 4, 5)."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
 
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
@@ -121,8 +123,12 @@ class Connection:
             return profiles(self._core, user_id)
 
     def get_user_application_profiles_no_lock(self, user_id: int) -> list[UserApplicationProfileHandle]:
-        """The same for one who holds the client's lock already, inside a callback or `locked`."""
+        """The same for one who holds the client's lock already, inside `with client.locked()`."""
         return profiles(self._core, user_id)
+
+    def locked(self) -> AbstractContextManager[Any]:
+        """Hold the client's lock: what is read meanwhile is of one moment, and the network waits, so be brief."""
+        return self._core.lock
 
     def set_user_updated_callback(self, callback: Callable[[int], object]) -> None:
         """Hear that somebody changed: name, picture, status, game."""
