@@ -164,6 +164,23 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
     assert message is not None
     assert message.content == "from the guild"
     assert mary.client.can_open_message_in_platform(message.id)
+    channel = message.channel
+    assert channel is not None
+    assert message.lobby is not None
+    assert (channel.id, channel.name, channel.type) == (message.channel_id, "general", ChannelType.GUILD_TEXT)
+    assert (message.channel_id, message.lobby.id) == (guild.general, lobby_id)
+
+    # Names that the game is told it puts in; of other channels and of roles it is told nothing.
+    mentions = f"<@{mary.id}> <#{guild.general}> <#{guild.id + 1}> <@&{guild.id}>"
+    named = int((await guild.say(mary.person, mentions))["id"])
+    await heard.next(lambda which: which == named)
+    message = mary.client.get_message_handle(named)
+    assert message is not None
+    assert (message.raw_content, message.content) == (mentions, f"@mary #general <#{guild.id + 1}> <@&{guild.id}>")
+
+    deleted = mary.hears("message_deleted")
+    (await mary.person.delete(f"/channels/{guild.general}/messages/{named}")).ok()
+    assert await deleted.next() == (named, guild.general)
 
     await mary.client.unlink_channel_from_lobby(lobby_id)
     assert lobby.linked_channel is None

@@ -29,6 +29,7 @@ CHANNEL_MESSAGES: Final = 25
 """So many of the newest messages of a channel are kept (sdk.md 11.2)."""
 HISTORY_MESSAGES: Final = 200
 FRIEND: Final = 1
+GUILD_TEXT: Final = 0
 
 
 class Relation(Struct):
@@ -231,7 +232,10 @@ class Cache:
         if told.metadata is not UNSET:
             lobby.metadata = dict(told.metadata or {})
         # Here a missing key says something: a lobby that is linked names its channel, always.
-        lobby.linked_channel = told.linked_channel
+        linked = lobby.linked_channel = told.linked_channel
+        if linked is not None:
+            # Messages are written there, so a handle of it is asked for; only text channels are linked (sdk.md 12.6).
+            self.channels[linked.id] = ChannelPayload(id=linked.id, type=GUILD_TEXT, name=linked.name)
         if told.members is not UNSET:
             before = lobby.members
             lobby.members = {}
@@ -316,17 +320,18 @@ class Cache:
             merged.moderation_metadata = known.moderation_metadata
         message.payload = merged
 
-    def drop(self, message_id: int, place: int) -> None:
-        """A message is gone."""
+    def drop(self, message_id: int, place: int) -> Message | None:
+        """A message is gone; what was known of it."""
         message = self._messages.pop(message_id, None)
         recent = self._recent.get(place)
         if message is None:
-            return
+            return None
         if recent is not None and message in recent:
             recent.remove(message)
         history = self.histories.get(message.other)
         if history is not None and message in history.messages:
             history.messages.remove(message)
+        return message
 
 
 def recipients(channel: ChannelPayload) -> list[int]:

@@ -253,7 +253,12 @@ class Events:
     def message_delete(self, told: wire.MessageDeletedPayload) -> Emits:
         """A message is gone."""
         place = told.lobby_id or told.channel_id or 0
-        self.cache.drop(told.id, place)
+        known, lobby = self.cache.drop(told.id, place), self.cache.lobbies.get(place)
+        if known is not None and known.payload.channel_id:
+            # A lobby's message may stand in the linked channel, and its handles say so.
+            place = known.payload.channel_id
+        elif told.channel_id is None and lobby is not None and lobby.linked_channel is not None:
+            place = lobby.linked_channel.id
         yield "message_deleted", told.id, told.channel_id or place
 
     @on("LOBBY_MESSAGE_CREATE", wire.MessagePayload)

@@ -21,6 +21,7 @@ T = TypeVar("T")
 SENT_FROM_GAME: Final = 1 << 16
 VOICE_MESSAGE: Final = 1 << 13
 _MENTION: Final = re.compile(r"<@!?(\d{1,20})>")
+_CHANNEL: Final = re.compile(r"<#(\d{1,20})>")
 _EMOJI: Final = re.compile(r"<a?:(\w{1,64}):\d{1,20}>")
 
 
@@ -84,12 +85,17 @@ class MessageHandle(Handle):
 
     @property
     def content(self) -> str:
-        """The text, with names in place of mentions and emoji."""
-        return _EMOJI.sub(r":\1:", _MENTION.sub(self._named, self.raw_content))
+        """The text, with names in place of mentions and emoji; where the client knows no name, as it was written."""
+        named = _CHANNEL.sub(self._placed, _MENTION.sub(self._named, self.raw_content))
+        return _EMOJI.sub(r":\1:", named)
 
     def _named(self, match: re.Match[str]) -> str:
         user = find_user(self._core, int(match[1]))
         return f"@{user.display_name}" if user else match[0]
+
+    def _placed(self, match: re.Match[str]) -> str:
+        channel = find_channel(self._core, int(match[1]))
+        return f"#{channel.name}" if channel and channel.name else match[0]
 
     @property
     def raw_content(self) -> str:
@@ -179,7 +185,7 @@ class MessageHandle(Handle):
 
 
 def find_channel(core: Core, channel_id: int) -> ChannelHandle | None:
-    """The handle of a conversation; a lobby is one, too."""
+    """The handle of a conversation; a lobby is one, too, and so is the channel that it is linked to."""
     with core.lock:
         return core.make(ChannelHandle, core, channel_id) if channel_id in core.cache.channels else None
 
