@@ -195,16 +195,16 @@ async def test_a_game_is_told_that_the_person_wants_to_link_it(
 ) -> None:
     other = await oauth.application(world)
     program, elsewhere = await machine.program(game.id), await machine.program(other.id)
-    assert machine.agent.desk.request_authorization(str(game.id)) == 0
+    assert await machine.agent.desk.request_authorization(str(game.id)) == 0
     for each in (program, elsewhere):
         await each.subscribe("AUTHORIZE_REQUEST")
         await each.subscribe("AUTHORIZE_REQUEST")
 
-    assert machine.agent.desk.request_authorization(str(game.id)) == 1
+    assert await machine.agent.desk.request_authorization(str(game.id)) == 1
 
     assert await program.next("AUTHORIZE_REQUEST") is None
     assert await program.ask("UNSUBSCRIBE", evt="AUTHORIZE_REQUEST") == {"evt": "AUTHORIZE_REQUEST"}
-    assert machine.agent.desk.request_authorization(str(game.id)) == 0
+    assert await machine.agent.desk.request_authorization(str(game.id)) == 0
     await elsewhere.ask("SET_ACTIVITY")
     assert elsewhere.events == []
 

@@ -118,17 +118,46 @@ async def test_a_player_begins_to_link_in_the_chat_client_even_after_it_restarte
 
     client.register_authorize_request_callback(heard)
     await until(lambda: subscribed(machine, "AUTHORIZE_REQUEST"))
-    assert machine.agent.desk.request_authorization(str(puddle.id)) == 1
+    assert await machine.agent.desk.request_authorization(str(puddle.id)) == 1
     assert await heard.next() == ()
 
     await machine.stop()
     await machine.start(1)
     await until(lambda: subscribed(machine, "AUTHORIZE_REQUEST"))
-    machine.agent.desk.request_authorization(str(puddle.id))
+    await machine.agent.desk.request_authorization(str(puddle.id))
     assert await heard.next() == ()
 
     client.remove_authorize_request_callback()
     await until(lambda: not subscribed(machine, "AUTHORIZE_REQUEST"))
+    await client.close()
+
+
+async def test_a_game_that_is_linked_is_not_asked_to_link_again(world: World, machine: Machine) -> None:
+    puddle = await game(world)
+    client = client_of(world, puddle, open_browser=lambda url: pytest.fail(f"a browser was opened: {url}"))
+    heard, said = Heard(), list[str]()
+    terminal, desk = Terminal(say=said.append), machine.agent.desk
+
+    client.register_authorize_request_callback(heard)
+    await until(lambda: subscribed(machine, "AUTHORIZE_REQUEST"))
+    # To say who somebody is does not link an account.
+    await puddle.tokens(machine.owner, "identify")
+    await terminal.obey(desk, "games", "")
+    await terminal.obey(desk, "link", str(puddle.id))
+    await heard.next()
+    verifier = client.create_authorization_code_verifier()
+    scopes = client.get_default_communication_scopes()
+    await client.authorize(AuthorizationArgs(scopes=scopes, code_challenge=verifier.challenge))
+    await terminal.obey(desk, "games", "")
+    await terminal.obey(desk, "link", str(puddle.id))
+
+    assert said == [
+        f"  Puddle ({puddle.id}), can be linked",
+        "  It asks you in a moment.",
+        f"  Puddle ({puddle.id}), linked",
+        "  No such game offers it now; see `games`.",
+    ]
+    assert len(heard.all) == 1
     await client.close()
 
 

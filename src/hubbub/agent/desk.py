@@ -1,6 +1,7 @@
 """What the commands and events of an agent share: who is signed in and connected, what they show, and the way to tell them."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -12,11 +13,15 @@ from hubbub.agent.links import Link, Subscription
 from hubbub.agent.processes import Watch
 from hubbub.agent.voice import Voice
 from hubbub.protocol import rpc_scopes
-from hubbub.protocol.enums import GatewayOpcode
+from hubbub.protocol.enums import GatewayOpcode, Scope
+from hubbub.protocol.errors import ApiError
 from hubbub.protocol.rpc import RpcError
 from hubbub.sdk.aside import aside
 from hubbub.sdk.clock import Clock
 
+log = logging.getLogger(__name__)
+
+SOCIAL: Final = frozenset((Scope.SDK_SOCIAL_LAYER.value, Scope.SDK_SOCIAL_LAYER_PRESENCE.value))
 USER_FIELDS: Final = ("id", "username", "discriminator", "global_name", "avatar", "avatar_decoration_data")
 
 
@@ -103,9 +108,21 @@ class Desk:
     def _runs(self, application_id: str) -> bool:
         return any(link.application_id == application_id for link in self.links)
 
-    def request_authorization(self, application_id: str) -> int:
-        """The person wants to link their account with a game: it may begin to ask. How many programs of it heard."""
+    async def request_authorization(self, application_id: str) -> int:
+        """The person wants to link their account with a game: it may begin to ask, unless it is linked. How many programs heard."""
+        if application_id in await self.linked():
+            return 0
         return self.tell("AUTHORIZE_REQUEST", None, application_id=application_id)
+
+    async def linked(self) -> set[str]:
+        """Games that the person's account is linked with: they let them in, for the social layer (sdk.md 6.4)."""
+        try:
+            told = await self.account.ask("GET", "/oauth2/tokens")
+        except (ApiError, RpcError) as error:
+            # Then the game asks, and the platform knows better.
+            log.info("the platform did not say which games are linked: %s", error)
+            return set()
+        return {each["application"]["id"] for each in told if not SOCIAL.isdisjoint(each["scopes"])}
 
     # Voice
 

@@ -73,11 +73,13 @@ class Terminal:
     async def obey(self, desk: Desk, word: str, rest: str) -> None:
         """One line."""
         if word == "games":
+            linked = await desk.linked()
             for link in desk.links:
                 offers = any(each.event == "AUTHORIZE_REQUEST" for each in link.subscriptions)
-                self.say(f"  {link.application.name} ({link.application_id}){', can be linked' if offers else ''}")
+                stands = ", linked" if link.application_id in linked else ", can be linked" if offers else ""
+                self.say(f"  {link.application.name} ({link.application_id}){stands}")
         elif word == "link":
-            told = desk.request_authorization(rest)
+            told = await desk.request_authorization(rest)
             self.say("  It asks you in a moment." if told else "  No such game offers it now; see `games`.")
         elif word == "invites":
             for message_id, invite in desk.invites.items():
