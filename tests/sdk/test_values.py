@@ -1,12 +1,15 @@
 """Values: copies, moves, limits, and their form on the wire."""
 
 import copy
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import hubbub
 import hubbub.sdk as sdk
-from hubbub.sdk import activities, compat
+from hubbub.sdk import activities, compat, version
 from hubbub.sdk.payloads import ActivityPayload, read
 
 
@@ -275,3 +278,36 @@ def test_the_version_is_that_of_the_release_we_speak_like() -> None:
 
     assert numbers == (1, 10, 18687)
     assert client.get_version_hash()
+
+
+def test_the_revision_is_read_of_gits_files_and_no_program_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def git(*words: str) -> str:
+        told = subprocess.run(
+            ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words],
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return told.stdout.strip()
+
+    git("init", "-q", "-b", "trunk")
+    git("commit", "-q", "--allow-empty", "-m", "first")
+    git("worktree", "add", "-q", "-b", "beside", str(tmp_path / "beside"))
+    now = git("rev-parse", "HEAD")
+    loose = [version._revision(tmp_path / ".git"), version._revision(tmp_path / "beside" / ".git")]
+    git("pack-refs", "--all")
+    packed = [version._revision(tmp_path / ".git"), version._revision(tmp_path / "beside" / ".git")]
+    git("checkout", "-q", "--detach")
+
+    assert (loose, packed) == ([now, now], [now, now])
+    assert version._revision(tmp_path / ".git") == now
+    version.get_version_hash.cache_clear()
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a program was started"))
+    assert version.get_version_hash()
+    version.get_version_hash.cache_clear()
+    monkeypatch.setattr(version, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "version.py"))
+    assert version.get_version_hash() == hubbub.__version__
+    version.get_version_hash.cache_clear()

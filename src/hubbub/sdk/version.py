@@ -1,6 +1,6 @@
 """Which release of the specification's SDK this one speaks like, and which releases are still looked after."""
 
-import subprocess
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -34,16 +34,28 @@ def get_version_hash() -> str:
     """The source revision of this build; the package's version where it was not built from a checkout."""
     from hubbub import __version__
 
-    root = Path(__file__).parents[3]
-    if not (root / ".git").exists():
-        return __version__
-    try:
-        told = subprocess.run(
-            ["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=2, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return __version__
-    return told.stdout.strip()
+    # Read and not asked of git: this is called on the game's thread, which no program should be started from.
+    with suppress(OSError, ValueError):
+        return _revision(Path(__file__).parents[3] / ".git") or __version__
+    return __version__
+
+
+def _revision(git: Path) -> str:
+    """What is checked out, by git's own files; empty if they do not say."""
+    if git.is_file():
+        # A worktree: this file names its folder, which names the one that all of them share.
+        git = git.parent / git.read_text(encoding="utf-8").partition("gitdir:")[2].strip()
+    head = (git / "HEAD").read_text(encoding="utf-8").strip()
+    _, is_branch, branch = head.partition("ref: ")
+    if not is_branch:
+        return head
+    shared = git / "commondir"
+    common = git / shared.read_text(encoding="utf-8").strip() if shared.is_file() else git
+    if (common / branch).is_file():
+        return (common / branch).read_text(encoding="utf-8").strip()
+    packed = common / "packed-refs"
+    lines = packed.read_text(encoding="utf-8").splitlines() if packed.is_file() else ()
+    return next((line.partition(" ")[0] for line in lines if line.endswith(f" {branch}")), "")
 
 
 def is_supported(version: str, newest: str = f"{MAJOR}.{MINOR}") -> bool:
