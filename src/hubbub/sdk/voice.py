@@ -1,7 +1,7 @@
-"""Calls and audio settings. Signalling and media arrive with the voice server: until then a call says honestly that it could
-not be connected, settings are remembered, and there is one device that is not there (decisions/0041).
+"""Calls and audio settings. This SDK has no media engine, and the platform's voice server knows channels and no lobbies yet: a call
+says honestly that it could not be connected, settings are remembered, and there is one device that is not there (decisions/0041).
 
-Who is in a lobby's call is known all the same, since the gateway tells it.
+Who is in a lobby's call would be told by LOBBY_VOICE_STATE_UPDATE, which is heard; our platform never sends it (decisions/0046).
 """
 
 from collections.abc import Callable, Sequence
