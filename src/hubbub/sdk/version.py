@@ -3,15 +3,13 @@
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Final
 
-MAJOR: Final = 1
-MINOR: Final = 10
-PATCH: Final = 18687
+from hubbub.protocol.releases import NEWEST, is_supported, number
+
+__all__ = ["get_version_hash", "get_version_major", "get_version_minor", "get_version_patch", "is_supported"]
+
+MAJOR, MINOR, PATCH = number(NEWEST)
 """The newest release that the specification names; we implement what it can do."""
-
-WINDOW: Final = 5
-"""The five newest minor versions are supported (the specification, Versioning 2)."""
 
 
 def get_version_major() -> int:
@@ -56,10 +54,3 @@ def _revision(git: Path) -> str:
     packed = common / "packed-refs"
     lines = packed.read_text(encoding="utf-8").splitlines() if packed.is_file() else ()
     return next((line.partition(" ")[0] for line in lines if line.endswith(f" {branch}")), "")
-
-
-def is_supported(version: str, newest: str = f"{MAJOR}.{MINOR}") -> bool:
-    """Whether a release is inside the support window; with 1.10 that is 1.6 to 1.10."""
-    major, minor = (int(part) for part in version.split(".")[:2])
-    newest_major, newest_minor = (int(part) for part in newest.split(".")[:2])
-    return major == newest_major and newest_minor - WINDOW < minor <= newest_minor

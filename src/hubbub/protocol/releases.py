@@ -1,0 +1,56 @@
+"""The releases of the specification's SDK, and which of them are looked after (sdk.md 17).
+
+Of a minor's patches only those stand here whose day is known.
+"""
+
+from typing import Final
+
+RELEASES: Final = {
+    "1.0": "2025-03-17",
+    "1.1": "2025-04-16",
+    "1.1.8318": "2025-04-21",
+    "1.2": "2025-05-05",
+    "1.3": "2025-06-05",
+    "1.4": "2025-06-26",
+    "1.5.10839": "2025-08-15",
+    "1.5.11353": "2025-08-28",
+    "1.6": "2025-09-26",
+    "1.6.12170": "2025-10-15",
+    "1.5.12211": "2025-10-16",
+    "1.6.12767": "2025-11-05",
+    "1.7": "2025-11-12",
+    "1.7.13024": "2025-11-20",
+    "1.7.13152": "2025-12-04",
+    "1.6.13305": "2025-12-10",
+    "1.7.13357": "2025-12-16",
+    "1.8.13395": "2025-12-17",
+    "1.6.14448": "2026-03-05",
+    "1.7.14433": "2026-03-05",
+    "1.8.14985": "2026-04-06",
+    "1.9.15332": "2026-04-23",
+    "1.9.17379": "2026-06-30",
+    "1.10.18247": "2026-07-28",
+    "1.8.18335": "2026-08-11",
+    "1.9.18337": "2026-08-11",
+    "1.10.18369": "2026-08-11",
+    "1.10.18687": "2026-08-13",
+}
+"""When each came out, the oldest first."""
+
+WINDOW: Final = 5
+"""The five newest minor versions are supported (the specification, Versioning 2)."""
+
+
+def number(version: str) -> tuple[int, ...]:
+    """A version as what can be compared."""
+    return tuple(map(int, version.split(".")))
+
+
+NEWEST: Final = max(RELEASES, key=number)
+
+
+def is_supported(version: str, newest: str = NEWEST) -> bool:
+    """Whether a release is inside the support window; with 1.10 that is 1.6 to 1.10."""
+    major, minor = number(version)[:2]
+    newest_major, newest_minor = number(newest)[:2]
+    return major == newest_major and newest_minor - WINDOW < minor <= newest_minor

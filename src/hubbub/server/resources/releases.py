@@ -1,0 +1,40 @@
+"""Releases of the SDK over HTTP: those that came out by the platform's clock (sdk.md 17)."""
+
+import sys
+from datetime import UTC, datetime
+from typing import Final
+
+from hubbub.protocol import errors, releases
+from hubbub.protocol.resources import releases as wire
+from hubbub.protocol.wire import timestamp
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice, handles
+
+OUT_MS: Final = {
+    version: int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) * 1000
+    for version, day in releases.RELEASES.items()
+}
+
+
+@handles(wire.LIST_SOCIAL_SDK_RELEASES)
+def list_social_sdk_releases(call: Call) -> wire.Releases:
+    """All that came out, the newest first."""
+    out = [version for version, at_ms in OUT_MS.items() if at_ms <= call.now]
+    return wire.Releases(
+        releases=[
+            wire.Release(version=version, release_date_time=timestamp(OUT_MS[version])) for version in reversed(out)
+        ],
+        latest_version=max(out, key=releases.number, default=None),
+    )
+
+
+@handles(wire.GET_SOCIAL_SDK_RELEASE)
+def get_social_sdk_release(call: Call, version: str) -> wire.ReleaseDetails:
+    """One of them. It has no files: our SDK comes with the platform, and we hand out nobody else's."""
+    at_ms = OUT_MS.get(version)
+    if at_ms is None or at_ms > call.now:
+        raise errors.UNKNOWN_BUILD()
+    return wire.ReleaseDetails(version=version, release_date_time=timestamp(at_ms), artifacts=[])
+
+
+SLICE = Slice(name="releases", modules=(sys.modules[__name__],))
