@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hubbub.sdk import ClientError, ClientStatus, ErrorType, SdkError
+from hubbub.sdk import ClientError, ClientStatus, ClientThread, ErrorType, SdkError
 from tests.sdk.players import Heard, game, new_client, player
 from tests.world import World
 
@@ -15,12 +15,15 @@ async def test_a_player_connects_and_knows_who_they_are(world: World) -> None:
     statuses = mary.hears("status_changed")
 
     assert mary.client.get_current_user_v2() is None
+    nobody = mary.client.get_current_user()
+    assert (nobody.id, nobody.username) == (0, "")
     await mary.client.connect()
 
     assert mary.client.get_status() is ClientStatus.READY
     me = mary.client.get_current_user_v2()
     assert me is not None
     assert (me.id, me.username) == (mary.id, "mary")
+    assert mary.client.get_current_user() == me
     assert mary.client.get_application_id() == application.id
     await statuses.next(lambda status, *_: status is ClientStatus.READY)
     assert [status for status, _, _ in statuses.all] == [
@@ -28,6 +31,19 @@ async def test_a_player_connects_and_knows_who_they_are(world: World) -> None:
         ClientStatus.CONNECTED,
         ClientStatus.READY,
     ]
+    await mary.client.close()
+
+
+async def test_threads_have_names_and_may_be_given_priorities(world: World) -> None:
+    mary = await player(world, await game(world), connect=False)
+
+    assert [mary.client.thread_to_string(each) for each in ClientThread] == ["Client", "Voice", "Network"]
+    assert mary.client.thread_to_string(99) == "unknown"  # type: ignore[arg-type]
+    # Python gives threads none: it is remembered, and the client works as before.
+    for each in ClientThread:
+        mary.client.set_thread_priority(each, 3)
+    await mary.client.connect()
+    assert mary.client.get_status() is ClientStatus.READY
     await mary.client.close()
 
 

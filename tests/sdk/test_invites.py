@@ -222,3 +222,22 @@ async def test_an_invite_that_is_over_waits_for_nobody(world: World, over: str) 
     assert there.all == []
     for client in (mary.client, zoe.client, phone):
         await client.close()
+
+
+async def test_an_invite_is_too_old_after_six_hours_though_nothing_happens(world: World) -> None:
+    mary, zoe = await hosting(world)
+    invited, updated = zoe.hears("activity_invite_created"), zoe.hears("activity_invite_updated")
+    # Zoe's clock says that the invite, which comes now, is of almost six hours ago.
+    ahead_ms = 6 * HOUR_MS - 200
+    zoe.client._core.clock = lambda: world.clock.now_ms() + ahead_ms
+
+    await mary.client.send_activity_invite(zoe.id, "come and jump")
+    invite = await invited.next()
+    assert invite.is_valid
+    ahead_ms += HOUR_MS
+
+    later = await updated.next()
+    assert (later.message_id, later.is_valid) == (invite.message_id, False)
+    assert updated.all == [(later,)]
+    await mary.client.close()
+    await zoe.client.close()

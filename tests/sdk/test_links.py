@@ -203,12 +203,16 @@ async def test_the_screen_for_a_code_is_shown_and_its_end_is_heard() -> None:
     client.set_authorize_device_screen_closed_callback(closed)
 
     client.open_authorize_device_screen(99, "ABCD2345")
+    client.open_authorize_device_screen(99, "A&b=c d#e")
     async with asyncio.timeout(PATIENCE):
-        while not shown:
+        while len(shown) < 2:
             await asyncio.sleep(0.01)
     client.close_authorize_device_screen()
 
-    assert shown == ["http://127.0.0.1:8080/activate?user_code=ABCD2345"]
+    assert sorted(shown) == [
+        "http://127.0.0.1:8080/activate?user_code=A%26b%3Dc%20d%23e",
+        "http://127.0.0.1:8080/activate?user_code=ABCD2345",
+    ]
     await closed.next()
     await client.close()
 

@@ -68,6 +68,21 @@ async def test_a_request_by_name_can_be_rejected_and_cancelled(world: World) -> 
     await ended.next()
     await mary.client.cancel_platform_friend_request(zoe.id)
     assert await ended.next() == (mary.id, True)
+
+    # And the other way round.
+    await mary.client.send_game_friend_request_by_id(zoe.id)
+    await sent.next(lambda who, platform: not platform)
+    await created.next(lambda who, platform: not platform)
+    await mary.client.cancel_game_friend_request(zoe.id)
+    await ended.next(lambda who, platform: (who, platform) == (mary.id, False))
+    assert stands(zoe, mary) == (NONE, NONE)
+    await mary.client.send_platform_friend_request_by_id(zoe.id)
+    await sent.next(lambda who, platform: platform)
+    await created.next(lambda who, platform: platform)
+    rejected = mary.hears("relationship_deleted")
+    await zoe.client.reject_platform_friend_request(mary.id)
+    assert await rejected.next() == (zoe.id, True)
+    assert stands(mary, zoe) == (NONE, NONE)
     await mary.client.close()
     await zoe.client.close()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.agent import commands
 from hubbub.agent.terminal import Terminal
 from hubbub.protocol import rpc
 from hubbub.sdk import (
@@ -75,6 +76,29 @@ async def test_the_chat_client_is_asked_before_a_browser(world: World, machine: 
     assert (question.application, question.person) == ("Puddle", "mary")
     tokens = await client.get_token(puddle.id, code, verifier.verifier, redirect_uri)
     assert (await client.fetch_current_user(BEARER, tokens.access_token)).id == machine.owner.id
+    await client.close()
+
+
+async def test_the_chat_client_is_told_whose_window_it_is(
+    world: World, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    authorize = commands.TABLE["AUTHORIZE"]
+
+    async def hearing(desk: Any, link: Any, request: Any) -> Any:
+        asked.append(request.args["pid"])
+        return await authorize(desk, link, request)
+
+    monkeypatch.setitem(commands.TABLE, "AUTHORIZE", hearing)
+    client = client_of(world, await game(world))
+    verifier = client.create_authorization_code_verifier()
+    args = AuthorizationArgs(scopes="identify", code_challenge=verifier.challenge)
+
+    await client.authorize(args)
+    client.set_game_window_pid(4711)
+    await client.authorize(args)
+
+    assert asked == [os.getpid(), 4711]
     await client.close()
 
 

@@ -3,6 +3,7 @@
 Each function runs where the network lives, under the lock, with the payload decoded; it returns what to emit.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
@@ -21,6 +22,8 @@ Emits = Iterable[tuple[Any, ...]]
 
 INVITE_MS: Final = 6 * 3600 * 1000
 """An invite older than this is not valid any more (sdk.md 10.4)."""
+LATE_S: Final = 0.01
+"""So much after its end an invite is looked at: at the very end it is still valid."""
 DISCLOSURE: Final = "Messages in this conversation can also be seen in the chat client."
 
 _handlers: Final[dict[str, tuple[type[Any], Callable[["Events", Any], Emits]]]] = {}
@@ -50,6 +53,13 @@ class Events:
         """Whether the player knows that the chat client shows the same messages."""
         self.acknowledge: Callable[[], None] = lambda: None
         """Told when they were told."""
+        self._aging: asyncio.TimerHandle | None = None
+        core.closers.append(self.close)
+
+    async def close(self) -> None:
+        """Wait for no invite any more."""
+        if self._aging is not None:
+            self._aging.cancel()
 
     def dispatch(self, event: str, data: msgspec.Raw) -> None:
         """Take one in; what nobody knows is passed over."""
@@ -76,6 +86,7 @@ class Events:
             # Somebody else plays now: nothing of what the one before knew is theirs.
             cache.clear()
             self.invites.clear()
+            self._await_age()
             self.disclosed = False
         cache.begin()
         cache.me = told.user.id
@@ -329,10 +340,11 @@ class Events:
         )
         invite.is_valid = self._still_valid(invite)
         self.invites[told.id] = invite
+        self._await_age()
         yield "activity_invite_created", invite.copy()
 
     def _still_valid(self, invite: ActivityInvite) -> bool:
-        if invite.message_id and self.core.clock() - ((invite.message_id >> 22) + EPOCH_MS) > INVITE_MS:
+        if invite.message_id and self.core.clock() > _end_ms(invite):
             return False
         presence = self.cache.presences.get(invite.sender_id)
         if presence is None:
@@ -342,11 +354,30 @@ class Events:
             return presence.status != "offline"
         return any(each.party is not None and each.party.id == invite.party_id for each in presence.activities)
 
-    def _review_invites(self, sender_id: int) -> Emits:
+    def _review_invites(self, sender_id: int | None = None) -> Emits:
+        """Whether those of a sender, or all, are still valid."""
         for invite in self.invites.values():
-            if invite.sender_id == sender_id and invite.is_valid != (valid := self._still_valid(invite)):
+            if sender_id in (None, invite.sender_id) and invite.is_valid != (valid := self._still_valid(invite)):
                 invite.is_valid = valid
                 yield "activity_invite_updated", invite.copy()
+        self._await_age()
+
+    def _await_age(self) -> None:
+        """One timer, for the valid invite that becomes too old first."""
+        if self._aging is not None:
+            self._aging.cancel()
+            self._aging = None
+        ends = [_end_ms(invite) for invite in self.invites.values() if invite.is_valid and invite.message_id]
+        if ends:
+            left_s = max(min(ends) - self.core.clock(), 0) / 1000
+            self._aging = asyncio.get_running_loop().call_later(left_s + LATE_S, self._grew_old)
+
+    def _grew_old(self) -> None:
+        # The clock may say that it did not: then this waits again.
+        with self.core.lock:
+            emits = list(self._review_invites())
+        for name, *args in emits:
+            self.core.emit(name, *args)
 
     # Lobbies
 
@@ -433,3 +464,8 @@ class Events:
         """A provisional account became part of this one."""
         self.core.logs.info("a provisional account was merged into this one")
         return ()
+
+
+def _end_ms(invite: ActivityInvite) -> int:
+    """The last moment at which an invite is valid."""
+    return (invite.message_id >> 22) + EPOCH_MS + INVITE_MS

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
 import aiohttp
 
@@ -190,7 +191,7 @@ class Tokens:
 
     def open_authorize_device_screen(self, client_id: int, user_code: str) -> None:
         """Show a person where to enter a code that a backend got."""
-        url = f"{self._core.web_base}/activate?user_code={user_code}"
+        url = f"{self._core.web_base}/activate?user_code={quote(user_code, safe='')}"
         self._core.background(lambda: aside(self._opener, url))
 
     def close_authorize_device_screen(self) -> None:
