@@ -9,6 +9,7 @@ import pytest
 from hubbub.server.core import jobs
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.jobs import FailedJob, GiveUp, Job, JobHandler, TryAgain, Worker
+from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database, Tx
 from tests.world import PATIENCE
 
@@ -215,6 +216,17 @@ async def test_a_handler_may_give_up_at_once_and_does_not_hold_up_its_key(desk: 
 
     assert ran == ["gone", "next"]
     assert [failed.error for failed in await desk.failed()] == ["GiveUp: the endpoint was deleted"]
+
+
+async def test_a_job_is_found_by_its_key_however_many_wait() -> None:
+    database = SqliteDatabase(None)
+    await database.start()
+    try:
+        plan = await database.read(lambda tx: tx.all(f"EXPLAIN QUERY PLAN {jobs.WAITING}", "key", "kind"))
+    finally:
+        await database.close()
+
+    assert [row[-1] for row in plan] == ["SEARCH jobs USING INDEX jobs_key (key=?)"]
 
 
 async def test_two_workers_share_the_work_and_never_a_job(desk: Desk) -> None:

@@ -123,7 +123,8 @@ def enqueue(tx: Tx, kind: str, payload: Any, *, due_ms: int = 0, key: str = "") 
     )
 
 
-WAITING: Final = "SELECT 1 FROM jobs WHERE key = ? AND kind = ? AND state = 'waiting'"
+# Only with `<> ''` is the index of keys seen to fit; without, every job that waits is looked at.
+WAITING: Final = "SELECT 1 FROM jobs WHERE key = ? AND key <> '' AND kind = ? AND state = 'waiting'"
 """Whether one of this key and kind waits already; LIMIT 1 where it stands in another statement."""
 
 
@@ -135,7 +136,7 @@ def enqueue_once(tx: Tx, kind: str, payload: Any, *, due_ms: int, key: str) -> N
 
 def cancel(tx: Tx, kind: str, key: str) -> int:
     """Delete the waiting jobs of a kind and key, and say how many; one already in an async handler's hands still finishes."""
-    return tx.run("DELETE FROM jobs WHERE kind = ? AND key = ? AND state = 'waiting'", kind, key)
+    return tx.run("DELETE FROM jobs WHERE kind = ? AND key = ? AND key <> '' AND state = 'waiting'", kind, key)
 
 
 def list_failed(

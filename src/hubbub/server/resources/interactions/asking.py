@@ -69,8 +69,7 @@ class Scene(NamedTuple):
 
     def resolver(self) -> Resolver:
         """What looks up ids here."""
-        largest = messages.file_bytes_max(self.call, self.person)
-        return Resolver(self.call, self.here, None if self.bot is None else self.bot.guild, largest)
+        return Resolver(self.call, self.here, None if self.bot is None else self.bot.guild, self.person)
 
     def interacted(self, kind: int, owners: dict[str, Snowflake]) -> Interacted:
         """What answers will show of it."""
@@ -129,7 +128,8 @@ def run_command(scene: Scene, body: wire.RunCommand | wire.CompleteCommand) -> Q
         form.add(("data", "options"), *errors.required())
     resolver = scene.resolver()
     references = filled.references if not typing else [each for each in filled.references if each.kind != "attachment"]
-    resolver.look_up(references, form, given.attachments or ())
+    if references:
+        resolver.look_up(references, form, given.attachments or ())
     form.raise_if_any()
     _put_attachments(filled.options, resolver)
     kind = InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE if typing else InteractionType.APPLICATION_COMMAND

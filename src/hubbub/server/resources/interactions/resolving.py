@@ -14,7 +14,7 @@ from hubbub.protocol.resources.interactions import Resolved
 from hubbub.server.core import access, cdn_urls
 from hubbub.server.core.access import ChannelAccess, GuildAccess
 from hubbub.server.core.call import Call
-from hubbub.server.resources import attachments, channels, members, roles, users
+from hubbub.server.resources import attachments, channels, members, messages, roles, users
 from hubbub.server.resources.interactions.options import Reference
 
 # webhooks-and-interactions.md 2.1, and for threads what client libraries index (http.md 1.16).
@@ -43,14 +43,14 @@ _MEMBER_HIDES: Final = ("user", "deaf", "mute")
 class Resolver:
     """Looks up what one interaction names."""
 
-    def __init__(self, call: Call, here: ChannelAccess, bot: GuildAccess | None, largest: int) -> None:
+    def __init__(self, call: Call, here: ChannelAccess, bot: GuildAccess | None, person: messages.Author) -> None:
         self.call = call
         self.here = here
         """The person's standing where they ask."""
         self.bot = bot
         """The bot's standing in the guild, if it is there."""
-        self.largest = largest
-        """Bytes of a file that the person may upload."""
+        self.person = person
+        """Who asks."""
         self.found = Resolved()
         self.uploaded: dict[int, AttachmentId] = {}
         """The ids of files by the number that they came under."""
@@ -153,7 +153,7 @@ class Resolver:
         if upload is None:
             form.add(wanted.path, *errors.attachment_not_found())
             return
-        if upload.size > self.largest:
+        if upload.size > messages.file_bytes_max(self.call, self.person):
             raise errors.FILE_TOO_LARGE()
         about = next((each for each in said if each.id == wanted.id), None)
         stored = attachments.from_upload(upload, about, spoiler_flag=changes.ATTACHMENT_SPOILER.active(self.call.now))
