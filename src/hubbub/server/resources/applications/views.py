@@ -1,6 +1,6 @@
 """An application as its owner and its bot see it."""
 
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -40,7 +40,14 @@ class Settings(msgspec.Struct, kw_only=True, omit_defaults=True):
     """When its owner accepted the terms of the social layer."""
 
 
-def settings(row: ApplicationRow) -> Settings:
+class Configured(Protocol):
+    """What has the settings of an application, as they are stored."""
+
+    @property
+    def settings(self) -> str: ...
+
+
+def settings(row: Configured) -> Settings:
     """The stored settings."""
     return json.decode(row.settings, Settings)
 

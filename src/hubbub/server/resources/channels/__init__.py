@@ -18,6 +18,7 @@ from hubbub.server.resources.channels.facts import ChannelsDeleted, LinkedChanne
 from hubbub.server.resources.channels.routes import delete_guild_channel, update_guild_channel
 from hubbub.server.resources.channels.rules import can_link_lobby, require_rename
 from hubbub.server.resources.channels.store import COLUMNS as CHANNEL_COLUMNS
+from hubbub.server.resources.channels.store import TEXT_COLUMNS as TEXT_CHANNEL_COLUMNS
 from hubbub.server.resources.channels.store import (
     ChannelRow,
     OverwriteRow,
@@ -58,6 +59,7 @@ __all__ = [
     "CHANNEL_COLUMNS",
     "FORUMS",
     "SLICE",
+    "TEXT_CHANNEL_COLUMNS",
     "ChannelRow",
     "ChannelsDeleted",
     "LinkedChannelChanged",

@@ -23,7 +23,6 @@ from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import messages
-from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.interactions import (
     asking,
     deadlines,
@@ -37,7 +36,7 @@ from hubbub.server.resources.interactions import (
 )
 from hubbub.server.resources.interactions.asking import Question, Scene
 from hubbub.server.resources.interactions.speakers import Speaker
-from hubbub.server.resources.interactions.store import Answering, Asked, InteractionRow, Modal
+from hubbub.server.resources.interactions.store import Answering, App, Asked, InteractionRow, Modal
 from hubbub.server.resources.messages import MessageRow, Response
 
 UNUSABLE: Final = 1
@@ -85,7 +84,7 @@ def deliver(scene: Scene, question: Question) -> None:
     call.tx.emit(wire.INTERACTION_CREATE, shown, Audience.of_users(bot_id, shard_of=shard_of))
 
 
-def _launch(call: Call, row: InteractionRow, asked: Asked, application: ApplicationRow) -> None:
+def _launch(call: Call, row: InteractionRow, asked: Asked, application: App) -> None:
     """Do in an app's place what its entry point is for, and say so; or tell the person why not."""
     speaker = speakers.speaker(call, application, row)
     try:
@@ -213,7 +212,7 @@ def _respond(
     return Answered(message=said, ephemeral=bool(wanted & MessageFlags.EPHEMERAL))
 
 
-def _upsell(call: Call, row: InteractionRow, asked: Asked, application: ApplicationRow) -> Answered:
+def _upsell(call: Call, row: InteractionRow, asked: Asked, application: App) -> Answered:
     """Tell the person alone that what they asked is for those who pay."""
     here = speakers.standing(call, application, row)
     response = Response(
@@ -228,9 +227,7 @@ def _upsell(call: Call, row: InteractionRow, asked: Asked, application: Applicat
     )
 
 
-def _update(
-    call: Call, row: InteractionRow, asked: Asked, application: ApplicationRow, body: wire.CallbackMessage
-) -> Message:
+def _update(call: Call, row: InteractionRow, asked: Asked, application: App, body: wire.CallbackMessage) -> Message:
     """Change the message whose component was used."""
     if body.poll:
         raise errors.POLL_CANNOT_EDIT()
@@ -246,9 +243,7 @@ def _update(
     return _edit(call, row, application, message, change)
 
 
-def _edit(
-    call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow, change: UpdateMessage
-) -> Message:
+def _edit(call: Call, row: InteractionRow, application: App, message: MessageRow, change: UpdateMessage) -> Message:
     here = speakers.standing(call, application, row)
     speakers.require_changeable(here, message)
     if message.flags & MessageFlags.IS_VOICE_MESSAGE:
@@ -288,7 +283,7 @@ def _checked(call: Call, body: wire.CallbackModal) -> Modal:
 
 
 def _modal(
-    row: InteractionRow, asked: Asked, application: ApplicationRow, body: wire.CallbackModal
+    row: InteractionRow, asked: Asked, application: App, body: wire.CallbackModal
 ) -> tuple[Event[Any], wire.InteractionNote]:
     told = wire.ModalCreated(
         id=InteractionId(row.id),
@@ -305,7 +300,7 @@ def _modal(
 # Going on
 
 
-def follow_up(call: Call, row: InteractionRow, application: ApplicationRow, body: wire.CallbackMessage) -> Message:
+def follow_up(call: Call, row: InteractionRow, application: App, body: wire.CallbackMessage) -> Message:
     """Say more, after the first answer; right after the promise of one, keep the promise."""
     asked = store.asked(row)
     original = find_original(call, row)
@@ -324,23 +319,19 @@ def follow_up(call: Call, row: InteractionRow, application: ApplicationRow, body
     return made.message
 
 
-def fill(
-    call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow, body: wire.CallbackMessage
-) -> Message:
+def fill(call: Call, row: InteractionRow, application: App, message: MessageRow, body: wire.CallbackMessage) -> Message:
     """Say what was promised."""
     here = speakers.standing(call, application, row)
     speakers.require_changeable(here, message)
     return messages.fill(call, here, speakers.author(call, application, here.channel), message, _created(body))
 
 
-def change(
-    call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow, change: UpdateMessage
-) -> Message:
+def change(call: Call, row: InteractionRow, application: App, message: MessageRow, change: UpdateMessage) -> Message:
     """Say something else instead."""
     return _edit(call, row, application, message, change)
 
 
-def delete(call: Call, row: InteractionRow, application: ApplicationRow, message: MessageRow) -> None:
+def delete(call: Call, row: InteractionRow, application: App, message: MessageRow) -> None:
     """Take an answer back."""
     here = speakers.standing(call, application, row)
     speakers.require_open(here, message)
@@ -385,5 +376,5 @@ def _reference(channel: ChannelRef, message_id: int | None) -> MessageReference 
     )
 
 
-def _seen_by(row: InteractionRow, application: ApplicationRow) -> tuple[int, ...]:
+def _seen_by(row: InteractionRow, application: App) -> tuple[int, ...]:
     return (row.user_id, *(() if application.bot_id is None else (int(application.bot_id),)))

@@ -22,12 +22,11 @@ from hubbub.protocol.resources.messages import Message
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.resources import messages
-from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.commands import Permitted
 from hubbub.server.resources.interactions import options, rules, showing, store, submissions
 from hubbub.server.resources.interactions.resolving import Resolver
 from hubbub.server.resources.interactions.rules import Met
-from hubbub.server.resources.interactions.store import Asked, InteractionRow
+from hubbub.server.resources.interactions.store import App, Asked, InteractionRow
 from hubbub.server.resources.messages import Author, Interacted, MessageRow
 
 _MENUS: Final = (CommandType.USER, CommandType.MESSAGE)
@@ -50,7 +49,7 @@ class Scene(NamedTuple):
 
     call: Call
     interaction_id: InteractionId
-    application: ApplicationRow
+    application: App
     here: ChannelAccess
     place: InteractionContextType
     bot: ChannelAccess | None

@@ -11,9 +11,9 @@ from hubbub.protocol.resources import interactions as wire
 from hubbub.server.core import jobs, signing
 from hubbub.server.core.call import Call
 from hubbub.server.resources import applications
-from hubbub.server.resources.applications import ApplicationRow, InteractionsEndpointChanged
+from hubbub.server.resources.applications import InteractionsEndpointChanged
 from hubbub.server.resources.interactions import store
-from hubbub.server.resources.interactions.store import InteractionRow
+from hubbub.server.resources.interactions.store import App, InteractionRow
 
 log = logging.getLogger(__name__)
 
@@ -43,9 +43,13 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """How long an answer is still good."""
 
 
-def has_one(application: ApplicationRow) -> bool:
+def has_one(application: App) -> bool:
     """Whether interactions go to an address of the application's own instead of its bot (webhooks-and-interactions.md 2)."""
-    return applications.settings(application).interactions_endpoint_url is not None
+    # Defaults are not stored, and few have one.
+    return (
+        "interactions_endpoint_url" in application.settings
+        and applications.settings(application).interactions_endpoint_url is not None
+    )
 
 
 def leave(call: Call, row: InteractionRow, token: str, shown: wire.Interaction) -> None:

@@ -10,6 +10,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, commands, oauth2
 from hubbub.server.resources.commands import CommandRow
 from hubbub.server.resources.interactions import rules, showing
+from hubbub.server.resources.interactions.store import App
 
 APPLICATIONS_MAX: Final = 200
 """Of so many bots of a guild at most."""
@@ -18,7 +19,7 @@ APPLICATIONS_MAX: Final = 200
 def of_channel(call: Call, here: ChannelAccess) -> wire.CommandIndex:
     """The commands that the caller may use in a channel, by the rules that running one goes by."""
     installed = _installed(call, here)
-    known = applications.find_many(call.tx, installed)
+    known = {each: App.of(row) for each, row in applications.find_many(call.tx, installed).items()}
     present = rules.recipients(call, here.channel)
     nsfw = rules.is_nsfw(call, here.channel)
     guild = here.guild

@@ -10,8 +10,7 @@ from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.resources import activity_instances
-from hubbub.server.resources.applications import ApplicationRow
-from hubbub.server.resources.interactions.store import Asked, InteractionRow
+from hubbub.server.resources.interactions.store import App, Asked, InteractionRow
 
 REASONS: Final = {
     errors.UNKNOWN_APPLICATION: LaunchFailureReason.UNKNOWN_APPLICATION,
@@ -23,7 +22,7 @@ REASONS: Final = {
 """Why nothing is launched, as the person is told (activities.md 2); other refusals only say that it failed."""
 
 
-def launch(call: Call, row: InteractionRow, asked: Asked, application: ApplicationRow) -> str:
+def launch(call: Call, row: InteractionRow, asked: Asked, application: App) -> str:
     """Have the person who asked take part in the app's activity where they are; the id that apps know it by."""
     activity_instances.require_playable(call, application.id, _here(call, row))
     # Who named the session leaves with it; who did not, with their last one.
@@ -55,7 +54,7 @@ def reason(error: errors.ApiError) -> int:
     return REASONS.get(error.kind, LaunchFailureReason.FAILED)
 
 
-def announcement(row: InteractionRow, application: ApplicationRow) -> CallbackMessage:
+def announcement(row: InteractionRow, application: App) -> CallbackMessage:
     """What the platform says in the app's place once its activity runs (webhooks-and-interactions.md 5.1, decisions/0036)."""
     return CallbackMessage(
         content=f"<@{int(row.user_id)}> launched {application.name}", allowed_mentions=AllowedMentions(parse=[])

@@ -22,10 +22,9 @@ from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.resources import applications, channels, commands, guilds, messages
-from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.commands import CommandRow
 from hubbub.server.resources.interactions import deadlines, store
-from hubbub.server.resources.interactions.store import Answering, Asked, InteractionRow, Reached
+from hubbub.server.resources.interactions.store import Answering, App, Asked, InteractionRow, Reached
 
 GUILD: Final = str(int(ApplicationIntegrationType.GUILD_INSTALL))
 USER: Final = str(int(ApplicationIntegrationType.USER_INSTALL))
@@ -67,7 +66,7 @@ class Met(NamedTuple):
     here: ChannelAccess
     bot: ChannelAccess | None
     """The bot's standing in the channel, if it is in the guild."""
-    application: ApplicationRow
+    application: App
     person: messages.Author
 
 
@@ -104,13 +103,13 @@ def _require_open(here: ChannelAccess, body: wire.Asking) -> None:
         raise errors.MISSING_PERMISSIONS()
 
 
-def can_hear(application: ApplicationRow) -> bool:
+def can_hear(application: App) -> bool:
     """Whether an application hears what is asked of it at all."""
     # Neither a bot on the gateway nor an address of its own: nobody is there.
     return application.bot_id is not None or applications.settings(application).interactions_endpoint_url is not None
 
 
-def context(application: ApplicationRow, channel: ChannelRef, recipients: Collection[int]) -> InteractionContextType:
+def context(application: App, channel: ChannelRef, recipients: Collection[int]) -> InteractionContextType:
     """What kind of place this is to an application; outside guilds it matters who is in it."""
     if channel.guild_id is not None:
         return InteractionContextType.GUILD
@@ -140,7 +139,7 @@ def owners(
 
 def require_command(
     call: Call,
-    application: ApplicationRow,
+    application: App,
     here: ChannelAccess,
     place: InteractionContextType,
     let_in: dict[str, Snowflake],
@@ -154,7 +153,7 @@ def require_command(
     row, entries = asked
     if row.scope is not None and row.scope != here.channel.guild_id:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
-    said = commands.definition(row)
+    said = commands.known_definition(row.definition)
     nsfw = said.nsfw and is_nsfw(call, here.channel)
     found = works_for(row, said, here, place, let_in, nsfw=nsfw)
     if not found:
@@ -288,7 +287,7 @@ def require_unanswered(call: Call, interaction_id: int, token: str) -> Answering
     raise (errors.UNKNOWN_INTERACTION if late else errors.INTERACTION_ALREADY_ACKNOWLEDGED)()
 
 
-def find_answered(call: Call, application_id: int, token: str) -> tuple[InteractionRow, ApplicationRow] | None:
+def find_answered(call: Call, application_id: int, token: str) -> tuple[InteractionRow, App] | None:
     """An interaction that was answered and can be answered further, for who has its token, and who does; or None."""
     found = store.find_by_token(call.tx, token)
     if found is None or found[1].id != application_id or found[0].callback_type in (None, store.FAILED):
@@ -296,7 +295,7 @@ def find_answered(call: Call, application_id: int, token: str) -> tuple[Interact
     return found if call.now - found[0].created_ms <= wire.TOKEN_MS else None
 
 
-def require_fitting(call: Call, row: InteractionRow, asked: Asked, kind: int, application: ApplicationRow) -> None:
+def require_fitting(call: Call, row: InteractionRow, asked: Asked, kind: int, application: App) -> None:
     """Raise unless an interaction can be answered in this way."""
 
     def fits(each: int) -> bool:
@@ -320,5 +319,5 @@ def require_follow_up(call: Call, row: InteractionRow, asked: Asked) -> None:
         raise errors.MAX_FOLLOW_UPS()
 
 
-def _is_embedded(call: Call, application: ApplicationRow) -> bool:
+def _is_embedded(call: Call, application: App) -> bool:
     return bool(application.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.active(call.now)

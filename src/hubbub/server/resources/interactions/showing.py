@@ -6,11 +6,11 @@ from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources.messages import Message, MessageApplication
 from hubbub.server.core.call import Call
 from hubbub.server.resources import messages
-from hubbub.server.resources.applications import ApplicationRow
+from hubbub.server.resources.interactions.store import App
 from hubbub.server.resources.messages import MessageRow
 
 
-def message(call: Call, row: MessageRow, app: ApplicationRow, guild_id: int | None) -> Message:
+def message(call: Call, row: MessageRow, app: App, guild_id: int | None) -> Message:
     """A message as an app may read it that is asked about it: what it answers or carries is judged for itself."""
     views = messages.views
     around = views.Around(call)
@@ -22,7 +22,7 @@ def message(call: Call, row: MessageRow, app: ApplicationRow, guild_id: int | No
     return views.veiled(shown, chain((True,), inside))
 
 
-def application(row: ApplicationRow) -> MessageApplication:
+def application(row: App) -> MessageApplication:
     """The little of an application that a person is shown beside its modal."""
     return MessageApplication(
         id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description, type=None

@@ -9,9 +9,8 @@ from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.resources import guilds, messages, roles, users
-from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.interactions import rules, store
-from hubbub.server.resources.interactions.store import Answering, InteractionRow
+from hubbub.server.resources.interactions.store import Answering, App, InteractionRow
 
 # An answer may always be given; only what reaches beyond its channel is asked of the bot, or of @everyone.
 _GIVEN: Final = (
@@ -31,7 +30,7 @@ _BORROWED: Final = (
 )
 
 
-def standing(call: Call, application: ApplicationRow, row: InteractionRow) -> ChannelAccess:
+def standing(call: Call, application: App, row: InteractionRow) -> ChannelAccess:
     """What an app may do in its answers where it was asked, whether it sees that channel or not."""
     found = access.find_standing(call.tx, call.now, row.channel_id, application.bot_id or 0)
     if found is None:
@@ -97,7 +96,7 @@ def everyone(call: Call, guild_id: int) -> GuildAccess:
     )
 
 
-def author(call: Call, application: ApplicationRow, channel: ChannelRef) -> messages.Author:
+def author(call: Call, application: App, channel: ChannelRef) -> messages.Author:
     """An app as the author of its answers: its bot, or its own name where it has none."""
     found = None
     if application.bot_id is not None:
@@ -115,7 +114,7 @@ class Speaker(NamedTuple):
     """The person's roles, where they are known already."""
 
 
-def speaker(call: Call, application: ApplicationRow, row: InteractionRow) -> Speaker:
+def speaker(call: Call, application: App, row: InteractionRow) -> Speaker:
     """An app that answers further."""
     here = standing(call, application, row)
     bot, person = messages.find_two_authors(call.tx, here.channel.guild_id, application.bot_id or 0, row.user_id)
@@ -134,11 +133,11 @@ def first_speaker(call: Call, found: Answering) -> Speaker:
     return Speaker(_answering(call, found.row, found.ref, member), _as_bot(application, bot), person, held)
 
 
-def _as_bot(application: ApplicationRow, bot: messages.Author) -> messages.Author:
+def _as_bot(application: App, bot: messages.Author) -> messages.Author:
     return bot._replace(webhook_id=application.id, application_id=application.id, known=True)
 
 
-def _own_name(call: Call, application: ApplicationRow, channel: ChannelRef) -> messages.Author:
+def _own_name(call: Call, application: App, channel: ChannelRef) -> messages.Author:
     guild = None if channel.guild_id is None else guilds.find(call.tx, channel.guild_id)
     shown = users.UserRow(
         id=UserId(application.id),

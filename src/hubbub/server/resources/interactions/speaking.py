@@ -10,9 +10,8 @@ from hubbub.protocol.resources.interactions import CallbackMessage
 from hubbub.protocol.resources.messages import Message, UpdateMessage
 from hubbub.server.core.call import Call
 from hubbub.server.resources import messages
-from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.interactions import actions, asking, rules, showing
-from hubbub.server.resources.interactions.store import InteractionRow
+from hubbub.server.resources.interactions.store import App, InteractionRow
 from hubbub.server.resources.messages import MessageRow
 from hubbub.server.resources.webhooks import TokenPresented
 
@@ -23,7 +22,7 @@ _FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE | Message
 class Voice:
     """What an app can do with an interaction's token: a `webhooks.Speaker`."""
 
-    def __init__(self, row: InteractionRow, application: ApplicationRow) -> None:
+    def __init__(self, row: InteractionRow, application: App) -> None:
         self._row = row
         self._application = application
 

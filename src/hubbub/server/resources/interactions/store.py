@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from hubbub.protocol import wire as json
-from hubbub.protocol.ids import MAX_WIDE, MessageId, Snowflake
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.ids import MAX_WIDE, ApplicationId, MessageId, Snowflake, UserId
 from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.interactions import TOKEN_MS
 from hubbub.server.core import jobs
@@ -75,6 +76,24 @@ class InteractionRow(NamedTuple):
         return Snowflake(self.id).created_ms
 
 
+class App(NamedTuple):
+    """An application as far as interactions go."""
+
+    id: ApplicationId
+    name: str
+    description: str
+    icon: str | None
+    bot_id: UserId | None
+    flags: int
+    settings: str
+    """As JSON."""
+
+    @classmethod
+    def of(cls, row: ApplicationRow) -> "App":
+        """Of one that was read whole."""
+        return cls(row.id, row.name, row.description, row.icon, row.bot_id, row.flags, row.settings)
+
+
 COLUMNS: Final = ", ".join(InteractionRow._fields)
 _GIVEN: Final = len(InteractionRow._fields) - len(InteractionRow._field_defaults)
 """So many columns are said when it is asked; the others have their defaults."""
@@ -124,9 +143,9 @@ def find(tx: Tx, interaction_id: int) -> InteractionRow | None:
 # A statement costs more than what it returns, and an interaction asks of many tables: so one for all that is known by the ids
 # of who asks whom where, and one for all that hangs on what was asked.
 _ROW: Final = len(InteractionRow._fields)
-_APPLICATION: Final = len(ApplicationRow._fields)
+_APPLICATION: Final = len(App._fields)
 _KEPT: Final = ", ".join(f"i.{name}" for name in InteractionRow._fields)
-_ITS_APPLICATION: Final = ", ".join(f"a.{name}" for name in ApplicationRow._fields)
+_ITS_APPLICATION: Final = ", ".join(f"a.{name}" for name in App._fields)
 _BY_TOKEN: Final = (
     f"SELECT {_KEPT}, {_ITS_APPLICATION} "
     "FROM interactions i JOIN applications a ON a.id = i.application_id WHERE i.id = ?"
@@ -148,7 +167,7 @@ _REACHED: Final = (
     "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 1 AND target_id = u.id), "
     "(SELECT 1 FROM skus WHERE application_id = a.id LIMIT 1), "
     f"({jobs.WAITING} LIMIT 1), g.features, g.preferred_locale, g.owner_id, g.mfa_level, "
-    f"{commands.PERMITTED_COLUMNS}, {channels.CHANNEL_COLUMNS} "
+    f"{commands.PERMITTED_COLUMNS}, {channels.TEXT_CHANNEL_COLUMNS} "
     "FROM channels c LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = ? "
     "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = u.id LEFT JOIN applications a ON a.id = ? "
     f"{commands.join_permitted('c.guild_id')} WHERE c.id = ?"
@@ -162,7 +181,7 @@ class Reached(NamedTuple):
     """A place where somebody asks something of an application."""
 
     person: messages.Author | None
-    application: ApplicationRow | None
+    application: App | None
     installed: frozenset[int]
     """How it is installed: in the guild (0), by the person (1)."""
     sells: bool
@@ -186,9 +205,12 @@ def reach(
     in_guild, by_user, sells, watched, features, locale, owner_id, mfa_level = row[_ASKED_OF:_COMMAND]
     person = None if row[0] is None else messages.read_author(row)
     channel = channels.ChannelRow._make(row[_CHANNEL:])
+    if channel.type != ChannelType.GUILD_TEXT:
+        # Most is asked in text channels, and most columns are of others.
+        channel = channels.find(tx, channel_id) or channel
     return Reached(
         person,
-        None if row[messages.AUTHOR_WIDTH] is None else ApplicationRow._make(row[messages.AUTHOR_WIDTH : _ASKED_OF]),
+        None if row[messages.AUTHOR_WIDTH] is None else App._make(row[messages.AUTHOR_WIDTH : _ASKED_OF]),
         frozenset(kind for kind, there in enumerate((in_guild, by_user)) if there),
         bool(sells),
         bool(watched),
@@ -211,10 +233,10 @@ def sells(tx: Tx, application_id: int) -> bool:
     return tx.one("SELECT 1 FROM skus WHERE application_id = ? LIMIT 1", application_id) is not None
 
 
-def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, ApplicationRow] | None:
+def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, App] | None:
     """The interaction of a token and the application that was asked, in one query, or None."""
     found = _find(tx, _BY_TOKEN, token)
-    return None if found is None else (InteractionRow._make(found[:_ROW]), ApplicationRow._make(found[_ROW:]))
+    return None if found is None else (InteractionRow._make(found[:_ROW]), App._make(found[_ROW:]))
 
 
 _ANSWERING: Final = (
@@ -234,7 +256,7 @@ class Answering(NamedTuple):
     """An interaction and all that an answer to it needs to know."""
 
     row: InteractionRow
-    application: ApplicationRow
+    application: App
     ref: ChannelRef
     bot: messages.Author | None
     membership: Membership
@@ -250,7 +272,7 @@ def find_answering(tx: Tx, token: str) -> Answering | None:
     bot = None if found[_BOT] is None else messages.read_author(found[_BOT:_PERSON])
     return Answering(
         InteractionRow._make(found[:_ROW]),
-        ApplicationRow._make(found[_ROW:_BOT]),
+        App._make(found[_ROW:_BOT]),
         channel_ref(found[_THERE + 2 :]),
         bot,
         _membership(found[_THERE], found[_THERE + 1], bot),

@@ -1,5 +1,7 @@
 """An interaction as the app hears it."""
 
+from functools import lru_cache
+
 from msgspec import UNSET
 
 from hubbub.protocol import changes
@@ -52,7 +54,7 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
     locale = there.locale or ""
     shown.guild_id = here.guild.guild_id
     shown.guild = wire.InteractionGuild(
-        id=here.guild.guild_id, features=json.decode(there.features or "[]", list[str]), locale=locale
+        id=here.guild.guild_id, features=list(_features(there.features or "[]")), locale=locale
     )
     shown.guild_locale = locale
     membership = members.Membership(person.member, tuple(access.role_ids(here.guild)), person.user)
@@ -66,6 +68,11 @@ def _channel(row: channels.ChannelRow, recipients: tuple[User, ...]) -> AnyChann
     if isinstance(shown, Channel):
         shown.permission_overwrites = UNSET
     return shown
+
+
+@lru_cache(maxsize=1024)
+def _features(kept: str) -> tuple[str, ...]:
+    return tuple(json.decode(kept, list[str]))
 
 
 def failed(row: InteractionRow) -> wire.FailedInteraction:
