@@ -42,19 +42,7 @@ def create(
         username=name,
         discriminator="0",
         global_name=users.clean_name(global_name) if isinstance(global_name, str) else None,
-        avatar=None,
-        banner=None,
-        accent_color=None,
-        bio="",
-        bot=0,
-        system=0,
-        flags=0,
-        public_flags=0,
-        premium_type=0,
-        locale="en-US",
         email=address,
-        verified=0,
-        mfa_enabled=0,
     )
     users.insert(call.tx, row)
     return row

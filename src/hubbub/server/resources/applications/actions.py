@@ -120,20 +120,8 @@ def _bot_user(bot_id: UserId, name: str) -> UserRow:
         id=bot_id,
         username=users.require_username(name, "name"),
         discriminator=discriminator,
-        global_name=None,
-        avatar=None,
-        banner=None,
-        accent_color=None,
-        bio="",
         bot=1,
-        system=0,
-        flags=0,
-        public_flags=0,
-        premium_type=0,
-        locale="en-US",
-        email=None,
         verified=1,
-        mfa_enabled=0,
     )
 
 

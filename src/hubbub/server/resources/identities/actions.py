@@ -40,19 +40,8 @@ def create_provisional(
         username=_free_username(call),
         discriminator="0",
         global_name=_display_name(global_name),
-        avatar=None,
-        banner=None,
-        accent_color=None,
-        bio="",
-        bot=0,
-        system=0,
         flags=flags,
         public_flags=flags,
-        premium_type=0,
-        locale="en-US",
-        email=None,
-        verified=0,
-        mfa_enabled=0,
     )
     users.insert(call.tx, row)
     store.insert_provisional(call.tx, ProvisionalRow(row.id, family_id, restricted_by, call.now))

@@ -143,20 +143,8 @@ def _own_name(call: Call, application: App, channel: ChannelRef) -> messages.Aut
         id=UserId(application.id),
         username=application.name,
         discriminator=messages.views.WEBHOOK_DISCRIMINATOR,
-        global_name=None,
         avatar=application.icon,
-        banner=None,
-        accent_color=None,
-        bio="",
         bot=1,
-        system=0,
-        flags=0,
-        public_flags=0,
-        premium_type=0,
-        locale="en-US",
-        email=None,
-        verified=0,
-        mfa_enabled=0,
     )
     tier = 0 if guild is None else guild.premium_tier
     return messages.Author(shown, None, 0, tier, webhook_id=application.id, application_id=application.id)

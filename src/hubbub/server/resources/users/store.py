@@ -13,20 +13,20 @@ class UserRow(NamedTuple):
     id: UserId
     username: str
     discriminator: str
-    global_name: str | None
-    avatar: str | None
-    banner: str | None
-    accent_color: int | None
-    bio: str
-    bot: int
-    system: int
-    flags: int
-    public_flags: int
-    premium_type: int
-    locale: str
-    email: str | None
-    verified: int
-    mfa_enabled: int
+    global_name: str | None = None
+    avatar: str | None = None
+    banner: str | None = None
+    accent_color: int | None = None
+    bio: str = ""
+    bot: int = 0
+    system: int = 0
+    flags: int = 0
+    public_flags: int = 0
+    premium_type: int = 0
+    locale: str = "en-US"
+    email: str | None = None
+    verified: int = 0
+    mfa_enabled: int = 0
     primary_guild: str | None = None
     """`PrimaryGuild` as JSON."""
 

@@ -202,20 +202,9 @@ def author(row: WebhookRow, guild: GuildRow, *, name: str | None = None, avatar:
         id=UserId(row.id),
         username=name or row.name,
         discriminator=messages.views.WEBHOOK_DISCRIMINATOR,
-        global_name=None,
         avatar=avatar or row.avatar,
-        banner=None,
-        accent_color=None,
-        bio="",
         bot=1,
-        system=0,
-        flags=0,
-        public_flags=0,
-        premium_type=0,
         locale=guild.preferred_locale,
-        email=None,
-        verified=0,
-        mfa_enabled=0,
     )
     return messages.Author(shown, None, 0, guild.premium_tier, webhook_id=row.id, application_id=row.application_id)
 
