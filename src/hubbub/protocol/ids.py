@@ -19,6 +19,9 @@ class WideInt(int):
 
     __slots__ = ()
 
+    on_wire = int.__repr__
+    """That string (`wire.encode_hook`)."""
+
 
 class Snowflake(WideInt):
     """A time-ordered 64-bit id."""

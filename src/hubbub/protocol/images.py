@@ -123,6 +123,6 @@ class ImageData:
             raise ValueError("Invalid image data")
         return cls(data, content_type)
 
-    def uri(self) -> str:
+    def on_wire(self) -> str:
         """The data URI again."""
         return f"data:{self.content_type};base64,{base64.b64encode(self.data).decode()}"

@@ -139,7 +139,7 @@ class SoundData:
         """Read `data:audio/ogg;base64,...`; ValueError for anything else. What it is and how long is told by its bytes."""
         return cls(read_data_uri(text, "audio", cls.bytes_max))
 
-    def uri(self) -> str:
+    def on_wire(self) -> str:
         """The data URI again."""
         kind = self.content_type or OGG
         return f"data:{kind};base64,{base64.b64encode(self.data).decode()}"
