@@ -15,7 +15,7 @@ from hubbub.protocol.operation import Event
 from hubbub.server.core.dispatches import Audience, Dispatch
 from hubbub.server.core.postgres import PostgresDatabase, PostgresSnapshot, translate
 from hubbub.server.core.sqlite import SqliteDatabase
-from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx
+from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx, Wide
 from tests.fixtures.databases import OpenDatabase
 from tests.world import PATIENCE
 
@@ -66,6 +66,18 @@ async def test_what_a_write_returned_can_be_read(notes: Database) -> None:
     assert await notes.write(note(1, "hello")) == 1
 
     assert await notes.read(lambda tx: tx.one("SELECT id, word FROM notes")) == (1, "hello")
+
+
+async def test_a_wide_row_is_what_its_columns_are(notes: Database) -> None:
+    word = 'quote " backslash \\ line \n tab \t bell \x07 \U0001f525 \u2028 </script>'
+    await notes.write(note(2**63 - 1, word))
+    query = Wide("id, word, NULL, -1, (SELECT COUNT(*) FROM notes)", "FROM notes WHERE id = ?")
+
+    found = await notes.read(lambda tx: tx.wide(query, 2**63 - 1))
+
+    assert found is not None
+    assert list(found) == [2**63 - 1, word, None, -1, 1]
+    assert await notes.read(lambda tx: tx.wide(query, 5)) is None
 
 
 async def test_a_refused_unit_leaves_nothing_and_says_nothing(notes: Database) -> None:

@@ -4,9 +4,13 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
-from hubbub.server.core.store import Snapshot, StoreUnavailable, Tx
+import msgspec
+
+from hubbub.server.core.store import Snapshot, StoreUnavailable, Tx, Wide
 
 GET_SEQUENCE: Final = "SELECT value FROM meta WHERE name = 'commit_seq'"
+
+_decode: Final = msgspec.json.Decoder(list[Any]).decode
 
 # Errors that say something of the disk or the file, not of the statement.
 _UNAVAILABLE: Final = frozenset(
@@ -83,6 +87,12 @@ class SqliteTx(Tx):
             return self._execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
             self._fail(error)
+
+    def wide(self, query: Wide, *parameters: Any) -> Sequence[Any] | None:
+        """The first row of a wide query, or None."""
+        rows = self.all(query.packed, *parameters)
+        row: list[Any] | None = _decode(rows[0][0]) if rows else None
+        return row
 
     def run(self, sql: str, *parameters: Any) -> int:
         """Execute, and say how many rows it touched."""

@@ -32,6 +32,19 @@ class Snapshot(Protocol):
         ...
 
 
+class Wide:
+    """A query for a row of many columns, none of them a blob.
+
+    The driver of the embedded store describes and converts each column of each answer, which costs more than all lookups of a
+    join: there such a row comes as one JSON array (decisions/0034)."""
+
+    __slots__ = ("packed", "plain")
+
+    def __init__(self, columns: str, rest: str) -> None:
+        self.plain = f"SELECT {columns} {rest}"
+        self.packed = f"SELECT json_array({columns}) {rest}"
+
+
 class Tx(ABC):
     """One unit of work. All of it becomes durable, or none; events leave after the commit, in order, and never without it."""
 
@@ -71,6 +84,10 @@ class Tx(ABC):
         """The first row, or None."""
         rows = self.all(sql, *parameters)
         return rows[0] if rows else None
+
+    def wide(self, query: Wide, *parameters: Any) -> Sequence[Any] | None:
+        """The first row of a wide query, or None."""
+        return self.one(query.plain, *parameters)
 
     def value(self, sql: str, *parameters: Any) -> Any:
         """The first column of the first row, or None."""

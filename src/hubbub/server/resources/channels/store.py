@@ -10,7 +10,7 @@ from hubbub.server.core.store import Tx, places
 
 
 class ChannelRow(NamedTuple):
-    """A channel as we keep it: a guild's, a thread, or a private one."""
+    """A channel as we keep it: a guild's, a thread, or a private one. What text channels have comes first."""
 
     id: int
     type: int
@@ -21,12 +21,20 @@ class ChannelRow(NamedTuple):
     parent_id: int | None = None
     nsfw: int = 0
     rate_limit_per_user: int = 0
+    default_auto_archive_duration: int | None = None
+    default_thread_rate_limit_per_user: int | None = None
+    flags: int = 0
+    owner_id: int | None = None
+    application_id: int | None = None
+    last_pin_ms: int | None = None
+    linked_lobby: str | None = None
+    """JSON of a LinkedLobby."""
+    last_message_id: int | None = None
+    """Read from the messages (in forums from the posts), never written."""
     bitrate: int | None = None
     user_limit: int | None = None
     rtc_region: str | None = None
     video_quality_mode: int | None = None
-    default_auto_archive_duration: int | None = None
-    default_thread_rate_limit_per_user: int | None = None
     default_sort_order: int | None = None
     default_forum_layout: int | None = None
     default_tag_setting: str | None = None
@@ -34,11 +42,7 @@ class ChannelRow(NamedTuple):
     """JSON of a DefaultReaction."""
     available_tags: str | None = None
     """JSON of a list of ForumTags."""
-    flags: int = 0
     icon: str | None = None
-    owner_id: int | None = None
-    application_id: int | None = None
-    last_pin_ms: int | None = None
     archived: int = 0
     archive_changed_ms: int | None = None
     auto_archive_duration: int | None = None
@@ -51,10 +55,6 @@ class ChannelRow(NamedTuple):
     """JSON of a list of tag ids; None outside forums."""
     created_ms: int | None = None
     """Threads: a thread that starts at a message has the message's id, so its own time is kept."""
-    linked_lobby: str | None = None
-    """JSON of a LinkedLobby."""
-    last_message_id: int | None = None
-    """Read from the messages (in forums from the posts), never written."""
 
 
 class OverwriteRow(NamedTuple):
@@ -67,43 +67,22 @@ class OverwriteRow(NamedTuple):
     deny: int
 
 
-_STORED: Final = tuple(field for field in ChannelRow._fields if field != "last_message_id")
-COLUMNS: Final = (
-    ", ".join(f"c.{field}" for field in _STORED)
-    + ", CASE WHEN c.type IN (15, 16) THEN (SELECT MAX(t.id) FROM channels t WHERE t.parent_id = c.id)"
-    + " ELSE (SELECT MAX(m.id) FROM messages m WHERE m.channel_id = c.id) END"
+_NEWEST: Final = "(SELECT MAX(m.id) FROM messages m WHERE m.channel_id = c.id)"
+_NEWEST_OF_ANY: Final = (
+    f"CASE WHEN c.type IN (15, 16) THEN (SELECT MAX(t.id) FROM channels t WHERE t.parent_id = c.id) ELSE {_NEWEST} END"
+)
+COLUMNS: Final = ", ".join(
+    _NEWEST_OF_ANY if field == "last_message_id" else f"c.{field}" for field in ChannelRow._fields
 )
 """What to SELECT `FROM channels c` for a ChannelRow."""
-
-_OF_TEXT: Final = frozenset(
-    {
-        "application_id",
-        "default_auto_archive_duration",
-        "default_thread_rate_limit_per_user",
-        "flags",
-        "guild_id",
-        "id",
-        "last_pin_ms",
-        "linked_lobby",
-        "name",
-        "nsfw",
-        "owner_id",
-        "parent_id",
-        "position",
-        "rate_limit_per_user",
-        "topic",
-        "type",
-    }
-)
-TEXT_COLUMNS: Final = (
-    ", ".join(
-        f"c.{field}" if field in _OF_TEXT else "0" if ChannelRow._field_defaults[field] == 0 else "NULL"
-        for field in _STORED
-    )
-    + ", (SELECT MAX(m.id) FROM messages m WHERE m.channel_id = c.id)"
+TEXT_COLUMNS: Final = ", ".join(
+    _NEWEST if field == "last_message_id" else f"c.{field}"
+    for field in ChannelRow._fields[: ChannelRow._fields.index("bitrate")]
 )
 """The same where only a text channel has to be whole: a column costs as much as looking a row up."""
 
+_STORED: Final = tuple(field for field in ChannelRow._fields if field != "last_message_id")
+_stored: Final = attrgetter(*_STORED)
 _ref: Final = attrgetter(*ChannelRef._fields)
 
 
@@ -166,7 +145,7 @@ def next_position(tx: Tx, guild_id: int, *, category: bool) -> int:
 
 def insert(tx: Tx, row: ChannelRow) -> None:
     """Keep a new channel."""
-    tx.run(f"INSERT INTO channels ({', '.join(_STORED)}) VALUES ({places(_STORED)})", *row[: len(_STORED)])
+    tx.run(f"INSERT INTO channels ({', '.join(_STORED)}) VALUES ({places(_STORED)})", *_stored(row))
 
 
 def update(tx: Tx, before: ChannelRow, after: ChannelRow) -> None:

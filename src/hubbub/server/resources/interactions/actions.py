@@ -57,7 +57,6 @@ def deliver(scene: Scene, question: Question) -> None:
     token = store.new_token(scene.interaction_id)
     row = InteractionRow(
         id=scene.interaction_id,
-        token_hash=store.hash_token(token),
         application_id=application.id,
         type=question.type,
         user_id=call.user_id,
@@ -65,7 +64,7 @@ def deliver(scene: Scene, question: Question) -> None:
         guild_id=here.channel.guild_id,
         asked=json.encode(question.asked).decode(),
     )
-    store.insert(call.tx, row, call.now)
+    store.insert(call.tx, row, token, call.now)
     note = _note(row, question.asked)
     _tell(call, row, question.asked, wire.INTERACTION_CREATE, note)
     if question.launches:

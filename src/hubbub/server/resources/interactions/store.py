@@ -2,9 +2,9 @@
 
 import base64
 import hashlib
-import hmac
 import re
 import secrets
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -16,7 +16,7 @@ from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.interactions import TOKEN_MS
 from hubbub.server.core import jobs
 from hubbub.server.core.access import ChannelRef, Membership, channel_ref
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, Wide, places
 from hubbub.server.resources import channels, commands, messages
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.messages import Interacted
@@ -54,7 +54,6 @@ class InteractionRow(NamedTuple):
     """An interaction as we keep it."""
 
     id: int
-    token_hash: bytes
     application_id: int
     type: int
     user_id: int
@@ -97,28 +96,28 @@ class App(NamedTuple):
 COLUMNS: Final = ", ".join(InteractionRow._fields)
 _GIVEN: Final = len(InteractionRow._fields) - len(InteractionRow._field_defaults)
 """So many columns are said when it is asked; the others have their defaults."""
-_TOKEN: Final = re.compile(r"interaction:([0-9]{1,19}):[\w-]+", re.ASCII)
+_TOKEN: Final = re.compile(rb"interaction:([0-9]{1,19}):")
 _asked: Final = json.decoder(Asked)
 _modal: Final = json.decoder(Modal)
 
 
 def new_token(interaction_id: int) -> str:
     """What lets an app answer: it says which interaction it is for."""
-    text = f"interaction:{int(interaction_id)}:{secrets.token_urlsafe(48)}"
-    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+    text = b"interaction:%d:%b" % (interaction_id, base64.urlsafe_b64encode(secrets.token_bytes(48)))
+    return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
 
 
 def _id_of(token: str) -> int | None:
     """The interaction that a token says it is for."""
     try:
-        text = base64.urlsafe_b64decode(token + "==").decode("ascii")
+        text = base64.urlsafe_b64decode(token + "==")
     except ValueError:
         return None
-    found = _TOKEN.fullmatch(text)
+    found = _TOKEN.match(text)
     return None if found is None else int(found[1])
 
 
-def hash_token(token: str) -> bytes:
+def _hash(token: str) -> bytes:
     """What we keep of a token."""
     return hashlib.sha256(token.encode("utf-8", "replace")).digest()
 
@@ -146,9 +145,9 @@ _ROW: Final = len(InteractionRow._fields)
 _APPLICATION: Final = len(App._fields)
 _KEPT: Final = ", ".join(f"i.{name}" for name in InteractionRow._fields)
 _ITS_APPLICATION: Final = ", ".join(f"a.{name}" for name in App._fields)
-_BY_TOKEN: Final = (
-    f"SELECT {_KEPT}, {_ITS_APPLICATION} "
-    "FROM interactions i JOIN applications a ON a.id = i.application_id WHERE i.id = ?"
+_BY_TOKEN: Final = Wide(
+    f"{_KEPT}, {_ITS_APPLICATION}",
+    "FROM interactions i JOIN applications a ON a.id = i.application_id WHERE i.id = ? AND i.token_hash = ?",
 )
 
 
@@ -161,19 +160,19 @@ class Place(NamedTuple):
     locale: str | None
 
 
-_REACHED: Final = (
-    f"SELECT {messages.author_columns()}, {_ITS_APPLICATION}, "
+_REACHED: Final = Wide(
+    f"{messages.author_columns()}, {_ITS_APPLICATION}, "
     "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 0 AND target_id = c.guild_id), "
     "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 1 AND target_id = u.id), "
     "(SELECT 1 FROM skus WHERE application_id = a.id LIMIT 1), "
-    f"({jobs.WAITING} LIMIT 1), g.features, g.preferred_locale, g.owner_id, g.mfa_level, "
-    f"{commands.PERMITTED_COLUMNS}, {channels.TEXT_CHANNEL_COLUMNS} "
+    f"({jobs.WAITING} LIMIT 1), g.features, g.preferred_locale, g.owner_id, g.mfa_level, {messages.AUTHORS_GUILD}, "
+    f"{commands.PERMITTED_COLUMNS}, {channels.TEXT_CHANNEL_COLUMNS}",
     "FROM channels c LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = ? "
     "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = u.id LEFT JOIN applications a ON a.id = ? "
-    f"{commands.join_permitted('c.guild_id')} WHERE c.id = ?"
+    f"{commands.join_permitted('c.guild_id')} WHERE c.id = ?",
 )
 _ASKED_OF: Final = messages.AUTHOR_WIDTH + _APPLICATION
-_COMMAND: Final = _ASKED_OF + 8
+_COMMAND: Final = _ASKED_OF + 11
 _CHANNEL: Final = _COMMAND + commands.PERMITTED_WIDTH
 
 
@@ -199,12 +198,12 @@ def reach(
     """Where somebody asks, of whom, and how that comes to be there, in one query; None where there is no such channel.
 
     `command_id` is the command that is run, or 0, and `watch` the key and kind of the job that gives up what is asked now."""
-    row = tx.one(_REACHED, *watch, user_id, application_id, command_id, channel_id)
+    row = tx.wide(_REACHED, *watch, user_id, application_id, command_id, channel_id)
     if row is None:
         return None
-    in_guild, by_user, sells, watched, features, locale, owner_id, mfa_level = row[_ASKED_OF:_COMMAND]
-    person = None if row[0] is None else messages.read_author(row)
-    channel = channels.ChannelRow._make(row[_CHANNEL:])
+    in_guild, by_user, sells, watched, features, locale, owner_id, mfa_level, *guild = row[_ASKED_OF:_COMMAND]
+    person = None if row[0] is None else messages.read_author(row[: messages.AUTHOR_WIDTH], guild)
+    channel = channels.ChannelRow(*row[_CHANNEL:])
     if channel.type != ChannelType.GUILD_TEXT:
         # Most is asked in text channels, and most columns are of others.
         channel = channels.find(tx, channel_id) or channel
@@ -239,17 +238,18 @@ def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, App] | None:
     return None if found is None else (InteractionRow._make(found[:_ROW]), App._make(found[_ROW:]))
 
 
-_ANSWERING: Final = (
-    f"SELECT {_KEPT}, {_ITS_APPLICATION}, {messages.author_columns()}, {messages.author_columns('p', 'n')}, "
-    f"g.owner_id, g.mfa_level, {', '.join(f'c.{name}' for name in ChannelRef._fields)} "
+_ANSWERING: Final = Wide(
+    f"{_KEPT}, {_ITS_APPLICATION}, {messages.author_columns()}, {messages.author_columns('p', 'n')}, "
+    f"g.owner_id, g.mfa_level, {messages.AUTHORS_GUILD}, {', '.join(f'c.{name}' for name in ChannelRef._fields)}",
     "FROM interactions i JOIN applications a ON a.id = i.application_id JOIN channels c ON c.id = i.channel_id "
     "LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = a.bot_id "
     "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = a.bot_id LEFT JOIN users p ON p.id = i.user_id "
-    "LEFT JOIN members n ON n.guild_id = c.guild_id AND n.user_id = i.user_id WHERE i.id = ?"
+    "LEFT JOIN members n ON n.guild_id = c.guild_id AND n.user_id = i.user_id WHERE i.id = ? AND i.token_hash = ?",
 )
 _BOT: Final = _ROW + _APPLICATION
 _PERSON: Final = _BOT + messages.AUTHOR_WIDTH
 _THERE: Final = _PERSON + messages.AUTHOR_WIDTH
+_CHANNEL_REF: Final = _THERE + 5
 
 
 class Answering(NamedTuple):
@@ -269,34 +269,37 @@ def find_answering(tx: Tx, token: str) -> Answering | None:
     found = _find(tx, _ANSWERING, token)
     if found is None:
         return None
-    bot = None if found[_BOT] is None else messages.read_author(found[_BOT:_PERSON])
+    guild = found[_THERE + 2 : _CHANNEL_REF]
+    bot = None if found[_BOT] is None else messages.read_author(found[_BOT:_PERSON], guild)
     return Answering(
         InteractionRow._make(found[:_ROW]),
         App._make(found[_ROW:_BOT]),
-        channel_ref(found[_THERE + 2 :]),
+        channel_ref(found[_CHANNEL_REF:]),
         bot,
         _membership(found[_THERE], found[_THERE + 1], bot),
-        None if found[_PERSON] is None else messages.read_author(found[_PERSON:_THERE]),
+        None if found[_PERSON] is None else messages.read_author(found[_PERSON:_THERE], guild),
     )
 
 
-def _find(tx: Tx, query: str, token: str) -> tuple[Any, ...] | None:
+def _find(tx: Tx, query: Wide, token: str) -> Sequence[Any] | None:
     """What a query finds of the interaction whose token this is."""
     interaction_id = _id_of(token)
-    found = None if interaction_id is None or interaction_id > MAX_WIDE else tx.one(query, interaction_id)
-    return found if found is not None and hmac.compare_digest(found[1], hash_token(token)) else None
+    if interaction_id is None or interaction_id > MAX_WIDE:
+        return None
+    return tx.wide(query, interaction_id, _hash(token))
 
 
 _INSERT: Final = (
-    f"INSERT INTO interactions ({', '.join(InteractionRow._fields[:_GIVEN])}) VALUES ({places(range(_GIVEN))})"
+    f"INSERT INTO interactions (token_hash, {', '.join(InteractionRow._fields[:_GIVEN])}) "
+    f"VALUES ({places(range(_GIVEN + 1))})"
 )
 SWEPT_BY: Final = 16
 """One of so many interactions takes old ones with it: a statement costs more than what it does."""
 
 
-def insert(tx: Tx, row: InteractionRow, now: int) -> None:
+def insert(tx: Tx, row: InteractionRow, token: str, now: int) -> None:
     """Keep what was asked; some take twice their share with them of those whose time is over, so that they do not pile up."""
-    tx.run(_INSERT, *row[:_GIVEN])
+    tx.run(_INSERT, _hash(token), *row[:_GIVEN])
     # The counter of most ids is 0, so that the time has to choose with it.
     if (row.id + row.created_ms) % SWEPT_BY == 0:
         tx.run(

@@ -15,6 +15,7 @@ from hubbub.server.resources.members.facts import (
 )
 from hubbub.server.resources.members.rules import require_can_join, require_roles
 from hubbub.server.resources.members.store import (
+    SHOWN,
     MemberRow,
     Membership,
     add_roles,
@@ -57,6 +58,7 @@ SLICE = Slice(
 )
 
 __all__ = [
+    "SHOWN",
     "SLICE",
     "MemberAdded",
     "MemberRemoved",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import GuildId, RoleId, Snowflake, UserId
 from hubbub.protocol.permissions import Rank, highest
@@ -15,14 +15,13 @@ BATCH = 500
 
 
 class MemberRow(NamedTuple):
-    """A user in a guild, as we keep them."""
+    """A user in a guild, as we keep them. What is not shown of them comes last."""
 
     guild_id: GuildId
     user_id: UserId
     nick: str | None
     avatar: str | None
     banner: str | None
-    bio: str
     joined_ms: int
     premium_since_ms: int | None
     deaf: int
@@ -31,7 +30,8 @@ class MemberRow(NamedTuple):
     flags: int
     timed_out_until_ms: int
     """0 without a timeout; in the past, it is over."""
-    temporary: int
+    bio: str = ""
+    temporary: int = 0
     """Came by a temporary invite: leaves with their last session unless they got a role."""
 
 
@@ -44,7 +44,9 @@ class Membership(NamedTuple):
     user: UserRow
 
 
-COLUMNS = ", ".join(MemberRow._fields)
+COLUMNS: Final = ", ".join(MemberRow._fields)
+SHOWN: Final = MemberRow._fields[: MemberRow._fields.index("bio")]
+"""What is read of somebody who only speaks, or is shown."""
 
 
 def _batches(ids: Iterable[int]) -> Iterator[list[int]]:

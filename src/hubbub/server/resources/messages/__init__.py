@@ -41,6 +41,7 @@ from hubbub.server.resources.messages.rows import encode_extra
 from hubbub.server.resources.messages.rules import SAID, SPOKEN_IN, require_send
 from hubbub.server.resources.messages.store import (
     AUTHOR_WIDTH,
+    AUTHORS_GUILD,
     author_columns,
     change_author,
     find,
@@ -71,6 +72,7 @@ SLICE = Slice(
 )
 
 __all__ = [
+    "AUTHORS_GUILD",
     "AUTHOR_WIDTH",
     "CARRIED_FLAGS",
     "ENTITIES",

@@ -178,6 +178,7 @@ class Author(NamedTuple):
     """Who is about to speak, and what their guild asks of them."""
 
     user: users.UserRow
+    """As far as `users.SHOWN` goes; of the membership likewise."""
     member: members.MemberRow | None
     verification_level: int
     premium_tier: int

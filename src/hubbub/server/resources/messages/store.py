@@ -41,23 +41,19 @@ _LINES: Final = (
     f"SELECT id, author_id, content, CASE WHEN {_IS_PLAIN} THEN 1 ELSE 0 END FROM messages WHERE channel_id = ?"
 )
 
-_USER: Final = len(users.UserRow._fields)
-_MEMBER: Final = _USER + len(members.MemberRow._fields)
+_USER: Final = len(users.SHOWN)
+AUTHOR_WIDTH: Final = _USER + len(members.SHOWN)
+AUTHORS_GUILD: Final = "g.verification_level, g.premium_tier, g.moderated"
+"""What `read_author` reads of the guild."""
 
 
-def author_columns(user: str = "u", member: str = "m", guild: str = "g") -> str:
-    """What `read_author` reads, of the tables under these names."""
-    named = [
-        *(f"{user}.{name}" for name in users.UserRow._fields),
-        *(f"{member}.{name}" for name in members.MemberRow._fields),
-        *(f"{guild}.{name}" for name in ("verification_level", "premium_tier", "moderated")),
-    ]
-    return ", ".join(named)
+def author_columns(user: str = "u", member: str = "m") -> str:
+    """What `read_author` reads of a person, of the tables under these names."""
+    return ", ".join([*(f"{user}.{name}" for name in users.SHOWN), *(f"{member}.{name}" for name in members.SHOWN)])
 
 
-AUTHOR_WIDTH: Final = _MEMBER + 3
 _AUTHOR: Final = (
-    f"SELECT {author_columns()} "
+    f"SELECT {author_columns()}, {AUTHORS_GUILD} "
     "FROM users u LEFT JOIN members m ON m.guild_id = ? AND m.user_id = u.id LEFT JOIN guilds g ON g.id = ? WHERE u.id "
 )
 
@@ -65,23 +61,24 @@ _AUTHOR: Final = (
 def find_author(tx: Tx, guild_id: int | None, user_id: int) -> Author | None:
     """A user with their membership, in one query."""
     row = tx.one(f"{_AUTHOR}= ?", guild_id, guild_id, user_id)
-    return None if row is None else read_author(row)
+    return None if row is None else read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:])
 
 
 def find_two_authors(tx: Tx, guild_id: int | None, one_id: int, other_id: int) -> tuple[Author | None, Author | None]:
     """The same of two users, in one query."""
-    found = {row[0]: read_author(row) for row in tx.all(f"{_AUTHOR}IN (?, ?)", guild_id, guild_id, one_id, other_id)}
+    rows = tx.all(f"{_AUTHOR}IN (?, ?)", guild_id, guild_id, one_id, other_id)
+    found = {row[0]: read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:]) for row in rows}
     return found.get(one_id), found.get(other_id)
 
 
-def read_author(row: Sequence[Any]) -> Author:
-    """A user with their membership, by the columns of `author_columns`."""
+def read_author(row: Sequence[Any], guild: Sequence[Any]) -> Author:
+    """A user with their membership, by the columns of `author_columns` and `AUTHORS_GUILD`."""
     return Author(
-        users.UserRow._make(row[:_USER]),
-        None if row[_USER] is None else members.MemberRow._make(row[_USER:_MEMBER]),
-        row[_MEMBER] or 0,
-        row[_MEMBER + 1] or 0,
-        moderated=row[_MEMBER + 2] or 0,
+        users.UserRow(*row[:_USER]),
+        None if row[_USER] is None else members.MemberRow(*row[_USER:]),
+        guild[0] or 0,
+        guild[1] or 0,
+        moderated=guild[2] or 0,
     )
 
 

@@ -8,7 +8,7 @@ from hubbub.server.resources.users import routes
 from hubbub.server.resources.users.actions import announce, change, delete, set_premium, wear
 from hubbub.server.resources.users.facts import DataAsked, UserChanged, UserDeleted, UserDeletionAsked
 from hubbub.server.resources.users.rules import clean_name, require_username
-from hubbub.server.resources.users.store import UserRow, find, find_many, find_person, insert, wearers
+from hubbub.server.resources.users.store import SHOWN, UserRow, find, find_many, find_person, insert, wearers
 from hubbub.server.resources.users.views import gone, my_user, user
 
 
@@ -20,6 +20,7 @@ def _ready(call: Call) -> dict[str, Any]:
 SLICE = Slice(name="users", modules=(routes,), ready=_ready)
 
 __all__ = [
+    "SHOWN",
     "SLICE",
     "DataAsked",
     "UserChanged",

@@ -1,14 +1,14 @@
 """Rows of people and bots."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.store import Tx, places
 
 
 class UserRow(NamedTuple):
-    """A user as we keep them."""
+    """A user as we keep them. What is their own business comes last: who only shows them does not read it."""
 
     id: UserId
     username: str
@@ -17,20 +17,22 @@ class UserRow(NamedTuple):
     avatar: str | None = None
     banner: str | None = None
     accent_color: int | None = None
-    bio: str = ""
     bot: int = 0
     system: int = 0
-    flags: int = 0
     public_flags: int = 0
     premium_type: int = 0
     locale: str = "en-US"
-    email: str | None = None
     verified: int = 0
-    mfa_enabled: int = 0
     primary_guild: str | None = None
     """`PrimaryGuild` as JSON."""
+    bio: str = ""
+    flags: int = 0
+    email: str | None = None
+    mfa_enabled: int = 0
 
 
+SHOWN: Final = UserRow._fields[: UserRow._fields.index("bio")]
+"""What is read of somebody who only speaks, or is shown."""
 COLUMNS = ", ".join(UserRow._fields)
 
 
