@@ -208,6 +208,12 @@ async def test_an_app_is_used(town: Town, eyes: Session) -> None:
         heard = await app.told("message", lambda message: message.id == int(said["id"]))
         assert heard.author == app.user
         assert heard.interaction_metadata.user.id == town.bob.id
+        # Without the interaction, as any message of its own.
+        fetched = await heard.channel.fetch_message(heard.id)
+        assert (await fetched.edit(content="changed later")).content == "changed later"
+        assert (await bob.changed())["content"] == "changed later"
+        await fetched.delete()
+        assert (await eyes.next("MESSAGE_DELETE"))["id"] == said["id"]
 
         # A deferred answer for bob alone, filled in, and more.
         await bob.run("slow", options=[{"type": 1, "name": "think"}])

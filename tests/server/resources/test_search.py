@@ -15,6 +15,7 @@ from hubbub.server.resources.search import indexing
 from hubbub.server.resources.search.words import near, score, units, words
 from hubbub.server.transports.cdn import default_avatar
 from tests.fixtures.validator import Watch
+from tests.server.resources.test_interactions import Stage
 from tests.world import NOW_MS, Actor, Answer, Guild, World, small_config
 
 PUBLIC, PRIVATE, FORUM = 11, 12, 15
@@ -297,6 +298,16 @@ async def test_messages_are_found_by_their_author(world: World) -> None:
     assert await texts(bob, guild, author_type=["user", "bot"]) == ["of the bot", "of bob", "of the owner"]
     assert await texts(bob, guild, author_type=["-user", "-webhook"]) == ["of the bot"]
     assert await texts(bob, guild, author_type="-bot", author_id=[bob.id, bot.id]) == ["of bob"]
+
+
+async def test_what_a_bot_answers_is_found_as_a_bots(world: World) -> None:
+    bob = await world.user()
+    guild = await indexed(world, bob)
+    stage = Stage(world, guild, bob, await world.bot(guild))
+    stage.app = await stage.bot.connect()
+    await (await stage.run(await stage.command())).say(content="of the bot")
+    assert await texts(bob, guild, author_type="bot") == ["of the bot"]
+    assert await texts(bob, guild, author_type="webhook") == []
 
 
 async def test_messages_are_found_by_whom_they_mention_and_answer(world: World) -> None:

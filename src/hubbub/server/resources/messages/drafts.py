@@ -173,6 +173,18 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
     return draft
 
 
+def first(call: Call, body: wire.UpdateMessage) -> wire.CreateFirstMessage:
+    """An edit as what is said first, of a message that says nothing yet."""
+    return wire.CreateFirstMessage(
+        content=body.content,
+        embeds=body.embeds,
+        allowed_mentions=body.allowed_mentions,
+        components=body.components,
+        attachments=body.attachments,
+        flags=edited_flags(call, 0, body.flags or 0),
+    )
+
+
 def edited_flags(call: Call, before: int, wanted: int) -> int:
     """The flags after an edit: SUPPRESS_EMBEDS goes both ways, IS_COMPONENTS_V2 only on (http.md 3.4)."""
     after = before & ~MessageFlags.SUPPRESS_EMBEDS | wanted & MessageFlags.SUPPRESS_EMBEDS

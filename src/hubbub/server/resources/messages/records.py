@@ -61,6 +61,11 @@ class MessageRow(NamedTuple):
         return self.extra is not None and '"poll":' in self.extra
 
     @property
+    def of_user(self) -> bool:
+        """Whether its author is a user, as of what a bot answers; a webhook's name and picture are kept with the message."""
+        return self.webhook_id is None or self.extra is None or '"author":' not in self.extra
+
+    @property
     def ephemeral(self) -> bool:
         """Whether only some know of it; it is then kept apart."""
         return bool(self.flags & MessageFlags.EPHEMERAL)

@@ -3,12 +3,13 @@
 from msgspec import UNSET, Raw
 
 from hubbub.protocol import errors
+from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core import access as core_access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.resources.messages import actions, histories, rules, store, views
+from hubbub.server.resources.messages import actions, drafts, histories, rules, store, views
 
 
 @handles(wire.LIST_MESSAGES)
@@ -58,6 +59,9 @@ def update_message(call: Call, channel_id: ChannelId, message_id: MessageId, bod
     if not rules.require_edit(call, access, row, body):
         return actions.suppress(call, access, row, body.flags or 0)
     author = rules.require_author(call, access.channel)
+    if row.flags & MessageFlags.LOADING:
+        # The promise of an answer, whose token may be gone by now (decisions/0030).
+        return actions.fill(call, access, author, row, drafts.first(call, body))
     return actions.edit(call, access, author, row, body)
 
 

@@ -192,7 +192,7 @@ def require_edit(call: Call, access: ChannelAccess, row: MessageRow, body: wire.
     if access.channel.locked and not access.can(Permissions.MANAGE_THREADS):
         raise errors.THREAD_LOCKED()
     only_flags = body.flags is not UNSET and not _changes_content(call, body)
-    if row.author_id != call.user_id or row.webhook_id is not None:
+    if row.author_id != call.user_id:
         if not only_flags:
             raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
         core_access.require_channel(call, access.channel.id, Permissions.MANAGE_MESSAGES)
@@ -232,8 +232,7 @@ def require_open(access: ChannelAccess) -> None:
 
 def require_delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
     """Raise unless the caller may delete a message."""
-    own = row.author_id == call.user_id and row.webhook_id is None
-    if not own or row.type == MessageType.AUTO_MODERATION_ACTION:
+    if row.author_id != call.user_id or row.type == MessageType.AUTO_MODERATION_ACTION:
         if access.guild is None:
             raise errors.CANNOT_EXECUTE_ON_DM()
         core_access.require_channel(call, access.channel.id, Permissions.MANAGE_MESSAGES)

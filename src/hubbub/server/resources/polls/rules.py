@@ -49,7 +49,7 @@ def require_vote(here: ChannelAccess, row: MessageRow, body: wire.VoteInPoll) ->
 
 def require_end(call: Call, row: MessageRow) -> wire.Poll:
     """The poll that the caller may end, or why not."""
-    if row.author_id != call.user_id or row.webhook_id is not None:
+    if row.author_id != call.user_id:
         raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
     poll = find_poll(row)
     if poll is None:

@@ -27,7 +27,7 @@ def add(call: Call, channel: ChannelRef, message: MessageRow, row: ReactionRow) 
         burst=bool(row.burst),
         type=row.burst,
         # A webhook's message has no user for an author.
-        message_author_id=UserId(message.author_id) if message.webhook_id is None else UNSET,
+        message_author_id=UserId(message.author_id) if message.of_user else UNSET,
     )
     if row.burst == ReactionType.BURST:
         payload.burst_colors = []

@@ -165,7 +165,7 @@ def terms(document: Document) -> list[str]:
 def document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], replied: Mapping[int, int]) -> Document:
     """A message as the index keeps it; `bots` are the authors that are bots, `replied` the authors of answered messages by id."""
     marks = [author(row.author_id), in_channel(channel.id), under(channel.ruling_id)]
-    if row.webhook_id is not None:
+    if not row.of_user:
         marks.append(AUTHOR_TYPES["webhook"])
     else:
         marks.append(AUTHOR_TYPES["bot" if row.author_id in bots else "user"])
