@@ -495,6 +495,13 @@ async def test_components_of_webhooks_without_an_application(world: World) -> No
     section = {"type": 9, "components": [text], "accessory": BUTTON["components"][0]}
     refused = await hook.execute(None, "with_components=true", components=[section], flags=V2)
     assert refused.errors("components.0.accessory.type") == ["COMPONENT_TYPE_INVALID"]
+    said = await hook.say("a")
+    for kind in ([], {}, [2], {"a": 1}, "3", 3.5):
+        answer = await hook.execute("a", "with_components=true", components=[{"type": kind}])
+        assert answer.errors("components.0.type") == ["NUMBER_TYPE_COERCE"], kind
+        path = f"{hook.path}/messages/{said['id']}?with_components=true"
+        answer = await world.request("PATCH", path, json={"components": [{"type": 1, "components": [{"type": kind}]}]})
+        assert answer.errors("components.0.components.0.type") == ["NUMBER_TYPE_COERCE"], kind
     (await hook.execute(None, "", components=[text], flags=V2)).refused(400, 50006)
 
 

@@ -247,7 +247,8 @@ def _refuse_interactive(component: Any, path: Steps, form: errors.FormErrors) ->
         return
     kind = component.get("type")
     pressed = kind == ComponentType.BUTTON and component.get("style") != ButtonStyle.LINK
-    if pressed or kind in _INTERACTIVE:
+    # What is no number is told so where all components are read.
+    if pressed or (isinstance(kind, int) and kind in _INTERACTIVE):
         form.add((*path, "type"), *errors.component_type())
     children = component.get("components")
     for index, child in enumerate(children if isinstance(children, list) else ()):
