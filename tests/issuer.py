@@ -37,7 +37,7 @@ class Issuer:
     async def open(self) -> None:
         """Listen."""
         app = web.Application()
-        app.router.add_get("/{tail:.*}", self._answer)
+        app.router.add_route("*", "/{tail:.*}", self._answer)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True).start()

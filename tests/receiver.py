@@ -38,6 +38,8 @@ class Receiver:
         """Takes everything."""
         self.answering: Answering = lambda _: web.Response(status=500)
         """How interactions are answered."""
+        self.pong = b'{"type": 1}'
+        """How pings are answered."""
         self._runner: web.AppRunner | None = None
         self._arrived = asyncio.Condition()
         self._gone = asyncio.Event()
@@ -114,7 +116,7 @@ class Receiver:
         if body is None:
             return web.Response(status=401)
         if body["type"] == 1:
-            return web.json_response({"type": 1})
+            return web.Response(body=self.pong, content_type="application/json")
         async with self._arrived:
             self._arrived.notify_all()
         if self.together is not None:

@@ -68,6 +68,8 @@ async def test_who_connects_is_told_who_is_signed_in(world: World, machine: Mach
         ([1], 1003, "a handshake must hold a JSON object"),
         (b"{", 1003, "a handshake must hold a JSON object"),
         (b"\xff\xfe", 1003, "a handshake must hold a JSON object"),
+        (b'{"\xff": 1}', 1003, "a handshake must hold a JSON object"),
+        (b"[" * 5000 + b"]" * 5000, 1003, "a handshake must hold a JSON object"),
     ],
 )
 async def test_a_handshake_that_cannot_be_is_closed(machine: Machine, handshake: Any, code: int, message: str) -> None:
@@ -99,6 +101,14 @@ async def test_no_second_handshake_and_no_other_opcode(machine: Machine, game: o
     kind, told = await program.read()
     assert (kind, told["code"]) == (CLOSE, 1003)
     assert await program.ended()
+
+
+async def test_a_frame_must_hold_json(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.program(game.id)
+
+    program.write(FRAME, b'{"cmd": ' + b"[" * 5000 + b"]" * 5000 + b"}")
+
+    assert await program.read() == (CLOSE, {"code": 1003, "message": "a frame must hold JSON"})
 
 
 async def test_a_frame_longer_than_64_kib_is_not_read(machine: Machine, game: oauth.Client) -> None:

@@ -87,3 +87,9 @@ def test_a_moment_without_offset_is_utc_and_others_are_shifted() -> None:
     assert wire.milliseconds(naive) == wire.milliseconds(naive.replace(tzinfo=UTC))
     east = naive.replace(tzinfo=timezone(timedelta(hours=2)))
     assert wire.milliseconds(naive) - wire.milliseconds(east) == 2 * 3600 * 1000
+
+
+@pytest.mark.parametrize("data", [b"[" * 5000 + b"]" * 5000, b'"\xff"', '"\ud800"', b"{"])
+def test_whatever_cannot_be_read_raises_one_kind_of_error(data: bytes | str) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        wire.decode_any(data)

@@ -13,7 +13,7 @@ import msgspec
 
 from hubbub.agent.addresses import Address, release
 from hubbub.agent.links import Link
-from hubbub.protocol import rpc
+from hubbub.protocol import rpc, wire
 from hubbub.protocol.rpc import CloseCode, Opcode
 from hubbub.protocol.rpc_scopes import PseudoScope
 
@@ -142,8 +142,8 @@ async def _read_handshake(reader: asyncio.StreamReader) -> dict[str, Any]:
     if opcode != Opcode.HANDSHAKE:
         raise Closed(CloseCode.UNSUPPORTED, "the first frame must be a handshake")
     try:
-        sent = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        sent = wire.decode_any(body)
+    except msgspec.DecodeError:
         sent = None
     if not isinstance(sent, dict):
         raise Closed(CloseCode.UNSUPPORTED, "a handshake must hold a JSON object")

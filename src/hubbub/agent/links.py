@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import msgspec
 
 from hubbub.agent.throttle import Throttle
-from hubbub.protocol import rpc
+from hubbub.protocol import rpc, wire
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.rpc import CloseCode, Opcode, RpcError, RpcErrorCode
 from hubbub.protocol.rpc_scopes import PseudoScope
@@ -108,8 +108,8 @@ class Link:
     def take(self, body: bytes) -> None:
         """A FRAME came."""
         try:
-            sent = msgspec.json.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            sent = wire.decode_any(body)
+        except msgspec.DecodeError:
             self.door.close(CloseCode.UNSUPPORTED, "a frame must hold JSON")
             return
         nonce = sent.get("nonce") if isinstance(sent, dict) else None

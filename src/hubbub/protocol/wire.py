@@ -43,10 +43,20 @@ def decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 def decode(data: bytes | str, kind: type[T]) -> T:
-    """JSON to a model; msgspec.ValidationError or DecodeError otherwise."""
+    """JSON to a model; msgspec.ValidationError or DecodeError otherwise, whatever it is that strangers say."""
     hashable: Any = kind
-    result: T = decoder(hashable).decode(data)
+    try:
+        result: T = decoder(hashable).decode(data)
+    except (RecursionError, UnicodeError) as error:
+        # Nested too deep, or not Unicode: both pass by the errors of msgspec itself.
+        raise msgspec.DecodeError(str(error)) from None
     return result
+
+
+def decode_any(data: bytes | str) -> Any:
+    """JSON of whatever shape; msgspec.DecodeError otherwise."""
+    anything: Any = Any
+    return decode(data, anything)
 
 
 def convert(value: Any, kind: type[T], *, strict: bool = True) -> T:

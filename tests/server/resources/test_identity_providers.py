@@ -375,6 +375,66 @@ async def test_keys_that_cannot_be_read_are_left_out(trusting_world: World, issu
     (await enter(client, issuer.token())).ok()
 
 
+# What is nested without end, or is no object where one belongs
+
+DEEP = b'{"keys": [], "more": ' + b"[" * 5000 + b"]" * 5000 + b"}"
+
+
+async def test_a_discovery_document_without_end_is_none(trusting_world: World, issuer: Issuer) -> None:
+    issuer.raw["/.well-known/openid-configuration"] = DEEP
+
+    (await trust(await game(trusting_world), issuer)).refused(400, 530008)
+
+
+async def test_keys_without_end_are_none(trusting_world: World, issuer: Issuer) -> None:
+    issuer.raw["/jwks"] = DEEP
+
+    (await trust(await game(trusting_world), issuer)).refused(400, 530009)
+
+
+async def test_an_id_token_without_end_is_none(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    (await trust(client, issuer)).ok()
+    deep = base64.urlsafe_b64encode(b'{"a":' + b"[" * 1500 + b"]" * 1500 + b"}").decode().rstrip("=")
+    header, claims, signature = issuer.token().split(".")
+
+    for token in (f"{deep}.{claims}.{signature}", f"{header}.{deep}.{signature}"):
+        (await enter(client, token)).refused(400, 530020)
+
+
+@pytest.mark.parametrize(
+    ("kind", "credential", "told", "status", "code"),
+    [
+        ("STEAM_SESSION_TICKET", "00", DEEP, 400, 530008),
+        ("STEAM_SESSION_TICKET", "00", b'{"response": [1]}', 403, 50025),
+        ("STEAM_SESSION_TICKET", "00", b'{"response": {"params": null}}', 403, 50025),
+        ("EPIC_ONLINE_SERVICES_ACCESS_TOKEN", "x", DEEP, 400, 530008),
+        (
+            "EPIC_ONLINE_SERVICES_ACCESS_TOKEN",
+            "x",
+            b'{"active": true, "account_id": "1", "client_id": ["game"]}',
+            400,
+            530003,
+        ),
+    ],
+)
+async def test_what_a_provider_answers_amiss_is_no_answer(
+    trusting_world: World, issuer: Issuer, kind: str, credential: str, told: bytes, status: int, code: int
+) -> None:
+    import msgspec
+
+    world = trusting_world
+    client = await game(world)
+    identity = msgspec.structs.replace(world.app.config.identity, steam_url=issuer.url, epic_url=issuer.url)
+    assert world.app._door is not None
+    world.app.config = world.app._door._config = msgspec.structs.replace(world.app.config, identity=identity)
+    issuer.raw["/ISteamUserAuth/AuthenticateUserTicket/v1/"] = issuer.raw["/epic/oauth/v2/tokenInfo"] = told
+    provider = "STEAM" if kind.startswith("STEAM") else "EPIC_ONLINE_SERVICES"
+    (await client.owner.put(configurations(client, provider), json={"clients": [{"id": "game"}]})).ok()
+
+    (await enter(client, credential, kind)).refused(status, code)
+
+
 # The stand-ins of a rehearsal
 
 PROVIDERS = [

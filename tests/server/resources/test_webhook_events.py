@@ -102,6 +102,21 @@ async def test_an_interactions_endpoint_must_answer_a_ping_with_a_pong(near_worl
     assert refused.errors("interactions_endpoint_url") == ["APPLICATION_INTERACTIONS_ENDPOINT_URL_INVALID"]
 
 
+@pytest.mark.parametrize(
+    "pong", [b'{"type": 1, "more": ' + b"[" * 5000 + b"]" * 5000 + b"}", b'{"type": 1, "\xff": 1}', b"[1]", b""]
+)
+async def test_an_answer_that_is_no_pong_is_refused(near_world: World, receiver: Receiver, pong: bytes) -> None:
+    bot = await near_world.bot()
+    receiver.of((await bot.get("/applications/@me")).ok())
+    receiver.pong = pong
+
+    url = receiver.url.replace("/events", "/interactions")
+    refused = await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})
+
+    assert refused.errors("interactions_endpoint_url") == ["APPLICATION_INTERACTIONS_ENDPOINT_URL_INVALID"]
+    assert receiver.requests[0]["type"] == 1
+
+
 async def test_both_addresses_are_refused_together_and_others_have_no_say(
     near_world: World, receiver: Receiver
 ) -> None:

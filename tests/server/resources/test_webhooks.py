@@ -810,7 +810,9 @@ async def test_slack_in_a_form_field(world: World) -> None:
     assert (await world.request("POST", path, data={"text": "flat"})).body == b"ok"
     said = (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()
     assert [each["content"] for each in said] == ["flat", "old style"]
-    assert (await world.request("POST", path, data={"payload": "{"})).errors("payload") == ["MODEL_TYPE_CONVERT"]
+    for payload in ("{", '{"text": ' + "[" * 5000 + "]" * 5000 + "}", '{"more": ' + "[" * 5000 + "]" * 5000 + "}"):
+        answer = await world.request("POST", path, data={"payload": payload})
+        assert answer.errors("payload") == ["MODEL_TYPE_CONVERT"]
 
 
 async def test_what_slack_may_not_send(world: World) -> None:

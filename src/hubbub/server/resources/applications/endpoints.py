@@ -100,7 +100,7 @@ def interactions_ping(application_id: int, now: int) -> bytes:
 def _is_pong(answer: GuardedAnswer) -> bool:
     try:
         return answer.status == 200 and json.decode(answer.body, dict[str, Any]).get("type") == 1
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except msgspec.DecodeError:
         return False
 
 

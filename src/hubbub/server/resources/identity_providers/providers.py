@@ -130,7 +130,7 @@ class Steam:
         for client in question.settings.clients:
             query = {"key": key, "appid": client.id, "ticket": question.credential, "identity": STANDARD_SCHEME}
             answer = await _ask(work, "GET", f"{base}/ISteamUserAuth/AuthenticateUserTicket/v1/?{urlencode(query)}")
-            params = answer.get("response", {}).get("params", {})
+            params = _inner(_inner(answer, "response"), "params")
             steam_id = params.get("steamid")
             if params.get("result") == "OK" and isinstance(steam_id, str) and steam_id:
                 return Verified(
@@ -145,7 +145,7 @@ class Steam:
         except errors.ApiError:
             # A name is no proof: without it the player comes in all the same.
             return None
-        players = answer.get("response", {}).get("players")
+        players = _inner(answer, "response").get("players")
         first = players[0] if isinstance(players, list) and players else None
         return _name(first, ("personaname",)) if isinstance(first, dict) else None
 
@@ -163,7 +163,7 @@ class EpicAccessToken:
         account = answer.get("account_id")
         if answer.get("active") is not True or not isinstance(account, str) or not account:
             raise InvalidCredential()
-        if answer.get("client_id") not in {client.id for client in question.settings.clients}:
+        if answer.get("client_id") not in [client.id for client in question.settings.clients]:
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
         return Verified(provider_type=self.type, user_id=account, name=_name(answer, ("display_name", "dn")))
 
@@ -223,6 +223,12 @@ async def _ask(work: Work, method: str, url: str, *, body: bytes = b"") -> dict[
         return json.decode(answer.body, dict[str, Any])
     except (UnreachableError, ValueError):
         raise errors.OIDC_DISCOVERY_UNREACHABLE(message="The identity provider could not be reached") from None
+
+
+def _inner(answer: dict[str, Any], key: str) -> dict[str, Any]:
+    """An object inside another, or none of its keys."""
+    found = answer.get(key)
+    return found if isinstance(found, dict) else {}
 
 
 def _name(claims: dict[str, Any], names: tuple[str, ...]) -> str | None:

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from hubbub.protocol import errors
+from hubbub.protocol import wire as json
 from hubbub.protocol.resources import stickers as wire
 
 _NUMBERS = ("fr", "ip", "op", "w", "h")
@@ -13,8 +14,8 @@ _NUMBERS = ("fr", "ip", "op", "w", "h")
 def require_drawing(data: bytes) -> None:
     """Raise unless it is a vector animation that a sticker may be (http.md 1.9: 170001 to 170007)."""
     try:
-        drawing = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        drawing = json.decode_any(data)
+    except msgspec.DecodeError:
         raise errors.LOTTIE_INVALID_JSON() from None
     if not isinstance(drawing, dict) or not isinstance(drawing.get("layers"), list):
         raise errors.LOTTIE_INVALID_JSON()
