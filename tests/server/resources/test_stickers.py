@@ -105,6 +105,10 @@ async def test_a_drawing_is_for_guilds_that_are_known(world: World) -> None:
     [
         ({"layers": None}, 170001),
         ({"fr": "60"}, 170001),
+        ({"op": 10**400, "ip": 0.5}, 170001),
+        ({"assets": 7}, 170001),
+        ({"assets": True}, 170001),
+        ({"assets": {"p": "photo.png"}}, 170001),
         ({"assets": [{"p": "photo.png"}]}, 170002),
         ({"fr": 61}, 170003),
         ({"op": 1001}, 170004),

@@ -21,7 +21,10 @@ def require_drawing(data: bytes) -> None:
         raise errors.LOTTIE_INVALID_JSON()
     if not all(_is_number(drawing.get(name)) for name in _NUMBERS):
         raise errors.LOTTIE_INVALID_JSON()
-    if any(_is_raster(asset) for asset in drawing.get("assets") or ()):
+    assets = drawing.get("assets")
+    if assets is not None and not isinstance(assets, list):
+        raise errors.LOTTIE_INVALID_JSON()
+    if any(_is_raster(asset) for asset in assets or ()):
         raise errors.LOTTIE_RASTER_IMAGES()
     rate, frames = drawing["fr"], drawing["op"] - drawing["ip"]
     if rate > wire.LOTTIE_FRAME_RATE_MAX:
@@ -37,7 +40,8 @@ def require_drawing(data: bytes) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    # No number of a drawing is so large that whole and broken ones could not be told apart, or taken from each other.
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1 << 53
 
 
 def _is_raster(asset: Any) -> bool:
