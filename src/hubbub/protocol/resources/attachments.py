@@ -15,6 +15,10 @@ from hubbub.protocol.resources.users import User
 ATTACHMENTS_MAX: Final = 10
 ATTACHMENT_BYTES_MAX_BY_TIER: Final = (10 << 20, 10 << 20, 50 << 20, 100 << 20)
 """Per file, by the guild's premium tier."""
+ATTACHMENT_BYTES_MAX_BY_PREMIUM: Final = {1: 50 << 20, 2: 500 << 20, 3: 50 << 20}
+"""Per file, by the sender's premium type (http.md 1.11)."""
+ATTACHMENT_BYTES_LARGEST: Final = max(*ATTACHMENT_BYTES_MAX_BY_TIER, *ATTACHMENT_BYTES_MAX_BY_PREMIUM.values())
+"""Per file, of anybody; how much of it a server takes, its operator says (`http.max_upload_bytes`)."""
 ATTACHMENT_DESCRIPTION_MAX: Final = 1024
 ATTACHMENT_FILENAME_MAX: Final = 1024
 ATTACHMENT_TITLE_MAX: Final = 1024

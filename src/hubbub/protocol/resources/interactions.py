@@ -20,7 +20,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages, webhooks
 from hubbub.protocol.resources.activity_instances import EMBEDDED_ACTIVITY_UPDATE_V2
 from hubbub.protocol.resources.attachments import (
-    ATTACHMENT_BYTES_MAX_BY_TIER,
+    ATTACHMENT_BYTES_LARGEST,
     ATTACHMENTS_MAX,
     Attachment,
     AttachmentRequest,
@@ -432,7 +432,7 @@ APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE = Event("APPLICATION_COMMAND_AUTOCOMPL
 
 _BODY_OF_ASK: Any = Ask
 _BODY_OF_CALLBACK: Any = Callback
-_UPLOADS: Final = Uploads(largest=max(ATTACHMENT_BYTES_MAX_BY_TIER))
+_UPLOADS: Final = Uploads(largest=ATTACHMENT_BYTES_LARGEST)
 _BY_TOKEN: Final = (errors.UNKNOWN_WEBHOOK, errors.UNKNOWN_CHANNEL, errors.UNKNOWN_MESSAGE)
 
 # First-party: people's clients ask this before they offer anything (decisions/0036).

@@ -26,7 +26,7 @@ from hubbub.protocol.operation import Event, Operation, RateLimit, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels
 from hubbub.protocol.resources.attachments import (
-    ATTACHMENT_BYTES_MAX_BY_TIER,
+    ATTACHMENT_BYTES_LARGEST,
     ATTACHMENTS_MAX,
     Attachment,
     AttachmentRequest,
@@ -418,7 +418,7 @@ CREATE_MESSAGE = Operation(
         errors.VOICE_MESSAGE_NOT_ALLOWED,
     ),
     emits=(MESSAGE_CREATE, channels.THREAD_UPDATE, channels.THREAD_MEMBERS_UPDATE, channels.CHANNEL_CREATE),
-    uploads=Uploads(largest=max(ATTACHMENT_BYTES_MAX_BY_TIER)),
+    uploads=Uploads(largest=ATTACHMENT_BYTES_LARGEST),
 )
 
 GET_MESSAGE = Operation(
@@ -459,7 +459,7 @@ UPDATE_MESSAGE = Operation(
         errors.INVALID_FORM_BODY,
     ),
     emits=(MESSAGE_UPDATE,),
-    uploads=Uploads(largest=max(ATTACHMENT_BYTES_MAX_BY_TIER)),
+    uploads=Uploads(largest=ATTACHMENT_BYTES_LARGEST),
 )
 
 DELETE_MESSAGE = Operation(

@@ -15,7 +15,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event, Operation, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels, messages
-from hubbub.protocol.resources.attachments import ATTACHMENT_BYTES_MAX_BY_TIER
+from hubbub.protocol.resources.attachments import ATTACHMENT_BYTES_LARGEST
 from hubbub.protocol.resources.channels import (
     APPLIED_TAGS_MAX,
     ChannelName,
@@ -162,7 +162,7 @@ CREATE_THREAD = Operation(
         errors.AUTO_MODERATION_BLOCKED_TITLE,
     ),
     emits=(channels.THREAD_CREATE, channels.THREAD_MEMBERS_UPDATE, messages.MESSAGE_CREATE),
-    uploads=Uploads(largest=max(ATTACHMENT_BYTES_MAX_BY_TIER)),
+    uploads=Uploads(largest=ATTACHMENT_BYTES_LARGEST),
 )
 
 _MEMBER_REFUSALS: Final = (

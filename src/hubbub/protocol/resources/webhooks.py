@@ -12,7 +12,7 @@ from hubbub.protocol.numbers import Bits
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels, messages
-from hubbub.protocol.resources.attachments import ATTACHMENT_BYTES_MAX_BY_TIER, ATTACHMENTS_MAX, AttachmentRequest
+from hubbub.protocol.resources.attachments import ATTACHMENT_BYTES_LARGEST, ATTACHMENTS_MAX, AttachmentRequest
 from hubbub.protocol.resources.channels import APPLIED_TAGS_MAX
 from hubbub.protocol.resources.components import COMPONENTS_MAX, Component
 from hubbub.protocol.resources.embeds import EMBEDS_MAX, EmbedRequest
@@ -238,7 +238,7 @@ _EXECUTING: Final = (
     errors.NO_TAGS_FOR_NON_MODERATORS,
 )
 _SPOKEN: Final = (messages.MESSAGE_CREATE, channels.THREAD_CREATE, channels.THREAD_UPDATE)
-_UPLOADS: Final = Uploads(largest=max(ATTACHMENT_BYTES_MAX_BY_TIER))
+_UPLOADS: Final = Uploads(largest=ATTACHMENT_BYTES_LARGEST)
 
 CREATE_WEBHOOK = Operation(
     "POST",

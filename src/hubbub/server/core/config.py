@@ -92,6 +92,11 @@ class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
     trusted_proxies: Count = 0
     """How many proxies before us add to X-Forwarded-For; 0 takes the peer's own address."""
 
+    @property
+    def largest_file_bytes(self) -> int:
+        """The largest file that a multipart body can bring beside what is said with it, whoever sends it."""
+        return self.max_upload_bytes - min(self.max_body_bytes, self.max_upload_bytes // 2)
+
 
 class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The gateway door."""

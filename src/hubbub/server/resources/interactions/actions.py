@@ -220,7 +220,7 @@ def _upsell(call: Call, row: InteractionRow, asked: Asked, application: App) -> 
         flags=MessageFlags.EPHEMERAL,
         seen_by=_seen_by(row, application),
     )
-    author = speakers.author(call, application, here.channel)
+    author = speakers.author(call, application, row, here.channel)
     return Answered(
         message=messages.create(call, here, CreateMessage(), author=author, response=response), ephemeral=True
     )
@@ -251,7 +251,7 @@ def _edit(call: Call, row: InteractionRow, application: App, message: MessageRow
         raise errors.POLL_CANNOT_EDIT()
     if not change.allowed_mentions and (change.content is not UNSET or change.components is not UNSET):
         change.allowed_mentions = _users_only()
-    return messages.edit(call, here, speakers.author(call, application, here.channel), message, change)
+    return messages.edit(call, here, speakers.author(call, application, row, here.channel), message, change)
 
 
 def _choices(row: InteractionRow, asked: Asked, body: wire.CallbackChoices) -> tuple[Event[Any], wire.InteractionNote]:
@@ -322,7 +322,7 @@ def fill(call: Call, row: InteractionRow, application: App, message: MessageRow,
     """Say what was promised."""
     here = speakers.standing(call, application, row)
     speakers.require_changeable(here, message)
-    return messages.fill(call, here, speakers.author(call, application, here.channel), message, _created(body))
+    return messages.fill(call, here, speakers.author(call, application, row, here.channel), message, _created(body))
 
 
 def change(call: Call, row: InteractionRow, application: App, message: MessageRow, change: UpdateMessage) -> Message:

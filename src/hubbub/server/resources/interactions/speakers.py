@@ -96,12 +96,9 @@ def everyone(call: Call, guild_id: int) -> GuildAccess:
     )
 
 
-def author(call: Call, application: App, channel: ChannelRef) -> messages.Author:
+def author(call: Call, application: App, row: InteractionRow, channel: ChannelRef) -> messages.Author:
     """An app as the author of its answers: its bot, or its own name where it has none."""
-    found = None
-    if application.bot_id is not None:
-        found = messages.find_author(call.tx, channel.guild_id, application.bot_id)
-    return _own_name(call, application, channel) if found is None else _as_bot(application, found)
+    return _two(call, application, row, channel)[0]
 
 
 class Speaker(NamedTuple):
@@ -117,9 +114,7 @@ class Speaker(NamedTuple):
 def speaker(call: Call, application: App, row: InteractionRow) -> Speaker:
     """An app that answers further."""
     here = standing(call, application, row)
-    bot, person = messages.find_two_authors(call.tx, here.channel.guild_id, application.bot_id or 0, row.user_id)
-    author = _own_name(call, application, here.channel) if bot is None else _as_bot(application, bot)
-    return Speaker(here, author, person)
+    return Speaker(here, *_two(call, application, row, here.channel))
 
 
 def first_speaker(call: Call, found: Answering) -> Speaker:
@@ -130,14 +125,30 @@ def first_speaker(call: Call, found: Answering) -> Speaker:
     member, held = access.standing_and_roles(
         call.tx, call.now, found.ref, found.membership, bot.user.id, person.user.id
     )
-    return Speaker(_answering(call, found.row, found.ref, member), _as_bot(application, bot), person, held)
+    return Speaker(_answering(call, found.row, found.ref, member), _as_bot(application, bot, person), person, held)
 
 
-def _as_bot(application: App, bot: messages.Author) -> messages.Author:
-    return bot._replace(webhook_id=application.id, application_id=application.id, known=True)
+def _two(
+    call: Call, application: App, row: InteractionRow, channel: ChannelRef
+) -> tuple[messages.Author, messages.Author | None]:
+    """An app as an author, and who asked it."""
+    bot, person = messages.find_two_authors(call.tx, channel.guild_id, application.bot_id or 0, row.user_id)
+    if bot is None:
+        return _own_name(call, application, channel, person), person
+    return _as_bot(application, bot, person), person
 
 
-def _own_name(call: Call, application: App, channel: ChannelRef) -> messages.Author:
+def _as_bot(application: App, bot: messages.Author, person: messages.Author | None) -> messages.Author:
+    return bot._replace(
+        webhook_id=application.id, application_id=application.id, known=True, asker_premium=_premium(person)
+    )
+
+
+def _premium(person: messages.Author | None) -> int:
+    return 0 if person is None else person.user.premium_type
+
+
+def _own_name(call: Call, application: App, channel: ChannelRef, person: messages.Author | None) -> messages.Author:
     guild = None if channel.guild_id is None else guilds.find(call.tx, channel.guild_id)
     shown = users.UserRow(
         id=UserId(application.id),
@@ -147,4 +158,12 @@ def _own_name(call: Call, application: App, channel: ChannelRef) -> messages.Aut
         bot=1,
     )
     tier = 0 if guild is None else guild.premium_tier
-    return messages.Author(shown, None, 0, tier, webhook_id=application.id, application_id=application.id)
+    return messages.Author(
+        shown,
+        None,
+        0,
+        tier,
+        webhook_id=application.id,
+        application_id=application.id,
+        asker_premium=_premium(person),
+    )

@@ -14,6 +14,7 @@ from hubbub.protocol.ids import EmojiId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
 from hubbub.protocol.resources.attachments import (
+    ATTACHMENT_BYTES_MAX_BY_PREMIUM,
     ATTACHMENT_BYTES_MAX_BY_TIER,
     ATTACHMENTS_MAX,
     AttachmentRequest,
@@ -42,9 +43,6 @@ from hubbub.server.resources.messages.facts import SkusNamed
 from hubbub.server.resources.messages.records import Author, MessageRow
 
 MIB: Final = 1 << 20
-FILE_BYTES_MAX_BY_PREMIUM: Final = {1: 50 * MIB, 2: 500 * MIB, 3: 50 * MIB}
-"""Per file, by the sender's premium type (http.md 1.11)."""
-
 WEBHOOK_BYTES_MAX_BEFORE: Final = 25 * MIB
 """Per file of a webhook, before webhook_upload_10mib (dated-changes.md 2.2)."""
 
@@ -263,11 +261,14 @@ def _require_named_files(named: Named, files: list[StoredAttachment], form: erro
 
 def file_bytes_max(call: Call, author: Author, *, app: bool = False) -> int:
     """The largest file a sender may attach here, or an app that answers them: by the guild's tier, their own premium, and the
-    operator's word."""
+    operator's word, who also says how much comes through the door at all."""
     guild = ATTACHMENT_BYTES_MAX_BY_TIER[min(author.premium_tier, 3)] if author.premium_tier > 1 else 0
     if (app or author.webhook_id is not None) and not changes.WEBHOOK_UPLOAD_10MIB.active(call.now):
         guild = max(guild, WEBHOOK_BYTES_MAX_BEFORE)
-    return max(call.config.http.max_file_bytes, guild, FILE_BYTES_MAX_BY_PREMIUM.get(author.user.premium_type, 0))
+    premium = ATTACHMENT_BYTES_MAX_BY_PREMIUM
+    own = max(premium.get(author.user.premium_type, 0), premium.get(author.asker_premium, 0))
+    http = call.config.http
+    return min(max(http.max_file_bytes, guild, own), http.largest_file_bytes)
 
 
 def _stored(call: Call, author: Author, upload: Upload, said: AttachmentRequest | None) -> StoredAttachment:

@@ -195,6 +195,8 @@ class Author(NamedTuple):
     """What the guild's auto moderation looks at (a column of the guild, so that nobody asks where there are no rules)."""
     known: bool = False
     """Of what an app answers: that its bot speaks, under its own name, whatever the webhook's id."""
+    asker_premium: int = 0
+    """Of what an app answers: the premium type of who asked, whose limits hold for its files (http.md 1.11)."""
 
 
 class ReactionRow(NamedTuple):

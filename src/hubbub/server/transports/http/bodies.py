@@ -156,8 +156,9 @@ class Bodies:
 
     async def _read_multipart(self, source: Source, operation: Operation[Any, Any]) -> Body:
         bounds = self._bounds
-        if operation.uploads is not None and operation.uploads.largest > bounds.file_bytes:
-            bounds = msgspec.structs.replace(bounds, file_bytes=operation.uploads.largest)
+        largest = 0 if operation.uploads is None else min(operation.uploads.largest, self._config.largest_file_bytes)
+        if largest > bounds.file_bytes:
+            bounds = msgspec.structs.replace(bounds, file_bytes=largest)
         length = source.length
         if length is not None and length > bounds.total_bytes:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
