@@ -336,6 +336,34 @@ async def test_context_menus_name_their_target(stage: Stage) -> None:
     assert refused.errors("data.target_id") == ["BASE_TYPE_REQUIRED"]
 
 
+async def test_nobody_hands_over_a_message_that_they_may_not_read(stage: Stage) -> None:
+    on_message = await stage.command("Translate", type=3)
+    guild, person = stage.guild, stage.person
+    said = await guild.say(guild.owner, "before you came")
+    lounge = await guild.channel("lounge", type=2)
+    heard = await guild.say(guild.owner, "inside", channel=lounge)
+
+    async def ask(channel: int, message: Any) -> Answer:
+        stage.channel = channel
+        return await stage.ask(2, {"id": on_message["id"], "name": "x", "target_id": message["id"]})
+
+    assert (await ask(guild.general, said)).status == 204
+    assert (await ask(lounge, heard)).status == 204
+    await guild.overwrite(guild.general, person.id, deny=Permissions.READ_MESSAGE_HISTORY)
+    (await ask(guild.general, said)).refused(404, 10008)
+    await guild.overwrite(lounge, person.id, deny=Permissions.CONNECT)
+    # Who is not let in has no commands there either.
+    (await ask(lounge, heard)).refused(403, 50013)
+    await guild.overwrite(lounge, person.id, deny=Permissions.READ_MESSAGE_HISTORY)
+    (await ask(lounge, heard)).refused(404, 10008)
+    [first, second] = [await stage.app.next("INTERACTION_CREATE") for _ in range(2)]
+    assert [*first["data"]["resolved"]["messages"], *second["data"]["resolved"]["messages"]] == [
+        said["id"],
+        heard["id"],
+    ]
+    await stage.app.none_of("INTERACTION_CREATE")
+
+
 async def test_an_app_reads_its_target_and_not_what_that_answers(stage: Stage) -> None:
     world, guild = stage.world, stage.guild
     await world.write(lambda call: call.tx.run("UPDATE applications SET flags = 0 WHERE id = ?", stage.application_id))

@@ -183,7 +183,8 @@ def _target(
         interacted.target_user_id = UserId(target_id)
         return
     row = messages.find(scene.call.tx, scene.here.channel.id, target_id)
-    if row is None:
+    # The app is shown the message whole: nobody hands over what they may not read themselves.
+    if row is None or not messages.can_read_history(scene.here):
         raise errors.UNKNOWN_MESSAGE()
     shown = showing.message(scene.call, row, scene.application, scene.here.channel.guild_id)
     resolver.found.messages = {str(int(row.id)): shown}

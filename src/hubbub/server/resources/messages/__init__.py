@@ -38,7 +38,7 @@ from hubbub.server.resources.messages.facts import (
 )
 from hubbub.server.resources.messages.records import Author, Extra, FromGame, Interacted, MessageRow, Response
 from hubbub.server.resources.messages.rows import encode_extra
-from hubbub.server.resources.messages.rules import SAID, SPOKEN_IN, require_send
+from hubbub.server.resources.messages.rules import SAID, SPOKEN_IN, can_read_history, require_send
 from hubbub.server.resources.messages.store import (
     AUTHOR_WIDTH,
     AUTHORS_GUILD,
@@ -101,6 +101,7 @@ __all__ = [
     "author_columns",
     "change",
     "change_author",
+    "can_read_history",
     "check_modal",
     "component_texts",
     "copy",

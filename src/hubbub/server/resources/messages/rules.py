@@ -149,6 +149,12 @@ def require_history(call: Call, access: ChannelAccess) -> bool:
     return access.can(Permissions.READ_MESSAGE_HISTORY)
 
 
+def can_read_history(access: ChannelAccess) -> bool:
+    """Whether the caller may read what was said here, where something is said; in voice channels they must be let in."""
+    bits = Permissions.READ_MESSAGE_HISTORY | (Permissions.CONNECT if access.channel.is_voice else 0)
+    return access.channel.type in SPOKEN_IN and access.can(bits)
+
+
 def require_repliable(access: ChannelAccess, reference: wire.MessageReferenceRequest) -> None:
     """Raise unless the caller may reply here to a message of this channel."""
     if not access.can(Permissions.READ_MESSAGE_HISTORY):
