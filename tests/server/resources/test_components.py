@@ -85,6 +85,9 @@ IN_ROW = "components.0.components.0"
     [
         (button(style=None), "style", "BASE_TYPE_REQUIRED"),
         (button(style=9), "style", "BASE_TYPE_CHOICES"),
+        (button(style=1.0), "style", "BASE_TYPE_CHOICES"),
+        (button(style=True), "style", "BASE_TYPE_CHOICES"),
+        (button(style=[1]), "style", "BASE_TYPE_CHOICES"),
         (button(custom_id=None), "custom_id", "BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"),
         (button(custom_id=""), "custom_id", "BASE_TYPE_BAD_LENGTH"),
         (button(custom_id="x" * 101), "custom_id", "BASE_TYPE_BAD_LENGTH"),
@@ -136,6 +139,9 @@ IN_ROW = "components.0.components.0"
             "SELECT_COMPONENT_TOO_MANY_DEFAULT_VALUES",
         ),
         ({"type": 8, "custom_id": "c", "channel_types": [99]}, "channel_types.0", "BASE_TYPE_CHOICES"),
+        ({"type": 8, "custom_id": "c", "channel_types": [0, 5.0]}, "channel_types.1", "BASE_TYPE_CHOICES"),
+        ({"type": 2.0}, "type", "NUMBER_TYPE_COERCE"),
+        (select(min_values=1.0), "min_values", "NUMBER_TYPE_COERCE"),
         (text_input(), "type", "COMPONENT_TYPE_INVALID"),
         (TEXT, "type", "COMPONENT_TYPE_INVALID"),
         ({"custom_id": "x"}, "type", "BASE_TYPE_REQUIRED"),
@@ -226,6 +232,7 @@ def test_rows_of_a_message(found: list[Any], noted: dict[str, list[str]]) -> Non
         ({"type": 13}, "file", "BASE_TYPE_REQUIRED"),
         ({"type": 13, "file": MEDIA}, "file.url", "URL_TYPE_INVALID_SCHEME"),
         ({"type": 14, "spacing": 3}, "spacing", "BASE_TYPE_CHOICES"),
+        ({"type": 14, "spacing": 2.0}, "spacing", "BASE_TYPE_CHOICES"),
         ({"type": 14, "divider": "x"}, "divider", "BOOLEAN_TYPE_CONVERT"),
         ({"type": 17, "components": []}, "components", "BASE_TYPE_BAD_LENGTH"),
         ({"type": 17, "components": [TEXT], "accent_color": 0x1000000}, "accent_color", "NUMBER_TYPE_MAX"),
@@ -358,6 +365,7 @@ def test_checking_twice_changes_nothing_more() -> None:
         (label(text_input(custom_id=None)), "component.custom_id", "BASE_TYPE_REQUIRED"),
         (label(text_input(style=None)), "component.style", "BASE_TYPE_REQUIRED"),
         (label(text_input(style=3)), "component.style", "BASE_TYPE_CHOICES"),
+        (label(text_input(style=1.0)), "component.style", "BASE_TYPE_CHOICES"),
         (label(text_input(min_length=4001)), "component.min_length", "NUMBER_TYPE_MAX"),
         (label(text_input(max_length=0)), "component.max_length", "NUMBER_TYPE_MIN"),
         (label(text_input(min_length=5, max_length=4)), "component.max_length", "NUMBER_TYPE_MIN"),
@@ -543,9 +551,24 @@ async def test_emoji_of_components_must_exist_and_are_completed(world: World) ->
     assert (await send({"name": "plain words"})).errors(f"{IN_ROW}.emoji.name") == ["BUTTON_COMPONENT_INVALID_EMOJI"]
     picture = "data:image/png;base64," + base64.b64encode(default_avatar(0)).decode()
     made = (await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "wave", "image": picture})).ok()
-    shown = (await send({"id": made["id"]})).ok()
-    assert shown["components"][0]["components"][0]["emoji"] == {"id": made["id"], "name": "wave"}
-    assert (await send({"name": "👍"})).status == 200
+    for said in ({}, {"animated": True}, {"animated": {"a": [1]}}, {"name": ["x"], "more": 1}):
+        shown = (await send({"id": made["id"], **said})).ok()
+        assert shown["components"][0]["components"][0]["emoji"] == {"id": made["id"], "name": "wave"}
+    shown = (await send({"name": "👍", "animated": "very"})).ok()
+    assert shown["components"][0]["components"][0]["emoji"] == {"name": "👍"}
+
+
+async def test_what_a_picture_is_like_is_not_the_senders_to_say(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    said = {**MEDIA, "width": "wide", "content_type": ["x"], "flags": {}, "proxy_url": 5, "id": {}}
+    components = [{"type": 12, "items": [{"media": said}]}]
+
+    shown = (
+        await bot.post(f"/channels/{guild.general}/messages", json={"flags": 1 << 15, "components": components})
+    ).ok()
+
+    assert shown["components"][0]["items"][0]["media"] == {**MEDIA, "proxy_url": MEDIA["url"], "id": "0"}
 
 
 async def test_a_premium_button_sells_what_the_application_has(world: World) -> None:

@@ -1,6 +1,7 @@
 """The fields of components: which of them each type has, how each is checked, and what one that is not said means."""
 
 from collections.abc import Iterator
+from enum import IntEnum
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -169,6 +170,13 @@ class Fields:
             return value
         return None
 
+    def choice(self, value: Any, path: Steps, kinds: type[IntEnum]) -> bool:
+        """Whether this is one of some numbers; 1.0 and true are not, though they equal 1."""
+        if type(value) is int and value in tuple(kinds):
+            return True
+        self.note(path, errors.choices([int(each) for each in kinds]))
+        return False
+
     def boolean(self, component: Component, path: Steps, key: str) -> bool:
         """Whether this is true, false or absent."""
         if isinstance(component.get(key, False), bool):
@@ -248,7 +256,8 @@ class Fields:
         if not isinstance(emoji, dict):
             self.note((*path, "emoji"), errors.not_model())
             return
-        keep(emoji, ("id", "name", "animated"))
+        # Whether it is animated is the server's to say.
+        keep(emoji, ("id", "name"))
         if "id" in emoji:
             try:
                 emoji["id"] = str(int(parse_wide(Snowflake, emoji["id"])))
@@ -285,6 +294,8 @@ class Fields:
         elif not isinstance(media, dict):
             self.note((*path, key), errors.not_model())
         elif self.string(media, (*path, key), "url", least=1, most=limits.MEDIA_URL_MAX, needed=True):
+            # What the file is like is the server's to say.
+            keep(media, ("url",))
             url, at = media["url"], (*path, key, "url")
             if url.startswith(ATTACHMENT):
                 self.named.files.append((at, clean_filename(url.removeprefix(ATTACHMENT)), picture))
@@ -314,8 +325,7 @@ class Fields:
             self.note(path, errors.not_list())
             return
         for index, kind in enumerate(found):
-            if isinstance(kind, bool) or kind not in tuple(ChannelType):
-                self.note((*path, index), errors.choices([int(each) for each in ChannelType]))
+            self.choice(kind, (*path, index), ChannelType)
 
     def address(self, url: str, path: Steps, schemes: tuple[str, ...]) -> None:
         """An address with one of these schemes."""

@@ -206,8 +206,7 @@ class _Walk(Fields):
         if style is None:
             self.note((*path, "style"), errors.required())
             return
-        if isinstance(style, bool) or style not in tuple(ButtonStyle):
-            self.note((*path, "style"), errors.choices([int(each) for each in ButtonStyle]))
+        if not self.choice(style, (*path, "style"), ButtonStyle):
             return
         self.boolean(component, path, "disabled")
         if style == ButtonStyle.PREMIUM:
@@ -265,8 +264,8 @@ class _Walk(Fields):
     def separator(self, component: Component, path: Steps) -> None:
         self.boolean(component, path, "divider")
         spacing = component.get("spacing")
-        if spacing is not None and (isinstance(spacing, bool) or spacing not in tuple(SeparatorSpacing)):
-            self.note((*path, "spacing"), errors.choices([int(each) for each in SeparatorSpacing]))
+        if spacing is not None:
+            self.choice(spacing, (*path, "spacing"), SeparatorSpacing)
 
     def container(self, component: Component, path: Steps) -> None:
         self.children(component, path, _IN_CONTAINER, most=self.inside)
@@ -320,8 +319,8 @@ class _Walk(Fields):
         style = component.get("style")
         if style is None:
             self.note((*path, "style"), errors.required())
-        elif isinstance(style, bool) or style not in tuple(TextInputStyle):
-            self.note((*path, "style"), errors.choices([int(each) for each in TextInputStyle]))
+        else:
+            self.choice(style, (*path, "style"), TextInputStyle)
         if path[-1] == "component":
             self.refuse(component, path, "label")
         else:
