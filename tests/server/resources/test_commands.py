@@ -413,6 +413,21 @@ async def test_options_of_every_type_are_kept(world: World) -> None:
     assert made["options"][1]["options"] == []
 
 
+async def test_a_whole_number_is_kept_as_one(world: World) -> None:
+    bot = await world.bot()
+    whole = option(4, "a", min_value=1.0, max_value=9.0, choices=[{"name": "two", "value": 2.0}])
+    broken = option(10, "b", min_value=0.5, choices=[{"name": "two", "value": 2.0}])
+
+    made = (await bot.post(everywhere(bot), json=word(options=[whole, broken]))).body
+
+    # In Python 1.0 is 1; in the JSON it must be 1 too.
+    assert b'"value":2}' in made
+    assert b'"min_value":1,"max_value":9' in made
+    assert b'"value":2.0}' in made
+    wrong = await bot.post(everywhere(bot), json=word("n", options=[option(4, max_value=1e300)]))
+    assert wrong.errors("options.0.max_value") == ["NUMBER_TYPE_MAX"]
+
+
 async def test_where_a_command_works(world: World) -> None:
     bot = await world.bot()
     path = everywhere(bot)

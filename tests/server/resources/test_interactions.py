@@ -500,6 +500,21 @@ async def test_people_bring_apps_along(stage: Stage) -> None:
 # Autocomplete
 
 
+async def test_a_whole_number_is_told_as_one(stage: Stage) -> None:
+    option = {"type": 4, "name": "n", "description": "x"}
+    plain = await stage.command("plain", options=[{**option, "choices": [{"name": "two", "value": 2}]}])
+    typed = await stage.command("typed", options=[{**option, "autocomplete": True}])
+
+    heard = await stage.run(plain, options=[{"type": 4, "name": "n", "value": 2.0}])
+    assert repr(heard.told["data"]["options"][0]["value"]) == "2"
+    heard = await stage.run(typed, 4, options=[{"type": 4, "name": "n", "value": "2", "focused": True}])
+    wrong = await heard.call(8, {"choices": [{"name": "x", "value": 2.5}]})
+    assert wrong.errors("data.choices.0.value") == ["NUMBER_TYPE_COERCE"]
+    (await heard.call(8, {"choices": [{"name": "x", "value": 2.0}]})).ok()
+    told = await stage.eyes.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
+    assert repr(told["choices"][0]["value"]) == "2"
+
+
 async def test_what_is_typed_is_completed(stage: Stage) -> None:
     options = [
         {"type": 3, "name": "city", "description": "x", "autocomplete": True, "required": True},

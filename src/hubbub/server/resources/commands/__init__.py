@@ -7,7 +7,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import ActivitiesSwitched, ApplicationDeleting
 from hubbub.server.resources.audit_log import AuditLogRead
 from hubbub.server.resources.commands import actions, routes, store, views
-from hubbub.server.resources.commands.definitions import derived_contexts
+from hubbub.server.resources.commands.definitions import as_kind, derived_contexts
 from hubbub.server.resources.commands.permissions import can_use
 from hubbub.server.resources.commands.store import (
     EVERYWHERE,
@@ -56,6 +56,7 @@ __all__ = [
     "CommandRow",
     "Definition",
     "Permitted",
+    "as_kind",
     "can_use",
     "commands",
     "definition",

@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from msgspec import UNSET, UnsetType
 
@@ -20,6 +20,7 @@ from hubbub.protocol.resources import commands as wire
 from hubbub.protocol.resources.attachments import is_file_type
 from hubbub.server.resources.commands.store import Definition
 
+Value = TypeVar("Value")
 Steps = tuple[str | int, ...]
 
 WORDED: Final = frozenset({CommandType.CHAT_INPUT, CommandType.PRIMARY_ENTRY_POINT})
@@ -388,13 +389,14 @@ class _Options:
         made.choices = []
         for index, choice in enumerate(given.choices):
             at = (*path, "choices", index)
-            check_choice(choice.value, given.type, self.form, (*at, "value"))
+            value = as_kind(choice.value, given.type)
+            check_choice(value, given.type, self.form, (*at, "value"))
             if any(choice.name == before.name for before in made.choices):
                 self.note((*at, "name"), errors.duplicate())
             made.choices.append(
                 wire.CommandChoice(
                     name=choice.name,
-                    value=choice.value,
+                    value=value,
                     name_localizations=_localizations(
                         choice.name_localizations or None, choice.name, self.form, (*at, "name_localizations")
                     )
@@ -417,6 +419,7 @@ class _Options:
     def bound(self, value: int | float | None | UnsetType, kind: int, path: Steps) -> int | float | UnsetType:
         if value is None or value is UNSET:
             return UNSET
+        value = as_kind(value, kind)
         check_choice(value, kind, self.form, path)
         return value
 
@@ -428,6 +431,13 @@ class _Options:
         self.form.add(path, *wrong)
 
 
+def as_kind(value: Value, kind: int) -> Value | int:
+    """A value of an option as it is kept: JSON has one kind of numbers, so 1.0 of an INTEGER is 1."""
+    if kind == CommandOptionType.INTEGER and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
 def check_choice(value: object, kind: int, form: errors.FormErrors, path: Steps) -> None:
     """Note where a value is not one that an option of this type can have."""
     if kind == CommandOptionType.STRING:
@@ -437,10 +447,9 @@ def check_choice(value: object, kind: int, form: errors.FormErrors, path: Steps)
             form.add(path, *errors.max_length(wire.CHOICE_VALUE_MAX))
         return
     word = "int" if kind == CommandOptionType.INTEGER else "float"
-    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer() and word == "int")
-    if isinstance(value, bool) or not (whole or (isinstance(value, float) and word == "float")):
+    if isinstance(value, bool) or not isinstance(value, int if word == "int" else int | float):
         form.add(path, *errors.not_number(value, word))
-    elif isinstance(value, int | float) and value > wire.NUMBER_MAX:
+    elif value > wire.NUMBER_MAX:
         form.add(path, *errors.number_max(wire.NUMBER_MAX, word))
-    elif isinstance(value, int | float) and value < -wire.NUMBER_MAX:
+    elif value < -wire.NUMBER_MAX:
         form.add(path, *errors.number_min(-wire.NUMBER_MAX, word))

@@ -22,7 +22,7 @@ from hubbub.protocol.resources.messages import (
 from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
-from hubbub.server.resources import messages
+from hubbub.server.resources import commands, messages
 from hubbub.server.resources.interactions import (
     asking,
     deadlines,
@@ -261,6 +261,7 @@ def _choices(row: InteractionRow, asked: Asked, body: wire.CallbackChoices) -> t
     wanted = kinds[CommandOptionType(asked.kind)] if asked.kind in kinds else (str, int, float)
     for index, choice in enumerate(choices):
         at = ("data", "choices", index, "value")
+        choice.value = commands.as_kind(choice.value, asked.kind)
         if not isinstance(choice.value, wanted):  # type: ignore[arg-type]
             wrong = errors.not_string(choice.value) if wanted is str else errors.not_number(choice.value)
             form.add(at, *wrong)

@@ -11,6 +11,7 @@ from hubbub.protocol.enums import CommandOptionType
 from hubbub.protocol.ids import Snowflake, parse_wide
 from hubbub.protocol.resources.commands import NUMBER_MAX, STRING_OPTION_MAX, CommandOption
 from hubbub.protocol.resources.interactions import OptionValue
+from hubbub.server.resources import commands
 
 Steps = tuple[str | int, ...]
 
@@ -101,7 +102,7 @@ def _value(
     if typing and given.focused:
         made.focused = True
         filled.focused = option
-    value, at = given.value, (*path, "value")
+    value, at = commands.as_kind(given.value, option.type), (*path, "value")
     if value is UNSET or value is None:
         if not typing:
             form.add(at, *errors.required())
