@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from typing import Any
 
 import aiohttp
@@ -14,6 +15,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.resources import activity_instances, members, messages
 from hubbub.server.resources.interactions import launching, store
+from hubbub.server.transports.cdn import default_avatar
 from tests.world import PRIVILEGED, Actor, Answer, Guild, Session, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
@@ -683,6 +685,39 @@ async def test_files_of_ephemeral_answers_say_so(stage: Stage) -> None:
     assert "/ephemeral-attachments/" in attachment["url"]
     async with stage.world.client.get(attachment["url"]) as response:
         assert await response.read() == b"secret"
+
+
+@pytest.mark.parametrize("v2", [False, True])
+async def test_what_shows_files_of_ephemeral_answers_says_so_too(stage: Stage, v2: bool) -> None:
+    url = {"url": "attachment://a.png"}
+    embed = {
+        "title": "x",
+        "image": url,
+        "thumbnail": url,
+        "author": {"name": "x", "icon_url": url["url"]},
+        "footer": {"text": "x", "icon_url": url["url"]},
+    }
+    text = {"type": 10, "content": "x"}
+    shown = [
+        {"type": 12, "items": [{"media": url}]},
+        {"type": 13, "file": url},
+        {"type": 9, "components": [text], "accessory": {"type": 11, "media": url}},
+    ]
+    data = {"components": shown, "flags": EPHEMERAL | V2} if v2 else {"embeds": [embed], "flags": EPHEMERAL}
+    heard = await stage.run(await stage.command())
+    form = aiohttp.FormData()
+    form.add_field("payload_json", json.dumps({"type": 4, "data": data}))
+    form.add_field("files[0]", default_avatar(0), filename="a.png", content_type="image/png")
+    path = f"/interactions/{heard.told['id']}/{heard.told['token']}/callback?with_response=true"
+
+    said = (await stage.world.request("POST", path, data=form)).ok()["resource"]["message"]
+
+    addresses = set(re.findall(r'"(http[^"]*a\.png[^"]*)"', json.dumps([said["embeds"], said["components"]])))
+    assert addresses
+    for address in addresses:
+        assert "/ephemeral-attachments/" in address
+        async with stage.world.client.get(address) as response:
+            assert (response.status, (await response.read())[:4]) == (200, b"\x89PNG")
 
 
 async def test_ephemeral_polls_are_refused(stage: Stage) -> None:

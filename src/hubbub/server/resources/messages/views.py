@@ -7,7 +7,7 @@ import copy
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import repeat
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -429,9 +429,9 @@ def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = T
     else:
         files = []
     if row.embeds is not None and not row.flags & MessageFlags.SUPPRESS_EMBEDS:
-        shown.embeds = _with_files(around, row.channel_id, embeds(row), files)
+        shown.embeds = _with_files(around, row.channel_id, embeds(row), files, ephemeral=row.ephemeral)
     if row.components is not None:
-        shown.components = _resolved(around, row.channel_id, components(row), files)
+        shown.components = _resolved(around, row.channel_id, components(row), files, ephemeral=row.ephemeral)
     if row.mentions is not None:
         shown.mentions = [around.user(each) for each in mentions(row)]
     if row.mention_roles is not None:
@@ -544,26 +544,40 @@ def _snapshot(around: Around, kept: StoredSnapshot) -> wire.MessageSnapshot:
     )
 
 
-def _with_files(around: Around, channel_id: int, found: list[Embed], files: list[StoredAttachment]) -> list[Embed]:
+class _Addresses(NamedTuple):
+    """Where the files of a message are, by the names that it says them with."""
+
+    signer: Signer
+    channel_id: int
+    ephemeral: bool
+    by_name: dict[str, StoredAttachment]
+
+    def of(self, file: StoredAttachment) -> tuple[str, str]:
+        """The address of a file, and the one behind our proxy."""
+        url = self.signer.url(self.channel_id, file, ephemeral=self.ephemeral)
+        return url, self.signer.proxied(url)
+
+
+def _with_files(
+    around: Around, channel_id: int, found: list[Embed], files: list[StoredAttachment], *, ephemeral: bool = False
+) -> list[Embed]:
     """Put the addresses of uploaded files where embeds name them."""
     by_name = {f"attachment://{each.filename}": each for each in files if each.embedded}
     if not by_name:
         return found
-    signer = around.sign()
+    addresses = _Addresses(around.sign(), channel_id, ephemeral, by_name)
     for embed in found:
         for media in (embed.image, embed.thumbnail):
             if media and media.url and (file := by_name.get(media.url)):
-                _fill(media, file, signer, channel_id)
+                _fill(media, file, addresses)
         for line in (embed.author, embed.footer):
             if line and line.icon_url and (file := by_name.get(line.icon_url)):
-                line.icon_url = signer.url(channel_id, file)
-                line.proxy_icon_url = signer.proxied(line.icon_url)
+                line.icon_url, line.proxy_icon_url = addresses.of(file)
     return found
 
 
-def _fill(media: EmbedMedia, file: StoredAttachment, signer: Signer, channel_id: int) -> None:
-    media.url = signer.url(channel_id, file)
-    media.proxy_url = signer.proxied(media.url)
+def _fill(media: EmbedMedia, file: StoredAttachment, addresses: _Addresses) -> None:
+    media.url, media.proxy_url = addresses.of(file)
     if file.width is not None and file.height is not None:
         media.width, media.height = file.width, file.height
     if file.content_type is not None:
@@ -571,26 +585,31 @@ def _fill(media: EmbedMedia, file: StoredAttachment, signer: Signer, channel_id:
 
 
 def _resolved(
-    around: Around, channel_id: int, found: list[dict[str, Any]], files: list[StoredAttachment]
+    around: Around,
+    channel_id: int,
+    found: list[dict[str, Any]],
+    files: list[StoredAttachment],
+    *,
+    ephemeral: bool = False,
 ) -> list[dict[str, Any]]:
     """Put the addresses of uploaded files where components name them."""
     if found and files:
         by_name = {f"attachment://{each.filename}": each for each in files}
-        signer = around.sign()
+        addresses = _Addresses(around.sign(), channel_id, ephemeral, by_name)
         for component in found:
-            _resolve(component, by_name, signer, channel_id)
+            _resolve(component, addresses)
     return found
 
 
-def _resolve(node: Any, by_name: dict[str, StoredAttachment], signer: Signer, channel_id: int) -> None:
+def _resolve(node: Any, addresses: _Addresses) -> None:
+    by_name = addresses.by_name
     if isinstance(node, list):
         for each in node:
-            _resolve(each, by_name, signer, channel_id)
+            _resolve(each, addresses)
     elif isinstance(node, dict):
         url = node.get("url")
         if isinstance(url, str) and (file := by_name.get(url)):
-            node["url"] = signer.url(channel_id, file)
-            node["proxy_url"] = signer.proxied(node["url"])
+            node["url"], node["proxy_url"] = addresses.of(file)
             node["id"] = node["attachment_id"] = str(int(file.id))
             if file.content_type is not None:
                 node["content_type"] = file.content_type
@@ -600,7 +619,7 @@ def _resolve(node: Any, by_name: dict[str, StoredAttachment], signer: Signer, ch
             node["name"], node["size"] = file.filename, file.size
         for each in list(node.values()):
             if isinstance(each, dict | list):
-                _resolve(each, by_name, signer, channel_id)
+                _resolve(each, addresses)
 
 
 def _reaction(row: ReactionRow) -> Reaction:
