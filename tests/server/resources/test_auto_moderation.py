@@ -6,15 +6,17 @@ from typing import Any
 import aiohttp
 import pytest
 
-from hubbub.protocol import changes
+from hubbub.protocol import changes, errors
 from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.app import App
+from hubbub.server.app import SLICES, App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import AutoModerationConfig
+from hubbub.server.core.dispatch import Table
 from hubbub.server.resources import members
 from tests.fixtures.validator import Watch
+from tests.server.resources.test_interactions import Stage
 from tests.world import NOW_MS, Actor, Guild, World, small_config
 
 BLOCK: dict[str, Any] = {"type": 1}
@@ -432,6 +434,31 @@ async def test_who_is_not_looked_at(world: World) -> None:
     await guild.say(bob, "bad", channel=int(thread["id"]))
     private = (await bob.post("/users/@me/channels", json={"recipient_id": str(carol.id)})).ok()
     await guild.say(bob, "bad", channel=int(private["id"]))
+
+
+async def test_webhooks_and_answers_are_not_looked_at(world: World) -> None:
+    guild, bob = await town(world)
+    stage = Stage(world, guild, bob, await world.bot(guild))
+    stage.app = await stage.bot.connect()
+    await add(guild, keyword_rule("bad"))
+    (await say(bob, guild, "bad")).refused(400, 200000)
+
+    heard, deferred = await stage.run(await stage.command()), await stage.run(await stage.command("later"))
+    await heard.say(content="bad")
+    (await deferred.call(5)).ok()
+    (await deferred.request("PATCH", "/messages/@original", json={"content": "bad"})).ok()
+    (await heard.request("PATCH", "/messages/@original", json={"content": "very bad"})).ok()
+    (await heard.request("POST", json={"content": "bad"})).ok()
+    hook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()
+    (await world.request("POST", f"/webhooks/{hook['id']}/{hook['token']}", json={"content": "bad"})).ok()
+
+
+def test_only_what_is_looked_at_says_that_it_may_be_blocked() -> None:
+    """Bots and webhooks are not (http.md 3.10)."""
+    blocked = errors.AUTO_MODERATION_BLOCKED_MESSAGE
+    declared = {each.operation.path for each in Table(SLICES) if blocked in each.operation.raises}
+    at = "/channels/{channel_id}"
+    assert declared == {f"{at}/messages", f"{at}/messages/{{message_id}}", f"{at}/threads"}
 
 
 async def test_a_rule_holds_from_when_it_is_enabled_until_it_is_not(world: World) -> None:

@@ -547,7 +547,6 @@ UPDATE_ORIGINAL_WEBHOOK_MESSAGE = Operation(
         errors.VOICE_MESSAGE_CANNOT_EDIT,
         errors.THREAD_ARCHIVED,
         errors.THREAD_LOCKED,
-        errors.AUTO_MODERATION_BLOCKED_MESSAGE,
         errors.INVALID_FORM_BODY,
     ),
     emits=(messages.MESSAGE_UPDATE,),

@@ -367,12 +367,15 @@ SEND_REFUSALS: Final = (
     errors.STICKER_NOT_ALLOWED,
     errors.POLL_CANNOT_USE_EMOJI,
     errors.POLL_INVALID_CHANNEL_TYPE,
-    errors.VERIFICATION_LEVEL_TOO_HIGH,
-    errors.SLOWMODE_RATE_LIMIT,
-    errors.AUTO_MODERATION_BLOCKED_MESSAGE,
     errors.INVALID_FORM_BODY,
 )
 """Why a message may be refused wherever it is said."""
+PERSON_REFUSALS: Final = (
+    errors.VERIFICATION_LEVEL_TOO_HIGH,
+    errors.SLOWMODE_RATE_LIMIT,
+    errors.AUTO_MODERATION_BLOCKED_MESSAGE,
+)
+"""Why a message may be refused besides where people say it: webhooks, and apps that answer, are asked none of this."""
 
 LIST_MESSAGES = Operation(
     "GET",
@@ -399,6 +402,7 @@ CREATE_MESSAGE = Operation(
     needs=Permissions.VIEW_CHANNEL,
     raises=(
         *SEND_REFUSALS,
+        *PERSON_REFUSALS,
         errors.UNKNOWN_MESSAGE,
         errors.CANNOT_SEND_IN_FORUM,
         errors.CANNOT_SEND_IN_CHANNEL,

@@ -152,6 +152,7 @@ CREATE_THREAD = Operation(
     needs=Permissions.VIEW_CHANNEL,
     raises=(
         *messages.SEND_REFUSALS,
+        *messages.PERSON_REFUSALS,
         errors.UNKNOWN_TAG,
         errors.CANNOT_EXECUTE_ON_DM,
         errors.WRONG_CHANNEL_TYPE,
