@@ -299,6 +299,38 @@ async def test_a_receiver_that_is_gone_for_a_day_is_switched_off(near_world: Wor
     assert receiver.events[-1]["data"] == "back"
 
 
+async def test_nothing_is_kept_of_an_application_that_was_deleted(near_world: World, receiver: Receiver) -> None:
+    world, person = near_world, await near_world.user()
+    bot, other = await world.bot(), await world.bot()
+    for each in (bot, other):
+        await subscribe(receiver, each, "ENTITLEMENT_CREATE", "APPLICATION_DEAUTHORIZED")
+        # Deleting an application takes back what people allowed it, of which it would hear.
+        address = f"/oauth2/authorize?client_id={each.application_id}&scope=applications.commands&integration_type=1"
+        (await person.post(address, json={"authorize": True})).ok()
+    receiver.status = 500
+    for each in (bot, other):
+        await tell(world, each, 1, 1)
+    await settle(world)
+    await world.clock.run_for(600_000)
+    for each in (bot, other):
+        await tell(world, each, 2, 2)
+    await settle(world)
+    owner = await owner_of(world, bot)
+
+    (await owner.delete(f"/applications/{bot.application_id}")).ok()
+    await settle(world)
+    await world.clock.run_for(DAY_MS + 600_000)
+
+    async def kept(each: Actor) -> list[Any]:
+        said = f"SELECT kind, key, state FROM jobs WHERE key LIKE 'webhook_events.%/{each.application_id}%'"
+        failures = f"SELECT * FROM webhook_event_failures WHERE application_id = {each.application_id}"
+        found: list[Any] = await world.app.database.read(lambda tx: [*tx.all(said), *tx.all(failures)])
+        return found
+
+    assert await kept(bot) == []
+    assert {"failed", "waiting"} <= {row[-1] for row in await kept(other)}
+
+
 async def test_one_success_forgets_the_failures_before(near_world: World, receiver: Receiver) -> None:
     bot = await near_world.bot()
     await subscribe(receiver, bot, "ENTITLEMENT_CREATE")

@@ -139,6 +139,12 @@ def cancel(tx: Tx, kind: str, key: str) -> int:
     return tx.run("DELETE FROM jobs WHERE kind = ? AND key = ? AND key <> '' AND state = 'waiting'", kind, key)
 
 
+def forget(tx: Tx, kind: str, key_prefix: str) -> int:
+    """Delete all jobs of a kind whose key begins so, those that were given up too, and say how many; one already in an async
+    handler's hands still finishes."""
+    return tx.run(f"DELETE FROM jobs WHERE kind = ? AND substr(key, 1, {len(key_prefix)}) = ?", kind, key_prefix)
+
+
 def list_failed(
     tx: Tx, *, kind: str | None = None, key_prefix: str = "", after: int = 0, limit: int = 100
 ) -> list[FailedJob]:

@@ -6,7 +6,7 @@ how often it is tried is decided here.
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.applications import EventWebhooksChanged
+from hubbub.server.resources.applications import ApplicationDeleting, EventWebhooksChanged
 from hubbub.server.resources.oauth2 import ApplicationAuthorized, ApplicationDeauthorized
 from hubbub.server.resources.webhook_events import actions, routes
 from hubbub.server.resources.webhook_events.actions import application_authorized, application_deauthorized, send
@@ -34,6 +34,7 @@ SLICE = Slice(
     jobs=JOBS,
     hears={
         EventWebhooksChanged: actions.begin_anew,
+        ApplicationDeleting: actions.application_deleting,
         ApplicationAuthorized: _hear_authorized,
         ApplicationDeauthorized: _hear_deauthorized,
     },

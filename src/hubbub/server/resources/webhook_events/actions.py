@@ -13,7 +13,7 @@ from hubbub.protocol.resources import webhook_events as wire
 from hubbub.server.core import jobs, signing
 from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, guilds, roles, users
-from hubbub.server.resources.applications import EventWebhooksChanged
+from hubbub.server.resources.applications import ApplicationDeleting, EventWebhooksChanged
 from hubbub.server.resources.webhook_events import store
 
 log = logging.getLogger(__name__)
@@ -152,6 +152,18 @@ def begin_anew(call: Call, fact: EventWebhooksChanged) -> None:
         probe_later(call, fact.application_id)
 
 
+def application_deleting(call: Call, fact: ApplicationDeleting) -> None:
+    """An application goes: nobody is left to read its events, or to look at those that were given up."""
+    jobs.forget(call.tx, DELIVER, key_prefix(fact.row.id))
+    jobs.cancel(call.tx, PROBE, _probe_key(fact.row.id))
+    store.forget_failures(call.tx, fact.row.id)
+
+
+def is_gone(call: Call, application_id: int) -> bool:
+    """Whether an application was deleted, while something of it was on its way."""
+    return applications.find(call.tx, application_id) is None
+
+
 def succeeded(call: Call, application_id: int) -> None:
     """A receiver is well again."""
     store.forget_failures(call.tx, application_id)
@@ -159,6 +171,8 @@ def succeeded(call: Call, application_id: int) -> None:
 
 def failed(call: Call, application_id: int) -> None:
     """An attempt failed; a receiver that is gone for long is no longer written to."""
+    if is_gone(call, application_id):
+        return
     attempts, since_ms = store.count_failure(call.tx, application_id, call.now)
     if attempts >= FAILURES_MAX and call.now - since_ms >= FAILING_MS:
         log.warning("event webhooks of application %d are switched off: %d attempts failed", application_id, attempts)
@@ -185,6 +199,8 @@ def _switch_off(call: Call, application_id: int, *, remove: bool = False) -> Non
 
 def probe_later(call: Call, application_id: int) -> None:
     """Have the endpoint probed tomorrow, once."""
+    if is_gone(call, application_id):
+        return
     jobs.cancel(call.tx, PROBE, _probe_key(application_id))
     call.tx.enqueue(PROBE, int(application_id), due_ms=call.now + PROBE_EVERY_MS, key=_probe_key(application_id))
 

@@ -7,7 +7,7 @@ from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import webhook_events as wire
 from hubbub.server.core import signing
 from hubbub.server.core.guarded import UnreachableError
-from hubbub.server.core.jobs import GiveUp, Job, TryAgain
+from hubbub.server.core.jobs import Dropped, GiveUp, Job, TryAgain
 from hubbub.server.core.work import Work
 from hubbub.server.resources.webhook_events import actions
 
@@ -22,6 +22,8 @@ async def deliver(work: Work, job: Job) -> None:
     application_id = delivery.application_id
     target = await work.read(lambda call: actions.find_target(call, application_id, delivery.url))
     if target is None:
+        if await work.read(lambda call: actions.is_gone(call, application_id)):
+            raise Dropped("the application was deleted")
         raise GiveUp("the application receives no webhook events")
     try:
         answer = await signing.post(work.outside, target.url, target.key, target.now, delivery.body.encode())
