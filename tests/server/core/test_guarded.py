@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from yarl import URL
 
 from hubbub.server.core import jobs
 from hubbub.server.core.guarded import ForbiddenTargetError, GuardedClient, UnreachableError, is_public
+from hubbub.server.core.guarded_streams import GuardedStreams
 from tests.world import PATIENCE
 
 SPECIAL = [
@@ -104,6 +106,37 @@ async def test_this_machine_is_not_reached_however_it_is_written(
         await client.request("GET", f"http://{host}:{receiver.port}/secret")
 
     assert receiver.seen == []
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.1",
+        "2130706433",
+        "0177.0.0.1",
+        "0x7f.1",
+        "0x7f000001",
+        "0",
+        "127.0.0.1.",
+        "127.0.0.256",
+        "1.2.3.4.5",
+        "１２７.１",
+        "127。1",
+        "example.0x7f",
+        "8.8.2056",
+    ],
+)
+@pytest.mark.parametrize("allow_private", [False, True])
+def test_what_is_a_number_only_to_some_is_refused_before_anybody_is_asked(host: str, allow_private: bool) -> None:
+    with pytest.raises(ForbiddenTargetError, match="neither a name nor an address"):
+        GuardedClient(allow_private=allow_private).check(f"http://{host}:8080/")
+    with pytest.raises(ForbiddenTargetError, match="neither a name nor an address"):
+        GuardedStreams(allow_private=allow_private).request("GET", URL(f"http://{host}/"), headers={}, body=None)
+
+
+@pytest.mark.parametrize("host", ["8.8.8.8", "[2606:4700:4700::1111]", "example.org", "1.example.org", "0x7f.example"])
+async def test_names_and_addresses_pass_by_their_looks(client: GuardedClient, host: str) -> None:
+    assert client.check(f"https://{host}/hook").host == host.strip("[]")
 
 
 async def test_a_name_that_resolves_to_this_machine_is_refused(

@@ -8,6 +8,7 @@ receivers live on the same machine.
 
 import asyncio
 import ipaddress
+import re
 import socket
 from collections.abc import Mapping
 from typing import Any, Final
@@ -27,6 +28,8 @@ LARGE_AT_ONCE: Final = 4
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
+# Whatever ends like this is a number to somebody (https://url.spec.whatwg.org, "ends in a number").
+_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII | re.IGNORECASE)
 _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -75,6 +78,17 @@ def is_public(text: str) -> bool:
         if inner is not None:
             return _plain(inner)
     return _plain(found)
+
+
+def require_host(host: str, *, allow_private: bool) -> None:
+    """Raise ForbiddenTargetError for a host that is refused by its looks alone; a name is judged when it is looked up."""
+    literal = address(host)
+    if literal is None and _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
+        # 127.1, 2130706433, 0x7f.1: addresses to some resolvers and names to others. Nobody needs to write them so.
+        raise ForbiddenTargetError(f"{host} is neither a name nor an address")
+    # A literal address is never looked up, so it is judged here.
+    if literal is not None and not allow_private and not is_public(host):
+        raise ForbiddenTargetError(f"{host} is not a public address")
 
 
 def _plain(literal: Address) -> bool:
@@ -146,9 +160,7 @@ class GuardedClient:
             raise ForbiddenTargetError("only http and https addresses are called")
         if target.user is not None or target.password is not None:
             raise ForbiddenTargetError("an address must not carry credentials")
-        # A literal address is never looked up, so it is judged here; every other spelling of a number goes through the resolver.
-        if address(target.host) is not None and not self._allow_private and not is_public(target.host):
-            raise ForbiddenTargetError(f"{target.host} is not a public address")
+        require_host(target.host, allow_private=self._allow_private)
         return target
 
     async def request(

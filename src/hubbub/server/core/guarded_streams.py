@@ -13,7 +13,14 @@ from typing import Any, Final
 import aiohttp
 from yarl import URL
 
-from hubbub.server.core.guarded import ForbiddenTargetError, GuardedResolver, UnreachableError, address, is_public
+from hubbub.server.core.guarded import (
+    ForbiddenTargetError,
+    GuardedResolver,
+    UnreachableError,
+    address,
+    is_public,
+    require_host,
+)
 
 CONNECT_S: Final = 10.0
 CLOSE_S: Final = 5.0
@@ -77,10 +84,9 @@ class GuardedStreams:
             await session.close()
 
     def _check(self, url: URL) -> None:
-        # A literal address is never looked up, so it is judged here.
-        host = url.host or ""
-        if not host or (address(host) is not None and not self._allow_private and not is_public(host)):
-            raise ForbiddenTargetError(f"{host} is not a public address")
+        if not url.host:
+            raise ForbiddenTargetError("there is no host")
+        require_host(url.host, allow_private=self._allow_private)
 
     def _session(self, *, keep: bool) -> aiohttp.ClientSession:
         """Connections are used again only for what may be asked twice: one that its server is closing loses a request."""
