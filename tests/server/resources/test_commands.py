@@ -177,6 +177,48 @@ async def test_all_commands_are_set_at_once(world: World) -> None:
     assert (await bot.get(path)).ok() == []
 
 
+@pytest.mark.parametrize(
+    ("wanted", "kept"),
+    [
+        ([(1, "c"), (2, "a")], [1, 2]),
+        ([(2, "a"), (1, "c")], [2, 1]),
+        ([(1, "b"), (2, "a")], [1, 2]),
+        ([(1, "c"), (None, "a")], [1, None]),
+        ([(None, "a"), (1, "c")], [None, 1]),
+        ([(1, "b")], [2]),
+        ([(1, "b"), (None, "a")], [2, 1]),
+        ([(1, "b"), (2, "c")], [1, 2]),
+        ([(1, "a"), (1, "c")], [1, None]),
+        ([(1, "c"), (1, "d"), (2, "b")], [1, None, 2]),
+        ([(99, "a"), (99, "b")], [1, 2]),
+    ],
+    ids=str,
+)
+async def test_ids_say_which_command_gets_which_name(
+    world: World, wanted: list[tuple[int | None, str]], kept: list[int | None]
+) -> None:
+    bot = await world.bot()
+    first = (await bot.put(everywhere(bot), json=[word("a"), word("b")])).ok()
+    ids: dict[int | None, str] = {1: first[0]["id"], 2: first[1]["id"], 99: "99"}
+
+    bodies = [word(name) if number is None else {**word(name), "id": ids[number]} for number, name in wanted]
+    after = (await bot.put(everywhere(bot), json=bodies)).ok()
+
+    assert [each["name"] for each in after] == [name for _, name in wanted]
+    numbers: dict[str, int | None] = {value: number for number, value in ids.items()}
+    assert [numbers.get(each["id"]) for each in after] == kept
+    assert (await bot.get(f"{everywhere(bot)}?with_localizations=true")).ok() == after
+
+
+async def test_an_id_of_another_type_says_nothing(world: World) -> None:
+    bot = await world.bot()
+    [made] = (await bot.put(everywhere(bot), json=[word("a")])).ok()
+
+    [menu] = (await bot.put(everywhere(bot), json=[{"name": "a", "type": 2, "id": made["id"]}])).ok()
+
+    assert menu["id"] != made["id"]
+
+
 async def test_guild_commands_are_set_at_once(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)

@@ -1,6 +1,6 @@
 """Making, changing and ending commands, and saying who may use them: write, audit, publish."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from hubbub.protocol import errors
@@ -82,13 +82,14 @@ def bulk_set(
     before = store.list_of(call.tx, application.id, guild_id)
     by_name = {(row.type, row.name): row for row in before}
     by_id = {row.id: row for row in before}
+    meant = _meant(wanted, by_id, by_name)
     after: list[tuple[CommandRow, Made, bool]] = []
     for position, (body, made) in enumerate(wanted):
         named = by_name.get((made.type, made.name))
-        known = by_id.get(body.id or 0)
-        # A name that is there already wins over an id that says it is somebody else.
-        known = named if named is not None else known
-        if known is None or known.type != made.type or any(row.id == known.id for row, _, _ in after):
+        known = by_id[body.id] if body.id in meant else None
+        if named is not None and named.id not in meant:
+            known = named
+        if known is None or any(row.id == known.id for row, _, _ in after):
             after.append((_new(call, application, guild_id, made, position), made, True))
         else:
             after.append((known, made, False))
@@ -99,6 +100,8 @@ def bulk_set(
     renamed = [row for row, made, new in after if not new and row.name != made.name]
     if renamed:
         store.delete_permissions(call.tx, [row.id for row in renamed])
+        # They may take each other's names.
+        store.take_names(call.tx, [row.id for row in renamed])
     rows = []
     for position, (row, made, new) in enumerate(after):
         if new:
@@ -107,6 +110,24 @@ def bulk_set(
         else:
             rows.append(_replace(call, row, made, position))
     return rows
+
+
+def _meant(
+    wanted: Sequence[tuple[wire.SetCommand, Made]],
+    by_id: Mapping[int, CommandRow],
+    by_name: Mapping[tuple[int, str], CommandRow],
+) -> set[int]:
+    """The commands that are told by their ids: a name that is there already wins over an id that says it is somebody else,
+    unless that one gets another name by its own id."""
+    told = {
+        int(body.id): by_name.get((made.type, made.name))
+        for body, made in wanted
+        if body.id and body.id in by_id and by_id[body.id].type == made.type
+    }
+    while lost := {each for each, named in told.items() if named is not None and named.id not in told}:
+        for each in lost:
+            del told[each]
+    return set(told)
 
 
 def delete(call: Call, row: CommandRow) -> None:

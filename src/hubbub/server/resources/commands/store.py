@@ -9,7 +9,7 @@ import msgspec
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources.commands import CommandOption, CommandPermission
+from hubbub.protocol.resources.commands import COMMAND_NAME_MAX, CommandOption, CommandPermission
 from hubbub.server.core.store import Tx, places
 
 EVERYWHERE: Final = 0
@@ -165,6 +165,12 @@ def update(tx: Tx, row: CommandRow) -> None:
         row.definition,
         row.id,
     )
+
+
+def take_names(tx: Tx, ids: Sequence[int]) -> None:
+    """Let commands that are about to be renamed have names that no other can want: longer than any may be."""
+    spare = "x" * COMMAND_NAME_MAX
+    tx.run(f"UPDATE commands SET name = '{spare}' || CAST(id AS TEXT) WHERE id IN ({places(ids)})", *ids)
 
 
 def delete(tx: Tx, command_ids: Iterable[int]) -> None:
