@@ -17,6 +17,7 @@ from hubbub.server.core.dispatches import Dispatch
 from hubbub.server.resources import channels
 from tests.contract.prepared import prepare
 from tests.contract.ready import DAY, Ready
+from tests.contract.tables import operations
 from tests.contract.test_permission_matrix import MEMBERS_HAVE_NONE, OWNERS_ONLY, walked
 from tests.world import Actor, World
 
@@ -201,8 +202,26 @@ def deeds() -> list[Endpoint]:
     return sorted(some, key=lambda each: each.name == "prune_guild")
 
 
-def test_the_table_above_names_only_deeds() -> None:
-    assert set(WRITES) - {endpoint.name for endpoint in deeds()} == set()
+def test_the_table_above_names_only_deeds_and_what_they_declare() -> None:
+    declared = {endpoint.name: set(endpoint.operation.audits) for endpoint in deeds()}
+
+    assert set(WRITES) - declared.keys() == set()
+    assert {name: kinds - declared[name] for name, kinds in WRITES.items() if kinds - declared[name]} == {}
+    # Whom the walk above does not walk as: who holds a webhook's token, or an OAuth2 token.
+    others = {name for name, operation in operations().items() if operation.audits} - WRITES.keys()
+    assert others == {
+        "update_webhook_by_token",
+        "delete_webhook_by_token",
+        "set_guild_application_command_permissions",
+    }
+
+
+def test_every_kind_of_entry_is_declared_by_an_operation() -> None:
+    declared = {action for operation in operations().values() for action in operation.audits}
+    # Auto moderation acts upon what people do; the operator's own deeds are no operations.
+    consequences = {action for action in A if action.name.startswith(("AUTO_MODERATION_", "GUILD_MIGRATE_"))}
+
+    assert set(A) - declared - consequences == set(NEVER)
 
 
 async def test_every_kind_of_entry_has_somebody_who_writes_it(ready: Ready) -> None:

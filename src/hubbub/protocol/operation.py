@@ -13,6 +13,7 @@ from string import Formatter
 from types import ModuleType, NoneType
 from typing import TYPE_CHECKING, Any, Generic
 
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.errors import ErrorCode
 from hubbub.protocol.images import ImageData
 
@@ -110,6 +111,8 @@ class Operation(Generic[BodyT, ResultT]):
     emits: tuple["Event[Any]", ...] = ()
     """The events that a success may say. Not among them: the audit log's entry, GUILD_CREATE or GUILD_DELETE to one who came or
     went, and what other resources make of the fact."""
+    audits: tuple[AuditLogAction, ...] = ()
+    """The entries that a success may write into the guild's audit log."""
     limit: RateLimit | None = DEFAULT_LIMIT
     """None: no bucket and no bucket headers."""
     cap: int = 0

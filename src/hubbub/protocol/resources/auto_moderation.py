@@ -6,6 +6,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import (
+    AuditLogAction,
     AutoModerationActionType,
     AutoModerationEventType,
     AutoModerationKeywordPresetType,
@@ -207,6 +208,7 @@ CREATE_AUTO_MODERATION_RULE = Operation(
     needs=Permissions.MANAGE_GUILD,
     raises=(*_RAISES, errors.INVALID_FORM_BODY),
     emits=(AUTO_MODERATION_RULE_CREATE,),
+    audits=(AuditLogAction.AUTO_MODERATION_RULE_CREATE,),
 )
 
 # The table of codes has none for a rule that is not there (decisions/0024).
@@ -226,6 +228,7 @@ UPDATE_AUTO_MODERATION_RULE = Operation(
     needs=Permissions.MANAGE_GUILD,
     raises=(*_RAISES, errors.NOT_FOUND, errors.INVALID_FORM_BODY),
     emits=(AUTO_MODERATION_RULE_UPDATE,),
+    audits=(AuditLogAction.AUTO_MODERATION_RULE_UPDATE,),
 )
 
 DELETE_AUTO_MODERATION_RULE = Operation(
@@ -234,4 +237,5 @@ DELETE_AUTO_MODERATION_RULE = Operation(
     needs=Permissions.MANAGE_GUILD,
     raises=(*_RAISES, errors.NOT_FOUND),
     emits=(AUTO_MODERATION_RULE_DELETE,),
+    audits=(AuditLogAction.AUTO_MODERATION_RULE_DELETE,),
 )

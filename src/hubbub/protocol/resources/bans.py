@@ -5,6 +5,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event, Operation
@@ -93,6 +94,7 @@ BAN_USER_FROM_GUILD = Operation(
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.UNKNOWN_USER),
     emits=(GUILD_BAN_ADD, members.GUILD_MEMBER_REMOVE),
     optional_body=True,
+    audits=(AuditLogAction.MEMBER_BAN_ADD,),
 )
 
 UNBAN_USER_FROM_GUILD = Operation(
@@ -101,6 +103,7 @@ UNBAN_USER_FROM_GUILD = Operation(
     needs=Permissions.BAN_MEMBERS,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.UNKNOWN_BAN),
     emits=(GUILD_BAN_REMOVE,),
+    audits=(AuditLogAction.MEMBER_BAN_REMOVE,),
 )
 
 BULK_BAN_USERS_FROM_GUILD = Operation(
@@ -111,4 +114,5 @@ BULK_BAN_USERS_FROM_GUILD = Operation(
     needs=Permissions.BAN_MEMBERS | Permissions.MANAGE_GUILD,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.FAILED_TO_BAN_USERS),
     emits=(GUILD_BAN_ADD, members.GUILD_MEMBER_REMOVE),
+    audits=(AuditLogAction.MEMBER_BAN_ADD,),
 )

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import (
+    AuditLogAction,
     AutoArchiveDuration,
     ChannelType,
     ForumLayout,
@@ -444,6 +445,13 @@ UPDATE_CHANNEL = Operation(
     ),
     emits=(CHANNEL_UPDATE, THREAD_UPDATE),
     limit=CHANNEL_EDIT_LIMIT,
+    audits=(
+        AuditLogAction.CHANNEL_UPDATE,
+        AuditLogAction.CHANNEL_OVERWRITE_CREATE,
+        AuditLogAction.CHANNEL_OVERWRITE_UPDATE,
+        AuditLogAction.CHANNEL_OVERWRITE_DELETE,
+        AuditLogAction.THREAD_UPDATE,
+    ),
 )
 
 DELETE_CHANNEL = Operation(
@@ -459,6 +467,7 @@ DELETE_CHANNEL = Operation(
         errors.CANNOT_DELETE_COMMUNITY_CHANNEL,
     ),
     emits=(CHANNEL_DELETE, CHANNEL_UPDATE, THREAD_DELETE),
+    audits=(AuditLogAction.CHANNEL_DELETE, AuditLogAction.THREAD_DELETE),
 )
 
 
@@ -501,6 +510,7 @@ CREATE_GUILD_CHANNEL = Operation(
     ),
     emits=(CHANNEL_CREATE,),
     limit=RateLimit(50, 600.0),
+    audits=(AuditLogAction.CHANNEL_CREATE,),
 )
 
 BULK_UPDATE_GUILD_CHANNELS = Operation(
@@ -517,6 +527,12 @@ BULK_UPDATE_GUILD_CHANNELS = Operation(
         errors.INVALID_FORM_BODY,
     ),
     emits=(CHANNEL_UPDATE,),
+    audits=(
+        AuditLogAction.CHANNEL_UPDATE,
+        AuditLogAction.CHANNEL_OVERWRITE_CREATE,
+        AuditLogAction.CHANNEL_OVERWRITE_UPDATE,
+        AuditLogAction.CHANNEL_OVERWRITE_DELETE,
+    ),
 )
 
 SET_CHANNEL_PERMISSION_OVERWRITE = Operation(
@@ -536,6 +552,7 @@ SET_CHANNEL_PERMISSION_OVERWRITE = Operation(
         errors.INVALID_FORM_BODY,
     ),
     emits=(CHANNEL_UPDATE,),
+    audits=(AuditLogAction.CHANNEL_OVERWRITE_CREATE, AuditLogAction.CHANNEL_OVERWRITE_UPDATE),
 )
 
 DELETE_CHANNEL_PERMISSION_OVERWRITE = Operation(
@@ -551,4 +568,5 @@ DELETE_CHANNEL_PERMISSION_OVERWRITE = Operation(
         errors.WRONG_CHANNEL_TYPE,
     ),
     emits=(CHANNEL_UPDATE,),
+    audits=(AuditLogAction.CHANNEL_OVERWRITE_DELETE,),
 )

@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from hubbub.protocol import errors
 from hubbub.protocol.enums import (
     ApplicationIntegrationType,
+    AuditLogAction,
     ChannelType,
     CommandHandlerType,
     CommandOptionType,
@@ -298,6 +299,7 @@ SET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
         errors.INVALID_FORM_BODY,
     ),
     emits=(APPLICATION_COMMAND_PERMISSIONS_UPDATE,),
+    audits=(AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE,),
 )
 
 # http.md 5: the older form, for all commands at once, is switched off for everybody.

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import EmojiId, GuildId, RoleId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
@@ -131,6 +132,7 @@ CREATE_GUILD_EMOJI = Operation(
         errors.CANNOT_RESIZE_ASSET,
     ),
     emits=(GUILD_EMOJIS_UPDATE,),
+    audits=(AuditLogAction.EMOJI_CREATE,),
 )
 
 # One's own with CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS, others' with the latter.
@@ -141,10 +143,15 @@ UPDATE_GUILD_EMOJI = Operation(
     result=Emoji,
     raises=(*_CHANGING, errors.UNKNOWN_ROLE),
     emits=(GUILD_EMOJIS_UPDATE,),
+    audits=(AuditLogAction.EMOJI_UPDATE,),
 )
 
 DELETE_GUILD_EMOJI = Operation(
-    "DELETE", "/guilds/{guild_id}/emojis/{emoji_id}", raises=_CHANGING, emits=(GUILD_EMOJIS_UPDATE,)
+    "DELETE",
+    "/guilds/{guild_id}/emojis/{emoji_id}",
+    raises=_CHANGING,
+    emits=(GUILD_EMOJIS_UPDATE,),
+    audits=(AuditLogAction.EMOJI_DELETE,),
 )
 
 LIST_APPLICATION_EMOJIS = Operation(

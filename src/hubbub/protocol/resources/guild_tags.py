@@ -5,6 +5,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.operation import Auth, Operation
@@ -66,6 +67,7 @@ UPDATE_GUILD_PROFILE = Operation(
         errors.INVALID_FORM_BODY,
         errors.CANNOT_RESIZE_ASSET,
     ),
+    audits=(AuditLogAction.GUILD_PROFILE_UPDATE,),
 )
 
 WEAR_GUILD_TAG = Operation(

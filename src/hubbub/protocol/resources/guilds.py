@@ -5,7 +5,13 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import AfkTimeout, DefaultMessageNotifications, ExplicitContentFilter, VerificationLevel
+from hubbub.protocol.enums import (
+    AfkTimeout,
+    AuditLogAction,
+    DefaultMessageNotifications,
+    ExplicitContentFilter,
+    VerificationLevel,
+)
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, Snowflake, Timestamp, UserId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
@@ -288,6 +294,7 @@ UPDATE_GUILD = Operation(
     ),
     emits=(GUILD_UPDATE,),
     limit=RateLimit(5, 5.0, code=errors.GUILD_WRITE_RATE_LIMIT),
+    audits=(AuditLogAction.GUILD_UPDATE,),
 )
 
 DELETE_GUILD = Operation(
@@ -312,6 +319,7 @@ SET_GUILD_MFA_LEVEL = Operation(
         errors.INVALID_MFA_LEVEL,
     ),
     emits=(GUILD_UPDATE,),
+    audits=(AuditLogAction.GUILD_UPDATE,),
 )
 
 # Who is not a member may look when the guild is DISCOVERABLE.

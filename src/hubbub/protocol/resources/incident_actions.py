@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import UNSET, Struct, UnsetType
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.operation import Operation
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import guilds
@@ -30,4 +31,5 @@ UPDATE_GUILD_INCIDENT_ACTIONS = Operation(
     needs=Permissions.MANAGE_GUILD,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED),
     emits=(guilds.GUILD_UPDATE,),
+    audits=(AuditLogAction.GUILD_UPDATE,),
 )

@@ -5,6 +5,7 @@ from typing import Final, Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import ApplicationId, GuildId, IntegrationId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.numbers import Int32
@@ -153,5 +154,9 @@ DELETE_GUILD_INTEGRATION = Operation(
         GUILD_INTEGRATIONS_UPDATE,
         members.GUILD_MEMBER_REMOVE,
         roles.GUILD_ROLE_DELETE,
+    ),
+    audits=(
+        AuditLogAction.MEMBER_KICK,
+        AuditLogAction.INTEGRATION_DELETE,
     ),
 )

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import InviteTargetType
+from hubbub.protocol.enums import AuditLogAction, InviteTargetType
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, MessageId, RoleId, Snowflake, Timestamp, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit, Uploads
@@ -194,6 +194,7 @@ CREATE_CHANNEL_INVITE = Operation(
     limit=INVITE_LIMIT,
     uploads=Uploads(field=TARGET_USERS_FIELD, most=1, keep=False),
     optional_body=True,
+    audits=(AuditLogAction.INVITE_CREATE,),
 )
 
 INVITE_RESOLVE = Operation(
@@ -212,6 +213,7 @@ INVITE_REVOKE = Operation(
     result=Invite,
     raises=(errors.UNKNOWN_INVITE, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED),
     emits=(INVITE_DELETE,),
+    audits=(AuditLogAction.INVITE_DELETE,),
 )
 
 # People only; a bot is refused with 20001.
@@ -259,6 +261,7 @@ UPDATE_INVITE_TARGET_USERS = Operation(
     "/invites/{code}/target-users",
     raises=(errors.UNKNOWN_INVITE, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED, errors.NOT_FOUND),
     uploads=Uploads(field=TARGET_USERS_FIELD, most=1, keep=False),
+    audits=(AuditLogAction.INVITE_UPDATE,),
 )
 
 GET_INVITE_TARGET_USERS_JOB_STATUS = Operation(

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import FormFieldType, JoinRequestStatus
+from hubbub.protocol.enums import AuditLogAction, FormFieldType, JoinRequestStatus
 from hubbub.protocol.ids import GuildId, JoinRequestId, Timestamp, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Auth, Event, Operation
@@ -160,6 +160,10 @@ UPDATE_GUILD_MEMBER_VERIFICATION = Operation(
     needs=Permissions.MANAGE_GUILD,
     raises=(*_IN_GUILD, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED),
     emits=(guilds.GUILD_UPDATE, members.GUILD_MEMBER_UPDATE),
+    audits=(
+        AuditLogAction.GUILD_UPDATE,
+        AuditLogAction.MEMBER_VERIFICATION_UPDATE,
+    ),
 )
 
 # KICK_MEMBERS shows them, MANAGE_GUILD alone how many there are; the guild must have both features (http.md 3.5).

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import Scope
+from hubbub.protocol.enums import AuditLogAction, Scope
 from hubbub.protocol.ids import ApplicationId, ChannelId, LobbyId, MessageId, Timestamp, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.numbers import Bits
@@ -391,6 +391,7 @@ UNLINK_CHANNEL_LOBBY = Operation(
         errors.CANNOT_EXECUTE_ON_DM,
     ),
     emits=(LOBBY_UPDATE, CHANNEL_UPDATE),
+    audits=(AuditLogAction.CHANNEL_UPDATE,),
 )
 
 CREATE_LOBBY_MESSAGE = Operation(

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import ChannelId, GuildId, RoleId, Timestamp, UserId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
@@ -269,6 +270,12 @@ UPDATE_GUILD_MEMBER = Operation(
     emits=(GUILD_MEMBER_UPDATE,),
     limit=MEMBER_UPDATE_LIMIT,
     also=(204,),
+    audits=(
+        AuditLogAction.MEMBER_UPDATE,
+        AuditLogAction.MEMBER_ROLE_UPDATE,
+        AuditLogAction.MEMBER_MOVE,
+        AuditLogAction.MEMBER_DISCONNECT,
+    ),
 )
 
 UPDATE_MY_GUILD_MEMBER = Operation(
@@ -279,6 +286,7 @@ UPDATE_MY_GUILD_MEMBER = Operation(
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
     emits=(GUILD_MEMBER_UPDATE,),
     limit=NICK_LIMIT,
+    audits=(AuditLogAction.MEMBER_UPDATE,),
 )
 
 UPDATE_MY_GUILD_MEMBER_NICK = Operation(
@@ -290,6 +298,7 @@ UPDATE_MY_GUILD_MEMBER_NICK = Operation(
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
     emits=(GUILD_MEMBER_UPDATE,),
     limit=NICK_LIMIT,
+    audits=(AuditLogAction.MEMBER_UPDATE,),
 )
 
 DELETE_GUILD_MEMBER = Operation(
@@ -298,6 +307,7 @@ DELETE_GUILD_MEMBER = Operation(
     needs=Permissions.KICK_MEMBERS,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_MEMBER, errors.MISSING_PERMISSIONS),
     emits=(GUILD_MEMBER_REMOVE,),
+    audits=(AuditLogAction.MEMBER_KICK,),
 )
 
 ADD_GUILD_MEMBER_ROLE = Operation(
@@ -314,6 +324,7 @@ ADD_GUILD_MEMBER_ROLE = Operation(
     ),
     emits=(GUILD_MEMBER_UPDATE,),
     limit=MEMBER_UPDATE_LIMIT,
+    audits=(AuditLogAction.MEMBER_ROLE_UPDATE,),
 )
 
 DELETE_GUILD_MEMBER_ROLE = Operation(
@@ -330,6 +341,7 @@ DELETE_GUILD_MEMBER_ROLE = Operation(
     ),
     emits=(GUILD_MEMBER_UPDATE,),
     limit=MEMBER_UPDATE_LIMIT,
+    audits=(AuditLogAction.MEMBER_ROLE_UPDATE,),
 )
 
 PREVIEW_PRUNE_GUILD = Operation(
@@ -352,4 +364,5 @@ PRUNE_GUILD = Operation(
     emits=(GUILD_MEMBER_REMOVE,),
     limit=PRUNE_LIMIT,
     optional_body=True,
+    audits=(AuditLogAction.MEMBER_PRUNE,),
 )

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import AllowedMentionType, BaseTheme, MessageReferenceType, Scope
+from hubbub.protocol.enums import AllowedMentionType, AuditLogAction, BaseTheme, MessageReferenceType, Scope
 from hubbub.protocol.ids import (
     ApplicationId,
     ChannelId,
@@ -483,6 +483,7 @@ DELETE_MESSAGE = Operation(
     emits=(MESSAGE_DELETE,),
     # http.md 1.14: what was just said, and what is older than two weeks, is deleted at its own pace.
     limit=RateLimit(5, 1.0, ages=(10.0, 14 * 86_400.0)),
+    audits=(AuditLogAction.MESSAGE_DELETE,),
 )
 
 BULK_DELETE_MESSAGES = Operation(
@@ -502,6 +503,7 @@ BULK_DELETE_MESSAGES = Operation(
     ),
     emits=(MESSAGE_DELETE_BULK,),
     limit=RateLimit(1, 1.0),
+    audits=(AuditLogAction.MESSAGE_BULK_DELETE,),
 )
 
 # http.md 4.2: SEND_MESSAGES for one's own, MANAGE_MESSAGES as well for others'.

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import Scope
+from hubbub.protocol.enums import AuditLogAction, Scope
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, Snowflake
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
@@ -311,6 +311,10 @@ AUTHORIZE_OAUTH2_APPLICATION = Operation(
         errors.WRONG_CHANNEL_TYPE,
     ),
     refusal=OAuth2Refusal,
+    audits=(
+        AuditLogAction.BOT_ADD,
+        AuditLogAction.INTEGRATION_CREATE,
+    ),
 )
 
 

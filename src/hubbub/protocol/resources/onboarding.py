@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import OnboardingMode, OnboardingPromptType
+from hubbub.protocol.enums import AuditLogAction, OnboardingMode, OnboardingPromptType
 from hubbub.protocol.ids import ChannelId, EmojiId, GuildId, RoleId, Snowflake, UserId
 from hubbub.protocol.operation import Auth, Operation
 from hubbub.protocol.permissions import Permissions
@@ -144,6 +144,13 @@ PUT_GUILDS_ONBOARDING = Operation(
         errors.CANNOT_UPDATE_ONBOARDING,
     ),
     emits=(guilds.GUILD_UPDATE,),
+    audits=(
+        AuditLogAction.ONBOARDING_PROMPT_CREATE,
+        AuditLogAction.ONBOARDING_CREATE,
+        AuditLogAction.ONBOARDING_UPDATE,
+        AuditLogAction.ONBOARDING_PROMPT_UPDATE,
+        AuditLogAction.ONBOARDING_PROMPT_DELETE,
+    ),
 )
 
 # Below: what a person's own client does (decisions/0021).

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import ChannelId, GuildId, Timestamp
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event, Operation
@@ -90,6 +91,7 @@ CREATE_PIN = Operation(
     needs=_CREATE_NEEDS,
     raises=(*_WRITE_REFUSALS, errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE, errors.MAX_PINS),
     emits=_CREATE_EMITS,
+    audits=(AuditLogAction.MESSAGE_PIN,),
 )
 
 DELETE_PIN = Operation(
@@ -98,6 +100,7 @@ DELETE_PIN = Operation(
     needs=Permissions.VIEW_CHANNEL,
     raises=_WRITE_REFUSALS,
     emits=_DELETE_EMITS,
+    audits=(AuditLogAction.MESSAGE_UNPIN,),
 )
 
 DEPRECATED_LIST_PINS = Operation(
@@ -114,6 +117,7 @@ DEPRECATED_CREATE_PIN = Operation(
     needs=_CREATE_NEEDS,
     raises=(*_WRITE_REFUSALS, errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE, errors.MAX_PINS),
     emits=_CREATE_EMITS,
+    audits=(AuditLogAction.MESSAGE_PIN,),
 )
 
 DEPRECATED_DELETE_PIN = Operation(
@@ -122,4 +126,5 @@ DEPRECATED_DELETE_PIN = Operation(
     needs=Permissions.VIEW_CHANNEL,
     raises=_WRITE_REFUSALS,
     emits=_DELETE_EMITS,
+    audits=(AuditLogAction.MESSAGE_UNPIN,),
 )

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import RoleConnectionMetadataType
+from hubbub.protocol.enums import AuditLogAction, RoleConnectionMetadataType
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.operation import Auth, Operation
 from hubbub.protocol.permissions import Permissions
@@ -158,6 +158,7 @@ UPDATE_GUILD_ROLE_CONNECTIONS_CONFIGURATION = Operation(
         errors.INVALID_FORM_BODY,
     ),
     emits=(GUILD_ROLE_UPDATE,),
+    audits=(AuditLogAction.ROLE_UPDATE,),
 )
 
 ASSIGN_GUILD_ROLE_CONNECTION = Operation(

@@ -5,6 +5,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import GuildId, IntegrationId, RoleId, Snowflake, UserId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
@@ -144,6 +145,7 @@ CREATE_GUILD_ROLE = Operation(
     emits=(GUILD_ROLE_CREATE,),
     limit=ROLE_CREATE_LIMIT,
     optional_body=True,
+    audits=(AuditLogAction.ROLE_CREATE,),
 )
 
 BULK_UPDATE_GUILD_ROLES = Operation(
@@ -160,6 +162,7 @@ BULK_UPDATE_GUILD_ROLES = Operation(
         errors.INVALID_ROLE,
     ),
     emits=(GUILD_ROLE_UPDATE,),
+    audits=(AuditLogAction.ROLE_UPDATE,),
 )
 
 GUILD_ROLE_MEMBER_COUNTS = Operation(
@@ -190,6 +193,7 @@ UPDATE_GUILD_ROLE = Operation(
         errors.MORE_BOOSTS_NEEDED,
     ),
     emits=(GUILD_ROLE_UPDATE,),
+    audits=(AuditLogAction.ROLE_UPDATE,),
 )
 
 # Overwrites for the role vanish too, with a CHANNEL_UPDATE for each channel that had one.
@@ -205,4 +209,5 @@ DELETE_GUILD_ROLE = Operation(
         errors.MISSING_PERMISSIONS,
     ),
     emits=(GUILD_ROLE_DELETE, channels.CHANNEL_UPDATE),
+    audits=(AuditLogAction.ROLE_DELETE,),
 )

@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import (
+    AuditLogAction,
     EventEntityType,
     EventPrivacyLevel,
     EventStatus,
@@ -289,6 +290,7 @@ CREATE_GUILD_SCHEDULED_EVENT = Operation(
         errors.MAX_SCHEDULED_EVENTS,
     ),
     emits=(GUILD_SCHEDULED_EVENT_CREATE,),
+    audits=(AuditLogAction.GUILD_SCHEDULED_EVENT_CREATE,),
 )
 
 GET_GUILD_SCHEDULED_EVENT = Operation(
@@ -313,6 +315,7 @@ UPDATE_GUILD_SCHEDULED_EVENT = Operation(
         stage_instances.STAGE_INSTANCE_CREATE,
         stage_instances.STAGE_INSTANCE_DELETE,
     ),
+    audits=(AuditLogAction.GUILD_SCHEDULED_EVENT_UPDATE,),
 )
 
 DELETE_GUILD_SCHEDULED_EVENT = Operation(
@@ -320,6 +323,7 @@ DELETE_GUILD_SCHEDULED_EVENT = Operation(
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}",
     raises=_WRITE,
     emits=(GUILD_SCHEDULED_EVENT_DELETE, stage_instances.STAGE_INSTANCE_DELETE),
+    audits=(AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE,),
 )
 
 CREATE_GUILD_SCHEDULED_EVENT_EXCEPTION = Operation(
@@ -329,6 +333,7 @@ CREATE_GUILD_SCHEDULED_EVENT_EXCEPTION = Operation(
     result=ScheduledEventException,
     raises=_EDIT,
     emits=(GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE, GUILD_SCHEDULED_EVENT_UPDATE),
+    audits=(AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE,),
 )
 
 UPDATE_GUILD_SCHEDULED_EVENT_EXCEPTION = Operation(
@@ -338,6 +343,7 @@ UPDATE_GUILD_SCHEDULED_EVENT_EXCEPTION = Operation(
     result=ScheduledEventException,
     raises=_EDIT,
     emits=(GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE,),
+    audits=(AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE,),
 )
 
 DELETE_GUILD_SCHEDULED_EVENT_EXCEPTION = Operation(
@@ -345,6 +351,7 @@ DELETE_GUILD_SCHEDULED_EVENT_EXCEPTION = Operation(
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/exceptions/{exception_id}",
     raises=_EDIT,
     emits=(GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE,),
+    audits=(AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE,),
 )
 
 LIST_GUILD_SCHEDULED_EVENT_USERS = Operation(

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import ChannelId, EmojiId, GuildId, SoundId, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event, Operation
@@ -153,6 +154,7 @@ CREATE_GUILD_SOUNDBOARD_SOUND = Operation(
         errors.FILE_WITHOUT_DURATION,
     ),
     emits=(GUILD_SOUNDBOARD_SOUND_CREATE,),
+    audits=(AuditLogAction.SOUNDBOARD_SOUND_CREATE,),
 )
 
 # One's own with CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS, others' with the latter.
@@ -163,6 +165,7 @@ UPDATE_GUILD_SOUNDBOARD_SOUND = Operation(
     result=SoundboardSound,
     raises=(*_CHANGING, errors.UNKNOWN_EMOJI),
     emits=(GUILD_SOUNDBOARD_SOUND_UPDATE,),
+    audits=(AuditLogAction.SOUNDBOARD_SOUND_UPDATE,),
 )
 
 DELETE_GUILD_SOUNDBOARD_SOUND = Operation(
@@ -170,6 +173,7 @@ DELETE_GUILD_SOUNDBOARD_SOUND = Operation(
     "/guilds/{guild_id}/soundboard-sounds/{sound_id}",
     raises=_CHANGING,
     emits=(GUILD_SOUNDBOARD_SOUND_DELETE,),
+    audits=(AuditLogAction.SOUNDBOARD_SOUND_DELETE,),
 )
 
 # A sound of another guild also needs USE_EXTERNAL_SOUNDS.

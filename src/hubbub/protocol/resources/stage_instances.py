@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import StagePrivacyLevel
+from hubbub.protocol.enums import AuditLogAction, StagePrivacyLevel
 from hubbub.protocol.ids import ChannelId, GuildId, ScheduledEventId, StageInstanceId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event, Operation
@@ -74,6 +74,7 @@ CREATE_STAGE_INSTANCE = Operation(
         errors.BANNED_WORDS,
     ),
     emits=(STAGE_INSTANCE_CREATE,),
+    audits=(AuditLogAction.STAGE_INSTANCE_CREATE,),
 )
 
 GET_STAGE_INSTANCE = Operation(
@@ -99,6 +100,7 @@ UPDATE_STAGE_INSTANCE = Operation(
         errors.BANNED_WORDS,
     ),
     emits=(STAGE_INSTANCE_UPDATE,),
+    audits=(AuditLogAction.STAGE_INSTANCE_UPDATE,),
 )
 
 DELETE_STAGE_INSTANCE = Operation(
@@ -114,4 +116,5 @@ DELETE_STAGE_INSTANCE = Operation(
         errors.UNKNOWN_STAGE_INSTANCE,
     ),
     emits=(STAGE_INSTANCE_DELETE,),
+    audits=(AuditLogAction.STAGE_INSTANCE_DELETE,),
 )

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Final, Self
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import GuildId, Snowflake, StickerId
 from hubbub.protocol.images import ImageData, TooLargeError
 from hubbub.protocol.intents import Intents
@@ -158,6 +159,7 @@ CREATE_GUILD_STICKER = Operation(
     ),
     emits=(GUILD_STICKERS_UPDATE,),
     uploads=Uploads(field="file", most=1, keep=False, required=True, image=StickerData),
+    audits=(AuditLogAction.STICKER_CREATE,),
 )
 
 # One's own with CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS, others' with the latter.
@@ -168,10 +170,15 @@ UPDATE_GUILD_STICKER = Operation(
     result=Sticker,
     raises=_CHANGING,
     emits=(GUILD_STICKERS_UPDATE,),
+    audits=(AuditLogAction.STICKER_UPDATE,),
 )
 
 DELETE_GUILD_STICKER = Operation(
-    "DELETE", "/guilds/{guild_id}/stickers/{sticker_id}", raises=_CHANGING, emits=(GUILD_STICKERS_UPDATE,)
+    "DELETE",
+    "/guilds/{guild_id}/stickers/{sticker_id}",
+    raises=_CHANGING,
+    emits=(GUILD_STICKERS_UPDATE,),
+    audits=(AuditLogAction.STICKER_DELETE,),
 )
 
 GET_STICKER = Operation("GET", "/stickers/{sticker_id}", result=Sticker, raises=(errors.UNKNOWN_STICKER,))

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import AutoArchiveDuration, ChannelType
+from hubbub.protocol.enums import AuditLogAction, AutoArchiveDuration, ChannelType
 from hubbub.protocol.ids import ChannelId, GuildId, TagId, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event, Operation, Uploads
@@ -140,6 +140,7 @@ CREATE_THREAD_FROM_MESSAGE = Operation(
         messages.MESSAGE_UPDATE,
         messages.MESSAGE_CREATE,
     ),
+    audits=(AuditLogAction.THREAD_CREATE,),
 )
 
 # CREATE_PUBLIC_THREADS, CREATE_PRIVATE_THREADS or, in forums, SEND_MESSAGES: a rule of the slice.
@@ -164,6 +165,7 @@ CREATE_THREAD = Operation(
     ),
     emits=(channels.THREAD_CREATE, channels.THREAD_MEMBERS_UPDATE, messages.MESSAGE_CREATE),
     uploads=Uploads(largest=ATTACHMENT_BYTES_LARGEST),
+    audits=(AuditLogAction.THREAD_CREATE,),
 )
 
 _MEMBER_REFUSALS: Final = (

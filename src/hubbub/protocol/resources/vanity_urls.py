@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.operation import Operation
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import guilds
@@ -50,4 +51,5 @@ UPDATE_GUILD_VANITY_URL = Operation(
     needs=Permissions.MANAGE_GUILD,
     raises=(*_MANAGED, errors.INVITE_INVALID_OR_TAKEN),
     emits=(guilds.GUILD_UPDATE,),
+    audits=(AuditLogAction.GUILD_UPDATE,),
 )

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import GatewayOpcode
+from hubbub.protocol.enums import AuditLogAction, GatewayOpcode
 from hubbub.protocol.ids import ChannelId, GuildId, Timestamp, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Command, Event, Operation
@@ -186,6 +186,7 @@ UPDATE_VOICE_STATE = Operation(
         errors.WRONG_CHANNEL_TYPE,
     ),
     emits=(VOICE_STATE_UPDATE,),
+    audits=(AuditLogAction.MEMBER_UPDATE,),
 )
 
 # Who is not connected there also needs MANAGE_CHANNELS.
@@ -203,4 +204,5 @@ UPDATE_VOICE_CHANNEL_STATUS = Operation(
         errors.WRONG_CHANNEL_TYPE,
     ),
     emits=(VOICE_CHANNEL_STATUS_UPDATE,),
+    audits=(AuditLogAction.VOICE_CHANNEL_STATUS_UPDATE, AuditLogAction.VOICE_CHANNEL_STATUS_DELETE),
 )

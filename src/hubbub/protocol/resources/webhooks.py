@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, TagId, WebhookId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
@@ -257,6 +258,7 @@ CREATE_WEBHOOK = Operation(
         errors.INVALID_FORM_BODY,
     ),
     emits=(WEBHOOKS_UPDATE,),
+    audits=(AuditLogAction.WEBHOOK_CREATE,),
 )
 
 LIST_CHANNEL_WEBHOOKS = Operation(
@@ -300,6 +302,7 @@ UPDATE_WEBHOOK = Operation(
         errors.INVALID_FORM_BODY,
     ),
     emits=(WEBHOOKS_UPDATE,),
+    audits=(AuditLogAction.WEBHOOK_UPDATE,),
 )
 
 DELETE_WEBHOOK = Operation(
@@ -307,6 +310,7 @@ DELETE_WEBHOOK = Operation(
     "/webhooks/{webhook_id}",
     raises=(errors.UNKNOWN_WEBHOOK, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED),
     emits=(WEBHOOKS_UPDATE,),
+    audits=(AuditLogAction.WEBHOOK_DELETE,),
 )
 
 GET_WEBHOOK_BY_TOKEN = Operation(
@@ -321,10 +325,16 @@ UPDATE_WEBHOOK_BY_TOKEN = Operation(
     auth=Auth.NONE,
     raises=(*_BY_TOKEN, errors.INVALID_FORM_BODY),
     emits=(WEBHOOKS_UPDATE,),
+    audits=(AuditLogAction.WEBHOOK_UPDATE,),
 )
 
 DELETE_WEBHOOK_BY_TOKEN = Operation(
-    "DELETE", "/webhooks/{webhook_id}/{webhook_token}", auth=Auth.NONE, raises=_BY_TOKEN, emits=(WEBHOOKS_UPDATE,)
+    "DELETE",
+    "/webhooks/{webhook_id}/{webhook_token}",
+    auth=Auth.NONE,
+    raises=_BY_TOKEN,
+    emits=(WEBHOOKS_UPDATE,),
+    audits=(AuditLogAction.WEBHOOK_DELETE,),
 )
 
 # 204 instead of 200 unless `wait` is asked for.
@@ -431,4 +441,5 @@ FOLLOW_CHANNEL = Operation(
         errors.MAX_GUILD_WEBHOOKS,
     ),
     emits=(WEBHOOKS_UPDATE, messages.MESSAGE_CREATE),
+    audits=(AuditLogAction.WEBHOOK_CREATE,),
 )

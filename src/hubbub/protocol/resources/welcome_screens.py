@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import NewMemberActionType
+from hubbub.protocol.enums import AuditLogAction, NewMemberActionType
 from hubbub.protocol.ids import ChannelId, EmojiId, GuildId, UserId
 from hubbub.protocol.operation import Auth, Operation
 from hubbub.protocol.permissions import Permissions
@@ -127,6 +127,7 @@ UPDATE_GUILD_WELCOME_SCREEN = Operation(
     needs=Permissions.MANAGE_GUILD,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED),
     emits=(guilds.GUILD_UPDATE,),
+    audits=(AuditLogAction.GUILD_UPDATE,),
 )
 
 # 204 instead of 200 when the guild has none.
@@ -147,4 +148,5 @@ SET_GUILD_NEW_MEMBER_WELCOME = Operation(
     auth=Auth.USER,
     needs=Permissions.MANAGE_GUILD,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED),
+    audits=(AuditLogAction.HOME_SETTINGS_CREATE, AuditLogAction.HOME_SETTINGS_UPDATE),
 )

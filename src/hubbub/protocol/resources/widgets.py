@@ -5,7 +5,7 @@ from typing import Final
 from msgspec import UNSET, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import WidgetStyle
+from hubbub.protocol.enums import AuditLogAction, WidgetStyle
 from hubbub.protocol.ids import ChannelId, GuildId
 from hubbub.protocol.operation import Auth, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
@@ -98,6 +98,7 @@ UPDATE_GUILD_WIDGET_SETTINGS = Operation(
     raises=(*_MANAGED, errors.UNKNOWN_CHANNEL, errors.WRONG_CHANNEL_TYPE, errors.MAX_WIDGET_UPDATES),
     emits=(guilds.GUILD_UPDATE,),
     limit=RateLimit(1, 10.0, code=errors.MAX_WIDGET_UPDATES),
+    audits=(AuditLogAction.GUILD_UPDATE,),
 )
 
 # Makes an invite where there is none yet, which is told with INVITE_CREATE.

@@ -178,6 +178,8 @@ def _operation(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
         }
     if operation.emits:
         described["x-emits"] = [event.name for event in operation.emits]
+    if operation.audits:
+        described["x-audit-log"] = [int(action) for action in operation.audits]
     return described
 
 
