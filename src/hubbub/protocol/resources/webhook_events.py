@@ -1,6 +1,6 @@
 """Outgoing webhook events: what the platform posts to an application's own address, signed with its key."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
@@ -8,7 +8,9 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import WebhookEventType, WebhookPayloadType
 from hubbub.protocol.ids import ApplicationId, Snowflake, Timestamp
 from hubbub.protocol.operation import Operation
+from hubbub.protocol.resources import entitlements, lobbies
 from hubbub.protocol.resources.guilds import Guild
+from hubbub.protocol.resources.user_messages import DispatchedUserMessage
 from hubbub.protocol.resources.users import User
 
 WEBHOOK_EVENTS_VERSION = 1
@@ -59,6 +61,24 @@ class ApplicationDeauthorized(Struct, kw_only=True):
     """Somebody took the application's authorization back."""
 
     user: User
+
+
+DATA: Final[dict[WebhookEventType, Any]] = {
+    WebhookEventType.APPLICATION_AUTHORIZED: ApplicationAuthorized,
+    WebhookEventType.APPLICATION_DEAUTHORIZED: ApplicationDeauthorized,
+    WebhookEventType.ENTITLEMENT_CREATE: entitlements.ENTITLEMENT_CREATE.payload,
+    WebhookEventType.ENTITLEMENT_UPDATE: entitlements.ENTITLEMENT_UPDATE.payload,
+    WebhookEventType.ENTITLEMENT_DELETE: entitlements.ENTITLEMENT_DELETE.payload,
+    # There are no quests here, so nothing is ever sent.
+    WebhookEventType.QUEST_USER_ENROLLMENT: None,
+    WebhookEventType.LOBBY_MESSAGE_CREATE: lobbies.LOBBY_MESSAGE_CREATE.payload,
+    WebhookEventType.LOBBY_MESSAGE_UPDATE: lobbies.LOBBY_MESSAGE_UPDATE.payload,
+    WebhookEventType.LOBBY_MESSAGE_DELETE: lobbies.LOBBY_MESSAGE_DELETE.payload,
+    WebhookEventType.GAME_DIRECT_MESSAGE_CREATE: DispatchedUserMessage,
+    WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE: DispatchedUserMessage,
+    WebhookEventType.GAME_DIRECT_MESSAGE_DELETE: DispatchedUserMessage,
+}
+"""What the `data` of each event is."""
 
 
 class FailedWebhookEvent(Struct, kw_only=True):
