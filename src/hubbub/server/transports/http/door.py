@@ -125,6 +125,15 @@ class HttpDoor:
         """Set when a request has been answered; only while draining."""
         metrics.watch(metrics.http_active, lambda: self._active)
 
+    @property
+    def table(self) -> Table:
+        """What it serves."""
+        return self._table
+
+    def now_ms(self) -> int:
+        """What the platform's clock says."""
+        return self._clock.now_ms()
+
     def application(self) -> web.Application:
         """The door's operations and the routes it was given beside them, as one aiohttp application."""
         # The door bounds every body itself.

@@ -35,6 +35,7 @@ from hubbub.server.transports.web import (
     storefront,
     subscriptions,
 )
+from hubbub.server.transports.web.reference import Reference
 from hubbub.server.transports.web.sessions import Cookies, Session
 from hubbub.server.transports.web.templating import STATIC, Assets, environment
 from hubbub.server.transports.web.visits import Page, Visit, pages_of
@@ -73,6 +74,7 @@ class WebDoor:
         self._cookies = Cookies(config)
         self._assets = Assets()
         self._templates = environment(self._assets)
+        self._reference = Reference(table=http.table, now_ms=http.now_ms, config=config, templates=self._templates)
         self._origin = _origin(config.web_url)
         self.lost = self._handler(home.LOST, home.show_lost)
         """For whoever opens an address of ours where no page is."""
@@ -80,9 +82,9 @@ class WebDoor:
     def routes(self) -> list[web.RouteDef]:
         """What the HTTP door serves for us."""
         routes = [web.get(f"{STATIC}/{{name}}", self._assets.serve)]
-        for module in MODULES:
-            for page, function in pages_of(module):
-                routes.append(web.route(page.method, page.path, self._handler(page, function)))
+        pages = [each for module in MODULES for each in pages_of(module)] + self._reference.pages()
+        for page, function in pages:
+            routes.append(web.route(page.method, page.path, self._handler(page, function)))
         return routes
 
     def _handler(self, page: Page, function: PageFunction) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:

@@ -38,6 +38,11 @@ _HEADERS: Final = {
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def page_headers(*, leaves: bool = False) -> dict[str, str]:
+    """What every page is sent with. `leaves` where its form may end on another site, which browsers check (decisions/0038)."""
+    return {**_HEADERS, "Content-Security-Policy": _POLICY if leaves else f"{_POLICY}; form-action 'self'"}
+
+
 class Asks(Protocol):
     """The HTTP door, as far as pages know it."""
 
@@ -160,10 +165,7 @@ class Visit:
             form_field=CSRF_FIELD,
             **context,
         )
-        policy = _POLICY if leaves else f"{_POLICY}; form-action 'self'"
-        return web.Response(
-            status=status, body=text.encode("utf-8", "replace"), headers={**_HEADERS, "Content-Security-Policy": policy}
-        )
+        return web.Response(status=status, body=text.encode("utf-8", "replace"), headers=page_headers(leaves=leaves))
 
     def refuse(
         self,

@@ -1,0 +1,400 @@
+"""What there is to be told, gathered from the tables: resources, objects, enums, events, and where each of them stands.
+
+Every thing has one place of its own, an address with a fragment; whatever names it elsewhere links there.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, IntFlag
+from functools import cached_property
+from types import ModuleType, NoneType
+from typing import Any, Final
+
+from msgspec import Struct
+
+from hubbub import protocol
+from hubbub.protocol import enums, errors, flags, intents, operation, permissions, voice
+from hubbub.protocol.errors import ErrorCode
+from hubbub.protocol.operation import Command, Event, Operation, events_of
+from hubbub.protocol.resources import gateway, webhook_events
+from hubbub.server.core.dispatch import Endpoint
+from hubbub.server.transports.web.reference import types
+from hubbub.server.transports.web.reference.words import Piece, Pieces, notes, prose, summary
+
+ROOT: Final = "/docs"
+RESOURCES: Final = f"{ROOT}/resources"
+OBJECTS: Final = f"{ROOT}/objects"
+ENUMS: Final = f"{ROOT}/enums"
+EVENTS: Final = f"{ROOT}/events"
+GATEWAY: Final = f"{ROOT}/gateway"
+INTENTS: Final = f"{ROOT}/intents"
+PERMISSIONS: Final = f"{ROOT}/permissions"
+SCOPES: Final = f"{ROOT}/scopes"
+ERRORS: Final = f"{ROOT}/errors"
+WEBHOOK_EVENTS: Final = f"{ROOT}/webhook-events"
+
+ELSEWHERE: Final[Mapping[type, str]] = {
+    enums.GatewayOpcode: GATEWAY,
+    enums.CloseCode: GATEWAY,
+    intents.Capabilities: GATEWAY,
+    voice.VoiceOpcode: GATEWAY,
+    enums.VoiceCloseCode: GATEWAY,
+    enums.Scope: SCOPES,
+    enums.WebhookEventType: WEBHOOK_EVENTS,
+    permissions.Permissions: PERMISSIONS,
+    intents.Intents: INTENTS,
+}
+"""Enums and flags that have a page of their own, or share one."""
+
+_CODE: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_WORDLESS: Final = (operation,)
+"""Modules whose enums are not said on the wire."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of an enum, or one bit of flags."""
+
+    name: str
+    value: str
+    href: str
+    note: Pieces = ()
+    bit: int | None = None
+    """Which bit it is, where it is one."""
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """A closed list of values, or a set of bits."""
+
+    name: str
+    kind: type
+    href: str
+    is_flags: bool
+    summary: Pieces
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """One error code."""
+
+    name: str
+    kind: ErrorCode
+    href: str
+
+
+class Catalogue:
+    """Everything that the tables hold, made when it is first asked for."""
+
+    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+        self._endpoints = sorted(endpoints, key=lambda endpoint: endpoint.tag)
+        self.by_name: dict[str, Endpoint] = {endpoint.name: endpoint for endpoint in self._endpoints}
+
+    # Operations
+
+    @cached_property
+    def resources(self) -> dict[str, list[Endpoint]]:
+        """The operations of each resource."""
+        found: dict[str, list[Endpoint]] = defaultdict(list)
+        for endpoint in self._endpoints:
+            found[endpoint.tag].append(endpoint)
+        return dict(found)
+
+    @cached_property
+    def subjects(self) -> dict[str, Pieces]:
+        """What each resource is: what the module says that most of its operations are declared in."""
+        declared = {value: module for module in vocabulary() for value in vars(module).values() if _is_operation(value)}
+        found = {}
+        for name, endpoints in self.resources.items():
+            modules = Counter(declared[each.operation] for each in endpoints if each.operation in declared)
+            found[name] = _subject(name, modules.most_common(1)[0][0]) if modules else ()
+        return found
+
+    def operation_href(self, endpoint: Endpoint) -> str:
+        """Where an operation is told."""
+        return f"{RESOURCES}/{endpoint.tag}#{endpoint.name}"
+
+    @cached_property
+    def raisers(self) -> dict[ErrorCode, list[Endpoint]]:
+        """Which operations list a refusal."""
+        found: dict[ErrorCode, list[Endpoint]] = defaultdict(list)
+        for endpoint in self._endpoints:
+            for kind in endpoint.operation.raises:
+                found[kind].append(endpoint)
+        return found
+
+    @cached_property
+    def emitters(self) -> dict[Event[Any], list[Endpoint]]:
+        """Which operations say an event."""
+        found: dict[Event[Any], list[Endpoint]] = defaultdict(list)
+        for endpoint in self._endpoints:
+            for event in endpoint.operation.emits:
+                found[event].append(endpoint)
+        return found
+
+    @cached_property
+    def admitted(self) -> dict[str, list[Endpoint]]:
+        """Which operations a scope opens."""
+        found: dict[str, list[Endpoint]] = defaultdict(list)
+        for endpoint in self._endpoints:
+            for scope in endpoint.operation.scopes:
+                found[scope].append(endpoint)
+        return found
+
+    # The gateway
+
+    @cached_property
+    def events(self) -> list[Event[Any]]:
+        """Every gateway event, by name."""
+        found = dict.fromkeys(event for module in vocabulary() for event in events_of(module))
+        return sorted(found, key=lambda event: event.name)
+
+    @cached_property
+    def commands(self) -> list[Command[Any]]:
+        """Every gateway command, by opcode."""
+        values = (value for module in vocabulary() for value in vars(module).values())
+        return sorted(
+            dict.fromkeys(value for value in values if isinstance(value, Command)), key=lambda each: each.opcode
+        )
+
+    @cached_property
+    def payloads(self) -> dict[tuple[type, int], type[Struct]]:
+        """What a frame of each opcode carries, where that has a model."""
+        found: dict[tuple[type, int], type[Struct]] = {}
+        for opcodes, module in ((enums.GatewayOpcode, gateway), (voice.VoiceOpcode, voice)):
+            for opcode in opcodes:
+                model = getattr(module, "".join(word.capitalize() for word in opcode.name.split("_")), None)
+                if isinstance(model, type) and issubclass(model, Struct):
+                    found[opcodes, int(opcode)] = model
+        for command in self.commands:
+            if _is_model(command.payload):
+                found[enums.GatewayOpcode, command.opcode] = command.payload
+        return found
+
+    # Objects and enums
+
+    @cached_property
+    def enums(self) -> dict[str, Enumeration]:
+        """Every enum and set of flags, by the name it is shown under."""
+        kinds = [
+            value
+            for module in _modules()
+            if module not in _WORDLESS
+            for value in vars(module).values()
+            if isinstance(value, type) and value.__module__ == module.__name__ and _is_closed(value)
+        ]
+        return {name: self._enumeration(name, kind) for name, kind in sorted(_unique(kinds).items())}
+
+    def _enumeration(self, name: str, kind: type) -> Enumeration:
+        shared = [each for each, page in ELSEWHERE.items() if page == ELSEWHERE.get(kind)]
+        place = ELSEWHERE.get(kind, f"{ENUMS}/{name}")
+        # Where several stand on one page, their values need a name of their own there.
+        prefix = f"{name}." if len(shared) > 1 else ""
+        said = notes(kind)
+        is_flags = not issubclass(kind, Enum) or issubclass(kind, IntFlag)
+        values = tuple(
+            Value(
+                each,
+                str(value),
+                f"{place}#{prefix}{each}",
+                said.get(each, ()),
+                value.bit_length() - 1 if is_flags else None,
+            )
+            for each, value in _values(kind)
+        )
+        return Enumeration(name, kind, f"{place}#{name}" if prefix else place, is_flags, summary(kind), values)
+
+    def enumeration(self, kind: type) -> Enumeration:
+        """The one of a class."""
+        return next(each for each in self.enums.values() if each.kind is kind)
+
+    @cached_property
+    def _named(self) -> dict[type[Struct], str]:
+        """The models that have a page, with their names: all that can be reached, but for what is only ever a whole body or query,
+        which stands with its operation."""
+        found: dict[type[Struct], None] = {}
+        waiting: list[Any] = [event.payload for event in self.events]
+        waiting += [*self.payloads.values(), webhook_events.WebhookPing, webhook_events.WebhookEventPayload]
+        waiting += [kind for kind in webhook_events.DATA.values() if kind is not None]
+        inline: list[Any] = []
+        for endpoint in self._endpoints:
+            said = endpoint.operation
+            waiting += [said.result, said.refusal]
+            for part in (said.body, said.query):
+                (inline if _is_model(part) else waiting).append(part)
+        waiting += [hint for part in inline if part is not NoneType for hint in _hints(part)]
+        while waiting:
+            for kind in types.classes(waiting.pop()):
+                if _is_model(kind) and kind not in found:
+                    found[kind] = None
+                    waiting += _hints(kind)
+        return {kind: name for name, kind in _unique(found).items()}
+
+    @cached_property
+    def asked(self) -> set[type]:
+        """The models that requests are made of."""
+        found: set[type] = set()
+        waiting: list[Any] = [each.operation.body for each in self._endpoints]
+        waiting += [each.operation.query for each in self._endpoints]
+        waiting += [command.payload for command in self.commands] + [gateway.Identify, gateway.Resume]
+        while waiting:
+            for kind in types.classes(waiting.pop()):
+                if _is_model(kind) and kind not in found:
+                    found.add(kind)
+                    waiting += _hints(kind)
+        return found
+
+    @cached_property
+    def objects(self) -> dict[str, type[Struct]]:
+        """Every object with a page, by the name it is shown under."""
+        return dict(sorted((name, kind) for kind, name in self._named.items()))
+
+    @cached_property
+    def links(self) -> dict[Any, Piece]:
+        """How each class is called, and where it is shown."""
+        found: dict[Any, Piece] = {each.kind: Piece(each.name, each.href) for each in self.enums.values()}
+        found[permissions.Permissions] = Piece("permission bits", PERMISSIONS)
+        return found | {kind: Piece(name, f"{OBJECTS}/{name}") for kind, name in self._named.items()}
+
+    @cached_property
+    def mentions(self) -> dict[type, list[Piece]]:
+        """Who names a class: operations, events and other objects."""
+        found: dict[type, dict[Piece, None]] = defaultdict(dict)
+
+        def note(part: Any, piece: Piece) -> None:
+            for kind in types.classes(part):
+                found[kind][piece] = None
+
+        for endpoint in self._endpoints:
+            said = endpoint.operation
+            piece = Piece(endpoint.name, self.operation_href(endpoint))
+            for part in (said.body, said.query, said.result, said.refusal):
+                note(part, piece)
+                if _is_model(part) and part not in self._named:
+                    for hint in _hints(part):
+                        note(hint, piece)
+        for event in self.events:
+            note(event.payload, Piece(event.name, f"{EVENTS}#{event.name}"))
+        for name, kind in self.objects.items():
+            for hint in _hints(kind):
+                note(hint, Piece(name, f"{OBJECTS}/{name}"))
+        return {kind: list(pieces) for kind, pieces in found.items()}
+
+    # Errors
+
+    @cached_property
+    def errors(self) -> list[Refusal]:
+        """Every error code, by number and status."""
+        found = [
+            Refusal(name, value, f"{ERRORS}#{name}")
+            for name, value in vars(errors).items()
+            if isinstance(value, ErrorCode)
+        ]
+        return sorted(found, key=lambda each: (each.kind.code, each.kind.status))
+
+    @cached_property
+    def refusals(self) -> dict[ErrorCode, Refusal]:
+        """Each by its kind."""
+        return {each.kind: each for each in self.errors}
+
+    @cached_property
+    def form_errors(self) -> list[tuple[str, Pieces]]:
+        """The codes inside a refused form, and when they are told."""
+        return sorted(_form_errors().items())
+
+
+def vocabulary() -> list[ModuleType]:
+    """Every module of the protocol that is about one resource."""
+    return [module for module in _modules() if ".resources." in module.__name__]
+
+
+def _modules() -> list[ModuleType]:
+    """Every module of the protocol, those that are about one resource first."""
+    found = [
+        importlib.import_module(each.name)
+        for each in pkgutil.walk_packages(protocol.__path__, f"{protocol.__name__}.")
+        if not each.ispkg
+    ]
+    first = (enums, flags, permissions, intents)
+    return sorted(found, key=lambda module: (module not in first, ".resources." not in module.__name__))
+
+
+def _unique(kinds: Iterable[type]) -> dict[str, type]:
+    """Classes by name; where two share one, the later in the order of modules is called after its module too."""
+    order = {module.__name__: place for place, module in enumerate(_modules())}
+    found: dict[str, type] = {}
+    for kind in sorted(kinds, key=lambda each: (order.get(each.__module__, 0), each.__name__)):
+        name = kind.__name__
+        if name in found:
+            name = _camel(kind.__module__.rpartition(".")[2]) + name
+        found[name] = kind
+    return found
+
+
+def _subject(name: str, module: ModuleType) -> Pieces:
+    """A module's first sentence, without the "Name: " where that stands above it already."""
+    sentence = (module.__doc__ or "").strip().partition(". ")[0].rstrip(".")
+    head, _, rest = sentence.partition(": ")
+    if rest and head.lower().removeprefix("the ") == name.replace("_", " "):
+        sentence = rest[:1].upper() + rest[1:]
+    return prose(f"{sentence}.")
+
+
+def _camel(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def _is_operation(value: Any) -> bool:
+    return isinstance(value, Operation)
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)
+
+
+def _is_closed(kind: type) -> bool:
+    if issubclass(kind, Enum):
+        return True
+    return kind.__module__ in (flags.__name__, intents.__name__) or kind is permissions.Permissions
+
+
+def _values(kind: type) -> Iterator[tuple[str, Any]]:
+    """Names and values; of flags the single bits, since the rest are only words for several of them."""
+    if issubclass(kind, Enum):
+        for name, member in kind.__members__.items():
+            # Scopes are known by what stands in a token, and by no other name.
+            yield (member.value if kind is enums.Scope else name), member.value
+        return
+    for name, value in vars(kind).items():
+        if name.isupper() and isinstance(value, int) and value.bit_count() == 1:
+            yield name, value
+
+
+def _hints(kind: type[Struct]) -> list[Any]:
+    return list(types.hints(kind).values())
+
+
+def _form_errors() -> dict[str, Pieces]:
+    """The functions that make form errors: each has its code among its constants, whatever it is called with."""
+    found: dict[str, Pieces] = {}
+    for function in vars(errors).values():
+        if inspect.isfunction(function) and function.__annotations__.get("return") is errors.FormError:
+            code = next(_codes(function.__code__.co_consts), None)
+            if code is not None:
+                said = prose(function.__doc__)
+                found[code] = (*found[code], Piece(" "), *said) if code in found else said
+    return found
+
+
+def _codes(constants: Iterable[Any]) -> Iterator[str]:
+    for value in constants:
+        if isinstance(value, tuple):
+            yield from _codes(value)
+        elif isinstance(value, str) and _CODE.fullmatch(value):
+            yield value
