@@ -20,7 +20,7 @@ from msgspec import Struct
 from hubbub import protocol
 from hubbub.protocol import enums, errors, flags, intents, operation, permissions, voice
 from hubbub.protocol.errors import ErrorCode
-from hubbub.protocol.operation import Command, Event, Operation, events_of
+from hubbub.protocol.operation import Command, Event, Operation, events_of, operations_of
 from hubbub.protocol.resources import gateway, webhook_events
 from hubbub.server.core.dispatch import Endpoint
 from hubbub.server.transports.web.reference import types
@@ -93,32 +93,41 @@ class Catalogue:
     """Everything that the tables hold, made when it is first asked for."""
 
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
-        self._endpoints = sorted(endpoints, key=lambda endpoint: endpoint.tag)
+        self._endpoints = list(endpoints)
         self.by_name: dict[str, Endpoint] = {endpoint.name: endpoint for endpoint in self._endpoints}
 
     # Operations
+
+    @cached_property
+    def _declared(self) -> dict[Operation[Any, Any], ModuleType]:
+        return {operation: module for module in vocabulary() for _, operation in operations_of(module)}
+
+    @cached_property
+    def _resource_of(self) -> dict[Endpoint, str]:
+        """The word of the protocol that an operation is declared under; for a lone one that of its slice."""
+        several = Counter(self._declared.values())
+        return {
+            each: _word(self._declared[each.operation]) if several[self._declared[each.operation]] > 1 else each.tag
+            for each in self._endpoints
+        }
 
     @cached_property
     def resources(self) -> dict[str, list[Endpoint]]:
         """The operations of each resource."""
         found: dict[str, list[Endpoint]] = defaultdict(list)
         for endpoint in self._endpoints:
-            found[endpoint.tag].append(endpoint)
-        return dict(found)
+            found[self._resource_of[endpoint]].append(endpoint)
+        return dict(sorted(found.items()))
 
     @cached_property
     def subjects(self) -> dict[str, Pieces]:
-        """What each resource is: what the module says that most of its operations are declared in."""
-        declared = {value: module for module in vocabulary() for value in vars(module).values() if _is_operation(value)}
-        found = {}
-        for name, endpoints in self.resources.items():
-            modules = Counter(declared[each.operation] for each in endpoints if each.operation in declared)
-            found[name] = _subject(name, modules.most_common(1)[0][0]) if modules else ()
-        return found
+        """What each resource is."""
+        modules = {_word(module): module for module in vocabulary()}
+        return {name: _subject(name, modules[name]) for name in self.resources}
 
     def operation_href(self, endpoint: Endpoint) -> str:
         """Where an operation is told."""
-        return f"{RESOURCES}/{endpoint.tag}#{endpoint.name}"
+        return f"{RESOURCES}/{self._resource_of[endpoint]}#{endpoint.name}"
 
     @cached_property
     def raisers(self) -> dict[ErrorCode, list[Endpoint]]:
@@ -339,7 +348,7 @@ def _unique(kinds: Iterable[type]) -> dict[str, type]:
 
 def _subject(name: str, module: ModuleType) -> Pieces:
     """A module's first sentence, without the "Name: " where that stands above it already."""
-    sentence = (module.__doc__ or "").strip().partition(". ")[0].rstrip(".")
+    sentence = " ".join((module.__doc__ or "").split()).partition(". ")[0].rstrip(".")
     head, _, rest = sentence.partition(": ")
     if rest and head.lower().removeprefix("the ") == name.replace("_", " "):
         sentence = rest[:1].upper() + rest[1:]
@@ -350,8 +359,8 @@ def _camel(name: str) -> str:
     return "".join(word.capitalize() for word in name.split("_"))
 
 
-def _is_operation(value: Any) -> bool:
-    return isinstance(value, Operation)
+def _word(module: ModuleType) -> str:
+    return module.__name__.rpartition(".")[2]
 
 
 def _is_model(kind: Any) -> bool:

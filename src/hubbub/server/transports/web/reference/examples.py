@@ -89,9 +89,7 @@ def curl(endpoint: Endpoint, root: str) -> str | None:
         f"{root}/api/v10{operation.url(**{name: '$' + _variable(endpoint, name) for name in operation.parameters})}"
     )
     query = QUERIES.get(endpoint.name)
-    words = ["curl"]
-    if operation.method != "GET":
-        words.append(f"-X {operation.method}")
+    words = ["curl" if operation.method == "GET" else f"curl -X {operation.method}"]
     header = _header(operation)
     if header:
         words.append(f'-H "Authorization: {header}"')

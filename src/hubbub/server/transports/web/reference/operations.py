@@ -65,7 +65,7 @@ class Operations:
     def _callers(self, endpoint: Endpoint) -> str:
         auth = endpoint.operation.auth
         if auth is Auth.NONE:
-            return "whoever knows the address; the Authorization header is not read"
+            return "anybody: what it asks for stands in the path, the body or its own headers"
         told = [words for kind, words in _CALLERS if kind & auth]
         return ", ".join(told[:-1]) + (" or " if len(told) > 1 else "") + told[-1]
 
