@@ -6,25 +6,19 @@ from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.members import MemberAdded
 from hubbub.server.resources.messages import actions, harvesting, jobs, routes, stages, views, welcomes
 from hubbub.server.resources.messages.actions import (
-    CARRIED_FLAGS,
     EPHEMERAL_MS,
     audience,
     change,
-    copy,
-    create,
     delete,
     delete_of_user_since,
-    edit,
-    fill,
-    set_flags,
     set_pinned,
-    system,
 )
 from hubbub.server.resources.messages.component_fields import ENTITIES, SELECTS
 from hubbub.server.resources.messages.components import INTERACTIVE, check_modal, is_required
 from hubbub.server.resources.messages.components import each as each_component
 from hubbub.server.resources.messages.components import texts as component_texts
 from hubbub.server.resources.messages.drafts import file_bytes_max, require_emojis
+from hubbub.server.resources.messages.editing import edit, fill, set_flags
 from hubbub.server.resources.messages.facts import (
     DirectMessageDrafted,
     MessageChanged,
@@ -39,6 +33,7 @@ from hubbub.server.resources.messages.facts import (
 from hubbub.server.resources.messages.records import Author, Extra, FromGame, Interacted, MessageRow, Response
 from hubbub.server.resources.messages.rows import encode_extra
 from hubbub.server.resources.messages.rules import SAID, SPOKEN_IN, can_read_history, require_send
+from hubbub.server.resources.messages.saying import CARRIED_FLAGS, copy, create, system
 from hubbub.server.resources.messages.store import (
     AUTHOR_WIDTH,
     AUTHORS_GUILD,

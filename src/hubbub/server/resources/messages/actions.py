@@ -1,4 +1,5 @@
-"""Saying, changing and removing: write, tell, publish. The only file here that emits."""
+"""Keeping, changing and removing messages: write, tell, publish. The only file here that emits; what is said becomes a row in
+`saying.py` and `editing.py`."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -6,267 +7,46 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import changes, errors
+from hubbub.protocol import errors
 from hubbub.protocol import wire as json
-from hubbub.protocol.enums import AuditLogAction, ChannelType, MessageType
-from hubbub.protocol.flags import MessageFlags
-from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake, UserId
+from hubbub.protocol.enums import AuditLogAction, ChannelType
+from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake
 from hubbub.protocol.operation import Event
-from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
-from hubbub.protocol.resources.embeds import Embed
 from hubbub.protocol.resources.members import PartialMember
 from hubbub.server.core import access as core_access
 from hubbub.server.core import audit
 from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
-from hubbub.server.resources import members, users
+from hubbub.server.resources import members
 from hubbub.server.resources.bans import MemberBanned
-from hubbub.server.resources.messages import drafts, jobs, mentions, readers, references, rows, rules, store, views
+from hubbub.server.resources.messages import jobs, readers, rules, store, views
 from hubbub.server.resources.messages.facts import (
     MessageChanged,
     MessageCreated,
-    MessageCrossposted,
-    MessageDrafted,
-    MessageFilled,
     MessagePinned,
     MessagesDeleted,
 )
-from hubbub.server.resources.messages.mentions import NOBODY, Mentions
-from hubbub.server.resources.messages.records import Author, Extra, FromGame, MessageRow, Response
+from hubbub.server.resources.messages.mentions import Mentions
+from hubbub.server.resources.messages.records import Author, Extra, MessageRow, Response
 
 DELETIONS_COUNTED_MS: Final = 5 * 60_000
 """Deletions of one author's messages in one channel within this are one audit log entry (http.md 3.4)."""
-CARRIED_FLAGS: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.IS_COMPONENTS_V2
-"""Flags that a crosspost shares with what it is a copy of."""
 EPHEMERAL_MS: Final = 15 * 60_000
 """How long a message is kept that only some know of: as long as its app can change it (decisions/0030)."""
 BULK_EVENT_MAX: Final = 100
 """How many ids one MESSAGE_DELETE_BULK carries."""
 
 
-# Saying
-
-
-def send(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMessage) -> wire.Message | msgspec.Raw:
-    """Say something where the caller may speak; a repeated nonce gives the earlier message back.
-
-    What was encoded for the event is given as it is, so that the answer costs no second encoding."""
-    nonce = rows.nonce_of(body)
-    message_id = call.new_id(MessageId)
-    if nonce is not None and rows.is_enforced(call, body):
-        earlier = rows.said_before(call, access, str(nonce), message_id)
-        if earlier is not None:
-            earlier.nonce = nonce
-            return earlier
-    slowed = rules.is_slowed(call, access)
-    if slowed:
-        rules.require_patience(call, access)
-    shown, encoded = _create(call, access, body, author, kind=0, message_id=message_id, nonce=nonce)
-    if slowed:
-        store.spoke(call.tx, access.channel.id, call.user_id, call.now)
-    return shown if encoded is None else msgspec.Raw(encoded)
-
-
-def create(
-    call: Call,
-    access: ChannelAccess,
-    body: wire.CreateFirstMessage,
-    *,
-    kind: int = 0,
-    message_id: MessageId | None = None,
-    author: Author | None = None,
-    response: Response | None = None,
-    game: FromGame | None = None,
-) -> wire.Message:
-    """Keep and publish what the caller says; whether they may speak here at all was asked before (`rules.require_send`).
-
-    `response` says that it is an app's answer to an interaction, `game` that a game says it for its player."""
-    if author is None:
-        author = rules.require_author(call, access.channel)
-    if message_id is None:
-        message_id = call.new_id(MessageId)
-    return _create(
-        call,
-        access,
-        body,
-        author,
-        kind=kind,
-        message_id=message_id,
-        response=response,
-        game=game,
-    )[0]
-
-
-def _create(
-    call: Call,
-    access: ChannelAccess,
-    body: wire.CreateFirstMessage,
-    author: Author,
-    *,
-    kind: int,
-    message_id: MessageId,
-    nonce: int | str | None = None,
-    response: Response | None = None,
-    game: FromGame | None = None,
-) -> "Kept":
-    channel = access.channel
-    reference = body.message_reference if isinstance(body, wire.CreateMessage) else None
-    if (
-        body.embeds
-        or body.components
-        or body.attachments
-        or body.poll
-        or body.flags
-        or body.sticker_ids
-        or body.shared_client_theme
-        or call.files
-    ):
-        draft = drafts.read(call, access, author, body)
-        content, flags = draft.content, draft.flags
-    else:
-        # Words and nothing else, as nearly all messages are.
-        draft = None
-        content, flags = drafts.clean(body.content or None), 0
-        if body.allowed_mentions:
-            form = errors.FormErrors()
-            mentions.check(body.allowed_mentions, form)
-            form.raise_if_any()
-    refers = references.refer(call, access, reference) if reference else None
-    silent = (response is not None and response.silent) or (game is not None and game.activity is not None)
-    if (refers is None or refers.snapshot is None) and not silent:
-        if draft is None:
-            if not content:
-                raise errors.EMPTY_MESSAGE()
-        elif draft.empty:
-            raise errors.EMPTY_MESSAGE()
-    replied_id = None if refers is None or refers.replied is None else refers.replied.author_id
-    if "@" in content or replied_id is not None or flags & MessageFlags.IS_COMPONENTS_V2:
-        texts = (content,) if draft is None else draft.texts()
-        named = mentions.read(call, access, texts, body.allowed_mentions, replied_id)
-    else:
-        named = NOBODY
-    if author.moderated or channel.linked_lobby is not None:
-        words = [content] if draft is None else list(draft.words())
-        if refers is not None and refers.snapshot is not None:
-            words.append(refers.snapshot.content)
-        _ask(call, access, author, message_id, words)
-    tts = bool(isinstance(body, wire.CreateMessage) and body.tts and access.can(Permissions.SEND_TTS_MESSAGES))
-    row = MessageRow(
-        channel.id,
-        message_id or call.new_id(MessageId),
-        author.user.id,
-        refers.kind if refers else kind,
-        flags,
-        content,
-    )
-    plain = (
-        draft is None
-        and refers is None
-        and named is NOBODY
-        and not tts
-        and not channel.is_thread
-        and author.webhook_id is None
-        and game is None
-    )
-    if (
-        response is not None
-        and response.person is not None
-        and _is_bare(response)
-        and author.known
-        and draft is None
-        and refers is None
-        and named is NOBODY
-        and not tts
-        and channel.guild_id is not None
-        and not channel.is_thread
-    ):
-        return _keep_answer(call, access, rows.answered(row, author, response), author, response, response.person)
-    if not plain:
-        row = rows.spoken(rows.filled(call, channel, row, draft, refers, named, tts), author)
-    if game is not None:
-        row = rows.played(row, game)
-    if response is not None:
-        row = rows.answering(row, response)
-    around = views.Around(call)
-    around.users[author.user.id] = users.user(author.user)
-    if refers is not None and refers.replied is not None:
-        around.referenced[refers.replied.channel_id, refers.replied.id] = refers.replied
-    return _keep(call, access, row, around, named, author, plain=plain, nonce=nonce)
-
-
-def _ask(
-    call: Call, access: ChannelAccess, author: Author, message_id: int, words: Iterable[str], *, edited: bool = False
-) -> None:
-    """Let those who moderate read what a person is about to say; bots and webhooks are not read (http.md 3.10)."""
-    if access.guild is None or author.user.bot or author.webhook_id is not None:
-        return
-    text = "\n".join(filter(None, words))
-    call.tell(MessageDrafted(access=access, message_id=MessageId(message_id), text=text, edited=edited))
-
-
-def system(
-    call: Call,
-    channel: ChannelRef,
-    kind: int,
-    author_id: int,
-    *,
-    content: str = "",
-    mentions: Sequence[int] = (),
-    everyone: bool = False,
-    reference: wire.MessageReference | None = None,
-    embeds: Sequence[Embed] = (),
-) -> wire.Message:
-    """Keep and publish what the platform says of somebody's deed."""
-    author = rules.require_author(call, channel, author_id)
-    named = Mentions(users=tuple(UserId(each) for each in mentions), everyone=everyone)
-    row = MessageRow(
-        channel_id=channel.id,
-        id=call.new_id(MessageId),
-        author_id=author_id,
-        type=int(kind),
-        flags=0,
-        content=content,
-        mention_everyone=int(everyone),
-        mentions=rows.text(list(named.users)),
-        reference=rows.text(reference),
-        embeds=rows.text(list(embeds)),
-    )
-    around = views.Around(call)
-    around.users[author.user.id] = users.user(author.user)
-    return _keep(call, channel, row, around, named, author)[0]
-
-
-def copy(
-    call: Call, channel: ChannelRef, source: MessageRow, author: Author, reference: wire.MessageReference
-) -> wire.Message:
-    """Keep and publish what was said elsewhere: a crosspost. Its users are mentioned, roles and @everyone of there are not."""
-    named = Mentions(users=tuple(views.mentions(source)))
-    references.share_files(call, source)
-    row = MessageRow(
-        channel_id=channel.id,
-        id=call.new_id(MessageId),
-        author_id=author.user.id,
-        type=MessageType.DEFAULT,
-        flags=source.flags & CARRIED_FLAGS | MessageFlags.IS_CROSSPOST,
-        content=source.content,
-        mentions=source.mentions,
-        attachments=source.attachments,
-        embeds=source.embeds,
-        components=source.components,
-        reference=rows.text(reference),
-        extra=None if source.attachments is None else rows.text(Extra(shared=True)),
-    )
-    around = views.Around(call)
-    return _keep(call, channel, rows.spoken(row, author), around, named, author)[0]
+# Keeping
 
 
 Kept = tuple[wire.Message, bytes | None]
 """A new message, and its JSON where the event was made of it."""
 
 
-def _keep(
+def keep(
     call: Call,
     where: ChannelAccess | ChannelRef,
     row: MessageRow,
@@ -329,22 +109,10 @@ def _keep(
     return shown, None
 
 
-def _is_bare(response: Response) -> bool:
-    """Whether an answer is to a command, for all to see, and names nobody but who ran it."""
-    asked = response.interaction
-    return (
-        not response.flags
-        and response.reference is None
-        and asked.name is not None
-        and asked.target_user_id is None
-        and asked.triggering is None
-    )
-
-
-def _keep_answer(
+def keep_answer(
     call: Call, access: ChannelAccess, row: MessageRow, author: Author, response: Response, person: Author
 ) -> Kept:
-    """What `_keep` does, for an answer of words alone: all that it shows is known, so it is encoded once and nothing is read
+    """What `keep` does, for an answer of words alone: all that it shows is known, so it is encoded once and nothing is read
     back from the row."""
     channel, asked = access.channel, response.interaction
     guild_id = access.guild_id
@@ -379,100 +147,6 @@ def _keep_answer(
 
 
 # Changing
-
-
-def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage) -> wire.Message:
-    """Change what a message of the caller's own says."""
-    draft = drafts.edit(call, access, author, row, body)
-    if draft.empty and row.snapshots is None:
-        raise errors.EMPTY_MESSAGE()
-    after = row._replace(
-        content=draft.content,
-        flags=draft.flags,
-        attachments=rows.text(draft.files),
-        embeds=rows.text(draft.embeds),
-        components=rows.text(draft.components),
-    )
-    if body.content is not UNSET or body.components is not UNSET or body.allowed_mentions is not UNSET:
-        named = mentions.read(call, access, draft.texts(), body.allowed_mentions, _still_replied(call, row, body))
-        after = after._replace(
-            mentions=rows.text(list(named.users)),
-            mention_roles=rows.text(list(named.roles)),
-            mention_everyone=int(named.everyone),
-        )
-    if after == row:
-        return views.message(call, row, guild_id=access.channel.guild_id)
-    if after != row._replace(flags=after.flags):
-        if author.moderated:
-            _ask(call, access, author, row.id, draft.words(), edited=True)
-        rules.count_edit(call, row)
-        # http.md 3.4: a change of flags alone is no edit that readers are told of.
-        after = after._replace(edited_ms=call.now)
-    return change(call, access.channel, after)
-
-
-def fill(
-    call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.CreateFirstMessage
-) -> wire.Message:
-    """Let an answer that was still being made say something, as if it were said only now."""
-    draft = drafts.read(call, access, author, body)
-    if draft.empty:
-        raise errors.EMPTY_MESSAGE()
-    named = mentions.read(call, access, draft.texts(), body.allowed_mentions)
-    extra = views.extra(row)
-    # dated-changes.md 3: until 4 September 2024 an answer that was promised could not become a poll.
-    extra.poll = draft.poll if changes.POLL_IN_DEFERRED_EDIT.active(call.now) else None
-    if row.ephemeral and extra.poll is not None:
-        raise errors.POLL_INVALID_CHANNEL_TYPE()
-    after = row._replace(
-        flags=row.flags & ~MessageFlags.LOADING | draft.flags,
-        content=draft.content,
-        attachments=rows.text(draft.files),
-        embeds=rows.text(draft.embeds),
-        components=rows.text(draft.components),
-        mentions=rows.text(list(named.users)),
-        mention_roles=rows.text(list(named.roles)),
-        mention_everyone=int(named.everyone),
-        extra=rows.text(extra),
-    )
-    if not row.ephemeral:
-        call.tell(MessageFilled(channel=access.channel, row=after))
-    return change(call, access.channel, after)
-
-
-def _still_replied(call: Call, row: MessageRow, body: wire.UpdateMessage) -> int | None:
-    """Whom a reply keeps notifying through an edit: the author it answers, if it did and the edit does not say otherwise."""
-    if row.type != MessageType.REPLY or row.reference is None:
-        return None
-    reference = json.decode(row.reference, wire.MessageReference)
-    replied = store.find(call.tx, reference.channel_id, reference.message_id or 0)
-    if replied is None:
-        return None
-    if not body.allowed_mentions and replied.author_id not in views.mentions(row):
-        return None
-    return replied.author_id
-
-
-def suppress(call: Call, access: ChannelAccess, row: MessageRow, flags: int) -> wire.Message:
-    """Hide or show the embeds of somebody's message."""
-    wanted = row.flags & ~MessageFlags.SUPPRESS_EMBEDS | flags & MessageFlags.SUPPRESS_EMBEDS
-    if wanted == row.flags:
-        return views.message(call, row, guild_id=access.channel.guild_id)
-    return change(call, access.channel, row._replace(flags=wanted))
-
-
-def crosspost(call: Call, access: ChannelAccess, row: MessageRow) -> wire.Message:
-    """Mark a message as published, for those who bring it to the channels that follow."""
-    row = row._replace(flags=row.flags | MessageFlags.CROSSPOSTED)
-    shown = change(call, access.channel, row)
-    call.tell(MessageCrossposted(channel=access.channel, row=row))
-    return shown
-
-
-def set_flags(call: Call, channel: ChannelRef, message_id: int, on: int = 0, off: int = 0) -> wire.Message:
-    """Set and clear flags of a message."""
-    row = store.get(call.tx, channel.id, message_id)
-    return change(call, channel, row._replace(flags=row.flags & ~off | on))
 
 
 def set_pinned(call: Call, row: MessageRow, pinned_ms: int | None) -> wire.Message:

@@ -9,7 +9,7 @@ from hubbub.protocol.resources import messages as wire
 from hubbub.server.core import access as core_access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.resources.messages import actions, drafts, histories, rules, store, views
+from hubbub.server.resources.messages import actions, drafts, editing, histories, rules, saying, store, views
 
 
 @handles(wire.LIST_MESSAGES)
@@ -48,7 +48,7 @@ def create_message(call: Call, channel_id: ChannelId, body: wire.CreateMessage) 
     """Say something."""
     access = core_access.channel(call, channel_id)
     author = rules.require_send(call, access)
-    return actions.send(call, access, author, body)
+    return saying.send(call, access, author, body)
 
 
 @handles(wire.UPDATE_MESSAGE)
@@ -57,12 +57,12 @@ def update_message(call: Call, channel_id: ChannelId, message_id: MessageId, bod
     access = core_access.channel(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
     if not rules.require_edit(call, access, row, body):
-        return actions.suppress(call, access, row, body.flags or 0)
+        return editing.suppress(call, access, row, body.flags or 0)
     author = rules.require_author(call, access.channel)
     if row.flags & MessageFlags.LOADING:
         # The promise of an answer, whose token may be gone by now (decisions/0030).
-        return actions.fill(call, access, author, row, drafts.first(call, body))
-    return actions.edit(call, access, author, row, body)
+        return editing.fill(call, access, author, row, drafts.first(call, body))
+    return editing.edit(call, access, author, row, body)
 
 
 @handles(wire.DELETE_MESSAGE)
@@ -96,4 +96,4 @@ def crosspost_message(call: Call, channel_id: ChannelId, message_id: MessageId) 
     access = core_access.channel(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
     rules.require_crosspost(call, access, row)
-    return actions.crosspost(call, access, row)
+    return editing.crosspost(call, access, row)

@@ -2,7 +2,7 @@
 
 from hubbub.server.core.access import find_channel
 from hubbub.server.core.call import Call
-from hubbub.server.resources.messages import actions
+from hubbub.server.resources.messages import saying
 from hubbub.server.resources.stage_instances import StageSaid
 
 
@@ -10,4 +10,4 @@ def hear(call: Call, fact: StageSaid) -> None:
     """A stage began, ended, has another topic or another speaker."""
     channel = find_channel(call.tx, fact.channel_id)
     if channel is not None:
-        actions.system(call, channel, fact.kind, fact.user_id, content=fact.topic, everyone=fact.everyone)
+        saying.system(call, channel, fact.kind, fact.user_id, content=fact.topic, everyone=fact.everyone)

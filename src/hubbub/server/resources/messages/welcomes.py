@@ -6,7 +6,7 @@ from hubbub.server.core import access as core_access
 from hubbub.server.core.call import Call
 from hubbub.server.resources import guilds
 from hubbub.server.resources.members import MemberAdded
-from hubbub.server.resources.messages import actions
+from hubbub.server.resources.messages import saying
 
 
 def member_added(call: Call, fact: MemberAdded) -> None:
@@ -18,4 +18,4 @@ def member_added(call: Call, fact: MemberAdded) -> None:
         return
     channel = core_access.find_channel(call.tx, guild.system_channel_id)
     if channel is not None:
-        actions.system(call, channel, MessageType.USER_JOIN, fact.user_id)
+        saying.system(call, channel, MessageType.USER_JOIN, fact.user_id)
