@@ -21,7 +21,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import members
 from hubbub.server.resources.bans import MemberBanned
-from hubbub.server.resources.messages import jobs, readers, rules, store, views
+from hubbub.server.resources.messages import columns, jobs, readers, rules, store, views
 from hubbub.server.resources.messages.facts import (
     MessageChanged,
     MessageCreated,
@@ -67,7 +67,7 @@ def keep(
         around.load((row,))
         _emit(call, wire.MESSAGE_CREATE, channel, row, around, views.dispatched(around, channel, row), frozenset())
         return views.show(wire.Message, around, row), None
-    asking, person = None if plain else views.asking(row), None
+    asking, person = None if plain else columns.asking(row), None
     if plain:
         store.insert_plain(call.tx, row)
     else:
@@ -169,10 +169,10 @@ def change(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
 def _changed(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
     around = views.Around(call)
     around.load((row,))
-    mentioned = views.mentions(row)
+    mentioned = columns.mentions(row)
     known: dict[int, PartialMember] = {}
     if channel.guild_id is not None and not row.ephemeral:
-        asking = views.asking(row)
+        asking = columns.asking(row)
         people = [row.author_id, *mentioned, *(() if asking is None else (asking,))]
         known = views.partial_members(call, channel.guild_id, people)
     payload = views.dispatched(around, channel, row, known.get(row.author_id, UNSET), known)
@@ -199,7 +199,7 @@ def delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
     if row.ephemeral:
         store.delete_ephemeral(call.tx, row)
         gone = wire.MessageDeleted(id=MessageId(row.id), channel_id=ChannelId(channel.id))
-        call.tx.emit(wire.MESSAGE_DELETE, gone, Audience.of_users(*views.extra(row).seen_by))
+        call.tx.emit(wire.MESSAGE_DELETE, gone, Audience.of_users(*columns.extra(row).seen_by))
         return
     _remove(call, channel, (row,))
     actor = call.find_actor
@@ -313,7 +313,7 @@ def _emit(
 ) -> None:
     """Publish a message with its bare twin for sessions that may not read the content; in private everybody reads it."""
     if row.ephemeral:
-        call.tx.emit(event, payload, Audience.of_users(*views.extra(row).seen_by))
+        call.tx.emit(event, payload, Audience.of_users(*columns.extra(row).seen_by))
         return
     if channel.guild_id is not None and views.is_words_alone(payload):
         body = json.encode(payload)
@@ -325,7 +325,7 @@ def _emit(
     if bare is not None and (payload.referenced_message or payload.message_snapshots):
         reading, partly = readers.apart(call, row, around, payload, reading)
     games = None
-    if channel.guild_id is None and row.extra is not None and (metadata := views.extra(row).metadata):
+    if channel.guild_id is None and row.extra is not None and (metadata := columns.extra(row).metadata):
         games = {0: views.for_games(payload, metadata)}
     to = audience(call, channel)
     if to.games_of and payload.activity:

@@ -37,7 +37,7 @@ from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call, Upload
 from hubbub.server.resources import applications, emojis, stickers
 from hubbub.server.resources.attachments import StoredAttachment, describe, from_upload
-from hubbub.server.resources.messages import components, embeds, mentions, views
+from hubbub.server.resources.messages import columns, components, embeds, mentions
 from hubbub.server.resources.messages.component_fields import Named
 from hubbub.server.resources.messages.facts import SkusNamed
 from hubbub.server.resources.messages.records import Author, MessageRow
@@ -129,7 +129,7 @@ def read(call: Call, access: ChannelAccess, author: Author, body: wire.CreateFir
 
 def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage) -> Draft:
     """What a message will hold after an edit by its author."""
-    kept = views.extra(row)
+    kept = columns.extra(row)
     draft = Draft(
         content=row.content,
         flags=row.flags,
@@ -145,7 +145,7 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
         draft.flags = edited_flags(call, row.flags, body.flags or 0)
     if body.content is not UNSET:
         draft.content = clean(body.content)
-    draft.embeds = views.embeds(row) if body.embeds is UNSET else _embeds(call, access, body.embeds or [], form)
+    draft.embeds = columns.embeds(row) if body.embeds is UNSET else _embeds(call, access, body.embeds or [], form)
     if draft.flags & MessageFlags.IS_COMPONENTS_V2:
         for name, held in (
             ("content", draft.content),
@@ -157,7 +157,7 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
                 form.add((name,), *errors.components_v2_field(name))
     named = Named()
     if body.components is UNSET:
-        draft.components = views.components(row)
+        draft.components = columns.components(row)
     else:
         named = _components(call, author, body.components or [], draft, form)
     draft.files = _edited_files(call, author, row, body, form)
@@ -315,7 +315,7 @@ def _edited_files(
 ) -> list[StoredAttachment]:
     """The files after an edit: exactly those listed; without a list all old and all new (http.md 1.11)."""
     uploads = _uploads(call)
-    old = {int(file.id): file for file in views.attachments(row)}
+    old = {int(file.id): file for file in columns.attachments(row)}
     if body.attachments is UNSET:
         files = [*old.values(), *(_stored(call, author, upload, None) for _, upload in sorted(uploads.items()))]
         _require_room(call, files)

@@ -9,7 +9,7 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
-from hubbub.server.resources.messages import drafts, mentions, rows, rules, store, views
+from hubbub.server.resources.messages import columns, drafts, mentions, rows, rules, store, views
 from hubbub.server.resources.messages.actions import change
 from hubbub.server.resources.messages.facts import MessageCrossposted, MessageFilled
 from hubbub.server.resources.messages.records import Author, MessageRow
@@ -54,7 +54,7 @@ def fill(
     if draft.empty:
         raise errors.EMPTY_MESSAGE()
     named = mentions.read(call, access, draft.texts(), body.allowed_mentions)
-    extra = views.extra(row)
+    extra = columns.extra(row)
     # dated-changes.md 3: until 4 September 2024 an answer that was promised could not become a poll.
     extra.poll = draft.poll if changes.POLL_IN_DEFERRED_EDIT.active(call.now) else None
     if row.ephemeral and extra.poll is not None:
@@ -83,7 +83,7 @@ def _still_replied(call: Call, row: MessageRow, body: wire.UpdateMessage) -> int
     replied = store.find(call.tx, reference.channel_id, reference.message_id or 0)
     if replied is None:
         return None
-    if not body.allowed_mentions and replied.author_id not in views.mentions(row):
+    if not body.allowed_mentions and replied.author_id not in columns.mentions(row):
         return None
     return replied.author_id
 

@@ -8,7 +8,7 @@ from hubbub.protocol.resources import harvests as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.resources.attachments import Signer
-from hubbub.server.resources.messages import store, views
+from hubbub.server.resources.messages import columns, store
 
 
 @handles(wire.LIST_HARVESTED_MESSAGES, long=True)
@@ -23,7 +23,7 @@ def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> li
         guild_id = guilds.get(row.channel_id)
         files = [
             wire.HarvestedFile(filename=file.filename, size=file.size, url=signer.url(row.channel_id, file))
-            for file in views.attachments(row)
+            for file in columns.attachments(row)
         ]
         shown.append(
             wire.HarvestedMessage(

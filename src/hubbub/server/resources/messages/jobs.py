@@ -10,7 +10,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.core.work import Work
 from hubbub.server.resources.channels import ChannelsDeleted
-from hubbub.server.resources.messages import store, views
+from hubbub.server.resources.messages import columns, store
 from hubbub.server.resources.messages.records import MessageRow
 
 FORGET_CHANNEL: Final = "messages.forget_channel"
@@ -55,8 +55,8 @@ def messages_gone(call: Call, rows: Sequence[MessageRow]) -> None:
     files = [
         int(file.id)
         for row in rows
-        if row.attachments is not None and not views.extra(row).shared
-        for file in views.attachments(row)
+        if row.attachments is not None and not columns.extra(row).shared
+        for file in columns.attachments(row)
     ]
     for start in range(0, len(files), FILES_AT_ONCE):
         some = ForgetFiles(attachment_ids=files[start : start + FILES_AT_ONCE])

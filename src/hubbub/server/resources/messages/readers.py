@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.call import Call
 from hubbub.server.resources import applications
-from hubbub.server.resources.messages import views
+from hubbub.server.resources.messages import columns, views
 from hubbub.server.resources.messages.records import MessageRow
 
 Partly = Sequence[tuple[frozenset[int], wire.DispatchedMessage]]
@@ -28,7 +28,7 @@ def apart(
     by_part = [reading]
     for part in views.parts(around, row)[1:]:
         if isinstance(part, MessageRow):
-            by_part.append(of(call, part, views.mentions(part)))
+            by_part.append(of(call, part, columns.mentions(part)))
         else:
             by_part.append(frozenset((part.author_id, *part.mentions)))
     groups: dict[tuple[bool, ...], set[int]] = {}

@@ -12,7 +12,7 @@ from hubbub.protocol.resources import messages as wire
 from hubbub.server.core import access as core_access
 from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
-from hubbub.server.resources.messages import rules, store, views
+from hubbub.server.resources.messages import columns, rules, store
 from hubbub.server.resources.messages.records import MessageRow, StoredSnapshot
 
 
@@ -58,7 +58,7 @@ def _forward(call: Call, access: ChannelAccess, body: wire.MessageReferenceReque
     rules.require_forwardable(call, source, row)
     rules.require_forwards_left(call)
     share_files(call, row)
-    carried = views.snapshots(row)
+    carried = columns.snapshots(row)
     # A forward of a forward carries what the first one carried: a snapshot never holds another.
     snapshot = carried[0] if carried else _snapshot(row)
     return Refers(MessageType.DEFAULT, _reference(source, row.id, MessageReferenceType.FORWARD), snapshot=snapshot)
@@ -66,7 +66,7 @@ def _forward(call: Call, access: ChannelAccess, body: wire.MessageReferenceReque
 
 def share_files(call: Call, row: MessageRow) -> None:
     """Remember that another message shows the files of this one, so that they outlive it."""
-    extra = views.extra(row)
+    extra = columns.extra(row)
     if row.attachments is not None and not extra.shared:
         extra.shared = True
         store.set_extra(call.tx, row, extra)
@@ -81,10 +81,10 @@ def _snapshot(row: MessageRow) -> StoredSnapshot:
         flags=row.flags,
         content=row.content,
         edited_ms=row.edited_ms,
-        mentions=views.mentions(row),
+        mentions=columns.mentions(row),
         mention_roles=[] if row.mention_roles is None else json.decode(row.mention_roles, list[RoleId]),
-        attachments=views.attachments(row),
-        embeds=views.embeds(row),
-        components=views.components(row),
-        sticker_items=views.extra(row).sticker_items,
+        attachments=columns.attachments(row),
+        embeds=columns.embeds(row),
+        components=columns.components(row),
+        sticker_items=columns.extra(row).sticker_items,
     )

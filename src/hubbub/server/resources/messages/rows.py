@@ -11,7 +11,7 @@ from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
-from hubbub.server.resources.messages import store, views
+from hubbub.server.resources.messages import columns, store, views
 from hubbub.server.resources.messages.drafts import Draft
 from hubbub.server.resources.messages.mentions import Mentions
 from hubbub.server.resources.messages.records import Author, Extra, FromGame, Identity, MessageRow, Response
@@ -56,14 +56,14 @@ def spoken(row: MessageRow, author: Author) -> MessageRow:
     row = row._replace(webhook_id=author.webhook_id, application_id=author.application_id)
     if author.webhook_id != author.user.id or author.known:
         return row
-    extra = views.extra(row)
+    extra = columns.extra(row)
     extra.author = Identity(username=author.user.username, avatar=author.user.avatar)
     return row._replace(extra=text(extra))
 
 
 def played(row: MessageRow, game: FromGame) -> MessageRow:
     """The row as what a game says for its player."""
-    extra = views.extra(row)
+    extra = columns.extra(row)
     extra.metadata, extra.activity, extra.application = game.metadata, game.activity, game.application
     return row._replace(
         flags=row.flags | MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION,
@@ -74,7 +74,7 @@ def played(row: MessageRow, game: FromGame) -> MessageRow:
 
 def answering(row: MessageRow, response: Response) -> MessageRow:
     """The row as an app's answer."""
-    extra = views.extra(row)
+    extra = columns.extra(row)
     extra.interaction = response.interaction
     if response.flags & MessageFlags.EPHEMERAL:
         if extra.poll is not None:

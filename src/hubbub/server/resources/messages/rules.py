@@ -16,7 +16,7 @@ from hubbub.server.core import quotas
 from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.resources import relationships, user_settings
-from hubbub.server.resources.messages import store, views
+from hubbub.server.resources.messages import columns, store, views
 from hubbub.server.resources.messages.facts import DirectMessageDrafted
 from hubbub.server.resources.messages.records import Author, MessageRow
 
@@ -165,10 +165,10 @@ def require_repliable(access: ChannelAccess, reference: wire.MessageReferenceReq
 
 def require_forwardable(call: Call, source: ChannelRef, row: MessageRow) -> None:
     """Raise unless a message can be forwarded, by this caller."""
-    if row.type not in wire.FORWARDABLE_TYPES or views.extra(row).poll is not None:
+    if row.type not in wire.FORWARDABLE_TYPES or columns.extra(row).poll is not None:
         raise errors.INVALID_MESSAGE_TYPE()
     # A forward is carried on as its snapshot, so that is what is read.
-    carried = views.snapshots(row) or (row,)
+    carried = columns.snapshots(row) or (row,)
     if changes.FORWARD_READABLE_CONTENT.active(call.now) and not all(
         views.readable(call.actor, each, source.guild_id) for each in carried
     ):
@@ -184,7 +184,7 @@ def require_forwards_left(call: Call) -> None:
     recent = [each for each, _ in lately if Snowflake(each).created_ms > call.now - window_ms]
     if len(recent) >= wire.FORWARD_LIMIT.calls:
         _refuse(Snowflake(recent[0]).created_ms + window_ms - call.now)
-    if sum(views.forwarded_bytes(kept) for _, kept in lately) > FORWARDED_BYTES_MAX:
+    if sum(columns.forwarded_bytes(kept) for _, kept in lately) > FORWARDED_BYTES_MAX:
         _refuse(Snowflake(lately[0][0]).created_ms + FORWARDED_BYTES_MS - call.now)
 
 
@@ -210,7 +210,7 @@ def require_edit(call: Call, access: ChannelAccess, row: MessageRow, body: wire.
     if _changes_content(call, body):
         if row.flags & MessageFlags.IS_VOICE_MESSAGE:
             raise errors.VOICE_MESSAGE_CANNOT_EDIT()
-        if row.extra is not None and views.extra(row).poll is not None:
+        if row.extra is not None and columns.extra(row).poll is not None:
             raise errors.POLL_CANNOT_EDIT()
     return True
 

@@ -15,7 +15,7 @@ from hubbub.protocol.resources.embeds import Embed
 from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.resources import users
-from hubbub.server.resources.messages import drafts, mentions, references, rows, rules, store, views
+from hubbub.server.resources.messages import columns, drafts, mentions, references, rows, rules, store, views
 from hubbub.server.resources.messages.actions import Kept, keep, keep_answer
 from hubbub.server.resources.messages.facts import MessageDrafted
 from hubbub.server.resources.messages.mentions import NOBODY, Mentions
@@ -230,7 +230,7 @@ def copy(
     call: Call, channel: ChannelRef, source: MessageRow, author: Author, reference: wire.MessageReference
 ) -> wire.Message:
     """Keep and publish what was said elsewhere: a crosspost. Its users are mentioned, roles and @everyone of there are not."""
-    named = Mentions(users=tuple(views.mentions(source)))
+    named = Mentions(users=tuple(columns.mentions(source)))
     references.share_files(call, source)
     row = MessageRow(
         channel_id=channel.id,

@@ -4,51 +4,59 @@ What a bot without the message content intent may not read is taken out here (ht
 """
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from itertools import repeat
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Final, TypeVar, cast
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import changes
 from hubbub.protocol import wire as json
-from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import ApplicationFlags, MessageFlags
 from hubbub.protocol.ids import (
     EPOCH_MS,
     ApplicationId,
     ChannelId,
-    EmojiId,
     GuildId,
     MessageId,
-    RoleId,
     Snowflake,
     UserId,
     WebhookId,
 )
 from hubbub.protocol.resources import messages as wire
-from hubbub.protocol.resources.channels import Thread
-from hubbub.protocol.resources.embeds import Embed, EmbedMedia
-from hubbub.protocol.resources.emojis import PartialEmoji
 from hubbub.protocol.resources.members import PartialMember
-from hubbub.protocol.resources.polls import PollAnswerCount
-from hubbub.protocol.resources.reactions import Reaction, ReactionCountDetails
 from hubbub.protocol.resources.users import User
 from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Actor, Call
-from hubbub.server.resources import channels, members, users
-from hubbub.server.resources.attachments import Signer, StoredAttachment
-from hubbub.server.resources.messages import store
+from hubbub.server.resources import members
+from hubbub.server.resources.messages import columns, files
+from hubbub.server.resources.messages.around import PLAIN, SHOWS_REFERENCED, Around
+from hubbub.server.resources.messages.columns import attachments, components, embeds, extra, mentions, snapshots
 from hubbub.server.resources.messages.records import (
     Extra,
     Identity,
     Interacted,
     MessageRow,
-    ReactionRow,
     StoredSnapshot,
 )
+
+__all__ = [
+    "READS_CONTENT",
+    "WEBHOOK_DISCRIMINATOR",
+    "Around",
+    "attachments",
+    "components",
+    "dispatched",
+    "embeds",
+    "extra",
+    "mentions",
+    "message",
+    "messages",
+    "show",
+    "shown_owners",
+    "snapshots",
+]
+"""What other slices use, some of which stands in files of its own."""
 
 M = TypeVar("M", bound=wire.Message)
 
@@ -58,116 +66,13 @@ READS_CONTENT: Final = ApplicationFlags.GATEWAY_MESSAGE_CONTENT | ApplicationFla
 
 WEBHOOK_DISCRIMINATOR: Final = "0000"
 
-# Types whose reference is looked up and shown: a reply, and the first message of a thread started from another.
-_SHOWS_REFERENCED: Final = frozenset({MessageType.REPLY, MessageType.THREAD_STARTER_MESSAGE})
-
-# What a row ends with when the message is words and nothing else.
-_PLAIN: Final = list(MessageRow(0, 0, 0, 0, 0, "")[10:])
-_PLAIN_ROW: Final = tuple(_PLAIN)
-
-_users: Final = json.decoder(list[UserId])
-_roles: Final = json.decoder(list[RoleId])
-_attachments: Final = json.decoder(list[StoredAttachment])
-_embeds: Final = json.decoder(list[Embed])
-_components: Final = msgspec.json.Decoder(list[dict[str, Any]])
-_reference: Final = json.decoder(wire.MessageReference)
-_snapshots: Final = json.decoder(list[StoredSnapshot])
-_extra: Final = json.decoder(Extra)
+_PLAIN: Final = list(PLAIN)
 
 
 class GameMessage(wire.DispatchedMessage, kw_only=True):
     """A direct message as games hear of it."""
 
     metadata: dict[str, str]
-
-
-class Around:
-    """All that some messages need to be shown and that is not in their rows, loaded in a fixed number of queries."""
-
-    __slots__ = ("call", "polls", "reactions", "referenced", "signer", "threads", "users")
-
-    def __init__(self, call: Call) -> None:
-        self.call = call
-        self.users: dict[int, User] = {}
-        self.reactions: dict[int, list[Reaction]] = {}
-        self.polls: dict[int, list[PollAnswerCount]] = {}
-        self.referenced: dict[tuple[int, int], MessageRow] = {}
-        self.threads: dict[int, Thread] = {}
-        self.signer: Signer | None = None
-
-    def load(self, rows: Sequence[MessageRow], viewer_id: int = 0) -> None:
-        """Load for these messages; `viewer_id` says whose reactions and votes are `me`."""
-        people: set[int] = set()
-        wanted: dict[int, list[int]] = {}
-        reacted: list[int] = []
-        polled: list[int] = []
-        threads: list[int] = []
-        for row in rows:
-            if row.author_id != row.webhook_id or row.webhook_id == row.application_id:
-                # What an app answers bears its bot's id thrice.
-                people.add(row.author_id)
-            if row[10:] == _PLAIN_ROW and not row.flags:
-                continue
-            if row.mentions is not None:
-                people.update(mentions(row))
-            if row.reacted:
-                reacted.append(row.id)
-            if row.polled:
-                polled.append(row.id)
-            people.update(_interacted_people(_interacted(row)))
-            if row.flags & MessageFlags.HAS_THREAD:
-                threads.append(row.id)
-            if row.reference is not None and row.type in _SHOWS_REFERENCED:
-                reference = _reference.decode(row.reference)
-                if reference.message_id is not UNSET:
-                    wanted.setdefault(reference.channel_id, []).append(reference.message_id)
-            if row.snapshots is not None:
-                for snapshot in _snapshots.decode(row.snapshots):
-                    people.update(snapshot.mentions)
-        tx = self.call.tx
-        for channel_id, ids in wanted.items():
-            missing = [each for each in ids if (channel_id, each) not in self.referenced]
-            for found in store.find_many(tx, channel_id, missing).values() if missing else ():
-                self.referenced[channel_id, found.id] = found
-        for found in self.referenced.values():
-            people.add(found.author_id)
-            people.update(_interacted_people(_interacted(found)))
-            if found.mentions is not None:
-                people.update(mentions(found))
-            if found.polled:
-                polled.append(found.id)
-        self.load_users(people)
-        if reacted:
-            for message_id, counted in store.reactions(tx, reacted, viewer_id).items():
-                self.reactions[message_id] = [_reaction(each) for each in counted]
-        if polled:
-            self.polls.update(store.poll_counts(tx, polled, viewer_id))
-        if threads:
-            for thread_id, thread in channels.find_many(tx, threads).items():
-                self.threads[thread_id] = channels.thread(thread)
-
-    def know(self, *rows: users.UserRow) -> None:
-        """Take users that were loaded already."""
-        for row in rows:
-            self.users[row.id] = users.user(row)
-
-    def load_users(self, user_ids: Iterable[int]) -> None:
-        """Load users that are not known yet."""
-        missing = [each for each in user_ids if each not in self.users]
-        if missing:
-            for user_id, row in users.find_many(self.call.tx, missing).items():
-                self.users[user_id] = users.user(row)
-
-    def user(self, user_id: int) -> User:
-        """A user, or the stand-in for one who is gone."""
-        found = self.users.get(user_id)
-        return User(id=UserId(user_id), username="Deleted User") if found is None else found
-
-    def sign(self) -> Signer:
-        """What makes addresses of files."""
-        if self.signer is None:
-            self.signer = Signer(self.call)
-        return self.signer
 
 
 def messages(call: Call, rows: Sequence[MessageRow], *, guild_id: GuildId | None) -> list[wire.Message]:
@@ -185,68 +90,9 @@ def message(call: Call, row: MessageRow, *, guild_id: GuildId | None) -> wire.Me
     return messages(call, (row,), guild_id=guild_id)[0]
 
 
-def mentions(row: MessageRow) -> list[UserId]:
-    """The users a message notifies."""
-    found: list[UserId] = [] if row.mentions is None else _users.decode(row.mentions)
-    return found
-
-
-def attachments(row: MessageRow) -> list[StoredAttachment]:
-    """The files of a message, those inside embeds included."""
-    found: list[StoredAttachment] = [] if row.attachments is None else _attachments.decode(row.attachments)
-    return found
-
-
-def embeds(row: MessageRow) -> list[Embed]:
-    """The embeds of a message, shown or not."""
-    found: list[Embed] = [] if row.embeds is None else _embeds.decode(row.embeds)
-    return found
-
-
-def components(row: MessageRow) -> list[dict[str, Any]]:
-    """The components of a message, as sent."""
-    return [] if row.components is None else _components.decode(row.components)
-
-
-def snapshots(row: MessageRow) -> list[StoredSnapshot]:
-    """What a forward carries."""
-    found: list[StoredSnapshot] = [] if row.snapshots is None else _snapshots.decode(row.snapshots)
-    return found
-
-
-def forwarded_bytes(kept: str) -> int:
-    """How many bytes of attachments a stored forward carries."""
-    found: list[StoredSnapshot] = _snapshots.decode(kept)
-    return sum(file.size for snapshot in found for file in snapshot.attachments)
-
-
-def extra(row: MessageRow) -> Extra:
-    """What few messages have."""
-    found: Extra = Extra() if row.extra is None else _extra.decode(row.extra)
-    return found
-
-
-def asking(row: MessageRow) -> int | None:
-    """Who ran the command that a message answers, where it names them in the older form too."""
-    found = _interacted(row)
-    return None if found is None or found.name is None else found.user_id
-
-
 def reads_all(actor: Actor | None, guild_id: int | None) -> bool:
     """Whether a caller may read whatever is said: people may, and bots with the intent, or in private. A job has no caller."""
     return actor is None or actor.kind != "bot" or guild_id is None or bool(actor.application_flags & READS_CONTENT)
-
-
-def _interacted(row: MessageRow) -> Interacted | None:
-    """The interaction that a message answers, to be read and not changed."""
-    return None if row.extra is None or '"interaction":' not in row.extra else _interacted_in(row.extra)
-
-
-@lru_cache(maxsize=256)
-def _interacted_in(text: str) -> Interacted | None:
-    # A new answer is asked for this several times on its way, and read by many after.
-    found: Extra = _extra.decode(text)
-    return found.interaction
 
 
 def readable(actor: Actor, part: Part, guild_id: int | None) -> bool:
@@ -268,8 +114,7 @@ def concerns(part: Part, bot_id: int, application_id: int | None) -> bool:
 def parts(around: Around, row: MessageRow) -> list[Part]:
     """What is read or kept from a reader each for itself (gateway.md 5.2): a message, what it carries, what it answers."""
     found: list[Part] = [row, *snapshots(row)]
-    if row.reference is not None and row.type in _SHOWS_REFERENCED:
-        reference = _reference.decode(row.reference)
+    if row.type in SHOWS_REFERENCED and (reference := columns.reference(row)) is not None:
         answered = around.referenced.get((reference.channel_id, reference.message_id or 0))
         if answered is not None:
             found += (answered, *snapshots(answered))
@@ -423,19 +268,19 @@ def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = T
     )
     if not flags and rest == _PLAIN:
         return shown
-    if row.attachments is not None:
-        files = attachments(row)
-        shown.attachments = around.sign().attachments(row.channel_id, files, ephemeral=row.ephemeral)
-    else:
-        files = []
+    uploads = attachments(row)
+    if uploads:
+        shown.attachments = around.sign().attachments(row.channel_id, uploads, ephemeral=row.ephemeral)
     if row.embeds is not None and not row.flags & MessageFlags.SUPPRESS_EMBEDS:
-        shown.embeds = _with_files(around, row.channel_id, embeds(row), files, ephemeral=row.ephemeral)
+        shown.embeds = files.in_embeds(around, row.channel_id, embeds(row), uploads, ephemeral=row.ephemeral)
     if row.components is not None:
-        shown.components = _resolved(around, row.channel_id, components(row), files, ephemeral=row.ephemeral)
+        shown.components = files.in_components(
+            around, row.channel_id, components(row), uploads, ephemeral=row.ephemeral
+        )
     if row.mentions is not None:
         shown.mentions = [around.user(each) for each in mentions(row)]
     if row.mention_roles is not None:
-        shown.mention_roles = _roles.decode(row.mention_roles)
+        shown.mention_roles = columns.mention_roles(row)
     if row.reacted and row.id in around.reactions:
         shown.reactions = around.reactions[row.id]
     if row.webhook_id is not None:
@@ -444,9 +289,10 @@ def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = T
         shown.application_id = ApplicationId(row.application_id)
     if row.flags & MessageFlags.HAS_THREAD and row.id in around.threads:
         shown.thread = around.threads[row.id]
-    if row.reference is not None:
-        reference = shown.message_reference = _reference.decode(row.reference)
-        if references and row.type in _SHOWS_REFERENCED:
+    reference = columns.reference(row)
+    if reference is not None:
+        shown.message_reference = reference
+        if references and row.type in SHOWS_REFERENCED:
             inner = around.referenced.get((reference.channel_id, reference.message_id or 0))
             shown.referenced_message = None if inner is None else show(wire.Message, around, inner, references=False)
     if row.snapshots is not None:
@@ -477,14 +323,6 @@ def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = T
                     user=around.user(kept.interaction.user_id),
                 )
     return shown
-
-
-def _interacted_people(found: Interacted | None) -> Iterable[int]:
-    while found is not None:
-        yield found.user_id
-        if found.target_user_id is not None:
-            yield found.target_user_id
-        found = found.triggering
 
 
 def shown_owners(kept: dict[str, Snowflake], now: int) -> dict[str, Snowflake]:
@@ -531,9 +369,9 @@ def _snapshot(around: Around, kept: StoredSnapshot) -> wire.MessageSnapshot:
         message=wire.MessageContent(
             type=kept.type,
             content=kept.content,
-            embeds=[] if suppressed else _with_files(around, kept.channel_id, kept.embeds, kept.attachments),
+            embeds=[] if suppressed else files.in_embeds(around, kept.channel_id, kept.embeds, kept.attachments),
             attachments=around.sign().attachments(kept.channel_id, kept.attachments) if kept.attachments else [],
-            components=_resolved(around, kept.channel_id, kept.components, kept.attachments),
+            components=files.in_components(around, kept.channel_id, kept.components, kept.attachments),
             timestamp=json.timestamp(kept.message_id.created_ms),
             edited_timestamp=None if kept.edited_ms is None else json.timestamp(kept.edited_ms),
             flags=kept.flags,
@@ -541,99 +379,6 @@ def _snapshot(around: Around, kept: StoredSnapshot) -> wire.MessageSnapshot:
             mention_roles=kept.mention_roles,
             sticker_items=kept.sticker_items or UNSET,
         )
-    )
-
-
-class _Addresses(NamedTuple):
-    """Where the files of a message are, by the names that it says them with."""
-
-    signer: Signer
-    channel_id: int
-    ephemeral: bool
-    by_name: dict[str, StoredAttachment]
-
-    def of(self, file: StoredAttachment) -> tuple[str, str]:
-        """The address of a file, and the one behind our proxy."""
-        url = self.signer.url(self.channel_id, file, ephemeral=self.ephemeral)
-        return url, self.signer.proxied(url)
-
-
-def _with_files(
-    around: Around, channel_id: int, found: list[Embed], files: list[StoredAttachment], *, ephemeral: bool = False
-) -> list[Embed]:
-    """Put the addresses of uploaded files where embeds name them."""
-    by_name = {f"attachment://{each.filename}": each for each in files if each.embedded}
-    if not by_name:
-        return found
-    addresses = _Addresses(around.sign(), channel_id, ephemeral, by_name)
-    for embed in found:
-        for media in (embed.image, embed.thumbnail):
-            if media and media.url and (file := by_name.get(media.url)):
-                _fill(media, file, addresses)
-        for line in (embed.author, embed.footer):
-            if line and line.icon_url and (file := by_name.get(line.icon_url)):
-                line.icon_url, line.proxy_icon_url = addresses.of(file)
-    return found
-
-
-def _fill(media: EmbedMedia, file: StoredAttachment, addresses: _Addresses) -> None:
-    media.url, media.proxy_url = addresses.of(file)
-    if file.width is not None and file.height is not None:
-        media.width, media.height = file.width, file.height
-    if file.content_type is not None:
-        media.content_type = file.content_type
-
-
-def _resolved(
-    around: Around,
-    channel_id: int,
-    found: list[dict[str, Any]],
-    files: list[StoredAttachment],
-    *,
-    ephemeral: bool = False,
-) -> list[dict[str, Any]]:
-    """Put the addresses of uploaded files where components name them."""
-    if found and files:
-        by_name = {f"attachment://{each.filename}": each for each in files}
-        addresses = _Addresses(around.sign(), channel_id, ephemeral, by_name)
-        for component in found:
-            _resolve(component, addresses)
-    return found
-
-
-def _resolve(node: Any, addresses: _Addresses) -> None:
-    by_name = addresses.by_name
-    if isinstance(node, list):
-        for each in node:
-            _resolve(each, addresses)
-    elif isinstance(node, dict):
-        url = node.get("url")
-        if isinstance(url, str) and (file := by_name.get(url)):
-            node["url"], node["proxy_url"] = addresses.of(file)
-            node["id"] = node["attachment_id"] = str(int(file.id))
-            if file.content_type is not None:
-                node["content_type"] = file.content_type
-            if file.width is not None and file.height is not None:
-                node["width"], node["height"] = file.width, file.height
-        elif isinstance(inner := node.get("file"), dict) and (file := by_name.get(str(inner.get("url")))):
-            node["name"], node["size"] = file.filename, file.size
-        for each in list(node.values()):
-            if isinstance(each, dict | list):
-                _resolve(each, addresses)
-
-
-def _reaction(row: ReactionRow) -> Reaction:
-    return Reaction(
-        emoji=PartialEmoji(
-            id=None if row.emoji_id is None else EmojiId(row.emoji_id),
-            name=row.emoji_name,
-            animated=True if row.animated else UNSET,
-        ),
-        count=row.normal + row.burst,
-        count_details=ReactionCountDetails(normal=row.normal, burst=row.burst),
-        me=bool(row.mine),
-        me_burst=bool(row.mine_burst),
-        burst_colors=[],
     )
 
 
