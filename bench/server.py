@@ -134,7 +134,7 @@ def _players(call: Any, user_id: str, count: str) -> dict[str, Any]:
     """A new game: the access tokens of its players, and of one more whom all of them have as a friend."""
     from hubbub.protocol.flags import ApplicationFlags
     from hubbub.protocol.ids import UserId
-    from hubbub.protocol.resources.oauth2 import expand
+    from hubbub.protocol.scopes import expand
     from hubbub.server.core import auth
     from hubbub.server.resources import accounts, applications, relationships
 

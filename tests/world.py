@@ -23,7 +23,7 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event
-from hubbub.protocol.resources.oauth2 import expand
+from hubbub.protocol.scopes import expand
 from hubbub.server.app import App
 from hubbub.server.core import auth
 from hubbub.server.core.call import Actor as Caller

@@ -9,9 +9,10 @@ from hubbub.agent.desk import Desk
 from hubbub.agent.forms import arguments, items, number, one_of, snowflake, text
 from hubbub.agent.links import Link
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.resources.oauth2 import ACCESS_DENIED, expand
+from hubbub.protocol.resources.oauth2 import ACCESS_DENIED
 from hubbub.protocol.rpc import CloseCode, Request, RpcError, RpcErrorCode
 from hubbub.protocol.rpc_scopes import PseudoScope
+from hubbub.protocol.scopes import expand
 from hubbub.sdk.clock import machine_ms
 
 TEXT_MAX: Final = 2048

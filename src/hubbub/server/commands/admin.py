@@ -15,7 +15,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import LATEST_MS, ApplicationId, GuildId, UserId
 from hubbub.protocol.resources.accounts import PASSWORD_MAX, PASSWORD_MIN
 from hubbub.protocol.resources.developers import PRIVILEGED_INTENTS
-from hubbub.protocol.resources.oauth2 import SCOPES
+from hubbub.protocol.scopes import SCOPES
 from hubbub.server.app import DATABASE_FILE, App
 from hubbub.server.cli import complain
 from hubbub.server.core import auth

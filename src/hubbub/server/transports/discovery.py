@@ -7,6 +7,7 @@ from aiohttp import web
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.resources import oauth2 as wire
+from hubbub.protocol.scopes import SCOPES
 from hubbub.server.core.config import Config
 
 PATHS: Final = ("/.well-known/openid-configuration", "/.well-known/oauth-authorization-server")
@@ -45,7 +46,7 @@ def document(config: Config) -> dict[str, Any]:
         "revocation_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post", "none"],
         "code_challenge_methods_supported": ["S256"],
         "prompt_values_supported": ["consent", "none"],
-        "scopes_supported": [Scope.OPENID, *(scope for scope in wire.SCOPES if scope != Scope.OPENID)],
+        "scopes_supported": [Scope.OPENID, *(scope for scope in SCOPES if scope != Scope.OPENID)],
         "claims_supported": [
             "iss",
             "sub",

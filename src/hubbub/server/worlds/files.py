@@ -19,7 +19,7 @@ from hubbub.protocol.flags import ApplicationFlags, LobbyFlags, LobbyMemberFlags
 from hubbub.protocol.permissions import BITS
 from hubbub.protocol.resources.identity_providers import ClientId, ProviderType
 from hubbub.protocol.resources.lobbies import LOBBY_IDLE_SECONDS_MAX, LOBBY_SECRET_MAX, IdleTimeout, Metadata
-from hubbub.protocol.resources.oauth2 import SCOPES
+from hubbub.protocol.scopes import SCOPES
 
 EVERYONE: Final = "@everyone"
 

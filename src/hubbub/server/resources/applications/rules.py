@@ -11,7 +11,7 @@ from hubbub.protocol.enums import EventWebhooksStatus, Scope
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration, UpdateApplication
-from hubbub.protocol.resources.oauth2 import ALIASES, INSTALLING
+from hubbub.protocol.scopes import ALIASES, INSTALLING
 from hubbub.server.core.call import Call
 from hubbub.server.resources.applications import store
 from hubbub.server.resources.applications.store import ApplicationRow

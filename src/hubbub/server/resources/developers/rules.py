@@ -3,7 +3,7 @@
 from hubbub.protocol import errors
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import developers as wire
-from hubbub.protocol.resources.oauth2 import SCOPES, missing_approvals
+from hubbub.protocol.scopes import SCOPES, missing_approvals
 from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, oauth2
 from hubbub.server.resources.applications import ApplicationRow

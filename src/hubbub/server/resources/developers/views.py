@@ -8,7 +8,7 @@ from msgspec import UNSET
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import AssetId, Timestamp
 from hubbub.protocol.resources import developers as wire
-from hubbub.protocol.resources.oauth2 import SCOPES, missing_approvals
+from hubbub.protocol.scopes import SCOPES, missing_approvals
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.resources import applications, oauth2, users

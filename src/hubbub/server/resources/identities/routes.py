@@ -8,8 +8,8 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.resources import identities as wire
 from hubbub.protocol.resources.identity_providers import PLATFORM_BOT
-from hubbub.protocol.resources.oauth2 import expand
 from hubbub.protocol.resources.users import User
+from hubbub.protocol.scopes import expand
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Answer, handles
 from hubbub.server.core.work import Work

@@ -9,7 +9,7 @@ from msgspec import UnsetType
 from hubbub.protocol import errors
 from hubbub.protocol.flags import ApplicationFlags, UserFlags
 from hubbub.protocol.resources import identities as wire
-from hubbub.protocol.resources.oauth2 import SOCIAL_LAYER_FLAGS
+from hubbub.protocol.scopes import SOCIAL_LAYER_FLAGS
 from hubbub.server.core.call import Call
 from hubbub.server.resources import accounts, applications, oauth2, users
 from hubbub.server.resources.applications import ApplicationRow

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from hubbub.protocol.resources import oauth2 as wire
+from hubbub.protocol.scopes import SCOPES
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import ApplicationDeleting
@@ -46,7 +46,7 @@ def approve_scopes(call: Call, application_id: int, scopes: Iterable[str]) -> No
     """Let an application ask for scopes that need an approval; ValueError names one that does not exist."""
     wanted = list(scopes)
     for scope in wanted:
-        if scope not in wire.SCOPES:
+        if scope not in SCOPES:
             raise ValueError(f"there is no scope {scope}")
     _approve(call.tx, application_id, wanted)
 

@@ -8,6 +8,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ApplicationId, GuildId, Snowflake, UserId
 from hubbub.protocol.resources import oauth2 as wire
+from hubbub.protocol.scopes import expand, parse_scopes
 from hubbub.server.core import auth
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
@@ -145,7 +146,7 @@ def _issue_code(
 def authorize(call: Call, application: ApplicationRow, user_id: int, scopes: tuple[str, ...]) -> None:
     """Keep that a person granted this, besides all that they granted before."""
     known = store.find_authorization(call.tx, user_id, application.id)
-    granted = wire.parse_scopes(f"{known.scopes if known is not None else ''} {' '.join(scopes)}")
+    granted = parse_scopes(f"{known.scopes if known is not None else ''} {' '.join(scopes)}")
     store.keep_authorization(
         call.tx,
         AuthorizationRow(
@@ -218,7 +219,7 @@ def issue(
         now=call.now,
         ids=call.ids,
         application_id=application.id,
-        scopes=wire.expand(scopes),
+        scopes=expand(scopes),
         expires_ms=call.now + wire.ACCESS_TOKEN_SECONDS * 1000,
         token_id=family_id,
     )
@@ -243,9 +244,9 @@ def rotate(call: Call, application: ApplicationRow, row: RefreshRow, scope: str 
     """A new pair for a refresh token, whose own pair ends; None when the token was used before."""
     if not store.use_refresh(call.tx, row, call.now):
         return None
-    granted = wire.parse_scopes(row.scopes)
-    scopes = granted if scope is None else wire.parse_scopes(scope)
-    if not wire.expand(scopes) <= wire.expand(granted):
+    granted = parse_scopes(row.scopes)
+    scopes = granted if scope is None else parse_scopes(scope)
+    if not expand(scopes) <= expand(granted):
         raise invalid_scope("More is asked for than was granted")
     # The new token has the old one's id, so a gateway session goes on (sdk.md 5.6) and still ends with a revocation.
     # A publisher's games keep theirs until those end by themselves (sdk.md 8.7).

@@ -17,6 +17,7 @@ from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.ids import GuildId, Snowflake, UserId
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.protocol.resources.identities import CREDENTIAL_MAX, ExternalAuthType
+from hubbub.protocol.scopes import expand, parse_scopes
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.resources import applications, users
@@ -104,7 +105,7 @@ def _authorization_code(
     family_id = call.new_id(Snowflake)
     if not store.use_code(call.tx, code, family_id):
         return invalid_grant(wire.INVALID_CODE)
-    scopes = wire.parse_scopes(row.scopes)
+    scopes = parse_scopes(row.scopes)
     answer = actions.issue(call, client, row.user_id, scopes, refresh=True, family_id=family_id)
     _do_what_was_granted(call, client, row, scopes, answer)
     _link(call, client, row.user_id, credential)
@@ -196,7 +197,7 @@ def _refresh_token(
 def _client_credentials(
     call: Call, client: ApplicationRow, body: wire.TokenRequest, _: ExternalCredential | None
 ) -> Outcome:
-    scopes = wire.parse_scopes(_needed("scope", body.scope))
+    scopes = parse_scopes(_needed("scope", body.scope))
     if not scopes:
         raise invalid_scope("scope is required")
     rules.require_scopes(call, client, scopes)
@@ -227,7 +228,7 @@ def _device_code(
         raise invalid_grant('Invalid "device_code" in request.')
     if row.state != "granted" or row.user_id is None:
         return OAuthError(wire.ACCESS_DENIED, wire.DENIED)
-    scopes = wire.parse_scopes(row.scopes)
+    scopes = parse_scopes(row.scopes)
     answer = actions.issue(call, client, row.user_id, scopes, refresh=True)
     _link(call, client, row.user_id, credential)
     return Granted(answer, _claims(call, client, row.user_id, scopes, None, answer.access_token))
@@ -261,7 +262,7 @@ def _claims(
     if Scope.OPENID not in scopes or row is None:
         return None
     return views.id_claims(
-        call.config, row, client.id, wire.expand(scopes), now=call.now, nonce=nonce, access_token=access_token
+        call.config, row, client.id, expand(scopes), now=call.now, nonce=nonce, access_token=access_token
     )
 
 
@@ -301,7 +302,7 @@ def vouch(call: Call, body: wire.RpcTokenRequest) -> wire.RpcTokenResult:
 def begin_device(call: Call, body: wire.DeviceRequest) -> wire.DeviceResult:
     """Codes for a device that has no browser (RFC 8628)."""
     client = clients.require(call, body.client_id, body.client_secret)
-    scopes = wire.parse_scopes(body.scope) if isinstance(body.scope, str) else ()
+    scopes = parse_scopes(body.scope) if isinstance(body.scope, str) else ()
     if not scopes:
         raise invalid_scope("scope is required")
     rules.require_scopes(call, client, scopes)

@@ -8,6 +8,7 @@ from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ApplicationId, Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import oauth2 as wire
+from hubbub.protocol.scopes import parse_scopes
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Answer, handles
 from hubbub.server.core.work import Work
@@ -124,7 +125,7 @@ def verify_oauth2_device(call: Call, body: wire.VerifyDevice) -> wire.DeviceVeri
         client_id=ApplicationId(application.id),
         application=views.public_applications(call.tx, [application], call.now)[0],
         owner=views.owner(call.tx, application),
-        scopes=rules.in_words(wire.parse_scopes(row.scopes)),
+        scopes=rules.in_words(parse_scopes(row.scopes)),
         type=row.state,
     )
 
@@ -137,7 +138,7 @@ def finish_oauth2_device(call: Call, body: wire.FinishDevice) -> None:
         raise _unknown_code()
     if body.result == "granted":
         row, application = found
-        scopes = wire.parse_scopes(row.scopes)
+        scopes = parse_scopes(row.scopes)
         actions.authorize(call, application, call.user_id, scopes)
         actions.tell_authorized(call, application, scopes)
 

@@ -11,6 +11,15 @@ from hubbub.protocol.enums import Scope
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration
+from hubbub.protocol.scopes import (
+    ALWAYS_ASKED,
+    FOR_TESTERS,
+    INSTALLING,
+    SCOPES,
+    expand,
+    missing_approvals,
+    parse_scopes,
+)
 from hubbub.server.core.call import Call
 from hubbub.server.resources import applications
 from hubbub.server.resources.applications import ApplicationRow
@@ -122,9 +131,9 @@ def require_vouched(call: Call, request: Request, rpc_token: str) -> None:
 def require_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> None:
     """Raise invalid_scope unless all are known and this application may ask for them."""
     for scope in scopes:
-        if scope not in wire.SCOPES:
+        if scope not in SCOPES:
             raise invalid_scope(f"The requested scope is invalid, unknown, or malformed: {scope[:64]}")
-    missing = wire.missing_approvals(scopes, row.flags, ())
+    missing = missing_approvals(scopes, row.flags, ())
     if row.flags & ApplicationFlags.EMBEDDED and not changes.RELATIONSHIPS_FOR_ACTIVITIES.active(call.now):
         # Since then the terms of the social layer are enough for an activity; before, each was approved by itself.
         missing += [scope for scope in scopes if scope == Scope.RELATIONSHIPS_READ]
@@ -132,7 +141,7 @@ def require_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> 
         approved = store.approved_scopes(call.tx, row.id)
         missing = [scope for scope in dict.fromkeys(missing) if scope not in approved]
         if missing and _tries(call, row):
-            missing = [scope for scope in missing if scope not in wire.FOR_TESTERS]
+            missing = [scope for scope in missing if scope not in FOR_TESTERS]
     if missing:
         raise invalid_scope(f"The application is not approved for {' '.join(missing)}")
     if Scope.BOT in scopes and row.bot_id is None:
@@ -150,26 +159,26 @@ def _tries(call: Call, row: ApplicationRow) -> bool:
 def require_granted_alone(scopes: tuple[str, ...]) -> None:
     """Raise for scopes that need a person in front of the consent page, or more than a token."""
     for scope in scopes:
-        if wire.SCOPES[scope].code_only or scope in wire.INSTALLING:
+        if SCOPES[scope].code_only or scope in INSTALLING:
             raise invalid_scope(f"{scope} cannot be granted in this way")
 
 
 def require_for_people(scopes: tuple[str, ...]) -> None:
     """Raise for scopes that only an application itself can have."""
     for scope in scopes:
-        if wire.SCOPES[scope].client_credentials_only:
+        if SCOPES[scope].client_credentials_only:
             raise invalid_scope(f"{scope} is granted to applications themselves only")
 
 
 def require_head(row: ApplicationRow, scopes: tuple[str, ...]) -> None:
     """Raise for a publisher's game that asks people in: only its publisher does (sdk.md 8.7). It may still be installed."""
-    if row.parent_id is not None and not wire.INSTALLING.issuperset(scopes):
+    if row.parent_id is not None and not INSTALLING.issuperset(scopes):
         raise OAuthError(wire.UNAUTHORIZED_CLIENT, "People are let in by the publisher's application")
 
 
 def in_words(scopes: tuple[str, ...]) -> list[wire.ScopeInWords]:
     """Scopes for the person who is asked."""
-    return [wire.ScopeInWords(name=scope, description=wire.SCOPES[scope].words) for scope in scopes]
+    return [wire.ScopeInWords(name=scope, description=SCOPES[scope].words) for scope in scopes]
 
 
 def _scopes(
@@ -177,13 +186,13 @@ def _scopes(
 ) -> tuple[tuple[str, ...], int]:
     permissions = int(query.permissions) if query.permissions is not UNSET else 0
     if isinstance(query.scope, str) and query.scope.strip():
-        return wire.parse_scopes(query.scope), permissions
+        return parse_scopes(query.scope), permissions
     install = _install_params(row, integration_type)
     if install is None:
         raise invalid_scope("scope is required")
     if query.permissions is UNSET:
         permissions = int(install.permissions)
-    return wire.parse_scopes(" ".join(install.scopes)), permissions
+    return parse_scopes(" ".join(install.scopes)), permissions
 
 
 def contexts(row: ApplicationRow) -> dict[int, IntegrationTypeConfiguration]:
@@ -207,7 +216,7 @@ def _install_params(row: ApplicationRow, integration_type: int | UnsetType) -> I
 def _response_type(query: wire.AuthorizeQuery, row: ApplicationRow, scopes: tuple[str, ...]) -> str | None:
     require_for_people(scopes)
     if query.response_type is UNSET:
-        if not wire.INSTALLING.issuperset(scopes):
+        if not INSTALLING.issuperset(scopes):
             raise invalid_request("response_type is required")
         response_type = None
     elif query.response_type in ("code", "token"):
@@ -216,7 +225,7 @@ def _response_type(query: wire.AuthorizeQuery, row: ApplicationRow, scopes: tupl
         raise OAuthError(wire.UNSUPPORTED_RESPONSE_TYPE, "response_type must be code or token")
     if response_type != "code":
         for scope in scopes:
-            if wire.SCOPES[scope].code_only:
+            if SCOPES[scope].code_only:
                 raise invalid_scope(f"{scope} needs response_type=code")
         if Scope.BOT in scopes and row.bot_require_code_grant:
             raise invalid_request("The bot joins with response_type=code only")
@@ -258,7 +267,7 @@ def _code_challenge(
 
 
 def _integration_type(row: ApplicationRow, scopes: tuple[str, ...], chosen: int | UnsetType) -> int | None:
-    if not wire.INSTALLING.intersection(scopes):
+    if not INSTALLING.intersection(scopes):
         return None
     supported = contexts(row)
     if isinstance(chosen, int):
@@ -284,6 +293,6 @@ def require_installer(call: Call, request: Request) -> None:
 
 def is_granted(granted: str, scopes: tuple[str, ...]) -> bool:
     """Whether a person granted all this before, so that they need not be asked again."""
-    if wire.ALWAYS_ASKED.intersection(scopes):
+    if ALWAYS_ASKED.intersection(scopes):
         return False
-    return wire.expand(wire.parse_scopes(granted)) >= wire.expand(scopes)
+    return expand(parse_scopes(granted)) >= expand(scopes)

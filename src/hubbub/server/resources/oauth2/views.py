@@ -14,6 +14,7 @@ from hubbub.protocol.ids import ApplicationId, Snowflake
 from hubbub.protocol.resources import applications as application_wire
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.protocol.resources.users import User
+from hubbub.protocol.scopes import SCOPES
 from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
 from hubbub.server.core.store import Tx
@@ -100,8 +101,8 @@ def harvest(call: Call, asked: DataAsked) -> None:
 
 def shown_scopes(scopes: frozenset[str]) -> list[str]:
     """A token's scopes as they were granted: what an umbrella brought goes by the umbrella's name."""
-    umbrellas = [scope for scope in scopes if scope in wire.SCOPES and wire.SCOPES[scope].expands]
-    brought = {str(inner) for umbrella in umbrellas for inner in wire.SCOPES[umbrella].expands}
+    umbrellas = [scope for scope in scopes if scope in SCOPES and SCOPES[scope].expands]
+    brought = {str(inner) for umbrella in umbrellas for inner in SCOPES[umbrella].expands}
     return sorted(scopes - brought)
 
 

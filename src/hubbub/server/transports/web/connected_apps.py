@@ -5,6 +5,7 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import oauth2
+from hubbub.protocol.scopes import SCOPES
 from hubbub.server.transports.web.visits import Visit, page
 
 HERE = "/settings/apps"
@@ -31,5 +32,5 @@ async def remove_app(visit: Visit) -> web.Response:
 
 def words(scope: str) -> str:
     """What a scope lets an application do."""
-    rule = oauth2.SCOPES.get(scope)
+    rule = SCOPES.get(scope)
     return rule.words if rule is not None else scope

@@ -6,7 +6,7 @@ from aiohttp import web
 
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import developers
-from hubbub.protocol.resources.oauth2 import SOCIAL_LAYER_FLAGS
+from hubbub.protocol.scopes import SOCIAL_LAYER_FLAGS
 from hubbub.server.transports.web.portal.common import ONE, address, change, load, refuse, show
 from hubbub.server.transports.web.visits import Visit, page
 

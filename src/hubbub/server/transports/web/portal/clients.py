@@ -10,7 +10,8 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import BITS
 from hubbub.protocol.resources import developers
 from hubbub.protocol.resources.applications import REDIRECT_URIS_MAX, Application
-from hubbub.protocol.resources.oauth2 import INSTALLING, SCOPES, STANDARD_SCHEME
+from hubbub.protocol.resources.oauth2 import STANDARD_SCHEME
+from hubbub.protocol.scopes import INSTALLING, SCOPES
 from hubbub.server.transports.web.portal.common import (
     ONE,
     PERMISSIONS,

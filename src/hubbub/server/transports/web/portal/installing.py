@@ -8,7 +8,7 @@ from msgspec import UNSET
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.permissions import BITS, names
 from hubbub.protocol.resources.applications import Application, IntegrationTypeConfiguration
-from hubbub.protocol.resources.oauth2 import SCOPES
+from hubbub.protocol.scopes import SCOPES
 from hubbub.server.transports.web.portal.common import ONE, PERMISSIONS, address, change, load, refuse, show
 from hubbub.server.transports.web.visits import Visit, page
 

@@ -20,7 +20,7 @@ from hubbub.protocol.enums import CloseCode, GatewayOpcode, Scope, VoiceCloseCod
 from hubbub.protocol.intents import Capabilities, Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import webhook_events
-from hubbub.protocol.resources.oauth2 import SCOPES
+from hubbub.protocol.scopes import SCOPES
 from hubbub.protocol.voice import VoiceOpcode
 from hubbub.server.core.config import Config
 from hubbub.server.core.dispatch import Table
