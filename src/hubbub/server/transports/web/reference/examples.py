@@ -59,6 +59,7 @@ QUERIES: Final[dict[str, str]] = {
 
 NOTHING_THERE: Final = frozenset(
     {
+        "get_call",
         "get_guild_ban",
         "get_guild_join_requests",
         "get_guild_member_verification",
