@@ -207,12 +207,18 @@ def test_the_table_above_names_only_deeds_and_what_they_declare() -> None:
 
     assert set(WRITES) - declared.keys() == set()
     assert {name: kinds - declared[name] for name, kinds in WRITES.items() if kinds - declared[name]} == {}
-    # Whom the walk above does not walk as: who holds a webhook's token, or an OAuth2 token.
+    # Those that the walk does not do: of whoever holds a webhook's token or an OAuth2 token, of a lobby that is linked to a
+    # channel, and an invite that gives roles.
     others = {name for name, operation in operations().items() if operation.audits} - WRITES.keys()
     assert others == {
         "update_webhook_by_token",
         "delete_webhook_by_token",
         "set_guild_application_command_permissions",
+        "edit_lobby",
+        "edit_lobby_channel_link",
+        "create_linked_lobby_guild_invite_for_user",
+        "create_linked_lobby_guild_invite_for_self",
+        "accept_invite",
     }
 
 

@@ -155,8 +155,5 @@ DELETE_GUILD_INTEGRATION = Operation(
         members.GUILD_MEMBER_REMOVE,
         roles.GUILD_ROLE_DELETE,
     ),
-    audits=(
-        AuditLogAction.MEMBER_KICK,
-        AuditLogAction.INTEGRATION_DELETE,
-    ),
+    audits=(AuditLogAction.MEMBER_KICK, AuditLogAction.INTEGRATION_DELETE, AuditLogAction.ROLE_DELETE),
 )

@@ -239,6 +239,7 @@ ACCEPT_INVITE = Operation(
         INVITE_DELETE,
     ),
     optional_body=True,
+    audits=(AuditLogAction.MEMBER_ROLE_UPDATE,),
 )
 
 # For the inviter, and holders of MANAGE_GUILD or VIEW_AUDIT_LOG.

@@ -312,6 +312,7 @@ EDIT_LOBBY = Operation(
     emits=(*_MEMBERS, LOBBY_UPDATE, CHANNEL_UPDATE),
     optional_body=True,
     cap=_UPDATE_CAP,
+    audits=(AuditLogAction.CHANNEL_UPDATE,),
 )
 
 # Also where it is gone already.
@@ -375,6 +376,7 @@ EDIT_LOBBY_CHANNEL_LINK = Operation(
     emits=(LOBBY_UPDATE, CHANNEL_UPDATE, MESSAGE_CREATE),
     optional_body=True,
     cap=_LINK_CAP,
+    audits=(AuditLogAction.CHANNEL_UPDATE,),
 )
 
 # For whoever manages the channel, without being in the lobby.
@@ -436,6 +438,7 @@ CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF = Operation(
     raises=(*_OURS, errors.UNKNOWN_CHANNEL, errors.MISSING_PERMISSIONS, errors.MAX_INVITES),
     emits=(INVITE_CREATE,),
     cap=_UPDATE_CAP,
+    audits=(AuditLogAction.INVITE_CREATE,),
 )
 
 CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_USER = Operation(
@@ -452,4 +455,5 @@ CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_USER = Operation(
     ),
     emits=(INVITE_CREATE,),
     cap=_UPDATE_CAP,
+    audits=(AuditLogAction.INVITE_CREATE,),
 )

@@ -307,7 +307,7 @@ DELETE_GUILD_MEMBER = Operation(
     needs=Permissions.KICK_MEMBERS,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_MEMBER, errors.MISSING_PERMISSIONS),
     emits=(GUILD_MEMBER_REMOVE,),
-    audits=(AuditLogAction.MEMBER_KICK,),
+    audits=(AuditLogAction.MEMBER_KICK, AuditLogAction.ROLE_DELETE),
 )
 
 ADD_GUILD_MEMBER_ROLE = Operation(

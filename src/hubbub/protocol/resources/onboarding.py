@@ -150,6 +150,7 @@ PUT_GUILDS_ONBOARDING = Operation(
         AuditLogAction.ONBOARDING_UPDATE,
         AuditLogAction.ONBOARDING_PROMPT_UPDATE,
         AuditLogAction.ONBOARDING_PROMPT_DELETE,
+        AuditLogAction.GUILD_UPDATE,
     ),
 )
 

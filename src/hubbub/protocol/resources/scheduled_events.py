@@ -315,7 +315,11 @@ UPDATE_GUILD_SCHEDULED_EVENT = Operation(
         stage_instances.STAGE_INSTANCE_CREATE,
         stage_instances.STAGE_INSTANCE_DELETE,
     ),
-    audits=(AuditLogAction.GUILD_SCHEDULED_EVENT_UPDATE,),
+    audits=(
+        AuditLogAction.GUILD_SCHEDULED_EVENT_UPDATE,
+        AuditLogAction.STAGE_INSTANCE_CREATE,
+        AuditLogAction.STAGE_INSTANCE_DELETE,
+    ),
 )
 
 DELETE_GUILD_SCHEDULED_EVENT = Operation(
@@ -323,7 +327,7 @@ DELETE_GUILD_SCHEDULED_EVENT = Operation(
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}",
     raises=_WRITE,
     emits=(GUILD_SCHEDULED_EVENT_DELETE, stage_instances.STAGE_INSTANCE_DELETE),
-    audits=(AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE,),
+    audits=(AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE, AuditLogAction.STAGE_INSTANCE_DELETE),
 )
 
 CREATE_GUILD_SCHEDULED_EVENT_EXCEPTION = Operation(
@@ -333,7 +337,10 @@ CREATE_GUILD_SCHEDULED_EVENT_EXCEPTION = Operation(
     result=ScheduledEventException,
     raises=_EDIT,
     emits=(GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE, GUILD_SCHEDULED_EVENT_UPDATE),
-    audits=(AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE,),
+    audits=(
+        AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE,
+        AuditLogAction.GUILD_SCHEDULED_EVENT_UPDATE,
+    ),
 )
 
 UPDATE_GUILD_SCHEDULED_EVENT_EXCEPTION = Operation(
