@@ -201,6 +201,7 @@ def summary(document: Ready, *, rehearsal: bool = True, pages: bool = True) -> s
             f"    start    {document.web}/",
             f"    log in   {document.web}/login",
             f"    portal   {document.web}/developers",
+            f"    docs     {document.web}/docs",
         ]
     lines += [f"    API      {document.api}", f"    gateway  {document.gateway}", f"    CDN      {document.cdn}"]
     if document.voice is not None:

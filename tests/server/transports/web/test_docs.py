@@ -200,6 +200,7 @@ async def test_an_operation_is_told_whole(town: World) -> None:
         }
         assert links - thing.links == set(), endpoint.name
         assert f"{declared.method} {declared.path}" in thing.text
+        assert endpoint.rule is None or f"bucket {endpoint.rule.bucket}" in thing.text
         for part in (declared.body, declared.query):
             for each in getattr(part, "__struct_encode_fields__", ()):
                 assert f" {each} " in thing.text, f"{endpoint.name}: {each}"

@@ -46,6 +46,7 @@ class Operations:
             "needs": self._needs(operation.needs),
             "needed_in": "channel" if endpoint.guard is access.require_channel else "guild",
             "limit": self._limit(endpoint),
+            "bucket": "" if endpoint.rule is None else endpoint.rule.bucket,
             "path": self._path(endpoint),
             "query": self._fields(operation.query),
             "headers": operation.headers,
