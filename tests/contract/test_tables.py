@@ -5,7 +5,9 @@ from collections import Counter
 import pytest
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import WebhookEventType
 from hubbub.protocol.operation import Auth
+from hubbub.protocol.resources import webhook_events
 from hubbub.server.app import SLICES
 from hubbub.server.core.dispatch import Table, endpoint
 from tests.contract.tables import commands, events, operations, vocabulary
@@ -95,3 +97,13 @@ def test_what_operations_emit_is_declared() -> None:
     declared = set(events())
 
     assert {name for name, operation in operations().items() if not declared.issuperset(operation.emits)} == set()
+
+
+def test_every_webhook_event_says_what_its_data_is() -> None:
+    also_by_gateway = {event.name: event.payload for event in events() if event.webhook}
+
+    assert set(webhook_events.DATA) == set(WebhookEventType)
+    assert {name: webhook_events.DATA[WebhookEventType(name)] for name in also_by_gateway} == also_by_gateway
+    assert {type for type, data in webhook_events.DATA.items() if data is None} == {
+        WebhookEventType.QUEST_USER_ENROLLMENT
+    }
