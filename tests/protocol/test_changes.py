@@ -35,6 +35,7 @@ def test_required_gates_open_on_their_day(change: Change, before: str, after: st
 
 @pytest.mark.parametrize("change", changes.ALL.values(), ids=changes.ALL.keys())
 def test_each_change_has_two_sides(change: Change) -> None:
+    assert change.subject != change.before != ""
     assert not change.active(change.at_ms - 1)
     assert change.active(change.at_ms)
     assert change.active(change.at_ms + 1)
@@ -48,5 +49,5 @@ def test_each_change_is_listed_by_the_name_of_its_constant() -> None:
 
 
 def test_setting_the_clock_back_restores_the_old_behaviour() -> None:
-    change = Change("a_change", date(2026, 1, 1), "Something differs.")
+    change = Change("a_change", date(2026, 1, 1), "Something differs.", before="Nothing does.")
     assert [change.active(ms(day)) for day in ("2026-01-02", "2025-12-31", "2026-01-01")] == [True, False, True]

@@ -13,13 +13,15 @@ from string import Formatter
 from types import ModuleType, NoneType
 from typing import TYPE_CHECKING, Any, Generic
 
-from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.errors import ErrorCode
 from hubbub.protocol.images import ImageData
 
 if TYPE_CHECKING:
     # Only checkers need the defaults, which Python has itself from 3.13 on: no reason to make games carry a library.
     from typing_extensions import TypeVar
+
+    # And a game that names no enum need not make them all.
+    from hubbub.protocol.enums import AuditLogAction
 
     BodyT = TypeVar("BodyT", default=None)
     ResultT = TypeVar("ResultT", default=None)
@@ -111,7 +113,7 @@ class Operation(Generic[BodyT, ResultT]):
     emits: tuple["Event[Any]", ...] = ()
     """The events that a success may say. Not among them: the audit log's entry, GUILD_CREATE or GUILD_DELETE to one who came or
     went, and what other resources make of the fact."""
-    audits: tuple[AuditLogAction, ...] = ()
+    audits: tuple["AuditLogAction", ...] = ()
     """The entries that a success may write into the guild's audit log."""
     limit: RateLimit | None = DEFAULT_LIMIT
     """None: no bucket and no bucket headers."""

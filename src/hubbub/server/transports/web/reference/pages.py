@@ -139,11 +139,10 @@ class Reference:
     async def show_one(self, visit: Visit) -> web.Response:
         """One resource, object or enum."""
         shelf, name = visit.path("shelf"), visit.path("name")
-        make = self._shelves.get(shelf)
-        names = self._names(shelf)
-        if make is None or name not in names:
-            raise errors.NOT_FOUND(message="There is no page at this address.")
         path = f"{shelf}/{name}"
+        make = self._shelves.get(shelf)
+        if make is None or (path not in self._kept and name not in await asyncio.to_thread(self._names, shelf)):
+            raise errors.NOT_FOUND(message="There is no page at this address.")
         here = path if shelf == "resources" else shelf
         return await self._answer(visit, path, lambda: self._render(shelf.removesuffix("s"), here, make(name)))
 
