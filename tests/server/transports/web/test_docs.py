@@ -29,9 +29,11 @@ from hubbub.server import ready, worlds
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.dispatch import Endpoint
+from hubbub.server.core.slices import Slice
 from hubbub.server.transports.web.reference import examples, pages
 from tests.contract.tables import events, operations
 from tests.pages import Browser, Shown
+from tests.server.transports.http import toys
 from tests.world import NOW_MS, World, small_config
 
 
@@ -219,6 +221,22 @@ async def test_a_body_is_told_with_its_bounds_and_types(town: World) -> None:
     shown = await Browser(town).open("/docs/objects/EmbedRequest")
     assert "title optional string (at most 256 characters)" in shown.text
     assert "create_message" in dict(shown.links)
+
+
+async def test_slices_from_elsewhere_are_told_too() -> None:
+    app = App(small_config(), slices=(Slice(name="toys", modules=(toys,)),))
+    await app.start()
+    try:
+        async with aiohttp.ClientSession() as client:
+            browser = Browser(World(app, client))
+            assert "/docs/resources/toys" in {url for _, url in (await browser.open("/docs")).links}
+            page = await browser.open("/docs/resources/toys")
+            assert (await browser.open("/docs?q=toys")).status == 200
+    finally:
+        await app.stop()
+
+    told = dict(Things(page.body).things)
+    assert {endpoint.name for endpoint in app.table if endpoint.tag == "toys"} == told.keys()
 
 
 # Examples

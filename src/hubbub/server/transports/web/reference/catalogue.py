@@ -106,10 +106,12 @@ class Catalogue:
     def _resource_of(self) -> dict[Endpoint, str]:
         """The word of the protocol that an operation is declared under; for a lone one that of its slice."""
         several = Counter(self._declared.values())
-        return {
-            each: _word(self._declared[each.operation]) if several[self._declared[each.operation]] > 1 else each.tag
-            for each in self._endpoints
-        }
+        found = {}
+        for each in self._endpoints:
+            # A slice from elsewhere brings its own words.
+            module = self._declared.get(each.operation)
+            found[each] = each.tag if module is None or several[module] == 1 else _word(module)
+        return found
 
     @cached_property
     def resources(self) -> dict[str, list[Endpoint]]:
@@ -123,7 +125,7 @@ class Catalogue:
     def subjects(self) -> dict[str, Pieces]:
         """What each resource is."""
         modules = {_word(module): module for module in vocabulary()}
-        return {name: _subject(name, modules[name]) for name in self.resources}
+        return {name: _subject(name, modules[name]) if name in modules else () for name in self.resources}
 
     def operation_href(self, endpoint: Endpoint) -> str:
         """Where an operation is told."""

@@ -117,7 +117,7 @@ class Operations:
             kinds.append(errors.INVALID_FORM_BODY)
         if endpoint.rule is not None:
             kinds.append(errors.find(endpoint.rule.code, 429) or errors.RATE_LIMITED)
-        found = [self._catalogue.refusals[kind] for kind in dict.fromkeys(kinds)]
+        found = [self._catalogue.refusals[kind] for kind in dict.fromkeys(kinds) if kind in self._catalogue.refusals]
         return sorted(found, key=lambda each: (each.kind.status, each.kind.code))
 
 
