@@ -14,7 +14,13 @@ INSTALLED = any(point.name == "hubbub" for point in importlib.metadata.entry_poi
 PLUGIN = () if INSTALLED else ("-p", "hubbub.testing.plugin")
 """pytest finds the plugin by itself where this checkout is what is installed."""
 
+ALONE = tuple(
+    f"-pno:{name}" for name in ("anyio", "asyncio", "hypothesispytest", "timeout", "xdist", "xdist.looponfail")
+)
+"""Without the plugins of others, which import what they like."""
+
 PATIENCE = "hubbub_within = 30\n"
+ASYNCIO = "asyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
 
 
 class Run:
@@ -49,8 +55,81 @@ def test_every_test_has_a_world_of_its_own(run: Run) -> None:
     run("worlds.py", "village.toml").assert_outcomes(passed=10)
 
 
+def test_workers_of_xdist_have_platforms_of_their_own(run: Run) -> None:
+    result = run("worlds.py", "people.py", "village.toml", arguments=("-n", "2", "--dist", "loadfile"))
+
+    result.assert_outcomes(passed=17)
+
+
+def test_a_world_may_last_for_a_module(run: Run) -> None:
+    run("shared.py", ini=PATIENCE + "hubbub_scope = module\n").assert_outcomes(passed=2)
+
+
+def test_a_run_without_rehearsals_pays_nothing(run: Run) -> None:
+    run("unused.py", arguments=("--strict-markers", *ALONE)).assert_outcomes(passed=2)
+
+
+def test_options_that_make_no_sense_are_told(run: Run) -> None:
+    result = run("shared.py", ini="hubbub_scope = forever\n")
+    assert "hubbub_scope is one of function, class, module, package, session, not 'forever'" in str(
+        result.stderr
+    ) + str(result.stdout)
+
+
+def test_a_failed_test_says_what_its_platform_saw(run: Run) -> None:
+    result = run("failing.py", ini=PATIENCE + ASYNCIO)
+
+    result.assert_outcomes(passed=1, failed=2, errors=10)
+    text = str(result.stdout)
+    for line in (
+        # The first test: the error itself, then the platform's side of it.
+        "E       hubbub.testing.errors.Refused: demo-bot: POST /channels/*/messages was refused",
+        "E         403 Missing Access (code 50001)",
+        "* hubbub call *",
+        "http://127.0.0.1:*, where it is *",
+        "Calls that were refused:",
+        "  *:*:* demo-bot POST /channels/{channel_id}/messages: 403 Missing Access (code 50001)",
+        "Events, and who got them:",
+        "  *:*:* MESSAGE_CREATE in #staff: to alice; not to demo-bot (missing permission: VIEW_CHANNEL in the channel); *",
+        "Sessions now: demo-bot, bob, alice",
+        "A fault still waits, after it happened 0 times: status method=POST, route=/channels/{channel_id}/messages, *",
+        # The second: nothing of the first.
+        "E       ValueError: by itself",
+        "No event was told to any session.",
+        "There is no gateway session now.",
+    ):
+        result.stdout.fnmatch_lines([line])
+    for problem in (
+        "bob: say was never awaited: inside an event loop, await it",
+        "there is no world file 'nowhere.toml', neither as ",
+        "the world of this test cannot be built",
+        '  guilds.Home.owner: "ann" is not a user (WORLD_INVALID)',
+        "world is the path of a world file or a dict, not 7",
+        "now is a time such as '2026-12-01T00:00:00Z', not 'tomorrow'",
+        "now: The clock shows times from 2015-01-01 to 2084-01-01.",
+        "rate_limits is one of off, real, report, not 'sometimes'",
+        "seed is a number from 0 on, not 'seven'",
+        "takes world, now, rate_limits, seed, not 'wrold'",
+        "takes world, now, rate_limits, seed, and nothing without a name",
+    ):
+        assert problem in text
+    # What is shown is the test, not how we found out.
+    assert "src/hubbub" not in text
+    assert "During handling" not in text
+
+
+@pytest.mark.clients
+def test_other_libraries_and_a_bot_in_a_thread(run: Run) -> None:
+    run("libraries.py").assert_outcomes(passed=3)
+
+
 def test_the_wheel_offers_the_plugin_to_pytest() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
     assert project["entry-points"]["pytest11"] == {"hubbub": "hubbub.testing.plugin"}
     assert not [name for name in project["dependencies"] if name.startswith("pytest")]
+
+
+@pytest.mark.clients
+def test_a_discord_py_bot_and_the_people_who_use_it(run: Run) -> None:
+    run("apps.py", ini=PATIENCE + ASYNCIO).assert_outcomes(passed=7)

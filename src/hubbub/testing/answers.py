@@ -48,11 +48,15 @@ class Soon(Generic[T]):
             # It is the test that went wrong, not the thread in which that was found out.
             raise error.with_traceback(None) from None
 
-    def failure(self) -> BaseException | None:
-        """Why it failed, if it did and nobody awaited it."""
-        if self._awaited or not self._future.done() or self._future.cancelled():
+    def forgotten(self, patient: bool) -> str | None:
+        """Why it failed, if nobody awaited it and it did; whoever is not patient does not wait to know."""
+        if self._awaited:
             return None
-        return self._future.exception()
+        if not patient:
+            self._future.cancel()
+            return None
+        error = self._future.exception()
+        return None if error is None else f"{error}\n{self._what} was never awaited: inside an event loop, await it"
 
     def __getitem__(self, key: object) -> NoReturn:
         raise TypeError(f"{self._what} is under way: inside an event loop, await it")

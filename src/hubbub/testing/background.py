@@ -51,18 +51,25 @@ class Background:
             future.cancel()
             raise
 
-    def forgotten(self) -> list[BaseException]:
+    def forgotten(self, patient: bool) -> list[str]:
         """Why acts failed that nobody awaited, since the last time."""
-        done, self.under_way = self.under_way, []
-        return [failure for soon in done if (failure := soon.failure()) is not None]
+        begun, self.under_way = self.under_way, []
+        return [failure for soon in begun if (failure := soon.forgotten(patient)) is not None]
 
     def close(self) -> None:
         """Let go of everything."""
-        self.wait(self.http.close(), CLOSE_S)
+        self.wait(self._leave(), CLOSE_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CLOSE_S)
         if not self._thread.is_alive():
             self._loop.close()
+
+    async def _leave(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await self.http.close()
 
 
 async def _new_session() -> aiohttp.ClientSession:

@@ -36,19 +36,20 @@ class Platform:
         self.lobbies: Named[Lobby] = Named("lobby", ready.lobbies)
         self.clock = Clock(self.scene)
         self.faults = Faults(self.scene)
+        self.test_failed = False
+        """Whether a test that used it went wrong."""
         self._log_begins = process.log_size()
         self.scene.background.wait(self.scene.control.ask("POST", "/trace", {"on": True}))
 
     def __repr__(self) -> str:
         return f"<Platform at {self.web}>"
 
-    def close(self) -> None:
-        """End it, with everything in it; raises what an act that nobody awaited came to."""
+    def close(self) -> list[str]:
+        """End it, with everything in it. Gives why acts failed that nobody awaited, unless the test has failed anyway."""
+        forgotten = self.scene.background.forgotten(patient=not self.test_failed)
         self.scene.background.wait(self._leave())
-        forgotten = self.scene.background.forgotten()
         self._process.end_fork(self.ready.fork_id)
-        if forgotten:
-            raise forgotten[0]
+        return forgotten
 
     async def _leave(self) -> None:
         actors: list[Actor] = [*self.users.values(), *self.bots.values()]

@@ -5,6 +5,7 @@ asks for a platform.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -58,10 +59,13 @@ def _hubbub_process() -> "Iterator[Process]":
     from hubbub.testing.errors import BrokenPlatform
     from hubbub.testing.process import Process
 
+    process, problem = None, ""
     try:
         process = Process()
     except BrokenPlatform as error:
-        pytest.fail(str(error), pytrace=False)
+        problem = str(error)
+    if process is None:
+        pytest.fail(problem, pytrace=False)
     yield process
     process.close()
 
@@ -75,15 +79,21 @@ def hubbub(request: pytest.FixtureRequest, _hubbub_process: "Process") -> "Itera
     config = request.config
     wanted = _wishes(request)
     choice = _choice(request, wanted)
+    problem = None
     try:
         ready = _hubbub_process.fork(choice, wanted["rate_limits"])
     except Refused as error:
-        pytest.fail(f"the world {_named(wanted['world'])} cannot be built\n{error.args[0]}", pytrace=False)
+        problem = f"the world {_named(wanted['world'])} cannot be built\n{error}"
+    if problem is not None:
+        # Out here, so that nothing is shown above it.
+        pytest.fail(problem, pytrace=False)
     platform = Platform(_hubbub_process, ready, _within(config))
     config.stash[_OPEN].append(platform)
     yield platform
     config.stash[_OPEN].remove(platform)
-    platform.close()
+    forgotten = platform.close()
+    if forgotten:
+        pytest.fail("\n".join(forgotten), pytrace=False)
 
 
 @pytest.fixture
@@ -112,6 +122,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if report.failed and platforms:
         from hubbub.testing.report import section
 
+        for platform in platforms:
+            platform.test_failed = True
         report.sections += [(f"hubbub {report.when}", section(platform)) for platform in platforms]
     return report
 
@@ -175,12 +187,10 @@ def _now(now: Any) -> str | None:
 
     if now is None:
         return None
-    try:
-        if not isinstance(now, (str, datetime)):
-            raise ValueError
-        return moment(now)
-    except ValueError:
-        _refuse(f"now is a time such as '2026-12-01T00:00:00Z', not {now!r}")
+    if isinstance(now, (str, datetime)):
+        with suppress(ValueError):
+            return moment(now)
+    _refuse(f"now is a time such as '2026-12-01T00:00:00Z', not {now!r}")
 
 
 def _within(config: pytest.Config) -> float:

@@ -107,7 +107,7 @@ class Control:
         except ApiError as error:
             encoded = answers.encode_error(error, headers)
         except WorldError as error:
-            refusal = errors.invalid(error.path, "WORLD_INVALID", str(error))
+            refusal = errors.invalid(error.path, "WORLD_INVALID", error.problem)
             encoded = answers.encode_error(refusal, headers)
         except StoreUnavailable:
             encoded = answers.encode_error(errors.UNAVAILABLE(), headers)
