@@ -1,11 +1,19 @@
 """The pytest plugin, seen from outside: test runs of their own, as a project that uses it has them."""
 
 import importlib.metadata
+import os
+import re
 import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
+import psutil
 import pytest
+
+from hubbub.testing.people import Person
+from hubbub.testing.platform import Faults
 
 INNER = Path(__file__).parent / "inner"
 ROOT = Path(__file__).parents[2]
@@ -14,6 +22,7 @@ INSTALLED = any(point.name == "hubbub" for point in importlib.metadata.entry_poi
 PLUGIN = () if INSTALLED else ("-p", "hubbub.testing.plugin")
 """pytest finds the plugin by itself where this checkout is what is installed."""
 
+PLAIN = ("-p", "no:schemathesis", "-p", "no:cacheprovider")
 ALONE = tuple(
     f"-pno:{name}" for name in ("anyio", "asyncio", "hypothesispytest", "timeout", "xdist", "xdist.looponfail")
 )
@@ -48,7 +57,8 @@ def run(pytester: pytest.Pytester) -> Run:
 
 
 def test_people_in_a_plain_test(run: Run) -> None:
-    run("people.py").assert_outcomes(passed=7)
+    # Nothing of ours is left open, or fails where nobody looks.
+    run("people.py", ini=PATIENCE + ASYNCIO, arguments=("-W", "error")).assert_outcomes(passed=7)
 
 
 def test_every_test_has_a_world_of_its_own(run: Run) -> None:
@@ -133,3 +143,65 @@ def test_the_wheel_offers_the_plugin_to_pytest() -> None:
 @pytest.mark.clients
 def test_a_discord_py_bot_and_the_people_who_use_it(run: Run) -> None:
     run("apps.py", ini=PATIENCE + ASYNCIO).assert_outcomes(passed=7)
+
+
+@pytest.mark.clients
+def test_the_page_runs_as_it_stands(pytester: pytest.Pytester) -> None:
+    page = (ROOT / "docs" / "testing.md").read_text()
+    blocks = re.findall(r"```(?:python|ini)\n# (\S+)\n(.*?)```", page, re.DOTALL)
+    assert {name for name, _ in blocks} >= {
+        "test_hello.py",
+        "counter.py",
+        "test_counter.py",
+        "pytest.ini",
+        "test_time.py",
+    }
+    for name, text in blocks:
+        (pytester.path / name).write_text(text)
+    pytester.makepyprojecttoml("")
+
+    result = pytester.runpytest_subprocess(*PLUGIN, *PLAIN, "-o", "hubbub_within=30")
+
+    result.assert_outcomes(passed=6)
+
+
+@pytest.mark.clients
+def test_the_example_runs(pytester: pytest.Pytester) -> None:
+    pytester.makeini(f"[pytest]\n{PATIENCE}")
+    shutil.copy(ROOT / "examples" / "test_bot.py", pytester.path)
+
+    pytester.runpytest_subprocess(*PLUGIN, *PLAIN).assert_outcomes(passed=2)
+
+
+def test_the_tables_of_the_page_name_what_there_is() -> None:
+    page = (ROOT / "docs" / "testing.md").read_text()
+    _, _, people = page.partition("**People** act")
+    rows = re.findall(r"^\| (`[a-z].*?) \|", people.partition("`hubbub.bots[name]`")[0], re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)", row)}
+
+    assert named == {name for name in dir(Person) if not name.startswith("_")} | {"heard"} - {"id", "name", "token"}
+    faults = set(re.findall(r"`(\w+)\(", people.partition("**Faults**")[2].partition("**The marker**")[0]))
+    assert faults == {name for name in dir(Faults) if not name.startswith("_")}
+
+
+def test_a_platform_that_cannot_start_says_what_is_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As where only the SDK is installed.
+    monkeypatch.setenv("PYTHONPATH", str(INNER / "without_server"), prepend=os.pathsep)
+
+    result = run("shared.py")
+
+    result.assert_outcomes(errors=2)
+    problem = "the platform needs libraries of its own (No module named 'joserfc'): pip install 'hubbub[server]'"
+    assert problem in result.outlines
+
+
+def test_the_platform_ends_with_a_test_run_that_is_killed() -> None:
+    script = "from hubbub.testing.process import Process; p = Process(); print(p._process.pid, flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as killed:
+        assert killed.stdout is not None
+        platform = psutil.Process(int(killed.stdout.readline()))
+        killed.kill()
+
+    platform.wait(60)

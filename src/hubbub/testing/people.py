@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
+import aiohttp
+import msgspec
+
 from hubbub.protocol.enums import CommandType, ComponentType, InteractionType
 from hubbub.testing import forms
 from hubbub.testing.actors import Actor
@@ -27,18 +30,25 @@ class Person(Actor):
 
     # Talking
 
-    def say(self, where: Place, content: str = "", **body: Any) -> Answer:
-        """Send a message; further fields of the API's body may be given. Gives the message."""
+    def say(self, where: Place, content: str = "", *, files: Mapping[str, bytes] | None = None, **body: Any) -> Answer:
+        """Send a message, perhaps with files by name; further fields of the API's body may be given. Gives the message."""
         __tracebackhide__ = True
-        return self._do(self._say(where, {"content": content, **body}), "say")
+        return self._do(self._say(where, {"content": content, **body}, files or {}), "say")
 
-    async def _say(self, where: Place, body: dict[str, Any]) -> Answer:
+    async def _say(self, where: Place, body: dict[str, Any], files: Mapping[str, bytes]) -> Answer:
         __tracebackhide__ = True
         session = await self._online()
         channel_id, _ = await self._place(where)
+        path = f"/channels/{channel_id}/messages"
+        message: Answer
+        if files:
+            form = aiohttp.FormData({"payload_json": msgspec.json.encode(body).decode()})
+            for index, (name, content) in enumerate(files.items()):
+                form.add_field(f"files[{index}]", content, filename=name)
+            message = await self._call("POST", path, data=form)
+        else:
+            message = await self._call("POST", path, body)
         # A client's own message comes back to it: this one the test has already.
-        body.setdefault("nonce", f"hubbub.testing.{next(_numbers)}")
-        message: Answer = await self._call("POST", f"/channels/{channel_id}/messages", body)
         await self._forget(session, "MESSAGE_CREATE", message["id"])
         return message
 

@@ -4,7 +4,6 @@ A fork is a whole platform on a port of its own: store, clock, faults, limits an
 one snapshot for each world that tests ask for, so a world file is built once.
 """
 
-import asyncio
 import contextlib
 import os
 import shutil
@@ -13,7 +12,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -26,7 +25,6 @@ START_S: Final = 120.0
 """A platform that says nothing for so long will not start any more."""
 STOP_S: Final = 10.0
 SNAPSHOTS_MOST: Final = 32
-WAITING_MOST: Final = 2
 LOG_MOST: Final = 4000
 """Bytes of the platform's log that a report shows."""
 
@@ -50,9 +48,6 @@ class Process:
         self._folder = Path(tempfile.mkdtemp(prefix="hubbub-testing-"))
         self._log = self._folder / "log"
         self._snapshots: dict[Choice, str] = {}
-        self._building = asyncio.Lock()
-        self._waiting: dict[tuple[Choice, str], asyncio.Task[Ready]] = {}
-        """Forks that no test has yet."""
         self._process: subprocess.Popen[bytes] | None = None
         try:
             self._start()
@@ -90,7 +85,7 @@ class Process:
     def _why_not(self) -> str:
         said = self.log_since(0)
         if "ModuleNotFoundError" in said:
-            missing = said.rsplit("ModuleNotFoundError: ", 1)[-1].strip()
+            missing = said.rsplit("ModuleNotFoundError: ", 1)[-1].strip().partition("\n")[0]
             return f"the platform needs libraries of its own ({missing}): pip install 'hubbub[server]'"
         return f"the platform did not start:\n{said}"
 
@@ -109,26 +104,13 @@ class Process:
         return self.background.wait(self._fork(choice, rate_limits))
 
     async def _fork(self, choice: Choice, rate_limits: str) -> Ready:
-        key = (choice, rate_limits)
-        waiting = self._waiting.pop(key, None)
-        found = await self._make(choice, rate_limits) if waiting is None else await waiting
-        if choice.now is None and len(self._waiting) < WAITING_MOST:
-            # The next test asks for the same, mostly; while this one runs it is made. Where the test says what time it is, not:
-            # by then it would be later.
-            self._waiting[key] = asyncio.get_running_loop().create_task(self._make(choice, rate_limits))
-        return found
-
-    async def _make(self, choice: Choice, rate_limits: str) -> Ready:
-        async with self._building:
-            snapshot_id = self._snapshots.pop(choice, None)
-            if snapshot_id is None:
-                snapshot_id = await self._build(choice)
-            # The latest used is the last.
-            self._snapshots[choice] = snapshot_id
-        body: dict[str, Any] = {"snapshot_id": snapshot_id, "rate_limits": rate_limits}
-        if choice.now is None:
-            # Libraries compare the platform's times with the machine's.
-            body["now"] = _machine_time()
+        snapshot_id = self._snapshots.pop(choice, None)
+        if snapshot_id is None:
+            snapshot_id = await self._build(choice)
+        # The latest used is the last.
+        self._snapshots[choice] = snapshot_id
+        # Libraries compare the platform's times with the machine's, so that is what it is unless a test says otherwise.
+        body = {"snapshot_id": snapshot_id, "now": choice.now or _machine_time(), "rate_limits": rate_limits}
         return read(await self.control.ask("POST", "/forks", body))
 
     async def _build(self, choice: Choice) -> str:

@@ -22,6 +22,7 @@ def test_people_speak_and_hear(hubbub: Platform) -> None:
     alice.react(said, "👍")
     assert bob.expect("MESSAGE_REACTION_ADD", lambda data: data["emoji"]["name"] == "👍")["message_id"] == said["id"]
     assert [message["content"] for message in bob.read("general")] == ["hello"]
+    assert alice.say("general", files={"note.txt": b"words"})["attachments"][0]["filename"] == "note.txt"
     assert "MESSAGE_CREATE" in [event.name for event in bob.heard]
 
 
