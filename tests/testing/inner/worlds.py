@@ -1,12 +1,12 @@
 """Worlds: each test has one of its own, and may say which."""
 
-import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from hubbub.testing import NotHeard, Platform, Refused
+from hubbub.testing.process import Process
 
 LEFT: dict[str, Any] = {}
 """What one test leaves behind for the next, which must not find any of it."""
@@ -43,12 +43,9 @@ def test_b_finds_nothing_of_it(hubbub: Platform) -> None:
     assert not [event for event in events if event["event"] == "MESSAGE_CREATE"]
 
 
-def test_whoever_still_runs_of_a_finds_nobody(hubbub: Platform) -> None:
-    async def knock() -> None:
-        await asyncio.open_connection("127.0.0.1", int(LEFT["web"].rpartition(":")[2]))
-
-    with pytest.raises(OSError, match="Connect call failed"):
-        asyncio.run(knock())
+def test_the_platforms_of_others_are_gone(hubbub: Platform, _hubbub_process: Process) -> None:
+    forks = _hubbub_process.background.wait(_hubbub_process.control.ask("GET", "/forks"))
+    assert [fork["web"] for fork in forks] == [hubbub.web]
 
 
 @pytest.mark.hubbub(world="village.toml", now="2031-05-01T12:00:00Z", seed=7)
