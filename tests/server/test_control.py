@@ -523,6 +523,32 @@ async def test_refused_calls_are_in_the_trace(rehearsal: Rehearsal) -> None:
     assert (await rehearsal.ask("GET", "/trace")).ok()["refused"] == []
 
 
+async def test_closed_connections_are_in_the_trace(rehearsal: Rehearsal) -> None:
+    bot, game = rehearsal.actor("demo-bot"), rehearsal.actor("demo-game")
+    (await rehearsal.ask("POST", "/trace", json={"on": True})).ok()
+    session = await bot.connect()
+    fault = {"door": "gateway", "effect": "close", "code": 4001, "user_id": str(bot.id)}
+    (await rehearsal.ask("POST", "/faults", json=fault)).ok()
+    assert await session.closed() == 4001
+
+    # It has no privileged intents.
+    with pytest.raises(AssertionError, match="closed with 4014"):
+        await game.connect(Intents.GUILD_MEMBERS)
+    bot.token = "nobody's"
+    with pytest.raises(AssertionError, match="closed with 4004"):
+        await bot.connect()
+
+    closed = (await rehearsal.ask("GET", "/trace")).ok()["closed"]
+    assert [(each["user_id"], each["code"]) for each in closed] == [
+        (str(bot.id), 4001),
+        (str(game.id), 4014),
+        (None, 4004),
+    ]
+    assert closed[0]["reason"] == "Asked for by the control API"
+    mine = (await rehearsal.ask("GET", f"/trace?user_id={game.id}&after={closed[0]['number']}")).ok()["closed"]
+    assert [each["code"] for each in mine] == [4014]
+
+
 async def test_settling_waits_until_all_is_told(rehearsal: Rehearsal) -> None:
     alice, bob, channel = rehearsal.actor("alice"), rehearsal.actor("bob"), general(rehearsal)
     guild = rehearsal.control.built.guilds["Town Square"]

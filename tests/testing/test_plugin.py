@@ -128,6 +128,10 @@ def test_a_failed_test_says_what_its_platform_saw(run: Run) -> None:
     assert "During handling" not in text
 
 
+def test_an_application_with_a_web_server_in_the_tests_own_loop(run: Run) -> None:
+    run("others.py", ini=PATIENCE + ASYNCIO).assert_outcomes(passed=1)
+
+
 @pytest.mark.clients
 def test_other_libraries_and_a_bot_in_a_thread(run: Run) -> None:
     run("libraries.py").assert_outcomes(passed=3)
@@ -162,7 +166,7 @@ def test_the_page_runs_as_it_stands(pytester: pytest.Pytester) -> None:
 
     result = pytester.runpytest_subprocess(*PLUGIN, *PLAIN, "-o", "hubbub_within=30")
 
-    result.assert_outcomes(passed=6)
+    result.assert_outcomes(passed=7)
 
 
 @pytest.mark.clients

@@ -102,7 +102,7 @@ class Person(Actor):
     ) -> Answer:
         """Let an application in, as on its consent page, or its bot into a guild (`scope="bot"`).
 
-        Gives where the browser is sent to: `url`, and what is in it (`code`, `state`, `access_token`)."""
+        Gives where the browser is sent to, `url`: its `redirect_uri`, and what is told there (`code`, `state`, `access_token`)."""
         __tracebackhide__ = True
         return self._do(self._authorize(application, scope, guild, permissions, query), "authorize")
 
@@ -127,7 +127,8 @@ class Person(Actor):
         sent = await self._act("POST", f"/oauth2/authorize?{urlencode(asked)}", body)
         parts = urlsplit(sent["url"])
         found = parse_qs(parts.query) | parse_qs(parts.fragment)
-        return Answer({**{key: values[0] for key, values in found.items()}, "url": sent["url"]})
+        told = {key: values[0] for key, values in found.items()}
+        return Answer({**told, "url": sent["url"], "redirect_uri": parts._replace(query="", fragment="").geturl()})
 
     def join_voice(self, where: Place, *, self_mute: bool = False, self_deaf: bool = False) -> Answer:
         """Enter a voice channel. Gives what a voice client needs: `endpoint`, `token`, `session_id`."""

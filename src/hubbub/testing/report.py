@@ -35,6 +35,7 @@ async def _lines(scene: Scene) -> list[str]:
     return [
         f"{scene.ready.web}, where it is {clock['now']}{running}",
         *_calls(scene, trace["refused"]),
+        *_closed(scene, trace["closed"]),
         *_events(scene, trace["events"]),
         *_sessions(scene, sessions),
         *_limits(scene, limits["refusals"]),
@@ -50,6 +51,15 @@ def _calls(scene: Scene, refused: list[dict[str, Any]]) -> Iterator[str]:
         who = "somebody" if call["user_id"] is None else scene.name_of(call["user_id"])
         words = in_words(call["status"], call["body"]).replace("\n", "\n      ")
         yield f"  {_time(call)} {who} {call['method']} {call['route']}:{words[1:]}"
+
+
+def _closed(scene: Scene, closed: list[dict[str, Any]]) -> Iterator[str]:
+    if not closed:
+        return
+    yield _title("Gateway connections that were closed", len(closed), CALLS_SHOWN)
+    for each in closed[-CALLS_SHOWN:]:
+        who = "somebody" if each["user_id"] is None else scene.name_of(each["user_id"])
+        yield f"  {_time(each)} {who} with {each['code']}: {each['reason']}"
 
 
 def _events(scene: Scene, events: list[dict[str, Any]]) -> Iterator[str]:

@@ -43,8 +43,9 @@ def test_b_finds_nothing_of_it(hubbub: Platform) -> None:
     assert not [event for event in events if event["event"] == "MESSAGE_CREATE"]
 
 
-def test_the_platforms_of_others_are_gone(hubbub: Platform, _hubbub_process: Process) -> None:
-    forks = _hubbub_process.background.wait(_hubbub_process.control.ask("GET", "/forks"))
+def test_the_platforms_of_others_are_gone(hubbub: Platform, request: pytest.FixtureRequest) -> None:
+    process: Process = request.getfixturevalue("_hubbub_process")
+    forks = process.background.wait(process.control.ask("GET", "/forks"))
     assert [fork["web"] for fork in forks] == [hubbub.web]
 
 

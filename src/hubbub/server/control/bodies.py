@@ -10,7 +10,7 @@ from hubbub.protocol.ids import ApplicationId, Timestamp, UserId
 from hubbub.protocol.resources.accounts import PASSWORD_MAX
 from hubbub.server.core.faults import Waiting
 from hubbub.server.core.rate_limits import Refusal
-from hubbub.server.core.trace import RefusedCall, Traced
+from hubbub.server.core.trace import ClosedConnection, RefusedCall, Traced
 from hubbub.server.ready import Ready
 
 CENTURY_MS = 100 * 366 * 86_400_000
@@ -123,11 +123,12 @@ class SetTrace(msgspec.Struct, kw_only=True):
 
 
 class TraceState(msgspec.Struct, kw_only=True):
-    """The latest events and what became of them, and the latest calls that were refused."""
+    """The latest events and what became of them, calls that were refused, and gateway connections that were closed."""
 
     on: bool
     events: list[Traced]
     refused: list[RefusedCall]
+    closed: list[ClosedConnection]
 
 
 class RateLimitReport(msgspec.Struct, kw_only=True):

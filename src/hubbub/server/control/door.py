@@ -346,13 +346,16 @@ class Control:
         trace = self.app.trace
         events = trace.find(event=query.get("event"), user_id=user_id, after=int(after))
         refused = trace.find_refused(user_id=user_id, after=int(after))
-        return bodies.TraceState(on=trace.on, events=events, refused=refused)
+        closed = trace.find_closed(user_id=user_id, after=int(after))
+        return bodies.TraceState(on=trace.on, events=events, refused=refused, closed=closed)
 
     async def _set_trace(self, request: web.Request) -> bodies.TraceState:
         body: bodies.SetTrace = await self._body(request, bodies.SetTrace)
         trace = self.app.trace
         trace.on = body.on
-        return bodies.TraceState(on=body.on, events=trace.find(), refused=trace.find_refused())
+        return bodies.TraceState(
+            on=body.on, events=trace.find(), refused=trace.find_refused(), closed=trace.find_closed()
+        )
 
     async def _clear_trace(self, _: web.Request) -> None:
         self.app.trace.clear()

@@ -1,4 +1,5 @@
-"""The delivery trace: which sessions got an event, and why the others did not; and which calls were refused.
+"""The delivery trace: which sessions got an event, and why the others did not; and which calls were refused and
+which connections closed.
 
 It is off until somebody asks, keeps the latest only, and is filled by the gateway and the HTTP door, which look at `on` and at
 nothing else while it is off.
@@ -13,7 +14,7 @@ import msgspec
 from hubbub.protocol.ids import ChannelId, GuildId, Timestamp, UserId
 
 MOST: Final = 1000
-"""Events that are remembered, and as many refused calls."""
+"""Events that are remembered, and as many refused calls and closed connections."""
 
 DELIVERED: Final = "delivered"
 REDACTED: Final = "delivered without message content"
@@ -59,6 +60,17 @@ class RefusedCall(msgspec.Struct, frozen=True, kw_only=True):
     """What the caller was told."""
 
 
+class ClosedConnection(msgspec.Struct, frozen=True, kw_only=True):
+    """A gateway connection that the platform closed."""
+
+    number: int
+    at: Timestamp
+    user_id: UserId | None
+    """Null: nobody had identified."""
+    code: int
+    reason: str
+
+
 class Trace:
     """The latest events and what became of them."""
 
@@ -66,6 +78,7 @@ class Trace:
         self.on = False
         self._events: deque[Traced] = deque(maxlen=most)
         self._refused: deque[RefusedCall] = deque(maxlen=most)
+        self._closed: deque[ClosedConnection] = deque(maxlen=most)
         self._number = 0
 
     def add(
@@ -101,10 +114,21 @@ class Trace:
             )
         )
 
+    def add_closed(self, at: Timestamp, user_id: int | None, code: int, reason: str) -> None:
+        """Remember a connection that was closed."""
+        self._number += 1
+        who = None if user_id is None else UserId(user_id)
+        self._closed.append(ClosedConnection(number=self._number, at=at, user_id=who, code=code, reason=reason))
+
     def clear(self) -> None:
-        """Forget all events and calls."""
+        """Forget everything."""
         self._events.clear()
         self._refused.clear()
+        self._closed.clear()
+
+    def find_closed(self, *, user_id: int | None = None, after: int = 0) -> list[ClosedConnection]:
+        """The closed connections, oldest first: of one user, after a number."""
+        return [one for one in self._closed if one.number > after and user_id in (None, one.user_id)]
 
     def find_refused(self, *, user_id: int | None = None, after: int = 0) -> list[RefusedCall]:
         """The refused calls, oldest first: of one user, after a number."""
