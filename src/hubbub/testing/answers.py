@@ -5,7 +5,7 @@ very bot that is tested, so there the same call returns a `Soon`: the act is und
 """
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from concurrent.futures import Future
 from typing import Any, Generic, NoReturn, Self, TypeVar
 
@@ -14,6 +14,9 @@ T = TypeVar("T")
 
 class Answer(dict[str, Any]):
     """An object as the platform sent it; awaiting one that is there gives itself."""
+
+    about: Mapping[str, Any] | None = None
+    """Of an interaction's answer: the message that it was about."""
 
     def __await__(self) -> Generator[Any, Any, Self]:
         yield from ()

@@ -13,6 +13,7 @@ from hubbub.testing import forms
 from hubbub.testing.actors import Actor
 from hubbub.testing.answers import Answer, Answers
 from hubbub.testing.errors import Unanswered
+from hubbub.testing.outcomes import Outcome
 from hubbub.testing.ready import Application
 from hubbub.testing.sessions import Session
 
@@ -206,10 +207,8 @@ class Person(Actor):
             data["target_id"] = self._scene.identify(target)
         else:
             data["options"] = forms.options(found, path, given, self._value)
-        answer = await self._ask(
-            InteractionType.APPLICATION_COMMAND, channel_id, guild_id, found["application_id"], data, None, within
-        )
-        return Answer(answer)
+        kind = InteractionType.APPLICATION_COMMAND
+        return await self._ask(kind, channel_id, guild_id, found["application_id"], data, None, within)
 
     def complete(
         self,
@@ -276,7 +275,7 @@ class Person(Actor):
         channel_id, guild_id = await self._place(message["channel_id"])
         application_id = message.get("application_id") or message["author"]["id"]
         kind = InteractionType.MESSAGE_COMPONENT
-        return Answer(await self._ask(kind, channel_id, guild_id, application_id, data, message, within))
+        return await self._ask(kind, channel_id, guild_id, application_id, data, message, within)
 
     def submit(
         self, modal: Mapping[str, Any], fields: Mapping[str, Any] | None = None, *, within: float | None = None
@@ -292,7 +291,9 @@ class Person(Actor):
         channel_id, guild_id = await self._place(modal["channel_id"])
         application_id = modal["application"]["id"]
         kind = InteractionType.MODAL_SUBMIT
-        return Answer(await self._ask(kind, channel_id, guild_id, application_id, data, None, within))
+        # What the modal was opened from may be what the answer changes.
+        message = modal.about if isinstance(modal, Answer) else None
+        return await self._ask(kind, channel_id, guild_id, application_id, data, message, within)
 
     async def _command(
         self, channel_id: str, command: str, application: str | Application | None, *, menu: bool
@@ -322,7 +323,7 @@ class Person(Actor):
         data: dict[str, Any],
         message: Mapping[str, Any] | None,
         within: float | None,
-    ) -> Any:
+    ) -> Answer:
         """Send an interaction, and give what becomes of it."""
         __tracebackhide__ = True
         session = await self._online()
@@ -337,10 +338,10 @@ class Person(Actor):
         }
         if guild_id is not None:
             body["guild_id"] = guild_id
-        if message is not None:
+        if message is not None and kind == InteractionType.MESSAGE_COMPONENT:
             body["message_id"] = message["id"]
         await self._call("POST", "/interactions", body)
-        outcome = _Outcome(session, nonce, begin, message)
+        outcome = Outcome(session, nonce, begin, message)
         seconds = self._scene.within if within is None else within
         if not await session.wait(outcome.is_known, seconds):
             name = self._scene.name_of(application_id)
@@ -355,7 +356,9 @@ class Person(Actor):
             # Only told that all is well. Where the guild was being read anew, the answer itself comes a little later.
             await self._settle(session)
             outcome.look_again()
-        return message if outcome.answer is None else outcome.answer
+        answer = Answer(outcome.answer if outcome.answer is not None else message or {})
+        answer.about = message
+        return answer
 
     # Names
 
@@ -379,59 +382,3 @@ class Person(Actor):
         if guild_id is None:
             guild_id = (await self._call("GET", f"/channels/{channel_id}")).get("guild_id")
         return channel_id, guild_id
-
-
-class _Outcome:
-    """What becomes of an interaction, read from what the person hears."""
-
-    def __init__(self, session: Session, nonce: str, begin: int, message: Mapping[str, Any] | None) -> None:
-        self._session = session
-        self._nonce = nonce
-        self._position = begin
-        self._begin = begin
-        self._message = message
-        self._id: str | None = None
-        self._succeeded = False
-        self.answer: Any = None
-        self.failure: dict[str, Any] | None = None
-
-    def is_known(self) -> bool:
-        """Whether it is over, for all that has come."""
-        heard = self._session.heard
-        while self._position < len(heard) and not self._over():
-            event = heard[self._position]
-            if event.data is not None and event.data.get("nonce") == self._nonce:
-                self._note(event.name, event.data)
-            elif self._fits(event.name, event.data):
-                self.answer = self._session.took(self._position)
-            self._position += 1
-        return self._over()
-
-    def _over(self) -> bool:
-        if self.answer is not None or self.failure is not None:
-            return True
-        # A command is answered with something to see; a component may be told that all is well and no more.
-        return self._succeeded and self._message is not None
-
-    def _note(self, name: str, data: dict[str, Any]) -> None:
-        self._session.took(self._position)
-        if name == "INTERACTION_CREATE":
-            self._id = data["id"]
-        elif name == "INTERACTION_FAILURE":
-            self.failure = data
-        elif name in ("INTERACTION_MODAL_CREATE", "APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE"):
-            self.answer = data
-        elif name == "INTERACTION_SUCCESS":
-            self._succeeded = True
-
-    def _fits(self, name: str, data: Any) -> bool:
-        if name == "MESSAGE_CREATE":
-            return self._id is not None and (data.get("interaction_metadata") or {}).get("id") == self._id
-        return name == "MESSAGE_UPDATE" and self._message is not None and data["id"] == self._message["id"]
-
-    def look_again(self) -> None:
-        """After the word that all is well: what came then may be a later act of the application, so it is shown but not taken."""
-        for event in self._session.heard[self._begin :]:
-            if self._fits(event.name, event.data):
-                self.answer = event.data
-                return

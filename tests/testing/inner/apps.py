@@ -43,9 +43,20 @@ class Panel(discord.ui.View):
     async def form(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
         await interaction.response.send_modal(Form())
 
+    @discord.ui.button(label="Rename", custom_id="rename")
+    async def rename(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
+        await interaction.response.send_modal(Rename())
+
     @discord.ui.select(cls=discord.ui.UserSelect, custom_id="whom", placeholder="Whom?")
     async def whom(self, interaction: discord.Interaction, select: "discord.ui.UserSelect[Panel]") -> None:
         await interaction.response.send_message(f"chose {select.values[0].name}")
+
+
+class Rename(discord.ui.Modal, title="Rename"):
+    name: "discord.ui.TextInput[Rename]" = discord.ui.TextInput(label="Name", custom_id="name")
+
+    async def on_submit(self, interaction: discord.Interaction) -> None:
+        await interaction.response.edit_message(content=f"renamed to {self.name.value}")
 
 
 PLAYERS: list[int] = []
@@ -156,10 +167,12 @@ async def test_components(hubbub: Platform, crier: Crier) -> None:
     modal = await alice.click(panel, "form")
     assert modal["title"] == "Tell us"
     assert (await alice.submit(modal, {"Name": "Ann", "Colour": "r"}))["content"] == "Ann likes r"
+    renaming = await alice.click(panel, "Rename")
+    assert (await alice.submit(renaming, {"Name": "Bo"}))["content"] == "renamed to Bo"
     with pytest.raises(AssertionError, match="the modal has no field 'Shoe size'; it has: Name, Colour"):
         await alice.submit(modal, {"Shoe size": "44"})
     with pytest.raises(
-        AssertionError, match=r"nothing of the kind called 'Cuont'; it has: count, promote, later, form"
+        AssertionError, match=r"nothing of the kind called 'Cuont'; it has: count, promote, later, form, rename"
     ):
         await alice.click(panel, "Cuont")
     # Told that all is well, and shown something when it comes.
