@@ -91,7 +91,7 @@ def _field(shown: Mapping[str, Any], label: str | None, left: dict[str, Any], na
     preset = [option["value"] for option in shown.get("options", ()) if option.get("default")]
     if kind == ComponentType.RADIO_GROUP:
         return {**field, "value": (preset[0] if preset else None) if given is None else given}
-    values = preset if given is None else given if isinstance(given, (list, tuple)) else [given]
+    values = preset if given is None else given if isinstance(given, list) else [given]
     return {**field, "values": [name(value, COMPONENTS.get(kind)) for value in values]}
 
 

@@ -1,7 +1,8 @@
 """People: what somebody does in the chat client, as methods. Each comes online first, so that what follows is heard."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
@@ -19,6 +20,9 @@ from hubbub.testing.sessions import Session
 
 Place: TypeAlias = "str | Actor | Mapping[str, Any]"
 """A channel by its name in the world or by its id, an object with one, or somebody to talk to in private."""
+
+File: TypeAlias = tuple[str, bytes]
+"""A file's name, and what is in it."""
 
 _numbers: Final = itertools.count(1)
 
@@ -41,17 +45,19 @@ class Person(Actor):
         session = await self._online()
         channel_id, _ = await self._place(where)
         path = f"/channels/{channel_id}/messages"
-        message: Answer
-        if files:
-            form = aiohttp.FormData({"payload_json": msgspec.json.encode(body).decode()})
-            for index, (name, content) in enumerate(files.items()):
-                form.add_field(f"files[{index}]", content, filename=name)
-            message = await self._call("POST", path, data=form)
-        else:
-            message = await self._call("POST", path, body)
+        message: Answer = await self._send(path, body, list(files.items()))
         # A client's own message comes back to it: this one the test has already.
         await self._forget(session, "MESSAGE_CREATE", message["id"])
         return message
+
+    async def _send(self, path: str, body: dict[str, Any], files: Sequence[File]) -> Any:
+        __tracebackhide__ = True
+        if not files:
+            return await self._call("POST", path, body)
+        form = aiohttp.FormData({"payload_json": msgspec.json.encode(body).decode()})
+        for index, (name, content) in enumerate(files):
+            form.add_field(f"files[{index}]", content, filename=name)
+        return await self._call("POST", path, data=form)
 
     async def _forget(self, session: Session, event: str, found_id: str) -> None:
         """Take the echo of one's own act, so that no `expect` finds it in the place of what it is about."""
@@ -203,12 +209,13 @@ class Person(Actor):
         channel_id, guild_id = await self._place(where)
         found, path = await self._command(channel_id, command, application, menu=target is not None)
         data: dict[str, Any] = {"id": found["id"], "name": found["name"], "type": found["type"]}
+        files: list[File] = []
         if target is not None:
             data["target_id"] = self._scene.identify(target)
         else:
-            data["options"] = forms.options(found, path, given, self._value)
+            data["options"] = forms.options(found, path, given, partial(self._value, files))
         kind = InteractionType.APPLICATION_COMMAND
-        return await self._ask(kind, channel_id, guild_id, found["application_id"], data, None, within)
+        return await self._ask(kind, channel_id, guild_id, found["application_id"], data, None, within, files)
 
     def complete(
         self,
@@ -239,7 +246,7 @@ class Person(Actor):
         channel_id, guild_id = await self._place(where)
         found, path = await self._command(channel_id, command, application, menu=False)
         data = {"id": found["id"], "name": found["name"], "type": found["type"]}
-        data["options"] = forms.options(found, path, given, self._value, option)
+        data["options"] = forms.options(found, path, given, partial(self._value, []), option)
         kind = InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE
         answer = await self._ask(kind, channel_id, guild_id, found["application_id"], data, None, within)
         return Answers(answer["choices"])
@@ -271,7 +278,7 @@ class Person(Actor):
         data: dict[str, Any] = {"component_type": component["type"], "custom_id": component["custom_id"]}
         if values is not None:
             about = forms.COMPONENTS.get(component["type"])
-            data["values"] = [self._value(value, about) for value in values]
+            data["values"] = [self._value([], value, about) for value in values]
         channel_id, guild_id = await self._place(message["channel_id"])
         application_id = message.get("application_id") or message["author"]["id"]
         kind = InteractionType.MESSAGE_COMPONENT
@@ -287,13 +294,14 @@ class Person(Actor):
     async def _submit(self, modal: Mapping[str, Any], fields: Mapping[str, Any], within: float | None) -> Answer:
         __tracebackhide__ = True
         data = {"id": modal["id"], "custom_id": modal["custom_id"]}
-        data["components"] = forms.filled(modal, fields, self._value)
+        files: list[File] = []
+        data["components"] = forms.filled(modal, fields, partial(self._value, files))
         channel_id, guild_id = await self._place(modal["channel_id"])
         application_id = modal["application"]["id"]
         kind = InteractionType.MODAL_SUBMIT
         # What the modal was opened from may be what the answer changes.
         message = modal.about if isinstance(modal, Answer) else None
-        return await self._ask(kind, channel_id, guild_id, application_id, data, message, within)
+        return await self._ask(kind, channel_id, guild_id, application_id, data, message, within, files)
 
     async def _command(
         self, channel_id: str, command: str, application: str | Application | None, *, menu: bool
@@ -323,6 +331,7 @@ class Person(Actor):
         data: dict[str, Any],
         message: Mapping[str, Any] | None,
         within: float | None,
+        files: Sequence[File] = (),
     ) -> Answer:
         """Send an interaction, and give what becomes of it."""
         __tracebackhide__ = True
@@ -340,7 +349,7 @@ class Person(Actor):
             body["guild_id"] = guild_id
         if message is not None and kind == InteractionType.MESSAGE_COMPONENT:
             body["message_id"] = message["id"]
-        await self._call("POST", "/interactions", body)
+        await self._send("/interactions", body, files)
         outcome = Outcome(session, nonce, begin, message)
         seconds = self._scene.within if within is None else within
         if not await session.wait(outcome.is_known, seconds):
@@ -362,8 +371,11 @@ class Person(Actor):
 
     # Names
 
-    def _value(self, value: Any, about: str | None) -> Any:
-        """What a test writes in an option or a select, as it is sent."""
+    def _value(self, files: list[File], value: Any, about: str | None) -> Any:
+        """What a test writes in an option, a select or a field, as it is sent; files come beside it."""
+        if isinstance(value, tuple):
+            files.append(value)
+            return str(len(files) - 1)
         if isinstance(value, (Actor, Mapping)):
             return self._scene.identify(value)
         if about is not None and not str(value).isdigit():

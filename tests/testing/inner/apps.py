@@ -55,8 +55,14 @@ class Panel(discord.ui.View):
 class Rename(discord.ui.Modal, title="Rename"):
     name: "discord.ui.TextInput[Rename]" = discord.ui.TextInput(label="Name", custom_id="name")
 
+    proof: "discord.ui.Label[Rename]" = discord.ui.Label(
+        text="Proof", component=discord.ui.FileUpload(custom_id="proof")
+    )
+
     async def on_submit(self, interaction: discord.Interaction) -> None:
-        await interaction.response.edit_message(content=f"renamed to {self.name.value}")
+        assert isinstance(self.proof.component, discord.ui.FileUpload)
+        proof = self.proof.component.values[0].filename
+        await interaction.response.edit_message(content=f"renamed to {self.name.value} by {proof}")
 
 
 PLAYERS: list[int] = []
@@ -117,6 +123,10 @@ class Crier(discord.Client):
             self.kept.append(interaction)
             self.sulked.set()
 
+        @tree.command(description="looks at a file")
+        async def look(interaction: discord.Interaction, file: discord.Attachment) -> None:
+            await interaction.response.send_message(f"{file.filename}: {(await file.read()).decode()}")
+
         @tree.context_menu(name="Poke somebody")
         async def poke(interaction: discord.Interaction, member: discord.Member) -> None:
             await interaction.response.send_message(f"poked {member.name}")
@@ -150,6 +160,8 @@ async def test_commands(hubbub: Platform, crier: Crier) -> None:
     said = await alice.run("general", "greet", {"whom": bob, "place": "staff", "city": "bern"})
     assert said["content"] == "hello bob in staff, bern"
     assert (await alice.run("general", "Poke somebody", target=bob))["content"] == "poked bob"
+    said = await alice.run("general", "look", {"file": ("note.txt", b"a word")})
+    assert said["content"] == "note.txt: a word"
     with pytest.raises(AssertionError, match="greet has no option 'town'; it has: whom, place, city"):
         await alice.run("general", "greet", {"town": "bern"})
     with pytest.raises(AssertionError, match="/panel has no sub-command 'hide'; it has: show"):
@@ -168,7 +180,9 @@ async def test_components(hubbub: Platform, crier: Crier) -> None:
     assert modal["title"] == "Tell us"
     assert (await alice.submit(modal, {"Name": "Ann", "Colour": "r"}))["content"] == "Ann likes r"
     renaming = await alice.click(panel, "Rename")
-    assert (await alice.submit(renaming, {"Name": "Bo"}))["content"] == "renamed to Bo"
+    assert (await alice.submit(renaming, {"Name": "Bo", "Proof": ("id.txt", b"I am")}))[
+        "content"
+    ] == "renamed to Bo by id.txt"
     with pytest.raises(AssertionError, match="the modal has no field 'Shoe size'; it has: Name, Colour"):
         await alice.submit(modal, {"Shoe size": "44"})
     with pytest.raises(
