@@ -101,6 +101,8 @@ class Session:
             beating: asyncio.Task[None] | None = None
             try:
                 async for message in socket:
+                    if message.type is not aiohttp.WSMsgType.TEXT:
+                        break
                     frame = msgspec.json.decode(message.data)
                     if frame["op"] == HELLO:
                         beating = asyncio.get_running_loop().create_task(
