@@ -199,10 +199,15 @@ def test_a_platform_that_cannot_start_says_what_is_missing(run: Run, monkeypatch
     assert problem in result.outlines
 
 
-def test_the_platform_ends_with_a_test_run_that_is_killed() -> None:
+def test_the_platform_ends_with_a_test_run_that_is_killed(tmp_path: Path) -> None:
     script = "from hubbub.testing.process import Process; p = Process(); print(p._process.pid, flush=True); input()"
     with subprocess.Popen(
-        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        # What a killed process leaves behind goes with the test.
+        env={**os.environ, "TMPDIR": str(tmp_path)},
     ) as killed:
         assert killed.stdout is not None
         platform = psutil.Process(int(killed.stdout.readline()))
