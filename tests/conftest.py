@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = [
+    "pytester",
     "tests.fixtures.costs",
     "tests.fixtures.postgres",
     "tests.fixtures.issuers",

@@ -489,7 +489,7 @@ class World:
         """Wait until the gateway has done what it does by itself: telling presences, and of sessions that came and went."""
         assert self.app.gateway is not None
         sessions = self.app.gateway.sessions
-        while under_way := {*sessions._tasks, *filter(None, [sessions.feed._telling])}:
+        while under_way := {*sessions._tasks, *filter(None, [sessions.feed.telling])}:
             await asyncio.wait(under_way, timeout=PATIENCE)
 
     async def close(self) -> None:

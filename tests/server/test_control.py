@@ -290,6 +290,22 @@ async def test_a_fork_may_begin_at_a_snapshot(rehearsal: Rehearsal) -> None:
     assert (await rehearsal.ask("GET", "/snapshots")).ok() == []
 
 
+async def test_a_fork_may_have_another_time_and_other_limits(rehearsal: Rehearsal) -> None:
+    wish = {"now": "2031-05-01T12:00:00Z", "rate_limits": "real"}
+    fork = (await rehearsal.ask("POST", "/forks", json=wish)).ok()
+
+    control = {"Authorization": f"Bearer {fork['control_token']}"}
+    clock = (await rehearsal.request("GET", f"{fork['control']}/clock", headers=control)).ok()
+    assert (clock["now"], clock["running"]) == ("2031-05-01T12:00:00.000000+00:00", False)
+    limits = (await rehearsal.request("GET", f"{fork['control']}/rate-limits", headers=control)).ok()
+    assert limits["mode"] == "real"
+    assert (await rehearsal.ask("GET", "/rate-limits")).ok()["mode"] == "report"
+    assert rehearsal.clock.now_ms() == NOW_MS
+    for field, value in (("now", "1999-01-01T00:00:00Z"), ("rate_limits", "maybe")):
+        refused = await rehearsal.ask("POST", "/forks", json={field: value})
+        assert (refused.status, list(refused.json["errors"])) == (400, [field])
+
+
 # Faults
 
 
@@ -484,3 +500,65 @@ async def test_a_role_given_to_a_member_shows_them_the_staff_channel(rehearsal: 
     (await alice.put(f"/guilds/{square.id}/members/{bob.id}/roles/{square.roles['mods']}")).ok()
 
     assert (await bob.get(f"/channels/{square.channels['staff']}")).status == 200
+
+
+async def test_refused_calls_are_in_the_trace(rehearsal: Rehearsal) -> None:
+    alice, bob, channel = rehearsal.actor("alice"), rehearsal.actor("bob"), general(rehearsal)
+    await bob.post(f"/channels/{channel}/messages", json={"content": ""})
+    assert (await rehearsal.ask("POST", "/trace", json={"on": True})).ok()["refused"] == []
+
+    await alice.post(f"/channels/{channel}/messages", json={"content": "fine"})
+    await bob.post(f"/channels/{channel}/messages", json={"content": "x" * 2001})
+    await rehearsal.request("GET", f"{rehearsal.api}/users/@me", headers={"Authorization": "nobody's"})
+
+    refused = (await rehearsal.ask("GET", "/trace")).ok()["refused"]
+    assert [(each["method"], each["route"], each["user_id"], each["status"]) for each in refused] == [
+        ("POST", "/channels/{channel_id}/messages", str(bob.id), 400),
+        ("GET", "/users/@me", None, 401),
+    ]
+    assert refused[0]["body"]["errors"]["content"]["_errors"][0]["code"] == "BASE_TYPE_MAX_LENGTH"
+    query = f"/trace?user_id={bob.id}&after={refused[0]['number']}"
+    assert (await rehearsal.ask("GET", query)).ok()["refused"] == []
+    await rehearsal.ask("DELETE", "/trace")
+    assert (await rehearsal.ask("GET", "/trace")).ok()["refused"] == []
+
+
+async def test_closed_connections_are_in_the_trace(rehearsal: Rehearsal) -> None:
+    bot, game = rehearsal.actor("demo-bot"), rehearsal.actor("demo-game")
+    (await rehearsal.ask("POST", "/trace", json={"on": True})).ok()
+    session = await bot.connect()
+    fault = {"door": "gateway", "effect": "close", "code": 4001, "user_id": str(bot.id)}
+    (await rehearsal.ask("POST", "/faults", json=fault)).ok()
+    assert await session.closed() == 4001
+
+    # It has no privileged intents.
+    with pytest.raises(AssertionError, match="closed with 4014"):
+        await game.connect(Intents.GUILD_MEMBERS)
+    bot.token = "nobody's"
+    with pytest.raises(AssertionError, match="closed with 4004"):
+        await bot.connect()
+
+    closed = (await rehearsal.ask("GET", "/trace")).ok()["closed"]
+    assert [(each["user_id"], each["code"]) for each in closed] == [
+        (str(bot.id), 4001),
+        (str(game.id), 4014),
+        (None, 4004),
+    ]
+    assert closed[0]["reason"] == "Asked for by the control API"
+    mine = (await rehearsal.ask("GET", f"/trace?user_id={game.id}&after={closed[0]['number']}")).ok()["closed"]
+    assert [each["code"] for each in mine] == [4014]
+
+
+async def test_settling_waits_until_all_is_told(rehearsal: Rehearsal) -> None:
+    alice, bob, channel = rehearsal.actor("alice"), rehearsal.actor("bob"), general(rehearsal)
+    guild = rehearsal.control.built.guilds["Town Square"]
+    session = await bob.connect()
+    role = guild.roles["players"]
+
+    # The guild is read anew for the first, and the second waits for that.
+    await alice.request("PUT", f"/guilds/{guild.id}/members/{bob.id}/roles/{role}")
+    await alice.post(f"/channels/{channel}/messages", json={"content": "hello"})
+    assert (await rehearsal.ask("POST", "/settle")).status == 204
+
+    await session.obeyed()
+    assert {"GUILD_MEMBER_UPDATE", "MESSAGE_CREATE"} <= set(session.names())

@@ -346,6 +346,7 @@ class App:
             payments=self.payments,
             listeners=self.listeners,
             faults=self.faults,
+            trace=self.trace,
             settle=None if self.config.nats_url is None else self._settle,
             routes=routes,
         )

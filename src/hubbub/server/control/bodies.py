@@ -1,7 +1,7 @@
 """What is asked of the control API, and what it answers."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -10,7 +10,7 @@ from hubbub.protocol.ids import ApplicationId, Timestamp, UserId
 from hubbub.protocol.resources.accounts import PASSWORD_MAX
 from hubbub.server.core.faults import Waiting
 from hubbub.server.core.rate_limits import Refusal
-from hubbub.server.core.trace import Traced
+from hubbub.server.core.trace import ClosedConnection, RefusedCall, Traced
 from hubbub.server.ready import Ready
 
 CENTURY_MS = 100 * 366 * 86_400_000
@@ -79,6 +79,10 @@ class CreateFork(msgspec.Struct, kw_only=True):
     """From which snapshot; null: from the world as it is now."""
 
     snapshot_id: str | None = None
+    now: datetime | None = None
+    """What time it is there; null: as in the snapshot."""
+    rate_limits: Literal["off", "real", "report"] | None = None
+    """What is done about limits there; null: what is done here."""
 
 
 class Fork(Ready, kw_only=True):
@@ -119,10 +123,12 @@ class SetTrace(msgspec.Struct, kw_only=True):
 
 
 class TraceState(msgspec.Struct, kw_only=True):
-    """The latest events and what became of them."""
+    """The latest events and what became of them, calls that were refused, and gateway connections that were closed."""
 
     on: bool
     events: list[Traced]
+    refused: list[RefusedCall]
+    closed: list[ClosedConnection]
 
 
 class RateLimitReport(msgspec.Struct, kw_only=True):

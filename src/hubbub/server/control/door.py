@@ -85,6 +85,7 @@ class Control:
             ("POST", "/forks", self._create_fork),
             ("DELETE", "/forks/{fork_id}", self._delete_fork),
             ("GET", "/sessions", self._list_sessions),
+            ("POST", "/settle", self._settle),
             ("GET", "/faults", self._list_faults),
             ("POST", "/faults", self._create_fault),
             ("DELETE", "/faults", self._delete_faults),
@@ -106,7 +107,7 @@ class Control:
         except ApiError as error:
             encoded = answers.encode_error(error, headers)
         except WorldError as error:
-            refusal = errors.invalid(error.path, "WORLD_INVALID", str(error))
+            refusal = errors.invalid(error.path, "WORLD_INVALID", error.problem)
             encoded = answers.encode_error(refusal, headers)
         except StoreUnavailable:
             encoded = answers.encode_error(errors.UNAVAILABLE(), headers)
@@ -273,8 +274,9 @@ class Control:
 
     async def _create_fork(self, request: web.Request) -> bodies.Fork:
         body: bodies.CreateFork = await self._body(request, bodies.CreateFork)
+        now_ms = None if body.now is None else _possible("now", wire.milliseconds(body.now))
         async with self._turn:
-            return await self.snapshots.fork(body.snapshot_id)
+            return await self.snapshots.fork(body, now_ms)
 
     async def _delete_fork(self, request: web.Request) -> None:
         await self.snapshots.end_fork(request.match_info["fork_id"])
@@ -328,6 +330,11 @@ class Control:
         if not self.app.faults.remove(request.match_info["fault_id"]):
             raise errors.NOT_FOUND(message="There is no such fault")
 
+    async def _settle(self, _: web.Request) -> None:
+        """Answer once everything that was done before has been told to the sessions that hear it."""
+        if self.app.gateway is not None:
+            await self.app.gateway.sessions.settle()
+
     # What happened
 
     async def _get_trace(self, request: web.Request) -> bodies.TraceState:
@@ -338,12 +345,17 @@ class Control:
             raise errors.invalid("after", *errors.not_number(after))
         trace = self.app.trace
         events = trace.find(event=query.get("event"), user_id=user_id, after=int(after))
-        return bodies.TraceState(on=trace.on, events=events)
+        refused = trace.find_refused(user_id=user_id, after=int(after))
+        closed = trace.find_closed(user_id=user_id, after=int(after))
+        return bodies.TraceState(on=trace.on, events=events, refused=refused, closed=closed)
 
     async def _set_trace(self, request: web.Request) -> bodies.TraceState:
         body: bodies.SetTrace = await self._body(request, bodies.SetTrace)
-        self.app.trace.on = body.on
-        return bodies.TraceState(on=body.on, events=self.app.trace.find())
+        trace = self.app.trace
+        trace.on = body.on
+        return bodies.TraceState(
+            on=body.on, events=trace.find(), refused=trace.find_refused(), closed=trace.find_closed()
+        )
 
     async def _clear_trace(self, _: web.Request) -> None:
         self.app.trace.clear()

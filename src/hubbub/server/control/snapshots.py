@@ -7,7 +7,7 @@ import msgspec
 
 from hubbub.protocol import errors, wire
 from hubbub.server.app import App
-from hubbub.server.control.bodies import Fork, ForkState, SnapshotState
+from hubbub.server.control.bodies import CreateFork, Fork, ForkState, SnapshotState
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.ready import ready
@@ -74,20 +74,27 @@ class Snapshots:
             clock.resume()
         self._control.built = snapshot.built
 
-    async def fork(self, snapshot_id: str | None) -> Fork:
-        """A new platform on a port of its own that begins as this one is, or was."""
+    async def fork(self, wish: CreateFork, now_ms: int | None = None) -> Fork:
+        """A new platform on a port of its own that begins as this one is, or was; at another time, if one is given."""
         if len(self._forks) >= FORKS_MOST:
             raise errors.BAD_REQUEST(message=f"{FORKS_MOST} forks are open at most; close one")
-        snapshot = await self._take() if snapshot_id is None else self._find(snapshot_id)
+        snapshot = await self._take() if wish.snapshot_id is None else self._find(wish.snapshot_id)
         from hubbub.server.control.door import Control
 
         shared = self._app.config
         # With the same certificate, on ports of its own.
         voice = msgspec.structs.replace(shared.voice, endpoint=None, port=0, udp_port=0)
         config = msgspec.structs.replace(
-            shared, port=0, public_url=None, ready_file=None, control_token=None, voice=voice
+            shared,
+            port=0,
+            public_url=None,
+            ready_file=None,
+            control_token=None,
+            voice=voice,
+            rate_limits=wish.rate_limits or shared.rate_limits,
         )
-        app = App(config, clock=ControlledClock(snapshot.now_ms, running=snapshot.running), slices=self._app.slices)
+        clock = ControlledClock(snapshot.now_ms if now_ms is None else now_ms, running=snapshot.running)
+        app = App(config, clock=clock, slices=self._app.slices)
         app.ids.continue_from(self._app.ids)
         control = Control(app)
         control.built = snapshot.built

@@ -179,7 +179,7 @@ async def test_presences_that_wait_to_be_told_are_overtaken_by_later_ones(monkey
     feed.put(sessions[0], SetPresence(status="online"))
     assert len(feed._changes) <= 2 * len(sessions)
 
-    telling = feed._telling
+    telling = feed.telling
     assert telling is not None
     store_answers.set()
     await telling

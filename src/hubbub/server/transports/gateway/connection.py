@@ -83,9 +83,11 @@ class Connection:
         "compression",
         "frames",
         "opened_at",
+        "reason",
         "resume_url",
         "session",
         "transport",
+        "user_id",
         "version",
     )
 
@@ -114,7 +116,11 @@ class Connection:
         self.session: Session | None = None
         self.closing: asyncio.Task[None] | None = None
         self.code: int | None = None
-        """The code we closed with."""
+        """The code we closed with,"""
+        self.reason = ""
+        """and why."""
+        self.user_id: int | None = None
+        """Who identified, or tried to."""
 
     def deliver(self, packet: Packet, seq: int) -> None:
         """Write a dispatch."""
@@ -151,7 +157,7 @@ class Connection:
     def close(self, code: int, reason: str) -> None:
         """Say goodbye and cut the connection when the client does not answer; returns at once."""
         if self.closing is None:
-            self.code = code
+            self.code, self.reason = code, reason
             self.closing = asyncio.get_running_loop().create_task(self._close(code, reason))
 
     async def _close(self, code: int, reason: str) -> None:

@@ -172,6 +172,9 @@ class Gateway:
             self.sessions.detach(connection, code)
         if connection.closing is not None:
             self._metrics.gateway_closes(str(connection.code)).inc()
+            if self._world.trace.on:
+                at = wire.timestamp(self._world.clock.now_ms())
+                self._world.trace.add_closed(at, connection.user_id, connection.code or 0, connection.reason)
             await connection.closing
         return socket
 
@@ -263,6 +266,7 @@ class Gateway:
     async def _identify(self, connection: Connection, identify: Identify) -> None:
         try:
             actor = await self._actor(identify.token)
+            connection.user_id = int(actor.user_id)
             guilds = await self._world.guild_count(actor) if actor.is_bot else 0
             settings = self._config.gateway
             multiple = settings.large_bot_concurrency if settings.is_large(guilds) else 1
@@ -287,6 +291,7 @@ class Gateway:
 
     async def _resume(self, connection: Connection, resume: Resume) -> None:
         actor = await self._actor(resume.token)
+        connection.user_id = int(actor.user_id)
         session = self.sessions.find(resume.session_id)
         if session is None or session.user_id != actor.user_id or session.actor.token_id != actor.token_id:
             self._metrics.gateway_resumes("unknown").inc()

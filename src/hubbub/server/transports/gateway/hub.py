@@ -128,11 +128,14 @@ class Hub:
         if not self.seats and not self._arriving:
             self._on_empty(self)
 
+    def under_way(self) -> list[asyncio.Task[None]]:
+        """What has to end before everything heard so far is sent."""
+        return [task for task in (self._loading, self._working) if task is not None]
+
     def close(self) -> None:
         """Stop working."""
-        for task in (self._loading, self._working):
-            if task is not None:
-                task.cancel()
+        for task in self.under_way():
+            task.cancel()
 
     def tidy(self, now: float) -> None:
         """Forget what only mattered for a while."""

@@ -87,7 +87,7 @@ class PresenceFeed:
         self._heard: dict[str, float] = {}
         self._changes: deque[_Change] = deque()
         self._merge_at = CHANGES_MOST
-        self._telling: asyncio.Task[None] | None = None
+        self.telling: asyncio.Task[None] | None = None
         self._subscriptions: list[Subscription] = []
         self._said_at = 0.0
         self._several: set[int] = set()
@@ -105,8 +105,8 @@ class PresenceFeed:
                 subscription.cancel()
             self._subscriptions = []
             self._say(BYE)
-        if self._telling is not None:
-            self._telling.cancel()
+        if self.telling is not None:
+            self.telling.cancel()
 
     def put(self, session: Session, wish: SetPresence) -> None:
         """A session's new presence; one with an unknown status is ignored (gateway.md 8)."""
@@ -252,8 +252,8 @@ class PresenceFeed:
         self._changes.append(_Change(user_id, seen, everywhere, bot))
         if len(self._changes) > self._merge_at:
             self._merge()
-        if self._telling is None:
-            self._telling = asyncio.get_running_loop().create_task(self._tell_all())
+        if self.telling is None:
+            self.telling = asyncio.get_running_loop().create_task(self._tell_all())
 
     def _merge(self) -> None:
         """Leave out what was overtaken while it waited, so that no more waits than there are users."""
@@ -283,7 +283,7 @@ class PresenceFeed:
                     else:
                         self._bus.publish(CROWD if guild_id is None else f"guild.{guild_id}", dispatch)
         finally:
-            self._telling = None
+            self.telling = None
 
 
 class _Change(NamedTuple):

@@ -102,6 +102,15 @@ class Sessions:
         for task in list(self._tasks):
             task.cancel()
 
+    async def settle(self) -> None:
+        """Return once what has been said so far is sent: guilds read anew, presences told, sessions let in."""
+        while under_way := {
+            *self._tasks,
+            *(task for hub, _ in self._hubs.values() for task in hub.under_way()),
+            *filter(None, [self.feed.telling]),
+        }:
+            await asyncio.wait(under_way)
+
     def find(self, session_id: str) -> Session | None:
         """A session that is connected or can be resumed."""
         return self._sessions.get(session_id)

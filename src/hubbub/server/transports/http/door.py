@@ -42,6 +42,7 @@ from hubbub.server.core.rate_limits import RateLimits, Verdict
 from hubbub.server.core.refusals import Refusal, follow
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
+from hubbub.server.core.trace import Trace
 from hubbub.server.core.work import Work
 from hubbub.server.transports.http import answers, failing, forms, limits, multipart, openapi
 from hubbub.server.transports.http.answers import Encoded
@@ -91,6 +92,7 @@ class HttpDoor:
         payments: PaymentProvider | None = None,
         listeners: Listeners | None = None,
         faults: Faults | None = None,
+        trace: Trace | None = None,
         settle: Callable[[], Awaitable[None]] | None = None,
         routes: Iterable[web.AbstractRouteDef] = (),
     ) -> None:
@@ -110,6 +112,7 @@ class HttpDoor:
         self._payments = payments
         self._listeners = listeners
         self._faults = faults if faults is not None else Faults()
+        self._trace = trace if trace is not None else Trace()
         self._settle = settle
         """Waits until the other processes are told; none where there are no others."""
         self._routes = list(routes)
@@ -201,6 +204,10 @@ class HttpDoor:
         method = exchange.method if exchange.method in METHODS else "other"
         self._metrics.http_requests(method, exchange.route, str(encoded.status)).inc()
         self._metrics.http_seconds(method, exchange.route).observe(seconds)
+        if encoded.status >= 400 and self._trace.on:
+            user_id = None if exchange.actor is None else exchange.actor.user_id
+            at = wire.timestamp(self._clock.now_ms())
+            self._trace.add_refused(at, method, exchange.route, user_id, encoded.status, encoded.body)
         if self._config.log.requests:
             requests_log.info(
                 "%s %s %d",

@@ -1,0 +1,165 @@
+"""Whoever acts in a rehearsal, over the platform's public addresses: calls, and the events of a gateway session."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final, TypeVar
+
+from hubbub.protocol.flags import ApplicationFlags as Flags
+from hubbub.protocol.intents import Intents
+from hubbub.testing import control
+from hubbub.testing.answers import Answer, Answers
+from hubbub.testing.errors import NotHeard
+from hubbub.testing.scene import Scene
+from hubbub.testing.sessions import Heard, Session, Where, fits, in_short
+
+T = TypeVar("T")
+
+PRIVILEGED: Final = {
+    Intents.GUILD_MEMBERS: Flags.GATEWAY_GUILD_MEMBERS | Flags.GATEWAY_GUILD_MEMBERS_LIMITED,
+    Intents.GUILD_PRESENCES: Flags.GATEWAY_PRESENCE | Flags.GATEWAY_PRESENCE_LIMITED,
+    Intents.MESSAGE_CONTENT: Flags.GATEWAY_MESSAGE_CONTENT | Flags.GATEWAY_MESSAGE_CONTENT_LIMITED,
+}
+"""Intents that need an approval, and the flags of an application that has it."""
+
+
+class Actor:
+    """Somebody with a token."""
+
+    _prefix = ""
+
+    def __init__(self, scene: Scene, name: str, user_id: str, token: str) -> None:
+        self._scene = scene
+        self.name = name
+        self.id = user_id
+        self.token = token
+        self._session: Session | None = None
+        self._connecting = asyncio.Lock()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+    # Over HTTP
+
+    def request(self, method: str, path: str, json: Any = None, **more: Any) -> Any:
+        """Any call of the API, with this actor's token: `alice.request("GET", "/users/@me")`."""
+        __tracebackhide__ = True
+        return self._do(self._call(method, path, json, **more), f"{method} {path}")
+
+    async def _call(self, method: str, path: str, json: Any = None, **more: Any) -> Any:
+        __tracebackhide__ = True
+        http, api = self._scene.background.http, self._scene.ready.api
+        found = await control.request(http, self.name, method, api, path, self._prefix + self.token, json=json, **more)
+        return Answer(found) if isinstance(found, dict) else Answers(found) if isinstance(found, list) else found
+
+    def _do(self, work: Coroutine[Any, Any, T], what: str) -> T:
+        __tracebackhide__ = True
+        return self._scene.background.do(work, f"{self.name}: {what}")
+
+    # Over the gateway
+
+    def connect(self) -> Answer:
+        """Come online; every act does that first where it is needed. Gives READY."""
+        __tracebackhide__ = True
+        return self._do(self._connect(), "connect")
+
+    async def _connect(self) -> Answer:
+        session = await self._online()
+        return Answer(session.heard[0].data)
+
+    def disconnect(self) -> Answer:
+        """Go offline; what was heard so far is forgotten."""
+        __tracebackhide__ = True
+        return self._do(self._disconnect(), "disconnect")
+
+    async def _disconnect(self) -> Answer:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+        return Answer()
+
+    async def _online(self) -> Session:
+        async with self._connecting:
+            if self._session is None or not self._session.open_now:
+                await self._disconnect()
+                scene, intents = self._scene, await self._intents()
+                gateway = scene.ready.gateway
+                self._session = await Session.open(scene.background.http, gateway, self.name, self.token, intents)
+            return self._session
+
+    async def _intents(self) -> int | None:
+        return None
+
+    def expect(self, event: str, where: Where | None = None, *, within: float | None = None, **fields: Any) -> Answer:
+        """The next event of this name, whether it has come already or is to come.
+
+        `content="pong"` and the like say what must be in it (objects are looked into); `where` is a function of the whole. An event
+        is given once: what an earlier `expect` or act returned is not found again. NotHeard lists what did come."""
+        __tracebackhide__ = True
+        seconds = self._scene.within if within is None else within
+        return self._do(self._expect(event, where, seconds, fields), f"expect {event}")
+
+    async def _expect(self, event: str, where: Where | None, within: float, fields: dict[str, Any]) -> Answer:
+        __tracebackhide__ = True
+        late = self._session is None
+        # A session that is over is not replaced here: what was to be heard is lost, and that is worth knowing.
+        session = self._session or await self._online()
+        try:
+            found = await session.take(event, _both(where, fields), within=within, sought=_in_words(where, fields))
+        except NotHeard as error:
+            hint = (
+                f"\n{self.name} came online with this expect; `connect()` first to hear what happens before."
+                if late
+                else ""
+            )
+            raise NotHeard(f"{error}{await self._scene.why_not(self.id, event)}{hint}") from None
+        return Answer(found)
+
+    def expect_none(self, event: str, where: Where | None = None, **fields: Any) -> Answer:
+        """Nothing like it has come of all that was done so far: it waits for what is under way, and for no time to pass."""
+        __tracebackhide__ = True
+        return self._do(self._expect_none(event, where, fields), f"expect no {event}")
+
+    async def _expect_none(self, event: str, where: Where | None, fields: dict[str, Any]) -> Answer:
+        __tracebackhide__ = True
+        session = await self._online()
+        await self._settle(session)
+        position = session.find(event, _both(where, fields))
+        if position is not None:
+            sought = _in_words(where, fields)
+            raise NotHeard(f"{self.name} heard {event}{sought}, and should not:\n  {in_short(session.heard[position])}")
+        return Answer()
+
+    async def _settle(self, session: Session) -> None:
+        await self._scene.control.ask("POST", "/settle")
+        await session.fence()
+
+    @property
+    def heard(self) -> list[Heard]:
+        """Every event of the session so far, in order; empty while offline."""
+        return [] if self._session is None else list(self._session.heard)
+
+
+class Bot(Actor):
+    """An application's bot, for what a test does in its name; the bot that is tested brings a library of its own."""
+
+    _prefix = "Bot "
+
+    async def _intents(self) -> int:
+        # It asks for all that it may have.
+        flags = (await self._call("GET", "/applications/@me"))["flags"]
+        return Intents.BOT_MASK & ~Intents.PRIVILEGED | sum(
+            intent for intent, needed in PRIVILEGED.items() if flags & needed
+        )
+
+
+def _both(where: Where | None, fields: Mapping[str, Any]) -> Where | None:
+    if not fields:
+        return where
+    return lambda data: fits(fields, data) and (where is None or where(data))
+
+
+def _in_words(where: Callable[..., object] | None, fields: Mapping[str, Any]) -> str:
+    parts = [f"{key}={value!r}" for key, value in fields.items()]
+    if where is not None:
+        parts.append(f"where={getattr(where, '__name__', where)!s}")
+    return f" ({', '.join(parts)})" if parts else ""

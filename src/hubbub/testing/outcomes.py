@@ -1,0 +1,63 @@
+"""What becomes of an interaction, read from what the person hears of it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hubbub.testing.sessions import Session
+
+
+class Outcome:
+    """One interaction, from its nonce to its first answer."""
+
+    def __init__(self, session: Session, nonce: str, begin: int, message: Mapping[str, Any] | None) -> None:
+        self._session = session
+        self._nonce = nonce
+        self._position = self._begin = begin
+        self._message = message
+        """The message that it is about, which the answer may change."""
+        self._id: str | None = None
+        self._succeeded = False
+        self.answer: Any = None
+        """A message, a modal, or choices."""
+        self.failure: dict[str, Any] | None = None
+        """INTERACTION_FAILURE."""
+
+    def is_known(self) -> bool:
+        """Whether it is over, for all that has come."""
+        heard = self._session.heard
+        while self._position < len(heard) and not self._over():
+            event = heard[self._position]
+            if isinstance(event.data, dict) and event.data.get("nonce") == self._nonce:
+                self._note(event.name, event.data)
+            elif self._fits(event.name, event.data):
+                self.answer = self._session.took(self._position)
+            self._position += 1
+        return self._over()
+
+    def _over(self) -> bool:
+        return self.answer is not None or self.failure is not None or self._succeeded
+
+    def _note(self, name: str, data: dict[str, Any]) -> None:
+        self._session.took(self._position)
+        if name == "INTERACTION_CREATE":
+            self._id = data["id"]
+        elif name == "INTERACTION_FAILURE":
+            self.failure = data
+        elif name in ("INTERACTION_MODAL_CREATE", "APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE"):
+            self.answer = data
+        elif name == "INTERACTION_SUCCESS":
+            self._succeeded = True
+
+    def _fits(self, name: str, data: Any) -> bool:
+        if name == "MESSAGE_CREATE":
+            return self._id is not None and (data.get("interaction_metadata") or {}).get("id") == self._id
+        return name == "MESSAGE_UPDATE" and self._message is not None and data["id"] == self._message["id"]
+
+    def look_again(self) -> None:
+        """After the word that all is well, when everything has come that is on the way."""
+        for position in range(self._begin, len(self._session.heard)):
+            event = self._session.heard[position]
+            if self._fits(event.name, event.data):
+                # Where a message may be changed, this may be a later act of the application, so it stays for `expect`.
+                self.answer = self._session.took(position) if self._message is None else event.data
+                return

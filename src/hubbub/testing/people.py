@@ -1,0 +1,396 @@
+"""People: what somebody does in the chat client, as methods. Each comes online first, so that what follows is heard."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final, TypeAlias
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
+
+import aiohttp
+import msgspec
+
+from hubbub.protocol.enums import CommandType, ComponentType, InteractionType
+from hubbub.testing import forms
+from hubbub.testing.actors import Actor
+from hubbub.testing.answers import Answer, Answers
+from hubbub.testing.errors import Unanswered
+from hubbub.testing.outcomes import Outcome
+from hubbub.testing.ready import Application
+from hubbub.testing.sessions import Session
+
+Place: TypeAlias = "str | Actor | Mapping[str, Any]"
+"""A channel by its name in the world or by its id, an object with one, or somebody to talk to in private."""
+
+File: TypeAlias = tuple[str, bytes]
+"""A file's name, and what is in it."""
+
+_numbers: Final = itertools.count(1)
+
+TOO_LATE: Final = 2
+"""The reason_code of an interaction that was not answered in time."""
+
+
+class Person(Actor):
+    """Somebody of the world, or somebody new."""
+
+    # Talking
+
+    def say(self, where: Place, content: str = "", *, files: Mapping[str, bytes] | None = None, **body: Any) -> Answer:
+        """Send a message, perhaps with files by name; further fields of the API's body may be given. Gives the message."""
+        __tracebackhide__ = True
+        return self._do(self._say(where, {"content": content, **body}, files or {}), "say")
+
+    async def _say(self, where: Place, body: dict[str, Any], files: Mapping[str, bytes]) -> Answer:
+        __tracebackhide__ = True
+        session = await self._online()
+        channel_id, _ = await self._place(where)
+        path = f"/channels/{channel_id}/messages"
+        message: Answer = await self._send(path, body, list(files.items()))
+        # A client's own message comes back to it: this one the test has already.
+        await self._forget(session, "MESSAGE_CREATE", message["id"])
+        return message
+
+    async def _send(self, path: str, body: dict[str, Any], files: Sequence[File]) -> Any:
+        __tracebackhide__ = True
+        if not files:
+            return await self._call("POST", path, body)
+        form = aiohttp.FormData({"payload_json": msgspec.json.encode(body).decode()})
+        for index, (name, content) in enumerate(files):
+            form.add_field(f"files[{index}]", content, filename=name)
+        return await self._call("POST", path, data=form)
+
+    async def _forget(self, session: Session, event: str, found_id: str) -> None:
+        """Take the echo of one's own act, so that no `expect` finds it in the place of what it is about."""
+        await session.take(event, lambda data: data.get("id") == found_id, within=self._scene.within)
+
+    def react(self, message: Mapping[str, Any], emoji: str) -> Answer:
+        """Put a reaction on a message."""
+        __tracebackhide__ = True
+        path = f"/channels/{message['channel_id']}/messages/{message['id']}/reactions/{quote(emoji, safe='')}/@me"
+        return self._do(self._act("PUT", path), f"react {emoji}")
+
+    def read(self, where: Place, limit: int = 50) -> Answers:
+        """The latest messages of a channel, newest first."""
+        __tracebackhide__ = True
+        return self._do(self._read(where, limit), "read")
+
+    async def _read(self, where: Place, limit: int) -> Answers:
+        __tracebackhide__ = True
+        channel_id, _ = await self._place(where)
+        found: Answers = await self._call("GET", f"/channels/{channel_id}/messages?limit={limit}")
+        return found
+
+    async def _act(self, method: str, path: str, body: Any = None) -> Answer:
+        __tracebackhide__ = True
+        await self._online()
+        return await self._call(method, path, body) or Answer()
+
+    # Others
+
+    def befriend(self, other: Actor) -> Answer:
+        """Ask somebody to be friends, or accept what they asked."""
+        __tracebackhide__ = True
+        return self._do(self._act("PUT", f"/users/@me/relationships/{other.id}", {}), f"befriend {other.name}")
+
+    def join(self, invite: str | Mapping[str, Any]) -> Answer:
+        """Accept an invite, by its code or as the API gave it. Gives the invite."""
+        __tracebackhide__ = True
+        code = invite if isinstance(invite, str) else invite["code"]
+        return self._do(self._act("POST", f"/invites/{code}", {}), f"join {code}")
+
+    def authorize(
+        self,
+        application: str | Application,
+        scope: str = "identify",
+        *,
+        guild: str | None = None,
+        permissions: int | None = None,
+        **query: Any,
+    ) -> Answer:
+        """Let an application in, as on its consent page, or its bot into a guild (`scope="bot"`).
+
+        Gives where the browser is sent to, `url`: its `redirect_uri`, and what is told there (`code`, `state`, `access_token`)."""
+        __tracebackhide__ = True
+        return self._do(self._authorize(application, scope, guild, permissions, query), "authorize")
+
+    async def _authorize(
+        self,
+        application: str | Application,
+        scope: str,
+        guild: str | None,
+        permissions: int | None,
+        query: dict[str, Any],
+    ) -> Answer:
+        __tracebackhide__ = True
+        asked = {"client_id": self._scene.application(application).id, "scope": scope, **query}
+        body: dict[str, Any] = {"authorize": True}
+        if set(scope.split()) - {"bot", "applications.commands"}:
+            asked.setdefault("response_type", "code")
+        if guild is not None:
+            known = self._scene.ready.guilds.get(guild)
+            body["guild_id"] = guild if known is None else known.id
+        if permissions is not None:
+            body["permissions"] = asked["permissions"] = str(permissions)
+        sent = await self._act("POST", f"/oauth2/authorize?{urlencode(asked)}", body)
+        parts = urlsplit(sent["url"])
+        found = parse_qs(parts.query) | parse_qs(parts.fragment)
+        told = {key: values[0] for key, values in found.items()}
+        return Answer({**told, "url": sent["url"], "redirect_uri": parts._replace(query="", fragment="").geturl()})
+
+    def join_voice(self, where: Place, *, self_mute: bool = False, self_deaf: bool = False) -> Answer:
+        """Enter a voice channel. Gives what a voice client needs: `endpoint`, `token`, `session_id`."""
+        __tracebackhide__ = True
+        return self._do(self._join_voice(where, {"self_mute": self_mute, "self_deaf": self_deaf}), "join voice")
+
+    async def _join_voice(self, where: Place, more: dict[str, bool]) -> Answer:
+        __tracebackhide__ = True
+        session = await self._online()
+        channel_id, guild_id = await self._place(where)
+        state = await self._move(session, {"guild_id": guild_id, "channel_id": channel_id, **more})
+        told = await session.take("VOICE_SERVER_UPDATE", within=self._scene.within)
+        return Answer({**told, "session_id": state["session_id"]})
+
+    def leave_voice(self) -> Answer:
+        """Leave the voice channel."""
+        __tracebackhide__ = True
+        return self._do(self._leave_voice(), "leave voice")
+
+    async def _leave_voice(self) -> Answer:
+        __tracebackhide__ = True
+        session = await self._online()
+        mine = [
+            event.data
+            for event in session.heard
+            if event.name == "VOICE_STATE_UPDATE" and event.data["user_id"] == self.id
+        ]
+        if not mine or mine[-1]["channel_id"] is None:
+            raise AssertionError(f"{self.name} is in no voice channel")
+        state = await self._move(session, {"guild_id": mine[-1].get("guild_id"), "channel_id": None})
+        return Answer(state)
+
+    async def _move(self, session: Session, wish: dict[str, Any]) -> Any:
+        await session.send(4, {"self_mute": False, "self_deaf": False, **wish})
+        wanted = {"user_id": self.id, "channel_id": wish["channel_id"]}
+        return await session.take(
+            "VOICE_STATE_UPDATE",
+            lambda data: all(data.get(key) == value for key, value in wanted.items()),
+            within=self._scene.within,
+        )
+
+    # Applications
+
+    def run(
+        self,
+        where: Place,
+        command: str,
+        options: Mapping[str, Any] | None = None,
+        *,
+        target: Actor | Mapping[str, Any] | str | None = None,
+        application: str | Application | None = None,
+        within: float | None = None,
+    ) -> Answer:
+        """Run a command and wait for the first answer: a message, which may be a promise of one, or a modal.
+
+        `"settings show"` is a sub-command; `target` is the user or message of a context menu."""
+        __tracebackhide__ = True
+        work = self._run(where, command, options or {}, target, application, within)
+        return self._do(work, f"run /{command}")
+
+    async def _run(
+        self,
+        where: Place,
+        command: str,
+        given: Mapping[str, Any],
+        target: Actor | Mapping[str, Any] | str | None,
+        application: str | Application | None,
+        within: float | None,
+    ) -> Answer:
+        __tracebackhide__ = True
+        channel_id, guild_id = await self._place(where)
+        found, path = await self._command(channel_id, command, application, menu=target is not None)
+        data: dict[str, Any] = {"id": found["id"], "name": found["name"], "type": found["type"]}
+        files: list[File] = []
+        if target is not None:
+            data["target_id"] = self._scene.identify(target)
+        else:
+            data["options"] = forms.options(found, path, given, partial(self._value, files))
+        kind = InteractionType.APPLICATION_COMMAND
+        return await self._ask(kind, channel_id, guild_id, found["application_id"], data, None, within, files)
+
+    def complete(
+        self,
+        where: Place,
+        command: str,
+        option: str,
+        typed: str,
+        options: Mapping[str, Any] | None = None,
+        *,
+        application: str | Application | None = None,
+        within: float | None = None,
+    ) -> Answers:
+        """Type in an option, and see what the application offers: a list of `{"name", "value"}`."""
+        __tracebackhide__ = True
+        given = {**(options or {}), option: typed}
+        return self._do(self._complete(where, command, option, given, application, within), f"complete /{command}")
+
+    async def _complete(
+        self,
+        where: Place,
+        command: str,
+        option: str,
+        given: Mapping[str, Any],
+        application: str | Application | None,
+        within: float | None,
+    ) -> Answers:
+        __tracebackhide__ = True
+        channel_id, guild_id = await self._place(where)
+        found, path = await self._command(channel_id, command, application, menu=False)
+        data = {"id": found["id"], "name": found["name"], "type": found["type"]}
+        data["options"] = forms.options(found, path, given, partial(self._value, []), option)
+        kind = InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE
+        answer = await self._ask(kind, channel_id, guild_id, found["application_id"], data, None, within)
+        return Answers(answer["choices"])
+
+    def click(self, message: Mapping[str, Any], button: str, *, within: float | None = None) -> Answer:
+        """Press a button, by its custom_id or label, and wait for the first answer.
+
+        It is a message, the message with the button as it is now, or a modal."""
+        __tracebackhide__ = True
+        return self._do(self._use(message, button, (ComponentType.BUTTON,), None, within), f"click {button}")
+
+    def choose(self, message: Mapping[str, Any], select: str, *values: Any, within: float | None = None) -> Answer:
+        """Choose in a select, by its custom_id or placeholder: values, people, or names of channels and roles."""
+        __tracebackhide__ = True
+        return self._do(self._use(message, select, forms.SELECTS, values, within), f"choose {select}")
+
+    async def _use(
+        self,
+        message: Mapping[str, Any],
+        wanted: str,
+        kinds: tuple[int, ...],
+        values: tuple[Any, ...] | None,
+        within: float | None,
+    ) -> Answer:
+        __tracebackhide__ = True
+        component = forms.component(message, wanted, kinds)
+        if "custom_id" not in component:
+            raise AssertionError(f"{wanted!r} is a link: nobody is told when it is pressed")
+        data: dict[str, Any] = {"component_type": component["type"], "custom_id": component["custom_id"]}
+        if values is not None:
+            about = forms.COMPONENTS.get(component["type"])
+            data["values"] = [self._value([], value, about) for value in values]
+        channel_id, guild_id = await self._place(message["channel_id"])
+        application_id = message.get("application_id") or message["author"]["id"]
+        kind = InteractionType.MESSAGE_COMPONENT
+        return await self._ask(kind, channel_id, guild_id, application_id, data, message, within)
+
+    def submit(
+        self, modal: Mapping[str, Any], fields: Mapping[str, Any] | None = None, *, within: float | None = None
+    ) -> Answer:
+        """Fill in a modal, by custom_id or label of its fields, and wait for the first answer."""
+        __tracebackhide__ = True
+        return self._do(self._submit(modal, fields or {}, within), "submit")
+
+    async def _submit(self, modal: Mapping[str, Any], fields: Mapping[str, Any], within: float | None) -> Answer:
+        __tracebackhide__ = True
+        data = {"id": modal["id"], "custom_id": modal["custom_id"]}
+        files: list[File] = []
+        data["components"] = forms.filled(modal, fields, partial(self._value, files))
+        channel_id, guild_id = await self._place(modal["channel_id"])
+        application_id = modal["application"]["id"]
+        kind = InteractionType.MODAL_SUBMIT
+        # What the modal was opened from may be what the answer changes.
+        message = modal.about if isinstance(modal, Answer) else None
+        return await self._ask(kind, channel_id, guild_id, application_id, data, message, within, files)
+
+    async def _command(
+        self, channel_id: str, command: str, application: str | Application | None, *, menu: bool
+    ) -> tuple[dict[str, Any], list[str]]:
+        """A command that this person is offered there, and the sub-commands that are meant."""
+        index = await self._call("GET", f"/channels/{channel_id}/application-command-index")
+        offered = index["application_commands"]
+        if application is not None:
+            wanted = self._scene.application(application).id
+            offered = [each for each in offered if each["application_id"] == wanted]
+        name, path = (command, []) if menu else (command.split()[0], command.split()[1:])
+        kinds = (CommandType.USER, CommandType.MESSAGE) if menu else (CommandType.CHAT_INPUT,)
+        found = [each for each in offered if each["name"] == name and each["type"] in kinds]
+        if not found:
+            known = ", ".join(sorted(each["name"] for each in offered)) or "none"
+            raise AssertionError(f"{self.name} is offered no command {name!r} there; there are: {known}")
+        if len({each["application_id"] for each in found}) > 1:
+            raise AssertionError(f"several applications have a command {name!r}: say which one with application=")
+        return found[0], path
+
+    async def _ask(
+        self,
+        kind: InteractionType,
+        channel_id: str,
+        guild_id: str | None,
+        application_id: str,
+        data: dict[str, Any],
+        message: Mapping[str, Any] | None,
+        within: float | None,
+        files: Sequence[File] = (),
+    ) -> Answer:
+        """Send an interaction, and give what becomes of it."""
+        __tracebackhide__ = True
+        session = await self._online()
+        nonce, begin = f"hubbub.testing.{next(_numbers)}", len(session.heard)
+        body: dict[str, Any] = {
+            "type": kind,
+            "application_id": application_id,
+            "channel_id": channel_id,
+            "session_id": session.id,
+            "nonce": nonce,
+            "data": data,
+        }
+        if guild_id is not None:
+            body["guild_id"] = guild_id
+        if message is not None and kind == InteractionType.MESSAGE_COMPONENT:
+            body["message_id"] = message["id"]
+        await self._send("/interactions", body, files)
+        outcome = Outcome(session, nonce, begin, message)
+        seconds = self._scene.within if within is None else within
+        if not await session.wait(outcome.is_known, seconds):
+            name = self._scene.name_of(application_id)
+            if not session.open_now:
+                raise Unanswered(f"{self.name} cannot hear what {name} answers: closed with {session.closed_with}")
+            raise Unanswered(f"{name} did not answer {self.name} within {seconds:g} s")
+        if outcome.failure is not None:
+            name, why = self._scene.name_of(application_id), outcome.failure.get("reason_code")
+            late = "did not answer in time" if why == TOO_LATE else f"failed to answer (reason_code {why})"
+            raise Unanswered(f"{name} {late}: {self.name} heard INTERACTION_FAILURE")
+        if outcome.answer is None:
+            # Only told that all is well. Where the guild was being read anew, the answer itself comes a little later.
+            await self._settle(session)
+            outcome.look_again()
+        answer = Answer(outcome.answer if outcome.answer is not None else message or {})
+        answer.about = message
+        return answer
+
+    # Names
+
+    def _value(self, files: list[File], value: Any, about: str | None) -> Any:
+        """What a test writes in an option, a select or a field, as it is sent; files come beside it."""
+        if isinstance(value, tuple):
+            files.append(value)
+            return str(len(files) - 1)
+        if isinstance(value, (Actor, Mapping)):
+            return self._scene.identify(value)
+        if about is not None and not str(value).isdigit():
+            return self._scene.channel(value) if about == "channel" else self._scene.role(value)
+        return value
+
+    async def _place(self, where: Place) -> tuple[str, str | None]:
+        """The ids of a channel and of its guild."""
+        if isinstance(where, Actor):
+            opened = await self._call("POST", "/users/@me/channels", {"recipient_id": where.id})
+            return opened["id"], None
+        if not isinstance(where, str):
+            where = str(where["id"])
+        channel_id = where if where.isdigit() else self._scene.channel(where)
+        guild_id = self._scene.guild_of(channel_id)
+        if guild_id is None:
+            guild_id = (await self._call("GET", f"/channels/{channel_id}")).get("guild_id")
+        return channel_id, guild_id

@@ -1,0 +1,250 @@
+"""A discord.py bot in the test's own event loop, used by people."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import discord
+import pytest
+from discord import app_commands
+
+from hubbub.testing import NotHeard, Platform, Refused, Unanswered
+
+
+class Form(discord.ui.Modal, title="Tell us"):
+    name: "discord.ui.TextInput[Form]" = discord.ui.TextInput(label="Name", custom_id="name")
+    colour: "discord.ui.Label[Form]" = discord.ui.Label(
+        text="Colour",
+        component=discord.ui.Select(custom_id="colour", options=[discord.SelectOption(label="Red", value="r")]),
+    )
+
+    async def on_submit(self, interaction: discord.Interaction) -> None:
+        assert isinstance(self.colour.component, discord.ui.Select)
+        await interaction.response.send_message(f"{self.name.value} likes {self.colour.component.values[0]}")
+
+
+class Panel(discord.ui.View):
+    @discord.ui.button(label="Count", custom_id="count")
+    async def count(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
+        await interaction.response.edit_message(content="counted")
+
+    @discord.ui.button(label="Promote me", custom_id="promote")
+    async def promote(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
+        # The guild is read anew for the role, and the answer waits for that.
+        assert isinstance(interaction.user, discord.Member)
+        await interaction.user.add_roles(discord.Object(PLAYERS[0]))
+        await interaction.response.send_message("you are a player", ephemeral=True)
+
+    @discord.ui.button(label="Later", custom_id="later")
+    async def later(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
+        await interaction.response.defer()
+        await interaction.edit_original_response(content="later")
+
+    @discord.ui.button(label="Form", custom_id="form")
+    async def form(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
+        await interaction.response.send_modal(Form())
+
+    @discord.ui.button(label="Rename", custom_id="rename")
+    async def rename(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
+        await interaction.response.send_modal(Rename())
+
+    @discord.ui.select(cls=discord.ui.UserSelect, custom_id="whom", placeholder="Whom?")
+    async def whom(self, interaction: discord.Interaction, select: "discord.ui.UserSelect[Panel]") -> None:
+        await interaction.response.send_message(f"chose {select.values[0].name}")
+
+
+class Rename(discord.ui.Modal, title="Rename"):
+    name: "discord.ui.TextInput[Rename]" = discord.ui.TextInput(label="Name", custom_id="name")
+
+    proof: "discord.ui.Label[Rename]" = discord.ui.Label(
+        text="Proof", component=discord.ui.FileUpload(custom_id="proof")
+    )
+
+    async def on_submit(self, interaction: discord.Interaction) -> None:
+        assert isinstance(self.proof.component, discord.ui.FileUpload)
+        proof = self.proof.component.values[0].filename
+        await interaction.response.edit_message(content=f"renamed to {self.name.value} by {proof}")
+
+
+PLAYERS: list[int] = []
+"""The role that the bot gives."""
+
+TOWN = {
+    "users": {"alice": {}, "bob": {}, "carol": {}},
+    "applications": {"demo-bot": {"intents": ["GUILD_PRESENCES", "GUILD_MEMBERS", "MESSAGE_CONTENT"]}},
+    "guilds": {
+        "Town Square": {
+            "owner": "alice",
+            "members": {"bob": {}, "carol": {}},
+            "bots": {"demo-bot": {"roles": ["chief"]}},
+            "roles": {"chief": {"permissions": ["MANAGE_ROLES"]}, "players": {}},
+            "channels": {"general": {}},
+        }
+    },
+}
+
+
+class Crier(discord.Client):
+    def __init__(self) -> None:
+        super().__init__(intents=discord.Intents.all(), guild_ready_timeout=0.5)
+        self.tree = app_commands.CommandTree(self)
+        self.kept: list[discord.Interaction] = []
+        self.sulked = asyncio.Event()
+        self.declare()
+
+    def declare(self) -> None:
+        tree = self.tree
+
+        @tree.command(description="greets")
+        async def greet(
+            interaction: discord.Interaction, whom: discord.Member, place: discord.TextChannel, city: str = "nowhere"
+        ) -> None:
+            await interaction.response.send_message(f"hello {whom.name} in {place.name}, {city}")
+
+        @greet.autocomplete("city")
+        async def complete(interaction: discord.Interaction, typed: str) -> list[app_commands.Choice[str]]:
+            known = ("Berlin", "Bern", "Paris")
+            return [app_commands.Choice(name=each, value=each.lower()) for each in known if each.startswith(typed)]
+
+        group = app_commands.Group(name="panel", description="things to press")
+
+        @group.command(description="shows it")
+        async def show(interaction: discord.Interaction) -> None:
+            await interaction.response.send_message("a panel", view=Panel(timeout=None))
+
+        tree.add_command(group)
+
+        @tree.command(description="thinks")
+        async def think(interaction: discord.Interaction) -> None:
+            await interaction.response.defer(ephemeral=True)
+            self.kept.append(interaction)
+
+        @tree.command(description="says nothing")
+        async def sulk(interaction: discord.Interaction) -> None:
+            self.kept.append(interaction)
+            self.sulked.set()
+
+        @tree.command(description="looks at a file")
+        async def look(interaction: discord.Interaction, file: discord.Attachment) -> None:
+            await interaction.response.send_message(f"{file.filename}: {(await file.read()).decode()}")
+
+        @tree.context_menu(name="Poke somebody")
+        async def poke(interaction: discord.Interaction, member: discord.Member) -> None:
+            await interaction.response.send_message(f"poked {member.name}")
+
+    async def setup_hook(self) -> None:
+        await self.tree.sync()
+
+
+@pytest.fixture
+async def crier(hubbub_discord_py: Platform) -> AsyncIterator[Crier]:
+    hubbub, bot = hubbub_discord_py, Crier()
+    PLAYERS[:] = [int(hubbub.guilds["Town Square"].roles["players"])]
+    application = hubbub.applications["demo-bot"]
+    assert application.bot is not None
+    # An app has three seconds to answer, by this clock; a busy machine may need more.
+    await hubbub.clock.freeze()
+    async with bot:
+        task = asyncio.create_task(bot.start(application.bot.token))
+        ready = asyncio.create_task(bot.wait_until_ready())
+        await asyncio.wait([task, ready], return_when=asyncio.FIRST_COMPLETED)
+        yield bot
+        await bot.close()
+        await task
+
+
+async def test_commands(hubbub: Platform, crier: Crier) -> None:
+    alice, bob = hubbub.users["alice"], hubbub.users["bob"]
+
+    offered = await alice.complete("general", "greet", "city", "Be", {"whom": bob, "place": "staff"})
+    assert [each["value"] for each in offered] == ["berlin", "bern"]
+    said = await alice.run("general", "greet", {"whom": bob, "place": "staff", "city": "bern"})
+    assert said["content"] == "hello bob in staff, bern"
+    assert (await alice.run("general", "Poke somebody", target=bob))["content"] == "poked bob"
+    said = await alice.run("general", "look", {"file": ("note.txt", b"a word")})
+    assert said["content"] == "note.txt: a word"
+    with pytest.raises(AssertionError, match="greet has no option 'town'; it has: whom, place, city"):
+        await alice.run("general", "greet", {"town": "bern"})
+    with pytest.raises(AssertionError, match="/panel has no sub-command 'hide'; it has: show"):
+        await alice.run("general", "panel hide")
+    with pytest.raises(Refused, match="required"):
+        await alice.run("general", "greet", {"whom": bob})
+
+
+async def test_components(hubbub: Platform, crier: Crier) -> None:
+    alice = hubbub.users["alice"]
+    panel = await alice.run("general", "panel show", application="demo-bot")
+
+    assert (await alice.click(panel, "Count"))["content"] == "counted"
+    assert (await alice.choose(panel, "Whom?", hubbub.users["bob"]))["content"] == "chose bob"
+    modal = await alice.click(panel, "form")
+    assert modal["title"] == "Tell us"
+    assert (await alice.submit(modal, {"Name": "Ann", "Colour": "r"}))["content"] == "Ann likes r"
+    renaming = await alice.click(panel, "Rename")
+    assert (await alice.submit(renaming, {"Name": "Bo", "Proof": ("id.txt", b"I am")}))[
+        "content"
+    ] == "renamed to Bo by id.txt"
+    with pytest.raises(AssertionError, match="the modal has no field 'Shoe size'; it has: Name, Colour"):
+        await alice.submit(modal, {"Shoe size": "44"})
+    with pytest.raises(
+        AssertionError, match=r"nothing of the kind called 'Cuont'; it has: count, promote, later, form, rename"
+    ):
+        await alice.click(panel, "Cuont")
+    # Told that all is well, and shown something when it comes.
+    await alice.click(panel, "Later")
+    assert (await alice.expect("MESSAGE_UPDATE", id=panel["id"]))["content"] == "later"
+
+
+@pytest.mark.hubbub(world=TOWN)
+async def test_answers_that_wait_for_the_guild(hubbub: Platform, crier: Crier) -> None:
+    general, role = hubbub.guilds["Town Square"].channels["general"], hubbub.guilds["Town Square"].roles["players"]
+    alice, bob = hubbub.users["alice"], hubbub.users["bob"]
+    panel = await bob.run(general, "panel show")
+    for _ in range(5):
+        assert (await bob.click(panel, "Promote me"))["content"] == "you are a player"
+        await alice.request("DELETE", f"/guilds/{hubbub.guilds['Town Square'].id}/members/{bob.id}/roles/{role}")
+    await hubbub.users["carol"].connect()
+    await hubbub.users["carol"].expect_none("MESSAGE_CREATE")
+
+
+async def test_an_interaction_ends_after_fifteen_minutes(hubbub: Platform, crier: Crier) -> None:
+    alice = hubbub.users["alice"]
+    promise = await alice.run("general", "think")
+    await hubbub.clock.advance(minutes=14)
+    await crier.kept[0].followup.send("a thought")
+    assert (await alice.expect("MESSAGE_UPDATE", id=promise["id"]))["content"] == "a thought"
+    await hubbub.clock.advance(minutes=2)
+    with pytest.raises(discord.HTTPException) as refused:
+        await crier.kept[0].followup.send("another")
+    assert refused.value.status in (401, 404)
+
+
+async def test_a_command_that_nobody_answers(hubbub: Platform, crier: Crier) -> None:
+    alice = hubbub.users["alice"]
+    sulking = alice.run("general", "sulk")
+    await crier.sulked.wait()
+    await hubbub.clock.advance(seconds=4)
+    with pytest.raises(Unanswered, match="demo-bot did not answer in time: alice heard INTERACTION_FAILURE"):
+        await sulking
+
+
+async def test_the_bot_recovers(hubbub: Platform, crier: Crier) -> None:
+    alice = hubbub.users["alice"]
+    callback = "/interactions/{interaction_id}/{interaction_token}/callback"
+    await hubbub.faults.fail("POST", callback, 503, times=1)
+    await hubbub.faults.close_session(hubbub.applications["demo-bot"], code=4000)
+    answer = await alice.run("general", "greet", {"whom": alice, "place": "general"})
+    assert answer["content"] == "hello alice in general, nowhere"
+    [refused] = (await hubbub.trace())["refused"]
+    assert (refused["route"], refused["status"]) == (callback, 503)
+
+
+async def test_waiting_does_not_stop_the_loop(hubbub: Platform) -> None:
+    alice, bob = hubbub.users["alice"], hubbub.users["bob"]
+    await bob.connect()
+    waiting = bob.expect("MESSAGE_CREATE", content="hello")
+    with pytest.raises(TypeError, match="bob: expect MESSAGE_CREATE is under way: inside an event loop, await it"):
+        waiting["id"]
+    said = await alice.say("general", "hello")
+    assert (await waiting)["id"] == said["id"]
+    with pytest.raises(NotHeard):
+        await bob.expect("MESSAGE_CREATE", within=0.1)

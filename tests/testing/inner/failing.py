@@ -1,0 +1,60 @@
+"""Tests that fail, each in its own way."""
+
+import pytest
+
+from hubbub.testing import Platform
+
+
+def test_a_bot_that_may_not_speak(hubbub: Platform) -> None:
+    bot, bob = hubbub.bots["demo-bot"], hubbub.users["bob"]
+    bot.connect()
+    bob.connect()
+    hubbub.users["alice"].say("staff", "hello")
+    staff = hubbub.guilds["Town Square"].channels["staff"]
+    hubbub.faults.fail("POST", "/channels/{channel_id}/messages", times=2, user=bob)
+    bot.request("POST", f"/channels/{staff}/messages", {"content": "hello"})
+
+
+def test_another_one_has_nothing_to_say(hubbub: Platform) -> None:
+    raise ValueError("by itself")
+
+
+@pytest.mark.asyncio
+async def test_an_act_that_nobody_awaits(hubbub: Platform) -> None:
+    hubbub.users["bob"].say("staff", "hello")
+
+
+@pytest.mark.hubbub(world="nowhere.toml")
+def test_an_unknown_world_file(hubbub: Platform) -> None: ...
+
+
+@pytest.mark.hubbub(world={"guilds": {"Home": {"owner": "ann"}}})
+def test_a_world_without_its_owner(hubbub: Platform) -> None: ...
+
+
+@pytest.mark.hubbub(world=7)
+def test_a_world_of_no_kind(hubbub: Platform) -> None: ...
+
+
+@pytest.mark.hubbub(now="tomorrow")
+def test_a_bad_date(hubbub: Platform) -> None: ...
+
+
+@pytest.mark.hubbub(now="1999-01-01")
+def test_a_date_that_no_id_holds(hubbub: Platform) -> None: ...
+
+
+@pytest.mark.hubbub(rate_limits="sometimes")
+def test_a_bad_mode(hubbub: Platform) -> None: ...
+
+
+@pytest.mark.hubbub(seed="seven")
+def test_a_bad_seed(hubbub: Platform) -> None: ...
+
+
+@pytest.mark.hubbub(wrold="town.toml")
+def test_a_misspelt_argument(hubbub: Platform) -> None: ...
+
+
+@pytest.mark.hubbub("town.toml")
+def test_an_argument_without_a_name(hubbub: Platform) -> None: ...

@@ -1,0 +1,76 @@
+"""hikari under anyio, and discord.py in a thread beside a plain test."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import discord
+import hikari
+import hikari.urls
+import pytest
+from discord.http import Route
+
+from hubbub.testing import Platform
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.mark.anyio
+async def test_hikari(hubbub_hikari: Platform) -> None:
+    hubbub = hubbub_hikari
+    application = hubbub.applications["demo-bot"]
+    assert application.bot is not None
+    bot = hikari.GatewayBot(
+        application.bot.token, intents=hikari.Intents.ALL, banner=None, suppress_optimization_warning=True
+    )
+
+    @bot.listen()
+    async def answer(event: hikari.GuildMessageCreateEvent) -> None:
+        if event.content == "!ping":
+            await event.message.respond("pong")
+
+    await bot.start()
+    await hubbub.users["alice"].say("general", "!ping")
+    await hubbub.users["alice"].expect("MESSAGE_CREATE", content="pong")
+    await bot.close()
+
+
+def test_addresses_are_put_back(hubbub: Platform) -> None:
+    assert hikari.urls.REST_API_URL == "https://discord.com/api/v10"
+    assert Route.BASE == "https://discord.com/api/v10"
+
+
+@pytest.fixture
+def crier(hubbub_discord_py: Platform) -> Iterator[None]:
+    """A bot in a thread of its own, for tests without an event loop."""
+    application = hubbub_discord_py.applications["demo-bot"]
+    assert application.bot is not None
+    token = application.bot.token
+    client = discord.Client(intents=discord.Intents.all(), guild_ready_timeout=0.5)
+    ready = threading.Event()
+
+    @client.event
+    async def on_ready() -> None:
+        ready.set()
+
+    @client.event
+    async def on_message(message: discord.Message) -> None:
+        if message.content == "!ping":
+            await message.reply("pong")
+
+    thread = threading.Thread(target=lambda: asyncio.run(client.start(token)))
+    thread.start()
+    assert ready.wait(60)
+    yield
+    asyncio.run_coroutine_threadsafe(client.close(), client.loop)
+    thread.join(60)
+
+
+def test_a_bot_beside_a_plain_test(hubbub: Platform, crier: None) -> None:
+    alice = hubbub.users["alice"]
+    asked = alice.say("general", "!ping")
+    answer = alice.expect("MESSAGE_CREATE", content="pong")
+    assert answer["referenced_message"]["id"] == asked["id"]

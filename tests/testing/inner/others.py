@@ -1,0 +1,46 @@
+"""An application that has nothing but a web server."""
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from hubbub.testing import Platform
+
+
+@pytest.fixture
+async def greeter(hubbub: Platform) -> AsyncIterator[None]:
+    """Answers interactions in the body of the request, in the loop of the test."""
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(hubbub.applications["demo-bot"].public_key))
+
+    async def handle(request: web.Request) -> web.Response:
+        data, headers = await request.read(), request.headers
+        try:
+            key.verify(bytes.fromhex(headers["X-Signature-Ed25519"]), headers["X-Signature-Timestamp"].encode() + data)
+        except InvalidSignature:
+            return web.Response(status=401)
+        told = json.loads(data)
+        if told["type"] == 1:
+            return web.json_response({"type": 1})
+        return web.json_response({"type": 4, "data": {"content": f"hello {told['member']['user']['username']}"}})
+
+    app = web.Application()
+    app.router.add_post("/", handle)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port = runner.addresses[0][1]
+    bot, application = hubbub.bots["demo-bot"], hubbub.applications["demo-bot"]
+    await hubbub.clock.freeze()
+    await bot.request("PATCH", "/applications/@me", {"interactions_endpoint_url": f"http://127.0.0.1:{port}/"})
+    await bot.request("PUT", f"/applications/{application.id}/commands", [{"name": "greet", "description": "greets"}])
+    yield
+    await runner.cleanup()
+
+
+async def test_an_application_with_a_web_server(hubbub: Platform, greeter: None) -> None:
+    assert (await hubbub.users["carol"].run("general", "greet"))["content"] == "hello carol"

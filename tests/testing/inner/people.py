@@ -1,0 +1,115 @@
+"""People in a plain test: what they do, what they hear, and what is refused."""
+
+import base64
+import hashlib
+import re
+
+import pytest
+
+from hubbub.testing import NotHeard, Platform, Refused
+
+
+def test_people_speak_and_hear(hubbub: Platform) -> None:
+    alice, bob = hubbub.users["alice"], hubbub.users["bob"]
+    bob.connect()
+
+    said = alice.say("general", "hello")
+
+    assert bob.expect("MESSAGE_CREATE", content="hello", author={"username": "alice"})["id"] == said["id"]
+    # One's own words are no news, and an event is given once.
+    alice.expect_none("MESSAGE_CREATE")
+    bob.expect_none("MESSAGE_CREATE")
+    alice.react(said, "👍")
+    assert bob.expect("MESSAGE_REACTION_ADD", lambda data: data["emoji"]["name"] == "👍")["message_id"] == said["id"]
+    assert [message["content"] for message in bob.read("general")] == ["hello"]
+    assert alice.say("general", files={"note.txt": b"words"})["attachments"][0]["filename"] == "note.txt"
+    assert "MESSAGE_CREATE" in [event.name for event in bob.heard]
+
+
+def test_people_meet(hubbub: Platform) -> None:
+    alice = hubbub.users["alice"]
+    hubbub.add_user("dora", global_name="Dora")
+    dora = hubbub.users["dora"]
+    general = hubbub.guilds["Town Square"].channels["general"]
+    alice.connect()
+
+    invite = alice.request("POST", f"/channels/{general}/invites", {})
+    assert dora.join(invite)["guild"]["name"] == "Town Square"
+    assert alice.expect("GUILD_MEMBER_ADD", user={"id": dora.id})["user"]["global_name"] == "Dora"
+    dora.befriend(alice)
+    assert alice.expect("RELATIONSHIP_ADD", id=dora.id)["type"] == 3
+    alice.befriend(dora)
+    dora.expect("RELATIONSHIP_ADD", id=alice.id, type=1)
+    dora.say(alice, "psst")
+    assert "guild_id" not in alice.expect("MESSAGE_CREATE", content="psst")
+
+
+def test_people_call(hubbub: Platform) -> None:
+    alice, bob = hubbub.users["alice"], hubbub.users["bob"]
+    bob.connect()
+
+    assert set(alice.join_voice("Lounge", self_mute=True)) >= {"endpoint", "token", "session_id"}
+
+    assert bob.expect("VOICE_STATE_UPDATE", user_id=alice.id)["self_mute"] is True
+    alice.leave_voice()
+    assert bob.expect("VOICE_STATE_UPDATE", user_id=alice.id)["channel_id"] is None
+    with pytest.raises(AssertionError, match="alice is in no voice channel"):
+        alice.leave_voice()
+
+
+def test_people_let_applications_in(hubbub: Platform) -> None:
+    alice, game = hubbub.users["alice"], hubbub.applications["demo-game"]
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(b"a" * 43).digest()).rstrip(b"=").decode()
+    sent = alice.authorize("demo-game", "identify", state="7", code_challenge=challenge, code_challenge_method="S256")
+    assert (sent["url"].partition("?")[0], sent["state"]) == ("http://127.0.0.1/callback", "7")
+    assert sent["code"]
+
+    hubbub.bots["demo-bot"].connect()
+    made = alice.request("POST", "/guilds", {"name": "Elsewhere"})
+    alice.authorize("demo-bot", "bot", guild=made["id"], permissions=2048)
+    assert hubbub.bots["demo-bot"].expect("GUILD_CREATE", id=made["id"])["name"] == "Elsewhere"
+    assert game.id != hubbub.applications["demo-bot"].id
+
+
+def test_refusals_say_what_the_platform_said(hubbub: Platform) -> None:
+    bob = hubbub.users["bob"]
+    with pytest.raises(Refused, match="Missing Access") as refused:
+        bob.say("staff", "let me in")
+    assert (refused.value.status, refused.value.code) == (403, 50001)
+    with pytest.raises(Refused, match=r"content: Must be 2000 or fewer in length\. \(BASE_TYPE_MAX_LENGTH\)"):
+        bob.say("general", "x" * 2001)
+    with pytest.raises(AssertionError, match="no channel 'attic'; there are: general, staff, Lounge, ideas"):
+        bob.say("attic", "anybody?")
+    with pytest.raises(KeyError, match="this world has no user 'dora'; there are: alice, bob, carol"):
+        hubbub.users["dora"]
+    with pytest.raises(AssertionError, match="bob is offered no command 'ping' there; there are: none"):
+        bob.run("general", "ping")
+
+
+def test_what_did_not_come_is_told_with_what_did(hubbub: Platform) -> None:
+    alice, bob = hubbub.users["alice"], hubbub.users["bob"]
+    bob.connect()
+    alice.say("general", "for all")
+    alice.say("staff", "for few")
+    bob.expect_none("TYPING_START")
+
+    with pytest.raises(NotHeard) as missing:
+        bob.expect("MESSAGE_CREATE", content="for few", within=0.1)
+
+    text = str(missing.value)
+    assert "bob did not hear MESSAGE_CREATE (content='for few') within 0.1 s. What came and nobody took:" in text
+    assert re.search(r'\n  MESSAGE_CREATE \{.*"for all"', text)
+    assert "MESSAGE_CREATE in #staff was not delivered: missing permission: VIEW_CHANNEL in the channel" in text
+    with pytest.raises(NotHeard, match="bob heard MESSAGE_CREATE, and should not"):
+        bob.expect_none("MESSAGE_CREATE")
+    with pytest.raises(NotHeard, match=r"carol came online with this expect; `connect\(\)` first"):
+        hubbub.users["carol"].expect("MESSAGE_CREATE", within=0.1)
+
+
+def test_a_bot_may_be_played_too(hubbub: Platform) -> None:
+    bot = hubbub.bots["demo-bot"]
+    bot.connect()
+    hubbub.users["alice"].say("general", "hello, bot")
+    channel_id = bot.expect("MESSAGE_CREATE", content="hello, bot")["channel_id"]
+    bot.request("POST", f"/channels/{channel_id}/messages", {"content": "hello, alice"})
+    hubbub.users["alice"].expect("MESSAGE_CREATE", content="hello, alice")

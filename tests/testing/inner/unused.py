@@ -1,0 +1,15 @@
+"""Nobody rehearses here."""
+
+import sys
+
+import pytest
+
+
+def test_nothing_is_imported_for_nothing() -> None:
+    ours = sorted(name for name in sys.modules if name.partition(".")[0] == "hubbub")
+    assert ours == ["hubbub", "hubbub.testing", "hubbub.testing.plugin"]
+    assert not {"aiohttp", "msgspec"} & set(sys.modules)
+
+
+def test_the_marker_is_known(pytestconfig: pytest.Config) -> None:
+    assert [line for line in pytestconfig.getini("markers") if line.startswith("hubbub(")]

@@ -1,0 +1,135 @@
+"""Worlds: each test has one of its own, and may say which."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from hubbub.testing import NotHeard, Platform, Refused
+from hubbub.testing.process import Process
+
+LEFT: dict[str, Any] = {}
+"""What one test leaves behind for the next, which must not find any of it."""
+
+
+def test_a_leaves_a_mess(hubbub: Platform) -> None:
+    alice = hubbub.users["alice"]
+    alice.say("general", "from a")
+    alice.join_voice("Lounge")
+    hubbub.add_user("dora")
+    hubbub.clock.advance(days=30)
+    hubbub.clock.freeze()
+    hubbub.faults.fail("GET", "/users/@me", 503, times=None)
+    with pytest.raises(Refused, match="503"):
+        alice.request("GET", "/users/@me")
+    LEFT.update(web=hubbub.web, token=alice.token, general=hubbub.guilds["Town Square"].channels["general"])
+
+
+def test_b_finds_nothing_of_it(hubbub: Platform) -> None:
+    alice = hubbub.users["alice"]
+    assert hubbub.web != LEFT["web"]
+    # The same world, with the same ids and tokens, as if nobody had been there.
+    assert (alice.token, hubbub.guilds["Town Square"].channels["general"]) == (LEFT["token"], LEFT["general"])
+    assert list(hubbub.users) == ["alice", "bob", "carol"]
+    assert alice.read("general") == []
+    assert alice.request("GET", "/users/@me")["username"] == "alice"
+    hubbub.bots["demo-bot"].connect()
+    [guild] = [event.data for event in hubbub.bots["demo-bot"].heard if event.name == "GUILD_CREATE"]
+    assert guild["voice_states"] == []
+    clock = hubbub.clock.get()
+    assert clock["running"]
+    assert abs(clock["now_ms"] / 1000 - datetime.now(UTC).timestamp()) < 60
+    events = hubbub.trace()["events"]
+    assert not [event for event in events if event["event"] == "MESSAGE_CREATE"]
+
+
+def test_the_platforms_of_others_are_gone(hubbub: Platform, request: pytest.FixtureRequest) -> None:
+    process: Process = request.getfixturevalue("_hubbub_process")
+    forks = process.background.wait(process.control.ask("GET", "/forks"))
+    assert [fork["web"] for fork in forks] == [hubbub.web]
+
+
+@pytest.mark.hubbub(world="village.toml", now="2031-05-01T12:00:00Z", seed=7)
+def test_a_world_file_a_time_and_a_seed(hubbub: Platform) -> None:
+    assert list(hubbub.users) == ["ann", "ben"]
+    assert hubbub.users["ann"].say("hall", "hello")["timestamp"].startswith("2031-05-01T12:00:")
+    LEFT["ann"] = hubbub.users["ann"].id
+
+
+@pytest.mark.hubbub(world="village.toml", seed=8)
+def test_another_seed_gives_other_ids(hubbub: Platform) -> None:
+    assert hubbub.users["ann"].id != LEFT["ann"]
+    with pytest.raises(AssertionError, match=r"'porch' is a channel of Home and of Away: give its id, hubbub\.guilds"):
+        hubbub.users["ann"].say("porch", "which one?")
+
+
+@pytest.mark.hubbub(world={"users": {"zoe": {"global_name": "Zoë"}}})
+def test_a_world_may_be_written_here(hubbub: Platform) -> None:
+    assert hubbub.users["zoe"].request("GET", "/users/@me")["global_name"] == "Zoë"
+
+
+@pytest.mark.hubbub(rate_limits="real")
+def test_limits_may_be_real(hubbub: Platform) -> None:
+    alice = hubbub.users["alice"]
+    hubbub.clock.freeze()
+
+    def chatter() -> None:
+        for number in range(60):
+            alice.say("general", str(number))
+
+    with pytest.raises(Refused, match="retry after") as refused:
+        chatter()
+    assert refused.value.status == 429
+    [refusal] = hubbub.rate_limits()["refusals"]
+    assert refusal["refused"]
+    hubbub.clock.advance(minutes=1)
+    alice.say("general", "again")
+
+
+def test_limits_are_only_reported_by_default(hubbub: Platform) -> None:
+    hubbub.clock.freeze()
+    for number in range(60):
+        hubbub.users["alice"].say("general", str(number))
+    assert hubbub.rate_limits()["refusals"][0]["refused"] is False
+
+
+def test_an_invite_ends_by_the_clock(hubbub: Platform) -> None:
+    alice, general = hubbub.users["alice"], hubbub.guilds["Town Square"].channels["general"]
+    hubbub.add_user("dora")
+    invite = alice.request("POST", f"/channels/{general}/invites", {"max_age": 1800})
+    hubbub.clock.set("2031-01-01")
+    with pytest.raises(Refused, match="Unknown Invite"):
+        hubbub.users["dora"].join(invite)
+
+
+def test_faults_happen(hubbub: Platform) -> None:
+    alice, bob = hubbub.users["alice"], hubbub.users["bob"]
+    alice.connect()
+    assert hubbub.faults.close_session(alice, code=4001)["sessions"] == 1
+    assert hubbub.faults.drop_session(alice)["sessions"] == 1
+    # Nothing is missed, as by any client that resumes.
+    bob.say("general", "still there?")
+    alice.expect("MESSAGE_CREATE", content="still there?")
+    alice.expect("RESUMED")
+    hubbub.faults.invalidate_session(alice)
+    alice.expect("READY")
+    hubbub.faults.refuse_identify(bob, code=4004)
+    hubbub.faults.drop_session(bob)
+    with pytest.raises(NotHeard, match="bob cannot hear MESSAGE_CREATE: the session was closed with 4004"):
+        bob.expect("MESSAGE_CREATE")
+    # Whoever acts again is online again.
+    bob.say("general", "here I am")
+    bob.disconnect()
+    assert bob.heard == []
+    hubbub.faults.drop("POST", "/channels/{channel_id}/messages", user=alice, moment="after")
+    with pytest.raises(RuntimeError, match="the platform did not answer"):
+        alice.say("general", "did you hear me?")
+    assert alice.read("general")[0]["content"] == "did you hear me?"
+    hubbub.faults.fail("POST", "/channels/{channel_id}/messages", 503, times=None)
+    hubbub.faults.clear()
+    alice.say("general", "all is well")
+    hubbub.faults.rate_limit("POST", "/channels/{channel_id}/messages", 2.5)
+    with pytest.raises(Refused, match=r"retry after 2\.5 s"):
+        alice.say("general", "hello?")
+    with pytest.raises(Refused, match="No operation has this path"):
+        hubbub.faults.fail("POST", "/no/such/route")

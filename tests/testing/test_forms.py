@@ -1,0 +1,90 @@
+"""What people fill in, from what they were shown."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.testing import forms
+
+COMMAND: dict[str, Any] = {
+    "name": "settings",
+    "options": [
+        {
+            "type": 2,
+            "name": "sound",
+            "options": [{"type": 1, "name": "set", "options": [{"type": 4, "name": "volume"}]}],
+        },
+        {"type": 1, "name": "show"},
+    ],
+}
+
+MODAL: dict[str, Any] = {
+    "components": [
+        {"type": 10, "content": "Welcome"},
+        {"type": 1, "components": [{"type": 4, "custom_id": "name", "label": "Name", "value": "nobody"}]},
+        {
+            "type": 18,
+            "label": "Colour",
+            "component": {
+                "type": 21,
+                "custom_id": "colour",
+                "options": [{"value": "r"}, {"value": "b", "default": True}],
+            },
+        },
+        {"type": 18, "label": "Sure?", "component": {"type": 23, "custom_id": "sure"}},
+        {"type": 18, "label": "Where", "component": {"type": 8, "custom_id": "where"}},
+        {"type": 18, "label": "Sizes", "component": {"type": 22, "custom_id": "sizes", "options": [{"value": "s"}]}},
+    ]
+}
+
+
+def name(value: Any, about: str | None) -> Any:
+    """Says what a value was taken for."""
+    return value if about is None else f"{about} {value}"
+
+
+def test_options_inside_sub_commands() -> None:
+    assert forms.options(COMMAND, ["sound", "set"], {"volume": 7}, name) == [
+        {
+            "type": 2,
+            "name": "sound",
+            "options": [
+                {"type": 1, "name": "set", "options": [{"type": 4, "name": "volume", "value": 7}]},
+            ],
+        }
+    ]
+    assert forms.options(COMMAND, ["show"], {}, name) == [{"type": 1, "name": "show", "options": []}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "about"), [(7, "channel general"), (8, "role general"), (3, "general"), (6, "general")]
+)
+def test_options_by_name(kind: int, about: str) -> None:
+    command = {"name": "go", "options": [{"type": kind, "name": "to"}]}
+    [made] = forms.options(command, [], {"to": "general"}, name, focused="to")
+    assert made == {"type": kind, "name": "to", "value": about, "focused": True}
+
+
+def test_a_modal_as_it_was_shown() -> None:
+    assert forms.filled(MODAL, {}, name) == [
+        {"type": 1, "components": [{"type": 4, "custom_id": "name", "value": "nobody"}]},
+        {"type": 18, "component": {"type": 21, "custom_id": "colour", "value": "b"}},
+        {"type": 18, "component": {"type": 23, "custom_id": "sure", "value": False}},
+        {"type": 18, "component": {"type": 8, "custom_id": "where", "values": []}},
+        {"type": 18, "component": {"type": 22, "custom_id": "sizes", "values": []}},
+    ]
+
+
+def test_a_modal_by_custom_ids_and_labels() -> None:
+    given = {"Name": "Ann", "colour": "r", "Sure?": True, "where": "general", "Sizes": ["s"]}
+    made = [each for row in forms.filled(MODAL, given, name) for each in row.get("components", [row.get("component")])]
+    assert [each.get("value", each.get("values")) for each in made] == ["Ann", "r", True, ["channel general"], ["s"]]
+
+
+def test_components_are_found_wherever_they_are() -> None:
+    deep = {"type": 9, "components": [], "accessory": {"type": 2, "custom_id": "deep", "label": "Deep"}}
+    message = {"components": [{"type": 17, "components": [deep, {"type": 2, "label": "Link", "url": "http://x"}]}]}
+    assert forms.component(message, "Deep", (2,))["custom_id"] == "deep"
+    assert forms.component(message, "deep", (2,))["label"] == "Deep"
+    with pytest.raises(AssertionError, match="called 'Shallow'; it has: deep, Link"):
+        forms.component(message, "Shallow", (2,))

@@ -1,0 +1,216 @@
+"""The pytest plugin, seen from outside: test runs of their own, as a project that uses it has them."""
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import psutil
+import pytest
+
+from hubbub.testing.people import Person
+from hubbub.testing.platform import Faults
+
+INNER = Path(__file__).parent / "inner"
+ROOT = Path(__file__).parents[2]
+
+INSTALLED = any(point.name == "hubbub" for point in importlib.metadata.entry_points(group="pytest11"))
+PLUGIN = () if INSTALLED else ("-p", "hubbub.testing.plugin")
+"""pytest finds the plugin by itself where this checkout is what is installed."""
+
+PLAIN = ("-p", "no:schemathesis", "-p", "no:cacheprovider")
+ALONE = tuple(
+    f"-pno:{name}" for name in ("anyio", "asyncio", "hypothesispytest", "timeout", "xdist", "xdist.looponfail")
+)
+"""Without the plugins of others, which import what they like."""
+
+PATIENCE = "hubbub_within = 30\n"
+ASYNCIO = "asyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
+
+
+class Run:
+    """A project with tests in it."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self._pytester = pytester
+
+    def __call__(self, *names: str, ini: str = PATIENCE, arguments: tuple[str, ...] = ()) -> pytest.RunResult:
+        """Run the tests of these files."""
+        self._pytester.makeini(f"[pytest]\n{ini}")
+        for name in names:
+            target = f"test_{name}" if name.endswith(".py") else name
+            shutil.copy(INNER / name, self._pytester.path / target)
+        # Nothing but what the test asks for: the plugins of this suite are not the plugin's business.
+        return self._pytester.runpytest_subprocess(
+            *PLUGIN, "-p", "no:schemathesis", "-p", "no:cacheprovider", *arguments
+        )
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester) -> Run:
+    """Runs tests that use the plugin."""
+    return Run(pytester)
+
+
+def test_people_in_a_plain_test(run: Run) -> None:
+    # Nothing of ours is left open, or fails where nobody looks.
+    run("people.py", ini=PATIENCE + ASYNCIO, arguments=("-W", "error")).assert_outcomes(passed=7)
+
+
+def test_every_test_has_a_world_of_its_own(run: Run) -> None:
+    run("worlds.py", "village.toml").assert_outcomes(passed=10)
+
+
+def test_workers_of_xdist_have_platforms_of_their_own(run: Run) -> None:
+    result = run("worlds.py", "people.py", "village.toml", arguments=("-n", "2", "--dist", "loadfile"))
+
+    result.assert_outcomes(passed=17)
+
+
+def test_a_world_may_last_for_a_module(run: Run) -> None:
+    run("shared.py", ini=PATIENCE + "hubbub_scope = module\n").assert_outcomes(passed=2)
+
+
+def test_a_run_without_rehearsals_pays_nothing(run: Run) -> None:
+    run("unused.py", arguments=("--strict-markers", *ALONE)).assert_outcomes(passed=2)
+
+
+def test_options_that_make_no_sense_are_told(run: Run) -> None:
+    result = run("shared.py", ini="hubbub_scope = forever\n")
+    assert "hubbub_scope is one of function, class, module, package, session, not 'forever'" in str(
+        result.stderr
+    ) + str(result.stdout)
+
+
+def test_a_failed_test_says_what_its_platform_saw(run: Run) -> None:
+    result = run("failing.py", ini=PATIENCE + ASYNCIO)
+
+    result.assert_outcomes(passed=1, failed=2, errors=10)
+    text = str(result.stdout)
+    for line in (
+        # The first test: the error itself, then the platform's side of it.
+        "E       hubbub.testing.errors.Refused: demo-bot: POST /channels/*/messages was refused",
+        "E         403 Missing Access (code 50001)",
+        "* hubbub call *",
+        "http://127.0.0.1:*, where it is *",
+        "Calls that were refused:",
+        "  *:*:* demo-bot POST /channels/{channel_id}/messages: 403 Missing Access (code 50001)",
+        "Events, and who got them:",
+        "  *:*:* MESSAGE_CREATE in #staff: to alice; not to demo-bot (missing permission: VIEW_CHANNEL in the channel); *",
+        "Sessions now: demo-bot, bob, alice",
+        "A fault still waits, after it happened 0 times: status method=POST, route=/channels/{channel_id}/messages, *",
+        # The second: nothing of the first.
+        "E       ValueError: by itself",
+        "No event was told to any session.",
+        "There is no gateway session now.",
+    ):
+        result.stdout.fnmatch_lines([line])
+    for problem in (
+        "bob: say was never awaited: inside an event loop, await it",
+        "there is no world file 'nowhere.toml', neither as ",
+        "the world of this test cannot be built",
+        '  guilds.Home.owner: "ann" is not a user (WORLD_INVALID)',
+        "world is the path of a world file or a dict, not 7",
+        "now is a time such as '2026-12-01T00:00:00Z', not 'tomorrow'",
+        "now: The clock shows times from 2015-01-01 to 2084-01-01.",
+        "rate_limits is one of off, real, report, not 'sometimes'",
+        "seed is a number from 0 on, not 'seven'",
+        "takes world, now, rate_limits, seed, not 'wrold'",
+        "takes world, now, rate_limits, seed, and nothing without a name",
+    ):
+        assert problem in text
+    # What is shown is the test, not how we found out.
+    assert "src/hubbub" not in text
+    assert "During handling" not in text
+
+
+def test_an_application_with_a_web_server_in_the_tests_own_loop(run: Run) -> None:
+    run("others.py", ini=PATIENCE + ASYNCIO).assert_outcomes(passed=1)
+
+
+@pytest.mark.clients
+def test_other_libraries_and_a_bot_in_a_thread(run: Run) -> None:
+    run("libraries.py").assert_outcomes(passed=3)
+
+
+def test_the_wheel_offers_the_plugin_to_pytest() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    assert project["entry-points"]["pytest11"] == {"hubbub": "hubbub.testing.plugin"}
+    assert not [name for name in project["dependencies"] if name.startswith("pytest")]
+
+
+@pytest.mark.clients
+def test_a_discord_py_bot_and_the_people_who_use_it(run: Run) -> None:
+    run("apps.py", ini=PATIENCE + ASYNCIO).assert_outcomes(passed=7)
+
+
+@pytest.mark.clients
+def test_the_page_runs_as_it_stands(pytester: pytest.Pytester) -> None:
+    page = (ROOT / "docs" / "testing.md").read_text()
+    blocks = re.findall(r"```(?:python|ini)\n# (\S+)\n(.*?)```", page, re.DOTALL)
+    assert {name for name, _ in blocks} >= {
+        "test_hello.py",
+        "counter.py",
+        "test_counter.py",
+        "pytest.ini",
+        "test_time.py",
+    }
+    for name, text in blocks:
+        (pytester.path / name).write_text(text)
+    pytester.makepyprojecttoml("")
+
+    result = pytester.runpytest_subprocess(*PLUGIN, *PLAIN, "-o", "hubbub_within=30")
+
+    result.assert_outcomes(passed=7)
+
+
+@pytest.mark.clients
+def test_the_example_runs(pytester: pytest.Pytester) -> None:
+    pytester.makeini(f"[pytest]\n{PATIENCE}")
+    shutil.copy(ROOT / "examples" / "test_bot.py", pytester.path)
+
+    pytester.runpytest_subprocess(*PLUGIN, *PLAIN).assert_outcomes(passed=2)
+
+
+def test_the_tables_of_the_page_name_what_there_is() -> None:
+    page = (ROOT / "docs" / "testing.md").read_text()
+    _, _, people = page.partition("**People** act")
+    rows = re.findall(r"^\| (`[a-z].*?) \|", people.partition("`hubbub.bots[name]`")[0], re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)", row)}
+
+    assert named == {name for name in dir(Person) if not name.startswith("_")} | {"heard"} - {"id", "name", "token"}
+    faults = set(re.findall(r"`(\w+)\(", people.partition("**Faults**")[2].partition("**The marker**")[0]))
+    assert faults == {name for name in dir(Faults) if not name.startswith("_")}
+
+
+def test_a_platform_that_cannot_start_says_what_is_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As where only the SDK is installed.
+    monkeypatch.setenv("PYTHONPATH", str(INNER / "without_server"), prepend=os.pathsep)
+
+    result = run("shared.py")
+
+    result.assert_outcomes(errors=2)
+    problem = "the platform needs libraries of its own (No module named 'joserfc'): pip install 'hubbub[server]'"
+    assert problem in result.outlines
+
+
+def test_the_platform_ends_with_a_test_run_that_is_killed(tmp_path: Path) -> None:
+    script = "from hubbub.testing.process import Process; p = Process(); print(p._process.pid, flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        # What a killed process leaves behind goes with the test.
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    ) as killed:
+        assert killed.stdout is not None
+        platform = psutil.Process(int(killed.stdout.readline()))
+        killed.kill()
+
+    platform.wait(60)
