@@ -93,3 +93,25 @@ async def test_provisional_players_write_while_both_play(world: World) -> None:
     assert (result.type, result.error_code, result.status) == (ErrorType.HTTP_ERROR, 50278, HttpStatusCode.FORBIDDEN)
     await one.close()
     await two.close()
+
+
+async def test_what_is_said_in_a_group_is_no_message_to_one_of_it(world: World) -> None:
+    application = await game(world)
+    mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
+    rob = await world.user("rob")
+    await world.guild(mary.person, zoe.person, rob)
+    heard = mary.hears("message_created")
+    private = await zoe.client.send_user_message(mary.id, "for mary alone")
+    await heard.next(lambda which: which == private)
+    body = {"recipients": [str(zoe.id), str(rob.id)]}
+    group = (await mary.person.post("/users/@me/channels", json=body)).ok()["id"]
+
+    said = (await zoe.person.post(f"/channels/{group}/messages", json={"content": "for everybody"})).ok()["id"]
+
+    await heard.next(lambda which: which == int(said))
+    message = mary.client.get_message_handle(int(said))
+    assert message is not None
+    assert (message.recipient_id, message.recipient, message.channel_id) == (0, None, int(group))
+    assert [each.id for each in await mary.client.get_user_messages_with_limit(zoe.id, 1)] == [private]
+    await mary.client.close()
+    await zoe.client.close()

@@ -30,6 +30,8 @@ CHANNEL_MESSAGES: Final = 25
 HISTORY_MESSAGES: Final = 200
 FRIEND: Final = 1
 GUILD_TEXT: Final = 0
+BETWEEN_TWO: Final = frozenset((1, 18))
+"""Types of channels that are conversations of two: direct messages, and those that are kept nowhere."""
 
 
 class Relation(Struct):
@@ -272,13 +274,15 @@ class Cache:
         """The other person of a conversation of two; 0 for a lobby or a group."""
         if payload.lobby_id or payload.guild_id:
             return 0
+        channel = payload.channel or self.channels.get(payload.channel_id)
+        others = [each for each in recipients(channel) if each != self.me] if channel else []
+        if channel is not None and (channel.type not in BETWEEN_TWO or len(others) > 1):
+            return 0
         author = payload.author.id if payload.author else 0
         if author and author != self.me:
             return author
         if payload.recipient_id:
             return payload.recipient_id
-        channel = payload.channel or self.channels.get(payload.channel_id)
-        others = [each for each in recipients(channel) if each != self.me] if channel else []
         if len(others) == 1:
             return others[0]
         # An ephemeral conversation has no channel: its id is the other person's (sdk.md 11.3).
