@@ -78,6 +78,16 @@ class History:
         self.complete = False
         """Whether there is nothing older that the platform would give."""
 
+    def add(self, message: Message) -> None:
+        """Take in a message that was just written, at its place; the platform's answer may have told of it already."""
+        new = message.payload.id
+        place = next((n for n, each in enumerate(self.messages) if each.payload.id <= new), len(self.messages))
+        if place == HISTORY_MESSAGES or (place < len(self.messages) and self.messages[place].payload.id == new):
+            return
+        if len(self.messages) == HISTORY_MESSAGES:
+            self.messages.pop()
+        self.messages.insert(place, message)
+
     def enough(self, limit: int) -> bool:
         """Whether so many can be told without asking."""
         return len(self.messages) >= limit or self.complete
@@ -295,7 +305,7 @@ class Cache:
         if message not in recent:
             recent.append(message)
             if message.other and disclosure is None:
-                self.histories.setdefault(message.other, History()).messages.appendleft(message)
+                self.histories.setdefault(message.other, History()).add(message)
         return message
 
     def hold(self, payload: MessagePayload, *, other: int = 0, disclosure: int | None = None) -> Message:
