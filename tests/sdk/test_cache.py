@@ -1,7 +1,8 @@
 """What the client knows without asking: the same whatever way it was told, and in whatever order."""
 
 from hubbub.sdk.cache import HISTORY_MESSAGES, Cache, History
-from hubbub.sdk.payloads import MessagePayload, UserPayload
+from hubbub.sdk.enums import RelationshipType
+from hubbub.sdk.payloads import MessagePayload, RelationshipPayload, UserPayload
 
 ZOE = UserPayload(id=2, username="zoe")
 
@@ -61,3 +62,16 @@ def test_a_history_that_is_full_loses_its_oldest() -> None:
     assert len(history.messages) == HISTORY_MESSAGES
     assert ids(history)[:3] == [2 * HISTORY_MESSAGES, 2 * HISTORY_MESSAGES - 1, 2 * HISTORY_MESSAGES - 2]
     assert ids(history)[-1] == 4
+
+
+def test_a_request_that_was_accepted_is_no_spam() -> None:
+    cache = marys()
+    cache.note_relationship(
+        RelationshipPayload(id=2, type=RelationshipType.PENDING_INCOMING, user=ZOE, is_spam_request=True)
+    )
+    relation = cache.note_relationship(RelationshipPayload(id=2, nickname="Zo"))
+    assert relation.spam
+
+    cache.note_relationship(RelationshipPayload(id=2, type=RelationshipType.FRIEND, user=ZOE))
+
+    assert not relation.spam

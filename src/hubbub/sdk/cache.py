@@ -199,8 +199,9 @@ class Cache:
         self.note_profiles(told.id, told.user_application_profiles)
         relation = self.relations.setdefault(told.id, Relation())
         if told.type is not None:
-            relation.platform = told.type
-        if told.is_spam_request is not None:
+            # Said with each new type, and only where it holds: a request that became something else is no spam.
+            relation.platform, relation.spam = told.type, bool(told.is_spam_request)
+        elif told.is_spam_request is not None:
             relation.spam = told.is_spam_request
         if told.has_played_game is not None:
             relation.has_played = told.has_played_game
