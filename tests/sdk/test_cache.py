@@ -64,6 +64,17 @@ def test_a_history_that_is_full_loses_its_oldest() -> None:
     assert ids(history)[-1] == 4
 
 
+def test_a_flag_that_was_taken_away_is_gone_and_one_that_is_not_told_stays() -> None:
+    cache = marys()
+    message = cache.keep(said(7, flags=4))
+
+    cache.change(message, MessagePayload(id=7, content="seven"))
+    assert (message.payload.flags, message.payload.content) == (4, "seven")
+
+    cache.change(message, MessagePayload(id=7, flags=0))
+    assert (message.payload.flags, message.payload.content) == (0, "seven")
+
+
 def test_a_request_that_was_accepted_is_no_spam() -> None:
     cache = marys()
     cache.note_relationship(

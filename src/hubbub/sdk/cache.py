@@ -328,7 +328,8 @@ class Cache:
         known = message.payload
         merged = msgspec.structs.replace(told)
         for name in MessagePayload.__struct_fields__:
-            if name != "moderation_metadata" and getattr(merged, name) in (None, 0):
+            value = getattr(merged, name)
+            if name != "moderation_metadata" and (value is None or (value == 0 and name != "flags")):
                 setattr(merged, name, getattr(known, name))
         # Here a null says something: that a verdict was taken back.
         if merged.moderation_metadata is UNSET:

@@ -248,7 +248,7 @@ class Events:
             yield from self._invited(told)
             return
         channel = self.cache.channels.get(told.channel_id)
-        if message.other and told.flags & SENT_FROM_GAME and channel is not None and not self.disclosed:
+        if message.other and (told.flags or 0) & SENT_FROM_GAME and channel is not None and not self.disclosed:
             yield from self._disclose(told, message.other)
         yield "message_created", told.id
 

@@ -244,7 +244,7 @@ class MessagePayload(Struct):
     timestamp: str | None = None
     edited_timestamp: str | None = None
     type: int = 0
-    flags: int = 0
+    flags: int | None = None
     metadata: dict[str, str] | None = None
     moderation_metadata: dict[str, str] | None | UnsetType = UNSET
     application_id: int | None = None

@@ -143,13 +143,14 @@ class MessageHandle(Handle):
         if not self._alive:
             return None
         told = self._message.payload
+        flags = told.flags or 0
         kinds: tuple[tuple[AdditionalContentType, str | None, int], ...] = (
             (AdditionalContentType.POLL, told.poll.question.text if told.poll and told.poll.question else None, 1)
             if told.poll
             else (AdditionalContentType.POLL, None, 0),
             (AdditionalContentType.THREAD, told.thread.name if told.thread else None, int(bool(told.thread))),
             (
-                AdditionalContentType.VOICE_MESSAGE if told.flags & VOICE_MESSAGE else AdditionalContentType.ATTACHMENT,
+                AdditionalContentType.VOICE_MESSAGE if flags & VOICE_MESSAGE else AdditionalContentType.ATTACHMENT,
                 None,
                 len(told.attachments or ()),
             ),
