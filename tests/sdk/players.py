@@ -72,7 +72,7 @@ class Player:
 
 def new_client(world: World, **more: Any) -> Client:
     """A client of the world."""
-    return Client(ClientCreateOptions(web_base=world.url), clock=world.clock.now_ms, **more)
+    return Client(ClientCreateOptions(web_base=world.url), **more)
 
 
 async def player(

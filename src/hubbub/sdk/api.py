@@ -19,6 +19,7 @@ from yarl import URL
 from hubbub import __version__
 from hubbub.protocol import wire
 from hubbub.protocol.operation import BodyT, Operation, ResultT
+from hubbub.sdk.clock import PlatformClock
 from hubbub.sdk.http import TIMEOUT_MS, TRIES, WAIT_MOST_MS, Http, Request
 
 TokenKind = Literal["bot", "user", "bearer"]
@@ -52,13 +53,16 @@ class Api:
         tries: int = TRIES,
         session: aiohttp.ClientSession | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: PlatformClock | None = None,
     ) -> None:
         url = URL(base_url)
         self.api: Final = str(url if "api" in url.parts else url / API[1:]).rstrip("/")
         """The base URL of the API."""
         self.authorization: str | None = None if token is None else PREFIXES[kind] + token
         """What `call` says of who asks; may be set at any time."""
-        self._http = Http(timeout_ms=timeout_ms, wait_most_ms=wait_most_ms, tries=tries, session=session, sleep=sleep)
+        self._http = Http(
+            timeout_ms=timeout_ms, wait_most_ms=wait_most_ms, tries=tries, session=session, sleep=sleep, clock=clock
+        )
 
     def __repr__(self) -> str:
         return f"<Api of {self.api}>"

@@ -16,7 +16,7 @@ from yarl import URL
 
 from hubbub.sdk.api import Api
 from hubbub.sdk.cache import Cache
-from hubbub.sdk.clock import Clock, machine_ms
+from hubbub.sdk.clock import Clock, PlatformClock, machine_ms
 from hubbub.sdk.drivers import Completion, Driver, LoopDriver, ThreadDriver, destroyed
 from hubbub.sdk.enums import ClientError, ClientStatus, ErrorType
 from hubbub.sdk.logs import Logs
@@ -54,8 +54,9 @@ class Core:
     ) -> None:
         self.options = options
         self.web_base: Final = (options.web_base or _origin(options.api_base) or WEB_BASE).rstrip("/")
-        self.api: Final = Api(options.api_base or self.web_base)
-        self.clock = clock
+        self.clock: Final = PlatformClock(clock)
+        """The platform's time; the machine's is for log lines alone."""
+        self.api: Final = Api(options.api_base or self.web_base, clock=self.clock)
         self._family = family or {}
         self.lock: Final = threading.RLock()
         """Guards the cache and the fields below: the network writes, the game reads."""

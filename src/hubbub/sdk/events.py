@@ -55,6 +55,7 @@ class Events:
         """Told when they were told."""
         self._aging: asyncio.TimerHandle | None = None
         core.closers.append(self.close)
+        core.clock.watchers.append(self._grew_old)
 
     async def close(self) -> None:
         """Wait for no invite any more."""
@@ -239,6 +240,7 @@ class Events:
     @on("MESSAGE_CREATE", wire.MessagePayload)
     def message_create(self, told: wire.MessagePayload) -> Emits:
         """Somebody wrote."""
+        self.core.clock.heard(told.id)
         activity = told.activity
         if told.channel is not None and told.channel.type != ChannelType.EPHEMERAL_DM:
             self._note_channel(told.channel)
@@ -275,6 +277,7 @@ class Events:
     @on("LOBBY_MESSAGE_CREATE", wire.MessagePayload)
     def lobby_message_create(self, told: wire.MessagePayload) -> Emits:
         """Somebody wrote in a lobby."""
+        self.core.clock.heard(told.id)
         told.channel_id = told.channel_id or told.lobby_id or 0
         self.cache.keep(told)
         yield "message_created", told.id

@@ -17,6 +17,7 @@ from yarl import URL
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError, ErrorCode
 from hubbub.sdk.aside import new_session
+from hubbub.sdk.clock import PlatformClock
 
 log = logging.getLogger(__name__)
 
@@ -99,6 +100,7 @@ class Http:
         tries: int = TRIES,
         session: aiohttp.ClientSession | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: PlatformClock | None = None,
     ) -> None:
         self.timeout_ms = timeout_ms
         """How long an answer may take, with all that is tried for it; may be set at any time."""
@@ -107,6 +109,7 @@ class Http:
         self._session = session
         self._owns_session = session is None
         self._sleep = sleep
+        self._clock = clock or PlatformClock()
         self._buckets: dict[str, str] = {}
         self._windows: dict[tuple[str, str], Window] = {}
         self._held_until = 0.0
@@ -142,6 +145,7 @@ class Http:
                 continue
             finally:
                 window.under_way -= 1
+            self._clock.note(headers)
             self._note(request, headers)
             log.debug("%s %s: %d", request.method, request.route, status)
             if status < 400:

@@ -71,12 +71,15 @@ class Tokens:
         self._opener = opener
         self._polling: asyncio.Task[TokenExchange] | None = None
         self._expiry: asyncio.TimerHandle | None = None
+        self._told_at_ms: float | None = None
+        """When the game will be told that its token ends, by the platform's clock; None if that is not to come."""
         self._lives: dict[str, int] = {}
         """How long tokens that we got ourselves live, in seconds."""
         self.begin_anew: Callable[[], Any] | None = None
         """Begins another session."""
         self.sleep: Callable[[float], Any] = asyncio.sleep
         core.closers.append(self._close)
+        core.clock.watchers.append(self._await_end)
 
     # The grants
 
@@ -364,15 +367,26 @@ class Tokens:
         if self._expiry is not None:
             self._expiry.cancel()
             self._expiry = None
+        self._told_at_ms = None
 
     def _arm(self, left_s: float) -> None:
         # Of a token that we did not get ourselves we know when it ends, and not since when it lives.
         lead_s = min(EXPIRY_LEAD_S, self._lives.get(self._core.token, LIFE_S) * EXPIRY_SHARE)
-        loop = asyncio.get_running_loop()
+        self._told_at_ms = self._core.clock() + (left_s - lead_s) * 1000
+        self._await_end()
+
+    def _await_end(self) -> None:
+        """One timer, set anew where the platform's clock is another."""
+        if self._told_at_ms is None:
+            return
+        if self._expiry is not None:
+            self._expiry.cancel()
+        wait_s = (self._told_at_ms - self._core.clock()) / 1000
         # A timer of more than a month is more than the machine's selector takes at once; no token lives that long here.
-        self._expiry = loop.call_later(max(0.0, min(left_s - lead_s, 30 * 86_400.0)), self._expires)
+        self._expiry = asyncio.get_running_loop().call_later(max(0.0, min(wait_s, 30 * 86_400.0)), self._expires)
 
     def _expires(self) -> None:
+        self._told_at_ms = None
         self._core.logs.info("the token ends soon")
         self._core.emit("token_expiration")
 

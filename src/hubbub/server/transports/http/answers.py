@@ -1,6 +1,8 @@
 """Results and refusals as status, headers and bytes."""
 
 from collections.abc import Mapping
+from email.utils import formatdate
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
@@ -40,6 +42,12 @@ class Encoded(NamedTuple):
     body: bytes | None
     content_type: str = JSON
     headers: Mapping[str, str] | None = None
+
+
+@lru_cache(4)
+def date(second: int) -> str:
+    """A moment as headers write it."""
+    return formatdate(second, usegmt=True)
 
 
 def encode(operation: Operation[Any, Any], result: Any) -> Encoded:
@@ -93,7 +101,9 @@ class Whole(web.StreamResponse):
         if body is not None:
             # RFC 9110 8.6: a 204 has none.
             lines.append(f"Content-Length: {len(body)}")
-        lines += (f"Date: {rfc822_formatted_time()}", "", "")
+        if "Date" not in headers:
+            lines.append(f"Date: {rfc822_formatted_time()}")
+        lines += ("", "")
         head = "\r\n".join(lines)
         if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
             raise ValueError("a header must be one line")

@@ -220,6 +220,8 @@ class HttpDoor:
                     "user_id": None if exchange.actor is None else exchange.actor.user_id,
                 },
             )
+        # By the platform's clock, as every moment in its answers is: clients reckon what X-RateLimit-Reset says from this.
+        headers["Date"] = answers.date(self._clock.now_ms() // 1000)
         return answers.respond(request, encoded, headers, closing=self._left is not None)
 
     async def ask(
