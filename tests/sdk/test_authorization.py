@@ -1,6 +1,8 @@
 """Linking accounts: through a browser and back, by device, and what becomes of the tokens."""
 
 import asyncio
+import re
+import webbrowser
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -17,6 +19,7 @@ from hubbub.sdk import (
     ErrorType,
     HttpStatusCode,
     IntegrationType,
+    LoggingSeverity,
     SdkError,
 )
 from hubbub.sdk.tokens import Tokens
@@ -38,9 +41,10 @@ class Browser:
         self.returned = ""
         self.pages: list[str] = []
 
-    def __call__(self, url: str) -> None:
+    def __call__(self, url: str) -> bool:
         self.opened.append(url)
         asyncio.run_coroutine_threadsafe(self._answer(url), self._loop)
+        return True
 
     @property
     def fields(self) -> dict[str, str]:
@@ -361,6 +365,51 @@ async def test_a_device_whose_person_says_no_aborts(world: World) -> None:
         await client.get_token_from_device(DeviceAuthorizationArgs(client_id=application.id, scopes="identify"))
 
     assert (caught.value.result.type, caught.value.result.error) == (ErrorType.ABORTED, "access_denied")
+    await client.close()
+
+
+async def test_a_device_without_a_browser_says_what_to_enter_and_where(world: World) -> None:
+    application, mary = await game(world), await world.user()
+    said = Heard()
+
+    def no_browser(url: str) -> None:
+        raise OSError("no browser could be started")
+
+    client = new_client(world, open_browser=no_browser)
+    client.add_log_callback(said, LoggingSeverity.WARNING)
+
+    async def enter(seconds: float) -> None:
+        world.clock.advance(int(seconds * 1000))
+        text, _ = await said.next()
+        found = re.search(r"code (\w{8}) at (\S+)", text)
+        assert found is not None
+        assert found[2] == f"{world.url}/activate"
+        (await mary.post("/oauth2/device/finish", json={"user_code": found[1], "result": "granted"})).ok()
+
+    client._parts[Tokens].sleep = enter
+
+    tokens = await client.get_token_from_device(DeviceAuthorizationArgs(client_id=application.id, scopes="identify"))
+
+    assert (await client.fetch_current_user(BEARER, tokens.access_token)).id == mary.id
+    await client.close()
+
+
+async def test_where_no_browser_can_start_nobody_waits_for_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    application = await game(world)
+    monkeypatch.setattr(webbrowser, "open", lambda url: False)
+    client, said = new_client(world), Heard()
+    client.add_log_callback(said, LoggingSeverity.WARNING)
+
+    with pytest.raises(SdkError) as caught:
+        async with asyncio.timeout(PATIENCE):
+            await authorize(client, application.id)
+
+    result = caught.value.result
+    assert (result.type, result.error) == (ErrorType.AUTHORIZATION_FAILED, "no browser could be started")
+    client.open_authorize_device_screen(application.id, "ABCD1234")
+    text, severity = await said.next()
+    assert severity is LoggingSeverity.WARNING
+    assert "ABCD1234" in text
     await client.close()
 
 

@@ -202,7 +202,11 @@ class Authorization:
 
     async def _open(self, url: str) -> None:
         # A browser may take its time to start, and the way in which one is found is not asynchronous.
-        await aside(self._opener, url)
+        try:
+            await aside(self._opener, url)
+        except OSError as error:
+            # Nobody would ever answer.
+            raise failure(ErrorType.AUTHORIZATION_FAILED, str(error)) from None
 
     def _check(self, fields: dict[str, str], state: str, redirect_uri: str) -> Authorized:
         if not secrets.compare_digest(fields.get("state", "").encode(), state.encode()):
@@ -224,4 +228,5 @@ def refused(word: str) -> SdkError:
 def _open_browser(url: str) -> None:
     import webbrowser
 
-    webbrowser.open(url)
+    if not webbrowser.open(url):
+        raise OSError("no browser could be started")

@@ -1,5 +1,6 @@
 """Lobbies, and the channels that they can be linked to (sdk.md 12)."""
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -246,7 +247,9 @@ class Lobbies:
         try:
             await self._rpc().command("DEEP_LINK", {"type": "INVITE", "params": {"code": code}})
         except SdkError:
-            await aside(self._opener, url)
+            # Where there is no browser either, the game shows the address.
+            with contextlib.suppress(OSError):
+                await aside(self._opener, url)
         return url
 
 

@@ -173,7 +173,9 @@ class Tokens:
     def get_token_from_device(
         self, args: DeviceAuthorizationArgs, callback: Exchanged | None = None
     ) -> Completion[TokenExchange]:
-        """Tokens for a machine without a browser: a person enters a code elsewhere, we ask until they did."""
+        """Tokens for a machine without a browser: a person enters a code elsewhere, we ask until they did.
+
+        `open_browser` of the client is given the page with the code; without a browser a warning in the log names both."""
         return self._core.run("GetTokenFromDevice", callback, NO_TOKENS, self._device, args.copy(), {})
 
     def get_token_from_device_provisional_merge(
@@ -195,7 +197,7 @@ class Tokens:
     def open_authorize_device_screen(self, client_id: int, user_code: str) -> None:
         """Show a person where to enter a code that a backend got."""
         url = f"{self._core.web_base}/activate?user_code={quote(user_code, safe='')}"
-        self._core.background(lambda: aside(self._opener, url))
+        self._core.background(lambda: self._show(url, user_code, f"{self._core.web_base}/activate"))
 
     def close_authorize_device_screen(self) -> None:
         """Hide it again: what a browser shows is its person's to close, so only the callback hears of it."""
@@ -307,7 +309,7 @@ class Tokens:
         device = read(await self._core.ask("POST", "/oauth2/device/authorize", form=form, token=""), DevicePayload)
         self._core.logs.hide(device.device_code)
         url = device.verification_uri_complete or device.verification_uri
-        await aside(self._opener, url)
+        await self._show(url, device.user_code, device.verification_uri)
         question = {"grant_type": DEVICE_GRANT, "client_id": str(client_id), "device_code": device.device_code}
         interval, waited = device.interval, 0
         while True:
@@ -328,6 +330,13 @@ class Tokens:
                 if waited >= device.expires_in:
                     raise
                 interval += SLOW_DOWN_S
+
+    async def _show(self, url: str, user_code: str, where: str) -> None:
+        """Open the page for a code; where no browser starts the log says what a person has to enter, and on what page."""
+        try:
+            await aside(self._opener, url)
+        except OSError as error:
+            self._core.logs.warning(f"{error}: enter the code {user_code} at {where}")
 
     async def _update(self, kind: AuthorizationTokenType, token: str) -> None:
         if kind != AuthorizationTokenType.BEARER:
