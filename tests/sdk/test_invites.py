@@ -58,6 +58,31 @@ async def test_a_players_other_devices_hear_of_an_invite_and_that_it_was_accepte
         await client.close()
 
 
+async def test_an_invite_that_could_not_be_accepted_here_is_accepted_elsewhere(world: World) -> None:
+    mary, zoe = await hosting(world)
+    phone = new_client(world)
+    await phone.update_token(AuthorizationTokenType.BEARER, zoe.tokens["access_token"])
+    await phone.connect()
+    here, there = zoe.hears("activity_invite_created"), Heard()
+    phone.set_activity_invite_created_callback(there)
+    await mary.client.send_activity_invite(zoe.id, "come and jump")
+    invite = await here.next()
+    gone, back = zoe.hears("activity_invite_updated"), Heard()
+    phone.set_activity_invite_updated_callback(back)
+    mary.client.clear_rich_presence()
+    await gone.next()
+    with pytest.raises(SdkError):
+        await zoe.client.accept_activity_invite(invite)
+    await mary.client.update_rich_presence(playing())
+    await back.next(lambda each: each.is_valid)
+
+    assert await phone.accept_activity_invite(await there.next()) == "let-me-in"
+
+    assert (await here.next()).message_id == invite.message_id
+    for client in (mary.client, zoe.client, phone):
+        await client.close()
+
+
 async def test_an_invite_is_a_message_of_the_conversation(world: World) -> None:
     mary, zoe = await hosting(world)
     at_zoe, at_mary = zoe.hears("message_created"), mary.hears("message_created")

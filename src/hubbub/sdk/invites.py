@@ -114,7 +114,7 @@ class Invites:
         await self._send(user_id, "", ActivityActionTypes.JOIN_REQUEST, played.party.id)
 
     async def _reply(self, invite: ActivityInvite) -> None:
-        if invite.type is not ActivityActionTypes.JOIN_REQUEST:
+        if invite.type != ActivityActionTypes.JOIN_REQUEST:
             raise invalid("this is no request to join")
         await self._invite(invite.sender_id, "")
 
@@ -129,22 +129,31 @@ class Invites:
         await self._core.ask("POST", "/users/{user_id}/messages", json=body, user_id=user_id)
 
     async def _accept(self, invite: ActivityInvite) -> str:
-        if invite.type is not ActivityActionTypes.JOIN:
+        if invite.type != ActivityActionTypes.JOIN:
             raise invalid("this is no invite")
         with self._core.lock:
             session_id = self._core.cache.session_of(invite.sender_id, invite.party_id) or invite.session_id
         if not session_id:
             raise invalid("the sender does not show what they invited to")
-        self._events.accepted.add(invite.message_id)
+        accepted = self._events.accepted
+        new = invite.message_id not in accepted
+        # Before the answer: the event may come first.
+        accepted.add(invite.message_id)
         query = {name: str(value) for name in ("channel_id", "message_id") if (value := getattr(invite, name))}
-        answer = await self._core.ask(
-            "GET",
-            "/users/{user_id}/sessions/{session_id}/activities/{application_id}/1",
-            query=query,
-            user_id=invite.sender_id,
-            session_id=session_id,
-            application_id=invite.application_id or self._core.application_id,
-        )
+        try:
+            answer = await self._core.ask(
+                "GET",
+                "/users/{user_id}/sessions/{session_id}/activities/{application_id}/1",
+                query=query,
+                user_id=invite.sender_id,
+                session_id=session_id,
+                application_id=invite.application_id or self._core.application_id,
+            )
+        except BaseException:
+            if new:
+                # Then another device may still accept it, and this one wants to know.
+                accepted.discard(invite.message_id)
+            raise
         return read(answer, SecretPayload).secret
 
 
