@@ -20,6 +20,7 @@ from hubbub.sdk import (
     AuthorizationTokenType,
     Client,
     ErrorType,
+    LoggingSeverity,
     SdkError,
 )
 from hubbub.sdk.authorization import Authorization
@@ -213,6 +214,20 @@ async def test_without_session_and_chat_client_presence_fails(tmp_path: Path, mo
 
     assert caught.value.result.type is ErrorType.NETWORK_ERROR
     assert client._parts[Presence].activity is None
+    await client.close()
+
+
+async def test_without_session_and_chat_client_there_is_nothing_to_clear(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    client, said = Client(debug=True), Heard()
+    client.add_log_callback(said, LoggingSeverity.INFO)
+
+    client.clear_rich_presence()
+
+    _, severity = await said.next(lambda text, _: "presence" in text or "broke" in text)
+    assert severity is LoggingSeverity.INFO
     await client.close()
 
 

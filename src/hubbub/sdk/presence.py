@@ -66,7 +66,7 @@ class Presence:
 
     def clear_rich_presence(self) -> None:
         """Show nothing."""
-        self._core.background(lambda: self._show(None))
+        self._core.background(self._clear)
 
     def set_online_status(
         self, status: StatusType, callback: Callable[[ClientResult], object] | None = None
@@ -120,7 +120,7 @@ class Presence:
 
     def _at_identify(self) -> dict[str, Any] | None:
         self._said = self._revision
-        if self.activity is None and self._status is StatusType.ONLINE and not self._showing_chat:
+        if self.activity is None and self._status == StatusType.ONLINE and not self._showing_chat:
             return None
         return self._payload()
 
@@ -146,6 +146,13 @@ class Presence:
             return
         self.activity = activity
         self._shown_locally = activity is not None
+
+    async def _clear(self) -> None:
+        try:
+            await self._show(None)
+        except (SdkError, OSError) as error:
+            # Nobody shows anything, or the next session will tell it.
+            self._core.logs.info(f"there is no presence to clear: {error}")
 
     async def _clear_locally(self) -> None:
         self._shown_locally = False
