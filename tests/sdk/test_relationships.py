@@ -152,9 +152,15 @@ async def test_friends_are_found_grouped_and_known_from_the_start(world: World) 
     assert [user.username for user in mary.client.search_friends_by_username("ZO")] == ["zoe"]
     assert [user.username for user in mary.client.search_friends_by_username("zoa")] == ["zoe"]
     assert mary.client.search_friends_by_username("somebody") == []
+    # Each letter of a short word counts: one in three may be another.
+    for stranger in ("x", "xy", "xyz", "toa"):
+        assert mary.client.search_friends_by_username(stranger) == []
     assert [each.id for each in mary.client.get_relationships()] == [zoe.id]
     grouped = [each.id for group in RelationshipGroupType for each in mary.client.get_relationships_by_group(group)]
     assert grouped == [zoe.id]
+    # A number is as good as its name.
+    numbered = [each.id for group in range(3) for each in mary.client.get_relationships_by_group(group)]  # type: ignore[arg-type]
+    assert numbered == [zoe.id]
 
     await mary.client.disconnect()
     await mary.client.connect()

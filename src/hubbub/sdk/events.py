@@ -353,7 +353,7 @@ class Events:
         if presence is None:
             # Whoever is no friend's friend shows us nothing; the secret route knows better.
             return True
-        if invite.type is ActivityActionTypes.JOIN_REQUEST or not invite.party_id:
+        if invite.type == ActivityActionTypes.JOIN_REQUEST or not invite.party_id:
             return presence.status != "offline"
         return any(each.party is not None and each.party.id == invite.party_id for each in presence.activities)
 

@@ -13,7 +13,7 @@ Done = Callable[[ClientResult], object]
 PLATFORM: Final = "/users/@me/relationships"
 GAME: Final = "/users/@me/game-relationships"
 NEAR: Final = 3
-"""A name that differs in at most so many letters is still found."""
+"""A name that differs in at most so many letters is still found, and in no more than one of so many that were asked for."""
 
 
 class Relationships:
@@ -119,7 +119,7 @@ class Relationships:
                     group = RelationshipGroupType.ONLINE_PLAYING_GAME
                 else:
                     group = RelationshipGroupType.ONLINE_ELSEWHERE
-                if group is not group_type:
+                if group != group_type:
                     continue
                 played = relation.has_played or bool(presence and presence.has_played_game)
                 later = group is RelationshipGroupType.ONLINE_ELSEWHERE and not played
@@ -141,7 +141,7 @@ class Relationships:
                 continue
             names = {user.username.casefold(), user.display_name.casefold()}
             distance = min(_likeness(wanted, name) for name in names)
-            if distance <= NEAR:
+            if distance <= min(NEAR, len(wanted) // NEAR):
                 found.append((distance, user.display_name.casefold(), user))
         return [user for _, _, user in sorted(found, key=lambda each: each[:2])]
 
