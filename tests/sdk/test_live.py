@@ -31,8 +31,10 @@ async def hero(world: World, application: Application) -> AsyncIterator[tuple[Cl
 class Linked:
     """A lobby that is linked to a channel, as the one sees it who did not link it."""
 
-    def __init__(self, world: World, mary: Player, zoe: Player, guild: Guild, lobby_id: int, updated: Heard) -> None:
-        self.world, self.mary, self.zoe, self.guild = world, mary, zoe, guild
+    def __init__(
+        self, application: Application, mary: Player, zoe: Player, guild: Guild, lobby_id: int, updated: Heard
+    ) -> None:
+        self.application, self.mary, self.zoe, self.guild = application, mary, zoe, guild
         self.lobby_id = lobby_id
         self.updated = updated
 
@@ -54,7 +56,7 @@ async def linked(world: World) -> AsyncIterator[Linked]:
     lobby_id = int((await application.bot.post("/lobbies", json=body)).ok()["id"])
     for heard in created:
         await heard.next()
-    house = Linked(world, mary, zoe, guild, lobby_id, updated)
+    house = Linked(application, mary, zoe, guild, lobby_id, updated)
     await mary.client.link_channel_to_lobby(lobby_id, guild.general)
     await updated.next(lambda _: house.seen is not None)
     yield house
@@ -67,6 +69,33 @@ async def test_another_member_unlinks_the_channel(world: World) -> None:
         await house.mary.client.unlink_channel_from_lobby(house.lobby_id)
 
         await house.updated.next(lambda _: house.seen is None)
+        # And so it is no place that the game knows of.
+        assert house.zoe.client.get_channel_handle(house.guild.general) is None
+        assert house.mary.client.get_channel_handle(house.guild.general) is None
+
+
+async def test_another_channel_is_linked_instead(world: World) -> None:
+    async with linked(world) as house:
+        other = await house.guild.channel("elsewhere")
+
+        await house.mary.client.link_channel_to_lobby(house.lobby_id, other)
+
+        await house.updated.next(lambda _: house.seen is not None and house.seen.id == other)
+        known = [house.zoe.client.get_channel_handle(each) is not None for each in (house.guild.general, other)]
+        assert known == [False, True]
+
+
+async def test_with_its_lobby_the_linked_channel_is_gone(world: World) -> None:
+    async with linked(world) as house:
+        gone = house.zoe.hears("lobby_deleted")
+        assert house.zoe.client.get_channel_handle(house.guild.general) is not None
+
+        assert house.application.bot is not None
+        (await house.application.bot.delete(f"/lobbies/{house.lobby_id}")).ok()
+
+        await gone.next()
+        for place in (house.lobby_id, house.guild.general):
+            assert house.zoe.client.get_channel_handle(place) is None
 
 
 async def test_the_channel_is_unlinked_from_its_own_side(world: World) -> None:
@@ -150,6 +179,30 @@ async def test_somebody_in_the_lobby_has_another_name_and_strangers_do_not_hear_
     assert strange.all == []
     for each in (mary, zoe, rob):
         await each.client.close()
+
+
+async def test_people_come_to_a_group_and_leave_it(world: World) -> None:
+    application = await game(world)
+    mary, zoe, rob, ann = (
+        await player(world, application, "mary"),
+        *[await world.user(name) for name in ("zoe", "rob", "ann")],
+    )
+    await world.guild(mary.person, zoe, rob, ann)
+    body = {"recipients": [str(zoe.id), str(rob.id)]}
+    heard = mary.hears("message_created")
+    group = int((await mary.person.post("/users/@me/channels", json=body)).ok()["id"])
+    # What is written about it comes after what it is about.
+    (await mary.person.put(f"/channels/{group}/recipients/{ann.id}", json={})).ok()
+    await heard.next()
+    channel = mary.client.get_channel_handle(group)
+    assert channel is not None
+    assert sorted(channel.recipients) == [zoe.id, rob.id, ann.id]
+    assert name_of(mary, ann.id) == "ann"
+
+    (await mary.person.delete(f"/channels/{group}/recipients/{zoe.id}")).ok()
+    await heard.next()
+    assert sorted(channel.recipients) == [rob.id, ann.id]
+    await mary.client.close()
 
 
 async def test_a_provisional_friend_chooses_another_name(world: World) -> None:

@@ -245,23 +245,39 @@ class Cache:
         if told.metadata is not UNSET:
             lobby.metadata = dict(told.metadata or {})
         # Here a missing key says something: a lobby that is linked names its channel, always.
-        linked = lobby.linked_channel = told.linked_channel
+        before, linked = lobby.linked_channel, told.linked_channel
+        lobby.linked_channel = linked
+        if before is not None and (linked is None or linked.id != before.id):
+            self._forget_linked(before.id)
         if linked is not None:
             # Messages are written there, so a handle of it is asked for; only text channels are linked (sdk.md 12.6).
             self.channels[linked.id] = ChannelPayload(id=linked.id, type=GUILD_TEXT, name=linked.name)
         if told.members is not UNSET:
-            before = lobby.members
+            known = lobby.members
             lobby.members = {}
             for member in told.members:
                 self.note_user(member.user)
                 self.note_profiles(member.who, member.user_application_profiles)
-                if member.connected is None and member.who in before:
+                if member.connected is None and member.who in known:
                     # HTTP does not say who is connected.
-                    member.connected = before[member.who].connected
+                    member.connected = known[member.who].connected
                 lobby.members[member.who] = member
         if told.voice_states is not UNSET:
             lobby.voice_states = {state.user_id: state for state in told.voice_states}
         return lobby, new
+
+    def forget_places(self, lobby_id: int) -> None:
+        """A lobby is about to be forgotten: neither it nor the channel that it is linked to is a place any more."""
+        self.channels.pop(lobby_id, None)
+        lobby = self.lobbies.get(lobby_id)
+        if lobby is not None and lobby.linked_channel is not None:
+            linked, lobby.linked_channel = lobby.linked_channel, None
+            self._forget_linked(linked.id)
+
+    def _forget_linked(self, channel_id: int) -> None:
+        # Another lobby may have been linked to it meanwhile, and told first.
+        if not any(lobby.linked_channel and lobby.linked_channel.id == channel_id for lobby in self.lobbies.values()):
+            self.channels.pop(channel_id, None)
 
     # Messages
 

@@ -11,6 +11,7 @@ import msgspec
 
 from hubbub.protocol.ids import EPOCH_MS
 from hubbub.sdk import payloads as wire
+from hubbub.sdk.cache import recipients
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import ActivityActionTypes, ChannelType, DisclosureTypes, known
 from hubbub.sdk.handles import SENT_FROM_GAME
@@ -237,6 +238,24 @@ class Events:
         self.cache.channels.pop(told.id, None)
         return ()
 
+    @on("CHANNEL_RECIPIENT_ADD", wire.RecipientPayload)
+    def channel_recipient_add(self, told: wire.RecipientPayload) -> Emits:
+        """Somebody came to a group."""
+        yield from self._note_user(told.user)
+        self._note_recipients(told, [told.user.id])
+
+    @on("CHANNEL_RECIPIENT_REMOVE", wire.RecipientPayload)
+    def channel_recipient_remove(self, told: wire.RecipientPayload) -> Emits:
+        """Somebody left one, or was asked to."""
+        self._note_recipients(told, [])
+        return ()
+
+    def _note_recipients(self, told: wire.RecipientPayload, here: list[int]) -> None:
+        group = self.cache.channels.get(told.channel_id)
+        if group is not None:
+            ids = [each for each in recipients(group) if each != told.user.id] + here
+            self.cache.channels[group.id] = msgspec.structs.replace(group, recipients=None, recipient_ids=ids)
+
     @on("MESSAGE_CREATE", wire.MessagePayload)
     def message_create(self, told: wire.MessagePayload) -> Emits:
         """Somebody wrote."""
@@ -399,7 +418,7 @@ class Events:
     @on("LOBBY_DELETE", wire.LobbyDeletedPayload)
     def lobby_delete(self, told: wire.LobbyDeletedPayload) -> Emits:
         """A lobby is over, or we are out of it."""
-        self.cache.channels.pop(told.id, None)
+        self.cache.forget_places(told.id)
         if self.cache.lobbies.pop(told.id, None) is not None:
             yield "lobby_deleted", told.id
 

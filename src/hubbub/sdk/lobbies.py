@@ -196,8 +196,8 @@ class Lobbies:
     async def _leave(self, lobby_id: int) -> None:
         await self._core.ask("DELETE", "/lobbies/{lobby_id}/members/@me", lobby_id=lobby_id)
         with self._core.lock:
+            self._core.cache.forget_places(lobby_id)
             gone = self._core.cache.lobbies.pop(lobby_id, None)
-            self._core.cache.channels.pop(lobby_id, None)
         if gone is not None:
             self._core.emit("lobby_deleted", lobby_id)
 

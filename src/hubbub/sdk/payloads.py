@@ -129,6 +129,13 @@ class ChannelPayload(Struct):
     recipient_ids: list[int] | None = None
 
 
+class RecipientPayload(Struct):
+    """Somebody who came to a group or left it."""
+
+    channel_id: int
+    user: UserPayload
+
+
 class VoiceStatePayload(Struct):
     """Somebody in a call."""
 
