@@ -181,6 +181,44 @@ async def test_somebody_in_the_lobby_has_another_name_and_strangers_do_not_hear_
         await each.client.close()
 
 
+async def test_who_one_writes_with_has_another_name(world: World) -> None:
+    application = await game(world)
+    mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
+    watch = await player(world, application, "rob", scopes="openid sdk.social_layer_presence")
+    await world.guild(mary.person, zoe.person, watch.person)
+    began = mary.hears("message_created")
+    for each in (mary, watch):
+        body = {"recipients": [str(each.id)]}
+        channel = (await zoe.person.post("/users/@me/channels", json=body)).ok()["id"]
+        (await zoe.person.post(f"/channels/{channel}/messages", json={"content": "hello"})).ok()
+    await began.next()
+    updated, unheard = mary.hears("user_updated"), watch.hears("user_updated")
+
+    await rename(zoe, "Zoe the Wise")
+
+    await updated.next(lambda who: who == zoe.id and name_of(mary, zoe.id) == "Zoe the Wise")
+    # A game that may not see conversations is not told who is in them. What it hears next comes after what it would have heard.
+    await rename(watch, "Rob the Watchful")
+    assert await unheard.next() == watch.id
+    for each in (mary, zoe, watch):
+        await each.client.close()
+
+
+async def test_somebody_whom_one_blocks_has_another_name(world: World) -> None:
+    application = await game(world)
+    mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
+    blocked = mary.hears("relationship_created")
+    await mary.client.block_user(zoe.id)
+    await blocked.next()
+    updated = mary.hears("user_updated")
+
+    await rename(zoe, "Zoe the Wise")
+
+    await updated.next(lambda who: who == zoe.id and name_of(mary, zoe.id) == "Zoe the Wise")
+    await mary.client.close()
+    await zoe.client.close()
+
+
 async def test_people_come_to_a_group_and_leave_it(world: World) -> None:
     application = await game(world)
     mary, zoe, rob, ann = (

@@ -45,6 +45,8 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of OAuth2 sessions only those of this family of applications."""
     lacking: str = ""
     """Of OAuth2 sessions only those that were not granted this scope: they hear the same in another form."""
+    granted: str = ""
+    """Of OAuth2 sessions only those that were granted this scope, besides what the event itself needs."""
     games_of: dict[int, frozenset[int]] = {}
     """Of these users' OAuth2 sessions only those of these families: they want to hear less in games."""
     games_only: bool = False

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import presence as presence_wire
 from hubbub.protocol.resources import relationships as wire
@@ -104,12 +105,13 @@ def call_by(call: Call, row: RelationshipRow, nickname: str | None) -> None:
 
 
 def user_changed(call: Call, fact: users.UserChanged) -> None:
-    """Somebody has another name or picture: their friends see it, and those with whom a request is open. Friends of a game
-    see it in that game; it has no event of its own for this, so theirs is the platform's (sdk.md 9.6)."""
+    """Somebody has another name or picture: their friends see it, those with whom a request is open, and those who block them.
+    Friends of a game see it in that game; it has no event of its own for this, so theirs is the platform's (sdk.md 9.6), and so
+    is that of those with whom they write."""
     if fact.tag_only:
         return
     known = store.acquaintances(call.tx, fact.row.id)
-    friends = known.pop(PLATFORM, set())
+    friends = known.pop(PLATFORM, set()).union(store.blocked_by(call.tx, fact.row.id))
     told = wire.RelationshipChange(id=UserId(fact.row.id), user=users.user(fact.row))
     if friends:
         call.tx.emit(wire.RELATIONSHIP_UPDATE, told, Audience.of_users(*friends))
@@ -118,6 +120,10 @@ def user_changed(call: Call, fact: users.UserChanged) -> None:
             call.tx.emit(
                 wire.RELATIONSHIP_UPDATE, told, Audience.of_users(*fellows, family_id=family_id, games_only=True)
             )
+    if others := store.correspondents(call.tx, fact.row.id) - friends:
+        # The name is that of a conversation, so only games that may see conversations hear it.
+        audience = Audience.of_users(*others, games_only=True, granted=Scope.DM_CHANNELS_READ)
+        call.tx.emit(wire.RELATIONSHIP_UPDATE, told, audience)
 
 
 def move(call: Call, fact: identities.AccountsMerged) -> None:

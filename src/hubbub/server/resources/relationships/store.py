@@ -10,6 +10,8 @@ PLATFORM: Final = 0
 """The family of relationships that no game owns."""
 AT_ONCE: Final = 500
 """Ids in one query."""
+CONVERSATIONS: Final = 200
+"""Of somebody's newest conversations so many are told of a new name."""
 
 
 class RelationshipRow(NamedTuple):
@@ -180,6 +182,19 @@ def acquaintances(tx: Tx, user_id: int) -> dict[int, set[int]]:
     for family_id, other_id in tx.all(sql, user_id, *types):
         found.setdefault(family_id, set()).add(other_id)
     return found
+
+
+def correspondents(tx: Tx, user_id: int) -> set[int]:
+    """The people who have a conversation with a user in their list, of the user's newest ones."""
+    rows = tx.all(
+        "SELECT o.user_id FROM recipients o JOIN users u ON u.id = o.user_id WHERE o.channel_id IN "
+        "(SELECT channel_id FROM recipients WHERE user_id = ? ORDER BY channel_id DESC LIMIT ?) "
+        "AND o.user_id <> ? AND o.hidden = 0 AND u.bot = 0",
+        user_id,
+        CONVERSATIONS,
+        user_id,
+    )
+    return {row[0] for row in rows}
 
 
 def count(tx: Tx, user_id: int, types: Collection[int]) -> int:

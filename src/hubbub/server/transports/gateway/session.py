@@ -130,6 +130,7 @@ class Session:
             and (audience.family_id is None or audience.family_id == actor.family_id)
             and (not dispatch.scope or dispatch.scope in actor.scopes)
             and (not audience.lacking or audience.lacking not in actor.scopes)
+            and (not audience.granted or audience.granted in actor.scopes)
         )
 
     def in_shard(self, guild_id: int) -> bool:
