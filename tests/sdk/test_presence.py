@@ -113,6 +113,32 @@ async def test_a_friend_sees_whether_one_is_there(world: World) -> None:
     await zoe.client.close()
 
 
+async def test_players_see_themselves_as_they_show_themselves(world: World) -> None:
+    mary = await player(world, await game(world), "mary")
+    me, changed = mary.client.get_current_user_v2(), mary.hears("user_updated")
+    assert me is not None
+    assert (me.status, me.game_activity) == (StatusType.ONLINE, None)
+
+    await mary.client.set_online_status(StatusType.DND)
+    assert (await changed.next(), me.status) == (mary.id, StatusType.DND)
+    await mary.client.update_rich_presence(playing())
+    assert await changed.next() == mary.id
+    seen = shown(mary, mary)
+    assert seen is not None
+    assert (seen.state, seen.party) == ("In a puddle", playing().party)
+    # The same again is no news.
+    await mary.client.update_rich_presence(playing())
+    mary.client.clear_rich_presence()
+    await changed.next(lambda _: me.game_activity is None)
+    assert len(changed.all) == 3
+
+    await mary.client.disconnect()
+    assert me.status is StatusType.OFFLINE
+    await mary.client.connect()
+    assert me.status is StatusType.DND
+    await mary.client.close()
+
+
 async def test_a_new_session_knows_who_plays(world: World) -> None:
     mary, zoe = await friends(world)
     changed = zoe.hears("user_updated")

@@ -7,11 +7,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+
 from hubbub.sdk.activities import Activity, problems, to_wire
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ClientStatus, StatusType
 from hubbub.sdk.gateway import Gateway
+from hubbub.sdk.payloads import PresencePayload
 from hubbub.sdk.results import ClientResult, SdkError, invalid
 from hubbub.sdk.rpc import Rpc
 
@@ -102,9 +105,16 @@ class Presence:
             self.activity = None
             if self._shown_locally:
                 self._core.background(self._clear_locally)
-        elif status is ClientStatus.READY and self._said != self._revision:
-            # A session that was resumed has not heard what changed while it was away.
-            self._core.background(self._say)
+        elif status is ClientStatus.READY:
+            news = self._note(self._payload())
+            if self._said != self._revision:
+                # A session that was resumed has not heard what changed while it was away.
+                self._core.background(self._say)
+                if news:
+                    self._core.emit("user_updated", self._core.cache.me)
+        elif status is ClientStatus.DISCONNECTED:
+            with self._core.lock:
+                self._core.cache.presences.pop(self._core.cache.me, None)
 
     def _payload(self) -> dict[str, Any]:
         shown = self.activity
@@ -177,8 +187,19 @@ class Presence:
                 await self.sleep(wait_s)
             self._said = self._revision
             self._sent.append(clock())
+            payload = self._payload()
             try:
-                await self._gateway.send(PRESENCE_OP, self._payload())
+                await self._gateway.send(PRESENCE_OP, payload)
             except OSError:
                 self._said = -1
                 raise
+        if self._note(payload):
+            self._core.emit("user_updated", self._core.cache.me)
+
+    def _note(self, payload: dict[str, Any]) -> bool:
+        """Remember what we show, since the platform does not tell us of ourselves; whether that is news."""
+        cache = self._core.cache
+        told = msgspec.convert(payload, PresencePayload, strict=False)
+        told.user_id = cache.me
+        with self._core.lock:
+            return cache.note_presence(told)[1]
