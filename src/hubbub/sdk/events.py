@@ -13,10 +13,11 @@ from hubbub.protocol.ids import EPOCH_MS
 from hubbub.sdk import payloads as wire
 from hubbub.sdk.cache import recipients
 from hubbub.sdk.core import Core
-from hubbub.sdk.enums import ActivityActionTypes, ChannelType, DisclosureTypes, known
+from hubbub.sdk.enums import ActivityActionTypes, ChannelType, ClientStatus, DisclosureTypes, known
 from hubbub.sdk.handles import SENT_FROM_GAME
 from hubbub.sdk.payloads import read
 from hubbub.sdk.records import ActivityInvite
+from hubbub.sdk.renewal import Known
 
 T = TypeVar("T")
 Emits = Iterable[tuple[Any, ...]]
@@ -55,8 +56,11 @@ class Events:
         self.acknowledge: Callable[[], None] = lambda: None
         """Told when they were told."""
         self._aging: asyncio.TimerHandle | None = None
+        self._before: Known | None = None
+        """What the game knew before a session that is just beginning."""
         core.closers.append(self.close)
         core.clock.watchers.append(self._grew_old)
+        core.watchers.append(self._watch)
 
     async def close(self) -> None:
         """Wait for no invite any more."""
@@ -90,6 +94,9 @@ class Events:
             self.invites.clear()
             self._await_age()
             self.disclosed = False
+            self._before = None
+        elif cache.me and self._before is None:
+            self._before = Known(cache)
         cache.begin()
         cache.me = told.user.id
         for user in (told.user, *told.users):
@@ -126,6 +133,16 @@ class Events:
         for channel in told.lazy_private_channels:
             self._note_channel(channel)
         return self._waiting(told.game_invites)
+
+    def _watch(self, status: ClientStatus) -> None:
+        """A session that began anew is complete: tell what is not as it was before."""
+        if status is not ClientStatus.READY or self._before is None:
+            return
+        before, self._before = self._before, None
+        with self.core.lock:
+            emits = [*before.news(self.cache), *self._review_invites()]
+        for name, *args in emits:
+            self.core.emit(name, *args)
 
     def _waiting(self, told: list[wire.ActivityInvitePayload]) -> Emits:
         """Invites that came while we were away; what this client knows already it is not told anew."""

@@ -1,0 +1,179 @@
+"""After a session that could not be resumed the game hears what happened while nobody listened."""
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from hubbub.sdk import ClientStatus, RelationshipType, StatusType
+from hubbub.server.core.faults import GatewayFault
+from tests.agent.test_presence import befriend as befriend_on_platform
+from tests.sdk.players import Player, game, player
+from tests.sdk.test_presence import befriend, playing, shown
+from tests.sdk.test_trouble import gateway_of
+from tests.world import World
+
+EVENTS = (
+    "user_updated",
+    "relationship_created",
+    "relationship_deleted",
+    "relationship_groups_updated",
+    "lobby_created",
+    "lobby_updated",
+    "lobby_deleted",
+    "lobby_member_added",
+    "lobby_member_updated",
+    "lobby_member_removed",
+    "activity_invite_updated",
+)
+_numbers = itertools.count()
+
+
+async def after(
+    world: World, mary: Player, happens: Callable[[], Awaitable[object]]
+) -> dict[str, list[tuple[object, ...]]]:
+    """What mary's game hears of what happens while her session is lost."""
+    heard, statuses = {event: mary.hears(event) for event in EVENTS}, mary.hears("status_changed")
+
+    async def meanwhile(_: float) -> None:
+        assert mary.client.get_status() is ClientStatus.RECONNECTING
+        await happens()
+
+    gateway_of(mary.client).sleep = meanwhile
+    assert world.app.gateway is not None
+    world.app.gateway.inflict(GatewayFault(effect="invalid_session", user_id=mary.id))
+    await statuses.next(lambda status, *_: status is ClientStatus.READY)
+    return {event: each.all for event, each in heard.items() if each.all}
+
+
+async def three(world: World) -> tuple[Player, Player, Player]:
+    application = await game(world)
+    mary, zoe, rob = [await player(world, application, name) for name in ("mary", "zoe", "rob")]
+    await befriend(mary, zoe)
+    await settled(mary, zoe)
+    return mary, zoe, rob
+
+
+async def settled(mary: Player, zoe: Player) -> None:
+    """Mary's game has heard of everything that zoe did so far."""
+    seen, state = mary.hears("user_updated"), f"Puddle {next(_numbers)}"
+    await zoe.client.update_rich_presence(playing(state=state))
+    await seen.next(lambda _: (activity := shown(mary, zoe)) is not None and activity.state == state)
+
+
+def what(viewer: Player, other: Player) -> str | None:
+    activity = shown(viewer, other)
+    return activity and activity.state
+
+
+def status_of(viewer: Player, other: Player) -> StatusType:
+    user = viewer.client.get_user(other.id)
+    assert user is not None
+    return user.status
+
+
+async def leave(*players: Player) -> None:
+    for each in players:
+        await each.client.close()
+
+
+async def test_friends_came_and_went(world: World) -> None:
+    mary, zoe, rob = await three(world)
+    befriended, handle = mary.hears("relationship_created"), mary.client.get_relationship_handle(zoe.id)
+    await befriend_on_platform(mary.person, zoe.person)
+    await befriended.next(lambda *_: handle.platform_relationship_type is RelationshipType.FRIEND)
+    await settled(mary, zoe)
+
+    async def happens() -> None:
+        (await mary.person.delete(f"/users/@me/relationships/{zoe.id}")).ok()
+        await rob.client.send_game_friend_request_by_id(mary.id)
+
+    heard = await after(world, mary, happens)
+
+    assert heard["relationship_deleted"] == [(zoe.id, True)]
+    assert heard["relationship_created"] == [(rob.id, False)]
+    assert heard["relationship_groups_updated"] == [(zoe.id,), (rob.id,)]
+    stands = mary.client.get_relationship_handle(rob.id).game_relationship_type
+    assert stands is RelationshipType.PENDING_INCOMING
+    await leave(mary, zoe, rob)
+
+
+async def test_a_friend_shows_something_else_and_another_name(world: World) -> None:
+    mary, zoe, rob = await three(world)
+    await befriend(rob, zoe)
+    told = rob.hears("user_updated")
+
+    async def happens() -> None:
+        await zoe.client.set_online_status(StatusType.IDLE)
+        await zoe.client.update_rich_presence(playing())
+        # What one friend sees, the platform would tell the other.
+        await told.next(lambda _: status_of(rob, zoe) is StatusType.IDLE and what(rob, zoe) == playing().state)
+        (await zoe.person.patch("/users/@me", json={"global_name": "Zoe the Wise"})).ok()
+
+    heard = await after(world, mary, happens)
+
+    user = mary.client.get_user(zoe.id)
+    assert user is not None
+    assert (user.display_name, user.status) == ("Zoe the Wise", StatusType.IDLE)
+    assert what(mary, zoe) == playing().state
+    assert heard == {"user_updated": [(zoe.id,)], "relationship_groups_updated": [(zoe.id,)]}
+    await leave(mary, zoe, rob)
+
+
+async def test_a_friend_went_away_and_their_invite_is_not_valid_any_more(world: World) -> None:
+    mary, zoe, rob = await three(world)
+    invited = mary.hears("activity_invite_created")
+    await zoe.client.send_activity_invite(mary.id, "come and jump")
+    invite = await invited.next()
+
+    await befriend(rob, zoe)
+    told = rob.hears("user_updated")
+
+    async def happens() -> None:
+        await zoe.client.disconnect()
+        await told.next(lambda _: status_of(rob, zoe) is StatusType.OFFLINE)
+
+    heard = await after(world, mary, happens)
+
+    (changed,) = heard.pop("activity_invite_updated")
+    assert (changed[0].message_id, changed[0].is_valid) == (invite.message_id, False)  # type: ignore[attr-defined]
+    assert heard == {"user_updated": [(zoe.id,)], "relationship_groups_updated": [(zoe.id,)]}
+    await leave(mary, zoe, rob)
+
+
+async def test_lobbies_and_those_in_them_changed(world: World) -> None:
+    mary, zoe, rob = await three(world)
+    first, second = [await mary.client.create_or_join_lobby(secret) for secret in ("pond", "puddle")]
+    joined = mary.hears("lobby_member_added")
+    for lobby in ("pond", "puddle"):
+        await zoe.client.create_or_join_lobby(lobby)
+        await joined.next()
+    await settled(mary, zoe)
+
+    async def happens() -> None:
+        await zoe.client.leave_lobby(first)
+        await rob.client.create_or_join_lobby_with_metadata("pond", {"depth": "3"}, {})
+        await zoe.client.create_or_join_lobby_with_metadata("puddle", {}, {"hat": "red"})
+
+    heard = await after(world, mary, happens)
+
+    assert heard["lobby_updated"] == [(first,)]
+    assert heard["lobby_member_removed"] == [(first, zoe.id)]
+    assert heard["lobby_member_added"] == [(first, rob.id)]
+    assert heard["lobby_member_updated"] == [(second, zoe.id)]
+    assert not heard.keys() & {"lobby_created", "lobby_deleted", "relationship_created", "relationship_deleted"}
+    await leave(mary, zoe, rob)
+
+
+@pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+async def test_where_nothing_happened_nothing_is_told(world: World) -> None:
+    mary, zoe, rob = await three(world)
+    await mary.client.create_or_join_lobby("pond")
+    await settled(mary, zoe)
+
+    async def nothing() -> None:
+        await asyncio.sleep(0)
+
+    assert await after(world, mary, nothing) == {}
+    await leave(mary, zoe, rob)
