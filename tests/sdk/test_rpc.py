@@ -117,8 +117,12 @@ async def test_its_refusals_are_told_apart(world: World, machine: Machine) -> No
     machine.person.agrees = False
     assert await refused("identify", puddle.id) == (ErrorType.ABORTED, "access_denied", 0)
     assert await refused("fly", puddle.id) == (ErrorType.AUTHORIZATION_FAILED, "invalid_scope", 0)
-    # The connection is this game's, and stays so.
-    assert await refused("identify", other.id) == (ErrorType.RPC_ERROR, "Invalid Client ID", 4007)
+    # Another is asked for over a connection of its own; this one is puddle's, and stays so.
+    assert await refused("identify", other.id) == (ErrorType.ABORTED, "access_denied", 0)
+    with pytest.raises(SdkError) as caught:
+        await rpc_of(client).command("AUTHORIZE", {"client_id": str(other.id), "scopes": ["identify"]})
+    result = caught.value.result
+    assert (result.type, result.error, result.error_code) == (ErrorType.RPC_ERROR, "Invalid Client ID", 4007)
     await client.close()
 
 
@@ -268,6 +272,29 @@ async def test_the_chat_clients_user_is_known(world: World, machine: Machine) ->
 
     assert user is not None
     assert (user.id, user.display_name) == (machine.owner.id, "Mary the Great")
+    await client.close()
+
+
+async def test_a_game_that_showed_itself_asks_for_its_publisher(world: World, machine: Machine) -> None:
+    puddle, publisher = await game(world), await game(world, name="Pond")
+    client = client_of(world, puddle, open_browser=lambda url: pytest.fail(f"a browser was opened: {url}"))
+    await client.update_rich_presence(Activity(name="Puddle", state="In the menu"))
+    verifier = client.create_authorization_code_verifier()
+
+    code, redirect_uri = await client.authorize(
+        AuthorizationArgs(client_id=publisher.id, scopes="identify", code_challenge=verifier.challenge)
+    )
+
+    (question,) = machine.person.asked
+    assert question.application == "Pond"
+    tokens = await client.get_token(publisher.id, code, verifier.verifier, redirect_uri)
+    assert tokens.access_token
+    await client.get_platform_client_connected_user(publisher.id)
+    assert sorted(int(link.application_id) for link in machine.agent.desk.links) == sorted([puddle.id, publisher.id])
+    # What the first one showed is the first one's to clear, whoever the client is by now.
+    client.set_application_id(publisher.id)
+    await client._parts[Presence]._clear_locally()
+    assert machine.agent.desk.activities._shown == {}
     await client.close()
 
 

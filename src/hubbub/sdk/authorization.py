@@ -157,9 +157,8 @@ class Authorization:
 
     async def _ask_chat_client(self, args: AuthorizationArgs, client_id: int, state: str) -> Authorized | None:
         """Through the local RPC; None where no chat client runs."""
-        rpc = self._rpc()
         try:
-            await rpc.connect(client_id)
+            line = await self._rpc().connect(client_id)
         except SdkError:
             return None
         asked: dict[str, Any] = {
@@ -174,7 +173,7 @@ class Authorization:
         if args.code_challenge:
             asked |= {"code_challenge": args.code_challenge.challenge, "code_challenge_method": "S256"}
         try:
-            told = await rpc.command("AUTHORIZE", {name: value for name, value in asked.items() if value is not None})
+            told = await line.command("AUTHORIZE", {name: value for name, value in asked.items() if value is not None})
         except SdkError as error:
             if error.result.error_code == OAUTH_ERROR:
                 raise refused(error.result.error) from None

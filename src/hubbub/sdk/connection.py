@@ -144,13 +144,12 @@ class Connection:
     async def _connected_user(self, application_id: int) -> UserHandle | None:
         from hubbub.sdk.payloads import UserPayload, read
 
-        rpc = self._rpc()
-        await rpc.connect(application_id)
-        if not rpc.user:
+        line = await self._rpc().connect(application_id)
+        if not line.user:
             return None
         import msgspec
 
-        told = read(msgspec.json.encode(rpc.user), UserPayload)
+        told = read(msgspec.json.encode(line.user), UserPayload)
         with self._core.lock:
             self._core.cache.note_user(told)
         return find_user(self._core, told.id)

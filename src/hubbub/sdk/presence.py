@@ -52,6 +52,8 @@ class Presence:
         self._status = StatusType.ONLINE
         self._showing_chat = False
         self._shown_locally = False
+        self._shown_as = 0
+        """The application that the chat client was shown it by: a session may be another's."""
         self._before = ClientStatus.DISCONNECTED
         self._sent: deque[float] = deque(maxlen=UPDATES)
         self._revision = 0
@@ -149,7 +151,9 @@ class Presence:
                 await self._say()
             return
         shown = None if activity is None else to_wire(activity, self._core.application_id, local=True)
-        await self._rpc().command("SET_ACTIVITY", {"pid": os.getpid(), "activity": shown})
+        client_id = self._core.application_id
+        await self._rpc().command("SET_ACTIVITY", {"pid": os.getpid(), "activity": shown}, client_id=client_id)
+        self._shown_as = client_id
         if self._core.status in SESSION:
             # The client began to connect meanwhile, which clears what was shown before.
             await self._clear_locally()
@@ -167,7 +171,8 @@ class Presence:
     async def _clear_locally(self) -> None:
         self._shown_locally = False
         with contextlib.suppress(SdkError):
-            await self._rpc().command("SET_ACTIVITY", {"pid": os.getpid(), "activity": None})
+            args = {"pid": os.getpid(), "activity": None}
+            await self._rpc().command("SET_ACTIVITY", args, client_id=self._shown_as)
 
     async def _set_status(self, status: StatusType) -> None:
         if status not in STATUSES:

@@ -1,7 +1,8 @@
 """The chat client on the same machine, over its local socket (sdk.md 15, rpc.md): frames of an opcode, a length and JSON.
 
-A connection is opened when somebody needs one. While somebody subscribes to an event it is kept, looked for again when it was
-lost, and every subscription is renewed (since 1.9.17228).
+A connection speaks for the application that it shook hands as, so there is one for each that is asked for, opened when somebody
+needs it. While somebody subscribes to an event it is kept, looked for again when it was lost, and every subscription is renewed
+(since 1.9.17228).
 """
 
 import asyncio
@@ -40,26 +41,96 @@ class Rpc:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._lines: dict[int, Line] = {}
+        self._subscribed: dict[str, Callable[[Any], None]] = {}
+        self._keeper: asyncio.Task[None] | None = None
+        self._kept: Line | None = None
+        """The connection that is subscribed."""
+        self.look_again_s = LOOK_AGAIN_S
+        core.closers.append(self.close)
+
+    async def connect(self, client_id: int = 0) -> "Line":
+        """The connection of an application, ours unless said otherwise; found and greeted unless that was done."""
+        client_id = client_id or self._core.application_id
+        line = self._lines.setdefault(client_id, Line(client_id, self._hear))
+        await line.connect()
+        return line
+
+    async def command(self, cmd: str, args: Any = None, *, client_id: int = 0) -> Any:
+        """Ask for something; RPCError for a refusal, NetworkError without a chat client."""
+        return await (await self.connect(client_id)).command(cmd, args)
+
+    async def subscribe(self, event: str, callback: Callable[[Any], None]) -> None:
+        """Hear of an event, now and after every reconnection."""
+        self._subscribed[event] = callback
+        if self._keeper is None or self._keeper.done():
+            self._keeper = asyncio.create_task(self._keep())
+            self._core.tasks.add(self._keeper)
+        elif self._kept is not None and self._kept.open:
+            await self._kept.command("SUBSCRIBE", None, event)
+
+    async def unsubscribe(self, event: str) -> None:
+        """Hear of it no more."""
+        if self._subscribed.pop(event, None) is None:
+            return
+        if self._kept is not None and self._kept.open:
+            try:
+                await self._kept.command("UNSUBSCRIBE", None, event)
+            except Exception as error:
+                self._core.logs.info(f"the chat client did not confirm: {error}")
+        if not self._subscribed and self._keeper is not None:
+            self._keeper.cancel()
+            self._keeper = self._kept = None
+
+    async def _keep(self) -> None:
+        """Stay connected while there is something to hear."""
+        while True:
+            try:
+                line = self._kept = await self.connect()
+                for event in list(self._subscribed):
+                    await line.command("SUBSCRIBE", None, event)
+            except Exception as error:
+                self._core.logs.verbose(f"the chat client could not be asked: {error}")
+                await asyncio.sleep(self.look_again_s)
+                continue
+            await line.lost.wait()
+
+    def _hear(self, event: str, data: Any) -> None:
+        callback = self._subscribed.get(event)
+        if callback is not None:
+            callback(data)
+
+    async def close(self) -> None:
+        """Hang up."""
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.wait([self._keeper])
+        for line in self._lines.values():
+            await line.close()
+
+
+class Line:
+    """One connection, as one application."""
+
+    def __init__(self, client_id: int, hear: Callable[[str, Any], None]) -> None:
+        self._client_id = client_id
+        self._hear_event = hear
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
         self._connecting = asyncio.Lock()
         self._waiting: dict[str, asyncio.Future[Any]] = {}
-        self._subscribed: dict[str, Callable[[Any], None]] = {}
-        self._keeper: asyncio.Task[None] | None = None
-        self._lost = asyncio.Event()
+        self.lost = asyncio.Event()
+        """Set once it is over."""
         self.user: Any = None
         """Who is signed in to the chat client."""
-        self.look_again_s = LOOK_AGAIN_S
-        core.closers.append(self.close)
 
-    # Commands
+    @property
+    def open(self) -> bool:
+        """Whether it is there."""
+        return self._writer is not None
 
-    async def command(self, cmd: str, args: Any = None, *, evt: str | None = None, client_id: int = 0) -> Any:
-        """Ask for something; RPCError for a refusal, NetworkError without a chat client."""
-        await self.connect(client_id)
-        return await self._ask(cmd, args, evt)
-
-    async def _ask(self, cmd: str, args: Any, evt: str | None) -> Any:
+    async def command(self, cmd: str, args: Any = None, evt: str | None = None) -> Any:
+        """Ask for something; RPCError for a refusal."""
         nonce = str(uuid.uuid4())
         answer = self._waiting[nonce] = asyncio.get_running_loop().create_future()
         request: dict[str, Any] = {"cmd": cmd, "nonce": nonce}
@@ -73,44 +144,7 @@ class Rpc:
         finally:
             self._waiting.pop(nonce, None)
 
-    async def subscribe(self, event: str, callback: Callable[[Any], None]) -> None:
-        """Hear of an event, now and after every reconnection."""
-        self._subscribed[event] = callback
-        if self._keeper is None or self._keeper.done():
-            self._keeper = asyncio.create_task(self._keep())
-            self._core.tasks.add(self._keeper)
-        elif self._writer is not None:
-            await self._ask("SUBSCRIBE", None, event)
-
-    async def unsubscribe(self, event: str) -> None:
-        """Hear of it no more."""
-        if self._subscribed.pop(event, None) is None:
-            return
-        if self._writer is not None:
-            try:
-                await self._ask("UNSUBSCRIBE", None, event)
-            except Exception as error:
-                self._core.logs.info(f"the chat client did not confirm: {error}")
-        if not self._subscribed and self._keeper is not None:
-            self._keeper.cancel()
-            self._keeper = None
-
-    async def _keep(self) -> None:
-        """Stay connected while there is something to hear."""
-        while True:
-            try:
-                await self.connect()
-                for event in list(self._subscribed):
-                    await self._ask("SUBSCRIBE", None, event)
-            except Exception as error:
-                self._core.logs.verbose(f"the chat client could not be asked: {error}")
-                await asyncio.sleep(self.look_again_s)
-                continue
-            await self._lost.wait()
-
-    # The connection
-
-    async def connect(self, client_id: int = 0) -> None:
+    async def connect(self) -> None:
         """Find the chat client and shake hands, unless that was done."""
         async with self._connecting:
             if self._writer is not None:
@@ -118,11 +152,9 @@ class Rpc:
             reader, writer = await self._open()
             # Since 1.10: a new connection begins without what the old one left.
             self._fail_waiting("the connection to the chat client was renewed")
-            self._lost.clear()
+            self.lost.clear()
             try:
-                writer.write(
-                    rpc.frame(Opcode.HANDSHAKE, {"v": 1, "client_id": str(client_id or self._core.application_id)})
-                )
+                writer.write(rpc.frame(Opcode.HANDSHAKE, {"v": 1, "client_id": str(self._client_id)}))
                 async with asyncio.timeout(rpc.HANDSHAKE_SECONDS):
                     opcode, payload = await _read(reader)
             except (OSError, EOFError, TimeoutError) as error:
@@ -162,7 +194,7 @@ class Rpc:
             self._writer = None
             writer.close()
             self._fail_waiting("the chat client went away")
-            self._lost.set()
+            self.lost.set()
 
     def _hear(self, payload: dict[str, Any]) -> None:
         nonce, event, data = payload.get("nonce"), payload.get("evt"), payload.get("data")
@@ -178,9 +210,8 @@ class Rpc:
             else:
                 answer.set_result(data)
             return
-        callback = self._subscribed.get(event) if isinstance(event, str) else None
-        if callback is not None:
-            callback(data)
+        if isinstance(event, str):
+            self._hear_event(event, data)
 
     def _write(self, opcode: int, payload: Any) -> None:
         if self._writer is None:
@@ -195,10 +226,9 @@ class Rpc:
 
     async def close(self) -> None:
         """Hang up."""
-        for task in (self._keeper, self._reading):
-            if task is not None:
-                task.cancel()
-                await asyncio.wait([task])
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.wait([self._reading])
         if self._writer is not None:
             self._writer.close()
             self._writer = None
