@@ -92,6 +92,36 @@ async def test_words_flow_both_ways(world: World) -> None:
     assert [each["content"] for each in history] == ["from the guild", "from the game"]
 
 
+async def test_what_is_said_once_in_a_linked_lobby_is_said_once_in_its_channel(world: World) -> None:
+    _played, guild, alice, bob, lobby_id = await linked(world)
+    body = {"nonce": "n1", "enforce_nonce": True}
+
+    first = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "one", **body})).ok()
+    again = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "two", **body})).ok()
+
+    assert again == first
+    assert [each["content"] for each in (await alice.get(f"/lobbies/{lobby_id}/messages")).ok()] == ["one"]
+    inside = (await guild.owner.get(f"/channels/{guild.general}/messages?limit=1")).ok()
+    assert [each["id"] for each in inside] == [first["id"]]
+    # Once it is gone, the same may be said again.
+    (await guild.owner.delete(f"/channels/{guild.general}/messages/{first['id']}")).ok()
+    anew = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "three", **body})).ok()
+    assert anew["content"] == "three"
+
+
+async def test_a_reply_is_a_reply_in_the_lobby_too(world: World) -> None:
+    _played, _guild, alice, bob, lobby_id = await linked(world)
+    path, session = f"/lobbies/{lobby_id}/messages", await alice.play()
+    first = (await bob.post(path, json={"content": "one"})).ok()
+    await session.next("LOBBY_MESSAGE_CREATE")
+
+    said = (await alice.post(path, json={"content": "two", "message_reference": {"message_id": first["id"]}})).ok()
+
+    assert (first["type"], said["type"]) == (0, 19)
+    assert (await session.next("LOBBY_MESSAGE_CREATE"))["type"] == 19
+    assert [each["type"] for each in (await bob.get(path)).ok()] == [19, 0]
+
+
 async def test_what_a_webhook_says_is_in_the_lobbys_history_and_can_be_moderated(world: World) -> None:
     played, guild, _alice, bob, lobby_id = await linked(world)
     hook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()

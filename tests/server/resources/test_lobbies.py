@@ -428,6 +428,33 @@ async def test_a_lobby_without_a_channel_takes_words_only(world: World) -> None:
     assert (await alice.post(path, json={"content": "x" * 2001})).errors("content")
 
 
+async def test_a_repeated_nonce_gives_the_earlier_message_back_for_five_minutes(world: World) -> None:
+    played = await game(world)
+    alice, bob = await played.player(), await played.player()
+    made = await lobby_of(played.backend, alice, bob)
+    other = await lobby_of(played.backend, alice)
+    session = await bob.play()
+    path, body = f"/lobbies/{made['id']}/messages", {"nonce": "n1", "enforce_nonce": True}
+
+    first = await alice.post(path, json={"content": "one", **body})
+    again = await alice.post(path, json={"content": "two", **body})
+
+    assert (again.status, again.ok()) == (first.status, first.ok())
+    assert [each["content"] for each in (await alice.get(path)).ok()] == ["one"]
+    # Another's nonce, another lobby's, and one that is not enforced are other nonces.
+    for person, where, said in (
+        (bob, path, {"content": "bob", **body}),
+        (alice, f"/lobbies/{other['id']}/messages", {"content": "elsewhere", **body}),
+        (alice, path, {"content": "loose", "nonce": "n1"}),
+    ):
+        assert (await person.post(where, json=said)).ok()["content"] == said["content"]
+    world.clock.advance(5 * 60_000 + 1)
+    assert (await alice.post(path, json={"content": "later", **body})).ok()["content"] == "later"
+    heard = [(await session.next("LOBBY_MESSAGE_CREATE"))["content"] for _ in range(4)]
+    assert heard == ["one", "bob", "loose", "later"]
+    assert (await alice.post(path, json={"content": "x", "nonce": "x" * 26})).errors("nonce")
+
+
 async def test_a_lobby_message_keeps_the_flags_that_words_can_have(world: World) -> None:
     played = await game(world)
     alice = await played.player()

@@ -53,9 +53,17 @@ def say(call: Call, row: LobbyRow, member: MemberRow, body: wire.CreateLobbyMess
     form.raise_if_any()
     if not content and row.linked_channel_id is None:
         raise errors.EMPTY_MESSAGE()
+    message_id = call.new_id(MessageId)
+    nonce = messages.nonce_of(body)
+    if nonce is not None and messages.is_enforced(call, body):
+        earlier = messages.said_before(
+            call, row.id, str(nonce), message_id, lambda id: store.find_message(call.tx, row.id, id)
+        )
+        if earlier is not None:
+            return views.said(call, (earlier,))[0]
     said = MessageRow(
         lobby_id=row.id,
-        id=call.new_id(MessageId),
+        id=message_id,
         channel_id=row.id,
         author_id=call.user_id,
         type=MessageType.DEFAULT,
@@ -113,7 +121,12 @@ def created(call: Call, fact: MessageCreated) -> None:
         said = _copy(row, fact.row)
         store.insert_message(call.tx, said)
     else:
-        said = known._replace(channel_id=fact.channel.id, content=fact.row.content, flags=known.flags | fact.row.flags)
+        said = known._replace(
+            channel_id=fact.channel.id,
+            type=fact.row.type,
+            content=fact.row.content,
+            flags=known.flags | fact.row.flags,
+        )
         store.replace_message(call.tx, said)
     _publish_linked(call, row, said, fact, wire.LOBBY_MESSAGE_CREATE, WebhookEventType.LOBBY_MESSAGE_CREATE)
 

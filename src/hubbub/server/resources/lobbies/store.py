@@ -220,7 +220,11 @@ def insert_message(tx: Tx, row: MessageRow) -> None:
 def replace_message(tx: Tx, row: MessageRow) -> None:
     """Keep a message that turned out to be the linked channel's too."""
     tx.run(
-        "UPDATE lobby_messages SET channel_id = ? WHERE lobby_id = ? AND id = ?", row.channel_id, row.lobby_id, row.id
+        "UPDATE lobby_messages SET channel_id = ?, type = ? WHERE lobby_id = ? AND id = ?",
+        row.channel_id,
+        row.type,
+        row.lobby_id,
+        row.id,
     )
     update_message(tx, row)
 

@@ -31,7 +31,7 @@ from hubbub.server.resources.messages.facts import (
     SkusNamed,
 )
 from hubbub.server.resources.messages.records import Author, Extra, FromGame, Interacted, MessageRow, Response
-from hubbub.server.resources.messages.rows import encode_extra
+from hubbub.server.resources.messages.rows import encode_extra, is_enforced, nonce_of, said_before
 from hubbub.server.resources.messages.rules import SAID, SPOKEN_IN, can_read_history, require_send
 from hubbub.server.resources.messages.saying import CARRIED_FLAGS, copy, create, system
 from hubbub.server.resources.messages.store import (
@@ -115,13 +115,16 @@ __all__ = [
     "find_many",
     "following",
     "get",
+    "is_enforced",
     "is_required",
     "newest",
+    "nonce_of",
     "prolong_ephemeral",
     "read_author",
     "recipients",
     "require_emojis",
     "require_send",
+    "said_before",
     "set_flags",
     "set_pinned",
     "set_reacted",

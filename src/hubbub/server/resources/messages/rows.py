@@ -1,6 +1,7 @@
 """From what was said to the row that is kept: what makes a message more than words, and the nonce that was said once."""
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 from msgspec import UNSET
 
@@ -9,13 +10,15 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import messages as wire
-from hubbub.server.core.access import ChannelAccess, ChannelRef
+from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
-from hubbub.server.resources.messages import columns, store, views
+from hubbub.server.resources.messages import columns, store
 from hubbub.server.resources.messages.drafts import Draft
 from hubbub.server.resources.messages.mentions import Mentions
 from hubbub.server.resources.messages.records import Author, Extra, FromGame, Identity, MessageRow, Response
 from hubbub.server.resources.messages.references import Refers
+
+RowT = TypeVar("RowT")
 
 NONCE_WINDOW_MS: Final = round(wire.NONCE_WINDOW.total_seconds() * 1000)
 
@@ -113,6 +116,7 @@ def text(value: Any) -> str | None:
 
 
 def nonce_of(body: wire.CreateMessage) -> int | str | None:
+    """The nonce that was said, or None."""
     nonce = body.nonce
     if nonce is UNSET or nonce is None or nonce == "":
         return None
@@ -124,20 +128,23 @@ def nonce_of(body: wire.CreateMessage) -> int | str | None:
 
 
 def is_enforced(call: Call, body: wire.CreateMessage) -> bool:
+    """Whether its nonce is to be said once."""
     if body.enforce_nonce is UNSET or body.enforce_nonce is None:
         return call.api_version >= changes.ENFORCE_NONCE_DEFAULT_VERSION
     return body.enforce_nonce and changes.ENFORCE_NONCE.active(call.now)
 
 
-def said_before(call: Call, access: ChannelAccess, nonce: str, message_id: int) -> wire.Message | None:
-    """The message that used this nonce within the window; otherwise the nonce is now the new message's."""
-    key = (call.user_id, access.channel.id, nonce)
+def said_before(
+    call: Call, place_id: int, nonce: str, message_id: int, find: Callable[[int], RowT | None]
+) -> RowT | None:
+    """What used this nonce in a channel or lobby within the window, found by its id; otherwise the nonce is now the new
+    message's."""
+    key = (call.user_id, place_id, nonce)
     earlier = store.take_nonce(call.tx, *key, message_id, call.now, NONCE_WINDOW_MS)
     if earlier is None:
         return None
-    row = store.find(call.tx, access.channel.id, earlier)
+    row = find(earlier)
     if row is None:
         # It was deleted since: the repeat counts as new.
         store.replace_nonce(call.tx, *key, message_id, call.now)
-        return None
-    return views.message(call, row, guild_id=access.channel.guild_id)
+    return row

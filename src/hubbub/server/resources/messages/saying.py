@@ -32,8 +32,10 @@ def send(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMes
     nonce = rows.nonce_of(body)
     message_id = call.new_id(MessageId)
     if nonce is not None and rows.is_enforced(call, body):
-        earlier = rows.said_before(call, access, str(nonce), message_id)
-        if earlier is not None:
+        place = access.channel
+        found = rows.said_before(call, place.id, str(nonce), message_id, lambda id: store.find(call.tx, place.id, id))
+        if found is not None:
+            earlier = views.message(call, found, guild_id=place.guild_id)
             earlier.nonce = nonce
             return earlier
     slowed = rules.is_slowed(call, access)
