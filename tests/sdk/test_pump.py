@@ -1,14 +1,19 @@
 """The game loop's side: callbacks come when the game pumps, on its thread, and nowhere else."""
 
 import asyncio
+import contextlib
 import gc
+import json
 import os
 import random
 import socket
+import statistics
+import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -20,8 +25,10 @@ from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions, Clie
 from hubbub.sdk.merges import Merges
 from hubbub.sdk.voice import Voice
 from tests.sdk import threads
+from tests.sdk.frames import FRAMES, LONGEST_S
 from tests.sdk.players import Player, game, player
-from tests.world import PATIENCE, World
+from tests.sdk.test_presence import friends
+from tests.world import PATIENCE, Actor, World
 
 BEARER = AuthorizationTokenType.BEARER
 
@@ -449,71 +456,85 @@ def _noted(touched: list[tuple[threading.Thread, str]], name: str, function: Any
 
 @pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 async def test_a_frame_never_waits_for_the_network(world: World) -> None:
-    """1,000 frames at 60 per second, with traffic: the pump's 99th percentile stays within 2 ms.
+    """1,000 frames at 60 per second, with about one event in each: the pump's 99th percentile stays within 2 ms.
 
-    In CPU time; on the clock, beyond what the same frames lose anyway where there is nothing to wait for."""
-    application = await game(world)
-    mary, zoe = await player(world, application), await player(world, application, connect=False)
-    stop = asyncio.Event()
+    In CPU time always, on the clock where the machine is idle; where it is not, beyond what the same frames lose anyway at
+    counting, where there is nothing to wait for."""
+    mary, zoe = await friends(world)
+    rob = await world.user("rob")
+    lobby_id = await mary.client.create_or_join_lobby("pond")
+    await zoe.client.create_or_join_lobby("pond")
+    await zoe.client.disconnect()
+    async with alone("play") as playing, alone("count") as counting:
+        task = {"web_base": world.url, "token": zoe.tokens["access_token"]}
+        assert playing.stdin is not None
+        playing.stdin.write(json.dumps(task).encode() + b"\n")
+        assert await told(playing) == "ready"
+        talking = asyncio.create_task(traffic(mary, zoe, rob, lobby_id))
+        measured = await told(playing)
+        talking.cancel()
+        assert counting.stdin is not None
+        counting.stdin.close()
+        elsewhere = await told(counting)
+    with contextlib.suppress(asyncio.CancelledError):
+        await talking
 
-    async def traffic() -> None:
-        number = 0
-        while not stop.is_set():
-            number += 1
-            await mary.person.patch("/users/@me", json={"global_name": f"Mary {number}"})
-            await zoe.person.patch("/users/@me", json={"global_name": f"Zoe {number}"})
-            await asyncio.sleep(0.02)
-
-    frames = asyncio.create_task(asyncio.to_thread(_frames, world, zoe))
-    talking = asyncio.create_task(traffic())
-    walls, bare, cpus, heard = await frames
-    stop.set()
-    await talking
-
-    # Fewer where the machine is busy.
-    assert heard > 10
-    assert percentile(cpus) <= 0.002, f"p99 of the pump's CPU time {percentile(cpus) * 1000:.2f} ms"
-    assert percentile(walls) <= 0.002 + 4 * percentile(bare), (
-        f"p99 of the pump {percentile(walls) * 1000:.2f} ms, of counting {percentile(bare) * 1000:.2f} ms"
+    walls, bare, heard = percentile(measured["walls"]), percentile(measured["bare"]), measured["heard"]
+    assert sum(heard.values()) >= 0.9 * FRAMES, heard
+    assert heard.keys() == {"message_created", "relationship_created", "relationship_deleted", "user_updated"}
+    cpus = percentile(measured["cpus"])
+    assert cpus <= 0.002, f"p99 of the pump's CPU time {cpus * 1000:.2f} ms"
+    # Of a thousand three may be disturbed by something, then it is still an idle machine.
+    idle = percentile(elsewhere, 0.997) <= statistics.median(elsewhere) + 0.0005
+    allowed = 0.002 if idle else 0.002 + 4 * bare
+    assert walls <= allowed, (
+        f"p99 of the pump {walls * 1000:.2f} ms, of counting {bare * 1000:.2f} ms, on {'an idle' if idle else 'a busy'} machine"
     )
     await mary.client.close()
     await zoe.client.close()
 
 
-COUNTED = 10_000
-"""To count that far takes about as long as the pump does."""
+async def traffic(mary: Player, zoe: Player, rob: Actor, lobby_id: int) -> None:
+    """What a player hears of, some 60 times in a second: words in a lobby, what a friend does, and requests that come and go."""
+    loop = asyncio.get_running_loop()
+    number, turn_at = 0, loop.time()
+    while True:
+        number += 1
+        if number % 80 == 1:
+            # Of those that wait within the limit the newest is sent.
+            mary.client.update_rich_presence(sdk.Activity(name="Puddle", state=f"jump {number}"))
+        await mary.client.send_lobby_message(lobby_id, f"splash {number}")
+        (await rob.put(f"/users/@me/relationships/{zoe.id}", json={})).ok()
+        (await rob.delete(f"/users/@me/relationships/{zoe.id}")).ok()
+        turn_at = max(turn_at + 1 / 20, loop.time())
+        await asyncio.sleep(turn_at - loop.time())
 
 
-def _frames(world: World, zoe: Player) -> tuple[list[float], list[float], list[float], int]:
-    client = Client(ClientCreateOptions(web_base=world.url))
-    heard = 0
+@contextlib.asynccontextmanager
+async def alone(what: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A process of `tests.sdk.frames`."""
+    root = Path(__file__).parents[2]
+    pipe = asyncio.subprocess.PIPE
+    arguments = ("-m", "tests.sdk.frames", what)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *arguments, cwd=root, stdin=pipe, stdout=pipe, limit=1 << 24
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+        await process.wait()
 
-    def told(*_: Any) -> None:
-        nonlocal heard
-        heard += 1
 
-    client.set_user_updated_callback(told)
-    client.update_token(BEARER, zoe.tokens["access_token"], lambda _: client.connect())
-    pump_until(client, lambda: client.get_status() is ClientStatus.READY)
-    walls, bare, cpus = [], [], []
-    frame_at = time.monotonic()
-    for frame in range(1000):
-        if frame % 20 == 0:
-            client.fetch_current_user(BEARER, zoe.tokens["access_token"], told)
-        wall, cpu = time.perf_counter(), time.thread_time()
-        client.run_callbacks()
-        user = client.get_current_user_v2()
-        assert user is not None
-        _ = user.display_name
-        cpus.append(time.thread_time() - cpu)
-        walls.append(time.perf_counter() - wall)
-        wall = time.perf_counter()
-        sum(range(COUNTED))
-        bare.append(time.perf_counter() - wall)
-        frame_at += 1 / 60
-        time.sleep(max(0.0, frame_at - time.monotonic()))
-    client.close()
-    return walls, bare, cpus, heard
+async def told(process: asyncio.subprocess.Process) -> Any:
+    """The next line of a process."""
+    assert process.stdout is not None
+    async with asyncio.timeout(LONGEST_S + PATIENCE):
+        line = await process.stdout.readline()
+    assert line, "the process ended without a word"
+    return json.loads(line)
 
 
 def percentile(values: list[float], share: float = 0.99) -> float:
