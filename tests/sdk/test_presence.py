@@ -126,8 +126,11 @@ async def test_players_see_themselves_as_they_show_themselves(world: World) -> N
     seen = shown(mary, mary)
     assert seen is not None
     assert (seen.state, seen.party) == ("In a puddle", playing().party)
-    # The same again is no news.
-    await mary.client.update_rich_presence(playing())
+    # The same again is no news, and a game without a name of its own has the application's.
+    await mary.client.update_rich_presence(playing(name=""))
+    again = shown(mary, mary)
+    assert again is not None
+    assert again.name == "Puddle"
     mary.client.clear_rich_presence()
     await changed.next(lambda _: me.game_activity is None)
     assert len(changed.all) == 3

@@ -74,6 +74,7 @@ class Core:
         """What the parts have to forget when callbacks are reset."""
         self.status = ClientStatus.DISCONNECTED
         self.application_id = 0
+        self.application_name = ""
         self.parent_id = 0
         """The publisher's application, where the game belongs to a family."""
         self.token = ""

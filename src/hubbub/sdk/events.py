@@ -103,6 +103,7 @@ class Events:
             cache.note_user(user)
         if told.application is not None:
             core.application_id = told.application.id
+            core.application_name = told.application.name or ""
             core.parent_id = told.application.parent_id or 0
         core.scopes = frozenset(told.scopes)
         flags = told.feature_flags or wire.FeatureFlagsPayload()

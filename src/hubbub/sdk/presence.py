@@ -206,5 +206,8 @@ class Presence:
         cache = self._core.cache
         told = msgspec.convert(payload, PresencePayload, strict=False)
         told.user_id = cache.me
+        for activity in told.activities:
+            # As others see it who were not told a name (sdk.md 10.1).
+            activity.name = activity.name or self._core.application_name
         with self._core.lock:
             return cache.note_presence(told)[1]
