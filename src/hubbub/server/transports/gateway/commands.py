@@ -25,12 +25,13 @@ from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.refusals import Refusal, follow
 from hubbub.server.core.store import StoreUnavailable, Tx
-from hubbub.server.transports.gateway.connection import Closing, Connection
+from hubbub.server.transports.gateway.connection import Connection
 from hubbub.server.transports.gateway.limits import MemberRequests
 from hubbub.server.transports.gateway.session import Session
 from hubbub.server.transports.gateway.sessions import Sessions
 from hubbub.server.transports.gateway.world import World
 from hubbub.server.transports.http import forms
+from hubbub.server.transports.sockets import Closing
 
 log = logging.getLogger(__name__)
 
