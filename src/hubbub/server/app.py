@@ -76,6 +76,7 @@ from hubbub.server.resources import (
     invites,
     join_requests,
     lobbies,
+    lobby_calls,
     members,
     messages,
     oauth2,
@@ -179,6 +180,7 @@ SLICES: tuple[Slice, ...] = (
     commands.SLICE,
     interactions.SLICE,
     lobbies.SLICE,
+    lobby_calls.SLICE,
     user_messages.SLICE,
 )
 

@@ -10,10 +10,12 @@ from hubbub.server.resources import members
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.guilds import GuildDeleted
 from hubbub.server.resources.members import MemberRemoved, VoiceModerated, VoiceMoveRequested
-from hubbub.server.resources.voice_states import actions, commands, routes, store, tickets, views
+from hubbub.server.resources.voice_states import actions, calls, commands, routes, store, tickets, views
 from hubbub.server.resources.voice_states.commands import session_ended
-from hubbub.server.resources.voice_states.facts import SpeakerCame, VoiceChannelChanged
+from hubbub.server.resources.voice_states.facts import CallerDisplaced, CallerLost, SpeakerCame, VoiceChannelChanged
 from hubbub.server.resources.voice_states.store import (
+    CallKind,
+    CallStateRow,
     VoiceStateRow,
     are_together,
     connected,
@@ -85,10 +87,15 @@ SLICE = Slice(
 
 __all__ = [
     "SLICE",
+    "CallKind",
+    "CallStateRow",
+    "CallerDisplaced",
+    "CallerLost",
     "SpeakerCame",
     "VoiceChannelChanged",
     "VoiceStateRow",
     "are_together",
+    "calls",
     "connected",
     "find",
     "list_of_guild",

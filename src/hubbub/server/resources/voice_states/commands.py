@@ -125,7 +125,7 @@ def _seconds(ms: int | None) -> int | None:
 
 def session_ended(call: Call, user_id: int, session_id: str) -> None:
     """A gateway session is gone for good: whatever it was connected to, it leaves."""
-    for guild_id in store.guilds_of_failures(call.tx, user_id):
+    for guild_id in store.failed_at(call.tx, user_id):
         jobs.cancel(call.tx, JOIN, _key(guild_id, user_id))
     for row in store.list_of_session(call.tx, user_id, voice.session_id(session_id)):
         actions.leave(call, [row])

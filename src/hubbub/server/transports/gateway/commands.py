@@ -49,9 +49,6 @@ HINTS: Final = frozenset(
         GatewayOpcode.GUILD_CHANNELS_RESYNC,
         GatewayOpcode.REQUEST_CHANNEL_MEMBER_COUNT,
         GatewayOpcode.UPDATE_TIME_SPENT_SESSION,
-        # Lobbies have no calls yet (decisions/0046).
-        GatewayOpcode.LOBBY_VOICE_STATES,
-        GatewayOpcode.LOBBY_VOICE_SERVER_PING,
     }
 )
 

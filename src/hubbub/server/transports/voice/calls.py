@@ -29,7 +29,7 @@ MakeCall = Callable[[Tx], Call]
 
 
 class Calls:
-    """Sessions by guild and user, and the rooms they are in."""
+    """Sessions by server (guild, lobby or private channel) and user, and the rooms they are in."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Calls:
 
     def begin(self, ticket: Ticket, connection: VoiceConnection, dave: int) -> VoiceSession:
         """A client with a good ticket is there; a session it had before is over."""
-        key = (int(ticket.guild_id), int(ticket.user_id))
+        key = (int(ticket.server_id), int(ticket.user_id))
         if (before := self._sessions.get(key)) is not None:
             self.end(before, VoiceCloseCode.DISCONNECTED, "Connected anew")
         room = self._rooms.get(ticket.channel_id)
@@ -162,7 +162,7 @@ class Calls:
     def _hear(self, dispatch: Dispatch) -> None:
         if dispatch.event == VOICE_CHANGED.name:
             changed = wire.decode(dispatch.body, VoiceChanged)
-            self._look_at((int(changed.guild_id), int(changed.user_id)), ended=changed.ended)
+            self._look_at((int(changed.server_id), int(changed.user_id)), ended=changed.ended)
 
     def look_at_all(self) -> None:
         """Read every ticket again: some word of it may have been lost."""

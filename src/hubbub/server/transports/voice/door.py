@@ -240,7 +240,7 @@ class VoiceDoor:
             ticket = await self.calls.find(auth.hash_token(asked.token))
             if ticket is None or ticket.user_id != asked.user_id:
                 raise Closing(VoiceCloseCode.AUTHENTICATION_FAILED, "Authentication failed")
-            if ticket.guild_id != asked.server_id or ticket.server != self.listening.endpoint:
+            if ticket.server_id != asked.server_id or ticket.server != self.listening.endpoint:
                 raise Closing(VoiceCloseCode.SERVER_NOT_FOUND, "Server not found")
             channel_id = asked.channel_id
             if ticket.session_id != asked.session_id or channel_id not in (None, ticket.channel_id):
@@ -278,7 +278,7 @@ class VoiceDoor:
     def _resume(self, connection: VoiceConnection, asked: words.Resume) -> None:
         session = self.calls.resumable(auth.hash_token(asked.token))
         ticket = None if session is None else session.ticket
-        if session is None or ticket is None or ticket.guild_id != asked.server_id:
+        if session is None or ticket is None or ticket.server_id != asked.server_id:
             raise Closing(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")
         if ticket.session_id != asked.session_id or asked.channel_id not in (None, ticket.channel_id):
             raise Closing(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")
