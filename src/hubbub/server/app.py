@@ -83,6 +83,7 @@ from hubbub.server.resources import (
     onboarding,
     pins,
     polls,
+    private_calls,
     reactions,
     relationships,
     releases,
@@ -171,6 +172,7 @@ SLICES: tuple[Slice, ...] = (
     search.SLICE,
     typing.SLICE,
     direct_messages.SLICE,
+    private_calls.SLICE,
     webhooks.SLICE,
     installations.SLICE,
     webhook_events.SLICE,
@@ -433,6 +435,7 @@ class App:
         )
 
     def _nobody_is_here(self, call: Call) -> None:
+        private_calls.reset(call)
         voice_states.reset(call)
         game_sessions.reset(call)
         activity_instances.reset(call)

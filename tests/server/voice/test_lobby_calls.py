@@ -380,8 +380,8 @@ class TestRefusedAgainAndAgain:
         return msgspec.structs.replace(voice_config, rate_limits="real")
 
     async def test_joins_wait(self, world: World, play: Play) -> None:
-        alice = await play()
-        lobby = await lobby_of(who(alice))
+        alice, bob = await play(), await play()
+        lobby = await lobby_of(who(alice), who(bob))
         for _ in range(2):
             await alice.get_ticket(lobby)
             await refused(alice, 4017, max_dave_protocol_version=0)
@@ -402,13 +402,15 @@ class TestRefusedAgainAndAgain:
         await world.clock.run_for(8_000)
         await alice.session.none_of(STATE, SERVER)
         # And it is forgotten with the session.
+        await alice.get_ticket(lobby)
+        await refused(alice, 4017, max_dave_protocol_version=0)
+        await gone(alice, alice)
         await alice.ask(lobby)
         await alice.session.obeyed()
         await alice.session.close()
+        await bob.session.next("LOBBY_MEMBER_DISCONNECT")
         await world.clock.run_for(8_000)
-        other = await play(who(alice))
-        (lobby_shown,) = other.session.ready["lobbies"]
-        assert lobby_shown["voice_states"] == []
+        await bob.session.none_of(STATE)
 
 
 async def test_a_server_that_is_gone_sends_its_callers_elsewhere(world: World, play: Play) -> None:

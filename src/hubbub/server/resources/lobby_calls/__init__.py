@@ -3,7 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.lobbies import LobbyMembersLeave
 from hubbub.server.resources.lobby_calls import actions, commands
-from hubbub.server.resources.voice_states import CallerDisplaced, CallerLost
+from hubbub.server.resources.voice_states import CallerDisplaced, CallerLeaves
 
 SLICE = Slice(
     name="lobby_calls",
@@ -11,7 +11,7 @@ SLICE = Slice(
     jobs={commands.JOIN: commands.join_at_last},
     hears={
         LobbyMembersLeave: actions.members_leave,
-        CallerLost: actions.caller_lost,
+        CallerLeaves: actions.caller_leaves,
         CallerDisplaced: actions.caller_displaced,
     },
     session_ended=commands.session_ended,

@@ -8,7 +8,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import lobbies, voice_states
 from hubbub.server.resources.lobbies import LobbyMembersLeave, LobbyRow
-from hubbub.server.resources.voice_states import CallerDisplaced, CallerLost, CallKind, CallStateRow
+from hubbub.server.resources.voice_states import CallerDisplaced, CallerLeaves, CallKind, CallStateRow
 
 
 def put(call: Call, lobby: LobbyRow, row: CallStateRow) -> None:
@@ -50,7 +50,7 @@ def members_leave(call: Call, fact: LobbyMembersLeave) -> None:
     leave(call, [row for row in inside if row.user_id in fact.user_ids], ended=fact.ended)
 
 
-def caller_lost(call: Call, fact: CallerLost) -> None:
+def caller_leaves(call: Call, fact: CallerLeaves) -> None:
     """The voice server lost somebody for good."""
     if fact.row.kind == CallKind.LOBBY:
         leave(call, [fact.row])

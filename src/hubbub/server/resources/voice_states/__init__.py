@@ -11,8 +11,15 @@ from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.guilds import GuildDeleted
 from hubbub.server.resources.members import MemberRemoved, VoiceModerated, VoiceMoveRequested
 from hubbub.server.resources.voice_states import actions, calls, commands, routes, store, tickets, views
+from hubbub.server.resources.voice_states.actions import leave_guilds
 from hubbub.server.resources.voice_states.commands import session_ended
-from hubbub.server.resources.voice_states.facts import CallerDisplaced, CallerLost, SpeakerCame, VoiceChannelChanged
+from hubbub.server.resources.voice_states.facts import (
+    CallerDisplaced,
+    CallerLeaves,
+    PrivateVoiceAsked,
+    SpeakerCame,
+    VoiceChannelChanged,
+)
 from hubbub.server.resources.voice_states.store import (
     CallKind,
     CallStateRow,
@@ -90,7 +97,8 @@ __all__ = [
     "CallKind",
     "CallStateRow",
     "CallerDisplaced",
-    "CallerLost",
+    "CallerLeaves",
+    "PrivateVoiceAsked",
     "SpeakerCame",
     "VoiceChannelChanged",
     "VoiceStateRow",
@@ -98,6 +106,7 @@ __all__ = [
     "calls",
     "connected",
     "find",
+    "leave_guilds",
     "list_of_guild",
     "reset",
     "session_ended",

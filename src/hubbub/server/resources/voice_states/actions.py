@@ -154,6 +154,12 @@ def leave(call: Call, rows: Sequence[VoiceStateRow], *, ended: bool = False) -> 
         tell_server(call, guild_id, row.user_id, ended=ended)
 
 
+def leave_guilds(call: Call, user_id: int) -> None:
+    """A person is in no guild's channel any more."""
+    for row in store.list_of_user(call.tx, user_id):
+        leave(call, [row])
+
+
 def end_guild(call: Call, guild_id: GuildId) -> None:
     """A guild is gone, and nobody is left to hear of its voice channels but the voice server."""
     rows = store.list_of_guild(call.tx, guild_id)

@@ -3,6 +3,7 @@
 import msgspec
 
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
+from hubbub.protocol.resources.voice_states import SetVoiceState
 from hubbub.server.resources.voice_states.store import CallStateRow
 
 
@@ -21,8 +22,9 @@ class SpeakerCame(msgspec.Struct, frozen=True, kw_only=True):
     user_id: UserId
 
 
-class CallerLost(msgspec.Struct, frozen=True, kw_only=True):
-    """The voice server has lost somebody who is in the call of a lobby or of a private channel, or refused them: they leave."""
+class CallerLeaves(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody has to leave the call of a lobby or of a private channel: the voice server lost or refused them, or they are
+    somewhere else now."""
 
     row: CallStateRow
 
@@ -31,3 +33,9 @@ class CallerDisplaced(msgspec.Struct, frozen=True, kw_only=True):
     """The voice server of such a call is gone: they are sent to another, or told to wait for one."""
 
     row: CallStateRow
+
+
+class PrivateVoiceAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """A person wants to be in the call of a private channel, or in no call at all."""
+
+    body: SetVoiceState

@@ -8,7 +8,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.core.voice import LOST_MS, Ticket
 from hubbub.server.resources.voice_states import actions, rules, store
-from hubbub.server.resources.voice_states.facts import CallerLost
+from hubbub.server.resources.voice_states.facts import CallerLeaves
 from hubbub.server.resources.voice_states.store import TicketRow
 
 
@@ -105,4 +105,4 @@ def _leave(call: Call, ticket: Ticket) -> None:
     if row is not None:
         actions.leave(call, [row])
     elif (caller := store.find_caller(call.tx, ticket.server_id, ticket.user_id)) is not None:
-        call.tell(CallerLost(row=caller))
+        call.tell(CallerLeaves(row=caller))

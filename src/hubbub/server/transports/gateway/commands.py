@@ -36,11 +36,10 @@ from hubbub.server.transports.sockets import Closing
 log = logging.getLogger(__name__)
 
 # First-party and SDK clients say these (gateway.md 2); from a bot they are unknown. Where no slice obeys one, nothing comes of it:
-# calls and streams are not carried, and a client that asks for them must not lose its session by that.
+# streams are not carried, and a client that asks for them must not lose its session by that.
 HINTS: Final = frozenset(
     {
         GatewayOpcode.VOICE_SERVER_PING,
-        GatewayOpcode.CALL_CONNECT,
         GatewayOpcode.GUILD_SUBSCRIPTIONS,
         *range(18, 23),  # streams
         *range(28, 31),  # remote commands
