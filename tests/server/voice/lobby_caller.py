@@ -3,9 +3,8 @@
 import ssl
 from typing import Any
 
-from tests.game import Player
 from tests.server.voice.caller import Caller
-from tests.world import Session, World
+from tests.world import Actor, Session, World
 
 
 class LobbyCaller(Caller):
@@ -33,7 +32,7 @@ class LobbyCaller(Caller):
         return int(self.server["lobby_id"])
 
 
-async def lobby_of(*players: Player, secret: str = "xyzzy") -> int:
+async def lobby_of(*players: Actor, secret: str = "xyzzy") -> int:
     """A lobby with these players in it."""
     for player in players:
         lobby_id = int((await player.put("/lobbies", json={"secret": secret})).ok()["id"])
