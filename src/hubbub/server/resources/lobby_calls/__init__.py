@@ -3,7 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.lobbies import LobbyMembersLeave
 from hubbub.server.resources.lobby_calls import actions, commands
-from hubbub.server.resources.voice_states import CallerDisplaced, CallerLeaves
+from hubbub.server.resources.voice_states import CallerDisplaced, CallerLeaves, WaitingForgotten
 
 SLICE = Slice(
     name="lobby_calls",
@@ -13,8 +13,8 @@ SLICE = Slice(
         LobbyMembersLeave: actions.members_leave,
         CallerLeaves: actions.caller_leaves,
         CallerDisplaced: actions.caller_displaced,
+        WaitingForgotten: commands.forget_waiting,
     },
-    session_ended=commands.session_ended,
 )
 
 __all__ = ["SLICE"]

@@ -12,7 +12,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import obeys
 from hubbub.server.resources import lobbies, voice_states
 from hubbub.server.resources.lobby_calls import actions, rules
-from hubbub.server.resources.voice_states import CallKind
+from hubbub.server.resources.voice_states import CallKind, WaitingForgotten
 
 JOIN: Final = "lobby_calls.join"
 
@@ -38,7 +38,8 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
         return
     session_id = voice.session_id(call.session_id)
     # A later wish takes the place of one that waits.
-    _forget_waiting(call, call.user_id)
+    for lobby_id in voice_states.calls.failed_at(call.tx, call.user_id):
+        jobs.cancel(call.tx, JOIN, _key(lobby_id, call.user_id))
     wanted = {int(each.lobby_id): each for each in body}
     held = voice_states.calls.list_of_user(call, CallKind.LOBBY, call.user_id, session_id)
     actions.leave(call, [row for row in held if row.call_id not in wanted])
@@ -108,16 +109,10 @@ def ping_lobby_voice_server(call: Call, body: wire.PingLobbyVoiceServer) -> None
         actions.displace(call, row)
 
 
-def session_ended(call: Call, user_id: int, session_id: str) -> None:
-    """A gateway session is gone for good: it leaves the calls that it was in."""
-    _forget_waiting(call, user_id)
-    held = voice_states.calls.list_of_user(call, CallKind.LOBBY, user_id, voice.session_id(session_id))
-    actions.leave(call, held)
-
-
-def _forget_waiting(call: Call, user_id: int) -> None:
-    for lobby_id in voice_states.calls.failed_at(call.tx, user_id):
-        jobs.cancel(call.tx, JOIN, _key(lobby_id, user_id))
+def forget_waiting(call: Call, fact: WaitingForgotten) -> None:
+    """Let nobody in who waits."""
+    for lobby_id in fact.server_ids:
+        jobs.cancel(call.tx, JOIN, _key(lobby_id, fact.user_id))
 
 
 def _key(lobby_id: int, user_id: int) -> str:

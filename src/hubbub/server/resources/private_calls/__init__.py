@@ -6,7 +6,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources.direct_messages import RecipientCame, RecipientGoes
 from hubbub.server.resources.private_calls import actions, commands, routes, views
 from hubbub.server.resources.relationships import UserBlocked
-from hubbub.server.resources.voice_states import CallerDisplaced, CallerLeaves, PrivateVoiceAsked
+from hubbub.server.resources.voice_states import CallerDisplaced, CallerLeaves, PrivateVoiceAsked, WaitingForgotten
 
 SLICE = Slice(
     name="private_calls",
@@ -16,12 +16,12 @@ SLICE = Slice(
         PrivateVoiceAsked: commands.set_private_voice_state,
         CallerLeaves: actions.caller_leaves,
         CallerDisplaced: actions.caller_displaced,
+        WaitingForgotten: commands.forget_waiting,
         RecipientCame: actions.recipient_came,
         RecipientGoes: actions.recipient_goes,
         UserBlocked: actions.user_blocked,
     },
     ready=views.ready,
-    session_ended=commands.session_ended,
 )
 
 

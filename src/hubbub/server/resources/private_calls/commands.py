@@ -11,7 +11,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import obeys
 from hubbub.server.resources import voice_states
 from hubbub.server.resources.private_calls import actions, rules, store, views
-from hubbub.server.resources.voice_states import CallKind, PrivateVoiceAsked
+from hubbub.server.resources.voice_states import CallKind, PrivateVoiceAsked, WaitingForgotten
 
 JOIN: Final = "private_calls.join"
 
@@ -30,8 +30,9 @@ class Wish(msgspec.Struct, kw_only=True):
 
 def set_private_voice_state(call: Call, fact: PrivateVoiceAsked) -> None:
     """Come into the call of a private channel, which begins by that; or leave. What is not allowed is not answered."""
-    _forget_waiting(call, call.user_id)
     body = fact.body
+    for channel_id in fact.failed:
+        jobs.cancel(call.tx, JOIN, _key(channel_id, call.user_id))
     if body.channel_id is None:
         actions.leave(call, voice_states.calls.list_of_user(call, CallKind.PRIVATE, call.user_id))
         return
@@ -87,16 +88,10 @@ def connect_call(call: Call, body: wire.ConnectCall) -> None:
         call.replies.append((wire.CALL_CREATE, views.call(call.tx, known)))
 
 
-def session_ended(call: Call, user_id: int, session_id: str) -> None:
-    """A gateway session is gone for good: it leaves the call that it was in."""
-    _forget_waiting(call, user_id)
-    held = voice_states.calls.list_of_user(call, CallKind.PRIVATE, user_id, voice.session_id(session_id))
-    actions.leave(call, held)
-
-
-def _forget_waiting(call: Call, user_id: int) -> None:
-    for channel_id in voice_states.calls.failed_at(call.tx, user_id):
-        jobs.cancel(call.tx, JOIN, _key(channel_id, user_id))
+def forget_waiting(call: Call, fact: WaitingForgotten) -> None:
+    """Let nobody in who waits."""
+    for channel_id in fact.server_ids:
+        jobs.cancel(call.tx, JOIN, _key(channel_id, fact.user_id))
 
 
 def _key(channel_id: int, user_id: int) -> str:

@@ -19,6 +19,7 @@ from hubbub.server.resources.voice_states.facts import (
     PrivateVoiceAsked,
     SpeakerCame,
     VoiceChannelChanged,
+    WaitingForgotten,
 )
 from hubbub.server.resources.voice_states.store import (
     CallKind,
@@ -102,6 +103,7 @@ __all__ = [
     "SpeakerCame",
     "VoiceChannelChanged",
     "VoiceStateRow",
+    "WaitingForgotten",
     "are_together",
     "calls",
     "connected",

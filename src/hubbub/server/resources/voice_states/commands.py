@@ -11,7 +11,7 @@ from hubbub.server.core import access, jobs, voice
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import obeys
 from hubbub.server.resources.voice_states import actions, calls, rules, store
-from hubbub.server.resources.voice_states.facts import CallerLeaves, PrivateVoiceAsked
+from hubbub.server.resources.voice_states.facts import CallerLeaves, PrivateVoiceAsked, WaitingForgotten
 from hubbub.server.resources.voice_states.store import CallKind, VoiceStateRow
 
 
@@ -52,10 +52,10 @@ def _set_private(call: Call, body: wire.SetVoiceState) -> None:
     private calls."""
     if call.actor.kind != "user":
         return
-    _forget_waiting(call, call.user_id)
+    failed = _forget_waiting(call, call.user_id)
     if body.channel_id is None:
         actions.leave_guilds(call, call.user_id)
-    call.tell(PrivateVoiceAsked(body=body))
+    call.tell(PrivateVoiceAsked(body=body, failed=failed))
 
 
 class Wish(msgspec.Struct, kw_only=True):
@@ -139,11 +139,19 @@ def _seconds(ms: int | None) -> int | None:
 
 def session_ended(call: Call, user_id: int, session_id: str) -> None:
     """A gateway session is gone for good: whatever it was connected to, it leaves."""
-    _forget_waiting(call, user_id)
-    for row in store.list_of_session(call.tx, user_id, voice.session_id(session_id)):
+    shown = voice.session_id(session_id)
+    if failed := _forget_waiting(call, user_id):
+        call.tell(WaitingForgotten(user_id=UserId(user_id), server_ids=failed))
+    for row in store.list_of_session(call.tx, user_id, shown):
         actions.leave(call, [row])
+    for caller in store.calls_of_user(call.tx, user_id):
+        if caller.session_id == shown:
+            call.tell(CallerLeaves(row=caller))
 
 
-def _forget_waiting(call: Call, user_id: int) -> None:
-    for guild_id in store.failed_at(call.tx, user_id):
-        jobs.cancel(call.tx, JOIN, _key(guild_id, user_id))
+def _forget_waiting(call: Call, user_id: int) -> tuple[int, ...]:
+    """Join nobody who waits in a guild; what refused them, in guilds and elsewhere."""
+    failed = tuple(store.failed_at(call.tx, user_id))
+    for server_id in failed:
+        jobs.cancel(call.tx, JOIN, _key(server_id, user_id))
+    return failed

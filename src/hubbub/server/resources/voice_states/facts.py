@@ -22,9 +22,16 @@ class SpeakerCame(msgspec.Struct, frozen=True, kw_only=True):
     user_id: UserId
 
 
+class WaitingForgotten(msgspec.Struct, frozen=True, kw_only=True):
+    """The session of somebody is gone whose joins may be waiting: these servers refused them."""
+
+    user_id: UserId
+    server_ids: tuple[int, ...]
+
+
 class CallerLeaves(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody has to leave the call of a lobby or of a private channel: the voice server lost or refused them, or they are
-    somewhere else now."""
+    """Somebody has to leave the call of a lobby or of a private channel: their session is gone, the voice server
+    lost or refused them, or they are somewhere else now."""
 
     row: CallStateRow
 
@@ -39,3 +46,5 @@ class PrivateVoiceAsked(msgspec.Struct, frozen=True, kw_only=True):
     """A person wants to be in the call of a private channel, or in no call at all."""
 
     body: SetVoiceState
+    failed: tuple[int, ...]
+    """What refused them lately, where a join of theirs may be waiting."""
