@@ -7,9 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources.lobby_calls import LOBBY_CALL_MAX
 from hubbub.server.core.call import Call as PlatformCall
 from hubbub.server.core.config import Config
+from hubbub.server.resources import accounts
 from hubbub.server.resources.voice_states import CallKind, calls, tickets
 from tests.game import Game, Player, game
 from tests.server.voice.caller import opus
@@ -331,6 +333,15 @@ async def test_a_token_that_is_revoked_ends_the_call(world: World, played: Game,
     await alice.enter(lobby)
     (await played.client.post("/oauth2/token/revoke", token=who(alice).token)).ok()
     assert await alice.session.closed() == 4004
+    await gone(bob, alice)
+    assert await alice.closed() == 4014
+
+
+async def test_an_account_that_is_banned_leaves_the_call(world: World, play: Play) -> None:
+    alice, bob = await play(), await play()
+    lobby = await lobby_of(who(alice), who(bob))
+    await alice.enter(lobby)
+    await world.write(lambda call: accounts.ban(call, UserId(alice.actor.id)))
     await gone(bob, alice)
     assert await alice.closed() == 4014
 

@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources.private_calls import RING_SECONDS
 from hubbub.server.core.config import Config
-from hubbub.server.resources import private_calls
+from hubbub.server.resources import accounts, private_calls
 from hubbub.server.resources.voice_states import tickets
 from tests.game import SDK_INTENTS, game
 from tests.server.voice.caller import Caller, opus
@@ -374,7 +375,7 @@ async def test_another_session_takes_over(friends: Any, phone: Phone) -> None:
     await bob.session.none_of("CALL_CREATE", "CALL_DELETE", "MESSAGE_CREATE")
 
 
-@pytest.mark.parametrize("how", ["hangs up", "session", "cut"])
+@pytest.mark.parametrize("how", ["hangs up", "session", "cut", "banned"])
 async def test_who_goes_away_leaves_the_call(world: World, friends: Any, how: str) -> None:
     alice, bob, channel = friends
     await alice.enter(channel)
@@ -382,13 +383,15 @@ async def test_who_goes_away_leaves_the_call(world: World, friends: Any, how: st
         await alice.socket.close(code=1000)
     elif how == "session":
         await alice.session.close()
+    elif how == "banned":
+        await world.write(lambda call: accounts.ban(call, UserId(alice.actor.id)))
     else:
         cut(alice)
         await lost(world, alice)
         await world.clock.run_for(10_000)
     await gone(bob, alice)
     await bob.session.next("CALL_DELETE")
-    if how == "session":
+    if how in ("session", "banned"):
         assert await alice.closed() == 4014
 
 
