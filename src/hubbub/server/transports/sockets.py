@@ -69,14 +69,17 @@ class OpenSocket:
         """End without a word, as a network does."""
         self.transport.abort()
 
-    def close(self, code: int, reason: str) -> None:
-        """Say goodbye and cut the connection when the client does not answer; returns at once."""
+    def close(self, code: int, reason: str, *, after_s: float = 0.0) -> None:
+        """Say goodbye, and cut the connection when the client does not answer; returns at once. `after_s`: the client is given
+        so long to go by itself."""
         if self.closing is None:
             self.code, self.reason = code, reason
-            self.closing = asyncio.get_running_loop().create_task(self._close(code, reason))
+            self.closing = asyncio.get_running_loop().create_task(self._close(code, reason, after_s))
 
-    async def _close(self, code: int, reason: str) -> None:
+    async def _close(self, code: int, reason: str, after_s: float) -> None:
         try:
+            if after_s:
+                await asyncio.sleep(after_s)
             async with asyncio.timeout(CLOSE_S):
                 await self._socket.close(code=code, message=reason.encode())
         except TimeoutError:
