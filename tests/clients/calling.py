@@ -25,6 +25,8 @@ class Bot(discord.Client):
         super().__init__(intents=discord.Intents.default(), guild_ready_timeout=0.1)
         self.voice: Any = None
         self.packets: list[bytes] = []
+        self.socket: Any = None
+        """The voice socket of where it last arrived."""
 
     async def do_join(self, channel: int) -> None:
         """As any bot does."""
@@ -36,6 +38,14 @@ class Bot(discord.Client):
         self.voice = await found.connect(timeout=PATIENCE, reconnect=True)
         # The library has no way to listen; its reader has.
         self.voice._connection.add_socket_listener(self.packets.append)
+        self.socket = self.voice._connection.ws
+
+    async def do_arrive(self) -> None:
+        """Wait until it is connected where it was moved to."""
+        async with asyncio.timeout(PATIENCE):
+            while self.voice._connection.ws is self.socket or not self.voice.is_connected():
+                await asyncio.sleep(FRAME_S)
+        self.socket = self.voice._connection.ws
 
     async def do_wait(self, channel: int, people: list[int]) -> str:
         """Wait until the call in this channel is end-to-end encrypted, with these people in it; the code that they compare."""

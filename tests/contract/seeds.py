@@ -103,6 +103,9 @@ async def plant(prepared: Prepared) -> Seeds:
         state = {"guild_id": str(guild.id), "channel_id": channel, "self_mute": False, "self_deaf": False}
         await each.send(4, state)
         await each.obeyed()
+    calling = await extra.connect()
+    await calling.send(4, {"guild_id": None, "channel_id": group, "self_mute": False, "self_deaf": False})
+    await calling.obeyed()
     running = await world.write(
         lambda call: activity_instances.launch(call, bot.application_id, owner.id, guild.general, guild.id)
     )
@@ -139,6 +142,9 @@ async def plant(prepared: Prepared) -> Seeds:
         "delete_thread_member": Seed(bot, {"user_id": str(friend.id)}),
         "add_group_dm_user": Seed(owner, {"channel_id": group, "user_id": common["user_id"]}, {}),
         "delete_group_dm_user": Seed(owner, {"channel_id": group, "user_id": str(friend.id)}),
+        "get_call": Seed(extra, {"channel_id": group}),
+        "ring_call": Seed(extra, {"channel_id": group}, {}),
+        "stop_ringing_call": Seed(extra, {"channel_id": group}, {}),
         "create_dm": Seed(bot, {}, {"recipient_id": str(friend.id)}),
         "create_guild": Seed(owner, {}, {"name": "Another"}),
         "create_guild_from_template": Seed(owner, {}, {"name": "Copy"}),
@@ -209,4 +215,4 @@ async def plant(prepared: Prepared) -> Seeds:
         ),
         "set_guild_mfa_level": Seed(owner, {}, {"level": 0}),
     }
-    return Seeds(prepared, seeds, [session, own])
+    return Seeds(prepared, seeds, [session, own, calling])

@@ -119,10 +119,14 @@ LINKED = "the way from a lobby to its channel: tests/server/resources/test_linke
 LENT = "who asked lends what they may: tests/server/resources/test_interaction_answers.py"
 BY_TOKEN = "whoever has the token in the path may: tests/server/resources/test_webhooks.py"
 NONE_YET = "nothing but applications is integrated, so none succeeds: tests/server/resources/test_guild_pages.py"
+CALL = "people call each other in conversations only: tests/server/voice/test_private_calls.py"
 CONVERSATION = "between two people: tests/server/resources/test_user_messages.py"
 BESIDES = {
     "add_group_dm_user": GROUP,
     "delete_group_dm_user": GROUP,
+    "get_call": CALL,
+    "ring_call": CALL,
+    "stop_ringing_call": CALL,
     "batch_set_guild_application_command_permissions": "answers nobody (http.md 5)",
     "create_guild_integration": NONE_YET,
     "update_guild_integration": NONE_YET,

@@ -10,8 +10,11 @@ from hubbub.server.app import App
 from hubbub.server.commands import certificates
 from hubbub.server.core.config import Config, GatewayConfig
 from tests.fixtures.validator import Watch
+from tests.game import game
 from tests.journeys.processes import Server, running
 from tests.server.voice.caller import Caller, opus
+from tests.server.voice.lobby_caller import LobbyCaller, lobby_of
+from tests.server.voice.private_caller import PrivateCaller, befriend, direct
 from tests.world import World
 
 pytestmark = pytest.mark.xdist_group("many_processes")
@@ -49,7 +52,7 @@ async def test_a_call_is_on_one_of_several_servers_and_moves_when_that_one_stops
 
 
 async def calls(world: World, trust: ssl.SSLContext, servers: dict[str, Server]) -> None:
-    """Two people call, are moved, and one is thrown out."""
+    """Two are in a call of a guild, two in one of a lobby, two by themselves; they are moved, and thrown out."""
     guild = await world.guild(await world.user("alice"))
     lounge = await guild.channel("Lounge", type=2)
     alice, bob = [Caller(world, await (await world.bot(guild)).connect(), guild, trust) for _ in range(2)]
@@ -73,23 +76,30 @@ async def calls(world: World, trust: ssl.SSLContext, servers: dict[str, Server])
     await alice.session.next("VOICE_STATE_UPDATE", lambda state: state["mute"])
     (await guild.owner.patch(path, json={"mute": False})).ok()
 
+    played = await game(world)
+    carol, dave = [LobbyCaller(world, await (await played.player()).play(), trust) for _ in range(2)]
+    lobby = await meet(carol, dave, endpoint)
     servers[endpoint].terminate()
-    for caller in (alice, bob):
-        caller.server = await caller.session.next("VOICE_SERVER_UPDATE")
+    for caller, event in (
+        (alice, "VOICE_SERVER_UPDATE"),
+        (bob, "VOICE_SERVER_UPDATE"),
+        (carol, "LOBBY_VOICE_SERVER_UPDATE"),
+        (dave, "LOBBY_VOICE_SERVER_UPDATE"),
+    ):
+        caller.server = await caller.session.next(event)
         assert caller.server["endpoint"] == other
         assert await caller.closed() == 4014
         caller.udp = None
     assert await servers[endpoint].ended() == 0
-    for caller in (alice, bob):
-        await caller.open()
-        await caller.identify()
-        await caller.discover()
-        await caller.select()
-        await caller.say(5, {"speaking": 1, "delay": 0, "ssrc": caller.ready["ssrc"]})
-        await caller.beat()
-        caller.number = 0
-    alice.send(opus("here"))
-    assert await bob.hear() == (alice.ready["ssrc"], opus("here"))
+    for caller in (alice, bob, carol, dave):
+        await connect(caller)
+    for one, two in ((alice, bob), (carol, dave)):
+        one.send(opus("here"))
+        assert await two.hear() == (one.ready["ssrc"], opus("here"))
+    (await played.backend.delete(f"/lobbies/{lobby}")).ok()
+    for caller in (carol, dave):
+        assert await caller.closed() == 4022
+    await phone(*[PrivateCaller(world, await (await world.user()).connect(), trust) for _ in range(2)])
 
     (await guild.owner.patch(path, json={"channel_id": None})).ok()
     assert await alice.closed() == 4014
@@ -103,5 +113,51 @@ async def calls(world: World, trust: ssl.SSLContext, servers: dict[str, Server])
     assert await servers[other].ended() == 0
     await bob.get_ticket(lounge)
     assert bob.server["endpoint"] is None
-    for caller in (alice, bob):
+    for caller in (alice, bob, carol, dave):
+        await caller.close()
+
+
+async def connect(caller: Caller) -> None:
+    """All that follows a ticket."""
+    await caller.open()
+    await caller.identify()
+    await caller.discover()
+    await caller.select()
+    await caller.say(5, {"speaking": 1, "delay": 0, "ssrc": caller.ready["ssrc"]})
+    await caller.beat()
+    caller.number = 0
+
+
+async def meet(one: LobbyCaller, two: LobbyCaller, endpoint: str) -> int:
+    """Speak in a lobby whose call is on this server: which one it is follows from the lobby's id."""
+    for number in range(50):
+        lobby = await lobby_of(one.actor, two.actor, secret=f"lobby {number}")
+        await one.get_ticket(lobby)
+        if one.server["endpoint"] == endpoint:
+            break
+        # The array says all that is wanted: by the next one this call is left.
+        await one.ask()
+        await one.session.next("LOBBY_VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
+    await connect(one)
+    await two.enter(lobby)
+    await two.beat()
+    assert two.server["endpoint"] == endpoint
+    one.send(opus("hello"))
+    assert await two.hear() == (one.ready["ssrc"], opus("hello"))
+    return lobby
+
+
+async def phone(one: PrivateCaller, two: PrivateCaller) -> None:
+    """Friends call each other until one of them has enough."""
+    await befriend(one.actor, two.actor)
+    channel = await direct(one.actor, two.actor)
+    for caller in (one, two):
+        await caller.enter(channel)
+        await caller.beat()
+    one.send(opus("hello"))
+    assert await two.hear() == (one.ready["ssrc"], opus("hello"))
+    (await two.actor.put(f"/users/@me/relationships/{one.actor.id}", json={"type": 2})).ok()
+    for caller in (one, two):
+        assert await caller.closed() == 4022
+        await caller.session.next("CALL_DELETE")
         await caller.close()

@@ -76,12 +76,14 @@ from hubbub.server.resources import (
     invites,
     join_requests,
     lobbies,
+    lobby_calls,
     members,
     messages,
     oauth2,
     onboarding,
     pins,
     polls,
+    private_calls,
     reactions,
     relationships,
     releases,
@@ -170,6 +172,7 @@ SLICES: tuple[Slice, ...] = (
     search.SLICE,
     typing.SLICE,
     direct_messages.SLICE,
+    private_calls.SLICE,
     webhooks.SLICE,
     installations.SLICE,
     webhook_events.SLICE,
@@ -179,6 +182,7 @@ SLICES: tuple[Slice, ...] = (
     commands.SLICE,
     interactions.SLICE,
     lobbies.SLICE,
+    lobby_calls.SLICE,
     user_messages.SLICE,
 )
 
@@ -431,6 +435,7 @@ class App:
         )
 
     def _nobody_is_here(self, call: Call) -> None:
+        private_calls.reset(call)
         voice_states.reset(call)
         game_sessions.reset(call)
         activity_instances.reset(call)

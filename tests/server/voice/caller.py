@@ -101,6 +101,11 @@ class Caller:
         """Who calls."""
         return self.session.actor
 
+    @property
+    def server_id(self) -> int:
+        """What Identify names: the guild, or whatever else has a call."""
+        return int(self.server["guild_id"])
+
     async def ask(self, channel: int | None, **more: Any) -> None:
         """Opcode 4 on the main gateway."""
         where = None if channel is None else str(channel)
@@ -138,7 +143,7 @@ class Caller:
     def identify_payload(self, **more: Any) -> dict[str, Any]:
         """What Identify says."""
         return {
-            "server_id": self.server["guild_id"],
+            "server_id": str(self.server_id),
             "user_id": str(self.actor.id),
             "session_id": self.state["session_id"],
             "token": self.server["token"],

@@ -16,7 +16,7 @@ from tests.world import Guild, World
 
 def resume_payload(caller: Caller, **more: Any) -> dict[str, Any]:
     return {
-        "server_id": caller.server["guild_id"],
+        "server_id": str(caller.server_id),
         "session_id": caller.state["session_id"],
         "token": caller.server["token"],
         **more,

@@ -144,7 +144,7 @@ def cut(caller: Caller) -> None:
 async def lost(world: World, caller: Caller) -> None:
     """Wait until the server has noticed."""
     assert world.app.voice is not None
-    session = world.app.voice.calls._sessions[caller.guild.id, caller.actor.id]
+    session = world.app.voice.calls._sessions[caller.server_id, caller.actor.id]
     async with asyncio.timeout(10):
         while session.connection is not None:
             await asyncio.sleep(0)

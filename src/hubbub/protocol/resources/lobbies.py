@@ -99,14 +99,22 @@ class GatewayLobbyMember(Struct, kw_only=True):
 
 
 class LobbyVoiceState(Struct, kw_only=True):
-    """Who speaks in a lobby's call."""
+    """Who is in a lobby's call, and how."""
 
     lobby_id: LobbyId
     channel_id: ChannelId | None
+    """The lobby's id again; null when they left."""
     user_id: UserId
     session_id: str
+    """Of who holds it, as the voice server wants to hear it."""
     self_mute: bool
     self_deaf: bool
+    self_video: bool = False
+    # Nobody is muted by others in a lobby, nor in an audience; clients that know other voice states read these.
+    mute: bool = False
+    deaf: bool = False
+    suppress: bool = False
+    request_to_speak_timestamp: Timestamp | None = None
 
 
 class GatewayLobby(Struct, kw_only=True):

@@ -43,7 +43,7 @@ class SetVoiceState(Struct, kw_only=True):
 
     channel_id: ChannelId | None
     guild_id: GuildId | None = None
-    """Null for a call."""
+    """Null for a call; with a null channel too, to leave wherever one is."""
     self_mute: bool = False
     self_deaf: bool = False
     self_video: bool = False
@@ -53,9 +53,11 @@ class VoiceServer(Struct, kw_only=True):
     """Where to open the voice connection."""
 
     token: str
-    guild_id: GuildId
+    guild_id: GuildId | None
+    """Null for a private call, which names its channel."""
     endpoint: str | None
     """host[:port] without a scheme; null while the server is being replaced."""
+    channel_id: ChannelId | UnsetType = UNSET
 
 
 class RequestChannelInfo(Struct, kw_only=True):

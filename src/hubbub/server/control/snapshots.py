@@ -11,7 +11,7 @@ from hubbub.server.control.bodies import CreateFork, Fork, ForkState, SnapshotSt
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.ready import ready
-from hubbub.server.resources import activity_instances, game_sessions, voice_states
+from hubbub.server.resources import activity_instances, game_sessions, private_calls, voice_states
 from hubbub.server.worlds import Built
 
 if TYPE_CHECKING:
@@ -155,6 +155,7 @@ class Snapshots:
         if app.gateway is not None:
             app.gateway.sessions.invalidate_all()
         # Those who were in voice or in a game when the snapshot was taken are not connected any more.
+        await app.database.write(lambda tx: private_calls.reset(app.make_call(tx)))
         await app.database.write(lambda tx: voice_states.reset(app.make_call(tx)))
         if app.voice is not None:
             app.voice.calls.look_at_all()

@@ -36,7 +36,7 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     session_id: str | None = None
     """Only this session of the users named."""
     voice_session: str = ""
-    """In a guild: of the users named only the session that voice states show by this id."""
+    """Of the users named only the session that voice states show by this id."""
     shard_of: int | None = None
     """Outside a guild: by the sessions of the shard that this guild belongs to, rather than of shard 0."""
     application_id: int | None = None

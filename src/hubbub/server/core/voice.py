@@ -1,8 +1,9 @@
 """Where the voice door and the voice states meet: tickets, and the word that somebody's voice state is another now.
 
-Whoever joins a voice channel gets a ticket (VOICE_SERVER_UPDATE carries its token). It is good for one user, one session and one
-channel, and a newer one takes its place. The voice door reads it from the store when a client comes, and again whenever it hears
-VOICE_CHANGED of somebody who is in one of its calls; so it is the same in one process and in many.
+Whoever joins a voice channel, or the call of a lobby or of a private channel, gets a ticket (VOICE_SERVER_UPDATE or
+LOBBY_VOICE_SERVER_UPDATE carries its token). It is good for one user, one session and one channel, and a newer one takes its place.
+The voice door reads it from the store when a client comes, and again whenever it hears VOICE_CHANGED of somebody who is in one of
+its calls; so it is the same in one process and in many.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from hubbub.protocol.ids import ChannelId, GuildId, UserId
+from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.operation import Event
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
@@ -24,7 +25,7 @@ LOST_MS: Final = 35_000
 class VoiceChanged(msgspec.Struct, kw_only=True):
     """Internal: somebody's voice state or ticket is another now, or gone."""
 
-    guild_id: GuildId
+    server_id: Snowflake
     user_id: UserId
     ended: bool = False
     """Whether the whole call is over, since its channel is gone."""
@@ -37,9 +38,11 @@ VOICE_CHANGED = Event("_VOICE_CHANGED", VoiceChanged)
 class Ticket(msgspec.Struct, frozen=True, kw_only=True):
     """What the voice door needs to know of somebody."""
 
-    guild_id: GuildId
+    server_id: Snowflake
+    """The guild, the lobby, or the private channel."""
     user_id: UserId
-    channel_id: ChannelId
+    channel_id: Snowflake
+    """Whose call it is: a guild's channel, or the same again."""
     session_id: str
     """As voice states show it."""
     token_hash: bytes
@@ -61,8 +64,8 @@ class VoiceSource(Protocol):
         """The ticket of a token, as long as it is the newest of its owner."""
         ...
 
-    def ticket_of(self, tx: Tx, guild_id: int, user_id: int) -> Ticket | None:
-        """The ticket of somebody in a guild."""
+    def ticket_of(self, tx: Tx, server_id: int, user_id: int) -> Ticket | None:
+        """The ticket of somebody in a guild, lobby or private channel."""
         ...
 
     def entered(self, call: Call, ticket: Ticket) -> None:

@@ -15,6 +15,7 @@ from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import channels, invites, messages, users
 from hubbub.server.resources.channels import ChannelRow
 from hubbub.server.resources.direct_messages import rules, store
+from hubbub.server.resources.direct_messages.facts import RecipientCame, RecipientGoes
 from hubbub.server.resources.users import UserRow
 
 
@@ -86,6 +87,7 @@ def add_to_group(call: Call, group: ChannelRow, user: UserRow, nick: str | None)
     call.tx.emit(wire.CHANNEL_RECIPIENT_ADD, payload, Audience.of_users(*present))
     _announce(call, group, user.id)
     messages.system(call, channels.ref(group), MessageType.RECIPIENT_ADD, call.user_id, mentions=(user.id,))
+    call.tell(RecipientCame(channel_id=group.id, user_id=user.id))
     return True
 
 
@@ -100,6 +102,7 @@ def come_by_invite(call: Call, fact: invites.GroupInviteAccepted) -> None:
 def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateChannel:
     """Let somebody go from a group, and show it as they last saw it; the last one turns off the light."""
     shown = channels.private_for(call, group, user.id)
+    call.tell(RecipientGoes(channel_id=group.id, user_id=user.id))
     if not store.remove(call.tx, group.id, user.id):
         raise errors.UNKNOWN_USER()
     call.tx.emit(channel_wire.CHANNEL_DELETE, shown, Audience.of_users(user.id))
@@ -114,6 +117,7 @@ def user_deleted(call: Call, fact: users.UserDeleted) -> None:
     if user is None:
         return
     for group in store.list_groups(call.tx, fact.user_id):
+        call.tell(RecipientGoes(channel_id=group.id, user_id=user.id))
         store.remove(call.tx, group.id, user.id)
         _go_on_without(call, group, user)
 

@@ -10,7 +10,10 @@ from hubbub.server.resources.channels import ChannelsDeleted, LinkedChannelChang
 from hubbub.server.resources.game_sessions import GameSessionBegan, GameSessionEnded
 from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged, profiles
 from hubbub.server.resources.lobbies import actions, linking, routes, saying, store, views
+from hubbub.server.resources.lobbies.facts import LobbyMembersLeave
 from hubbub.server.resources.lobbies.founding import Link, found
+from hubbub.server.resources.lobbies.store import LobbyRow, find, list_of_user, member_ids
+from hubbub.server.resources.lobbies.views import voice_state
 from hubbub.server.resources.messages import MessageChanged, MessageCreated, MessageDrafted, MessagesDeleted
 from hubbub.server.resources.users import UserChanged, UserDeleted
 
@@ -58,4 +61,14 @@ SLICE = Slice(
     ready=_ready,
 )
 
-__all__ = ["SLICE", "Link", "found"]
+__all__ = [
+    "SLICE",
+    "Link",
+    "LobbyMembersLeave",
+    "LobbyRow",
+    "find",
+    "found",
+    "list_of_user",
+    "member_ids",
+    "voice_state",
+]

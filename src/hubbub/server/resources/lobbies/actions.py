@@ -16,6 +16,7 @@ from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import applications, channels, game_sessions, identities, users
 from hubbub.server.resources.game_sessions import GameSessionBegan, GameSessionEnded
 from hubbub.server.resources.lobbies import rules, store, views
+from hubbub.server.resources.lobbies.facts import LobbyMembersLeave
 from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow, text
 
 EXPIRE: Final = "lobbies.expire"
@@ -62,6 +63,7 @@ def delete(call: Call, row: LobbyRow) -> None:
     if row.linked_channel_id is not None:
         channels.link_lobby(call, row.linked_channel_id, None)
     inside = store.member_ids(call.tx, row.id)
+    call.tell(LobbyMembersLeave(lobby=row, user_ids=tuple(inside), ended=True))
     store.delete(call.tx, row.id)
     jobs.cancel(call.tx, EXPIRE, _key(row.id))
     tell(call, row, wire.LOBBY_DELETE, wire.LobbyDeleted(id=LobbyId(row.id), reason="deleted"), inside)
@@ -90,6 +92,8 @@ def put(
     after |= {each.user_id: each for each in (*added, *changed)}
     if len(after) > max(wire.LOBBY_MEMBERS_MAX, len(before)):
         raise errors.MAX_LOBBY_MEMBERS()
+    if gone:
+        call.tell(LobbyMembersLeave(lobby=row, user_ids=tuple(each.user_id for each in gone)))
     farewells = views.member_changes(call.tx, row, gone)
     for each in gone:
         store.delete_member(call.tx, row.id, each.user_id)

@@ -13,9 +13,19 @@ from hubbub.protocol.resources.messages import DispatchedMessage, Message, Messa
 from hubbub.protocol.resources.users import User
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
-from hubbub.server.resources import applications, channels, game_sessions, identities, messages, users
+from hubbub.server.resources import (
+    applications,
+    channels,
+    game_sessions,
+    identities,
+    messages,
+    users,
+    voice_regions,
+    voice_states,
+)
 from hubbub.server.resources.lobbies import store
 from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow, MessageRow, words
+from hubbub.server.resources.voice_states import CallStateRow
 
 Profiles = Mapping[str, list[UserApplicationProfile]]
 """By the user's id."""
@@ -56,6 +66,7 @@ def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, profiled: bool = False)
     people = users.find_many(tx, everybody)
     present = game_sessions.connected(tx, rows[0].application_id, everybody)
     linked = _linked_channels(tx, rows)
+    calls = voice_states.calls.callers(tx, [row.id for row in rows])
     known = _profiles(tx, rows[0].application_id, everybody) if profiled else {}
     return [
         wire.GatewayLobby(
@@ -68,11 +79,26 @@ def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, profiled: bool = False)
                 if each.user_id in people
             ],
             flags=row.flags,
-            voice_states=[],
+            voice_states=[voice_state(each) for each in calls.get(row.id, ())],
+            # voice.md 1: where the call is, while there is one.
+            region=voice_regions.REGIONS[0].id if row.id in calls else None,
             linked_channel=linked.get(row.id, UNSET),
         )
         for row in rows
     ]
+
+
+def voice_state(row: CallStateRow, *, left: bool = False) -> wire.LobbyVoiceState:
+    """How somebody is in a lobby's call; `left` shows that they are not any more."""
+    return wire.LobbyVoiceState(
+        lobby_id=LobbyId(row.call_id),
+        channel_id=None if left else ChannelId(row.call_id),
+        user_id=UserId(row.user_id),
+        session_id=row.session_id,
+        self_mute=bool(row.self_mute),
+        self_deaf=bool(row.self_deaf),
+        self_video=bool(row.self_video),
+    )
 
 
 def _profiles(tx: Tx, application_id: int, user_ids: Iterable[int]) -> Profiles:

@@ -9,7 +9,13 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake, UserId
 from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.embeds import Embed
-from hubbub.protocol.resources.messages import MessageActivity, MessageApplication, MessageReference, SharedClientTheme
+from hubbub.protocol.resources.messages import (
+    MessageActivity,
+    MessageApplication,
+    MessageCall,
+    MessageReference,
+    SharedClientTheme,
+)
 from hubbub.protocol.resources.polls import Poll
 from hubbub.protocol.resources.stickers import StickerItem
 from hubbub.server.resources import members, users
@@ -166,6 +172,8 @@ class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What it invites to."""
     application: MessageApplication | None = None
     """Whose activity that is."""
+    call: MessageCall | None = None
+    """What a message of the platform tells of."""
     shared: bool = False
     """Whether other messages show its files too, so that they stay when it goes."""
 

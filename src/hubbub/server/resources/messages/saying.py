@@ -207,8 +207,9 @@ def system(
     everyone: bool = False,
     reference: wire.MessageReference | None = None,
     embeds: Sequence[Embed] = (),
+    about: wire.MessageCall | None = None,
 ) -> wire.Message:
-    """Keep and publish what the platform says of somebody's deed."""
+    """Keep and publish what the platform says of somebody's deed; `about` is the call that they began."""
     author = rules.require_author(call, channel, author_id)
     named = Mentions(users=tuple(UserId(each) for each in mentions), everyone=everyone)
     row = MessageRow(
@@ -222,6 +223,7 @@ def system(
         mentions=rows.text(list(named.users)),
         reference=rows.text(reference),
         embeds=rows.text(list(embeds)),
+        extra=None if about is None else rows.encode_extra(Extra(call=about)),
     )
     around = views.Around(call)
     around.users[author.user.id] = users.user(author.user)

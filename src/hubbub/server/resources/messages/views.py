@@ -308,6 +308,8 @@ def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = T
         if kept.poll is not None:
             shown.poll = kept.poll
             shown.poll.results.answer_counts = around.polls.get(message_id, [])
+        if kept.call is not None:
+            shown.call = kept.call
         if kept.shared_client_theme is not None:
             shown.shared_client_theme = kept.shared_client_theme
         if kept.activity is not None and kept.application is not None:

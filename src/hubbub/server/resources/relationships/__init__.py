@@ -4,6 +4,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources import identities, users
 from hubbub.server.resources.relationships import actions, routes, views
 from hubbub.server.resources.relationships.actions import befriend
+from hubbub.server.resources.relationships.facts import UserBlocked
 from hubbub.server.resources.relationships.rules import players_among, plays
 from hubbub.server.resources.relationships.store import (
     PLATFORM,
@@ -39,6 +40,7 @@ __all__ = [
     "SLICE",
     "Cast",
     "RelationshipRow",
+    "UserBlocked",
     "are_friends",
     "befriend",
     "between",

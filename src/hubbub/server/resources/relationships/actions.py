@@ -11,6 +11,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import identities, users
 from hubbub.server.resources.relationships import rules, store, views
+from hubbub.server.resources.relationships.facts import UserBlocked
 from hubbub.server.resources.relationships.rules import Pair
 from hubbub.server.resources.relationships.store import PLATFORM, RelationshipRow
 from hubbub.server.resources.relationships.views import Cast
@@ -82,6 +83,7 @@ def block(call: Call, other_id: int) -> None:
     theirs = book.pair(call.user_id, PLATFORM, other_id).theirs
     kept = rules.BLOCKED if theirs == rules.BLOCKED else rules.NONE
     _become(call, book, (call.user_id, other_id), PLATFORM, Pair(rules.BLOCKED, kept))
+    call.tell(UserBlocked(user_id=call.user_id, other_id=UserId(other_id)))
 
 
 def let_go(call: Call, other_id: int, family_id: int = PLATFORM) -> None:

@@ -10,10 +10,20 @@ from hubbub.server.resources import members
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.guilds import GuildDeleted
 from hubbub.server.resources.members import MemberRemoved, VoiceModerated, VoiceMoveRequested
-from hubbub.server.resources.voice_states import actions, commands, routes, store, tickets, views
+from hubbub.server.resources.voice_states import actions, calls, commands, routes, store, tickets, views
+from hubbub.server.resources.voice_states.actions import leave_guilds
 from hubbub.server.resources.voice_states.commands import session_ended
-from hubbub.server.resources.voice_states.facts import SpeakerCame, VoiceChannelChanged
+from hubbub.server.resources.voice_states.facts import (
+    CallerDisplaced,
+    CallerLeaves,
+    PrivateVoiceAsked,
+    SpeakerCame,
+    VoiceChannelChanged,
+    WaitingForgotten,
+)
 from hubbub.server.resources.voice_states.store import (
+    CallKind,
+    CallStateRow,
     VoiceStateRow,
     are_together,
     connected,
@@ -85,12 +95,20 @@ SLICE = Slice(
 
 __all__ = [
     "SLICE",
+    "CallKind",
+    "CallStateRow",
+    "CallerDisplaced",
+    "CallerLeaves",
+    "PrivateVoiceAsked",
     "SpeakerCame",
     "VoiceChannelChanged",
     "VoiceStateRow",
+    "WaitingForgotten",
     "are_together",
+    "calls",
     "connected",
     "find",
+    "leave_guilds",
     "list_of_guild",
     "reset",
     "session_ended",

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from hubbub.protocol.enums import AuditLogAction, ChannelType
-from hubbub.protocol.ids import ChannelId, GuildId, UserId
+from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, UserId
 from hubbub.protocol.resources import voice_states as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.protocol.resources.members import Member
@@ -16,7 +16,7 @@ from hubbub.server.core.dispatches import Audience
 from hubbub.server.core.voice import VOICE_CHANGED, VoiceChanged
 from hubbub.server.resources import guilds, members
 from hubbub.server.resources.voice_states import rules, store, tickets, views
-from hubbub.server.resources.voice_states.facts import SpeakerCame, VoiceChannelChanged
+from hubbub.server.resources.voice_states.facts import CallerDisplaced, SpeakerCame, VoiceChannelChanged
 from hubbub.server.resources.voice_states.store import VoiceChannelRow, VoiceStateRow
 
 AWAY: Final = "voice_states.away"
@@ -49,10 +49,15 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_se
         call.tell(SpeakerCame(guild_id=row.guild_id, channel_id=row.channel_id, user_id=row.user_id))
     _watch_absence(call, row)
     # Another session of the same user takes over: it needs a connection of its own. So does who was sent to a server that is gone.
-    if before is None or moved or before.session_id != row.session_id or tickets.is_lost(call, row):
+    if (
+        before is None
+        or moved
+        or before.session_id != row.session_id
+        or tickets.is_lost(call, row.guild_id, row.user_id)
+    ):
         # voice.md 1: the state always comes before the server, so that libraries connect.
         admit(call, row, game_session)
-    _tell_server(call, row.guild_id, row.user_id)
+    tell_server(call, row.guild_id, row.user_id)
 
 
 def admit(call: Call, row: VoiceStateRow, game_session: str | None = None) -> None:
@@ -62,7 +67,9 @@ def admit(call: Call, row: VoiceStateRow, game_session: str | None = None) -> No
         audience = Audience.guild(row.guild_id, users=frozenset({int(row.user_id)}), voice_session=row.session_id)
     else:
         audience = Audience.of_users(row.user_id, session_id=game_session)
-    call.tx.emit(wire.VOICE_SERVER_UPDATE, tickets.issue(call, row), audience)
+    token, endpoint = tickets.issue(call, row.guild_id, row.user_id, row.channel_id, row.session_id)
+    server = wire.VoiceServer(token=token, guild_id=GuildId(row.guild_id), endpoint=endpoint)
+    call.tx.emit(wire.VOICE_SERVER_UPDATE, server, audience)
 
 
 def reallocate(call: Call, endpoint: str) -> None:
@@ -70,7 +77,9 @@ def reallocate(call: Call, endpoint: str) -> None:
     store.delete_server(call.tx, endpoint)
     for row in store.list_of_server(call.tx, endpoint):
         admit(call, row)
-        _tell_server(call, row.guild_id, row.user_id)
+        tell_server(call, row.guild_id, row.user_id)
+    for caller in store.callers_of_server(call.tx, endpoint):
+        call.tell(CallerDisplaced(row=caller))
 
 
 def change(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
@@ -142,7 +151,13 @@ def leave(call: Call, rows: Sequence[VoiceStateRow], *, ended: bool = False) -> 
         _emptied(call, guild_id, channel_id)
         _changed(call, guild_id, channel_id)
     for row in rows:
-        _tell_server(call, guild_id, row.user_id, ended=ended)
+        tell_server(call, guild_id, row.user_id, ended=ended)
+
+
+def leave_guilds(call: Call, user_id: int) -> None:
+    """A person is in no guild's channel any more."""
+    for row in store.list_of_user(call.tx, user_id):
+        leave(call, [row])
 
 
 def end_guild(call: Call, guild_id: GuildId) -> None:
@@ -151,7 +166,7 @@ def end_guild(call: Call, guild_id: GuildId) -> None:
     store.delete_guild(call.tx, guild_id)
     for row in rows:
         jobs.cancel(call.tx, AWAY, _key(row))
-        _tell_server(call, guild_id, row.user_id, ended=True)
+        tell_server(call, guild_id, row.user_id, ended=True)
 
 
 def reset(call: Call) -> None:
@@ -165,7 +180,7 @@ def reset(call: Call) -> None:
 def refresh(call: Call, row: VoiceStateRow) -> None:
     """Show a voice state again, since the guild's mute or deafen changed."""
     _tell(call, row, _member(call, row))
-    _tell_server(call, row.guild_id, row.user_id)
+    tell_server(call, row.guild_id, row.user_id)
 
 
 def set_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str | None) -> None:
@@ -189,8 +204,9 @@ def _changed(call: Call, guild_id: int, channel_id: int) -> None:
     call.tell(VoiceChannelChanged(guild_id=GuildId(guild_id), channel_id=ChannelId(channel_id)))
 
 
-def _tell_server(call: Call, guild_id: int, user_id: int, *, ended: bool = False) -> None:
-    changed = VoiceChanged(guild_id=GuildId(guild_id), user_id=UserId(user_id), ended=ended)
+def tell_server(call: Call, server_id: int, user_id: int, *, ended: bool = False) -> None:
+    """Let the voice server look at somebody's ticket again; `ended`: their whole call is over."""
+    changed = VoiceChanged(server_id=Snowflake(server_id), user_id=UserId(user_id), ended=ended)
     call.tx.emit(VOICE_CHANGED, changed, Audience())
 
 

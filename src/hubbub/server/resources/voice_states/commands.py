@@ -10,14 +10,16 @@ from hubbub.protocol.resources import voice_states as wire
 from hubbub.server.core import access, jobs, voice
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import obeys
-from hubbub.server.resources.voice_states import actions, rules, store
-from hubbub.server.resources.voice_states.store import VoiceStateRow
+from hubbub.server.resources.voice_states import actions, calls, rules, store
+from hubbub.server.resources.voice_states.facts import CallerLeaves, PrivateVoiceAsked, WaitingForgotten
+from hubbub.server.resources.voice_states.store import CallKind, VoiceStateRow
 
 
 @obeys(wire.SET_VOICE_STATE, writes=True)
 def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
     """Join, move to or leave a voice channel. What is not allowed is not answered (gateway.md 7)."""
     if body.guild_id is None:
+        _set_private(call, body)
         return
     failures, failed_ms = store.failures(call.tx, body.guild_id, call.user_id)
     if failures:
@@ -43,6 +45,17 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
         call.tx.enqueue(JOIN, wish, due_ms=call.now + waits_ms, key=_key(wish.guild_id, wish.user_id))
     else:
         _connect(call, wish)
+
+
+def _set_private(call: Call, body: wire.SetVoiceState) -> None:
+    """Without a guild: a person joins the call of a private channel, or leaves wherever they are. Bots and games have no
+    private calls."""
+    if call.actor.kind != "user":
+        return
+    failed = _forget_waiting(call, call.user_id)
+    if body.channel_id is None:
+        actions.leave_guilds(call, call.user_id)
+    call.tell(PrivateVoiceAsked(body=body, failed=failed))
 
 
 class Wish(msgspec.Struct, kw_only=True):
@@ -81,8 +94,9 @@ def _connect(call: Call, wish: Wish) -> None:
         return
     if wish.person and before is None:
         # voice.md 1: a person is in one channel in all, a bot in one of each guild.
-        for elsewhere in store.list_of_user(call.tx, wish.user_id):
-            actions.leave(call, [elsewhere])
+        actions.leave_guilds(call, wish.user_id)
+        for caller in calls.list_of_user(call, CallKind.PRIVATE, wish.user_id):
+            call.tell(CallerLeaves(row=caller))
     row = VoiceStateRow(
         guild_id=wish.guild_id,
         user_id=wish.user_id,
@@ -125,7 +139,19 @@ def _seconds(ms: int | None) -> int | None:
 
 def session_ended(call: Call, user_id: int, session_id: str) -> None:
     """A gateway session is gone for good: whatever it was connected to, it leaves."""
-    for guild_id in store.guilds_of_failures(call.tx, user_id):
-        jobs.cancel(call.tx, JOIN, _key(guild_id, user_id))
-    for row in store.list_of_session(call.tx, user_id, voice.session_id(session_id)):
+    shown = voice.session_id(session_id)
+    if failed := _forget_waiting(call, user_id):
+        call.tell(WaitingForgotten(user_id=UserId(user_id), server_ids=failed))
+    for row in store.list_of_session(call.tx, user_id, shown):
         actions.leave(call, [row])
+    for caller in store.calls_of_user(call.tx, user_id):
+        if caller.session_id == shown:
+            call.tell(CallerLeaves(row=caller))
+
+
+def _forget_waiting(call: Call, user_id: int) -> tuple[int, ...]:
+    """Join nobody who waits in a guild; what refused them, in guilds and elsewhere."""
+    failed = tuple(store.failed_at(call.tx, user_id))
+    for server_id in failed:
+        jobs.cancel(call.tx, JOIN, _key(server_id, user_id))
+    return failed

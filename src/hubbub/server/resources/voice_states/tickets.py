@@ -3,29 +3,27 @@
 import hashlib
 import secrets
 
-from hubbub.protocol.ids import GuildId
-from hubbub.protocol.resources import voice_states as wire
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.core.voice import LOST_MS, Ticket
 from hubbub.server.resources.voice_states import actions, rules, store
-from hubbub.server.resources.voice_states.store import TicketRow, VoiceStateRow
+from hubbub.server.resources.voice_states.facts import CallerLeaves
+from hubbub.server.resources.voice_states.store import TicketRow
 
 
-def issue(call: Call, row: VoiceStateRow) -> wire.VoiceServer:
-    """A new ticket; whatever the user had before is worth nothing from now on."""
-    server, token = _server(call, row), secrets.token_hex(16)
-    store.put_ticket(
-        call.tx,
-        TicketRow(row.guild_id, row.user_id, row.channel_id, row.session_id, auth.hash_token(token), server),
-    )
-    return wire.VoiceServer(token=token, guild_id=GuildId(row.guild_id), endpoint=server)
+def issue(call: Call, server_id: int, user_id: int, channel_id: int, session_id: str) -> tuple[str, str | None]:
+    """A new ticket for a guild, a lobby or a private channel: its token, and the endpoint of the voice server. Whatever the user
+    had there before is worth nothing from now on."""
+    server, token = _server(call, channel_id), secrets.token_hex(16)
+    ticket = TicketRow(server_id, user_id, channel_id, session_id, auth.hash_token(token), server)
+    store.put_ticket(call.tx, ticket)
+    return token, server
 
 
-def is_lost(call: Call, row: VoiceStateRow) -> bool:
+def is_lost(call: Call, server_id: int, user_id: int) -> bool:
     """Whether somebody was sent to a voice server that is there no more, or to none while there is one now."""
-    found = store.ticket_of(call.tx, row.guild_id, row.user_id)
+    found = store.ticket_of(call.tx, server_id, user_id)
     live = _live(call)
     return found is not None and bool(live) and found.server not in live
 
@@ -38,15 +36,15 @@ def _live(call: Call) -> list[str]:
     return [server for server, seen_ms in store.servers(call.tx).items() if call.now - seen_ms < LOST_MS]
 
 
-def _server(call: Call, row: VoiceStateRow) -> str | None:
+def _server(call: Call, channel_id: int) -> str | None:
     """A call is on one server: where the others are, or else one that follows from the channel alone."""
     live = _live(call)
     if len(live) < 2:
         return live[0] if live else None
-    known = store.server_of(call.tx, row.channel_id)
+    known = store.server_of(call.tx, channel_id)
     if known in live:
         return known
-    return max(live, key=lambda server: hashlib.sha256(f"{row.channel_id} {server}".encode()).digest())
+    return max(live, key=lambda server: hashlib.sha256(f"{int(channel_id)} {server}".encode()).digest())
 
 
 # What the voice door asks and reports
@@ -57,14 +55,14 @@ def find_ticket(tx: Tx, token_hash: bytes) -> Ticket | None:
     return store.find_ticket(tx, token_hash)
 
 
-def ticket_of(tx: Tx, guild_id: int, user_id: int) -> Ticket | None:
-    """The ticket of somebody in a guild."""
-    return store.ticket_of(tx, guild_id, user_id)
+def ticket_of(tx: Tx, server_id: int, user_id: int) -> Ticket | None:
+    """The ticket of somebody in a guild, lobby or private channel."""
+    return store.ticket_of(tx, server_id, user_id)
 
 
 def entered(call: Call, ticket: Ticket) -> None:
     """A connection stands: earlier refusals are forgotten."""
-    store.put_failures(call.tx, ticket.guild_id, ticket.user_id, 0, call.now)
+    store.put_failures(call.tx, ticket.server_id, ticket.user_id, 0, call.now)
 
 
 def refused(call: Call, ticket: Ticket) -> None:
@@ -72,8 +70,8 @@ def refused(call: Call, ticket: Ticket) -> None:
     if not _is_newest(call, ticket):
         return
     store.forget_failures(call.tx, call.now - rules.FORGIVEN_MS)
-    count, _ = store.failures(call.tx, ticket.guild_id, ticket.user_id)
-    store.put_failures(call.tx, ticket.guild_id, ticket.user_id, count + 1, call.now)
+    count, _ = store.failures(call.tx, ticket.server_id, ticket.user_id)
+    store.put_failures(call.tx, ticket.server_id, ticket.user_id, count + 1, call.now)
     _leave(call, ticket)
 
 
@@ -98,11 +96,13 @@ def withdraw(call: Call, endpoint: str) -> None:
 
 
 def _is_newest(call: Call, ticket: Ticket) -> bool:
-    found = store.ticket_of(call.tx, ticket.guild_id, ticket.user_id)
+    found = store.ticket_of(call.tx, ticket.server_id, ticket.user_id)
     return found is not None and found.token_hash == ticket.token_hash
 
 
 def _leave(call: Call, ticket: Ticket) -> None:
-    row = store.find(call.tx, ticket.guild_id, ticket.user_id)
+    row = store.find(call.tx, ticket.server_id, ticket.user_id)
     if row is not None:
         actions.leave(call, [row])
+    elif (caller := store.find_caller(call.tx, ticket.server_id, ticket.user_id)) is not None:
+        call.tell(CallerLeaves(row=caller))

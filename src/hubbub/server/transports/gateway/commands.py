@@ -25,21 +25,21 @@ from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.refusals import Refusal, follow
 from hubbub.server.core.store import StoreUnavailable, Tx
-from hubbub.server.transports.gateway.connection import Closing, Connection
+from hubbub.server.transports.gateway.connection import Connection
 from hubbub.server.transports.gateway.limits import MemberRequests
 from hubbub.server.transports.gateway.session import Session
 from hubbub.server.transports.gateway.sessions import Sessions
 from hubbub.server.transports.gateway.world import World
 from hubbub.server.transports.http import forms
+from hubbub.server.transports.sockets import Closing
 
 log = logging.getLogger(__name__)
 
 # First-party and SDK clients say these (gateway.md 2); from a bot they are unknown. Where no slice obeys one, nothing comes of it:
-# calls and streams are not carried, and a client that asks for them must not lose its session by that.
+# streams are not carried, and a client that asks for them must not lose its session by that.
 HINTS: Final = frozenset(
     {
         GatewayOpcode.VOICE_SERVER_PING,
-        GatewayOpcode.CALL_CONNECT,
         GatewayOpcode.GUILD_SUBSCRIPTIONS,
         *range(18, 23),  # streams
         *range(28, 31),  # remote commands
@@ -48,9 +48,6 @@ HINTS: Final = frozenset(
         GatewayOpcode.GUILD_CHANNELS_RESYNC,
         GatewayOpcode.REQUEST_CHANNEL_MEMBER_COUNT,
         GatewayOpcode.UPDATE_TIME_SPENT_SESSION,
-        # Lobbies have no calls yet (decisions/0046).
-        GatewayOpcode.LOBBY_VOICE_STATES,
-        GatewayOpcode.LOBBY_VOICE_SERVER_PING,
     }
 )
 

@@ -1,7 +1,6 @@
 """One open socket: frames out without waiting, and an orderly end."""
 
 import asyncio
-import contextlib
 import logging
 from collections import deque
 from typing import TYPE_CHECKING, Final
@@ -13,34 +12,22 @@ from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.server.transports.gateway.compression import Compression, whole
 from hubbub.server.transports.gateway.limits import Window
 from hubbub.server.transports.gateway.packets import Packet
+from hubbub.server.transports.sockets import GONE, OpenSocket, Writing
 
 if TYPE_CHECKING:
     from hubbub.server.transports.gateway.session import Session
 
 log = logging.getLogger(__name__)
 
-CLOSE_S: Final = 3.0
-"""How long a client may take to answer our close frame; a slow one is cut after that."""
 ROOM_BYTES: Final = 256 * 1024
 """Bulk (start-up, replay, member chunks) goes on once no more than this waits."""
 ROOM_S: Final = 0.01
-GONE: Final = contextlib.suppress(RuntimeError)
-"""uvloop's transports refuse to write once the peer is gone. The door will notice."""
-
-
-class Closing(Exception):
-    """Ends the connection with a close code."""
-
-    def __init__(self, code: int, reason: str) -> None:
-        super().__init__(reason)
-        self.code = code
-        self.reason = reason
 
 
 class Late:
     """A transport whose writes arrive late, in their order."""
 
-    def __init__(self, transport: asyncio.WriteTransport, delay_s: float) -> None:
+    def __init__(self, transport: Writing, delay_s: float) -> None:
         self._transport = transport
         self._delay_s = delay_s
         self._waiting: deque[bytes] = deque()
@@ -71,22 +58,17 @@ class Late:
         self._transport.abort()
 
 
-class Connection:
+class Connection(OpenSocket):
     """A socket, how it is compressed, and the session it carries."""
 
     __slots__ = (
-        "_socket",
         "beat_at",
         "buffer_most",
-        "closing",
-        "code",
         "compression",
         "frames",
         "opened_at",
-        "reason",
         "resume_url",
         "session",
-        "transport",
         "user_id",
         "version",
     )
@@ -94,7 +76,7 @@ class Connection:
     def __init__(
         self,
         socket: WebSocketResponse,
-        transport: asyncio.WriteTransport,
+        transport: Writing,
         *,
         compression: Compression,
         version: int,
@@ -103,8 +85,7 @@ class Connection:
         frames: Window,
         buffer_most: int,
     ) -> None:
-        self._socket = socket
-        self.transport: asyncio.WriteTransport | Late = transport
+        super().__init__(socket, transport)
         self.buffer_most = buffer_most
         """Bytes that may wait; with more the client is too slow."""
         self.compression = compression
@@ -114,11 +95,6 @@ class Connection:
         """By the event loop's time."""
         self.frames = frames
         self.session: Session | None = None
-        self.closing: asyncio.Task[None] | None = None
-        self.code: int | None = None
-        """The code we closed with,"""
-        self.reason = ""
-        """and why."""
         self.user_id: int | None = None
         """Who identified, or tried to."""
 
@@ -145,26 +121,7 @@ class Connection:
             await asyncio.sleep(ROOM_S)
         return False
 
-    def cut(self) -> None:
-        """End without a word, as a network does."""
-        self.transport.abort()
-
     def delay(self, delay_ms: int) -> None:
         """Send everything so much later from now on."""
         if not isinstance(self.transport, Late):
             self.transport = Late(self.transport, delay_ms / 1000)
-
-    def close(self, code: int, reason: str) -> None:
-        """Say goodbye and cut the connection when the client does not answer; returns at once."""
-        if self.closing is None:
-            self.code, self.reason = code, reason
-            self.closing = asyncio.get_running_loop().create_task(self._close(code, reason))
-
-    async def _close(self, code: int, reason: str) -> None:
-        try:
-            async with asyncio.timeout(CLOSE_S):
-                await self._socket.close(code=code, message=reason.encode())
-        except TimeoutError:
-            pass
-        finally:
-            self.transport.abort()

@@ -25,14 +25,16 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database
 from hubbub.server.core.trace import Trace
+from hubbub.server.transports import sockets
 from hubbub.server.transports.gateway import identify as identifying
 from hubbub.server.transports.gateway.commands import Commands
 from hubbub.server.transports.gateway.compression import Compression, has_zstd
-from hubbub.server.transports.gateway.connection import Closing, Connection
+from hubbub.server.transports.gateway.connection import Connection
 from hubbub.server.transports.gateway.limits import SessionStarts, Window
 from hubbub.server.transports.gateway.presence import device_of
 from hubbub.server.transports.gateway.sessions import Sessions
 from hubbub.server.transports.gateway.world import World
+from hubbub.server.transports.sockets import Closing
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +46,7 @@ COMPRESSIONS: Final = {
     "zstd-stream": Compression.ZSTD_STREAM,
 }
 UNREAD_MOST: Final = 1024 * 1024
-"""A frame above this is not even read; aiohttp closes with 1009."""
+"""A frame above this is not even read."""
 SWEEP_S: Final = 2.0
 
 
@@ -137,15 +139,7 @@ class Gateway:
 
     async def handle(self, request: web.Request) -> web.WebSocketResponse:
         """One socket, from its first frame to its last."""
-        # No permessage-deflate: dispatches are written past aiohttp, as prebuilt frames.
-        socket = web.WebSocketResponse(compress=False, max_msg_size=UNREAD_MOST)
-        try:
-            await socket.prepare(request)
-        except ValueError:
-            # aiohttp takes the key for ASCII.
-            raise web.HTTPBadRequest from None
-        transport = request.transport
-        # Not by its class: uvloop's transports are none of asyncio's.
+        socket, transport = await sockets.accept(request, UNREAD_MOST)
         if transport is None:
             return socket
         connection = self._connection(request, socket, transport)

@@ -16,7 +16,7 @@ from hubbub.protocol.resources.gateway import (
 )
 from hubbub.server.core import auth
 from hubbub.server.core.call import Actor
-from hubbub.server.transports.gateway.connection import Closing
+from hubbub.server.transports.sockets import Closing
 
 GRANTS: Final = (
     (Intents.GUILD_PRESENCES, ApplicationFlags.GATEWAY_PRESENCE | ApplicationFlags.GATEWAY_PRESENCE_LIMITED),

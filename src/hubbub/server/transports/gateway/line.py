@@ -8,6 +8,7 @@ import msgspec
 
 from hubbub.protocol import wire
 from hubbub.protocol.resources.guilds import GUILD_CREATE, GUILD_DELETE
+from hubbub.server.core import voice
 from hubbub.server.core.auth import ACTOR_CHANGED, ActorChanged
 from hubbub.server.core.bus import Subscription
 from hubbub.server.core.dispatches import Dispatch
@@ -121,6 +122,8 @@ class Line:
         if session.snapshot is not None and not session.missed(dispatch):
             return
         if audience.session_id and audience.session_id != session.id:
+            return
+        if audience.voice_session and audience.voice_session != voice.session_id(session.id):
             return
         if audience.guild_id is None:
             if dispatch.event in MOVES:

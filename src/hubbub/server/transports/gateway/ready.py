@@ -12,6 +12,8 @@ from hubbub.server.transports.gateway.session import Session
 
 LOBBIES: Final = "lobbies"
 LOBBY_CREATE: Final = "LOBBY_CREATE"
+CALLS: Final = "calls"
+CALL_CREATE: Final = "CALL_CREATE"
 
 
 class Opening(msgspec.Struct, kw_only=True):
@@ -43,6 +45,10 @@ def packets(parts: dict[str, Any], session: Session) -> list[tuple[str, bytes]]:
             lobbies = parts.pop(LOBBIES)
             if session.intents & Intents.LOBBIES:
                 after += [(LOBBY_CREATE, lobby) for lobby in lobbies]
+        calls = parts.pop(CALLS, [])
+        if session.capabilities & Capabilities.AUTO_CALL_CONNECT and session.intents & Intents.CALLS:
+            # Others ask for each (opcode 13).
+            after += [(CALL_CREATE, call) for call in calls]
         if session.capabilities & Capabilities.DEDUPE_USER_OBJECTS:
             _name_users_once(parts)
     return [(READY.name, wire.encode(parts)), *((event, wire.encode(body)) for event, body in after)]

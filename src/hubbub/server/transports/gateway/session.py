@@ -173,6 +173,6 @@ def send_all(sessions: list[Session], packet: Packet) -> None:
             try:
                 transport.write(frame)
             except RuntimeError:
-                # As connection.GONE says; others must hear the event all the same.
+                # As sockets.GONE says; others must hear the event all the same.
                 continue
     packet.given(given)

@@ -21,7 +21,7 @@ from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences, SessionPresence
 from hubbub.server.core.store import Tx
 from hubbub.server.transports.gateway.compression import Deflater
-from hubbub.server.transports.gateway.connection import Closing, Connection
+from hubbub.server.transports.gateway.connection import Connection
 from hubbub.server.transports.gateway.hub import FRESH_S, Hub
 from hubbub.server.transports.gateway.identify import Asked, check_size
 from hubbub.server.transports.gateway.limits import Window
@@ -32,6 +32,7 @@ from hubbub.server.transports.gateway.replay import Replay
 from hubbub.server.transports.gateway.seats import Seat
 from hubbub.server.transports.gateway.session import Session
 from hubbub.server.transports.gateway.world import World
+from hubbub.server.transports.sockets import Closing
 
 log = logging.getLogger(__name__)
 

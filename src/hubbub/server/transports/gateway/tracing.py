@@ -91,6 +91,8 @@ def why_not_to_user(session: Session, dispatch: Dispatch) -> str:
         return "already part of the READY that the session got"
     if audience.session_id and audience.session_id != session.id:
         return "meant for another session of the user"
+    if audience.voice_session and voice.session_id(session.id) != audience.voice_session:
+        return "meant for another session of the user"
     if dispatch.event == "GUILD_CREATE":
         return "the guild is read for this session, and follows"
     if audience.guild_id is None and not session.in_shard_of(audience.shard_of):

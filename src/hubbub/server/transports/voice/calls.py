@@ -24,12 +24,16 @@ log = logging.getLogger(__name__)
 GRACE_MS: Final = 10_000
 """How long a session without a connection can be resumed (voice.md 6)."""
 
+MOVING_S: Final = 0.25
+"""How long who is moved may take to close the old socket by themselves. discord.py does, when it hears of the new server; where our
+close comes at the same instant it waits for a word that it has just had, until it times out."""
+
 Key = tuple[int, int]
 MakeCall = Callable[[Tx], Call]
 
 
 class Calls:
-    """Sessions by guild and user, and the rooms they are in."""
+    """Sessions by server (guild, lobby or private channel) and user, and the rooms they are in."""
 
     def __init__(
         self,
@@ -82,7 +86,7 @@ class Calls:
 
     def begin(self, ticket: Ticket, connection: VoiceConnection, dave: int) -> VoiceSession:
         """A client with a good ticket is there; a session it had before is over."""
-        key = (int(ticket.guild_id), int(ticket.user_id))
+        key = (int(ticket.server_id), int(ticket.user_id))
         if (before := self._sessions.get(key)) is not None:
             self.end(before, VoiceCloseCode.DISCONNECTED, "Connected anew")
         room = self._rooms.get(ticket.channel_id)
@@ -134,8 +138,11 @@ class Calls:
                 GRACE_MS, lambda: self.end(session, None, "", leaves=True) if session.connection is None else None
             )
 
-    def end(self, session: VoiceSession, code: int | None, reason: str, *, leaves: bool = False) -> None:
-        """A session is over: the others are told, and where its end is news to the platform, that too."""
+    def end(
+        self, session: VoiceSession, code: int | None, reason: str, *, leaves: bool = False, after_s: float = 0.0
+    ) -> None:
+        """A session is over: the others are told, and where its end is news to the platform, that too. Its socket is closed after
+        a while."""
         if session.ended:
             return
         session.ended = True
@@ -153,7 +160,7 @@ class Calls:
             room.close()
         self.forwarder.dismiss(session.peer)
         if session.connection is not None and code is not None:
-            session.connection.close(code, reason)
+            session.connection.close(code, reason, after_s=after_s)
         if leaves:
             self._spawn(self._report(self._source.gone, session.ticket))
 
@@ -162,7 +169,7 @@ class Calls:
     def _hear(self, dispatch: Dispatch) -> None:
         if dispatch.event == VOICE_CHANGED.name:
             changed = wire.decode(dispatch.body, VoiceChanged)
-            self._look_at((int(changed.guild_id), int(changed.user_id)), ended=changed.ended)
+            self._look_at((int(changed.server_id), int(changed.user_id)), ended=changed.ended)
 
     def look_at_all(self) -> None:
         """Read every ticket again: some word of it may have been lost."""
@@ -190,7 +197,8 @@ class Calls:
             self.end(session, VoiceCloseCode.CALL_TERMINATED, "The call has ended")
         else:
             # voice.md 1: on a move too, or discord.py stays where it was.
-            self.end(session, VoiceCloseCode.DISCONNECTED, "Disconnected")
+            after_s = 0.0 if ticket is None else MOVING_S
+            self.end(session, VoiceCloseCode.DISCONNECTED, "Disconnected", after_s=after_s)
 
     def _follow(self, session: VoiceSession, ticket: Ticket) -> None:
         session.ticket = ticket

@@ -1,14 +1,13 @@
 """One open voice socket: frames out without waiting, and an orderly end."""
 
-import asyncio
 from typing import TYPE_CHECKING, Final
 
 from aiohttp.web import WebSocketResponse
 
 from hubbub.protocol import voice as words
-from hubbub.server.transports.gateway.connection import CLOSE_S, GONE
 from hubbub.server.transports.gateway.frames import BINARY, TEXT, frame
 from hubbub.server.transports.gateway.limits import Window
+from hubbub.server.transports.sockets import GONE, OpenSocket, Writing
 
 if TYPE_CHECKING:
     from hubbub.server.transports.voice.session import VoiceSession
@@ -20,27 +19,20 @@ WAITING_MOST: Final = 1024 * 1024
 """Bytes that may wait for a slow client."""
 
 
-class VoiceConnection:
+class VoiceConnection(OpenSocket):
     """A socket, its version of the protocol, and the session it carries."""
 
     __slots__ = (
-        "_socket",
-        "_transport",
         "beat_at",
         "busy",
-        "closing",
-        "code",
         "frames",
         "opened_at",
         "session",
         "version",
     )
 
-    def __init__(
-        self, socket: WebSocketResponse, transport: asyncio.WriteTransport, *, version: int, now: float
-    ) -> None:
-        self._socket = socket
-        self._transport = transport
+    def __init__(self, socket: WebSocketResponse, transport: Writing, *, version: int, now: float) -> None:
+        super().__init__(socket, transport)
         self.version = version
         self.opened_at = self.beat_at = now
         """By the event loop's time (decisions/0005)."""
@@ -48,9 +40,6 @@ class VoiceConnection:
         self.session: VoiceSession | None = None
         self.busy = False
         """Whether a ticket is being read."""
-        self.closing: asyncio.Task[None] | None = None
-        self.code: int | None = None
-        """The code we closed with."""
 
     @property
     def buffered(self) -> bool:
@@ -65,30 +54,11 @@ class VoiceConnection:
         """Write a frame, unless the client is too slow: it is cut off, and may resume."""
         if self.closing is not None:
             return
-        if self._transport.get_write_buffer_size() > WAITING_MOST:
+        if self.transport.get_write_buffer_size() > WAITING_MOST:
             self.cut()
             return
         with GONE:
-            self._transport.write(frame(first, payload))
-
-    def cut(self) -> None:
-        """End without a word, as a network does."""
-        self._transport.abort()
-
-    def close(self, code: int, reason: str) -> None:
-        """Say goodbye and cut the connection when the client does not answer; returns at once."""
-        if self.closing is None:
-            self.code = code
-            self.closing = asyncio.get_running_loop().create_task(self._close(code, reason))
-
-    async def _close(self, code: int, reason: str) -> None:
-        try:
-            async with asyncio.timeout(CLOSE_S):
-                await self._socket.close(code=code, message=reason.encode())
-        except TimeoutError:
-            pass
-        finally:
-            self._transport.abort()
+            self.transport.write(frame(first, payload))
 
 
 __all__ = ["BINARY", "TEXT", "VoiceConnection"]

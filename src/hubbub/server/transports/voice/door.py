@@ -21,7 +21,8 @@ from hubbub.server.core.dispatches import Dispatch
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.store import Database, StoreUnavailable
 from hubbub.server.core.voice import VoiceSource
-from hubbub.server.transports.gateway.connection import Closing
+from hubbub.server.transports import sockets
+from hubbub.server.transports.sockets import Closing
 from hubbub.server.transports.voice.announcing import Announcing
 from hubbub.server.transports.voice.calls import Calls, MakeCall
 from hubbub.server.transports.voice.connection import VoiceConnection
@@ -32,7 +33,7 @@ from hubbub.server.transports.voice.sfu import Forwarder
 log = logging.getLogger(__name__)
 
 UNREAD_MOST: Final = 256 * 1024
-"""A frame above this is not even read; aiohttp closes with 1009."""
+"""A frame above this is not even read."""
 BEATS_MISSED: Final = 2.5
 """Intervals without a heartbeat after which a connection is closed."""
 SWEEPS: Final = 8
@@ -111,14 +112,7 @@ class VoiceDoor:
     # One socket
 
     async def _handle(self, request: web.Request) -> web.WebSocketResponse:
-        # Both libraries do without permessage-deflate (voice.md 2), and frames are written past aiohttp.
-        socket = web.WebSocketResponse(compress=False, max_msg_size=UNREAD_MOST)
-        try:
-            await socket.prepare(request)
-        except ValueError:
-            # aiohttp takes the key for ASCII.
-            raise web.HTTPBadRequest from None
-        transport = request.transport
+        socket, transport = await sockets.accept(request, UNREAD_MOST)
         if transport is None:
             return socket
         now = asyncio.get_running_loop().time()
@@ -246,7 +240,7 @@ class VoiceDoor:
             ticket = await self.calls.find(auth.hash_token(asked.token))
             if ticket is None or ticket.user_id != asked.user_id:
                 raise Closing(VoiceCloseCode.AUTHENTICATION_FAILED, "Authentication failed")
-            if ticket.guild_id != asked.server_id or ticket.server != self.listening.endpoint:
+            if ticket.server_id != asked.server_id or ticket.server != self.listening.endpoint:
                 raise Closing(VoiceCloseCode.SERVER_NOT_FOUND, "Server not found")
             channel_id = asked.channel_id
             if ticket.session_id != asked.session_id or channel_id not in (None, ticket.channel_id):
@@ -284,7 +278,7 @@ class VoiceDoor:
     def _resume(self, connection: VoiceConnection, asked: words.Resume) -> None:
         session = self.calls.resumable(auth.hash_token(asked.token))
         ticket = None if session is None else session.ticket
-        if session is None or ticket is None or ticket.guild_id != asked.server_id:
+        if session is None or ticket is None or ticket.server_id != asked.server_id:
             raise Closing(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")
         if ticket.session_id != asked.session_id or asked.channel_id not in (None, ticket.channel_id):
             raise Closing(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")

@@ -1,4 +1,5 @@
-"""A call: those who are in one voice channel on this server, what they are told of each other (voice.md 4), and their group."""
+"""A call: those who are in one voice channel, lobby or private channel on this server, what they are told of each other
+(voice.md 4), and their group."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator

@@ -64,8 +64,8 @@ class VoiceSession:
 
     @property
     def key(self) -> tuple[int, int]:
-        """Guild and user: there is one session for each."""
-        return int(self.ticket.guild_id), int(self.ticket.user_id)
+        """Server and user: there is one session for each."""
+        return int(self.ticket.server_id), int(self.ticket.user_id)
 
     def say(self, op: int, payload: object) -> None:
         """Send a message that is not told again."""

@@ -1,0 +1,73 @@
+"""Rows of calls in private channels, and of whom they ring."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from hubbub.server.core.store import Tx, places
+
+
+class CallRow(NamedTuple):
+    """A call while it lasts."""
+
+    channel_id: int
+    message_id: int
+    """What tells of it in the channel."""
+
+
+def find(tx: Tx, channel_id: int) -> CallRow | None:
+    """The call of a channel, or None."""
+    return tx.find(CallRow, "SELECT channel_id, message_id FROM private_calls WHERE channel_id = ?", channel_id)
+
+
+def list_of_user(tx: Tx, user_id: int) -> list[CallRow]:
+    """The calls in the private channels that somebody is in."""
+    return tx.fetch(
+        CallRow,
+        "SELECT c.channel_id, c.message_id FROM private_calls c JOIN recipients r ON r.channel_id = c.channel_id "
+        "WHERE r.user_id = ? ORDER BY c.channel_id",
+        user_id,
+    )
+
+
+def list_all(tx: Tx) -> list[CallRow]:
+    """Every call."""
+    return tx.fetch(CallRow, "SELECT channel_id, message_id FROM private_calls ORDER BY channel_id")
+
+
+def insert(tx: Tx, row: CallRow) -> None:
+    """Keep a new call."""
+    tx.run("INSERT INTO private_calls (channel_id, message_id) VALUES (?, ?)", *row)
+
+
+def delete(tx: Tx, channel_id: int) -> None:
+    """Forget a call."""
+    for table in ("private_call_rings", "private_calls"):
+        tx.run(f"DELETE FROM {table} WHERE channel_id = ?", channel_id)
+
+
+def ringing(tx: Tx, channel_id: int) -> dict[int, int]:
+    """Whom a call rings, and until when."""
+    rows = tx.all("SELECT user_id, ends_ms FROM private_call_rings WHERE channel_id = ? ORDER BY user_id", channel_id)
+    return {row[0]: row[1] for row in rows}
+
+
+def ring(tx: Tx, channel_id: int, user_ids: Iterable[int], ends_ms: int) -> None:
+    """Ring somebody until then."""
+    tx.run_many(
+        "INSERT INTO private_call_rings (channel_id, user_id, ends_ms) VALUES (?, ?, ?) "
+        "ON CONFLICT (channel_id, user_id) DO UPDATE SET ends_ms = excluded.ends_ms",
+        [(channel_id, user_id, ends_ms) for user_id in user_ids],
+    )
+
+
+def stop_ringing(tx: Tx, channel_id: int, user_ids: Iterable[int]) -> bool:
+    """Ring somebody no longer; whether anybody was rung."""
+    some = list(user_ids)
+    if not some:
+        return False
+    return (
+        tx.run(
+            f"DELETE FROM private_call_rings WHERE channel_id = ? AND user_id IN ({places(some)})", channel_id, *some
+        )
+        > 0
+    )
