@@ -72,7 +72,8 @@ class Player:
 
 def new_client(world: World, **more: Any) -> Client:
     """A client of the world."""
-    return Client(ClientCreateOptions(web_base=world.url), **more)
+    voice = world.app.config.voice.authority or ""
+    return Client(ClientCreateOptions(web_base=world.url, voice_authority=voice), **more)
 
 
 async def player(

@@ -78,9 +78,21 @@ def test_the_base_install_is_aiohttp_and_msgspec_and_nothing_else_is_imported() 
     assert {Requirement(each).name for each in declared} == {"aiohttp", "msgspec"}
 
     files = [path for part in ("protocol", "sdk", "agent") for path in (root / "src/hubbub" / part).rglob("*.py")]
-    foreign = set().union(*map(imported, files)) - sys.stdlib_module_names - {"hubbub"}
+    calls = [path for path in files if path.parent.name == "media"]
+    foreign = set().union(*(imported(path) for path in files if path not in calls))
+    foreign -= sys.stdlib_module_names | {"hubbub"}
     # aiohttp's own addresses.
     assert foreign == {"aiohttp", "msgspec", "yarl"}
+    # The extra `voice`, and PyNaCl where it is installed: not before a call starts.
+    foreign = set().union(*map(imported, calls)) - sys.stdlib_module_names - {"hubbub"}
+    assert foreign == {"aiohttp", "msgspec", "av", "cryptography", "davey", "nacl"}
+
+
+def test_what_calls_need_is_loaded_when_one_starts() -> None:
+    loaded = modules_loaded_by("import hubbub.sdk, hubbub.sdk.compat; hubbub.sdk.Client().close()")
+
+    assert {name for name in loaded if name.startswith("hubbub.sdk.media")} == set()
+    assert loaded & {"av", "cryptography", "davey", "nacl"} == set()
 
 
 COST_MOST = 1.2

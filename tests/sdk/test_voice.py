@@ -1,39 +1,24 @@
-"""Voice without a media engine: honest about it, and ready for one."""
+"""Calls before they connect, audio settings and devices; what connects is in `test_calls.py`."""
 
-from typing import Any
+import importlib.util
 
 import pytest
 
-from hubbub.sdk import AudioModeType, Call, CallError, CallStatus, Client, ErrorType
-from tests.sdk.players import game, player
-from tests.world import PATIENCE, World
+from hubbub.sdk import AudioBackend, AudioModeType, Call, CallError, CallStatus, Client, ErrorType, MissingExtraError
+from tests.sdk.players import Heard
+from tests.world import PATIENCE
 
 
-async def test_a_call_of_a_lobby_ends_with_an_honest_error(world: World) -> None:
-    mary = await player(world, await game(world), threaded=False)
-    lobby_id = await mary.client.create_or_join_lobby("secret")
+def test_without_the_extra_a_call_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "davey" else found(name))
+    client = Client()
 
-    call = mary.client.start_call(lobby_id)
-    assert call is not None
-    statuses: list[Any] = []
-    call.set_status_changed_callback(lambda *told: statuses.append(told))
-    assert call.get_status() is CallStatus.JOINING
-    assert mary.client.start_call(lobby_id) is None
-    assert [each.get_channel_id() for each in mary.client.get_calls()] == [lobby_id]
-    mary.client.run_callbacks()
+    with pytest.raises(MissingExtraError, match=r"calls need davey: install the extra hubbub\[voice\]"):
+        client.start_call(5)
 
-    assert statuses == [
-        (CallStatus.JOINING, CallError.NONE, 0),
-        (CallStatus.DISCONNECTED, CallError.VOICE_CONNECTION_FAILED, 0),
-    ]
-    assert call.get_participants() == []
-    lobby = mary.client.get_lobby_handle(lobby_id)
-    assert lobby is not None
-    assert lobby.get_call_info_handle() is None
-    await mary.client.end_call(lobby_id)
-    assert not call
-    assert mary.client.get_call(lobby_id) is None
-    await mary.client.close()
+    assert client.get_calls() == []
+    client.close()
 
 
 def test_a_call_of_a_lobby_that_we_are_not_in_is_forbidden() -> None:
@@ -46,6 +31,9 @@ def test_a_call_of_a_lobby_that_we_are_not_in_is_forbidden() -> None:
     client.run_callbacks()
 
     assert errors == [CallError.NONE, CallError.FORBIDDEN]
+    assert (call.get_status(), call.get_participants()) == (CallStatus.DISCONNECTED, [])
+    assert client.start_call(5) is not None
+    assert not call
     client.close()
 
 
@@ -88,11 +76,38 @@ async def test_there_is_one_device_and_it_says_what_it_is() -> None:
     [device] = await client.get_input_devices()
     assert (await client.get_current_output_device()).equals(device)
     assert (device.id, device.is_default) == (client.get_default_audio_device_id(), True)
-    assert "no audio engine" in device.name
+    assert "virtual" in device.name
     await client.set_input_device(device.id)
     with pytest.raises(Exception, match="no such device") as caught:
         await client.set_output_device("studio")
     assert caught.value.result.type is ErrorType.VALIDATION_ERROR  # type: ignore[attr-defined]
+    await client.close()
+
+
+async def test_devices_come_and_go_with_the_audio_backend() -> None:
+    class Desk(AudioBackend):
+        plugged = [("desk", "Desk")]
+
+        def inputs(self) -> list[tuple[str, str]]:
+            return self.plugged
+
+    desk, heard = Desk(), Heard()
+    client = Client(audio=desk)
+    client.set_device_change_callback(heard)
+
+    desk.plugged = [*desk.plugged, ("studio", "Studio")]
+    desk.changed()
+
+    inputs, outputs = await heard.next()
+    assert [(each.id, each.name, each.is_default) for each in inputs] == [
+        ("desk", "Desk", True),
+        ("studio", "Studio", False),
+    ]
+    assert [each.id for each in outputs] == ["default"]
+    await client.set_input_device("studio")
+    assert (await client.get_current_input_device()).name == "Studio"
+    desk.plugged = desk.plugged[:1]
+    assert (await client.get_current_input_device()).name == "Desk"
     await client.close()
 
 

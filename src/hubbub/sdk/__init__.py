@@ -14,7 +14,9 @@ from hubbub.sdk.activities import (
     ActivityTimestamps,
 )
 from hubbub.sdk.api import Api, File, TokenKind
+from hubbub.sdk.audio import AudioBackend, MissingExtraError
 from hubbub.sdk.authorization import Authorized
+from hubbub.sdk.calls import Call
 from hubbub.sdk.client import Client, reset_callbacks
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import (
@@ -79,7 +81,6 @@ from hubbub.sdk.records import (
 from hubbub.sdk.results import ClientResult, SdkError
 from hubbub.sdk.tokens import ChildToken, CurrentUser, TokenExchange
 from hubbub.sdk.version import is_supported
-from hubbub.sdk.voice import Call
 
 UserApplicationProfile = UserApplicationProfileHandle
 """The specification names the record, the public SDK its handle."""
@@ -100,6 +101,7 @@ __all__ = [
     "AdditionalContentType",
     "Api",
     "ApiError",
+    "AudioBackend",
     "AudioDevice",
     "AudioModeType",
     "AudioSystem",
@@ -142,6 +144,7 @@ __all__ = [
     "LobbyMemberHandle",
     "LoggingSeverity",
     "MessageHandle",
+    "MissingExtraError",
     "RelationshipGroupType",
     "RelationshipHandle",
     "RelationshipType",

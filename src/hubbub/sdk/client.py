@@ -26,6 +26,7 @@ import msgspec
 from hubbub.protocol.operation import BodyT, Operation, ResultT
 from hubbub.sdk import version
 from hubbub.sdk.api import File
+from hubbub.sdk.audio import AudioBackend
 from hubbub.sdk.authorization import Authorization, Opener, _open_browser
 from hubbub.sdk.clock import Clock, machine_ms
 from hubbub.sdk.connection import Connection
@@ -79,6 +80,7 @@ class Client(MoveOnly):
         debug: bool = False,
         clock: Clock = machine_ms,
         open_browser: Opener = _open_browser,
+        audio: AudioBackend | None = None,
     ) -> None:
         if isinstance(options, Client):
             raise TypeError("a Client can be moved, not copied: use move()")
@@ -111,7 +113,7 @@ class Client(MoveOnly):
             Lobbies(core, connection.events, rpc, merges, open_browser),
             Messages(core, connection.events, rpc, merges),
             Relationships(core),
-            Voice(core),
+            Voice(core, connection.events, connection.gateway, audio or AudioBackend()),
         ]
         self._parts: dict[type, Any] = {type(part): part for part in parts}
         # Whoever drops the client without closing it leaves no thread behind.

@@ -11,7 +11,7 @@ import msgspec
 
 from hubbub.protocol.ids import EPOCH_MS
 from hubbub.sdk import payloads as wire
-from hubbub.sdk.cache import recipients
+from hubbub.sdk.cache import Lobby, recipients
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import ActivityActionTypes, ChannelType, ClientStatus, DisclosureTypes, known
 from hubbub.sdk.handles import SENT_FROM_GAME
@@ -55,6 +55,14 @@ class Events:
         """Whether the player knows that the chat client shows the same messages."""
         self.acknowledge: Callable[[], None] = lambda: None
         """Told when they were told."""
+        self.voice_state: Callable[[wire.VoiceStatePayload, wire.VoiceStatePayload | None], None] = lambda told, was: (
+            None
+        )
+        """Told how somebody is in a lobby's call now, and how they were."""
+        self.voice_server: Callable[[wire.VoiceServerPayload], None] = lambda told: None
+        """Told where a lobby's call is."""
+        self.lobby_gone: Callable[[int], None] = lambda lobby_id: None
+        """Told of a lobby that we are in no more."""
         self._aging: asyncio.TimerHandle | None = None
         self._before: Known | None = None
         """What the game knew before a session that is just beginning."""
@@ -87,7 +95,7 @@ class Events:
     def ready(self, told: wire.ReadyPayload) -> Emits:
         """Everything anew."""
         core, cache = self.core, self.cache
-        before = set(cache.lobbies)
+        before = {lobby.id: dict(lobby.voice_states) for lobby in cache.lobbies.values()}
         if cache.me not in (0, told.user.id):
             # Somebody else plays now: nothing of what the one before knew is theirs.
             cache.clear()
@@ -122,7 +130,9 @@ class Events:
             self._note_lobby(lobby)
             if lobby.id not in before:
                 yield "lobby_created", lobby.id
-        for gone in before - set(cache.lobbies):
+            yield from self._compare_calls(lobby.id, before.get(lobby.id, {}))
+        for gone in before.keys() - cache.lobbies.keys():
+            self.lobby_gone(gone)
             yield "lobby_deleted", gone
         yield from self._waiting(told.game_invites)
 
@@ -438,6 +448,7 @@ class Events:
         """A lobby is over, or we are out of it."""
         self.cache.forget_places(told.id)
         if self.cache.lobbies.pop(told.id, None) is not None:
+            self.lobby_gone(told.id)
             yield "lobby_deleted", told.id
 
     @on("LOBBY_MEMBER_ADD", wire.LobbyMemberPayload)
@@ -482,20 +493,40 @@ class Events:
         lobby, who = self.cache.lobbies.get(told.lobby_id), told.member.who
         if lobby is None or lobby.members.pop(who, None) is None or who == self.cache.me:
             return
-        lobby.voice_states.pop(who, None)
+        yield from self._call_state(lobby, wire.VoiceStatePayload(user_id=who, lobby_id=lobby.id))
         yield "lobby_member_removed", told.lobby_id, who
+
+    # Calls
 
     @on("LOBBY_VOICE_STATE_UPDATE", wire.VoiceStatePayload)
     def lobby_voice_state_update(self, told: wire.VoiceStatePayload) -> Emits:
         """Somebody came into a call, left it, or muted."""
         lobby = self.cache.lobbies.get(told.lobby_id or 0)
-        if lobby is None:
-            return
+        return () if lobby is None else self._call_state(lobby, told)
+
+    @on("LOBBY_VOICE_SERVER_UPDATE", wire.VoiceServerPayload)
+    def lobby_voice_server_update(self, told: wire.VoiceServerPayload) -> Emits:
+        """Where our call is."""
+        self.voice_server(told)
+        return ()
+
+    def _call_state(self, lobby: Lobby, told: wire.VoiceStatePayload) -> Emits:
+        here = told.channel_id is not None
         was = lobby.voice_states.pop(told.user_id, None)
-        if told.channel_id is not None:
+        if here:
             lobby.voice_states[told.user_id] = told
-        if (was is not None) != (told.channel_id is not None):
-            yield "voice_participant_changed", lobby.id, told.user_id, told.channel_id is not None
+        self.voice_state(told, was)
+        if (was is not None) != here:
+            yield "voice_participant_changed", lobby.id, told.user_id, here
+
+    def _compare_calls(self, lobby_id: int, before: dict[int, wire.VoiceStatePayload]) -> Emits:
+        """A new session tells anew who is in a lobby's call; the game hears of what is different."""
+        lobby = self.cache.lobbies[lobby_id]
+        now, lobby.voice_states = lobby.voice_states, before
+        for who in before.keys() - now.keys():
+            yield from self._call_state(lobby, wire.VoiceStatePayload(user_id=who, lobby_id=lobby_id))
+        for state in now.values():
+            yield from self._call_state(lobby, msgspec.structs.replace(state, lobby_id=lobby_id))
 
     # Accounts
 

@@ -198,6 +198,7 @@ class Lobbies:
         with self._core.lock:
             self._core.cache.forget_places(lobby_id)
             gone = self._core.cache.lobbies.pop(lobby_id, None)
+            self._events.lobby_gone(lobby_id)
         if gone is not None:
             self._core.emit("lobby_deleted", lobby_id)
 

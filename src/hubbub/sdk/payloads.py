@@ -147,6 +147,14 @@ class VoiceStatePayload(Struct):
     self_deaf: bool = False
 
 
+class VoiceServerPayload(Struct):
+    """Where a lobby's call is, and what lets us in; without an endpoint there is none yet."""
+
+    lobby_id: int | None = None
+    token: str = ""
+    endpoint: str | None = None
+
+
 class MemberPayload(Struct):
     """Somebody in a lobby."""
 

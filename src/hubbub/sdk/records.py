@@ -214,6 +214,8 @@ class ClientCreateOptions(Record):
     experimental_audio_system: AudioSystem = AudioSystem.STANDARD
     experimental_android_prevent_comms_for_bluetooth: bool = False
     cpu_affinity_mask: int | None = None
+    voice_authority: str = field(default_factory=str, compat=False)
+    """A PEM file that voice servers are known by, besides the machine's own: what `voice.authority` of the ready file names."""
 
 
 class VADThresholdSettings(Fields, MoveOnly):

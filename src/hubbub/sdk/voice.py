@@ -1,179 +1,61 @@
-"""Calls and audio settings. This SDK has no media engine, and the platform's voice server knows channels and no lobbies yet: a call
-says honestly that it could not be connected, settings are remembered, and there is one device that is not there (decisions/0041).
+"""Calls and audio settings (sdk.md 13).
 
-Who is in a lobby's call would be told by LOBBY_VOICE_STATE_UPDATE, which is heard; our platform never sends it (decisions/0046).
+Signalling is here and in `signalling.py`; the voice connection and its libraries are in `media`, and come with the first call.
 """
 
+import asyncio
+import importlib
+import ssl
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
+import aiohttp
+
+from hubbub.sdk.aside import aside, new_session
+from hubbub.sdk.audio import DEFAULT_DEVICE, AudioBackend, CapturedAudio, ReceivedAudio, require_extra
+from hubbub.sdk.calls import AllCalls, Call, CallState
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
-from hubbub.sdk.enums import AudioModeType, CallError, CallStatus, LoggingSeverity, to_string
-from hubbub.sdk.handles import VoiceStateHandle, find_lobby, participants, voice_state
-from hubbub.sdk.objects import Copyable
-from hubbub.sdk.records import AudioDevice, VADThresholdSettings
+from hubbub.sdk.enums import CallError, CallStatus, LoggingSeverity
+from hubbub.sdk.events import Events
+from hubbub.sdk.gateway import Gateway
+from hubbub.sdk.handles import find_lobby
+from hubbub.sdk.records import AudioDevice
 from hubbub.sdk.results import ClientResult, invalid
+from hubbub.sdk.signalling import Signalling
 
-DEFAULT_DEVICE: Final = "default"
-NOT_CONNECTED: Final = "voice is not connected: this SDK has no media engine yet"
+if TYPE_CHECKING:
+    from hubbub.sdk.media.engine import Engine
+    from hubbub.sdk.media.line import Line
+    from hubbub.sdk.media.recording import Recording
 
-ReceivedAudio = Callable[[int, Any, int, int, int], bool]
-"""User, samples, samples per channel, sample rate, channels; True silences them."""
-CapturedAudio = Callable[[Any, int, int, int], None]
-
-
-class CallState:
-    """What all copies of a call share."""
-
-    def __init__(self) -> None:
-        self.status = CallStatus.JOINING
-        self.ended = False
-        self.self_mute = False
-        self.self_deaf = False
-        self.local_mutes: set[int] = set()
-        self.volumes: dict[int, float] = {}
-        self.audio_mode = AudioModeType.MODE_VAD
-        self.ptt_active = False
-        self.ptt_release_delay_ms = 0
-        self.vad = (True, -60.0)
-        self.callbacks: dict[str, Callable[..., object]] = {}
-
-
-class Call(Copyable):
-    """A call of a lobby."""
-
-    def __init__(self, core: Core, lobby_id: int, state: CallState) -> None:
-        super().__init__()
-        self._core, self._lobby_id, self._state = core, lobby_id, state
-
-    def __bool__(self) -> bool:
-        """Whether the call is still one."""
-        return self._valid and not self._state.ended
-
-    def get_channel_id(self) -> int:
-        """The lobby."""
-        return self._lobby_id
-
-    def get_guild_id(self) -> int:
-        """The lobby again."""
-        return self._lobby_id
-
-    def get_status(self) -> CallStatus:
-        """Where the call stands; it is usable when Connected."""
-        return self._state.status
-
-    def get_participants(self) -> list[int]:
-        """Who is in it."""
-        return participants(self._core, self._lobby_id)
-
-    def get_voice_state_handle(self, user_id: int) -> VoiceStateHandle | None:
-        """How one of them is."""
-        return voice_state(self._core, self._lobby_id, user_id)
-
-    def set_self_mute(self, mute: bool) -> None:
-        """Be heard by nobody."""
-        self._state.self_mute = mute
-
-    def get_self_mute(self) -> bool:
-        """Whether nobody hears us."""
-        return self._state.self_mute
-
-    def set_self_deaf(self, deaf: bool) -> None:
-        """Hear nobody, and be heard by nobody."""
-        self._state.self_deaf = deaf
-
-    def get_self_deaf(self) -> bool:
-        """Whether we hear nobody."""
-        return self._state.self_deaf
-
-    def set_local_mute(self, user_id: int, mute: bool) -> None:
-        """Do not hear somebody."""
-        (self._state.local_mutes.add if mute else self._state.local_mutes.discard)(user_id)
-
-    def get_local_mute(self, user_id: int) -> bool:
-        """Whether we do not hear somebody."""
-        return user_id in self._state.local_mutes
-
-    def set_participant_volume(self, user_id: int, volume: float) -> None:
-        """How loud somebody is to us: 0 to 200, 100 is normal."""
-        self._state.volumes[user_id] = min(200.0, max(0.0, volume))
-
-    def get_participant_volume(self, user_id: int) -> float:
-        """How loud somebody is to us."""
-        return self._state.volumes.get(user_id, 100.0)
-
-    def set_audio_mode(self, audio_mode: AudioModeType) -> None:
-        """Speak when a voice is heard, or while a key is pressed."""
-        self._state.audio_mode = audio_mode
-
-    def get_audio_mode(self) -> AudioModeType:
-        """When the microphone is heard."""
-        return self._state.audio_mode
-
-    def set_ptt_active(self, active: bool) -> None:
-        """The key is pressed, or not."""
-        self._state.ptt_active = active
-
-    def get_ptt_active(self) -> bool:
-        """Whether the key is pressed."""
-        return self._state.ptt_active
-
-    def set_ptt_release_delay(self, release_delay_ms: int) -> None:
-        """How long one is heard after the key is let go."""
-        self._state.ptt_release_delay_ms = max(0, release_delay_ms)
-
-    def get_ptt_release_delay(self) -> int:
-        """How long one is heard after the key is let go, in milliseconds."""
-        return self._state.ptt_release_delay_ms
-
-    def set_vad_threshold(self, automatic: bool, threshold: float) -> None:
-        """From how loud on a sound is a voice, -100 to 0 dBFS."""
-        self._state.vad = (automatic, min(0.0, max(-100.0, threshold)))
-
-    def get_vad_threshold(self) -> VADThresholdSettings:
-        """From how loud on a sound is a voice."""
-        automatic, threshold = self._state.vad
-        return self._core.make(VADThresholdSettings, vad_threshold=threshold, automatic=automatic)
-
-    def set_status_changed_callback(self, callback: Callable[[CallStatus, CallError, int], object]) -> None:
-        """Hear of each change of status."""
-        self._state.callbacks["status"] = callback
-
-    def set_participant_changed_callback(self, callback: Callable[[int, bool], object]) -> None:
-        """Hear who comes and goes."""
-        self._state.callbacks["participant"] = callback
-
-    def set_on_voice_state_changed_callback(self, callback: Callable[[int], object]) -> None:
-        """Hear who mutes and deafens."""
-        self._state.callbacks["voice_state"] = callback
-
-    def set_speaking_status_changed_callback(self, callback: Callable[[int, bool], object]) -> None:
-        """Hear who speaks."""
-        self._state.callbacks["speaking"] = callback
-
-    @staticmethod
-    def status_to_string(type: CallStatus) -> str:
-        """The name of a status."""
-        return to_string(CallStatus, type)
-
-    @staticmethod
-    def error_to_string(type: CallError) -> str:
-        """The name of an error."""
-        return to_string(CallError, type)
+SCOPES: Final = frozenset({"lobbies.write", "sdk.social_layer"})
+"""Either lets a game into calls."""
+ENDING_S: Final = 2.0
+"""How long a call that ends may take to hang up."""
 
 
 class Voice:
     """Calls, devices and audio options."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, events: Events, gateway: Gateway, audio: AudioBackend) -> None:
         self._core = core
+        self._audio = audio
         self._calls: dict[int, CallState] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self.lines: dict[int, Line] = {}
+        """What is under the calls that have begun to connect."""
+        self._everywhere = AllCalls()
+        self._signalling = Signalling(core, events, gateway, self._calls)
+        self._engine: Engine | None = None
+        self._http: aiohttp.ClientSession | None = None
+        self._tls: ssl.SSLContext | bool | None = None
+        self._recording: Recording | None = None
         self._fresh = True
         self._input_volume = 100.0
         self._output_volume = 100.0
-        self._mute_all = False
-        self._deaf_all = False
+        self.input_device = self.output_device = DEFAULT_DEVICE
         self.options: dict[str, Any] = {
             "echo_cancellation": True,
             "noise_suppression": True,
@@ -183,45 +65,124 @@ class Voice:
             "opus_hardware_coding": (True, True),
             "engine_managed_audio_session": False,
             "aec_dump": False,
-            "speaker_mode": False,
         }
-        """What was set, for the media engine that will read it."""
+        """What was set. The first four, and the system's audio session, are for an audio backend to read: we change no sound."""
+        audio.changed = self._devices_changed
         core.resetters.append(self._forget)
+        core.closers.append(self._close)
 
     def _forget(self) -> None:
         for state in self._calls.values():
-            state.callbacks.clear()
+            state.reset()
 
     # Calls
 
     def start_call(self, channel_id: int) -> Call | None:
-        """Start or join the call of a lobby; None if we are in it."""
-        self._fresh = False
-        if channel_id in self._calls:
-            return None
-        state = self._calls[channel_id] = CallState()
-        call = self._core.make(Call, self._core, channel_id, state)
-        allowed = find_lobby(self._core, channel_id) is not None
-        error = CallError.VOICE_CONNECTION_FAILED if allowed else CallError.FORBIDDEN
-        self._say(state, CallStatus.JOINING, CallError.NONE)
-        self._core.logs.write(NOT_CONNECTED, LoggingSeverity.ERROR, voice=True)
-        self._say(state, CallStatus.DISCONNECTED, error)
-        return call
+        """Start or join the call of a lobby; None if we are in it. Without the extra `voice` it raises MissingExtraError."""
+        return self._start(channel_id, None, None)
 
     def start_call_with_audio_callbacks(
         self, lobby_id: int, received_cb: ReceivedAudio, captured_cb: CapturedAudio
     ) -> Call | None:
-        """The same, and look at samples as they come and go; without a media engine there are none."""
-        return self.start_call(lobby_id)
+        """The same, and change samples as they come and go. Both are called on the voice thread, not by the pump: be quick.
+
+        `received_cb(user_id, samples, samples_per_channel, sample_rate, channels)` answers whether to silence local playback;
+        `captured_cb(samples, samples_per_channel, sample_rate, channels)` may write what is to be said."""
+        return self._start(lobby_id, received_cb, captured_cb)
+
+    def _start(self, lobby_id: int, received: ReceivedAudio | None, captured: CapturedAudio | None) -> Call | None:
+        require_extra()
+        self._fresh = False
+        core = self._core
+        with core.lock:
+            before = self._calls.get(lobby_id)
+            if before is not None and before.status is not CallStatus.DISCONNECTED:
+                return None
+            if before is not None:
+                # One that failed is not one that we are in.
+                before.ended = True
+            state = self._calls[lobby_id] = CallState(core, lobby_id, self._everywhere)
+            state.received_audio, state.captured_audio = received, captured
+            state.changed = self._refresh
+            state.become(CallStatus.JOINING)
+            allowed = find_lobby(core, lobby_id) is not None and bool(SCOPES & core.scopes)
+            if not allowed or "StartCall" in core.disabled or core.destroyed:
+                state.become(CallStatus.DISCONNECTED, CallError.FORBIDDEN)
+            else:
+                state.wanted = True
+                core.background(lambda: self._connect(state))
+        return core.make(Call, core, lobby_id, state)
+
+    async def _connect(self, state: CallState) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        with self._core.lock:
+            if state.ended or not state.wanted:
+                return
+            self._tasks[state.lobby_id] = task
+        self._signalling.refresh()
+        try:
+            media = await aside(importlib.import_module, "hubbub.sdk.media.line")
+            engine, http, tls = await self._equip()
+            line: Line = media.Line(
+                state,
+                self._core.cache.me,
+                engine,
+                http,
+                tls,
+                self._signalling.rejoin,
+                self._core.driver.post,
+                self._complain,
+            )
+            self.lines[state.lobby_id] = line
+            await line.run()
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            self._complain(f"the call of {state.lobby_id} broke: {error!r}")
+            state.become(CallStatus.DISCONNECTED, CallError.VOICE_CONNECTION_FAILED)
+        finally:
+            if self._tasks.get(state.lobby_id) is task:
+                del self._tasks[state.lobby_id]
+                self.lines.pop(state.lobby_id, None)
+            self._withdraw(state)
+
+    def _withdraw(self, state: CallState) -> None:
+        """The platform need not keep us in a call that we are not in."""
+        wanted, state.wanted = state.wanted, False
+        if wanted and not self._core.destroyed:
+            self._signalling.refresh()
+
+    async def _equip(self) -> "tuple[Engine, aiohttp.ClientSession, ssl.SSLContext | bool]":
+        """What all calls of a client share."""
+        if self._engine is None:
+            module = await aside(importlib.import_module, "hubbub.sdk.media.engine")
+            if self._engine is None:
+                self._engine = module.Engine(self._audio, self, self._complain)
+        if self._http is None:
+            self._http = new_session()
+        if self._tls is None:
+            self._tls = await aside(_trust, self._core.options.voice_authority)
+        return self._engine, self._http, self._tls
+
+    def _complain(self, message: str) -> None:
+        self._core.logs.write(message, LoggingSeverity.WARNING, voice=True)
+
+    def _refresh(self) -> None:
+        """Mute or deaf changed, on the game's thread."""
+        self._core.driver.post(self._signalling.refresh)
 
     def get_call(self, channel_id: int) -> Call | None:
         """The call of a lobby, if we are in it."""
-        state = self._calls.get(channel_id)
+        with self._core.lock:
+            state = self._calls.get(channel_id)
         return self._core.make(Call, self._core, channel_id, state) if state is not None else None
 
     def get_calls(self) -> list[Call]:
         """The calls that we are in."""
-        return [self._core.make(Call, self._core, channel_id, state) for channel_id, state in self._calls.items()]
+        with self._core.lock:
+            calls = list(self._calls.items())
+        return [self._core.make(Call, self._core, channel_id, state) for channel_id, state in calls]
 
     def end_call(self, channel_id: int, callback: Callable[[], object] | None = None) -> Completion[None]:
         """Leave a call; its objects are over."""
@@ -232,62 +193,81 @@ class Voice:
         return self._core.run("EndCalls", _bare(callback), (), self._end, list(self._calls))
 
     async def _end(self, channels: Sequence[int]) -> None:
-        for channel_id in channels:
-            state = self._calls.pop(channel_id, None)
-            if state is None:
-                continue
+        for lobby_id in channels:
+            with self._core.lock:
+                state = self._calls.get(lobby_id)
+                task = self._tasks.get(lobby_id)
+                if state is None:
+                    continue
+                wanted, state.wanted = state.wanted, False
             if state.status is not CallStatus.DISCONNECTED:
-                self._say(state, CallStatus.DISCONNECTING, CallError.NONE)
-                self._say(state, CallStatus.DISCONNECTED, CallError.NONE)
-            state.ended = True
+                state.become(CallStatus.DISCONNECTING)
+            if wanted:
+                await self._signalling.leave(state)
+            if task is not None:
+                task.cancel()
+                await asyncio.wait([task], timeout=ENDING_S)
+            state.become(CallStatus.DISCONNECTED)
+            with self._core.lock:
+                state.ended = True
+                if self._calls.get(lobby_id) is state:
+                    del self._calls[lobby_id]
 
-    def _say(self, state: CallState, status: CallStatus, error: CallError) -> None:
-        def tell() -> None:
-            # The status changes when the game hears of it: one that looks before it pumps sees Joining.
-            state.status = status
-            callback = state.callbacks.get("status")
-            if callback is not None:
-                callback(status, error, 0)
-
-        self._core.pump.put(tell)
+    async def _close(self) -> None:
+        """The client is gone: the lines are tasks of it, and ended before this."""
+        if self._http is not None:
+            await self._http.close()
+        if self._engine is not None:
+            await aside(self._engine.join)
+        if self._recording is not None:
+            self._recording.close()
+        with self._core.lock:
+            for state in self._calls.values():
+                state.status, state.ended = CallStatus.DISCONNECTED, True
 
     # Devices
 
     def get_input_devices(
         self, callback: Callable[[list[AudioDevice]], object] | None = None
     ) -> Completion[list[AudioDevice]]:
-        """The microphones: one that is not there."""
-        return self._core.run("GetInputDevices", _bare(callback), ([],), self._devices)
+        """The microphones; without an audio backend one that hears nothing."""
+        return self._core.run("GetInputDevices", _bare(callback), ([],), self._devices, self._audio.inputs)
 
     def get_output_devices(
         self, callback: Callable[[list[AudioDevice]], object] | None = None
     ) -> Completion[list[AudioDevice]]:
-        """The loudspeakers: one that is not there."""
-        return self._core.run("GetOutputDevices", _bare(callback), ([],), self._devices)
+        """The loudspeakers; without an audio backend one that nobody hears."""
+        return self._core.run("GetOutputDevices", _bare(callback), ([],), self._devices, self._audio.outputs)
 
     def get_current_input_device(
         self, callback: Callable[[AudioDevice], object] | None = None
     ) -> Completion[AudioDevice]:
         """The microphone in use."""
-        return self._core.run("GetCurrentInputDevice", _bare(callback), (self._device(),), self._current)
+        nothing = self._core.make(AudioDevice)
+        return self._core.run(
+            "GetCurrentInputDevice", _bare(callback), (nothing,), self._current, self._audio.inputs, True
+        )
 
     def get_current_output_device(
         self, callback: Callable[[AudioDevice], object] | None = None
     ) -> Completion[AudioDevice]:
         """The loudspeaker in use."""
-        return self._core.run("GetCurrentOutputDevice", _bare(callback), (self._device(),), self._current)
+        nothing = self._core.make(AudioDevice)
+        return self._core.run(
+            "GetCurrentOutputDevice", _bare(callback), (nothing,), self._current, self._audio.outputs, False
+        )
 
     def set_input_device(
         self, device_id: str, callback: Callable[[ClientResult], object] | None = None
     ) -> Completion[None]:
         """Choose a microphone."""
-        return self._core.run("SetInputDevice", callback, (), self._choose, device_id)
+        return self._core.run("SetInputDevice", callback, (), self._choose, device_id, True)
 
     def set_output_device(
         self, device_id: str, callback: Callable[[ClientResult], object] | None = None
     ) -> Completion[None]:
         """Choose a loudspeaker."""
-        return self._core.run("SetOutputDevice", callback, (), self._choose, device_id)
+        return self._core.run("SetOutputDevice", callback, (), self._choose, device_id, False)
 
     @staticmethod
     def get_default_audio_device_id() -> str:
@@ -298,18 +278,71 @@ class Voice:
         """Hear that a device came or went."""
         self._core.listen("device_change", callback)
 
-    def _device(self) -> AudioDevice:
-        return self._core.make(AudioDevice, id=DEFAULT_DEVICE, name="Default (no audio engine)", is_default=True)
+    async def _devices(self, list_devices: Callable[[], Sequence[tuple[str, str]]]) -> list[AudioDevice]:
+        return [
+            self._core.make(AudioDevice, id=id, name=name, is_default=place == 0)
+            for place, (id, name) in enumerate(await aside(list_devices))
+        ]
 
-    async def _devices(self) -> list[AudioDevice]:
-        return [self._device()]
+    async def _current(self, list_devices: Callable[[], Sequence[tuple[str, str]]], of_input: bool) -> AudioDevice:
+        chosen = self.input_device if of_input else self.output_device
+        devices = await self._devices(list_devices)
+        # One that is gone is the default one again.
+        return next(
+            (each for each in devices if each.id == chosen), devices[0] if devices else self._core.make(AudioDevice)
+        )
 
-    async def _current(self) -> AudioDevice:
-        return self._device()
-
-    async def _choose(self, device_id: str) -> None:
-        if device_id != DEFAULT_DEVICE:
+    async def _choose(self, device_id: str, of_input: bool) -> None:
+        known = await aside(self._audio.inputs if of_input else self._audio.outputs)
+        if device_id != DEFAULT_DEVICE and device_id not in {id for id, _ in known}:
             raise invalid("there is no such device")
+        if of_input:
+            self.input_device = device_id
+        else:
+            self.output_device = device_id
+
+    def _devices_changed(self) -> None:
+        async def tell() -> None:
+            inputs, outputs = await self._devices(self._audio.inputs), await self._devices(self._audio.outputs)
+            self._core.emit("device_change", inputs, outputs)
+
+        if not self._core.destroyed:
+            self._core.background(tell)
+
+    # What the voice thread reads and tells
+
+    @property
+    def input_factor(self) -> float:
+        """How loud the microphone is."""
+        return self._input_volume / 100
+
+    @property
+    def output_factor(self) -> float:
+        """How loud everybody is."""
+        return self._output_volume / 100
+
+    @property
+    def no_input_threshold(self) -> float:
+        """From how quiet on the microphone hears nothing."""
+        threshold: float = self.options["no_audio_input_threshold"]
+        return threshold
+
+    def input_heard(self, detected: bool) -> None:
+        """The microphone fell silent, or not any more."""
+        self._core.emit("no_audio_input", detected)
+
+    def recorded(self, captured: bytes | None, played: bytes | None) -> None:
+        """What goes into the waveforms that `set_aec_dump` asks for; on the voice thread."""
+        if not self.options["aec_dump"]:
+            if self._recording is not None:
+                self._recording.close()
+                self._recording = None
+            return
+        if self._recording is None:
+            from hubbub.sdk.media.recording import Recording
+
+            self._recording = Recording(self._core.logs.directory)
+        self._recording.take(captured, played)
 
     # Options
 
@@ -331,34 +364,36 @@ class Voice:
 
     def get_self_mute_all(self) -> bool:
         """Whether we are muted in all calls."""
-        return self._mute_all
+        return self._everywhere.mute
 
     def set_self_mute_all(self, mute: bool) -> None:
         """Be muted in all calls, whatever each says."""
-        self._mute_all = mute
+        self._everywhere.mute = mute
+        self._refresh()
 
     def get_self_deaf_all(self) -> bool:
         """Whether we are deaf in all calls."""
-        return self._deaf_all
+        return self._everywhere.deaf
 
     def set_self_deaf_all(self, deaf: bool) -> None:
         """Be deaf in all calls, whatever each says."""
-        self._deaf_all = deaf
+        self._everywhere.deaf = deaf
+        self._refresh()
 
     def set_echo_cancellation(self, on: bool) -> None:
-        """Remove echo; on unless said otherwise."""
+        """Remove echo; on unless said otherwise. For an audio backend to do."""
         self.options["echo_cancellation"] = on
 
     def set_noise_suppression(self, on: bool) -> None:
-        """Remove noise; on unless said otherwise."""
+        """Remove noise; on unless said otherwise. For an audio backend to do."""
         self.options["noise_suppression"] = on
 
     def set_automatic_gain_control(self, on: bool) -> None:
-        """Even out loudness; on unless said otherwise."""
+        """Even out loudness; on unless said otherwise. For an audio backend to do."""
         self.options["automatic_gain_control"] = on
 
     def set_noise_cancellation(self, on: bool) -> None:
-        """Remove noise better; while on, noise suppression is off."""
+        """Remove noise better; while on, noise suppression is off. For an audio backend to do."""
         self.options["noise_cancellation"] = on
 
     def set_no_audio_input_threshold(self, dbfs_threshold: float) -> None:
@@ -370,7 +405,7 @@ class Voice:
         self._core.listen("no_audio_input", callback)
 
     def set_opus_hardware_coding(self, encode: bool, decode: bool) -> None:
-        """Use the machine's own coder; only right after the client was made."""
+        """Use the machine's own coder; only right after the client was made. Remembered: PyAV's libopus has none."""
         if not self._fresh:
             self._core.logs.warning("set_opus_hardware_coding came too late and is ignored")
             return
@@ -393,10 +428,19 @@ class Voice:
         self._core.listen("voice_participant_changed", callback)
 
     def set_aec_dump(self, on: bool) -> None:
-        """Write what is heard and said into the log directory; without a media engine there is nothing to write."""
+        """Write what the microphone hears and what is played into the directory of `set_log_dir`, a few minutes at most."""
         self.options["aec_dump"] = on
 
 
 def _bare(callback: Callable[..., object] | None) -> Callable[..., object] | None:
     """A callback that hears the outputs without the result."""
     return None if callback is None else lambda _, *told: callback(*told)
+
+
+def _trust(authority: str) -> ssl.SSLContext | bool:
+    """How voice servers are known: as everybody is, and by one authority more where there is one (`hubbub dev` has its own)."""
+    if not authority:
+        return True
+    context = ssl.create_default_context()
+    context.load_verify_locations(cafile=Path(authority))
+    return context

@@ -1,0 +1,164 @@
+"""The voice thread: every 20 ms it takes what the microphone heard, sends it to each call, and plays what came from all of them.
+
+It lives while there is a call, and belongs to one client. What a game's audio callback or an audio backend raises is told once in
+the log, and the sound goes on.
+"""
+
+import selectors
+import threading
+import time
+from array import array
+from collections.abc import Callable
+from typing import Final, ParamSpec, Protocol, TypeVar
+
+from hubbub.sdk.audio import FRAME_BYTES, FRAME_MS, AudioBackend
+from hubbub.sdk.media import samples
+from hubbub.sdk.media.stream import Stream
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+THREAD: Final = "hubbub-voice"
+FRAME_S: Final = FRAME_MS / 1000
+LATE_S: Final = 0.2
+"""Further behind than this, time that was lost is not made up for."""
+JOIN_S: Final = 1.0
+QUIET_FRAMES: Final = 50
+"""A second without sound is a microphone that hears nothing."""
+OFF: Final = -100.0
+
+
+class Options(Protocol):
+    """What the game set for all calls; read anew each time."""
+
+    input_factor: float
+    output_factor: float
+    input_device: str
+    output_device: str
+    no_input_threshold: float
+
+    def input_heard(self, detected: bool) -> None:
+        """The microphone fell silent, or not any more."""
+
+    def recorded(self, captured: bytes | None, played: bytes | None) -> None:
+        """What the microphone heard and the loudspeaker played in these 20 ms."""
+
+
+class Engine:
+    """The thread and what runs on it."""
+
+    def __init__(self, backend: AudioBackend, options: Options, complain: Callable[[str], None]) -> None:
+        self._backend = backend
+        self._options = options
+        self._complain = complain
+        self._complained: set[str] = set()
+        self._guard = threading.Lock()
+        self._streams: list[Stream] = []
+        self._thread: threading.Thread | None = None
+        self._devices = ("", "")
+        self._detected = True
+        self._quiet = 0
+
+    def add(self, stream: Stream) -> None:
+        """A call has sound."""
+        with self._guard:
+            self._streams.append(stream)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
+                self._thread.start()
+
+    def remove(self, stream: Stream) -> None:
+        """A call has none any more; its socket is closed by the thread that reads it."""
+        stream.over = True
+
+    def join(self, patience_s: float = JOIN_S) -> None:
+        """Wait until the thread has ended, where every call has."""
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(patience_s)
+
+    # The thread
+
+    def _run(self) -> None:
+        selector = selectors.DefaultSelector()
+        known: list[Stream] = []
+        due = time.monotonic()
+        try:
+            while self._settle(selector, known):
+                left = due - time.monotonic()
+                if left > 0:
+                    for key, _ in selector.select(left):
+                        key.data.read()
+                    continue
+                self._tick(known)
+                due += FRAME_S
+                if -left > LATE_S:
+                    due = time.monotonic()
+        finally:
+            selector.close()
+
+    def _settle(self, selector: selectors.BaseSelector, known: list[Stream]) -> bool:
+        """Streams that came and went; False once there are none, and then this thread is nobody's."""
+        with self._guard:
+            over = [stream for stream in self._streams if stream.over]
+            self._streams = [stream for stream in self._streams if not stream.over]
+            new = [stream for stream in self._streams if stream not in known]
+            if not self._streams:
+                # Under the guard: a call that begins now starts the devices after this.
+                self._thread = None
+                self._devices = ("", "")
+                self._try("stop", self._backend.stop)
+        for stream in over:
+            if stream in known:
+                known.remove(stream)
+                selector.unregister(stream.udp)
+            self._try("hush", stream.hush)
+            stream.udp.close()
+        for stream in new:
+            known.append(stream)
+            selector.register(stream.udp, selectors.EVENT_READ, stream)
+        return bool(known)
+
+    def _tick(self, streams: list[Stream]) -> None:
+        devices = (self._options.input_device, self._options.output_device)
+        if devices != self._devices:
+            self._devices = devices
+            self._try("start", self._backend.start, *devices)
+        captured = self._try("capture", self._backend.capture)
+        loudest: float | None = None
+        played: array[int] | None = None
+        for stream in streams:
+            # A stream may have come in between: what came is taken before it is played.
+            stream.read()
+            level = self._try("captured", stream.speak, captured, self._options.input_factor)
+            if level is not None and (loudest is None or level > loudest):
+                loudest = level
+            for frame in self._try("received", stream.hear) or ():
+                played = frame if played is None else samples.mixed(played, frame)
+        if loudest is None and captured is not None:
+            loudest = samples.level(samples.frame_of(captured))
+        self._watch(OFF if loudest is None else loudest)
+        data = None if played is None else samples.scaled(played, self._options.output_factor).tobytes()
+        self._try("play", self._backend.play, data or bytes(FRAME_BYTES))
+        self._try("record", self._options.recorded, captured, data)
+
+    def _watch(self, level: float) -> None:
+        """Whether the microphone hears anything (SetNoAudioInputThreshold)."""
+        threshold = self._options.no_input_threshold
+        if threshold <= OFF:
+            self._detected, self._quiet = True, 0
+            return
+        self._quiet = 0 if level >= threshold else self._quiet + 1
+        detected = self._quiet < QUIET_FRAMES if self._detected else self._quiet == 0
+        if detected != self._detected:
+            self._detected = detected
+            self._options.input_heard(detected)
+
+    def _try(self, what: str, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | None:
+        try:
+            return function(*args, **named)
+        except Exception as error:
+            if what not in self._complained:
+                self._complained.add(what)
+                self._complain(f"{what} failed on the voice thread: {error!r}")
+            return None

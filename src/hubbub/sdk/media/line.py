@@ -1,0 +1,496 @@
+"""The line of one call: from a ticket to sound, and back to it when the way is lost (sdk.md 13.3, voice.md 4 to 6).
+
+It runs where the network lives. After a loss it first resumes, then identifies with the same ticket, then asks for another.
+"""
+
+import asyncio
+import contextlib
+import ipaddress
+import random
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from enum import Enum, auto
+from typing import Any, Final
+
+import aiohttp
+import msgspec
+
+from hubbub.protocol.enums import VoiceCloseCode
+from hubbub.protocol.voice import DAVE_VERSION, VoiceOpcode
+from hubbub.sdk.calls import CallState, Ticket
+from hubbub.sdk.enums import CallError, CallStatus
+from hubbub.sdk.media import packets
+from hubbub.sdk.media.encryption import Encryption, GroupError
+from hubbub.sdk.media.engine import Engine
+from hubbub.sdk.media.packets import CIPHERS, Sealer
+from hubbub.sdk.media.socket import LEFT, SILENT, Closed, VoiceSocket, read
+from hubbub.sdk.media.stream import Stream
+
+JOIN_S: Final = 30.0
+"""How long the platform may take to let us in (sdk.md 20)."""
+RETURN_S: Final = 120.0
+"""How long a call is reconnecting at most."""
+MOVE_S: Final = 5.0
+"""How long after 4014 the platform may take to say where the call goes on."""
+ENCRYPTION_S: Final = 5.0
+"""How long others may take to let us into their group; after that we are there, and nobody hears anybody until they do."""
+DISCOVERY_S: Final = 1.0
+DISCOVERY_TRIES: Final = 5
+DEAF_FRAMES: Final = 1000
+"""The server reports every five seconds: after twenty without anything, packets have no way."""
+LOOK_S: Final = 1.0
+STEADY_S: Final = 10.0
+"""A connection that stood so long begins anew with its patience."""
+PAUSE_LEAST_S: Final = 0.25
+PAUSE_MOST_S: Final = 8.0
+FAREWELL_S: Final = 0.25
+SPEAKING_S: Final = 0.25
+"""Between two words about whether we speak: packets say it sooner."""
+FINAL: Final = frozenset(
+    (
+        VoiceCloseCode.UNKNOWN_PROTOCOL,
+        VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE,
+        VoiceCloseCode.E2EE_REQUIRED,
+        VoiceCloseCode.BAD_REQUEST,
+        VoiceCloseCode.RATE_LIMITED,
+        VoiceCloseCode.CALL_TERMINATED,
+    )
+)
+"""After these there is no use in trying again."""
+STALE: Final = frozenset(range(4001, 4012)) - FINAL
+"""After these there is nothing to resume."""
+
+
+class How(Enum):
+    """How a connection begins."""
+
+    RESUME = auto()
+    IDENTIFY = auto()
+    REJOIN = auto()
+
+
+class Ended(Exception):
+    """The call is over."""
+
+    def __init__(self, error: CallError, detail: int = 0) -> None:
+        self.error, self.detail = error, detail
+        super().__init__(f"{error.label} {detail}")
+
+
+class _Ready(msgspec.Struct):
+    ssrc: int
+    ip: str
+    port: int
+    modes: list[str]
+
+
+class _Description(msgspec.Struct):
+    mode: str
+    secret_key: list[int]
+    dave_protocol_version: int = 0
+
+
+class _Speaking(msgspec.Struct):
+    user_id: int
+    ssrc: int = 0
+
+
+class _Users(msgspec.Struct):
+    user_ids: list[int] = []
+
+
+class _User(msgspec.Struct):
+    user_id: int
+
+
+class _Transition(msgspec.Struct):
+    transition_id: int = 0
+    protocol_version: int = DAVE_VERSION
+    epoch: int = 0
+
+
+class Line:
+    """What connects one call."""
+
+    def __init__(
+        self,
+        state: CallState,
+        user_id: int,
+        engine: Engine,
+        http: aiohttp.ClientSession,
+        tls: ssl.SSLContext | bool,
+        rejoin: Callable[[CallState], Awaitable[None]],
+        post: Callable[..., None],
+        log: Callable[[str], None],
+    ) -> None:
+        self._state = state
+        self._user_id = user_id
+        self._engine = engine
+        self._http = http
+        self._tls = tls
+        self._rejoin = rejoin
+        self._post = post
+        self._log = log
+        self._socket: VoiceSocket | None = None
+        self._seq = -1
+        self._ready: _Ready | None = None
+        self._stream: Stream | None = None
+        self._udp: socket.socket | None = None
+        """Until a stream has it."""
+        self._encryption: Encryption | None = None
+        self._others: set[int] = set()
+        self._ssrcs: dict[int, int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._was_connected = False
+        self._connected_at = 0.0
+        self._progressed = False
+        """Whether this connection was let in."""
+        self._late: asyncio.TimerHandle | None = None
+        self._speaks = self._told_speaking = False
+        self._telling = False
+
+    async def run(self) -> None:
+        """Stay in the call until it is over, and say how it ended."""
+        try:
+            await self._stay()
+        except Ended as ended:
+            self._log(f"the call of {self._state.lobby_id} ended: {ended}")
+            self._state.become(CallStatus.DISCONNECTED, ended.error, ended.detail)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            self._let_go()
+
+    # Coming and coming back
+
+    async def _stay(self) -> None:
+        ticket = await self._get_ticket(CallError.JOIN_TIMEOUT)
+        self._state.become(CallStatus.CONNECTING)
+        loop = asyncio.get_running_loop()
+        how, failures, deadline = How.IDENTIFY, 0, None
+        while True:
+            code = await self._live(ticket, how)
+            self._refuse_where_expelled(code)
+            newer = self._state.ticket
+            moved = newer is not None and newer != ticket
+            if not self._was_connected and not moved:
+                failed = CallError.SIGNALING_CONNECTION_FAILED
+                raise Ended(CallError.VOICE_CONNECTION_FAILED if self._progressed else failed, code)
+            if code in FINAL:
+                raise Ended(CallError.SIGNALING_UNEXPECTED_CLOSE, code)
+            now = loop.time()
+            if self._connected_at and now - self._connected_at > STEADY_S:
+                failures = 0
+            if self._connected_at or deadline is None:
+                deadline = now + RETURN_S
+            self._connected_at = 0.0
+            if self._was_connected:
+                self._state.become(CallStatus.RECONNECTING)
+            if now > deadline:
+                raise Ended(CallError.SIGNALING_UNEXPECTED_CLOSE, code)
+            if not moved and code == VoiceCloseCode.DISCONNECTED:
+                newer = await self._await_move(ticket, deadline)
+                moved = True
+            if moved:
+                assert newer is not None
+                how, ticket = How.IDENTIFY, newer
+            elif code in STALE:
+                how = How.IDENTIFY if self._progressed or how is How.RESUME else How.REJOIN
+            else:
+                how = How.RESUME if self._stream is not None else How.IDENTIFY
+            await asyncio.sleep(_pause_s(failures))
+            failures += 1
+            if how is How.REJOIN:
+                await self._rejoin(self._state)
+                ticket, how = await self._get_ticket(CallError.SIGNALING_UNEXPECTED_CLOSE, code), How.IDENTIFY
+
+    async def _get_ticket(self, error: CallError, code: int = 0) -> Ticket:
+        """What the platform lets us in with."""
+        state = self._state
+        try:
+            async with asyncio.timeout(JOIN_S):
+                while state.ticket is None:
+                    if state.expelled:
+                        raise Ended(CallError.FORBIDDEN if error is CallError.JOIN_TIMEOUT else error, code)
+                    state.news.clear()
+                    await state.news.wait()
+        except TimeoutError:
+            raise Ended(error, code) from None
+        return state.ticket
+
+    async def _await_move(self, ticket: Ticket, deadline: float) -> Ticket:
+        """After 4014: where the call goes on. Nobody can say that while the platform is away, or looks for a voice server."""
+        state, loop = self._state, asyncio.get_running_loop()
+        patience = loop.time() + MOVE_S
+        while state.ticket is None or state.ticket == ticket:
+            self._refuse_where_expelled(VoiceCloseCode.DISCONNECTED)
+            if not state.reachable() or state.ticket is None:
+                patience = min(loop.time() + MOVE_S, deadline)
+            if loop.time() >= patience:
+                raise Ended(CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.DISCONNECTED)
+            state.news.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(LOOK_S, max(patience - loop.time(), 0))):
+                    await state.news.wait()
+        return state.ticket
+
+    def _refuse_where_expelled(self, code: int) -> None:
+        if self._state.expelled:
+            theirs = code if code >= 4000 and code != SILENT else VoiceCloseCode.DISCONNECTED
+            raise Ended(CallError.SIGNALING_UNEXPECTED_CLOSE, theirs)
+
+    # One connection
+
+    async def _live(self, ticket: Ticket, how: How) -> int:
+        """One connection from its beginning to its end; why it ended."""
+        self._progressed = False
+        resumed = how is How.RESUME
+        if not resumed:
+            self._let_go()
+        voice = self._socket = VoiceSocket(self._http, ticket.endpoint, self._tls, self._seq)
+        farewell = LEFT
+        watching: asyncio.Task[None] | None = None
+        try:
+            await voice.open()
+            watching = asyncio.create_task(self._watch(voice, ticket))
+            who = {"server_id": str(self._state.lobby_id), "session_id": ticket.session_id, "token": ticket.token}
+            if resumed:
+                await voice.say(VoiceOpcode.RESUME, who | {"seq_ack": voice.seq})
+            else:
+                who |= {"user_id": str(self._user_id)}
+                await voice.say(VoiceOpcode.IDENTIFY, who | {"max_dave_protocol_version": DAVE_VERSION})
+            while True:
+                op, data = await voice.receive()
+                await self._hear(voice, op, data)
+        except Closed as closed:
+            farewell = SILENT
+            return closed.code
+        finally:
+            self._seq = voice.seq
+            self._socket = None
+            if watching is not None:
+                watching.cancel()
+            closing = asyncio.ensure_future(voice.close(LEFT if self._state.expelled else farewell))
+            try:
+                await asyncio.wait([closing], timeout=FAREWELL_S)
+            finally:
+                closing.cancel()
+                await asyncio.gather(closing, return_exceptions=True)
+
+    async def _watch(self, voice: VoiceSocket, ticket: Ticket) -> None:
+        """Hang up where the call goes on elsewhere or without us, or where no packet comes any more."""
+        state, expelled = self._state, 0
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_S):
+                    await state.news.wait()
+                    state.news.clear()
+            if state.expelled:
+                # The server knows it as well, and says why.
+                expelled += 1
+            lost = self._stream is not None and self._stream.heard_frames > DEAF_FRAMES
+            if lost or expelled > 2 or (state.ticket is not None and state.ticket != ticket):
+                if lost:
+                    self._log("no packet came for a while: the way is looked for anew")
+                    # What could be resumed has no way, so another begins.
+                    self._let_go()
+                await voice.close(SILENT)
+                return
+
+    async def _hear(self, voice: VoiceSocket, op: int, data: bytes) -> None:
+        if op == VoiceOpcode.READY:
+            self._progressed = True
+            if not self._was_connected:
+                self._state.become(CallStatus.SIGNALING_CONNECTED)
+            self._ready = read(data, _Ready)
+            self._spawn(self._find_way(voice, self._ready))
+        elif op == VoiceOpcode.SESSION_DESCRIPTION:
+            await self._begin(voice, read(data, _Description))
+        elif op == VoiceOpcode.RESUMED:
+            self._progressed = True
+            self._connected()
+        elif op == VoiceOpcode.SPEAKING:
+            told = read(data, _Speaking)
+            self._ssrcs[told.ssrc] = told.user_id
+            if self._stream is not None:
+                self._stream.note(told.ssrc, told.user_id)
+        elif op == VoiceOpcode.CLIENTS_CONNECT:
+            self._others.update(read(data, _Users).user_ids)
+        elif op == VoiceOpcode.CLIENT_DISCONNECT:
+            self._part(read(data, _User).user_id)
+        elif VoiceOpcode.DAVE_PREPARE_TRANSITION <= op <= VoiceOpcode.MLS_WELCOME and self._encryption is not None:
+            await self._follow(voice, self._encryption, op, data)
+        self._settle()
+
+    def _part(self, user_id: int) -> None:
+        self._others.discard(user_id)
+        self._ssrcs = {ssrc: who for ssrc, who in self._ssrcs.items() if who != user_id}
+        if self._stream is not None:
+            self._stream.forget(user_id)
+
+    # Packets
+
+    async def _find_way(self, voice: VoiceSocket, ready: _Ready) -> None:
+        """Learn our address, and choose how packets are sealed."""
+        mode = next((each for each in ready.modes if each in CIPHERS), None)
+        if mode is None:
+            self._log(f"none of the voice server's modes is ours: {', '.join(ready.modes)}")
+            await voice.close(SILENT)
+            return
+        try:
+            address, port = await self._discover(ready)
+        except (OSError, ValueError) as error:
+            self._log(f"packets find no way to the voice server: {error or type(error).__name__}")
+            await voice.close(SILENT)
+            return
+        transport = {"address": address, "port": port, "mode": mode}
+        await voice.say(VoiceOpcode.SELECT_PROTOCOL, {"protocol": "udp", "data": transport})
+
+    async def _discover(self, ready: _Ready) -> tuple[str, int]:
+        # Numbers only: a name would have to be looked up.
+        six = ipaddress.ip_address(ready.ip).version == 6
+        udp = self._udp = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM)
+        udp.setblocking(False)
+        udp.connect((ready.ip, ready.port))
+        loop = asyncio.get_running_loop()
+        for _ in range(DISCOVERY_TRIES):
+            try:
+                udp.send(packets.discovery(ready.ssrc))
+                async with asyncio.timeout(DISCOVERY_S):
+                    while True:
+                        datagram = await loop.sock_recv(udp, packets.PACKET_MOST)
+                        found = packets.discovered(datagram, ready.ssrc)
+                        if found is not None:
+                            return found
+            except TimeoutError:
+                continue
+            except OSError:
+                # Nobody there yet; the next try is not at once.
+                await asyncio.sleep(DISCOVERY_S)
+        raise TimeoutError("nobody answered")
+
+    async def _begin(self, voice: VoiceSocket, told: _Description) -> None:
+        """Here is the key."""
+        ready, udp = self._ready, self._udp
+        if ready is None or udp is None or self._stream is not None:
+            raise Closed(0)
+        if told.dave_protocol_version < DAVE_VERSION:
+            self._log("the voice server wants a call without end-to-end encryption, which this SDK does not make")
+            raise Ended(CallError.VOICE_CONNECTION_FAILED)
+        if (
+            told.mode not in CIPHERS
+            or len(told.secret_key) != 32
+            or not all(0 <= each < 256 for each in told.secret_key)
+        ):
+            raise Closed(0)
+        self._encryption = Encryption(self._user_id, self._state.lobby_id)
+        sealer = Sealer(told.mode, bytes(told.secret_key), ready.ssrc)
+        stream = Stream(udp, sealer, self._encryption, self._state, self._user_id, self._heard)
+        self._stream, self._udp = stream, None
+        for ssrc, user_id in self._ssrcs.items():
+            stream.note(ssrc, user_id)
+        self._engine.add(stream)
+        self._speaks = self._told_speaking = False
+        await voice.say(VoiceOpcode.SPEAKING, {"speaking": 0, "delay": 0, "ssrc": ready.ssrc})
+        await voice.say_bytes(VoiceOpcode.MLS_KEY_PACKAGE, self._encryption.key_package())
+        self._late = asyncio.get_running_loop().call_later(ENCRYPTION_S, self._connected)
+
+    def _settle(self) -> None:
+        """Connected is: packets have a way, and whoever is there is in one group with us."""
+        if self._stream is None or self._encryption is None or not self._progressed:
+            return
+        if not self._others or self._encryption.ready:
+            self._connected()
+
+    def _connected(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+        if self._stream is None or self._socket is None:
+            return
+        self._was_connected = True
+        if not self._connected_at:
+            self._connected_at = asyncio.get_running_loop().time()
+            self._state.become(CallStatus.CONNECTED)
+
+    def _let_go(self) -> None:
+        """Of packets, and of all that was known of the others."""
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+        if self._stream is not None:
+            self._engine.remove(self._stream)
+        if self._udp is not None:
+            self._udp.close()
+        self._stream = self._udp = self._encryption = self._ready = None
+        self._others, self._ssrcs, self._seq = set(), {}, -1
+
+    # The group (voice.md 10)
+
+    async def _follow(self, voice: VoiceSocket, encryption: Encryption, op: int, data: bytes) -> None:
+        transition = 0
+        try:
+            if op == VoiceOpcode.MLS_EXTERNAL_SENDER:
+                encryption.take_sender(data)
+            elif op == VoiceOpcode.MLS_PROPOSALS:
+                made = encryption.take_proposals(data, self._others | {self._user_id})
+                if made is not None:
+                    await voice.say_bytes(VoiceOpcode.MLS_COMMIT_WELCOME, made)
+            elif op in (VoiceOpcode.MLS_ANNOUNCE_COMMIT, VoiceOpcode.MLS_WELCOME):
+                transition = int.from_bytes(data[:2], "big")
+                (encryption.take_commit if op == VoiceOpcode.MLS_ANNOUNCE_COMMIT else encryption.take_welcome)(data[2:])
+                await self._agree(voice, transition)
+            elif op == VoiceOpcode.DAVE_PREPARE_EPOCH:
+                if read(data, _Transition).epoch == 1:
+                    await voice.say_bytes(VoiceOpcode.MLS_KEY_PACKAGE, encryption.begin_anew())
+            elif op == VoiceOpcode.DAVE_PREPARE_TRANSITION:
+                told = read(data, _Transition)
+                if told.protocol_version < DAVE_VERSION:
+                    self._log("the call is to go on without end-to-end encryption: it goes on without us")
+                    raise Ended(CallError.VOICE_CONNECTION_FAILED)
+                await self._agree(voice, told.transition_id)
+        except GroupError as error:
+            self._log(f"the group could not be followed, and is joined anew: {error}")
+            await voice.say(VoiceOpcode.MLS_INVALID_COMMIT_WELCOME, {"transition_id": transition})
+            await voice.say_bytes(VoiceOpcode.MLS_KEY_PACKAGE, encryption.begin_anew())
+
+    async def _agree(self, voice: VoiceSocket, transition: int) -> None:
+        if transition:
+            await voice.say(VoiceOpcode.DAVE_TRANSITION_READY, {"transition_id": transition})
+
+    # Who speaks
+
+    def _heard(self, user_id: int, speaks: bool) -> None:
+        """On the voice thread: somebody begins or ends to speak."""
+        self._state.note_speaking(user_id, speaks)
+        if user_id == self._user_id:
+            self._post(self._announce, speaks)
+
+    def _announce(self, speaks: bool) -> None:
+        self._speaks = speaks
+        if not self._telling and self._speaks != self._told_speaking:
+            self._telling = True
+            self._spawn(self._tell_speaking())
+
+    async def _tell_speaking(self) -> None:
+        try:
+            while self._speaks != self._told_speaking and self._socket is not None and self._ready is not None:
+                self._told_speaking = self._speaks
+                word = {"speaking": int(self._speaks), "delay": 0, "ssrc": self._ready.ssrc}
+                await self._socket.say(VoiceOpcode.SPEAKING, word)
+                await asyncio.sleep(SPEAKING_S)
+        finally:
+            self._telling = False
+
+    def _spawn(self, work: Any) -> None:
+        task: asyncio.Task[None] = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _pause_s(failures: int) -> float:
+    """Nothing before the first try; then longer each time, and never the same for all."""
+    if failures == 0:
+        return 0.0
+    return float(min(PAUSE_MOST_S, PAUSE_LEAST_S * 2**failures) * (0.5 + random.random() / 2))

@@ -1,0 +1,71 @@
+"""Opus, by the libopus in PyAV's wheels: 20 ms of 48 kHz stereo at a time."""
+
+from array import array
+from fractions import Fraction
+from typing import Final
+
+import av
+from av import AudioFrame, Packet
+from av.audio.codeccontext import AudioCodecContext
+
+from hubbub.sdk.audio import CHANNELS, SAMPLE_RATE, SAMPLES_PER_CHANNEL
+from hubbub.sdk.media.packets import PACKET_MOST
+
+BITRATE: Final = 64_000
+LONGEST: Final = 6 * SAMPLES_PER_CHANNEL * CHANNELS * 2
+"""A frame of Opus is 120 ms at most."""
+
+
+class OpusError(Exception):
+    """What came is no Opus."""
+
+
+class Encoder:
+    """Makes frames of what we say."""
+
+    def __init__(self) -> None:
+        codec = av.CodecContext.create("libopus", "w")
+        assert isinstance(codec, AudioCodecContext)
+        codec.sample_rate = SAMPLE_RATE
+        codec.layout = "stereo"
+        codec.format = "s16"
+        codec.bit_rate = BITRATE
+        codec.time_base = Fraction(1, SAMPLE_RATE)
+        codec.options = {"application": "voip", "frame_duration": "20"}
+        codec.open()
+        self._codec = codec
+        self._at = 0
+
+    def encode(self, samples: "array[int]") -> list[bytes]:
+        """The frame of these 20 ms; the first may need what comes after it."""
+        frame = AudioFrame(format="s16", layout="stereo", samples=SAMPLES_PER_CHANNEL)
+        frame.sample_rate = SAMPLE_RATE
+        frame.pts = self._at
+        self._at += SAMPLES_PER_CHANNEL
+        frame.planes[0].update(samples.tobytes())
+        try:
+            return [bytes(packet) for packet in self._codec.encode(frame)]
+        except av.FFmpegError as error:
+            raise OpusError(str(error)) from error
+
+
+class Decoder:
+    """Makes samples of what one speaker said."""
+
+    def __init__(self) -> None:
+        codec = av.CodecContext.create("libopus", "r")
+        assert isinstance(codec, AudioCodecContext)
+        codec.sample_rate = SAMPLE_RATE
+        codec.layout = "stereo"
+        codec.open()
+        self._codec = codec
+
+    def decode(self, frame: bytes) -> bytes:
+        """Interleaved samples, as many as the frame is long."""
+        if not 0 < len(frame) <= PACKET_MOST:
+            raise OpusError("no frame has this size")
+        try:
+            found = [bytes(each.planes[0])[: each.samples * CHANNELS * 2] for each in self._codec.decode(Packet(frame))]
+        except (av.FFmpegError, ValueError) as error:
+            raise OpusError(str(error)) from error
+        return b"".join(found)[:LONGEST]

@@ -1,0 +1,146 @@
+"""Packets between us and the voice server: discovery, RTP, and their encryption (voice.md 7)."""
+
+import struct
+from typing import Final, NamedTuple, Protocol
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from hubbub.protocol.voice import AES_GCM, XCHACHA20
+
+try:
+    from nacl import bindings
+    from nacl.exceptions import CryptoError
+except ImportError:  # every server offers both modes, so one is enough
+    HAS_NACL = False
+else:
+    HAS_NACL = True
+
+PACKET_MOST: Final = 2048
+OPUS: Final = 0x78
+SILENCE: Final = b"\xf8\xff\xfe"
+"""Opus for nothing, with which whoever speaks ends; it may pass unencrypted (voice.md 7)."""
+_HEADER: Final = struct.Struct(">BBHII")
+_DISCOVERY: Final = struct.Struct(">HHI64sH")
+_COUNTER: Final = struct.Struct(">I")
+_TAG: Final = 16
+
+
+class UnopenedError(Exception):
+    """A packet that is none, or that our key did not seal."""
+
+
+class Cipher(Protocol):
+    """Seals and opens with one key."""
+
+    def seal(self, number: int, header: bytes, body: bytes) -> bytes:
+        """What stands between header and counter."""
+
+    def open(self, suffix: bytes, header: bytes, sealed: bytes) -> bytes:
+        """The reverse; UnopenedError unless the same key sealed it."""
+
+
+class AesGcm:
+    """aead_aes256_gcm_rtpsize."""
+
+    def __init__(self, key: bytes) -> None:
+        self._aead = AESGCM(key)
+
+    def seal(self, number: int, header: bytes, body: bytes) -> bytes:
+        """As `Cipher.seal`."""
+        return self._aead.encrypt(_COUNTER.pack(number) + bytes(8), body, header)
+
+    def open(self, suffix: bytes, header: bytes, sealed: bytes) -> bytes:
+        """As `Cipher.open`."""
+        try:
+            return self._aead.decrypt(suffix + bytes(8), sealed, header)
+        except InvalidTag as error:
+            raise UnopenedError from error
+
+
+class XChaCha20:
+    """aead_xchacha20_poly1305_rtpsize."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def seal(self, number: int, header: bytes, body: bytes) -> bytes:
+        """As `Cipher.seal`."""
+        nonce = _COUNTER.pack(number) + bytes(20)
+        return bytes(bindings.crypto_aead_xchacha20poly1305_ietf_encrypt(body, header, nonce, self._key))
+
+    def open(self, suffix: bytes, header: bytes, sealed: bytes) -> bytes:
+        """As `Cipher.open`."""
+        try:
+            return bytes(
+                bindings.crypto_aead_xchacha20poly1305_ietf_decrypt(sealed, header, suffix + bytes(20), self._key)
+            )
+        except CryptoError as error:
+            raise UnopenedError from error
+
+
+CIPHERS: Final[dict[str, type[AesGcm] | type[XChaCha20]]] = {AES_GCM: AesGcm}
+if HAS_NACL:
+    CIPHERS[XCHACHA20] = XChaCha20
+
+
+class Heard(NamedTuple):
+    """A packet of audio, opened as far as the server's key goes."""
+
+    ssrc: int
+    sequence: int
+    frame: bytes
+
+
+class Sealer:
+    """Our packets: each has the next number, and whoever is silent for a while loses time but no number."""
+
+    def __init__(self, mode: str, key: bytes, ssrc: int) -> None:
+        self._cipher: Cipher = CIPHERS[mode](key)
+        self._ssrc = ssrc
+        self._sequence = 0
+        self._number = 0
+
+    def seal(self, frame: bytes, timestamp: int) -> bytes:
+        """A packet with a frame."""
+        self._sequence = (self._sequence + 1) & 0xFFFF
+        self._number = (self._number + 1) & 0xFFFFFFFF
+        header = _HEADER.pack(0x80, OPUS, self._sequence, timestamp & 0xFFFFFFFF, self._ssrc)
+        return header + self._cipher.seal(self._number, header, frame) + _COUNTER.pack(self._number)
+
+    def open(self, packet: bytes) -> Heard | None:
+        """Somebody's audio; None for what is genuine and nothing to hear, UnopenedError for what is not genuine."""
+        if len(packet) < 12 + _TAG + 4 or packet[0] >> 6 != 2:
+            raise UnopenedError
+        control = 200 <= packet[1] <= 206
+        extended = bool(packet[0] & 0x10) and not control
+        clear = 8 if control else 12 + 4 * (packet[0] & 0x0F) + (4 if extended else 0)
+        if len(packet) < clear + _TAG + 4:
+            raise UnopenedError
+        body = self._cipher.open(packet[-4:], packet[:clear], packet[clear:-4])
+        if control or packet[1] & 0x7F != OPUS:
+            return None
+        if extended:
+            body = body[4 * int.from_bytes(packet[clear - 2 : clear], "big") :]
+        _, _, sequence, _, ssrc = _HEADER.unpack_from(packet)
+        return Heard(ssrc, sequence, body)
+
+
+def discovery(ssrc: int) -> bytes:
+    """Asks for our own address."""
+    return _DISCOVERY.pack(1, 70, ssrc, b"", 0)
+
+
+def discovered(datagram: bytes, ssrc: int) -> tuple[str, int] | None:
+    """Our address, where this is the answer."""
+    if len(datagram) != _DISCOVERY.size:
+        return None
+    kind, _, whose, address, port = _DISCOVERY.unpack(datagram)
+    if kind != 2 or whose != ssrc:
+        return None
+    return address.partition(b"\0")[0].decode("ascii", "replace"), port
+
+
+def keepalive(count: int) -> bytes:
+    """Keeps the way open while nobody speaks; the server needs not answer."""
+    return struct.pack("<I4x", count & 0xFFFFFFFF)

@@ -1,0 +1,42 @@
+"""Waveforms of what the microphone heard and what was played, for somebody who looks for an echo (SetAecDump)."""
+
+import wave
+from pathlib import Path
+from typing import Final
+
+from hubbub.sdk.audio import CHANNELS, FRAME_BYTES, SAMPLE_RATE
+
+FRAMES_MOST: Final = 15_000
+"""Five minutes, about 58 megabytes each; then nothing more is written."""
+
+
+class Recording:
+    """The two files of one time that it was switched on."""
+
+    def __init__(self, directory: Path | None) -> None:
+        self._files = (
+            [] if directory is None else [_open(directory / f"hubbub-aec-{each}.wav") for each in ("in", "out")]
+        )
+        self._left = FRAMES_MOST
+
+    def take(self, captured: bytes | None, played: bytes | None) -> None:
+        """20 ms of both; where there was nothing there is silence."""
+        if not self._files or self._left <= 0:
+            return
+        self._left -= 1
+        for file, data in zip(self._files, (captured, played), strict=True):
+            file.writeframesraw((data or b"")[:FRAME_BYTES].ljust(FRAME_BYTES, b"\0"))
+
+    def close(self) -> None:
+        """That was it."""
+        for file in self._files:
+            file.close()
+        self._files = []
+
+
+def _open(path: Path) -> wave.Wave_write:
+    file = wave.open(str(path), "wb")  # noqa: SIM115  # closed by the recording
+    file.setnchannels(CHANNELS)
+    file.setsampwidth(2)
+    file.setframerate(SAMPLE_RATE)
+    return file

@@ -1,0 +1,46 @@
+"""Arithmetic of i16 samples without a library for it: a frame is 1920 of them, and few people speak at once."""
+
+import math
+from array import array
+from typing import Final
+
+from hubbub.sdk.audio import FRAME_BYTES, FRAME_SAMPLES
+
+QUIETEST: Final = -100.0
+_FULL: Final = 32768.0
+_STEP: Final = 16
+"""A level needs no more than each eighth sample of one channel."""
+
+
+def frame_of(data: bytes) -> "array[int]":
+    """Samples of one frame; what is too short ends in silence, what is too long is cut."""
+    samples = array("h", data[: min(len(data), FRAME_BYTES) & ~1])
+    if len(samples) < FRAME_SAMPLES:
+        samples.extend(array("h", bytes(2 * (FRAME_SAMPLES - len(samples)))))
+    return samples
+
+
+def silence() -> "array[int]":
+    """A frame of nothing."""
+    return array("h", bytes(FRAME_BYTES))
+
+
+def level(samples: "array[int]") -> float:
+    """How loud a frame is, in dBFS; -100 is nothing."""
+    some = samples[::_STEP]
+    power = sum(each * each for each in some) / max(len(some), 1)
+    return max(QUIETEST, 10 * math.log10(power / (_FULL * _FULL))) if power else QUIETEST
+
+
+def scaled(samples: "array[int]", factor: float) -> "array[int]":
+    """The same, louder or softer."""
+    if factor == 1.0:
+        return samples
+    if factor <= 1.0:
+        return array("h", [int(each * factor) for each in samples])
+    return array("h", [max(-32768, min(32767, int(each * factor))) for each in samples])
+
+
+def mixed(one: "array[int]", other: "array[int]") -> "array[int]":
+    """Both at once."""
+    return array("h", [max(-32768, min(32767, a + b)) for a, b in zip(one, other, strict=True)])

@@ -1,0 +1,137 @@
+"""A connection to the voice gateway: version 8, heartbeats and numbers (voice.md 3 to 6). What messages mean is the line's."""
+
+import asyncio
+import random
+import ssl
+import time
+from typing import Any, Final
+
+import aiohttp
+import msgspec
+
+from hubbub.protocol.voice import VoiceOpcode
+
+VERSION: Final = 8
+OPEN_S: Final = 10.0
+"""How long connecting, and the server's greeting, may take."""
+CLOSE_S: Final = 0.5
+FRAME_MOST: Final = 1024 * 1024
+LEFT: Final = 1000
+"""Closed with this, the call is left."""
+SILENT: Final = 4000
+"""What we close with where the server does not answer any more; the session may be resumed."""
+
+
+class Frame(msgspec.Struct):
+    """What the server says in text."""
+
+    op: int
+    d: msgspec.Raw = msgspec.Raw(b"null")
+    seq: int | None = None
+
+
+class _Hello(msgspec.Struct):
+    heartbeat_interval: float
+
+
+class Closed(Exception):
+    """The connection is over."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+        """Why, or 0 where nobody said."""
+        super().__init__(f"closed with {code}")
+
+
+class VoiceSocket:
+    """One connection, from Hello to its end."""
+
+    def __init__(self, http: aiohttp.ClientSession, endpoint: str, tls: ssl.SSLContext | bool, seq: int) -> None:
+        self._http = http
+        self._url = f"wss://{endpoint}/?v={VERSION}"
+        self._tls = tls
+        self._socket: aiohttp.ClientWebSocketResponse | None = None
+        self._beating: asyncio.Task[None] | None = None
+        self._unanswered = 0
+        self.seq = seq
+        """The number of the last message; -1 before there was one."""
+
+    async def open(self) -> None:
+        """Connect, and be greeted."""
+        try:
+            async with asyncio.timeout(OPEN_S):
+                self._socket = await self._http.ws_connect(
+                    self._url,
+                    ssl=self._tls,
+                    max_msg_size=FRAME_MOST,
+                    timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_S),
+                )
+                op, data = await self.receive()
+        except (aiohttp.ClientError, OSError) as error:
+            raise Closed(0) from error
+        if op != VoiceOpcode.HELLO:
+            raise Closed(0)
+        self._beating = asyncio.create_task(self._beat(read(data, _Hello).heartbeat_interval / 1000))
+
+    async def receive(self) -> tuple[int, bytes]:
+        """The next message: what it is, and its payload."""
+        assert self._socket is not None
+        while True:
+            message = await self._socket.receive()
+            if message.type is aiohttp.WSMsgType.TEXT:
+                frame = read(message.data, Frame)
+                if frame.seq is not None:
+                    self.seq = frame.seq
+                if frame.op == VoiceOpcode.HEARTBEAT_ACK:
+                    self._unanswered = 0
+                    continue
+                return frame.op, bytes(frame.d)
+            if message.type is aiohttp.WSMsgType.BINARY and len(message.data) >= 3:
+                self.seq = int.from_bytes(message.data[:2], "big")
+                return message.data[2], message.data[3:]
+            if message.type is aiohttp.WSMsgType.BINARY:
+                continue
+            code = message.data if message.type is aiohttp.WSMsgType.CLOSE else self._socket.close_code
+            raise Closed(code if isinstance(code, int) else 0)
+
+    async def say(self, op: int, data: Any) -> None:
+        """A message of text; nothing where the connection is gone, which whoever receives learns."""
+        await self._send(msgspec.json.encode({"op": op, "d": data}).decode())
+
+    async def say_bytes(self, op: int, data: bytes) -> None:
+        """A binary message."""
+        await self._send(bytes((op,)) + data)
+
+    async def _send(self, data: str | bytes) -> None:
+        if self._socket is None or self._socket.closed:
+            return
+        try:
+            await (self._socket.send_str(data) if isinstance(data, str) else self._socket.send_bytes(data))
+        except (ConnectionError, aiohttp.ClientError):
+            return
+
+    async def close(self, code: int) -> None:
+        """Hang up."""
+        if self._beating is not None:
+            self._beating.cancel()
+        if self._socket is not None:
+            await self._socket.close(code=code)
+
+    async def _beat(self, interval_s: float) -> None:
+        await asyncio.sleep(interval_s * random.random())
+        while True:
+            if self._unanswered >= 2:
+                assert self._socket is not None
+                await self._socket.close(code=SILENT)
+                return
+            self._unanswered += 1
+            await self.say(VoiceOpcode.HEARTBEAT, {"t": time.monotonic_ns() // 1_000_000, "seq_ack": self.seq})
+            await asyncio.sleep(interval_s)
+
+
+def read(data: bytes | str, kind: Any) -> Any:
+    """A payload; Closed where the server says what cannot be read."""
+    try:
+        return msgspec.json.decode(data, type=kind, strict=False)
+    except msgspec.MsgspecError as error:
+        raise Closed(0) from error

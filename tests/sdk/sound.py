@@ -1,0 +1,151 @@
+"""Sound for tests: tones that are said, and ears that know them again. Audio callbacks run on the voice thread, tests elsewhere."""
+
+import asyncio
+import math
+from array import array
+from collections.abc import Callable
+from typing import Any
+
+from hubbub.sdk import AudioBackend, Call, CallStatus
+from hubbub.sdk.audio import CHANNELS, FRAME_SAMPLES, SAMPLE_RATE
+from tests.sdk.players import Heard, Player
+from tests.world import PATIENCE
+
+FULL = 8000
+WINDOW = 5 * FRAME_SAMPLES
+"""A tenth of a second says what tone it is."""
+
+
+class Tone:
+    """Says a tone, as a captured-audio callback does or as a microphone."""
+
+    def __init__(self, hertz: float, amplitude: int = FULL) -> None:
+        self.hertz = hertz
+        self.amplitude = amplitude
+        self.on = True
+        self._at = 0
+
+    def __call__(self, samples: Any, samples_per_channel: int, sample_rate: int, channels: int) -> None:
+        assert (len(samples), sample_rate, channels) == (samples_per_channel * channels, SAMPLE_RATE, CHANNELS)
+        if self.on:
+            for place in range(samples_per_channel):
+                value = int(self.amplitude * math.sin(2 * math.pi * self.hertz * (self._at + place) / sample_rate))
+                samples[2 * place] = samples[2 * place + 1] = value
+        self._at += samples_per_channel
+
+
+def share(samples: "array[int]", hertz: float) -> float:
+    """How much of a sound is this tone: 1 is all of it."""
+    left = samples[::2]
+    energy = sum(each * each for each in left)
+    if len(samples) < WINDOW or energy < 100 * len(left):
+        return 0.0
+    turn = 2 * math.pi * hertz / SAMPLE_RATE
+    real = sum(each * math.cos(turn * place) for place, each in enumerate(left))
+    imaginary = sum(each * math.sin(turn * place) for place, each in enumerate(left))
+    return 2 * (real * real + imaginary * imaginary) / (len(left) * energy)
+
+
+def amplitude(samples: "array[int]") -> float:
+    """How large a tone is."""
+    return math.sqrt(2 * sum(each * each for each in samples) / max(len(samples), 1))
+
+
+class Ear:
+    """Hears what comes, by person, and knows when it last came."""
+
+    def __init__(self) -> None:
+        self.frames: dict[int, int] = {}
+        self._heard: dict[int, array[int]] = {}
+        self._loop = asyncio.get_running_loop()
+        self._came = asyncio.Event()
+        self.silences = False
+
+    def __call__(self, user_id: int, samples: Any, samples_per_channel: int, sample_rate: int, channels: int) -> bool:
+        self._take(user_id, samples)
+        return self.silences
+
+    def _take(self, user_id: int, samples: Any) -> None:
+        recent = self._heard.get(user_id, array("h")) + array("h", samples)
+        self._heard[user_id] = recent[-WINDOW:]
+        self.frames[user_id] = self.frames.get(user_id, 0) + 1
+        self._loop.call_soon_threadsafe(self._came.set)
+
+    def forget(self) -> None:
+        """From here on only what comes now."""
+        self._heard.clear()
+        self.frames.clear()
+
+    async def until(self, so: Callable[[], bool]) -> None:
+        """Wait for something that sound brings about."""
+        async with asyncio.timeout(PATIENCE):
+            while not so():
+                self._came.clear()
+                await self._came.wait()
+
+    async def hears(self, user_id: int, hertz: float) -> "array[int]":
+        """Wait for somebody's tone; a tenth of a second of it."""
+        await self.until(lambda: share(self._heard.get(user_id, array("h")), hertz) > 0.9)
+        return self._heard[user_id]
+
+
+class Headset(AudioBackend):
+    """An audio engine: its microphone hears a tone, its loudspeaker is an ear."""
+
+    def __init__(self, tone: Tone | None = None) -> None:
+        super().__init__()
+        self.ear = Ear()
+        self.tone = tone
+        self.devices: list[tuple[str, str]] = []
+        self.stopped = 0
+
+    @property
+    def loudness(self) -> float:
+        """How large a tone is that is played."""
+        return amplitude(self.ear._heard.get(0, array("h")))
+
+    def inputs(self) -> list[tuple[str, str]]:
+        return [("desk", "Desk"), ("studio", "Studio")]
+
+    def outputs(self) -> list[tuple[str, str]]:
+        return [("head", "Headphones")]
+
+    def start(self, input_id: str, output_id: str) -> None:
+        self.devices.append((input_id, output_id))
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+    def capture(self) -> bytes | None:
+        if self.tone is None:
+            return None
+        samples = array("h", bytes(2 * FRAME_SAMPLES))
+        self.tone(samples, FRAME_SAMPLES // 2, SAMPLE_RATE, CHANNELS)
+        return samples.tobytes()
+
+    def play(self, samples: bytes) -> None:
+        self.ear._take(0, array("h", samples))
+
+
+class InCall:
+    """A player in a call, with what they say and hear."""
+
+    def __init__(self, player: Player, lobby_id: int, hertz: float) -> None:
+        self.player = player
+        self.id = player.id
+        self.tone, self.ear, self.statuses = Tone(hertz), Ear(), Heard()
+        call = player.client.start_call_with_audio_callbacks(lobby_id, self.ear, self.tone)
+        assert call is not None
+        call.set_status_changed_callback(self.statuses)
+        self.call: Call = call
+
+    def hears(self, event: str) -> Heard:
+        """Listen to an event of the call."""
+        heard = Heard()
+        getattr(self.call, f"set_{event}_callback")(heard)
+        return heard
+
+    async def becomes(self, status: CallStatus) -> tuple[Any, ...]:
+        """Wait for a status; why it came to it."""
+        told: tuple[Any, ...] = await self.statuses.next(lambda now, *_: now is status)
+        return told[1:]

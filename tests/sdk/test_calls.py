@@ -1,0 +1,504 @@
+"""Calls of lobbies over the real server: a tone goes in here and comes out there, end-to-end encrypted, in good times and bad."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+from hubbub.protocol.enums import VoiceCloseCode
+from hubbub.protocol.voice import XCHACHA20
+from hubbub.sdk import AudioModeType, AuthorizationTokenType, CallError, CallStatus, compat
+from hubbub.sdk.media import packets
+from hubbub.sdk.media.socket import Closed, VoiceSocket
+from hubbub.sdk.voice import Voice
+from hubbub.server.app import App
+from hubbub.server.commands import certificates
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import Config, VoiceConfig
+from tests.fixtures.validator import Watch
+from tests.oauth import Client as Application
+from tests.sdk.players import Player, game, new_client, player
+from tests.sdk.sound import FULL, Headset, InCall, Tone
+from tests.sdk.test_pump import pump_until
+from tests.sdk.test_trouble import gateway_of
+from tests.world import NOW_MS, World
+
+CONNECTED, RECONNECTING, DISCONNECTED = CallStatus.CONNECTED, CallStatus.RECONNECTING, CallStatus.DISCONNECTED
+MARY_HZ, ZOE_HZ, ANN_HZ = 440.0, 660.0, 1000.0
+
+
+@pytest.fixture
+def voice_config(store_config: Config, tmp_path: Path) -> Config:
+    """With a voice server of its own certificate, as `hubbub dev` has it."""
+    made = certificates.make(tmp_path / "voice", [])
+    voice = VoiceConfig(certificate=str(made.certificate), key=str(made.key), authority=str(made.authority))
+    return msgspec.structs.replace(store_config, voice=voice)
+
+
+@pytest.fixture
+async def world(voice_config: Config, watch: Watch) -> AsyncIterator[World]:
+    """As everywhere, with a voice server."""
+    app = App(voice_config, clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        yield world
+        await world.close()
+    await app.stop()
+
+
+class House:
+    """A lobby, and whoever comes into it."""
+
+    def __init__(self, world: World, application: Application) -> None:
+        self.world = world
+        self.application = application
+        self.players: list[Player] = []
+        self.lobby_id = 0
+
+    async def player(self, name: str, **more: Any) -> Player:
+        """Somebody in the lobby."""
+        made = await player(self.world, self.application, name, threaded=False, **more)
+        self.players.append(made)
+        self.lobby_id = await made.client.create_or_join_lobby("secret")
+        return made
+
+    async def caller(self, name: str, hertz: float, **more: Any) -> InCall:
+        """Somebody in the lobby's call."""
+        made = InCall(await self.player(name, **more), self.lobby_id, hertz)
+        await made.becomes(CONNECTED)
+        return made
+
+
+@pytest.fixture
+async def house(world: World) -> AsyncIterator[House]:
+    """An empty one."""
+    house = House(world, await game(world))
+    yield house
+    for each in house.players:
+        await each.client.close()
+
+
+async def hear_each_other(*people: InCall) -> None:
+    """Everybody hears everybody else's tone."""
+    for one in people:
+        for other in people:
+            if one is not other:
+                await one.ear.hears(other.id, other.tone.hertz)
+
+
+async def test_two_hear_each_other_and_everybody_in_the_lobby_knows(house: House) -> None:
+    ann = await house.player("ann")
+    noticed = ann.hears("voice_participant_changed")
+    mary = await house.caller("mary", MARY_HZ)
+    assert [told[0] for told in mary.statuses.all] == [
+        CallStatus.JOINING,
+        CallStatus.CONNECTING,
+        CallStatus.SIGNALING_CONNECTED,
+        CONNECTED,
+    ]
+    came, speaks = mary.hears("participant_changed"), mary.hears("speaking_status_changed")
+    zoe = await house.caller("zoe", ZOE_HZ)
+
+    await hear_each_other(mary, zoe)
+
+    assert await came.next() == (zoe.id, True)
+    assert await noticed.next() == (house.lobby_id, mary.id, True)
+    assert await noticed.next() == (house.lobby_id, zoe.id, True)
+    await speaks.next(lambda who, speaking: (who, speaking) == (zoe.id, True))
+    assert set(mary.call.get_participants()) == {mary.id, zoe.id}
+    lobby = ann.client.get_lobby_handle(house.lobby_id)
+    info = lobby and lobby.get_call_info_handle()
+    assert info is not None
+    assert set(info.get_participants()) == {mary.id, zoe.id}
+    assert (info.channel_id, info.guild_id) == (house.lobby_id, house.lobby_id)
+
+
+def session_of(house: House, who: InCall) -> Any:
+    """Somebody's voice session, as the server has it."""
+    assert house.world.app.voice is not None
+    return house.world.app.voice.calls._sessions[house.lobby_id, who.id]
+
+
+def codes_of(*people: InCall) -> set[str]:
+    """What people compare to know that nobody sits between them."""
+    return {line_of(each)._encryption.code for each in people}
+
+
+def line_of(who: InCall) -> Any:
+    """The line under a call."""
+    return who.player.client._parts[Voice].lines[who.call.get_channel_id()]
+
+
+async def test_a_call_is_end_to_end_encrypted(house: House) -> None:
+    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+    await hear_each_other(mary, zoe)
+
+    [code] = codes_of(mary, zoe)
+
+    assert len(code) == 30
+    assert house.world.app.voice is not None
+    [room] = house.world.app.voice.calls._rooms.values()
+    assert not room.party.allows_plain()
+
+
+async def test_a_third_comes_and_leaves_and_the_others_go_on(house: House) -> None:
+    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+    ann = await house.caller("ann", ANN_HZ)
+    await hear_each_other(mary, zoe, ann)
+    gone = mary.hears("participant_changed")
+
+    await ann.player.client.end_call(house.lobby_id)
+
+    assert await gone.next() == (ann.id, False)
+    assert not ann.call
+    assert ann.player.client.get_call(house.lobby_id) is None
+    assert [told[0] for told in ann.statuses.all][-2:] == [CallStatus.DISCONNECTING, DISCONNECTED]
+    assert set(mary.call.get_participants()) == {mary.id, zoe.id}
+    for each in (mary, zoe):
+        each.ear.forget()
+    await hear_each_other(mary, zoe)
+    assert set(mary.ear.frames) == {zoe.id}
+
+
+async def test_whoever_mutes_is_not_heard_and_everybody_is_told(house: House) -> None:
+    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+    await hear_each_other(mary, zoe)
+    changed, speaks = mary.hears("on_voice_state_changed"), mary.hears("speaking_status_changed")
+
+    zoe.call.set_self_mute(True)
+
+    assert await changed.next() == zoe.id
+    state = mary.call.get_voice_state_handle(zoe.id)
+    assert state is not None
+    assert (state.self_mute, state.self_deaf) == (True, False)
+    await speaks.next(lambda who, speaking: (who, speaking) == (zoe.id, False))
+    mary.ear.forget()
+    zoe.call.set_self_mute(False)
+    assert await changed.next() == zoe.id
+    await mary.ear.hears(zoe.id, ZOE_HZ)
+
+
+async def test_whoever_is_deaf_hears_nobody_and_is_not_heard(house: House) -> None:
+    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+    await hear_each_other(mary, zoe)
+    changed, speaks = mary.hears("on_voice_state_changed"), mary.hears("speaking_status_changed")
+
+    zoe.player.client.set_self_deaf_all(True)
+
+    assert await changed.next() == zoe.id
+    state = mary.call.get_voice_state_handle(zoe.id)
+    assert state is not None
+    assert (state.self_mute, state.self_deaf) == (True, True)
+    assert (zoe.call.get_self_deaf(), zoe.player.client.get_self_deaf_all()) == (False, True)
+    await speaks.next(lambda who, speaking: (who, speaking) == (zoe.id, False))
+    zoe.ear.forget()
+    mary.ear.forget()
+    # Time passes by what is heard of others: nobody is, so by what one says oneself.
+    said = mary.tone._at
+    await mary_says(mary, said)
+    assert zoe.ear.frames == {}
+    zoe.player.client.set_self_deaf_all(False)
+    await hear_each_other(mary, zoe)
+
+
+async def mary_says(who: InCall, since: int, seconds: float = 0.5) -> None:
+    """Let somebody's microphone go on for a while."""
+    loop = asyncio.get_running_loop()
+    came = asyncio.Event()
+    inner = who.tone
+
+    def watch(*args: Any) -> None:
+        inner(*args)
+        if inner._at - since > 48_000 * seconds:
+            loop.call_soon_threadsafe(came.set)
+
+    who.call._state.captured_audio = watch
+    async with asyncio.timeout(60):
+        await came.wait()
+    who.call._state.captured_audio = inner
+
+
+async def test_local_mute_and_volume_are_ours_alone(house: House) -> None:
+    headset = Headset()
+    mary = await house.player("mary", audio=headset)
+    call = mary.client.start_call(house.lobby_id)
+    assert call is not None
+    zoe, ann = await house.caller("zoe", ZOE_HZ), await house.caller("ann", ANN_HZ)
+    ann.call.set_local_mute(zoe.id, True)
+    ann.ear.forget()
+    call.set_local_mute(ann.id, True)
+    await headset.ear.hears(0, ZOE_HZ)
+    await headset.ear.until(lambda: headset.loudness == pytest.approx(FULL, rel=0.1))
+
+    call.set_participant_volume(zoe.id, 200.0)
+    await headset.ear.until(lambda: headset.loudness == pytest.approx(2 * FULL, rel=0.1))
+    mary.client.set_output_volume(25.0)
+    await headset.ear.until(lambda: headset.loudness == pytest.approx(FULL / 2, rel=0.1))
+    call.set_participant_volume(zoe.id, 0.0)
+    await headset.ear.until(lambda: headset.loudness == 0)
+
+    assert zoe.id not in ann.ear.frames
+    assert headset.devices == [("default", "default")]
+    await mary.client.set_input_device("studio")
+    await headset.ear.until(lambda: headset.devices[-1] == ("studio", "default"))
+    assert (await mary.client.get_current_input_device()).name == "Studio"
+    await mary.client.end_call(house.lobby_id)
+    await mary.client.close()
+    assert headset.stopped == 1
+
+
+async def test_what_a_headset_hears_is_said_when_a_key_is_pressed(house: House) -> None:
+    headset = Headset(Tone(MARY_HZ))
+    mary = await house.player("mary", audio=headset)
+    call = mary.client.start_call(house.lobby_id)
+    assert call is not None
+    call.set_audio_mode(AudioModeType.MODE_PTT)
+    zoe = await house.caller("zoe", ZOE_HZ)
+    speaks = zoe.hears("speaking_status_changed")
+    await headset.ear.hears(0, ZOE_HZ)
+    assert mary.id not in zoe.ear.frames
+
+    call.set_ptt_active(True)
+    await zoe.ear.hears(mary.id, MARY_HZ)
+    call.set_ptt_active(False)
+
+    await speaks.next(lambda who, speaking: (who, speaking) == (mary.id, False))
+
+
+async def test_a_silent_microphone_is_noticed_and_one_that_is_heard_again(house: House) -> None:
+    mary = await house.player("mary")
+    noticed = mary.hears("no_audio_input")
+    mary.client.set_no_audio_input_threshold(-60.0)
+    call = InCall(mary, house.lobby_id, MARY_HZ)
+    call.tone.on = False
+
+    assert await noticed.next() is False
+    call.tone.on = True
+    assert await noticed.next() is True
+
+
+# Trouble
+
+
+async def test_a_call_whose_connection_is_cut_comes_back_by_itself(house: House) -> None:
+    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+    await hear_each_other(mary, zoe)
+    session, left = session_of(house, zoe), mary.hears("participant_changed")
+
+    session.connection.transport.abort()
+
+    assert await zoe.becomes(RECONNECTING) == (CallError.NONE, 0)
+    await zoe.becomes(CONNECTED)
+    for each in (mary, zoe):
+        each.ear.forget()
+    await hear_each_other(mary, zoe)
+    assert session_of(house, zoe) is session
+    assert left.all == []
+
+
+async def test_a_call_that_the_voice_server_forgot_begins_anew(house: House) -> None:
+    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+    await hear_each_other(mary, zoe)
+    assert house.world.app.voice is not None
+
+    house.world.app.voice.calls.end(session_of(house, zoe), VoiceCloseCode.SESSION_NO_LONGER_VALID, "")
+
+    await zoe.becomes(RECONNECTING)
+    await zoe.becomes(CONNECTED)
+    for each in (mary, zoe):
+        each.ear.forget()
+    await hear_each_other(mary, zoe)
+
+
+async def test_a_call_whose_grace_is_over_is_joined_anew(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+    await hear_each_other(mary, zoe)
+    gone, reached = mary.hears("participant_changed"), VoiceSocket.open
+    away = True
+
+    async def open_later(self: VoiceSocket) -> None:
+        if away:
+            raise Closed(0)
+        await reached(self)
+
+    monkeypatch.setattr(VoiceSocket, "open", open_later)
+    session_of(house, zoe).connection.transport.abort()
+    await zoe.becomes(RECONNECTING)
+    await house.world.clock.run_for(10_000)
+    assert await gone.next() == (zoe.id, False)
+    away = False
+
+    await zoe.becomes(CONNECTED)
+    assert await gone.next() == (zoe.id, True)
+    for each in (mary, zoe):
+        each.ear.forget()
+    await hear_each_other(mary, zoe)
+
+
+async def test_a_new_session_of_the_gateway_takes_the_call_with_it(house: House) -> None:
+    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+    await hear_each_other(mary, zoe)
+
+    await gateway_of(zoe.player.client).begin_anew()
+
+    await zoe.becomes(RECONNECTING)
+    await zoe.becomes(CONNECTED)
+    for each in (mary, zoe):
+        each.ear.forget()
+    await hear_each_other(mary, zoe)
+    assert set(zoe.call.get_participants()) == {mary.id, zoe.id}
+
+
+async def test_a_lobby_that_is_deleted_ends_its_call(house: House) -> None:
+    mary = await house.caller("mary", MARY_HZ)
+    bot = house.application.bot
+    assert bot is not None
+
+    (await bot.delete(f"/lobbies/{house.lobby_id}")).ok()
+
+    error, detail = await mary.becomes(DISCONNECTED)
+    assert (error, detail) == (CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.CALL_TERMINATED)
+    assert mary.call.get_participants() == []
+
+
+async def test_who_leaves_the_lobby_is_out_of_its_call(house: House) -> None:
+    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+    gone = zoe.hears("participant_changed")
+
+    await mary.player.client.leave_lobby(house.lobby_id)
+
+    error, detail = await mary.becomes(DISCONNECTED)
+    assert (error, detail) == (CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.DISCONNECTED)
+    assert await gone.next() == (mary.id, False)
+    assert mary.player.client.start_call(house.lobby_id) is not None
+    assert mary.call.get_status() is DISCONNECTED
+
+
+async def test_another_device_takes_a_call_over(house: House) -> None:
+    mary = await house.caller("mary", MARY_HZ)
+    phone = new_client(house.world, threaded=False)
+    await phone.update_token(AuthorizationTokenType.BEARER, mary.player.tokens["access_token"])
+    await phone.connect()
+
+    second = InCall(Player(mary.player.person, phone, {}), house.lobby_id, ZOE_HZ)
+
+    await second.becomes(CONNECTED)
+    error, detail = await mary.becomes(DISCONNECTED)
+    assert (error, detail) == (CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.DISCONNECTED)
+    assert second.call.get_status() is CONNECTED
+    await phone.close()
+
+
+async def test_a_voice_server_that_is_not_known_is_not_spoken_with(house: House) -> None:
+    mary = await house.player("mary")
+    mary.client._core.options.voice_authority = ""
+
+    call = InCall(mary, house.lobby_id, MARY_HZ)
+
+    assert await call.becomes(DISCONNECTED) == (CallError.SIGNALING_CONNECTION_FAILED, 0)
+    again = InCall(mary, house.lobby_id, MARY_HZ)
+    assert not call.call
+    assert again.call
+
+
+async def test_without_a_way_for_packets_there_is_no_call(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hubbub.sdk.media.line.DISCOVERY_TRIES", 1)
+    monkeypatch.setattr("hubbub.sdk.media.packets.discovered", lambda datagram, ssrc: None)
+    mary = await house.player("mary")
+
+    call = InCall(mary, house.lobby_id, MARY_HZ)
+
+    error, _ = await call.becomes(DISCONNECTED)
+    assert error is CallError.VOICE_CONNECTION_FAILED
+    assert CallStatus.SIGNALING_CONNECTED in [told[0] for told in call.statuses.all]
+    lobby = mary.client.get_lobby_handle(house.lobby_id)
+    assert lobby is not None
+    await mary.hears("voice_participant_changed").next(lambda *told: told == (house.lobby_id, mary.id, False))
+    assert lobby.get_call_info_handle() is None
+
+
+async def test_a_call_that_nobody_lets_us_into_ends(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hubbub.sdk.media.line.JOIN_S", 0.05)
+    monkeypatch.setattr("hubbub.sdk.signalling.LOBBY_VOICE_STATES", 1)
+    mary = await house.player("mary")
+
+    call = InCall(mary, house.lobby_id, MARY_HZ)
+
+    assert await call.becomes(DISCONNECTED) == (CallError.JOIN_TIMEOUT, 0)
+
+
+async def test_packets_are_sealed_by_the_other_mode_as_well(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    mary = await house.caller("mary", MARY_HZ)
+    monkeypatch.setattr("hubbub.sdk.media.line.CIPHERS", {XCHACHA20: packets.XChaCha20})
+
+    zoe = await house.caller("zoe", ZOE_HZ)
+
+    await hear_each_other(mary, zoe)
+
+
+# Beside a game loop
+
+
+async def test_a_game_loop_sees_who_comes_and_who_speaks(house: House) -> None:
+    zoe = await house.caller("zoe", ZOE_HZ)
+    application, world = house.application, house.world
+    tokens = await application.tokens(await world.user("mary"), "openid sdk.social_layer")
+    options = compat.ClientCreateOptions(web_base=world.url, voice_authority=world.app.config.voice.authority)
+
+    def play() -> list[str]:
+        client, seen = compat.Client(options, threaded=True), []
+        joined: list[int] = []
+        client.UpdateToken(compat.AuthorizationTokenType.Bearer, tokens["access_token"], lambda _: client.Connect())
+        client.SetStatusChangedCallback(
+            lambda status, *_: (
+                status == compat.Client.Status.Ready
+                and client.CreateOrJoinLobby("secret", lambda _, lobby_id: joined.append(lobby_id))
+            )
+        )
+        pump_until(client, lambda: bool(joined))
+        mary = client.GetCurrentUserV2().Id()
+        call = client.StartCallWithAudioCallbacks(joined[0], lambda *_: False, Tone(MARY_HZ))
+        call.SetStatusChangedCallback(lambda status, error, _: seen.append(compat.Call.StatusToString(status)))
+        call.SetParticipantChangedCallback(lambda who, came: seen.append(("came" if came else "went", who == mary)))
+        call.SetSpeakingStatusChangedCallback(lambda who, on: seen.append(("speaks" if on else "quiet", who == mary)))
+        pump_until(client, lambda: ("speaks", False) in seen and ("speaks", True) in seen)
+        assert set(call.GetParticipants()) == {mary, zoe.id}
+        assert [each.GetChannelId() for each in client.GetCalls()] == joined
+        client.EndCalls(lambda: seen.append("over"))
+        pump_until(client, lambda: "over" in seen)
+        assert (bool(call), client.GetCalls()) == (False, [])
+        client.close()
+        return seen
+
+    seen = await asyncio.to_thread(play)
+
+    told = [each for each in seen if isinstance(each, str)]
+    assert told == [
+        "Joining",
+        "Connecting",
+        "SignalingConnected",
+        "Connected",
+        "Disconnecting",
+        "Disconnected",
+        "over",
+    ]
+    assert ("came", True) in seen
+
+
+async def test_a_client_destroyed_in_a_call_leaves_no_thread_and_no_place(house: House) -> None:
+    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+    await hear_each_other(mary, zoe)
+    gone = mary.hears("participant_changed")
+
+    await zoe.player.client.close()
+
+    assert not zoe.call
+    assert await gone.next() == (zoe.id, False)
+    await mary.player.client.close()
+    assert [each for each in threading.enumerate() if each.name == "hubbub-voice"] == []
