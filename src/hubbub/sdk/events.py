@@ -434,14 +434,17 @@ class Events:
     @on("LOBBY_CREATE", wire.LobbyPayload)
     def lobby_create(self, told: wire.LobbyPayload) -> Emits:
         """A lobby is there."""
+        known = self.cache.lobbies.get(told.id)
+        before = None if known is None else dict(known.voice_states)
         new = self._note_lobby(told)
         yield ("lobby_created" if new else "lobby_updated"), told.id
+        if before is not None:
+            yield from self._compare_calls(told.id, before)
 
     @on("LOBBY_UPDATE", wire.LobbyPayload)
     def lobby_update(self, told: wire.LobbyPayload) -> Emits:
         """A lobby changed."""
-        new = self._note_lobby(told)
-        yield ("lobby_created" if new else "lobby_updated"), told.id
+        return self.lobby_create(told)
 
     @on("LOBBY_DELETE", wire.LobbyDeletedPayload)
     def lobby_delete(self, told: wire.LobbyDeletedPayload) -> Emits:
@@ -520,13 +523,14 @@ class Events:
             yield "voice_participant_changed", lobby.id, told.user_id, here
 
     def _compare_calls(self, lobby_id: int, before: dict[int, wire.VoiceStatePayload]) -> Emits:
-        """A new session tells anew who is in a lobby's call; the game hears of what is different."""
+        """Who is in a lobby's call was told anew; the game hears of what is different."""
         lobby = self.cache.lobbies[lobby_id]
         now, lobby.voice_states = lobby.voice_states, before
         for who in before.keys() - now.keys():
             yield from self._call_state(lobby, wire.VoiceStatePayload(user_id=who, lobby_id=lobby_id))
         for state in now.values():
-            yield from self._call_state(lobby, msgspec.structs.replace(state, lobby_id=lobby_id))
+            state.lobby_id = state.channel_id = lobby_id
+            yield from self._call_state(lobby, state)
 
     # Accounts
 

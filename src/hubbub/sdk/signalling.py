@@ -16,6 +16,7 @@ from hubbub.sdk.gateway import Gateway
 from hubbub.sdk.payloads import VoiceServerPayload, VoiceStatePayload
 
 LOBBY_VOICE_STATES: Final = 17
+LOBBY_VOICE_SERVER_PING: Final = 42
 EVERY_S: Final = 1.0
 """A game may mute and unmute as often as it likes: the gateway hears of it once in this time."""
 
@@ -29,6 +30,8 @@ class Signalling:
         self._calls = calls
         self._session_id = ""
         self._dirty = False
+        self._in = False
+        """Whether the gateway takes us for being in any call."""
         self._telling: asyncio.Task[None] | None = None
         events.voice_state = self._hear_state
         events.voice_server = self._hear_server
@@ -54,8 +57,10 @@ class Signalling:
     async def _tell(self) -> None:
         while self._dirty:
             self._dirty = False
-            await self._say(self._wanted())
-            await asyncio.sleep(EVERY_S)
+            wanted = self._wanted()
+            if wanted or self._in:
+                await self._say(wanted)
+                await asyncio.sleep(EVERY_S)
 
     async def leave(self, state: CallState) -> None:
         """Out of a call that is among ours no more."""
@@ -67,6 +72,10 @@ class Signalling:
         await self.leave(state)
         await self._say(self._wanted())
 
+    async def ping(self, state: CallState) -> None:
+        """A voice server does not answer: the gateway may know whether it is still there, and of another one."""
+        await self._send(LOBBY_VOICE_SERVER_PING, {"lobby_id": str(state.lobby_id)})
+
     def _wanted(self) -> list[dict[str, Any]]:
         with self._core.lock:
             return [
@@ -76,8 +85,15 @@ class Signalling:
             ]
 
     async def _say(self, wanted: list[dict[str, Any]]) -> None:
+        self._in = bool(wanted)
+        await self._send(LOBBY_VOICE_STATES, wanted)
+
+    async def _send(self, op: int, data: Any) -> None:
+        if self._core.status is not ClientStatus.READY:
+            # A session that begins is not spoken to before it is there, and is told of calls then.
+            return
         try:
-            await self._gateway.send(LOBBY_VOICE_STATES, wanted)
+            await self._gateway.send(op, data)
         except (ConnectionError, aiohttp.ClientError):
             # It is said again when there is a session.
             return

@@ -130,7 +130,7 @@ class Voice:
                 engine,
                 http,
                 tls,
-                self._signalling.rejoin,
+                self._signalling,
                 self._core.driver.post,
                 self._complain,
             )
@@ -279,9 +279,12 @@ class Voice:
         self._core.listen("device_change", callback)
 
     async def _devices(self, list_devices: Callable[[], Sequence[tuple[str, str]]]) -> list[AudioDevice]:
+        return self._listed(await aside(list_devices))
+
+    def _listed(self, devices: Sequence[tuple[str, str]]) -> list[AudioDevice]:
         return [
             self._core.make(AudioDevice, id=id, name=name, is_default=place == 0)
-            for place, (id, name) in enumerate(await aside(list_devices))
+            for place, (id, name) in enumerate(devices)
         ]
 
     async def _current(self, list_devices: Callable[[], Sequence[tuple[str, str]]], of_input: bool) -> AudioDevice:
@@ -302,12 +305,8 @@ class Voice:
             self.output_device = device_id
 
     def _devices_changed(self) -> None:
-        async def tell() -> None:
-            inputs, outputs = await self._devices(self._audio.inputs), await self._devices(self._audio.outputs)
-            self._core.emit("device_change", inputs, outputs)
-
-        if not self._core.destroyed:
-            self._core.background(tell)
+        """On whatever thread the backend noticed it."""
+        self._core.emit("device_change", self._listed(self._audio.inputs()), self._listed(self._audio.outputs()))
 
     # What the voice thread reads and tells
 

@@ -9,9 +9,9 @@ import ipaddress
 import random
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from enum import Enum, auto
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import aiohttp
 import msgspec
@@ -25,7 +25,7 @@ from hubbub.sdk.media.encryption import Encryption, GroupError
 from hubbub.sdk.media.engine import Engine
 from hubbub.sdk.media.packets import CIPHERS, Sealer
 from hubbub.sdk.media.socket import LEFT, SILENT, Closed, VoiceSocket, read
-from hubbub.sdk.media.stream import Stream
+from hubbub.sdk.media.stream import SPEAKERS_MOST, Stream
 
 JOIN_S: Final = 30.0
 """How long the platform may take to let us in (sdk.md 20)."""
@@ -110,6 +110,16 @@ class _Transition(msgspec.Struct):
     epoch: int = 0
 
 
+class Platform(Protocol):
+    """Whom to ask."""
+
+    async def rejoin(self, state: CallState) -> None:
+        """For another ticket."""
+
+    async def ping(self, state: CallState) -> None:
+        """To look whether the voice server is still there."""
+
+
 class Line:
     """What connects one call."""
 
@@ -120,7 +130,7 @@ class Line:
         engine: Engine,
         http: aiohttp.ClientSession,
         tls: ssl.SSLContext | bool,
-        rejoin: Callable[[CallState], Awaitable[None]],
+        platform: Platform,
         post: Callable[..., None],
         log: Callable[[str], None],
     ) -> None:
@@ -129,7 +139,7 @@ class Line:
         self._engine = engine
         self._http = http
         self._tls = tls
-        self._rejoin = rejoin
+        self._platform = platform
         self._post = post
         self._log = log
         self._socket: VoiceSocket | None = None
@@ -158,9 +168,10 @@ class Line:
             self._log(f"the call of {self._state.lobby_id} ended: {ended}")
             self._state.become(CallStatus.DISCONNECTED, ended.error, ended.detail)
         finally:
+            self._let_go()
             for task in self._tasks:
                 task.cancel()
-            self._let_go()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
 
     # Coming and coming back
 
@@ -199,10 +210,12 @@ class Line:
                 how = How.IDENTIFY if self._progressed or how is How.RESUME else How.REJOIN
             else:
                 how = How.RESUME if self._stream is not None else How.IDENTIFY
+            if failures and not self._progressed and code not in STALE:
+                await self._platform.ping(self._state)
             await asyncio.sleep(_pause_s(failures))
             failures += 1
             if how is How.REJOIN:
-                await self._rejoin(self._state)
+                await self._platform.rejoin(self._state)
                 ticket, how = await self._get_ticket(CallError.SIGNALING_UNEXPECTED_CLOSE, code), How.IDENTIFY
 
     async def _get_ticket(self, error: CallError, code: int = 0) -> Ticket:
@@ -271,6 +284,7 @@ class Line:
             self._socket = None
             if watching is not None:
                 watching.cancel()
+                await asyncio.gather(watching, return_exceptions=True)
             closing = asyncio.ensure_future(voice.close(LEFT if self._state.expelled else farewell))
             try:
                 await asyncio.wait([closing], timeout=FAREWELL_S)
@@ -300,6 +314,8 @@ class Line:
 
     async def _hear(self, voice: VoiceSocket, op: int, data: bytes) -> None:
         if op == VoiceOpcode.READY:
+            if self._ready is not None:
+                raise Closed(0)
             self._progressed = True
             if not self._was_connected:
                 self._state.become(CallStatus.SIGNALING_CONNECTED)
@@ -312,7 +328,8 @@ class Line:
             self._connected()
         elif op == VoiceOpcode.SPEAKING:
             told = read(data, _Speaking)
-            self._ssrcs[told.ssrc] = told.user_id
+            if len(self._ssrcs) < SPEAKERS_MOST:
+                self._ssrcs[told.ssrc] = told.user_id
             if self._stream is not None:
                 self._stream.note(told.ssrc, told.user_id)
         elif op == VoiceOpcode.CLIENTS_CONNECT:
@@ -486,7 +503,12 @@ class Line:
     def _spawn(self, work: Any) -> None:
         task: asyncio.Task[None] = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._log(f"a part of the call broke: {error!r}")
 
 
 def _pause_s(failures: int) -> float:

@@ -1,5 +1,6 @@
 """Waveforms of what the microphone heard and what was played, for somebody who looks for an echo (SetAecDump)."""
 
+import contextlib
 import wave
 from pathlib import Path
 from typing import Final
@@ -8,20 +9,23 @@ from hubbub.sdk.audio import CHANNELS, FRAME_BYTES, SAMPLE_RATE
 
 FRAMES_MOST: Final = 15_000
 """Five minutes, about 58 megabytes each; then nothing more is written."""
+NAMES: Final = ("hubbub-aec-in.wav", "hubbub-aec-out.wav")
 
 
 class Recording:
-    """The two files of one time that it was switched on."""
+    """The two files of one time that it was switched on; none where there is no directory for them."""
 
     def __init__(self, directory: Path | None) -> None:
-        self._files = (
-            [] if directory is None else [_open(directory / f"hubbub-aec-{each}.wav") for each in ("in", "out")]
-        )
+        self._files: list[wave.Wave_write] = []
         self._left = FRAMES_MOST
+        if directory is not None:
+            with contextlib.suppress(OSError):
+                for name in NAMES:
+                    self._files.append(_open(directory / name))
 
     def take(self, captured: bytes | None, played: bytes | None) -> None:
         """20 ms of both; where there was nothing there is silence."""
-        if not self._files or self._left <= 0:
+        if len(self._files) < len(NAMES) or self._left <= 0:
             return
         self._left -= 1
         for file, data in zip(self._files, (captured, played), strict=True):

@@ -181,7 +181,7 @@ class Stream:
         """Say the next 20 ms, and how loud they are; None where nobody listened to the microphone."""
         self.heard_frames += 1
         self._timestamp += SAMPLES_PER_CHANNEL
-        said, loud = False, None
+        said, sent, loud = False, False, None
         if self._settings.muted:
             self._gate.shut()
         elif captured is not None or self._settings.captured_audio is not None:
@@ -189,9 +189,11 @@ class Stream:
             if self._settings.captured_audio is not None:
                 self._settings.captured_audio(frame, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
             loud = samples.level(frame)
-            if self._gate.passes(loud):
-                said = self._send(samples.scaled(frame, volume))
-        if said:
+            said = self._gate.passes(loud)
+            # Who is alone speaks to nobody, and without a group nothing is sent.
+            if said and self._encryption.ready:
+                sent = self._send(samples.scaled(frame, volume))
+        if sent:
             self._ending = ENDING
         elif self._ending:
             self._ending -= 1
