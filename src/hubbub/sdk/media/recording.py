@@ -3,7 +3,7 @@
 import contextlib
 import wave
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from hubbub.sdk.audio import CHANNELS, FRAME_BYTES, SAMPLE_RATE
 
@@ -16,12 +16,15 @@ class Recording:
     """The two files of one time that it was switched on; none where there is no directory for them."""
 
     def __init__(self, directory: Path | None) -> None:
+        self._stack = contextlib.ExitStack()
         self._files: list[wave.Wave_write] = []
         self._left = FRAMES_MOST
         if directory is not None:
             with contextlib.suppress(OSError):
                 for name in NAMES:
-                    self._files.append(_open(directory / name))
+                    # Opened by itself: a waveform without a file is none, and complains when it is collected.
+                    file = self._stack.enter_context((directory / name).open("wb"))
+                    self._files.append(self._stack.enter_context(_waveform(file)))
 
     def take(self, captured: bytes | None, played: bytes | None) -> None:
         """20 ms of both; where there was nothing there is silence."""
@@ -33,14 +36,13 @@ class Recording:
 
     def close(self) -> None:
         """That was it."""
-        for file in self._files:
-            file.close()
         self._files = []
+        self._stack.close()
 
 
-def _open(path: Path) -> wave.Wave_write:
-    file = wave.open(str(path), "wb")  # noqa: SIM115  # closed by the recording
-    file.setnchannels(CHANNELS)
-    file.setsampwidth(2)
-    file.setframerate(SAMPLE_RATE)
-    return file
+def _waveform(file: IO[bytes]) -> wave.Wave_write:
+    made = wave.Wave_write(file)
+    made.setnchannels(CHANNELS)
+    made.setsampwidth(2)
+    made.setframerate(SAMPLE_RATE)
+    return made

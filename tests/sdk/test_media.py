@@ -1,0 +1,236 @@
+"""The parts of the voice connection by themselves: packets, order, when one is heard, sound and waveforms."""
+
+import random
+import struct
+import wave
+from array import array
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hubbub.protocol.voice import AES_GCM, XCHACHA20
+from hubbub.sdk import AudioModeType
+from hubbub.sdk.audio import FRAME_BYTES, FRAME_SAMPLES
+from hubbub.sdk.media import packets, samples
+from hubbub.sdk.media.encryption import Encryption, GroupError
+from hubbub.sdk.media.gate import HANG, Gate
+from hubbub.sdk.media.jitter import DEEP, DELAY, DRY, Jitter
+from hubbub.sdk.media.opus import Decoder, Encoder, OpusError
+from hubbub.sdk.media.packets import Sealer, UnopenedError
+from hubbub.sdk.media.recording import NAMES, Recording
+from hubbub.server.transports.voice.ciphers import CIPHERS
+from tests.sdk.sound import Tone, share
+
+KEY = bytes(range(32))
+
+
+# Packets
+
+
+@pytest.mark.parametrize("mode", [AES_GCM, XCHACHA20])
+def test_the_server_opens_what_we_seal_and_we_what_it_seals(mode: str) -> None:
+    ours, theirs = Sealer(mode, KEY, 77), CIPHERS[mode](KEY)
+
+    packet = ours.seal(b"frame", 960)
+    assert theirs.open(packet, 12) == (b"frame", 1)
+    assert struct.unpack(">BBHII", packet[:12]) == (0x80, 0x78, 1, 960, 77)
+
+    header = struct.pack(">BBHII", 0x90, 0x78, 9, 0, 5) + b"\xbe\xde\x00\x01"
+    assert ours.open(theirs.seal(header, b"extnframe")) == (5, 9, b"frame")
+    report = theirs.seal(struct.pack(">BBHI", 0x80, 201, 1, 5), b"report")
+    assert ours.open(report) is None
+
+
+@given(st.binary(max_size=200))
+def test_what_our_key_did_not_seal_is_not_opened(data: bytes) -> None:
+    with pytest.raises(UnopenedError):
+        Sealer(AES_GCM, KEY, 77).open(data)
+
+
+def test_only_the_answer_to_our_question_says_where_we_are() -> None:
+    asked = packets.discovery(7)
+    assert len(asked) == 74
+    answer = struct.pack(">HHI64sH", 2, 70, 7, b"192.0.2.7", 5000)
+
+    assert packets.discovered(answer, 7) == ("192.0.2.7", 5000)
+    assert packets.discovered(answer, 8) is None
+    assert packets.discovered(asked, 7) is None
+    assert packets.discovered(answer[:-1], 7) is None
+
+
+# Order
+
+
+def played(jitter: Jitter, times: int) -> list[bytes | str | None]:
+    """What comes out in so many frames; what is known to be missing is said."""
+    return [("lost" if lost else frame) for frame, lost in (jitter.take() for _ in range(times))]
+
+
+def test_frames_are_played_in_the_order_in_which_they_were_said() -> None:
+    jitter = Jitter()
+    for sequence in (65535, 65534, 0, 2, 1):
+        jitter.put(sequence, b"%d" % sequence)
+
+    assert played(jitter, 5) == [b"65534", b"65535", b"0", b"1", b"2"]
+
+
+def test_one_that_is_missing_is_passed_over_and_one_that_is_late_is_dropped() -> None:
+    jitter = Jitter()
+    for sequence in (1, 2, 4, 5):
+        jitter.put(sequence, b"%d" % sequence)
+
+    assert played(jitter, 4) == [b"1", b"2", "lost", b"4"]
+    jitter.put(3, b"3")
+    assert played(jitter, 2) == [b"5", "lost"]
+
+
+def test_playing_waits_for_a_few_and_not_for_ever() -> None:
+    jitter = Jitter()
+    jitter.put(1, b"1")
+
+    assert played(jitter, DELAY) == [None] * (DELAY - 1) + [b"1"]
+    # Who ended is waited for anew.
+    played(jitter, DRY)
+    jitter.put(2, b"2")
+    assert played(jitter, DELAY) == [None] * (DELAY - 1) + [b"2"]
+
+
+@given(st.lists(st.integers(0, 0xFFFF) | st.just(-1), max_size=400), st.randoms())
+def test_whatever_comes_little_is_kept(sequences: list[int], chance: random.Random) -> None:
+    jitter = Jitter()
+    for sequence in sequences:
+        if sequence < 0 or chance.random() < 0.3:
+            jitter.take()
+        else:
+            jitter.put(sequence, b"x")
+        assert len(jitter) <= DEEP
+
+
+def test_a_row_that_begins_elsewhere_is_followed() -> None:
+    jitter = Jitter()
+    for sequence in (1, 2, 3):
+        jitter.put(sequence, b"old")
+    played(jitter, 3)
+    for sequence in (30000, 30001, 30002):
+        jitter.put(sequence, b"new")
+
+    assert b"new" in played(jitter, DELAY)
+
+
+# When one is heard
+
+
+class Set:
+    """What a call has set."""
+
+    audio_mode = AudioModeType.MODE_VAD
+    ptt_active = False
+    ptt_release_delay_ms = 0
+    vad: tuple[bool, float] = (False, -60.0)
+
+
+def test_a_voice_is_what_is_louder_than_the_threshold_and_its_end() -> None:
+    gate = Gate(Set())
+
+    assert [gate.passes(level) for level in (-80.0, -59.0, -80.0)] == [False, True, True]
+    assert [gate.passes(-80.0) for _ in range(HANG)] == [True] * (HANG - 2) + [False, False]
+
+
+def test_by_itself_it_tells_a_voice_from_the_noise_of_the_room() -> None:
+    settings = Set()
+    settings.vad = (True, -60.0)
+    gate = Gate(settings)
+
+    assert not any(gate.passes(-55.0) for _ in range(100))
+    assert gate.passes(-40.0)
+    assert not gate.passes(-100.0) or gate.passes(-40.0)
+
+
+def test_a_key_is_heard_until_its_delay_is_over() -> None:
+    settings = Set()
+    settings.audio_mode, settings.ptt_release_delay_ms = AudioModeType.MODE_PTT, 30
+    gate = Gate(settings)
+
+    assert not gate.passes(0.0)
+    settings.ptt_active = True
+    assert gate.passes(-100.0)
+    settings.ptt_active = False
+    assert [gate.passes(0.0) for _ in range(3)] == [True, True, False]
+
+
+# Sound
+
+
+def test_a_tone_is_the_same_after_opus() -> None:
+    encoder, decoder, tone, heard = Encoder(), Decoder(), Tone(440.0), b""
+    for _ in range(20):
+        frame = samples.silence()
+        tone(frame, FRAME_SAMPLES // 2, 48_000, 2)
+        for encoded in encoder.encode(frame):
+            assert len(encoded) < 1000
+            heard += decoder.decode(encoded)
+
+    assert len(heard) == 20 * FRAME_BYTES
+    assert share(array("h", heard[-10 * FRAME_BYTES :]), 440.0) > 0.99
+
+
+@given(st.binary(max_size=100))
+def test_whatever_somebody_sends_it_is_sound_or_an_error(data: bytes) -> None:
+    try:
+        assert len(Decoder().decode(data)) % 4 == 0
+    except OpusError:
+        pass
+
+
+def test_sound_is_scaled_and_mixed_within_its_bounds() -> None:
+    loud = array("h", [30000, -30000] * (FRAME_SAMPLES // 2))
+
+    assert set(samples.scaled(loud, 2.0)) == {32767, -32768}
+    assert set(samples.scaled(loud, 0.5)) == {15000, -15000}
+    assert set(samples.mixed(loud, loud)) == {32767, -32768}
+    assert samples.level(samples.silence()) == -100.0
+    assert samples.level(loud) == pytest.approx(-0.77, abs=0.01)
+    assert len(samples.frame_of(b"\1")) == len(samples.frame_of(bytes(9 * FRAME_BYTES))) == FRAME_SAMPLES
+
+
+def test_waveforms_are_written_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hubbub.sdk.media.recording.FRAMES_MOST", 2)
+    recording = Recording(tmp_path)
+    for _ in range(3):
+        recording.take(b"\1" * FRAME_BYTES, None)
+    recording.close()
+
+    with wave.open(str(tmp_path / NAMES[0])) as heard, wave.open(str(tmp_path / NAMES[1])) as said:
+        assert (heard.getnframes(), said.getnframes(), heard.getframerate()) == (1920, 1920, 48_000)
+        assert set(heard.readframes(9999)) == {1}
+        assert set(said.readframes(9999)) == {0}
+    Recording(None).take(None, None)
+    Recording(tmp_path / "nowhere").take(None, None)
+
+
+# End-to-end encryption
+
+
+def test_nothing_is_sealed_or_opened_without_a_group() -> None:
+    alone = Encryption(5, 7)
+
+    assert (alone.ready, alone.code) == (False, "")
+    assert alone.seal(b"frame") is None
+    assert alone.open(6, b"plain") is None
+    assert alone.open(6, b"forged\xfa\xfa") is None
+    assert alone.open(6, packets.SILENCE) == packets.SILENCE
+
+
+@given(st.binary(max_size=120))
+def test_what_is_no_word_of_the_group_is_an_error_and_no_more(data: bytes) -> None:
+    ours = Encryption(5, 7)
+    takes: list[Any] = [ours.take_sender, ours.take_commit, ours.take_welcome, lambda it: ours.take_proposals(it, {5})]
+    for take in takes:
+        try:
+            take(data)
+        except GroupError:
+            pass
+    assert ours.begin_anew()
