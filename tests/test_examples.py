@@ -12,6 +12,7 @@ import textwrap
 import threading
 import urllib.error
 import urllib.request
+import wave
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -288,7 +289,7 @@ print("played", frames < 900, flush=True)
 
 def test_the_page_for_games_runs_as_it_stands(ready_file: Path, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "sdk.md").read_text()
-    names, awaited, looped = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names, awaited, looped, _ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (tmp_path / "browser.py").write_text(BROWSER)
     (tmp_path / "hubbub-data").mkdir()
     ready_file.rename(tmp_path / "hubbub-data" / "ready.json")
@@ -308,6 +309,25 @@ def test_the_page_for_games_runs_as_it_stands(ready_file: Path, tmp_path: Path) 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "awaited" in done.stdout
     assert "played True" in done.stdout
+
+
+def test_players_hear_each_other_in_a_call(ready_file: Path, tmp_path: Path) -> None:
+    heard = tmp_path / "heard.wav"
+    with Program(EXAMPLES / "call.py", ready_file, "--login", "alice") as alice:
+        alice.sees("The call is Connected.")
+        with Program(EXAMPLES / "call.py", ready_file, "--login", "bob", "--record", heard) as bob:
+            bob.sees("The call is Connected.")
+            alice.sees("Bob comes.")
+            alice.sees("Bob speaks.")
+            bob.sees("Alice speaks.")
+            bob.gets(signal.SIGINT)
+            assert bob.ends() == 0
+        alice.sees("Bob goes.")
+        alice.gets(signal.SIGINT)
+        assert alice.ends() == 0
+    with wave.open(str(heard)) as file:
+        assert any(file.readframes(file.getnframes()))
+    assert "no ready file" in run("call.py", "nowhere.json", status=1)
 
 
 # Around the game

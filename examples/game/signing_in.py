@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hubbub.sdk import (
+    AudioBackend,
     AuthenticationExternalAuthType,
     AuthorizationArgs,
     AuthorizationTokenType,
@@ -65,7 +66,7 @@ def post(url: str, body: Any, token: str = "") -> Any:
         raise CannotSignIn(f"{url} cannot be reached: {error.reason}") from None
 
 
-def new_client(world: dict[str, Any], login: list[str] | None) -> Client:
+def new_client(world: dict[str, Any], login: list[str] | None, audio: AudioBackend | None = None) -> Client:
     """A client whose browser is a real one, or does by itself what a person does in one."""
 
     def browse(url: str) -> None:
@@ -86,8 +87,10 @@ def new_client(world: dict[str, Any], login: list[str] | None) -> Client:
         person = post(f"{world['api']}/auth/login", {"login": name, "password": password})["token"] or ""
         if not person:
             raise CannotSignIn(f"{name} has an authenticator: sign in with the browser")
-    options = ClientCreateOptions(web_base=world["web"])
-    return Client(options, open_browser=browse_alone if login else browse)
+    # Calls: the voice server of `hubbub dev` is known by an authority of its own.
+    authority = (world.get("voice") or {}).get("authority") or ""
+    options = ClientCreateOptions(web_base=world["web"], voice_authority=authority)
+    return Client(options, open_browser=browse_alone if login else browse, audio=audio)
 
 
 def begin(client: Client, world: dict[str, Any], options: argparse.Namespace, failed: Callable[[str], object]) -> None:

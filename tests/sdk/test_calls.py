@@ -1,6 +1,7 @@
 """Calls of lobbies over the real server: a tone goes in here and comes out there, end-to-end encrypted, in good times and bad."""
 
 import asyncio
+import re
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -23,12 +24,13 @@ from hubbub.server.core.config import Config, VoiceConfig
 from tests.fixtures.validator import Watch
 from tests.oauth import Client as Application
 from tests.sdk.players import Player, game, new_client, player
-from tests.sdk.sound import FULL, Headset, InCall, Tone
+from tests.sdk.sound import FULL, Ear, Headset, InCall, Tone
 from tests.sdk.test_pump import pump_until
 from tests.sdk.test_trouble import gateway_of
 from tests.world import NOW_MS, World
 
 CONNECTED, RECONNECTING, DISCONNECTED = CallStatus.CONNECTED, CallStatus.RECONNECTING, CallStatus.DISCONNECTED
+PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"
 MARY_HZ, ZOE_HZ, ANN_HZ = 440.0, 660.0, 1000.0
 
 
@@ -117,6 +119,24 @@ async def test_two_hear_each_other_and_everybody_in_the_lobby_knows(house: House
     assert info is not None
     assert set(info.get_participants()) == {mary.id, zoe.id}
     assert (info.channel_id, info.guild_id) == (house.lobby_id, house.lobby_id)
+
+
+async def test_what_the_page_says_is_how_to_talk(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    [program] = [each for each in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S) if "start_talking" in each]
+    names: dict[str, Any] = {}
+    exec(program, names)
+    mary, zoe = await house.player("mary"), await house.caller("zoe", ZOE_HZ)
+    ear = Ear()
+
+    call = names["start_talking"](mary.client, house.lobby_id, Tone(MARY_HZ), ear)
+
+    await ear.hears(zoe.id, ZOE_HZ)
+    await zoe.ear.hears(mary.id, MARY_HZ)
+    assert call.get_status() is CONNECTED
+    assert names["start_talking"](mary.client, house.lobby_id, Tone(MARY_HZ), ear) is None
+    said = capsys.readouterr().out
+    assert "Connected None 0" in said
+    assert f"{zoe.id} speaks" in said
 
 
 def session_of(house: House, who: InCall) -> Any:

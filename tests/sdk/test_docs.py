@@ -31,7 +31,7 @@ def programs() -> list[Any]:
 
 
 async def test_the_program_for_asyncio(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, in_asyncio, _ = programs()
+    _, in_asyncio, *_ = programs()
     application, mary = await game(world), await world.user("mary")
     monkeypatch.setattr(webbrowser, "open", Browser(mary))
     zoe = await player(world, application, "zoe")
@@ -45,7 +45,7 @@ async def test_the_program_for_asyncio(world: World, monkeypatch: pytest.MonkeyP
 
 
 async def test_the_program_for_a_game_loop(world: World) -> None:
-    _, _, in_a_loop = programs()
+    _, _, in_a_loop, _ = programs()
     mary = await player(world, await game(world), connect=False)
     frames = 0
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 SCOPES: Final = frozenset({"lobbies.write", "sdk.social_layer"})
 """Either lets a game into calls."""
+CALLS_MOST: Final = 25
+"""Of one session at once; more than that in opcode 17 would end the session (decisions/0059)."""
 ENDING_S: Final = 2.0
 """How long a call that ends may take to hang up."""
 
@@ -105,7 +107,8 @@ class Voice:
             state.received_audio, state.captured_audio = received, captured
             state.changed = self._refresh
             state.become(CallStatus.JOINING)
-            allowed = find_lobby(core, lobby_id) is not None and bool(SCOPES & core.scopes)
+            room = sum(each.wanted for each in self._calls.values()) < CALLS_MOST
+            allowed = room and find_lobby(core, lobby_id) is not None and bool(SCOPES & core.scopes)
             if not allowed or "StartCall" in core.disabled or core.destroyed:
                 state.become(CallStatus.DISCONNECTED, CallError.FORBIDDEN)
             else:
