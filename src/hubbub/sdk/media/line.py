@@ -29,6 +29,8 @@ from hubbub.sdk.media.stream import SPEAKERS_MOST, Stream
 
 JOIN_S: Final = 30.0
 """How long the platform may take to let us in (sdk.md 20)."""
+ESTABLISH_S: Final = 20.0
+"""How long a connection may take until it is Connected."""
 RETURN_S: Final = 120.0
 """How long a call is reconnecting at most."""
 MOVE_S: Final = 5.0
@@ -294,17 +296,19 @@ class Line:
 
     async def _watch(self, voice: VoiceSocket, ticket: Ticket) -> None:
         """Hang up where the call goes on elsewhere or without us, or where no packet comes any more."""
-        state, expelled = self._state, 0
+        state, expelled, loop = self._state, 0, asyncio.get_running_loop()
+        deadline = loop.time() + ESTABLISH_S
         while True:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_S):
+                async with asyncio.timeout(min(LOOK_S, ESTABLISH_S)):
                     await state.news.wait()
                     state.news.clear()
             if state.expelled:
                 # The server knows it as well, and says why.
                 expelled += 1
             lost = self._stream is not None and self._stream.heard_frames > DEAF_FRAMES
-            if lost or expelled > 2 or (state.ticket is not None and state.ticket != ticket):
+            slow = not self._connected_at and loop.time() > deadline
+            if lost or slow or expelled > 2 or (state.ticket is not None and state.ticket != ticket):
                 if lost:
                     self._log("no packet came for a while: the way is looked for anew")
                     # What could be resumed has no way, so another begins.
@@ -357,7 +361,7 @@ class Line:
             return
         try:
             address, port = await self._discover(ready)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, OverflowError) as error:
             self._log(f"packets find no way to the voice server: {error or type(error).__name__}")
             await voice.close(SILENT)
             return
