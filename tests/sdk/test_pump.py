@@ -209,7 +209,7 @@ def test_reset_drops_what_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
         def __call__(self, *told: Any) -> None:
             heard.append(told)
 
-    async def devices() -> list[sdk.AudioDevice]:
+    async def devices(*_: Any) -> list[sdk.AudioDevice]:
         begun.set()
         await asyncio.to_thread(go.wait, PATIENCE)
         return []
