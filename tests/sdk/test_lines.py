@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 
 from hubbub.protocol.voice import AES_GCM
-from hubbub.sdk import AudioBackend, CallError, CallStatus, Client
+from hubbub.sdk import AudioBackend, CallError, CallStatus, Client, ClientStatus
 from hubbub.sdk.aside import new_session
 from hubbub.sdk.calls import AllCalls, CallState, Ticket
 from hubbub.sdk.media.engine import Engine
@@ -143,6 +143,8 @@ class Calling:
 
     def __init__(self, server: Server) -> None:
         self.client = Client(threaded=False)
+        # The platform is there, and speaks through `asked`.
+        self.client._core.status = ClientStatus.READY
         self.state = CallState(self.client._core, LOBBY, AllCalls())
         self.state.become(CallStatus.JOINING)
         self.state.ticket = Ticket(f"127.0.0.1:{server.port}", "token", "session")

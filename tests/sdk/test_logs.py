@@ -175,4 +175,4 @@ def test_voice_logs_of_the_last_run_are_kept(tmp_path: Path) -> None:
         client.close()
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hubbub-last-webrtc_0", "hubbub-webrtc_0"]
-    assert "voice is not connected" in (tmp_path / "hubbub-webrtc_0").read_text()
+    assert "cannot be started" in (tmp_path / "hubbub-webrtc_0").read_text()

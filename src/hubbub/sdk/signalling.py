@@ -156,6 +156,8 @@ class Signalling:
                     self._session_id = self._gateway.session_id
                     for state in states:
                         state.ticket = None
+                for state in states:
+                    state.news.set()
                 if states:
                     self.refresh()
 

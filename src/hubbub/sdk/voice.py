@@ -107,14 +107,26 @@ class Voice:
             state.received_audio, state.captured_audio = received, captured
             state.changed = self._refresh
             state.become(CallStatus.JOINING)
-            room = sum(each.wanted for each in self._calls.values()) < CALLS_MOST
-            allowed = room and find_lobby(core, lobby_id) is not None and bool(SCOPES & core.scopes)
-            if not allowed or "StartCall" in core.disabled or core.destroyed:
+            refusal = self._refusal(lobby_id)
+            if refusal:
+                self._complain(f"the call of {lobby_id} cannot be started: {refusal}")
                 state.become(CallStatus.DISCONNECTED, CallError.FORBIDDEN)
             else:
                 state.wanted = True
                 core.background(lambda: self._connect(state))
         return core.make(Call, core, lobby_id, state)
+
+    def _refusal(self, lobby_id: int) -> str:
+        """Why a call cannot be started, as far as we know ourselves."""
+        if find_lobby(self._core, lobby_id) is None:
+            return "we are not in that lobby"
+        if not SCOPES & self._core.scopes:
+            return "the token has no scope for it"
+        if "StartCall" in self._core.disabled:
+            return "the platform switched calls off"
+        if sum(each.wanted for each in self._calls.values()) >= CALLS_MOST:
+            return f"we are in {CALLS_MOST} already"
+        return ""
 
     async def _connect(self, state: CallState) -> None:
         task = asyncio.current_task()

@@ -171,9 +171,6 @@ class Line:
             self._state.become(CallStatus.DISCONNECTED, ended.error, ended.detail)
         finally:
             self._let_go()
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
 
     # Coming and coming back
 
@@ -217,6 +214,7 @@ class Line:
             await asyncio.sleep(_pause_s(failures))
             failures += 1
             if how is How.REJOIN:
+                await self._await_platform(deadline, code)
                 await self._platform.rejoin(self._state)
                 ticket, how = await self._get_ticket(CallError.SIGNALING_UNEXPECTED_CLOSE, code), How.IDENTIFY
 
@@ -234,6 +232,20 @@ class Line:
             raise Ended(error, code) from None
         return state.ticket
 
+    async def _await_platform(self, deadline: float, code: int) -> None:
+        """Only a platform that is there can be asked."""
+        state, loop = self._state, asyncio.get_running_loop()
+        while not state.reachable() and not state.expelled:
+            if loop.time() > deadline:
+                raise Ended(CallError.SIGNALING_UNEXPECTED_CLOSE, code)
+            await self._await_news(LOOK_S)
+
+    async def _await_news(self, patience_s: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                await self._state.news.wait()
+        self._state.news.clear()
+
     async def _await_move(self, ticket: Ticket, deadline: float) -> Ticket:
         """After 4014: where the call goes on. Nobody can say that while the platform is away, or looks for a voice server."""
         state, loop = self._state, asyncio.get_running_loop()
@@ -244,10 +256,7 @@ class Line:
                 patience = min(loop.time() + MOVE_S, deadline)
             if loop.time() >= patience:
                 raise Ended(CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.DISCONNECTED)
-            state.news.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(LOOK_S, max(patience - loop.time(), 0))):
-                    await state.news.wait()
+            await self._await_news(min(LOOK_S, max(patience - loop.time(), 0)))
         return state.ticket
 
     def _refuse_where_expelled(self, code: int) -> None:
@@ -284,9 +293,11 @@ class Line:
         finally:
             self._seq = voice.seq
             self._socket = None
-            if watching is not None:
-                watching.cancel()
-                await asyncio.gather(watching, return_exceptions=True)
+            # None of them outlives its connection: one may be reading the socket of packets, which is closed next.
+            tasks = [*self._tasks, *([watching] if watching is not None else ())]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             closing = asyncio.ensure_future(voice.close(LEFT if self._state.expelled else farewell))
             try:
                 await asyncio.wait([closing], timeout=FAREWELL_S)
@@ -299,10 +310,7 @@ class Line:
         state, expelled, loop = self._state, 0, asyncio.get_running_loop()
         deadline = loop.time() + ESTABLISH_S
         while True:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(LOOK_S, ESTABLISH_S)):
-                    await state.news.wait()
-                    state.news.clear()
+            await self._await_news(min(LOOK_S, ESTABLISH_S))
             if state.expelled:
                 # The server knows it as well, and says why.
                 expelled += 1
@@ -490,7 +498,7 @@ class Line:
 
     def _announce(self, speaks: bool) -> None:
         self._speaks = speaks
-        if not self._telling and self._speaks != self._told_speaking:
+        if self._socket is not None and not self._telling and self._speaks != self._told_speaking:
             self._telling = True
             self._spawn(self._tell_speaking())
 
