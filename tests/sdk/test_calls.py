@@ -13,7 +13,7 @@ import pytest
 
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.voice import XCHACHA20
-from hubbub.sdk import AudioModeType, AuthorizationTokenType, CallError, CallStatus, compat
+from hubbub.sdk import AudioModeType, AuthorizationTokenType, CallError, CallStatus, ClientStatus, compat
 from hubbub.sdk.media import packets
 from hubbub.sdk.media.socket import Closed, VoiceSocket
 from hubbub.sdk.voice import Voice
@@ -353,6 +353,44 @@ async def test_a_call_whose_grace_is_over_is_joined_anew(house: House, monkeypat
     await house.world.clock.run_for(10_000)
     assert await gone.next() == (zoe.id, False)
     away = False
+
+    await zoe.becomes(CONNECTED)
+    assert await gone.next() == (zoe.id, True)
+    for each in (mary, zoe):
+        each.ear.forget()
+    await hear_each_other(mary, zoe)
+
+
+async def test_a_call_comes_back_after_the_whole_network_was_away(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+    await hear_each_other(mary, zoe)
+    gone, statuses = mary.hears("participant_changed"), zoe.player.hears("status_changed")
+    gateway, voice_open = gateway_of(zoe.player.client), VoiceSocket.open
+    back = asyncio.Event()
+
+    async def open_later(self: VoiceSocket) -> None:
+        if not back.is_set():
+            raise Closed(0)
+        await voice_open(self)
+
+    async def wait(seconds: float) -> None:
+        await back.wait()
+
+    monkeypatch.setattr(VoiceSocket, "open", open_later)
+    gateway.sleep = wait
+    assert gateway._socket is not None
+    connection = gateway._socket._response.connection
+    assert connection is not None
+    assert connection.transport is not None
+    connection.transport.abort()
+    session_of(house, zoe).connection.transport.abort()
+    await statuses.next(lambda status, *_: status is ClientStatus.RECONNECTING)
+    await zoe.becomes(RECONNECTING)
+    await house.world.clock.run_for(10_000)
+    assert await gone.next() == (zoe.id, False)
+    back.set()
 
     await zoe.becomes(CONNECTED)
     assert await gone.next() == (zoe.id, True)
