@@ -49,6 +49,31 @@ async def test_newcomers_and_those_there_hear_of_each_other(guild: Guild, call: 
     assert (await first.next(13)) == {"user_id": str(second.actor.id)}
 
 
+async def test_who_comes_at_the_same_time_hears_of_who_was_quicker_and_of_who_left(guild: Guild, call: Call) -> None:
+    lounge = guild.channels["Lounge"]
+    leaving, quicker, slower = await call(), await call(), await call()
+    await leaving.enter(lounge)
+    for caller in (slower, quicker):
+        await caller.get_ticket(lounge)
+        await caller.open()
+        await caller.identify()
+    assert (await slower.next(11))["user_ids"] == [str(leaving.actor.id)]
+    await quicker.discover()
+    await quicker.select()
+    await quicker.say(5, {"speaking": 1, "delay": 0, "ssrc": quicker.ready["ssrc"]})
+    await leaving.socket.close(code=1000)
+    assert (await quicker.next(13))["user_id"] == str(leaving.actor.id)
+    assert 13 not in slower.ops()
+
+    await slower.select()
+
+    told = {frame["op"]: frame["d"] for frame in slower.frames if not isinstance(frame, tuple)}
+    assert told[13] == {"user_id": str(leaving.actor.id)}
+    assert told[11] == {"user_ids": [str(quicker.actor.id)]}
+    assert told[5] == {"speaking": 1, "ssrc": quicker.ready["ssrc"], "user_id": str(quicker.actor.id)}
+    assert (await quicker.next(11))["user_ids"] == [str(slower.actor.id)]
+
+
 async def test_who_is_elsewhere_hears_nothing(guild: Guild, call: Call) -> None:
     here, there = await call(), await call()
     await here.enter(guild.channels["Lounge"])

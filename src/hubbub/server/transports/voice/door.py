@@ -310,6 +310,7 @@ class VoiceDoor:
             return
         first = not session.entered
         if first:
+            session.room.introduce(session)
             session.room.announce(session)
             session.room.enter(session)
             session.told_version = session.room.version_for(session)

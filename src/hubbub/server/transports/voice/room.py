@@ -40,14 +40,19 @@ class Room:
             member.tell(op, payload)
 
     def introduce(self, session: VoiceSession) -> None:
-        """Tell a newcomer, after Ready, who is there."""
-        others = list(self.others(session))
+        """Tell a newcomer, after Ready, who is there; and before they enter, who came and went since."""
+        here = {other.user_id: other.peer.ssrc for other in self.others(session)}
+        for user_id in [user_id for user_id, ssrc in session.met.items() if here.get(user_id) != ssrc]:
+            session.tell(VoiceOpcode.CLIENT_DISCONNECT, words.ClientDisconnect(user_id=UserId(user_id)))
+            del session.met[user_id]
+        others = [other for other in self.others(session) if other.user_id not in session.met]
         if not others:
             return
         session.tell(
             VoiceOpcode.CLIENTS_CONNECT, words.ClientsConnect(user_ids=[UserId(other.user_id) for other in others])
         )
         for other in others:
+            session.met[other.user_id] = other.peer.ssrc
             self._describe(other, session)
             # Also of who is silent: it says whose packets are whose.
             session.tell(VoiceOpcode.SPEAKING, _speaking(other))

@@ -26,6 +26,7 @@ class VoiceSession:
         "entered",
         "grace",
         "media_session_id",
+        "met",
         "peer",
         "replay",
         "room",
@@ -46,6 +47,8 @@ class VoiceSession:
         """The newest end-to-end encryption that the client speaks; 0 is none."""
         self.replay = Replay()
         self.media_session_id = secrets.token_hex(16)
+        self.met: dict[int, int] = {}
+        """Whom they were told of before they entered, and under which SSRC."""
         self.entered = False
         """Whether they have their key, and with it are in the call."""
         self.told_version = 0
