@@ -71,6 +71,10 @@ class Ear:
         self.frames[user_id] = self.frames.get(user_id, 0) + 1
         self._loop.call_soon_threadsafe(self._came.set)
 
+    def loudness(self, user_id: int) -> float:
+        """How large somebody's tone is."""
+        return amplitude(self._heard.get(user_id, array("h")))
+
     def forget(self) -> None:
         """From here on only what comes now."""
         self._heard.clear()
@@ -102,7 +106,7 @@ class Headset(AudioBackend):
     @property
     def loudness(self) -> float:
         """How large a tone is that is played."""
-        return amplitude(self.ear._heard.get(0, array("h")))
+        return self.ear.loudness(0)
 
     def inputs(self) -> list[tuple[str, str]]:
         return [("desk", "Desk"), ("studio", "Studio")]

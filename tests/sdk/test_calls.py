@@ -1,8 +1,10 @@
 """Calls of lobbies over the real server: a tone goes in here and comes out there, end-to-end encrypted, in good times and bad."""
 
 import asyncio
+import gc
 import re
 import threading
+import wave
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,17 @@ import pytest
 
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.voice import XCHACHA20
-from hubbub.sdk import AudioModeType, AuthorizationTokenType, CallError, CallStatus, ClientStatus, compat
+from hubbub.sdk import (
+    AudioModeType,
+    AuthorizationTokenType,
+    CallError,
+    CallStatus,
+    ClientStatus,
+    LoggingSeverity,
+    compat,
+)
 from hubbub.sdk.media import packets
+from hubbub.sdk.media.recording import NAMES
 from hubbub.sdk.media.socket import Closed, VoiceSocket
 from hubbub.sdk.voice import Voice
 from hubbub.server.app import App
@@ -27,7 +38,7 @@ from tests.sdk.players import Player, game, new_client, player
 from tests.sdk.sound import FULL, Ear, Headset, InCall, Tone
 from tests.sdk.test_pump import pump_until
 from tests.sdk.test_trouble import gateway_of
-from tests.world import NOW_MS, World
+from tests.world import NOW_MS, PATIENCE, World
 
 CONNECTED, RECONNECTING, DISCONNECTED = CallStatus.CONNECTED, CallStatus.RECONNECTING, CallStatus.DISCONNECTED
 PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"
@@ -289,6 +300,72 @@ async def test_what_a_headset_hears_is_said_when_a_key_is_pressed(house: House) 
     call.set_ptt_active(False)
 
     await speaks.next(lambda who, speaking: (who, speaking) == (mary.id, False))
+
+
+async def test_a_game_changes_what_is_heard_and_said(house: House, tmp_path: Path) -> None:
+    headset, silenced = Headset(Tone(MARY_HZ)), False
+    mary = await house.player("mary", audio=headset)
+    assert mary.client.set_log_dir(str(tmp_path), LoggingSeverity.WARNING)
+    mary.client.set_aec_dump(True)
+
+    def soften(user_id: int, samples: Any, *_: int) -> bool:
+        for place, each in enumerate(samples):
+            samples[place] = each // 2
+        return silenced
+
+    def leave_as_it_is(*_: Any) -> None:
+        pass
+
+    call = mary.client.start_call_with_audio_callbacks(house.lobby_id, soften, leave_as_it_is)
+    assert call is not None
+    zoe = await house.caller("zoe", ZOE_HZ)
+    await headset.ear.until(lambda: headset.loudness == pytest.approx(FULL / 2, rel=0.1))
+    silenced = True
+    await headset.ear.until(lambda: headset.loudness == 0)
+
+    await zoe.ear.until(lambda: zoe.ear.loudness(mary.id) == pytest.approx(FULL, rel=0.1))
+    mary.client.set_input_volume(25.0)
+    await zoe.ear.until(lambda: zoe.ear.loudness(mary.id) == pytest.approx(FULL / 4, rel=0.1))
+
+    mary.client.set_aec_dump(False)
+    await mary.client.end_call(house.lobby_id)
+    await mary.client.close()
+    for name in NAMES:
+        with wave.open(str(tmp_path / name)) as file:
+            assert any(file.readframes(file.getnframes()))
+
+
+async def test_a_callback_that_fails_is_told_of_once_and_the_call_goes_on(house: House) -> None:
+    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+    await hear_each_other(mary, zoe)
+    told: list[str] = []
+    zoe.player.client.add_voice_log_callback(lambda text, _: told.append(text), LoggingSeverity.WARNING)
+
+    def fails(*_: Any) -> Any:
+        raise ValueError("not today")
+
+    zoe.call._state.captured_audio = zoe.call._state.received_audio = fails
+    speaks = mary.hears("speaking_status_changed")
+    await speaks.next(lambda who, speaking: (who, speaking) == (zoe.id, False))
+    zoe.call._state.captured_audio, zoe.call._state.received_audio = zoe.tone, zoe.ear
+    zoe.ear.forget()
+
+    await hear_each_other(mary, zoe)
+
+    assert sorted(text.partition(" ")[0] for text in told) == ["captured", "received"]
+    assert zoe.call.get_status() is CONNECTED
+
+
+async def test_reset_takes_the_audio_callbacks_away_as_well(house: House) -> None:
+    mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
+    await hear_each_other(mary, zoe)
+    speaks = mary.hears("speaking_status_changed")
+
+    zoe.player.client._core.reset()
+
+    await speaks.next(lambda who, speaking: (who, speaking) == (zoe.id, False))
+    assert (zoe.call._state.captured_audio, zoe.call._state.received_audio) == (None, None)
+    assert zoe.call.get_status() is CONNECTED
 
 
 async def test_a_silent_microphone_is_noticed_and_one_that_is_heard_again(house: House) -> None:
@@ -558,5 +635,28 @@ async def test_a_client_destroyed_in_a_call_leaves_no_thread_and_no_place(house:
 
     assert not zoe.call
     assert await gone.next() == (zoe.id, False)
+    await mary.player.client.close()
+    assert [each for each in threading.enumerate() if each.name == "hubbub-voice"] == []
+
+
+async def test_a_client_that_is_dropped_in_a_call_leaves_no_thread(house: House) -> None:
+    mary = await house.caller("mary", MARY_HZ)
+    gone = mary.hears("participant_changed")
+    application, world = house.application, house.world
+    tokens = await application.tokens(await world.user("ann"), "openid sdk.social_layer")
+
+    def play_and_forget() -> None:
+        client = new_client(world, threaded=True)
+        client.update_token(AuthorizationTokenType.BEARER, tokens["access_token"]).result(PATIENCE)
+        client.connect().result(PATIENCE)
+        call = client.start_call(client.create_or_join_lobby("secret").result(PATIENCE))
+        assert call is not None
+        pump_until(client, lambda: call.get_status() is CONNECTED)
+
+    await asyncio.to_thread(play_and_forget)
+    gc.collect()
+
+    assert (await gone.next())[1] is True
+    assert (await gone.next())[1] is False
     await mary.player.client.close()
     assert [each for each in threading.enumerate() if each.name == "hubbub-voice"] == []

@@ -84,7 +84,7 @@ class Speaker:
                     lost = not self._decode(opened)
             if lost and self._last is not None:
                 self._last = samples.scaled(self._last, FADE)
-                return self._last
+                return array("h", self._last)
         if len(self._unplayed) < FRAME_BYTES:
             self._unplayed.clear()
             return None
