@@ -98,6 +98,8 @@ async def test_devices_come_and_go_with_the_audio_backend() -> None:
     desk.plugged = [*desk.plugged, ("studio", "Studio")]
     desk.changed()
 
+    client.set_noise_cancellation(True)
+    assert (desk.options["noise_cancellation"], desk.options["echo_cancellation"]) == (True, True)
     inputs, outputs = await heard.next()
     assert [(each.id, each.name, each.is_default) for each in inputs] == [
         ("desk", "Desk", True),

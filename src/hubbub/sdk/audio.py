@@ -4,7 +4,7 @@ The SDK brings no audio engine. `AudioBackend` is the seam for one, and is itsel
 none: nobody is captured by it, and what is played to it is heard by nobody. A game subclasses it, or uses the audio callbacks.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 SAMPLE_RATE: Final = 48_000
@@ -37,6 +37,9 @@ class AudioBackend:
     def __init__(self) -> None:
         self.changed: Callable[[], object] = lambda: None
         """To be called, from any thread, when a device came or went; a client sets it."""
+        self.options: Mapping[str, Any] = {}
+        """What the game asked for, as it is now: `echo_cancellation`, `noise_suppression`, `automatic_gain_control`,
+        `noise_cancellation` (while on, suppression is off), `engine_managed_audio_session`; a client sets it."""
 
     def inputs(self) -> Sequence[tuple[str, str]]:
         """The microphones as (id, name), the default one first."""

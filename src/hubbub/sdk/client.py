@@ -67,7 +67,8 @@ class Client(MoveOnly):
     """Speaks to one platform for one player.
 
     Made inside a running event loop it lives there and delivers callbacks by itself; elsewhere the network gets a thread of its
-    own, and callbacks come when `run_callbacks` is called. `threaded` decides otherwise."""
+    own, and callbacks come when `run_callbacks` is called. `threaded` decides otherwise. `audio` is where the sound of calls comes
+    from and goes to; one backend belongs to one client."""
 
     _family: Mapping[type, type] = MappingProxyType({})
 

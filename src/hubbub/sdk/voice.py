@@ -8,6 +8,7 @@ import importlib
 import ssl
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import aiohttp
@@ -69,7 +70,7 @@ class Voice:
             "aec_dump": False,
         }
         """What was set. The first four, and the system's audio session, are for an audio backend to read: we change no sound."""
-        audio.changed = self._devices_changed
+        audio.changed, audio.options = self._devices_changed, MappingProxyType(self.options)
         core.resetters.append(self._forget)
         core.closers.append(self._close)
 
