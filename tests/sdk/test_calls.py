@@ -543,7 +543,7 @@ async def test_a_voice_server_that_is_not_known_is_not_spoken_with(house: House)
 
 
 async def test_without_a_way_for_packets_there_is_no_call(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hubbub.sdk.media.line.DISCOVERY_TRIES", 1)
+    monkeypatch.setattr("hubbub.sdk.media.discovery.TRIES", 1)
     monkeypatch.setattr("hubbub.sdk.media.packets.discovered", lambda datagram, ssrc: None)
     mary = await house.player("mary")
 

@@ -5,24 +5,23 @@ It runs where the network lives. After a loss it first resumes, then identifies 
 
 import asyncio
 import contextlib
-import ipaddress
 import random
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from enum import Enum, auto
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import aiohttp
-import msgspec
 
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.voice import DAVE_VERSION, VoiceOpcode
 from hubbub.sdk.calls import CallState, Ticket
 from hubbub.sdk.enums import CallError, CallStatus
-from hubbub.sdk.media import packets
-from hubbub.sdk.media.encryption import Encryption, GroupError
+from hubbub.sdk.media import discovery, words
+from hubbub.sdk.media.encryption import Encryption
 from hubbub.sdk.media.engine import Engine
+from hubbub.sdk.media.following import follow
 from hubbub.sdk.media.packets import CIPHERS, Sealer
 from hubbub.sdk.media.socket import LEFT, SILENT, Closed, VoiceSocket, read
 from hubbub.sdk.media.stream import SPEAKERS_MOST, Stream
@@ -37,8 +36,6 @@ MOVE_S: Final = 5.0
 """How long after 4014 the platform may take to say where the call goes on."""
 ENCRYPTION_S: Final = 5.0
 """How long others may take to let us into their group; after that we are there, and nobody hears anybody until they do."""
-DISCOVERY_S: Final = 1.0
-DISCOVERY_TRIES: Final = 5
 DEAF_FRAMES: Final = 1000
 """The server reports every five seconds: after twenty without anything, packets have no way."""
 LOOK_S: Final = 1.0
@@ -80,38 +77,6 @@ class Ended(Exception):
         super().__init__(f"{error.label} {detail}")
 
 
-class _Ready(msgspec.Struct):
-    ssrc: int
-    ip: str
-    port: int
-    modes: list[str]
-
-
-class _Description(msgspec.Struct):
-    mode: str
-    secret_key: list[int]
-    dave_protocol_version: int = 0
-
-
-class _Speaking(msgspec.Struct):
-    user_id: int
-    ssrc: int = 0
-
-
-class _Users(msgspec.Struct):
-    user_ids: list[int] = []
-
-
-class _User(msgspec.Struct):
-    user_id: int
-
-
-class _Transition(msgspec.Struct):
-    transition_id: int = 0
-    protocol_version: int = DAVE_VERSION
-    epoch: int = 0
-
-
 class Platform(Protocol):
     """Whom to ask."""
 
@@ -146,7 +111,7 @@ class Line:
         self._log = log
         self._socket: VoiceSocket | None = None
         self._seq = -1
-        self._ready: _Ready | None = None
+        self._ready: words.Ready | None = None
         self._stream: Stream | None = None
         self._udp: socket.socket | None = None
         """Until a stream has it."""
@@ -268,7 +233,7 @@ class Line:
 
     async def _live(self, ticket: Ticket, how: How) -> int:
         """One connection from its beginning to its end; why it ended."""
-        self._progressed = False
+        self._progressed = self._telling = False
         resumed = how is How.RESUME
         if not resumed:
             self._let_go()
@@ -331,25 +296,28 @@ class Line:
             self._progressed = True
             if not self._was_connected:
                 self._state.become(CallStatus.SIGNALING_CONNECTED)
-            self._ready = read(data, _Ready)
+            self._ready = read(data, words.Ready)
             self._spawn(self._find_way(voice, self._ready))
         elif op == VoiceOpcode.SESSION_DESCRIPTION:
-            await self._begin(voice, read(data, _Description))
+            await self._begin(voice, read(data, words.Description))
         elif op == VoiceOpcode.RESUMED:
             self._progressed = True
             self._connected()
         elif op == VoiceOpcode.SPEAKING:
-            told = read(data, _Speaking)
+            told = read(data, words.Speaking)
             if len(self._ssrcs) < SPEAKERS_MOST:
                 self._ssrcs[told.ssrc] = told.user_id
             if self._stream is not None:
                 self._stream.note(told.ssrc, told.user_id)
         elif op == VoiceOpcode.CLIENTS_CONNECT:
-            self._others.update(read(data, _Users).user_ids)
+            self._others.update(read(data, words.Users).user_ids)
         elif op == VoiceOpcode.CLIENT_DISCONNECT:
-            self._part(read(data, _User).user_id)
+            self._part(read(data, words.User).user_id)
         elif VoiceOpcode.DAVE_PREPARE_TRANSITION <= op <= VoiceOpcode.MLS_WELCOME and self._encryption is not None:
-            await self._follow(voice, self._encryption, op, data)
+            people = self._others | {self._user_id}
+            if not await follow(voice, self._encryption, op, data, people, self._log):
+                self._log("the call is to go on without end-to-end encryption: it goes on without us")
+                raise Ended(CallError.VOICE_CONNECTION_FAILED)
         self._settle()
 
     def _part(self, user_id: int) -> None:
@@ -360,7 +328,7 @@ class Line:
 
     # Packets
 
-    async def _find_way(self, voice: VoiceSocket, ready: _Ready) -> None:
+    async def _find_way(self, voice: VoiceSocket, ready: words.Ready) -> None:
         """Learn our address, and choose how packets are sealed."""
         mode = next((each for each in ready.modes if each in CIPHERS), None)
         if mode is None:
@@ -368,7 +336,8 @@ class Line:
             await voice.close(SILENT)
             return
         try:
-            address, port = await self._discover(ready)
+            self._udp = discovery.way_to(ready.ip, ready.port)
+            address, port = await discovery.discover(self._udp, ready.ssrc)
         except (OSError, ValueError, OverflowError) as error:
             self._log(f"packets find no way to the voice server: {error or type(error).__name__}")
             await voice.close(SILENT)
@@ -376,30 +345,7 @@ class Line:
         transport = {"address": address, "port": port, "mode": mode}
         await voice.say(VoiceOpcode.SELECT_PROTOCOL, {"protocol": "udp", "data": transport})
 
-    async def _discover(self, ready: _Ready) -> tuple[str, int]:
-        # Numbers only: a name would have to be looked up.
-        six = ipaddress.ip_address(ready.ip).version == 6
-        udp = self._udp = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM)
-        udp.setblocking(False)
-        udp.connect((ready.ip, ready.port))
-        loop = asyncio.get_running_loop()
-        for _ in range(DISCOVERY_TRIES):
-            try:
-                udp.send(packets.discovery(ready.ssrc))
-                async with asyncio.timeout(DISCOVERY_S):
-                    while True:
-                        datagram = await loop.sock_recv(udp, packets.PACKET_MOST)
-                        found = packets.discovered(datagram, ready.ssrc)
-                        if found is not None:
-                            return found
-            except TimeoutError:
-                continue
-            except OSError:
-                # Nobody there yet; the next try is not at once.
-                await asyncio.sleep(DISCOVERY_S)
-        raise TimeoutError("nobody answered")
-
-    async def _begin(self, voice: VoiceSocket, told: _Description) -> None:
+    async def _begin(self, voice: VoiceSocket, told: words.Description) -> None:
         """Here is the key."""
         ready, udp = self._ready, self._udp
         if ready is None or udp is None or self._stream is not None:
@@ -442,6 +388,8 @@ class Line:
         if not self._connected_at:
             self._connected_at = asyncio.get_running_loop().time()
             self._state.become(CallStatus.CONNECTED)
+            # What changed while nobody could be told.
+            self._announce(self._speaks)
 
     def _let_go(self) -> None:
         """Of packets, and of all that was known of the others."""
@@ -454,39 +402,6 @@ class Line:
             self._udp.close()
         self._stream = self._udp = self._encryption = self._ready = None
         self._others, self._ssrcs, self._seq = set(), {}, -1
-
-    # The group (voice.md 10)
-
-    async def _follow(self, voice: VoiceSocket, encryption: Encryption, op: int, data: bytes) -> None:
-        transition = 0
-        try:
-            if op == VoiceOpcode.MLS_EXTERNAL_SENDER:
-                encryption.take_sender(data)
-            elif op == VoiceOpcode.MLS_PROPOSALS:
-                made = encryption.take_proposals(data, self._others | {self._user_id})
-                if made is not None:
-                    await voice.say_bytes(VoiceOpcode.MLS_COMMIT_WELCOME, made)
-            elif op in (VoiceOpcode.MLS_ANNOUNCE_COMMIT, VoiceOpcode.MLS_WELCOME):
-                transition = int.from_bytes(data[:2], "big")
-                (encryption.take_commit if op == VoiceOpcode.MLS_ANNOUNCE_COMMIT else encryption.take_welcome)(data[2:])
-                await self._agree(voice, transition)
-            elif op == VoiceOpcode.DAVE_PREPARE_EPOCH:
-                if read(data, _Transition).epoch == 1:
-                    await voice.say_bytes(VoiceOpcode.MLS_KEY_PACKAGE, encryption.begin_anew())
-            elif op == VoiceOpcode.DAVE_PREPARE_TRANSITION:
-                told = read(data, _Transition)
-                if told.protocol_version < DAVE_VERSION:
-                    self._log("the call is to go on without end-to-end encryption: it goes on without us")
-                    raise Ended(CallError.VOICE_CONNECTION_FAILED)
-                await self._agree(voice, told.transition_id)
-        except GroupError as error:
-            self._log(f"the group could not be followed, and is joined anew: {error}")
-            await voice.say(VoiceOpcode.MLS_INVALID_COMMIT_WELCOME, {"transition_id": transition})
-            await voice.say_bytes(VoiceOpcode.MLS_KEY_PACKAGE, encryption.begin_anew())
-
-    async def _agree(self, voice: VoiceSocket, transition: int) -> None:
-        if transition:
-            await voice.say(VoiceOpcode.DAVE_TRANSITION_READY, {"transition_id": transition})
 
     # Who speaks
 
@@ -512,7 +427,7 @@ class Line:
         finally:
             self._telling = False
 
-    def _spawn(self, work: Any) -> None:
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task: asyncio.Task[None] = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)

@@ -4,12 +4,14 @@ import asyncio
 import random
 import ssl
 import time
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import aiohttp
 import msgspec
 
 from hubbub.protocol.voice import VoiceOpcode
+
+T = TypeVar("T")
 
 VERSION: Final = 8
 OPEN_S: Final = 10.0
@@ -129,7 +131,7 @@ class VoiceSocket:
             await asyncio.sleep(interval_s)
 
 
-def read(data: bytes | str, kind: Any) -> Any:
+def read(data: bytes | str, kind: type[T]) -> T:
     """A payload; Closed where the server says what cannot be read."""
     try:
         return msgspec.json.decode(data, type=kind, strict=False)

@@ -1,0 +1,43 @@
+"""The way of packets: a socket to the voice server, and our own address as it sees it (voice.md 7)."""
+
+import asyncio
+import ipaddress
+import socket
+from typing import Final
+
+from hubbub.sdk.media import packets
+
+EACH_S: Final = 1.0
+TRIES: Final = 5
+
+
+def way_to(ip: str, port: int) -> socket.socket:
+    """A socket that speaks with one server only; ValueError for what is no address, since a name would have to be looked up."""
+    six = ipaddress.ip_address(ip).version == 6
+    udp = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        udp.setblocking(False)
+        udp.connect((ip, port))
+    except BaseException:
+        udp.close()
+        raise
+    return udp
+
+
+async def discover(udp: socket.socket, ssrc: int) -> tuple[str, int]:
+    """Our address; TimeoutError where nobody answers."""
+    loop = asyncio.get_running_loop()
+    for _ in range(TRIES):
+        try:
+            udp.send(packets.discovery(ssrc))
+            async with asyncio.timeout(EACH_S):
+                while True:
+                    found = packets.discovered(await loop.sock_recv(udp, packets.PACKET_MOST), ssrc)
+                    if found is not None:
+                        return found
+        except TimeoutError:
+            continue
+        except OSError:
+            # Nobody there yet; the next try is not at once.
+            await asyncio.sleep(EACH_S)
+    raise TimeoutError("nobody answered")

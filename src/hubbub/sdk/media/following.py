@@ -1,0 +1,49 @@
+"""Following the group of a call: what the voice server says of it, and what we answer (voice.md 10)."""
+
+from collections.abc import Callable, Collection
+
+from hubbub.protocol.voice import DAVE_VERSION, VoiceOpcode
+from hubbub.sdk.media.encryption import Encryption, GroupError
+from hubbub.sdk.media.socket import VoiceSocket, read
+from hubbub.sdk.media.words import Transition
+
+
+async def follow(
+    voice: VoiceSocket,
+    encryption: Encryption,
+    op: int,
+    data: bytes,
+    people: Collection[int],
+    log: Callable[[str], None],
+) -> bool:
+    """Take in one message; False where the call is to go on without encryption. What cannot be followed is joined anew."""
+    transition = 0
+    try:
+        if op == VoiceOpcode.MLS_EXTERNAL_SENDER:
+            encryption.take_sender(data)
+        elif op == VoiceOpcode.MLS_PROPOSALS:
+            made = encryption.take_proposals(data, people)
+            if made is not None:
+                await voice.say_bytes(VoiceOpcode.MLS_COMMIT_WELCOME, made)
+        elif op in (VoiceOpcode.MLS_ANNOUNCE_COMMIT, VoiceOpcode.MLS_WELCOME):
+            transition = int.from_bytes(data[:2], "big")
+            (encryption.take_commit if op == VoiceOpcode.MLS_ANNOUNCE_COMMIT else encryption.take_welcome)(data[2:])
+            await _agree(voice, transition)
+        elif op == VoiceOpcode.DAVE_PREPARE_EPOCH:
+            if read(data, Transition).epoch == 1:
+                await voice.say_bytes(VoiceOpcode.MLS_KEY_PACKAGE, encryption.begin_anew())
+        elif op == VoiceOpcode.DAVE_PREPARE_TRANSITION:
+            told = read(data, Transition)
+            if told.protocol_version < DAVE_VERSION:
+                return False
+            await _agree(voice, told.transition_id)
+    except GroupError as error:
+        log(f"the group could not be followed, and is joined anew: {error}")
+        await voice.say(VoiceOpcode.MLS_INVALID_COMMIT_WELCOME, {"transition_id": transition})
+        await voice.say_bytes(VoiceOpcode.MLS_KEY_PACKAGE, encryption.begin_anew())
+    return True
+
+
+async def _agree(voice: VoiceSocket, transition: int) -> None:
+    if transition:
+        await voice.say(VoiceOpcode.DAVE_TRANSITION_READY, {"transition_id": transition})
