@@ -49,7 +49,8 @@ def client_policy(config: Config) -> str:
     sockets = [socket] if config.gateway.resume_url is None else [socket, config.gateway.resume_url]
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; "
-        f"connect-src 'self' {' '.join(sockets)}; manifest-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        f"connect-src 'self' {' '.join(sockets)}; frame-src {config.activity_origins or "'none'"}; "
+        "manifest-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
 

@@ -1,6 +1,7 @@
 /** Where the chat client begins: it takes the place of the page for those without script, or leaves that page as it is. */
 
 import { Api } from "./api.js";
+import { startApps } from "./apps.js";
 import { makeContext } from "./context.js";
 import { Gateway } from "./gateway.js";
 import { Router } from "./router.js";
@@ -41,6 +42,7 @@ async function begin() {
     const context = makeContext({ api, gateway, state, web, go: path => router.go(path) });
     gateway.addEventListener("connection", ({ detail }) => detail.code === BAD_TOKEN && toLogin());
     state.follow(gateway);
+    startApps(context);
     new Shell(context, router).mount();
     gateway.connect();
   } catch (error) {
