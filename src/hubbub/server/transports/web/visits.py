@@ -47,9 +47,10 @@ def client_policy(config: Config) -> str:
     """What the pages of the chat client may load: our own modules, and nobody's markup becomes script (decisions/0057)."""
     socket = config.web_url.replace("http", "ws", 1)
     sockets = [socket] if config.gateway.resume_url is None else [socket, config.gateway.resume_url]
+    frames = config.activity_origins or "'none'"
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; "
-        f"connect-src 'self' {' '.join(sockets)}; frame-src {config.activity_origins or "'none'"}; "
+        f"connect-src 'self' {' '.join(sockets)}; frame-src {frames}; "
         "manifest-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
