@@ -29,15 +29,8 @@ export const LATER_HANDLERS = {
     state.changed("messages", data.channel_id, data.guild_id);
   },
 
-  MESSAGE_DELETE(state, data) {
-    if (state.logs.get(data.channel_id)?.remove(data.id)) state.changed("messages", data.channel_id, data.guild_id);
-  },
-
-  MESSAGE_DELETE_BULK(state, data) {
-    const log = state.logs.get(data.channel_id);
-    for (const id of data.ids) log?.remove(id);
-    state.changed("messages", data.channel_id, data.guild_id);
-  },
+  MESSAGE_DELETE: (state, data) => forgetMessages(state, [data.id], data),
+  MESSAGE_DELETE_BULK: (state, data) => forgetMessages(state, data.ids, data),
 
   MESSAGE_REACTION_ADD(state, data) {
     changeMessage(state, data, message => {
@@ -92,6 +85,16 @@ function noteReading(state, channel, message) {
     state.readStates.set(channel.id, { ...known, mention_count: (known.mention_count ?? 0) + 1 });
   }
   state.changed("readStates", channel.id, channel.guild_id);
+}
+
+/** Messages are gone, and answers to them say so. */
+function forgetMessages(state, ids, { channel_id: channelId, guild_id: guildId }) {
+  const log = state.logs.get(channelId);
+  if (log === undefined) return;
+  const gone = new Set(ids);
+  for (const id of ids) log.remove(id);
+  for (const each of log.items.filter(item => gone.has(item.referenced_message?.id))) log.put({ ...each, referenced_message: null });
+  state.changed("messages", channelId, guildId);
 }
 
 /** Whether two emoji are one: custom ones by id, the others by name. */
