@@ -46,7 +46,7 @@ async def chromium() -> AsyncIterator[Opener]:
             context = await browser.new_context(
                 viewport={"width": width, "height": 800}, java_script_enabled=script, accept_downloads=True
             )
-            context.set_default_timeout(60_000)
+            context.set_default_timeout(9_000)
             try:
                 yield await context.new_page()
             finally:

@@ -5,12 +5,17 @@ from typing import Any
 import pytest
 
 from tests.server.resources.test_invites import invite
-from tests.web.chat import Town, befriend, general
+from tests.web.chat import Town, Window, befriend, general
 from tests.web.test_chat import town
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 __all__ = ["town"]
+
+
+def channels(window: Window) -> Any:
+    """The list of a guild's channels."""
+    return window.page.get_by_role("navigation", name="Channels of Guild")
 
 
 async def test_history_is_read_by_scrolling_both_ways_and_a_link_leads_into_its_midst(town: Town) -> None:
@@ -36,7 +41,8 @@ async def test_history_is_read_by_scrolling_both_ways_and_a_link_leads_into_its_
         await marked.get_by_text("number 060").wait_for()
         await hers.until("() => document.activeElement.matches('.message.marked')")
         box, height = await marked.bounding_box(), 800
-        assert box is not None and 0 < box["y"] < height
+        assert box is not None
+        assert 0 < box["y"] < height
         assert await hers.row("number 169").count() == 0
         down = "document.querySelector('.scroller').scrollTop = 1e6"
         await page.evaluate(down)
@@ -170,7 +176,7 @@ async def test_threads_and_posts_are_begun_read_and_answered(town: Town) -> None
         await hers.sees("With pleasure")
         await his.page.get_by_role("link", name="Sailing").wait_for()
 
-        await his.page.get_by_role("link", name="ideas").click()
+        await channels(his).get_by_role("link", name="ideas").click()
         await his.page.wait_for_url(f"**/{forum}")
         await his.page.get_by_role("button", name="New post").click()
         dialog = his.page.get_by_role("dialog")
@@ -179,13 +185,13 @@ async def test_threads_and_posts_are_begun_read_and_answered(town: Town) -> None
         await dialog.get_by_text("boats").click()
         await dialog.get_by_role("button", name="Post it").click()
         await his.sees("Let us build one.")
-        await hers.page.get_by_role("link", name="ideas").click()
+        await channels(hers).get_by_role("link", name="ideas").click()
         post = hers.page.get_by_role("listitem").filter(has_text="A new boat").filter(has_text="boats")
         await post.get_by_role("link", name="A new boat").click()
         await hers.sees("Let us build one.")
         await hers.page.get_by_role("button", name="More about this channel").click()
         await hers.page.get_by_role("menuitem", name="Close the thread").click()
-        await hers.page.get_by_role("link", name="ideas").click()
+        await channels(hers).get_by_role("link", name="ideas").click()
         await hers.page.get_by_role("button", name="Posts that are over").click()
         await hers.page.get_by_role("link", name="A new boat").wait_for()
 

@@ -65,7 +65,13 @@ export function openSearch(context) {
       status.textContent = "Looking…";
       try {
         const query = { content, offset, limit: PAGE, channel_id: here.checked ? context.channelId : undefined };
-        const found = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
+        let found = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
+        // A guild that nobody searched for long is read first; how long that takes, the answer guesses.
+        for (let tried = 0; found.messages === undefined && tried < 8 && list.isConnected && mine === asked; tried += 1) {
+          status.textContent = "The search is being prepared…";
+          await new Promise(resolve => setTimeout(resolve, Math.min(Number(found.retry_after ?? 1), 2) * 1000));
+          found = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
+        }
         if (mine !== asked) return;
         const messages = (found.messages ?? []).flat();
         for (const each of messages) if (!each.webhook_id) state.keepUser(each.author);

@@ -48,7 +48,11 @@ export class Shell {
     this.root.addEventListener("show-side", () => this.#showSide(true));
     this.root.addEventListener("toggle-members", () => this.#toggleMembers());
     this.root.addEventListener("keydown", event => this.#pressed(event));
-    router.addEventListener("place", () => this.show());
+    router.addEventListener("place", () => {
+      // Whoever goes to a message again wants to see it again.
+      this.sought = null;
+      this.show();
+    });
     context.gateway.addEventListener("connection", ({ detail }) => this.#drawConnection(detail));
     context.state.addEventListener("change", ({ detail }) => this.#changed(detail));
     this.#wide = window.matchMedia("(min-width: 64rem)");

@@ -12,7 +12,8 @@ export const LATER_HANDLERS = {
     keepPeople(state, data);
     const ephemeral = (data.flags ?? 0) & MessageFlags.EPHEMERAL;
     const channel = state.channels.get(data.channel_id);
-    if (channel !== undefined && !ephemeral && isNewer(data.id, channel.last_message_id)) {
+    // A conversation that begins with this message has told of it already.
+    if (channel !== undefined && !ephemeral && !isNewer(channel.last_message_id, data.id)) {
       state.channels.set(channel.id, { ...channel, last_message_id: data.id });
       noteReading(state, channel, data);
     }

@@ -154,6 +154,7 @@ class Timeline extends Part {
     if (!this.isConnected) return;
     if (this.failed !== null) this.#edge(this.top, this.failed, () => this.#load(side, around));
     this.draw();
+    this.#readOn();
   }
 
   #edge(node, words, again) {
@@ -173,15 +174,23 @@ class Timeline extends Part {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
     this.follow = this.isAtBottom;
     this.jump.hidden = this.log.atNewest && (this.follow || scrollHeight - scrollTop - clientHeight < clientHeight);
-    if (scrollTop < NEAR && !this.log.atOldest && this.log.loaded && !this.failed) this.#load("older");
-    else if (scrollHeight - scrollTop - clientHeight < NEAR && !this.log.atNewest && this.log.loaded && !this.failed) this.#load("newer");
+    this.#readOn();
     if (this.follow) noteRead(this.context, this);
+  }
+
+  /** Ask for what lies beyond an edge that is near. */
+  #readOn() {
+    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
+    if (!this.log.loaded || this.failed || this.busy) return;
+    if (scrollTop < NEAR && !this.log.atOldest) this.#load("older");
+    else if (scrollHeight - scrollTop - clientHeight < NEAR && !this.log.atNewest) this.#load("newer");
   }
 
   /** The first row in view and how far down it stands, so that it can stand there again. */
   #anchor() {
     const top = this.scroller.getBoundingClientRect().top;
-    for (const row of this.list.children) {
+    // Days are no hold: they move up when older messages of the same day come.
+    for (const row of this.list.querySelectorAll(".message")) {
       const box = row.getBoundingClientRect();
       if (box.bottom > top) return { key: /** @type {any} */ (row).dataset.key, offset: box.top - top };
     }
