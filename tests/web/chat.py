@@ -25,7 +25,7 @@ class Window:
     async def go(self, path: str) -> None:
         """Open an address, and wait until the client knows who is there."""
         await self.page.goto(self.town.url + path)
-        await self.page.locator(".me-name").wait_for()
+        await self.page.locator(".me-name").wait_for(state="attached")
 
     async def say(self, words: str) -> None:
         """Write and send."""

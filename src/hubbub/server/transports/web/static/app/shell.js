@@ -40,7 +40,7 @@ export class Shell {
     this.side = h("div", { class: "side" });
     this.rail = h("div", { class: "rail-place" });
     this.veil = h("button", { type: "button", class: "veil", "aria-label": "Back to the conversation", onclick: () => this.#showSide(false) });
-    this.root = h("div", { class: "client" }, h("a", { class: "skip", href: "#view", onclick: event => { event.preventDefault(); this.#focusView(); } }, "Skip to the conversation"), this.connection, this.rail, this.side, this.view, this.members, this.veil, liveRegion());
+    this.root = h("div", { class: "client" }, h("h1", { class: "visually-hidden" }, "Hubbub"), h("a", { class: "skip", href: "#view", onclick: event => { event.preventDefault(); this.#focusView(); } }, "Skip to the conversation"), this.connection, this.rail, this.side, this.view, this.members, this.veil, liveRegion());
     document.body.className = "client-page";
     document.body.append(this.root);
     document.documentElement.classList.add("client-began");

@@ -36,10 +36,10 @@ class Side extends Part {
     this.head.dataset.stamp = stamp;
     if (guild) {
       this.head.replaceChildren(
-        h("h1", { dir: "auto" }, guild.name ?? "A guild"),
+        h("h2", { dir: "auto" }, guild.name ?? "A guild"),
         iconButton("down", `What can be done in ${guild.name}`, event => guildMenu(event.currentTarget, this.context, guild.id), { "aria-haspopup": "menu" }),
       );
-    } else this.head.replaceChildren(h("h1", null, "Direct messages"), iconButton("plus", "Write to somebody", () => openNewConversation(this.context)));
+    } else this.head.replaceChildren(h("h2", null, "Direct messages"), iconButton("plus", "Write to somebody", () => openNewConversation(this.context)));
   }
 
   // Private channels
