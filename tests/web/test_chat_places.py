@@ -77,6 +77,10 @@ async def test_what_is_unread_is_marked_until_it_was_seen_and_other_windows_know
         await hers.page.get_by_role("link", name="other", exact=True).wait_for()
         await second.page.get_by_role("link", name="Guild", exact=True).wait_for()
         await hers.until("() => !document.title.startsWith('(')")
+        # What one says oneself is read as well, and whoever closes the window at once has read what they saw.
+        await hers.say("mine")
+        await hers.sees("mine")
+        await hers.page.goto("about:blank")
     # It was kept: the next window knows.
     async with town.window(nora, general(guild)) as again:
         await again.page.get_by_role("link", name="other", exact=True).wait_for()

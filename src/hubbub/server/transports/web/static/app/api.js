@@ -56,10 +56,10 @@ export class Api {
    * @param {string} method
    * @param {string} path below /api/v10
    * @param {{json?: any, query?: Record<string, any>, files?: File[], reason?: string, signal?: AbortSignal,
-   *   progress?: (share: number) => void}} [options] `files` are sent as files[0..] beside `json`, in the order of its `attachments`
+   *   progress?: (share: number) => void, keepalive?: boolean}} [options] `files` are sent as files[0..] beside `json`, in the order of its `attachments`
    * @returns {Promise<any>}
    */
-  async request(method, path, { json, query, files, reason, signal, progress } = {}) {
+  async request(method, path, { json, query, files, reason, signal, progress, keepalive } = {}) {
     const address = BASE + path + asQuery(query);
     const headers = { Authorization: this.#token };
     if (reason !== undefined) headers["X-Audit-Log-Reason"] = encodeURIComponent(reason);
@@ -75,7 +75,7 @@ export class Api {
     for (let tried = 1; ; tried += 1) {
       let answer;
       try {
-        answer = await (progress === undefined ? fetched : uploaded)(method, address, headers, body, signal, progress);
+        answer = await (progress === undefined ? fetched : uploaded)(method, address, headers, body, signal, progress ?? keepalive);
       } catch (error) {
         if (signal?.aborted) throw error;
         throw new ApiError(0, 0, "The platform cannot be reached.");
@@ -118,8 +118,8 @@ function asQuery(query) {
   return `?${search}`;
 }
 
-async function fetched(method, address, headers, body, signal) {
-  const response = await fetch(address, { method, headers, body, signal, credentials: "omit", cache: "no-store" });
+async function fetched(method, address, headers, body, signal, keepalive) {
+  const response = await fetch(address, { method, headers, body, signal, keepalive, credentials: "omit", cache: "no-store" });
   return { status: response.status, decoded: parsed(await response.text()) };
 }
 

@@ -76,26 +76,42 @@ function invitation(context, code, told, close, invite) {
 /** A window to write to one friend, or to some of them. */
 export function openNewConversation(context) {
   const { api, state } = context;
-  const friends = [...state.relationships.values()].filter(each => each.type === RelationshipType.FRIEND);
-  openDialog("Write to somebody", close => {
-    if (!friends.length) return h("p", { class: "soft" }, "You have no friends here yet. People of your guilds can be written to from the list of members.");
+  const begin = async chosen => {
+    const json = chosen.length === 1 ? { recipient_id: chosen[0] } : { recipients: chosen };
+    const channel = await api.request("POST", "/users/@me/channels", { json });
+    if (!state.channels.has(channel.id)) state.apply("CHANNEL_CREATE", channel);
+    context.go(pathOf(channel));
+  };
+  const none = "You have no friends here yet. People of your guilds can be written to from the list of members.";
+  chooseFriends(context, "Write to somebody", friendsOf(state), { legend: "One, or several for a group", label: "Begin", none }, begin);
+}
+
+/** A window to bring friends into a group. */
+export function openAddPeople(context, channel) {
+  const { api, state } = context;
+  const there = new Set((channel.recipients ?? []).map(each => each.id));
+  const add = async chosen => {
+    for (const id of chosen) await api.request("PUT", `/channels/${channel.id}/recipients/${id}`, { json: {} });
+  };
+  const others = friendsOf(state).filter(each => !there.has(each.id));
+  chooseFriends(context, "Add people", others, { legend: "Whom to add", label: "Add", none: "All of your friends are here." }, add);
+}
+
+const friendsOf = state => [...state.relationships.values()].filter(each => each.type === RelationshipType.FRIEND);
+
+function chooseFriends({ state }, title, friends, { legend, label, none }, act) {
+  openDialog(title, close => {
+    if (!friends.length) return h("p", { class: "soft" }, none);
     const boxes = friends.map(each => [each.id, h("input", { type: "checkbox" })]);
-    const begin = async event => {
+    const submit = async event => {
       event.preventDefault();
       const chosen = boxes.filter(([, box]) => box.checked).map(([id]) => id);
-      if (!chosen.length) return;
-      const json = chosen.length === 1 ? { recipient_id: chosen[0] } : { recipients: chosen };
-      await attempt(async () => {
-        const channel = await api.request("POST", "/users/@me/channels", { json });
-        if (!state.channels.has(channel.id)) state.apply("CHANNEL_CREATE", channel);
-        close();
-        context.go(pathOf(channel));
-      });
+      if (chosen.length && (await attempt(() => act(chosen)))) close();
     };
     const people = friends.map(({ id, user }, at) => {
       const known = user ?? state.user(id), name = state.nameOf(known, null);
       return h("label", { class: "choice" }, boxes[at][1], faceOf(known, name, state.statusOf(id)), h("span", { dir: "auto" }, name));
     });
-    return h("form", { class: "stack", onsubmit: begin }, h("fieldset", { class: "choices" }, h("legend", null, "One, or several for a group"), people), h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Begin")));
+    return h("form", { class: "stack", onsubmit: submit }, h("fieldset", { class: "choices" }, h("legend", null, legend), people), h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, label)));
   });
 }

@@ -39,7 +39,7 @@ export class Shell {
     this.members = h("div", { class: "members-place" });
     this.side = h("div", { class: "side" });
     this.rail = h("div", { class: "rail-place" });
-    this.veil = h("button", { type: "button", class: "veil", "aria-label": "Back to the conversation", onclick: () => this.#showSide(false) });
+    this.veil = h("button", { type: "button", class: "veil", "aria-label": "Back to the conversation", onclick: () => this.#uncover() });
     this.root = h("div", { class: "client" }, h("h1", { class: "visually-hidden" }, "Hubbub"), h("a", { class: "skip", href: "#view", onclick: event => { event.preventDefault(); this.#focusView(); } }, "Skip to the conversation"), this.connection, this.rail, this.side, this.view, this.members, this.veil, liveRegion());
     document.body.className = "client-page";
     document.body.append(this.root);
@@ -47,7 +47,7 @@ export class Shell {
     for (const old of [...document.body.children]) if (old !== this.root && !old.matches(".notices")) old.remove();
     this.root.addEventListener("show-side", () => this.#showSide(true));
     this.root.addEventListener("toggle-members", () => this.#toggleMembers());
-    this.root.addEventListener("keydown", event => this.#pressed(event));
+    document.addEventListener("keydown", event => this.#pressed(event));
     router.addEventListener("place", () => {
       // Whoever goes to a message again wants to see it again.
       this.sought = null;
@@ -199,6 +199,13 @@ export class Shell {
     if (open && this.#isNarrow) this.side.querySelector("a, button")?.focus();
   }
 
+  /** Put away what covers the view on a phone. */
+  #uncover() {
+    this.#showSide(false);
+    this.root.classList.remove("show-members");
+    this.#drawMembers();
+  }
+
   #toggleMembers() {
     if (this.#wide.matches) {
       this.wantsMembers = !this.wantsMembers;
@@ -250,9 +257,7 @@ export class Shell {
 
   #pressed(event) {
     if (event.key === "Escape" && !event.defaultPrevented && (this.root.classList.contains("show-side") || this.root.classList.contains("show-members"))) {
-      this.#showSide(false);
-      this.root.classList.remove("show-members");
-      this.#drawMembers();
+      this.#uncover();
       this.#focusView();
     }
     // Alt with the arrows goes through the channels, as in other clients.

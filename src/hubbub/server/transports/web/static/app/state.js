@@ -38,7 +38,7 @@ export class State extends EventTarget {
     this.relationships = new Map();
     /** `{status, activities}` by user. @type {Map<string, any>} */
     this.presences = new Map();
-    /** `{last_message_id, mention_count}` by channel. @type {Map<string, any>} */
+    /** `{last_message_id, mention_count, kept}` by channel. @type {Map<string, any>} */
     this.readStates = new Map();
     /** By guild (`@me` for private calls), then by user. @type {Map<string, Map<string, any>>} */
     this.voiceStates = new Map();

@@ -15,7 +15,8 @@ export const HANDLERS = {
     for (const each of data.presences ?? []) state.presences.set(each.user.id, each);
     for (const each of data.guilds ?? []) state.guilds.set(each.id, { ...each, roles: [], emojis: [], stickers: [] });
     for (const each of data.read_state?.entries ?? []) {
-      state.readStates.set(each.id, { last_message_id: each.last_message_id, mention_count: each.mention_count ?? 0 });
+      // `kept` is what the platform has; what is read here may be further.
+      state.readStates.set(each.id, { last_message_id: each.last_message_id, mention_count: 0, kept: each.last_message_id });
     }
     // Whatever was said while we were away is in no event: the windows are read anew.
     for (const log of state.logs.values()) log.loaded = false;
@@ -186,8 +187,9 @@ export const HANDLERS = {
   MESSAGE_ACK(state, data) {
     const known = state.readStates.get(data.channel_id);
     // Another window of ours has read on; one that went back to mark something unread says `manual`.
-    if (!data.manual && known && !isNewer(data.message_id, known.last_message_id)) return;
-    state.readStates.set(data.channel_id, { last_message_id: data.message_id, mention_count: data.mention_count ?? 0 });
+    const behind = !data.manual && known && isNewer(known.last_message_id, data.message_id);
+    if (behind) state.readStates.set(data.channel_id, { ...known, kept: data.message_id });
+    else state.readStates.set(data.channel_id, { last_message_id: data.message_id, mention_count: 0, kept: data.message_id });
     state.changed("readStates", data.channel_id);
   },
 

@@ -81,7 +81,7 @@ function keepPeople(state, message) {
 function noteReading(state, channel, message) {
   const known = state.readStates.get(channel.id) ?? { last_message_id: state.lastRead(channel.id), mention_count: 0 };
   if (message.author.id === state.me.id && !message.webhook_id) {
-    state.readStates.set(channel.id, { last_message_id: message.id, mention_count: 0 });
+    state.readStates.set(channel.id, { ...known, last_message_id: message.id, mention_count: 0 });
   } else if (isPrivate(channel) || state.isForMe(message)) {
     state.readStates.set(channel.id, { ...known, mention_count: (known.mention_count ?? 0) + 1 });
   }

@@ -41,6 +41,8 @@ class Timeline extends Part {
     this.resizing.observe(this.scroller);
     this.hear = ({ detail }) => this.#arrived(detail);
     this.context.gateway.addEventListener("MESSAGE_CREATE", this.hear);
+    this.looked = () => noteRead(this.context, this);
+    window.addEventListener("focus", this.looked);
     if (this.messageId) this.seek(this.messageId);
     else this.#load("newest");
   }
@@ -48,6 +50,7 @@ class Timeline extends Part {
   end() {
     this.resizing.disconnect();
     this.context.gateway.removeEventListener("MESSAGE_CREATE", this.hear);
+    window.removeEventListener("focus", this.looked);
   }
 
   draw() {

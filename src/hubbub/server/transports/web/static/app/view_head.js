@@ -8,6 +8,7 @@ import { attempt, confirmed, field, iconButton, openDialog } from "./parts.js";
 import { openMenu } from "./popup.js";
 import { pathOf } from "./router.js";
 import { joinOrLeave, openThreads } from "./threads.js";
+import { openAddPeople } from "./arrivals.js";
 import { openInvite } from "./guild_menu.js";
 
 /** The head of a channel's view. */
@@ -51,6 +52,7 @@ function channelMenu(anchor, context, channel) {
     thread && { label: channel.member ? "Leave the thread" : "Join the thread", icon: "thread", press: () => joinOrLeave(context) },
     thread && (manages || channel.owner_id === me.id) && { label: channel.thread_metadata?.archived ? "Open it again" : "Close the thread", icon: "lock", press: archive },
     (manages || group || (thread && channel.owner_id === me.id)) && channel.type !== ChannelType.DM && { label: channel.guild_id && !thread ? "Name and topic" : "Rename", icon: "edit", press: rename },
+    group && { label: "Add people", icon: "invite", press: () => openAddPeople(context, channel) },
     group && { label: "Leave the group", icon: "leave", danger: true, press: () => remove(context, channel, "Leave the group?", "Leave") },
     channel.type === ChannelType.DM && { label: "Close the conversation", icon: "close", press: () => leaveQuietly(context, channel) },
     manages && channel.guild_id && { label: "Delete", icon: "bin", danger: true, press: () => remove(context, channel, `Delete #${channel.name}?`, "Delete") },
