@@ -30,6 +30,9 @@ let presence = null;
 /** Where activities are served, with `*` for the app's id; empty where none are. */
 const proxy = () => document.querySelector("meta[name=hubbub-client]")?.dataset.activities ?? "";
 
+/** Whether this platform serves activities at all. */
+export const canPlay = () => proxy() !== "";
+
 /** Hear of activities from the beginning; called before the gateway is connected. */
 export function startActivities(context) {
   const instances = instancesOf(context);
@@ -49,16 +52,20 @@ export function startActivities(context) {
 /**
  * Take part in an app's activity in the channel of the context, and show it.
  * @param {import("./context.js").Context} context
- * @param {{applicationId: string, customId?: string|null, referrerId?: string|null}} what
+ * @param {{applicationId?: string, customId?: string|null, referrerId?: string|null}} what without an app: the person chooses one
  * @returns {Promise<boolean>} whether it is shown now
  */
-export async function openActivity(context, { applicationId, customId, referrerId }) {
+export async function openActivity(context, { applicationId, customId, referrerId } = {}) {
   const { api, gateway, channelId } = context;
+  if (!applicationId) {
+    await openLauncher(context);
+    return false;
+  }
   if (stage?.plays(applicationId, channelId)) {
     stage.show(FOCUSED);
     return true;
   }
-  if (!proxy()) {
+  if (!canPlay()) {
     notice("This platform serves no activities.", "problem");
     return false;
   }
@@ -207,7 +214,7 @@ function uuid() {
  */
 export function activityButton(context) {
   const channel = context.state.channels.get(context.channelId);
-  if (!proxy() || !channel || NOT_PLAYED_IN.has(channel.type) || !context.state.can(channel.id, Permissions.USE_EMBEDDED_ACTIVITIES)) return null;
+  if (!canPlay() || !channel || NOT_PLAYED_IN.has(channel.type) || !context.state.can(channel.id, Permissions.USE_EMBEDDED_ACTIVITIES)) return null;
   return iconButton("play", "Play an activity", () => openLauncher(context));
 }
 

@@ -1,7 +1,7 @@
 /** A command being filled in: a field for each option, run with Enter, put away with Escape. */
 
 import { dataOf, errorsOf, nameOf } from "./command_index.js";
-import { optionField } from "./command_options.js";
+import { optionField, partial } from "./command_options.js";
 import { h, replace } from "./dom.js";
 import { RUN, interactionsOf } from "./interactions.js";
 import { notice } from "./notices.js";
@@ -66,7 +66,9 @@ export function commandForm(entry, context, done) {
   }
 
   async function complete(option, typed) {
-    const given = read(null).filter(({ name }) => name !== option.name);
+    const given = read(null)
+      .filter(({ name }) => name !== option.name)
+      .map(each => ({ ...each, value: partial(each.value, entry.options.find(({ name }) => name === each.name)) }));
     const values = [...given, { type: option.type, name: option.name, value: typed, focused: true }];
     const order = entry.options.map(({ name }) => name);
     values.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name));

@@ -63,7 +63,7 @@ function controlOf(option, id, label, context, complete) {
   const inputmode = type === INTEGER ? "numeric" : type === NUMBER ? "decimal" : undefined;
   const maxlength = type === STRING ? option.max_length ?? STRING_MAX : 32;
   if (option.autocomplete) {
-    const made = suggestField({ label, id, maxlength, inputmode, ask: typed => complete(partial(typed, type)) });
+    const made = suggestField({ label, id, maxlength, inputmode, ask: typed => complete(partial(typed, option)) });
     return { node: made.node, marked: made.input, read: () => whole(made.value(), type) };
   }
   const input = h("input", { id, type: "text", class: "command-input", autocomplete: "off", maxlength, inputmode });
@@ -93,12 +93,13 @@ function attachment({ file_types: types = [] }, id) {
 /** What was typed, as the option's type wants it; what is no number is left for the platform to refuse. */
 function whole(value, type) {
   if (value === "" || value === undefined) return undefined;
-  if (type === STRING || typeof value !== "string") return value;
+  if ((type !== INTEGER && type !== NUMBER) || typeof value !== "string") return value;
   const number = Number(value.trim().replace(",", "."));
   return value.trim() !== "" && Number.isFinite(number) ? number : value;
 }
 
-/** What is typed so far: numbers that cannot be read yet go as text (webhooks-and-interactions.md 2.1). */
-function partial(typed, type) {
-  return whole(typed, type) ?? "";
+/** What is filled in so far: numbers that are none yet, or do not fit, go as text (webhooks-and-interactions.md 2.1). */
+export function partial(value, { type, min_value: least = -Infinity, max_value: most = Infinity }) {
+  const read = whole(value, type) ?? "";
+  return typeof read === "number" && (read < least || read > most || (type === INTEGER && !Number.isInteger(read))) ? String(value) : read;
 }

@@ -150,7 +150,7 @@ export function commandPicker(composer, context) {
 
 /**
  * The commands of the menu on a person.
- * @returns {Promise<{label: string, application: object, run: () => Promise<void>}[]>}
+ * @returns {Promise<{label: string, application: object, press: () => Promise<boolean>}[]>}
  */
 export function userCommands(context, user) {
   return menu(USER, context, user.id);
@@ -165,7 +165,7 @@ async function menu(type, context, target) {
   const found = await commandsIn(context);
   return found
     .filter(({ command }) => command.type === type)
-    .map(entry => ({ label: entry.name, application: entry.application, run: () => runOn(entry, context, target) }));
+    .map(entry => ({ label: entry.name, application: entry.application, press: () => runOn(entry, context, target) }));
 }
 
 /** Run a command of a menu, or an entry point; what goes wrong is said. */

@@ -1,0 +1,296 @@
+"""Activities in the chat client: the frame, what its host answers, and the unmodified public SDK inside (activities.md 4 to 7)."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.resources.oauth2 import TokenResult
+from hubbub.server.app import App as Platform
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import ActivitiesConfig
+from hubbub.server.resources import members, oauth2
+from tests.oauth import Client, application
+from tests.web.conftest import PHONE, Opener
+from tests.web.square import Square, Window
+from tests.world import NOW_MS, Actor, World, small_config
+
+HOST = "activities.localhost"
+SDK = Path(__file__).parent.parent / "clients/js/node_modules/@discord/embedded-app-sdk/output"
+SCOPES = ("identify", "guilds", "guilds.members.read", "rpc.activities.write")
+
+# Everything that the page learns stands in its title, so that a test can wait for it.
+PLAY = """<!doctype html><title>Chess</title><h1>Chess</h1><script type="module">
+import { DiscordSDK } from "/sdk/index.mjs";
+const told = window.told = {};
+const note = (name, value) => { told[name] = value; document.title = Object.keys(told).join(" "); };
+try {
+  const sdk = new DiscordSDK("CLIENT");
+  await sdk.ready();
+  note("ready", [sdk.instanceId, sdk.channelId, sdk.guildId, sdk.customId, sdk.referrerId]);
+  const { code } = await sdk.commands.authorize({
+    client_id: "CLIENT", response_type: "code", state: "", prompt: "none", scope: SCOPES,
+  });
+  const { access_token } = await (await fetch("/.proxy/api/token", { method: "POST", body: code })).json();
+  const { user, scopes, application } = await sdk.commands.authenticate({ access_token });
+  note("authenticated", [user.username, scopes, application.name]);
+  await sdk.subscribe("ACTIVITY_INSTANCE_PARTICIPANTS_UPDATE", ({ participants }) =>
+    note(`participants:${participants.map(each => each.username).sort().join("+")}`, participants));
+  await sdk.subscribe("ACTIVITY_LAYOUT_MODE_UPDATE", ({ layout_mode }) => note(`layout:${layout_mode}`, layout_mode));
+  note("activity", await sdk.commands.setActivity({ activity: { type: 0, details: "Opening", state: "Move 3" } }));
+  note("channel", await sdk.commands.getChannel({ channel_id: sdk.channelId }));
+  note("permissions", String((await sdk.commands.getChannelPermissions()).permissions));
+  note("connected", await sdk.commands.getInstanceConnectedParticipants());
+  note("locale", await sdk.commands.userSettingsGetLocale());
+  note("ticket", Boolean((await sdk.commands.requestProxyTicketRefresh()).ticket));
+  note("friends", await sdk.commands.getRelationships().catch(({ code }) => code));
+  note("quest", await sdk.commands.getQuest().catch(({ code }) => code));
+  note("wrong", await sdk.commands.setActivity({ activity: { type: 9 } }).catch(({ code }) => code));
+  note("done", true);
+} catch (error) {
+  note("failed", [String(error), error.message ?? "", JSON.stringify(error)]);
+}
+</script>"""
+
+# A page that speaks the protocol by hand, also as it must not be spoken.
+PROBE = """<!doctype html><title>Probe</title><script type="module">
+const heard = window.heard = [];
+const query = new URLSearchParams(location.search);
+const host = window.parent;
+const say = (op, data) => host.postMessage([op, data], location.origin);
+window.say = say;
+window.addEventListener("message", ({ data, origin }) => {
+  if (origin !== location.origin) return;
+  heard.push(data);
+  document.title = `${heard.length}`;
+});
+window.greet = (more = {}) => say(0, { v: 1, encoding: "json", client_id: "CLIENT", frame_id: query.get("frame_id"), ...more });
+window.ask = (cmd, args, more = {}) => new Promise(resolve => {
+  const nonce = crypto.randomUUID();
+  window.addEventListener("message", function hear({ data }) {
+    if (data[1]?.nonce !== nonce) return;
+    window.removeEventListener("message", hear);
+    resolve(data[1].evt === "ERROR" ? data[1].data.code : data[1].data);
+  });
+  say(1, { cmd, args, nonce, ...more });
+});
+document.title = "0";
+</script>"""
+
+
+class Stage:
+    """An application with an activity and its own server, in the square's guild."""
+
+    def __init__(self, square: Square, client: Client) -> None:
+        self.square, self.client = square, client
+        self.page = PLAY
+        self._runner: web.AppRunner | None = None
+
+    async def open(self) -> str:
+        """Listen; what a URL map calls it."""
+        app = web.Application()
+        app.router.add_get("/", self._show)
+        app.router.add_post("/api/token", self._exchange)
+        if SDK.is_dir():
+            app.router.add_static("/sdk", SDK)
+        self._runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        return f"127.0.0.1:{self._runner.addresses[0][1]}"
+
+    async def close(self) -> None:
+        """Be gone."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _show(self, request: web.Request) -> web.Response:
+        text = self.page.replace("CLIENT", str(self.client.id)).replace("SCOPES", json.dumps(SCOPES))
+        return web.Response(text=text, content_type="text/html")
+
+    async def _exchange(self, request: web.Request) -> web.Response:
+        answer = await self.client.exchange(await request.text(), redirect_uri=None)
+        told = {name: answer.json[name] for name in ("access_token",) if name in answer.json}
+        assert set(told) <= set(TokenResult.__struct_fields__)
+        return web.json_response(told)
+
+
+@pytest.fixture
+async def stage(chromium: Opener) -> AsyncIterator[Stage]:
+    """A platform that serves activities, and one to play."""
+    config = small_config(private_targets=True, activities=ActivitiesConfig(proxy_host=HOST))
+    app = Platform(config, clock=ControlledClock(NOW_MS))
+    await app.start()
+    async with aiohttp.ClientSession() as http:
+        world = World(app, http)
+        alice, bob = await world.user("alice"), await world.user("bob")
+        guild = await world.guild(alice, bob, name="Town Square")
+        client = await application(world, alice, name="Chess", flags=ApplicationFlags.EMBEDDED)
+        assert client.bot is not None
+        bot: Actor = client.bot
+        await world.write(lambda call: members.add(call, guild.id, bot.id), actor=alice.id)
+        await world.write(lambda call: oauth2.approve_scopes(call, client.id, ["rpc.activities.write"]))
+        made = Stage(Square(world, alice, bob, guild, bot, chromium), client)
+        target = await made.open()
+        mapped = {"url_map": [{"prefix": "/", "target": target}]}
+        (await bot.post(f"/applications/{client.id}/proxy-config", json=mapped)).ok()
+        command = {"name": "launch", "type": 4, "handler": 2, "description": "Play chess"}
+        (await bot.post(f"/applications/{client.id}/commands", json=command)).ok()
+        yield made
+        await made.close()
+        await world.close()
+    await app.stop()
+
+
+async def launch(window: Window) -> Any:
+    """Start the activity from the list of what can be played; the page inside of its frame."""
+    await window.page.get_by_role("button", name="Activities").click()
+    await window.page.get_by_role("button", name="Start").click()
+    return await inside(window)
+
+
+async def inside(window: Window) -> Any:
+    """The activity's own page: in the relay's frame, in ours."""
+    outer = await (await window.page.wait_for_selector("iframe.activity-frame")).content_frame()
+    inner = await (await outer.wait_for_selector("iframe", state="attached")).content_frame()
+    assert inner is not None
+    return inner
+
+
+@pytest.mark.skipif(not SDK.is_dir(), reason="the public SDK is not installed (make test installs it where Node is)")
+async def test_the_public_sdk_plays(stage: Stage) -> None:
+    square = stage.square
+    world, guild = square.world, square.guild
+    eyes = await square.alice.connect()
+    async with square.visit(square.bob) as window:
+        page = window.page
+        frame = await launch(window)
+        # The person is asked, in a window of ours.
+        consent = page.get_by_role("dialog", name="Chess would like to come in")
+        await consent.get_by_text("See your name, picture and banner").wait_for()
+        await consent.get_by_role("button", name="Let it in").click()
+        await frame.wait_for_function("told.done || told.failed")
+        told = await frame.evaluate("told")
+        assert "failed" not in told, told["failed"]
+
+        instance, channel, place, custom, referrer = told["ready"]
+        assert (channel, place, custom, referrer) == (str(guild.general), str(guild.id), None, None)
+        assert told["authenticated"] == ["bob", list(SCOPES), "Chess"]
+        assert (told["activity"]["details"], told["activity"]["name"]) == ("Opening", "Chess")
+        assert (told["channel"]["name"], told["connected"]["participants"][0]["id"]) == ("general", str(square.bob.id))
+        assert int(told["permissions"]) & 1 << 39
+        assert (told["friends"], told["quest"], told["wrong"], told["ticket"]) == (4006, 4002, 4000, True)
+
+        # Others see what bob plays, the app's server sees him, and he hears who joins.
+        seen = await eyes.next("PRESENCE_UPDATE", lambda data: data["activities"])
+        assert (seen["user"]["id"], seen["activities"][0]["state"]) == (str(square.bob.id), "Move 3")
+        path = f"/applications/{stage.client.id}/activity-instances/{instance}"
+        assert (await square.bot.get(path)).ok()["users"] == [str(square.bob.id)]
+        await frame.wait_for_function("'participants:bob' in told && 'layout:0' in told")
+        body = {"session_id": eyes.ready["session_id"]}
+        (await square.alice.post(f"/activities/{guild.general}/{stage.client.id}", json=body)).ok()
+        await frame.wait_for_function("'participants:alice+bob' in told")
+        await page.get_by_role("button", name="Make it small").click()
+        await frame.wait_for_function("'layout:1' in told")
+
+        # He leaves, and the activity goes on without him; what he showed is gone.
+        await page.get_by_role("button", name="Leave the activity").click()
+        await page.locator("iframe").wait_for(state="detached")
+        await eyes.next("PRESENCE_UPDATE", lambda data: not data["activities"])
+        await eyes.next("EMBEDDED_ACTIVITY_UPDATE_V2", lambda data: len(data["participants"]) == 1)
+        assert (await square.bot.get(path)).ok()["users"] == [str(square.alice.id)]
+        assert world.url not in str(told)
+
+
+async def test_the_host_holds_to_the_protocol(stage: Stage) -> None:
+    stage.page = PROBE
+    square = stage.square
+    async with square.visit(square.bob) as window:
+        frame = await launch(window)
+        await frame.wait_for_function("typeof ask === 'function'")
+
+        # Nothing is heard before the handshake, nor by another frame's name.
+        await frame.evaluate(
+            "say(1, {cmd: 'GET_USER', args: {id: '1'}, nonce: 'early'}); greet({frame_id: 'other'}); greet()"
+        )
+        await frame.wait_for_function("heard.length > 0")
+        [[op, ready]] = await frame.evaluate("heard")
+        assert (op, ready["evt"], ready["nonce"], ready["data"]["v"]) == (1, "READY", None, 1)
+        assert "user" not in ready["data"]
+
+        async def ask(cmd: str, args: Any = None, **more: Any) -> Any:
+            return await frame.evaluate("([cmd, args, more]) => ask(cmd, args, more)", [cmd, args, more])
+
+        assert (await ask("GET_USER", {"id": str(square.alice.id)}))["username"] == "alice"
+        assert await ask("GET_USER", {"id": "123"}) is None
+        assert await ask("NO_SUCH_COMMAND") == 4002
+        assert await ask("constructor") == 4002
+        assert await ask("GET_CHANNEL", {"channel_id": str(square.guild.general)}) == 4006
+        assert await ask("SUBSCRIBE", {}, evt="NO_SUCH_EVENT") == 4004
+        assert await ask("SUBSCRIBE", {"channel_id": "1"}, evt="VOICE_STATE_UPDATE") in (4005, 4006)
+        assert await ask("SUBSCRIBE", {}, evt="THERMAL_STATE_UPDATE") == {"evt": "THERMAL_STATE_UPDATE"}
+        await frame.wait_for_function(
+            "heard.some(([, {evt, data}]) => evt === 'THERMAL_STATE_UPDATE' && data.thermal_state === 0)"
+        )
+        assert await ask("AUTHENTICATE", {"access_token": square.bob.token}) == 4009
+        assert await ask("AUTHENTICATE", {"access_token": "nobody's"}) == 4009
+        assert await ask("AUTHORIZE", {"client_id": "1", "scope": ["identify"]}) == 4007
+        assert await ask("AUTHORIZE", {"client_id": str(stage.client.id), "scope": ["bot"]}) == 5000
+        assert await ask("SHARE_LINK", {"message": "x"}) == 4006
+        assert await ask("OPEN_EXTERNAL_LINK", {"url": "javascript:alert(1)"}) == 4000
+        assert await ask("GET_USER", {"id": "x" * 70_000}) == 4000
+
+        # A refusal of the person is one of OAuth's.
+        asked = ask("AUTHORIZE", {"client_id": str(stage.client.id), "scope": ["identify"]})
+        pressed = window.page.get_by_role("button", name="No, thanks").click()
+        assert (await asyncio.gather(asked, pressed))[0] == 5000
+
+        # Whoever asks without end is not heard.
+        codes = await frame.evaluate("Promise.all(Array.from({length: 80}, () => ask('GET_PLATFORM_BEHAVIORS')))")
+        assert codes.count(5011) >= 20
+        assert codes[0] == {}
+
+        # A goodbye with a reason is shown, and ends it.
+        await frame.evaluate("say(2, {code: 1006, message: 'The board fell over'})")
+        await window.page.get_by_text("Chess: The board fell over").wait_for()
+        await window.page.locator("iframe").wait_for(state="detached")
+
+
+async def test_a_wrong_client_is_shown_out(stage: Stage) -> None:
+    stage.page = PROBE
+    async with stage.square.visit(stage.square.bob, width=PHONE) as window:
+        frame = await launch(window)
+        await frame.wait_for_function("typeof ask === 'function'")
+        assert await window.page.evaluate("document.documentElement.scrollWidth") <= PHONE
+        # From outside of the frame nobody is heard.
+        await window.page.evaluate("postMessage([2, {code: 1006, message: 'from elsewhere'}], '*')")
+        await frame.evaluate("greet({client_id: '1'})")
+        await window.page.get_by_text("Chess: Invalid Client ID").wait_for()
+        assert await window.page.get_by_text("from elsewhere").count() == 0
+        await window.page.locator("iframe").wait_for(state="detached")
+
+
+async def test_a_link_opens_the_activity_with_what_it_carries(stage: Stage) -> None:
+    stage.page = PROBE
+    square = stage.square
+    link = f"{square.world.url}/activities/{stage.client.id}?custom_id=round-7"
+    await square.guild.say(square.alice, f"come and play {link}")
+    async with square.visit(square.bob) as window:
+        row = await window.sees("come and play")
+        await row.get_by_role("link", name="/activities/").click()
+        frame = await inside(window)
+        await frame.wait_for_function("typeof ask === 'function'")
+        query = await frame.evaluate("Object.fromEntries(new URLSearchParams(location.search))")
+        assert (query["custom_id"], query["referrer_id"]) == ("round-7", str(square.alice.id))
+        assert query["platform"] == "desktop"
+        # It runs in this channel, and ends when the application no longer has activities.
+        where = f"/activities/{stage.client.id}/instances/{square.guild.general}"
+        [running] = (await square.bob.get(where)).ok()["instances"]
+        assert running["composite_instance_id"] == query["instance_id"]
+        (await square.alice.patch(f"/applications/{stage.client.id}", json={"activities": False})).ok()
+        await window.page.locator("iframe").wait_for(state="detached")
