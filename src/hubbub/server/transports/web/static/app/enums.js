@@ -12,7 +12,7 @@ export const MessageType = Object.freeze({
   THREAD_STARTER_MESSAGE: 21, CONTEXT_MENU_COMMAND: 23, AUTO_MODERATION_ACTION: 24, POLL_RESULT: 46,
 });
 
-export const MessageFlags = Object.freeze({ EPHEMERAL: 1 << 6, LOADING: 1 << 7, IS_VOICE_MESSAGE: 1 << 13 });
+export const MessageFlags = Object.freeze({ EPHEMERAL: 1 << 6, LOADING: 1 << 7, IS_VOICE_MESSAGE: 1 << 13, IS_COMPONENTS_V2: 1 << 15 });
 export const ChannelFlags = Object.freeze({ PINNED: 1 << 1, CHANNEL_OBFUSCATED: 1 << 17 });
 export const RelationshipType = Object.freeze({ FRIEND: 1, BLOCKED: 2, PENDING_INCOMING: 3, PENDING_OUTGOING: 4 });
 export const Opcode = Object.freeze({ PRESENCE_UPDATE: 3, VOICE_STATE_UPDATE: 4, REQUEST_GUILD_MEMBERS: 8 });

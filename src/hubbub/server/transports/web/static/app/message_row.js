@@ -99,17 +99,23 @@ function headLine(message, context, name) {
 }
 
 function replyLine(message, context) {
-  const command = message.interaction_metadata ?? message.interaction;
-  if (message.type === MessageType.CHAT_INPUT_COMMAND && command?.user) {
-    const name = context.state.nameOf(command.user, context.guildId);
-    return h("p", { class: "reply-line" }, icon("reply"), h("strong", { dir: "auto" }, name), ` used ${command.name ? `/${command.name}` : "a command"}`);
-  }
+  const command = commandLine(message, context);
+  if (command !== null) return command;
   if (message.type !== MessageType.REPLY) return null;
   const answered = message.referenced_message;
   if (!answered) return h("p", { class: "reply-line" }, icon("reply"), "In answer to a message that is gone");
   const channel = context.state.channels.get(message.channel_id) ?? { id: message.channel_id, guild_id: context.guildId };
   const name = context.state.nameOf(answered.author, context.guildId);
   return h("p", { class: "reply-line" }, icon("reply"), h("a", { href: pathOf(channel, answered.id), dir: "auto" }, h("strong", null, name), ` ${wordsOf(answered, context)}`));
+}
+
+/** Whose command a message answers. */
+function commandLine(message, { state, guildId }) {
+  const asked = message.interaction_metadata ?? message.interaction;
+  if ((message.type !== MessageType.CHAT_INPUT_COMMAND && message.type !== MessageType.CONTEXT_MENU_COMMAND) || !asked?.user) return null;
+  const command = message.interaction?.name ?? asked.name ?? "a command";
+  const shown = message.type === MessageType.CHAT_INPUT_COMMAND && command !== "a command" ? `/${command}` : command;
+  return h("p", { class: "reply-line" }, icon("reply"), h("strong", { dir: "auto" }, state.nameOf(asked.user, guildId)), ` used ${shown}`);
 }
 
 /** What somebody said whom we do not want to hear. */
@@ -120,7 +126,7 @@ function blockedWords(message, context, timeline) {
 }
 
 function bodyOf(message, context, editing, timeline) {
-  if (message.flags & MessageFlags.LOADING && !message.content) return h("p", { class: "soft" }, "Thinking…");
+  if (message.flags & MessageFlags.LOADING && !message.content) return thinking();
   const content = message.content ?? "";
   const words = content ? h("div", { class: isOnlyEmoji(content) ? "content jumbo" : "content" }, markdown(content, { context, message })) : null;
   if (words !== null && message.edited_timestamp) words.append(h("span", { class: "edited" }, " (edited)"));
@@ -128,13 +134,19 @@ function bodyOf(message, context, editing, timeline) {
     forwarded(message, context),
     editing ? editForm(message, context, timeline) : words,
     stickers(message),
-    attachments(message, context),
+    // Laid out by components, a message shows its files where they say, and nowhere else.
+    message.flags & MessageFlags.IS_COMPONENTS_V2 ? null : attachments(message, context),
     embeds(message, context),
     pollOf(message, context),
     componentsOf(message, context),
     message.thread ? h("p", { class: "thread-line" }, h("a", { href: pathOf({ ...message.thread, guild_id: context.guildId }) }, icon("thread"), message.thread.name, h("span", { class: "soft small" }, ` ${message.thread.message_count ?? 0}`))) : null,
     reactions(message, context),
   ];
+}
+
+/** An app that promised an answer. */
+function thinking() {
+  return h("p", { class: "answer-loading", role: "status" }, h("span", { class: "answer-dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")), "Thinking…");
 }
 
 function forwarded(message, context) {
