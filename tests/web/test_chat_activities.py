@@ -180,7 +180,7 @@ async def test_the_public_sdk_plays(stage: Stage) -> None:
 
         instance, channel, place, custom, referrer = told["ready"]
         assert (channel, place, custom, referrer) == (str(guild.general), str(guild.id), None, None)
-        assert told["authenticated"] == ["bob", list(SCOPES), "Chess"]
+        assert told["authenticated"] == ["bob", sorted(SCOPES), "Chess"]
         assert (told["activity"]["details"], told["activity"]["name"]) == ("Opening", "Chess")
         assert (told["channel"]["name"], told["connected"]["participants"][0]["id"]) == ("general", str(square.bob.id))
         assert int(told["permissions"]) & 1 << 39
