@@ -42,9 +42,12 @@ async def chromium() -> AsyncIterator[Opener]:
         browser = await driver.chromium.launch(executable_path=CHROMIUM, args=options, timeout=120_000)
 
         @asynccontextmanager
-        async def open_page(width: int = DESK, script: bool = True) -> AsyncIterator[Any]:
+        async def open_page(width: int = DESK, script: bool = True, locale: str = "en-US") -> AsyncIterator[Any]:
             context = await browser.new_context(
-                viewport={"width": width, "height": 800}, java_script_enabled=script, accept_downloads=True
+                viewport={"width": width, "height": 800},
+                java_script_enabled=script,
+                accept_downloads=True,
+                locale=locale,
             )
             context.set_default_timeout(9_000)
             try:

@@ -33,15 +33,15 @@ class Square:
         return f"/app/channels/{self.guild.id}/{self.guild.general}"
 
     @asynccontextmanager
-    async def visit(self, person: Actor, path: str = "", width: int = DESK) -> AsyncIterator["Window"]:
+    async def visit(self, person: Actor, *, width: int = DESK, locale: str = "en-US") -> AsyncIterator["Window"]:
         """Somebody looks at the channel in a browser, and is connected."""
-        async with self.chromium(width=width) as page:
+        async with self.chromium(width=width, locale=locale) as page:
             cookie = {"name": "hubbub_session", "value": person.token, "url": self.world.url}
             await page.context.add_cookies([cookie])
             window = Window(page)
             page.on("console", window.heard)
             page.on("pageerror", lambda error: window.problems.append(str(error)))
-            await page.goto(self.world.url + (path or self.path))
+            await page.goto(self.world.url + self.path)
             await page.get_by_label("Message #general", exact=True).wait_for()
             yield window
             assert not window.problems, window.problems

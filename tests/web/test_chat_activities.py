@@ -11,8 +11,10 @@ import pytest
 from aiohttp import web
 
 from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.intents import Intents
 from hubbub.protocol.resources.oauth2 import TokenResult
 from hubbub.server.app import App as Platform
+from hubbub.server.control import Control
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import ActivitiesConfig
 from hubbub.server.resources import members, oauth2
@@ -87,8 +89,9 @@ document.title = "0";
 class Stage:
     """An application with an activity and its own server, in the square's guild."""
 
-    def __init__(self, square: Square, client: Client) -> None:
+    def __init__(self, square: Square, client: Client, control: Control) -> None:
         self.square, self.client = square, client
+        self.control = control
         self.page = PLAY
         self._runner: web.AppRunner | None = None
 
@@ -125,6 +128,7 @@ async def stage(chromium: Opener) -> AsyncIterator[Stage]:
     """A platform that serves activities, and one to play."""
     config = small_config(private_targets=True, activities=ActivitiesConfig(proxy_host=HOST))
     app = Platform(config, clock=ControlledClock(NOW_MS))
+    control = Control(app)
     await app.start()
     async with aiohttp.ClientSession() as http:
         world = World(app, http)
@@ -135,7 +139,7 @@ async def stage(chromium: Opener) -> AsyncIterator[Stage]:
         bot: Actor = client.bot
         await world.write(lambda call: members.add(call, guild.id, bot.id), actor=alice.id)
         await world.write(lambda call: oauth2.approve_scopes(call, client.id, ["rpc.activities.write"]))
-        made = Stage(Square(world, alice, bob, guild, bot, chromium), client)
+        made = Stage(Square(world, alice, bob, guild, bot, chromium), client, control)
         target = await made.open()
         mapped = {"url_map": [{"prefix": "/", "target": target}]}
         (await bot.post(f"/applications/{client.id}/proxy-config", json=mapped)).ok()
@@ -144,6 +148,7 @@ async def stage(chromium: Opener) -> AsyncIterator[Stage]:
         yield made
         await made.close()
         await world.close()
+    await control.close()
     await app.stop()
 
 
@@ -294,3 +299,92 @@ async def test_a_link_opens_the_activity_with_what_it_carries(stage: Stage) -> N
         assert running["composite_instance_id"] == query["instance_id"]
         (await square.alice.patch(f"/applications/{stage.client.id}", json={"activities": False})).ok()
         await window.page.locator("iframe").wait_for(state="detached")
+
+
+async def test_an_app_answers_with_its_activity(stage: Stage) -> None:
+    stage.page = PROBE
+    square = stage.square
+    heard = await square.bot.connect(Intents.GUILDS | Intents.GUILD_EMBEDDED_ACTIVITIES)
+    commands = f"/applications/{stage.client.id}/guilds/{square.guild.id}/commands"
+    (await square.bot.post(commands, json={"name": "chess", "description": "Opens a board"})).ok()
+    async with square.visit(square.bob) as window, square.visit(square.alice) as other:
+        await window.begin("chess")
+        await window.page.keyboard.press("Enter")
+        asked = await heard.next("INTERACTION_CREATE")
+        callback = f"/interactions/{asked['id']}/{asked['token']}/callback?with_response=true"
+        answer = (await square.world.request("POST", callback, json={"type": 12})).ok()
+        frame = await inside(window)
+        await frame.wait_for_function("typeof ask === 'function'")
+        query = await frame.evaluate("Object.fromEntries(new URLSearchParams(location.search))")
+        assert query["instance_id"] == answer["interaction"]["activity_instance_id"]
+
+        # Only who asked is shown it; others see that it runs, and join the same.
+        await other.page.get_by_role("button", name="Activities").click()
+        await other.page.get_by_text("1 play now").wait_for()
+        assert await other.page.locator("iframe").count() == 0
+        await other.page.get_by_role("button", name="Join", exact=True).click()
+        joined = await inside(other)
+        await joined.wait_for_function("typeof ask === 'function'")
+        assert await joined.evaluate("new URLSearchParams(location.search).get('instance_id')") == query["instance_id"]
+        await window.page.locator(".activity-people", has_text="alice").wait_for()
+
+        # A session that is lost for good is replaced by another, and the game goes on.
+        fault = {"door": "gateway", "effect": "close", "code": 4009, "user_id": str(square.bob.id)}
+        headers = {"Authorization": f"Bearer {stage.control.token}"}
+        (await square.world.request("POST", f"{square.world.url}/control/faults", json=fault, headers=headers)).ok()
+        await heard.next("EMBEDDED_ACTIVITY_UPDATE_V2", lambda data: len(data["participants"]) == 3)
+        assert await frame.evaluate("typeof ask") == "function"
+
+
+async def test_what_is_said_in_a_persons_name_is_theirs(stage: Stage) -> None:
+    stage.page = PROBE
+    square = stage.square
+    token = (await stage.client.tokens(square.bob, "identify"))["access_token"]
+    async with square.visit(square.bob) as window:
+        page = window.page
+        frame = await launch(window)
+        await frame.wait_for_function("typeof ask === 'function'")
+        await frame.evaluate("greet()")
+        await frame.wait_for_function("heard.length > 0")
+
+        async def ask(cmd: str, args: Any = None) -> Any:
+            return await frame.evaluate("([cmd, args]) => ask(cmd, args)", [cmd, args])
+
+        assert (await ask("AUTHENTICATE", {"access_token": token}))["user"]["username"] == "bob"
+        nothing = {"success": False, "didCopyLink": False, "didSendMessage": False}
+        assert await ask("SHARE_LINK", {"message": "come", "referrer_id": str(square.alice.id)}) == nothing
+        assert await ask("OPEN_SHARE_MOMENT_DIALOG", {"mediaUrl": "https://elsewhere.example/cat.png"}) == 4000
+
+        # The words can be changed before they are sent, and are seen by all.
+        sharing = asyncio.create_task(ask("SHARE_LINK", {"message": "come", "custom_id": "round-7"}))
+        dialog = page.get_by_role("dialog", name="Share Chess")
+        await dialog.get_by_label("Message").fill("come, all of you")
+        # Only one window at a time.
+        assert await ask("OPEN_EXTERNAL_LINK", {"url": "https://elsewhere.example/"}) == 5011
+        await dialog.get_by_role("button", name="Send", exact=True).click()
+        assert await sharing == {"success": True, "didCopyLink": False, "didSendMessage": True}
+        said = (await square.bob.get(f"/channels/{square.guild.general}/messages")).ok()[0]
+        assert said["content"].startswith("come, all of you\n")
+        assert f"custom_id=round-7&referrer_id={square.bob.id}" in said["content"]
+
+        # An invite leads to the activity's channel.
+        inviting = asyncio.create_task(ask("OPEN_INVITE_DIALOG"))
+        dialog = page.get_by_role("dialog", name="Invite people to Chess")
+        address = await dialog.locator(".dialog-address").inner_text()
+        await dialog.get_by_role("button", name="Done").click()
+        assert await inviting is None
+        invite = (await square.bob.get(f"/invites/{address.rpartition('/')[2]}")).ok()
+        assert invite["channel"]["id"] == str(square.guild.general)
+
+        # Another site is opened by a press of the person's.
+        elsewhere = square.world.url.replace("127.0.0.1", "localhost")
+        leaving = asyncio.create_task(ask("OPEN_EXTERNAL_LINK", {"url": f"{elsewhere}/login"}))
+        async with page.context.expect_page() as opened:
+            await page.get_by_role("button", name="Open it").click()
+        assert (await leaving)["opened"] is True
+        assert (await opened.value).url.startswith(elsewhere)
+
+        # Sent away by the person, it is over.
+        (await stage.client.post("/oauth2/token/revoke", token=token)).ok()
+        await page.get_by_text("You sent Chess away.").wait_for()
+        await page.locator("iframe").wait_for(state="detached")

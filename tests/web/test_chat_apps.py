@@ -8,9 +8,12 @@ import aiohttp
 import discord
 import pytest
 import yarl
+from aiohttp import web
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from hubbub.server.app import App as Platform
 from hubbub.server.core.clock import ControlledClock, RealClock
+from tests.clients.test_http_app import COMMANDS, HttpApp
 from tests.clients.town import PICTURE
 from tests.web.conftest import PHONE, Opener
 from tests.web.square import Square, crier
@@ -227,6 +230,67 @@ async def test_an_answer_that_comes_later(square: Square) -> None:
         assert await other.page.locator("li.message").count() == 1
         await answer.get_by_role("button", name="Dismiss").click()
         await answer.wait_for(state="detached")
+
+
+async def test_an_app_that_has_only_a_web_server(square: Square) -> None:
+    app = HttpApp(square.world.api, square.world.client, "0")
+    server = web.Application()
+    server.router.add_post("/", app.handle)
+    runner = web.AppRunner(server)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    about = (await square.bot.get("/applications/@me")).ok()
+    app.key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(about["verify_key"]))
+    address = f"http://127.0.0.1:{runner.addresses[0][1]}/"
+    (await square.bot.patch("/applications/@me", json={"interactions_endpoint_url": address})).ok()
+    commands = f"/applications/{square.bot.application_id}/guilds/{square.guild.id}/commands"
+    (await square.bot.put(commands, json=COMMANDS)).ok()
+
+    async with square.visit(square.bob) as window:
+        page = window.page
+        form = await window.begin("greet")
+        await form.get_by_role("button", name="whom").click()
+        await page.get_by_role("option", name="alice").click()
+        await form.get_by_role("button", name="+ city").click()
+        await page.keyboard.type("Ber")
+        await page.get_by_role("option", name="Berlin").click()
+        await form.get_by_role("button", name="Run").click()
+        await window.sees("hello alice in berlin")
+        await window.run("think")
+        answer = await window.sees("and more")
+        await answer.get_by_text("Only you see this").wait_for()
+        assert await page.locator("li.message.ephemeral").count() == 2
+    assert app.problems == []
+    await runner.cleanup()
+
+
+async def test_names_in_the_browsers_language(square: Square) -> None:
+    command = {
+        "name": "weather",
+        "description": "Says what falls from the sky",
+        "name_localizations": {"de": "wetter"},
+        "description_localizations": {"de": "Sagt, was vom Himmel fällt"},
+        "options": [{"type": 3, "name": "place", "description": "where", "name_localizations": {"de": "ort"}}],
+    }
+    path = f"/applications/{square.bot.application_id}/guilds/{square.guild.id}/commands"
+    (await square.bot.post(path, json=command)).ok()
+    heard = await square.bot.connect()
+    async with square.visit(square.bob, locale="de-DE") as window:
+        form = await window.begin("wett")
+        await form.get_by_text("Sagt, was vom Himmel fällt").wait_for()
+        await form.get_by_role("button", name="+ ort").click()
+        await window.page.keyboard.type("Bern")
+        await window.page.keyboard.press("Enter")
+        asked = await heard.next("INTERACTION_CREATE")
+        # Apps hear the names that they gave.
+        assert (asked["data"]["name"], asked["data"]["options"]) == (
+            "weather",
+            [{"type": 3, "name": "place", "value": "Bern"}],
+        )
+        body = {"type": 4, "data": {"content": "rain"}}
+        (await square.world.request("POST", f"/interactions/{asked['id']}/{asked['token']}/callback", json=body)).ok()
+        await window.sees("rain")
+        await form.wait_for(state="detached")
 
 
 def layout(channel_id: int) -> list[dict[str, Any]]:

@@ -37,6 +37,8 @@ export const canPlay = () => proxy() !== "";
 export function startActivities(context) {
   const instances = instancesOf(context);
   presence = new ActivityPresence(context.gateway);
+  // A new session: who took part by the old one takes part no more. One that is resumed goes on as if nothing had been.
+  context.gateway.addEventListener("READY", () => stage?.rejoin());
   instances.addEventListener("change", ({ detail }) => {
     const mine = detail.participants.some(each => each.user_id === context.me?.id);
     const { application_id: applicationId, location } = detail;
@@ -160,6 +162,20 @@ class Stage {
     this.smaller.setAttribute("aria-label", words);
     this.smaller.title = words;
     this.host.subscriptions.layoutChanged();
+  }
+
+  /** Take part by this connection's new session; another instance than before would be another game. */
+  async rejoin() {
+    const { api, gateway, channelId } = this.context;
+    try {
+      await api.request("POST", `/activities/${channelId}/${this.application.id}`, { json: { session_id: gateway.sessionId } });
+      const { instances } = await api.request("GET", `/activities/${this.application.id}/instances/${channelId}`);
+      if (instances[0]?.composite_instance_id === this.#last.composite_instance_id) return;
+    } catch (error) {
+      noticeOf(error);
+    }
+    this.leave();
+    notice("The connection was lost for too long, and the activity ended.");
   }
 
   /** No longer take part. */

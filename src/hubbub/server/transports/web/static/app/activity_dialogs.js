@@ -4,7 +4,7 @@ import { mark } from "./app_marks.js";
 import { h } from "./dom.js";
 import { at } from "./context.js";
 import { titleOf } from "./faces.js";
-import { isPrivate, isSpokenIn, Permissions } from "./enums.js";
+import { isPrivate, isSpokenIn, isVoice, Permissions } from "./enums.js";
 import { newNonce } from "./ids.js";
 import { ownPath } from "./media.js";
 import { noticeOf } from "./notices.js";
@@ -141,7 +141,9 @@ export async function shareDialog(desk, { message, customId, linkId, to }) {
 /** Invite people to the activity's channel. */
 export async function inviteDialog(desk) {
   const { context, application } = desk;
-  const json = { target_type: EMBEDDED_APPLICATION, target_application_id: application.id };
+  // Only invites into voice channels name an activity; others lead to where it is played.
+  const voice = isVoice(context.state.channels.get(context.channelId));
+  const json = voice ? { target_type: EMBEDDED_APPLICATION, target_application_id: application.id } : {};
   const { code } = await context.api.request("POST", `/channels/${context.channelId}/invites`, { json });
   const address = new URL(`/invite/${code}`, context.web).href;
   const friends = [...context.state.relationships.values()].filter(({ type }) => type === 1).slice(0, SEEN);
