@@ -1,5 +1,6 @@
 /** Where one writes: words, files, answers; what others write meanwhile stands below. */
 
+import { canPlay } from "./activity.js";
 import { ChannelType, Permissions } from "./enums.js";
 import { h, icon, replace } from "./dom.js";
 import { openEmojiPicker } from "./emoji_picker.js";
@@ -62,7 +63,7 @@ class Composer extends Part {
     this.closed.hidden = why === null;
     this.closed.textContent = why ?? "";
     this.attach.hidden = !state.can(channelId, Permissions.ATTACH_FILES);
-    this.launch.hidden = !state.can(channelId, Permissions.USE_EMBEDDED_ACTIVITIES);
+    this.launch.hidden = !canPlay() || !state.can(channelId, Permissions.USE_EMBEDDED_ACTIVITIES);
     this.#drawTyping();
   }
 

@@ -2,7 +2,7 @@
 
 import { MessageFlags, MessageType, RelationshipType } from "./enums.js";
 import { h, icon } from "./dom.js";
-import { apps } from "./lazy.js";
+import { renderComponents } from "./components.js";
 import { editForm } from "./editing.js";
 import { faceOf } from "./faces.js";
 import { isOnlyEmoji, markdown } from "./markdown.js";
@@ -138,7 +138,7 @@ function bodyOf(message, context, editing, timeline) {
     message.flags & MessageFlags.IS_COMPONENTS_V2 ? null : attachments(message, context),
     embeds(message, context),
     pollOf(message, context),
-    componentsOf(message, context),
+    renderComponents(message, context),
     message.thread ? h("p", { class: "thread-line" }, h("a", { href: pathOf({ ...message.thread, guild_id: context.guildId }) }, icon("thread"), message.thread.name, h("span", { class: "soft small" }, ` ${message.thread.message_count ?? 0}`))) : null,
     reactions(message, context),
   ];
@@ -153,17 +153,6 @@ function forwarded(message, context) {
   return (message.message_snapshots ?? []).map(({ message: inner }) =>
     h("blockquote", { class: "forwarded" }, h("p", { class: "soft small" }, "Forwarded"), h("div", { class: "content" }, markdown(inner.content ?? "", { context, message: { ...inner, channel_id: message.channel_id } })), attachments(inner, context), embeds(inner, context)),
   );
-}
-
-/** Buttons, selects and the rest; their module is loaded with the first message that has some. */
-function componentsOf(message, context) {
-  if (!message.components?.length) return null;
-  const place = h("div", { class: "components-place" });
-  apps("components").then(module => {
-    const node = module?.renderComponents(message, context);
-    if (node) place.append(node);
-  });
-  return place;
 }
 
 function ephemeralLine(message, context) {

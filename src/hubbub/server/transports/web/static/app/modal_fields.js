@@ -33,13 +33,15 @@ export function fieldOf(component, label, description, context) {
     : kind === CHECKBOX ? checkbox(component, id)
     : SELECTS.includes(kind) ? select(component, label, context)
     : { node: h("p", null, "This field cannot be shown here."), read: () => ({}), focus() {} };
-  const required = component.required !== false && kind !== CHECKBOX;
+  const optional = component.required === false;
   const error = h("p", { class: "field-error", id: `${id}-error`, hidden: true });
   const hint = description ? h("p", { class: "field-hint", id: `${id}-hint` }, description) : null;
-  const words = [label, required ? null : h("span", { class: "field-optional" }, " (optional)")];
+  const words = [label, optional ? h("span", { class: "field-optional" }, " (optional)") : null];
   const many = kind === RADIO_GROUP || kind === CHECKBOX_GROUP;
-  const name = many ? h("legend", null, words) : h("label", { for: id, id: `${id}-label` }, words);
-  const node = h(many ? "fieldset" : "div", { class: "app-field" }, name, hint, control.node, error);
+  const name = many ? h("legend", null, words) : h("label", { for: id }, words);
+  // A box to tick stands before its words, all others below them.
+  const inside = kind === CHECKBOX ? [h("div", { class: "field-single" }, control.node, name), hint] : [name, hint, control.node];
+  const node = h(many ? "fieldset" : "div", { class: "app-field" }, inside, error);
   const marked = control.marked ?? control.node;
   describe([]);
   return {
@@ -111,7 +113,7 @@ function group({ options = [], max_values: max }, id, type) {
 
 function checkbox(component, id) {
   const input = h("input", { type: "checkbox", id, checked: Boolean(component.default) });
-  return { node: h("div", { class: "field-single" }, input), marked: input, read: () => ({ value: input.checked }), focus: () => input.focus() };
+  return { node: input, read: () => ({ value: input.checked }), focus: () => input.focus() };
 }
 
 function upload(component, id, label) {
