@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from hubbub.server.control import Control
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import ActivitiesConfig
 from hubbub.server.resources import members, oauth2
+from tests.clients.town import PICTURE
 from tests.oauth import Client, application
 from tests.web.conftest import PHONE, Opener
 from tests.web.square import Square, Window
@@ -336,12 +338,12 @@ async def test_an_app_answers_with_its_activity(stage: Stage) -> None:
         assert await frame.evaluate("typeof ask") == "function"
 
 
-async def test_what_is_said_in_a_persons_name_is_theirs(stage: Stage) -> None:
+@asynccontextmanager
+async def playing(stage: Stage, person: Actor, scopes: str) -> AsyncIterator[tuple[Window, Any]]:
+    """Somebody plays, and the activity has a token of these scopes; what asks the host is given."""
     stage.page = PROBE
-    square = stage.square
-    token = (await stage.client.tokens(square.bob, "identify"))["access_token"]
-    async with square.visit(square.bob) as window:
-        page = window.page
+    token = (await stage.client.tokens(person, scopes))["access_token"]
+    async with stage.square.visit(person) as window:
         frame = await launch(window)
         await frame.wait_for_function("typeof ask === 'function'")
         await frame.evaluate("greet()")
@@ -350,7 +352,92 @@ async def test_what_is_said_in_a_persons_name_is_theirs(stage: Stage) -> None:
         async def ask(cmd: str, args: Any = None) -> Any:
             return await frame.evaluate("([cmd, args]) => ask(cmd, args)", [cmd, args])
 
-        assert (await ask("AUTHENTICATE", {"access_token": token}))["user"]["username"] == "bob"
+        assert (await ask("AUTHENTICATE", {"access_token": token}))["user"]["username"] == person.name
+        yield window, ask
+
+
+MISFITS: list[Any] = [
+    7,
+    [],
+    {"type": 1},
+    {"type": "0"},
+    {"state": "x"},
+    {"details": "x" * 129},
+    {"details_url": "javascript:alert(1)"},
+    {"timestamps": {"start": -1}},
+    {"timestamps": {"start": 1.5}},
+    {"party": {"size": [2, 1]}},
+    {"party": {"size": [1]}},
+    {"assets": {"large_image": 7}},
+    {"secrets": {"join": ["x"]}},
+    {"instance": 1},
+]
+
+
+async def test_what_an_activity_shows_of_a_person(stage: Stage) -> None:
+    square = stage.square
+    eyes = await square.alice.connect()
+    async with playing(stage, square.bob, "identify rpc.activities.write") as (_, ask):
+        for each in MISFITS:
+            assert await ask("SET_ACTIVITY", {"activity": each}) == 4000, each
+        activity = {
+            "state": "Move 3",
+            "timestamps": {"start": 1_700_000_000},
+            "party": {"id": "table", "size": [1, 2]},
+            "unknown": {"left": "out"},
+        }
+        kept = await ask("SET_ACTIVITY", {"activity": activity})
+        assert (kept["name"], kept["timestamps"]) == ("Chess", {"start": 1_700_000_000_000})
+        assert "unknown" not in kept
+        seen = await eyes.next("PRESENCE_UPDATE", lambda data: data["activities"])
+        assert (seen["status"], seen["activities"][0]["party"]["size"]) == ("online", [1, 2])
+        assert seen["activities"][0]["application_id"] == str(stage.client.id)
+        assert (await ask("SET_ACTIVITY", {}))["name"] == "Chess"
+        await eyes.next("PRESENCE_UPDATE", lambda data: not data["activities"])
+
+
+async def test_an_activity_sells_and_takes_pictures(stage: Stage) -> None:
+    square = stage.square
+    body = {"type": 2, "name": "Crown", "price": 499, "published": True}
+    sku = (await square.bot.post(f"/applications/{stage.client.id}/skus", json=body)).ok()
+    async with playing(stage, square.bob, "identify") as (window, ask):
+        page = window.page
+        [offered] = (await ask("GET_SKUS_EMBEDDED"))["skus"]
+        assert (offered["name"], offered["price"]) == ("Crown", {"amount": 499, "currency": "usd"})
+        assert (await ask("GET_ENTITLEMENTS_EMBEDDED"))["entitlements"] == []
+        assert await ask("START_PURCHASE", {"sku_id": "1"}) == 5009
+
+        buying = asyncio.create_task(ask("START_PURCHASE", {"sku_id": sku["id"]}))
+        await page.get_by_role("button", name="Stay").click()
+        assert await buying == 5008
+        buying = asyncio.create_task(ask("START_PURCHASE", {"sku_id": sku["id"]}))
+        async with page.context.expect_page() as opened:
+            await page.get_by_role("button", name="Open it").click()
+        shop = await opened.value
+        await shop.get_by_role("heading", name="Crown").wait_for()
+        (await square.bob.post("/users/@me/purchases", json={"sku_id": sku["id"]})).ok()
+        assert [each["sku_id"] for each in await buying] == [sku["id"]]
+
+        asking = asyncio.create_task(ask("INITIATE_IMAGE_UPLOAD"))
+        dialog = page.get_by_role("dialog", name="Chess asks for a picture")
+        file = {"name": "board.png", "mimeType": "image/png", "buffer": PICTURE}
+        await dialog.get_by_label("Picture").set_input_files(file)
+        await dialog.get_by_role("button", name="Give it this picture").click()
+        address = (await asking)["image_url"]
+        assert (await square.world.request("GET", address)).body == PICTURE
+
+        # And shows it to the others, if bob wants that.
+        sharing = asyncio.create_task(ask("OPEN_SHARE_MOMENT_DIALOG", {"mediaUrl": address}))
+        await page.get_by_role("button", name="Share it here").click()
+        assert await sharing is None
+        said = (await square.bob.get(f"/channels/{square.guild.general}/messages")).ok()[0]
+        assert said["content"] == address
+
+
+async def test_what_is_said_in_a_persons_name_is_theirs(stage: Stage) -> None:
+    square = stage.square
+    async with playing(stage, square.bob, "identify") as (window, ask):
+        page = window.page
         nothing = {"success": False, "didCopyLink": False, "didSendMessage": False}
         assert await ask("SHARE_LINK", {"message": "come", "referrer_id": str(square.alice.id)}) == nothing
         assert await ask("OPEN_SHARE_MOMENT_DIALOG", {"mediaUrl": "https://elsewhere.example/cat.png"}) == 4000
@@ -385,6 +472,7 @@ async def test_what_is_said_in_a_persons_name_is_theirs(stage: Stage) -> None:
         assert (await opened.value).url.startswith(elsewhere)
 
         # Sent away by the person, it is over.
-        (await stage.client.post("/oauth2/token/revoke", token=token)).ok()
+        [granted] = (await square.bob.get("/oauth2/tokens")).ok()
+        (await square.bob.delete(f"/oauth2/tokens/{granted['id']}")).ok()
         await page.get_by_text("You sent Chess away.").wait_for()
         await page.locator("iframe").wait_for(state="detached")

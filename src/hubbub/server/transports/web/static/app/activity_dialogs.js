@@ -65,10 +65,8 @@ export async function leaveFor({ application }, url) {
     window.open(url, "_blank", "noopener,noreferrer");
     return true;
   };
-  if (origin === location.origin || trusted.has(host)) {
-    // A browser opens windows for people, not for pages; without a press it may refuse, and cannot tell us.
-    if (navigator.userActivation?.isActive) return open();
-  }
+  // A browser opens windows for people, not for pages; without a press it may refuse, and cannot tell us.
+  if (trusted.has(host) && navigator.userActivation?.isActive) return open();
   const remember = h("input", { type: "checkbox", id: "trust-host" });
   return await ask(
     "Leave for another page?",
