@@ -27,22 +27,19 @@ class Square:
     bot: Actor
     chromium: Opener
 
-    @property
-    def path(self) -> str:
-        """Where everybody talks."""
-        return f"/app/channels/{self.guild.id}/{self.guild.general}"
-
     @asynccontextmanager
-    async def visit(self, person: Actor, *, width: int = DESK, locale: str = "en-US") -> AsyncIterator["Window"]:
-        """Somebody looks at the channel in a browser, and is connected."""
+    async def visit(
+        self, person: Actor, channel: str = "general", *, width: int = DESK, locale: str = "en-US"
+    ) -> AsyncIterator["Window"]:
+        """Somebody looks at a channel in a browser, and is connected."""
         async with self.chromium(width=width, locale=locale) as page:
             cookie = {"name": "hubbub_session", "value": person.token, "url": self.world.url}
             await page.context.add_cookies([cookie])
-            window = Window(page)
+            window = Window(page, channel)
             page.on("console", window.heard)
             page.on("pageerror", lambda error: window.problems.append(str(error)))
-            await page.goto(self.world.url + self.path)
-            await page.get_by_label("Message #general", exact=True).wait_for()
+            await page.goto(f"{self.world.url}/app/channels/{self.guild.id}/{self.guild.channels[channel]}")
+            await window.composer.wait_for()
             yield window
             assert not window.problems, window.problems
 
@@ -52,6 +49,7 @@ class Window:
     """A page of the chat client, and what a person does there."""
 
     page: Any
+    channel: str = "general"
     problems: list[str] = field(default_factory=list)
     """What the page complained of; nothing, by the end of a test."""
 
@@ -66,7 +64,7 @@ class Window:
     @property
     def composer(self) -> Any:
         """Where one writes."""
-        return self.page.get_by_label("Message #general", exact=True)
+        return self.page.get_by_label(f"Message #{self.channel}", exact=True)
 
     def message(self, words: str) -> Any:
         """The newest message with these words."""

@@ -1,128 +1,25 @@
 """Activities in the chat client: the frame, what its host answers, and the unmodified public SDK inside (activities.md 4 to 7)."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
-from aiohttp import web
 
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Intents
-from hubbub.protocol.resources.oauth2 import TokenResult
 from hubbub.server.app import App as Platform
 from hubbub.server.control import Control
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import ActivitiesConfig
 from hubbub.server.resources import members, oauth2
 from tests.clients.town import PICTURE
-from tests.oauth import Client, application
+from tests.oauth import application
 from tests.web.conftest import PHONE, Opener
-from tests.web.square import Square, Window
+from tests.web.square import Square
+from tests.web.stage import HOST, PROBE, SCOPES, SDK, Stage, inside, launch, playing
 from tests.world import NOW_MS, Actor, World, small_config
-
-HOST = "activities.localhost"
-SDK = Path(__file__).parent.parent / "clients/js/node_modules/@discord/embedded-app-sdk/output"
-SCOPES = ("identify", "guilds", "guilds.members.read", "rpc.activities.write")
-
-# Everything that the page learns stands in its title, so that a test can wait for it.
-PLAY = """<!doctype html><title>Chess</title><h1>Chess</h1><script type="module">
-import { DiscordSDK } from "/sdk/index.mjs";
-const told = window.told = {};
-const note = (name, value) => { told[name] = value; document.title = Object.keys(told).join(" "); };
-try {
-  const sdk = new DiscordSDK("CLIENT");
-  await sdk.ready();
-  note("ready", [sdk.instanceId, sdk.channelId, sdk.guildId, sdk.customId, sdk.referrerId]);
-  const { code } = await sdk.commands.authorize({
-    client_id: "CLIENT", response_type: "code", state: "", prompt: "none", scope: SCOPES,
-  });
-  const { access_token } = await (await fetch("/.proxy/api/token", { method: "POST", body: code })).json();
-  const { user, scopes, application } = await sdk.commands.authenticate({ access_token });
-  note("authenticated", [user.username, scopes, application.name]);
-  await sdk.subscribe("ACTIVITY_INSTANCE_PARTICIPANTS_UPDATE", ({ participants }) =>
-    note(`participants:${participants.map(each => each.username).sort().join("+")}`, participants));
-  await sdk.subscribe("ACTIVITY_LAYOUT_MODE_UPDATE", ({ layout_mode }) => note(`layout:${layout_mode}`, layout_mode));
-  note("activity", await sdk.commands.setActivity({ activity: { type: 0, details: "Opening", state: "Move 3" } }));
-  note("channel", await sdk.commands.getChannel({ channel_id: sdk.channelId }));
-  note("permissions", String((await sdk.commands.getChannelPermissions()).permissions));
-  note("connected", await sdk.commands.getInstanceConnectedParticipants());
-  note("locale", await sdk.commands.userSettingsGetLocale());
-  note("ticket", Boolean((await sdk.commands.requestProxyTicketRefresh()).ticket));
-  note("friends", await sdk.commands.getRelationships().catch(({ code }) => code));
-  note("quest", await sdk.commands.getQuest().catch(({ code }) => code));
-  note("wrong", await sdk.commands.setActivity({ activity: { type: 9 } }).catch(({ code }) => code));
-  note("done", true);
-} catch (error) {
-  note("failed", [String(error), error.message ?? "", JSON.stringify(error)]);
-}
-</script>"""
-
-# A page that speaks the protocol by hand, also as it must not be spoken.
-PROBE = """<!doctype html><title>Probe</title><script type="module">
-const heard = window.heard = [];
-const query = new URLSearchParams(location.search);
-const host = window.parent;
-const say = (op, data) => host.postMessage([op, data], location.origin);
-window.say = say;
-window.addEventListener("message", ({ data, origin }) => {
-  if (origin !== location.origin) return;
-  heard.push(data);
-  document.title = `${heard.length}`;
-});
-window.greet = (more = {}) => say(0, { v: 1, encoding: "json", client_id: "CLIENT", frame_id: query.get("frame_id"), ...more });
-window.ask = (cmd, args, more = {}) => new Promise(resolve => {
-  const nonce = crypto.randomUUID();
-  window.addEventListener("message", function hear({ data }) {
-    if (data[1]?.nonce !== nonce) return;
-    window.removeEventListener("message", hear);
-    resolve(data[1].evt === "ERROR" ? data[1].data.code : data[1].data);
-  });
-  say(1, { cmd, args, nonce, ...more });
-});
-document.title = "0";
-</script>"""
-
-
-class Stage:
-    """An application with an activity and its own server, in the square's guild."""
-
-    def __init__(self, square: Square, client: Client, control: Control) -> None:
-        self.square, self.client = square, client
-        self.control = control
-        self.page = PLAY
-        self._runner: web.AppRunner | None = None
-
-    async def open(self) -> str:
-        """Listen; what a URL map calls it."""
-        app = web.Application()
-        app.router.add_get("/", self._show)
-        app.router.add_post("/api/token", self._exchange)
-        if SDK.is_dir():
-            app.router.add_static("/sdk", SDK)
-        self._runner = web.AppRunner(app, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        return f"127.0.0.1:{self._runner.addresses[0][1]}"
-
-    async def close(self) -> None:
-        """Be gone."""
-        if self._runner is not None:
-            await self._runner.cleanup()
-
-    async def _show(self, request: web.Request) -> web.Response:
-        text = self.page.replace("CLIENT", str(self.client.id)).replace("SCOPES", json.dumps(SCOPES))
-        return web.Response(text=text, content_type="text/html")
-
-    async def _exchange(self, request: web.Request) -> web.Response:
-        answer = await self.client.exchange(await request.text(), redirect_uri=None)
-        told = {name: answer.json[name] for name in ("access_token",) if name in answer.json}
-        assert set(told) <= set(TokenResult.__struct_fields__)
-        return web.json_response(told)
 
 
 @pytest.fixture
@@ -152,21 +49,6 @@ async def stage(chromium: Opener) -> AsyncIterator[Stage]:
         await world.close()
     await control.close()
     await app.stop()
-
-
-async def launch(window: Window) -> Any:
-    """Start the activity from the list of what can be played; the page inside of its frame."""
-    await window.page.get_by_role("button", name="Activities").click()
-    await window.page.get_by_role("button", name="Start").click()
-    return await inside(window)
-
-
-async def inside(window: Window) -> Any:
-    """The activity's own page: in the relay's frame, in ours."""
-    outer = await (await window.page.wait_for_selector("iframe.activity-frame")).content_frame()
-    inner = await (await outer.wait_for_selector("iframe", state="attached")).content_frame()
-    assert inner is not None
-    return inner
 
 
 @pytest.mark.skipif(not SDK.is_dir(), reason="the public SDK is not installed (make test installs it where Node is)")
@@ -338,24 +220,6 @@ async def test_an_app_answers_with_its_activity(stage: Stage) -> None:
         assert await frame.evaluate("typeof ask") == "function"
 
 
-@asynccontextmanager
-async def playing(stage: Stage, person: Actor, scopes: str) -> AsyncIterator[tuple[Window, Any]]:
-    """Somebody plays, and the activity has a token of these scopes; what asks the host is given."""
-    stage.page = PROBE
-    token = (await stage.client.tokens(person, scopes))["access_token"]
-    async with stage.square.visit(person) as window:
-        frame = await launch(window)
-        await frame.wait_for_function("typeof ask === 'function'")
-        await frame.evaluate("greet()")
-        await frame.wait_for_function("heard.length > 0")
-
-        async def ask(cmd: str, args: Any = None) -> Any:
-            return await frame.evaluate("([cmd, args]) => ask(cmd, args)", [cmd, args])
-
-        assert (await ask("AUTHENTICATE", {"access_token": token}))["user"]["username"] == person.name
-        yield window, ask
-
-
 MISFITS: list[Any] = [
     7,
     [],
@@ -372,6 +236,24 @@ MISFITS: list[Any] = [
     {"secrets": {"join": ["x"]}},
     {"instance": 1},
 ]
+
+
+async def test_an_activity_in_a_voice_channel(stage: Stage) -> None:
+    square = stage.square
+    async with playing(stage, square.bob, "identify", channel="General") as (window, ask):
+        page = window.page
+        inviting = asyncio.create_task(ask("OPEN_INVITE_DIALOG"))
+        dialog = page.get_by_role("dialog", name="Invite people to Chess")
+        address = await dialog.locator(".dialog-address").inner_text()
+        await dialog.get_by_role("button", name="Done").click()
+        assert await inviting is None
+        invite = (await square.bob.get(f"/invites/{address.rpartition('/')[2]}")).ok()
+        assert invite["target_application"]["id"] == str(stage.client.id)
+        # It stays while the person looks elsewhere, small in a corner.
+        await page.get_by_role("button", name="Make it small").click()
+        await page.get_by_role("link", name="general", exact=True).first.click()
+        await page.get_by_label("Message #general", exact=True).wait_for()
+        assert await ask("GET_PLATFORM_BEHAVIORS") == {}
 
 
 async def test_what_an_activity_shows_of_a_person(stage: Stage) -> None:

@@ -293,6 +293,62 @@ async def test_names_in_the_browsers_language(square: Square) -> None:
         await form.wait_for(state="detached")
 
 
+async def answer(square: Square, asked: Any, kind: int, **data: Any) -> None:
+    """Answer an interaction as a bot without a library."""
+    path = f"/interactions/{asked['id']}/{asked['token']}/callback"
+    (await square.world.request("POST", path, json={"type": kind, "data": data})).ok()
+
+
+async def test_an_older_answer_does_not_replace_a_newer_one(square: Square) -> None:
+    option = {"type": 3, "name": "word", "description": "which", "autocomplete": True, "required": True}
+    path = f"/applications/{square.bot.application_id}/guilds/{square.guild.id}/commands"
+    (await square.bot.post(path, json={"name": "find", "description": "Finds", "options": [option]})).ok()
+    heard = await square.bot.connect()
+    async with square.visit(square.bob) as window:
+        form = await window.begin("find")
+        # Nothing is typed yet: the app may offer something all the same.
+        empty = await heard.next("INTERACTION_CREATE")
+        assert empty["data"]["options"][0]["value"] == ""
+        await window.page.keyboard.type("a")
+        first = await heard.next("INTERACTION_CREATE")
+        await window.page.keyboard.type("b")
+        second = await heard.next("INTERACTION_CREATE")
+        assert [each["data"]["options"][0]["value"] for each in (first, second)] == ["a", "ab"]
+        await answer(square, second, 8, choices=[{"name": "abacus", "value": "1"}])
+        await window.page.get_by_role("option", name="abacus").wait_for()
+        await answer(square, first, 8, choices=[{"name": "apple", "value": "2"}])
+        await square.guild.say(square.alice, "meanwhile")
+        await window.sees("meanwhile")
+        assert await window.page.get_by_role("option").all_inner_texts() == ["abacus"]
+
+        # What nobody offered can be sent too.
+        await window.page.keyboard.type("out")
+        await window.page.keyboard.press("Enter")
+        run = await heard.next("INTERACTION_CREATE", lambda data: data["type"] == 2)
+        assert run["data"]["options"][0]["value"] == "about"
+        await answer(square, run, 4, content="found it")
+        await window.sees("found it")
+        await form.wait_for(state="detached")
+
+
+async def test_a_command_that_has_changed_meanwhile(square: Square) -> None:
+    path = f"/applications/{square.bot.application_id}/guilds/{square.guild.id}/commands"
+    made = (await square.bot.post(path, json={"name": "vote", "description": "Votes"})).ok()
+    async with square.visit(square.bob) as window:
+        form = await window.begin("vote")
+        option = {"type": 5, "name": "yes", "description": "or no", "required": True}
+        (await square.bot.patch(f"{path}/{made['id']}", json={"options": [option]})).ok()
+        await form.get_by_role("button", name="Run").click()
+        await form.get_by_text("This command has changed").wait_for()
+        await form.get_by_role("button", name="Cancel").click()
+        await window.composer.fill("")
+        form = await window.begin("vote")
+        await form.get_by_role("button", name="yes").wait_for()
+        # What is needed is asked for before anything is sent.
+        await form.get_by_role("button", name="Run").click()
+        await form.get_by_text("This is needed.").wait_for()
+
+
 def layout(channel_id: int) -> list[dict[str, Any]]:
     """A message made of components alone."""
     link = {"type": 2, "style": 5, "label": "Map", "url": "https://maps.example/"}

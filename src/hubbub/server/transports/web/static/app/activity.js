@@ -43,7 +43,7 @@ export function startActivities(context) {
     const mine = detail.participants.some(each => each.user_id === context.me?.id);
     const { application_id: applicationId, location } = detail;
     if (stage?.plays(applicationId, location.channel_id)) {
-      if (!mine) stage.end("The activity is over, or you left it on another device.");
+      if (!mine && !stage.rejoining) stage.end("The activity is over, or you left it on another device.");
     } else if (mine && interactionsOf(context).awaits(applicationId, location.channel_id)) {
       // The app answered what was asked here with its activity.
       openActivity(at(context, location.channel_id), { applicationId });
@@ -91,6 +91,8 @@ export async function openActivity(context, { applicationId, customId, referrerI
 
 /** The frame of an activity and what stands around it. */
 class Stage {
+  /** Whether this connection is about to take part again, so that it is no surprise that it does not. */
+  rejoining = false;
   #mode = FOCUSED;
   #ended = false;
   #last;
@@ -167,12 +169,15 @@ class Stage {
   /** Take part by this connection's new session; another instance than before would be another game. */
   async rejoin() {
     const { api, gateway, channelId } = this.context;
+    this.rejoining = true;
     try {
       await api.request("POST", `/activities/${channelId}/${this.application.id}`, { json: { session_id: gateway.sessionId } });
       const { instances } = await api.request("GET", `/activities/${this.application.id}/instances/${channelId}`);
       if (instances[0]?.composite_instance_id === this.#last.composite_instance_id) return;
     } catch (error) {
       noticeOf(error);
+    } finally {
+      this.rejoining = false;
     }
     this.leave();
     notice("The connection was lost for too long, and the activity ended.");

@@ -59,6 +59,7 @@ export class ActivityPresence {
 
   /** @param {object|null} activity */
   show(activity) {
+    if (activity === null && this.#activity === null) return;
     this.#activity = activity;
     if (this.#timer !== null) return;
     const now = Date.now();

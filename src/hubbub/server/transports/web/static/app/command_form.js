@@ -1,10 +1,12 @@
 /** A command being filled in: a field for each option, run with Enter, put away with Escape. */
 
-import { dataOf, errorsOf, nameOf } from "./command_index.js";
+import { commandsIn, dataOf, errorsOf, nameOf, translated } from "./command_index.js";
 import { optionField, partial } from "./command_options.js";
 import { h, replace } from "./dom.js";
 import { RUN, interactionsOf } from "./interactions.js";
 import { notice } from "./notices.js";
+
+const OUTDATED = "INTERACTION_APPLICATION_COMMAND_INVALID_VERSION";
 
 /**
  * @param {import("./command_index.js").Entry} entry
@@ -74,7 +76,7 @@ export function commandForm(entry, context, done) {
     values.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
     const question = { type: 4, applicationId: entry.application.id, data: dataOf(entry, values) };
     const { choices } = await interactionsOf(context).ask(context, question);
-    return (choices ?? []).map(each => ({ name: nameOf(each), value: each.value }));
+    return (choices ?? []).map(each => ({ name: translated(each), value: each.value }));
   }
 
   async function run(event) {
@@ -113,7 +115,10 @@ export function commandForm(entry, context, done) {
       first ??= fields.get(name);
     }
     first?.focus();
-    if (!first) say(error.sentence ?? error.message);
+    if (first) return;
+    const outdated = error.errors?.data?._errors?.some(each => each.code === OUTDATED);
+    if (outdated) commandsIn(context, true).catch(() => {});
+    say(outdated ? "This command has changed. Cancel, and choose it again." : error.sentence ?? error.message);
   }
 
   function waiting(on) {

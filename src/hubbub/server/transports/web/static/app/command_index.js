@@ -65,6 +65,12 @@ export function nameOf({ name, name_localized: localized }) {
   return localized ?? name;
 }
 
+/** The name of a choice that an app offers while one types, which brings all its languages. */
+export function translated({ name, name_localizations: names }) {
+  const here = navigator.language;
+  return names?.[here] ?? names?.[here.split("-")[0]] ?? name;
+}
+
 /** Those that fit what is typed, the nearest first. */
 export function matching(found, typed) {
   const words = typed.toLowerCase();

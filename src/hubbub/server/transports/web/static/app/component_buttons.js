@@ -22,7 +22,8 @@ export function button(component, { message, context }) {
     return h("a", { ...attributes, href: safe, target: "_blank", rel: "noopener noreferrer nofollow" }, ...words, h("span", { class: "component-out", "aria-hidden": "true" }, "↗"));
   }
   const key = `${message.id}:${component.custom_id}`;
-  const node = h("button", { type: "button", class: `component-button ${STYLES.get(style) ?? "secondary"}`, "data-key": key, onclick: press }, ...words);
+  const dataset = { key, focus: component.custom_id };
+  const node = h("button", { type: "button", class: `component-button ${STYLES.get(style) ?? "secondary"}`, dataset, onclick: press }, ...words);
   if (!label && component.emoji) node.setAttribute("aria-label", component.emoji.name ?? "Button");
   node.disabled = Boolean(disabled);
   return node;
@@ -63,7 +64,7 @@ function premium(sku, disabled, message, context) {
   const name = h("span", {}, "Get it in the store");
   const node = disabled
     ? h("span", { class: "component-button premium", "aria-disabled": "true", role: "link" })
-    : h("a", { class: "component-button premium", href: `/application-directory/${application}/store/${sku}`, target: "_blank", rel: "noopener" });
+    : h("a", { class: "component-button premium", href: `/application-directory/${encodeURIComponent(application)}/store/${encodeURIComponent(sku)}`, target: "_blank", rel: "noopener" });
   node.append(h("span", { "aria-hidden": "true" }, "◆"), name);
   priceOf(context, application, sku).then((words) => words && name.replaceChildren(words));
   return node;

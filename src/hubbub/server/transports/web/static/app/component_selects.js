@@ -20,6 +20,8 @@ export function select(component, { message, context }) {
     commit: chosen,
   });
   made.node.dataset.key = `${message.id}:${component.custom_id}`;
+  // Where the message is drawn anew, whoever was here comes back here.
+  made.button.dataset.focus = component.custom_id;
   return made.node;
 
   async function chosen(values) {
