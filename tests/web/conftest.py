@@ -49,7 +49,7 @@ async def chromium() -> AsyncIterator[Opener]:
                 accept_downloads=True,
                 locale=locale,
             )
-            context.set_default_timeout(9_000)
+            context.set_default_timeout(60_000)
             try:
                 yield await context.new_page()
             finally:

@@ -1,6 +1,6 @@
 /** What an activity says that the person does: read by the rules of SET_ACTIVITY, told to the platform with patience (rpc.md 8). */
 
-import { Opcode } from "./enums.js";
+import { showPresence } from "./own_presence.js";
 import { misfit } from "./rpc_errors.js";
 import { fields, flag, items, link, number, oneOf, text } from "./rpc_forms.js";
 
@@ -72,7 +72,6 @@ export class ActivityPresence {
     clearTimeout(this.#timer);
     this.#timer = null;
     this.#said.push(Date.now());
-    // As it identified: a session of this client is online, and says nothing else of itself.
-    this.#gateway.send(Opcode.PRESENCE_UPDATE, { since: null, afk: false, status: "online", activities: this.#activity ? [this.#activity] : [] });
+    showPresence(this.#gateway, { activities: this.#activity ? [this.#activity] : [] });
   }
 }

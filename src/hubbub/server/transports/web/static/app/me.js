@@ -1,8 +1,8 @@
 /** Who I am, and how others see me. */
 
-import { Opcode } from "./enums.js";
 import { h, replace } from "./dom.js";
 import { faceOf } from "./faces.js";
+import { keepPresence, showPresence } from "./own_presence.js";
 import { Part, iconButton } from "./parts.js";
 import { openMenu } from "./popup.js";
 
@@ -11,6 +11,10 @@ const WORDS = { online: "Online", idle: "Away", dnd: "Do not disturb", invisible
 class Me extends Part {
   static kinds = ["me"];
   status = "online";
+
+  begin() {
+    keepPresence(this.context.gateway);
+  }
 
   draw() {
     const { me, state } = this.context;
@@ -32,7 +36,7 @@ class Me extends Part {
   #menu(anchor) {
     const choose = status => {
       this.status = status;
-      this.context.gateway.send(Opcode.PRESENCE_UPDATE, { since: status === "idle" ? Date.now() : null, activities: [], status, afk: false });
+      showPresence(this.context.gateway, { status });
       this.draw();
     };
     openMenu(anchor, "How others see you", Object.entries(WORDS).map(([status, label]) => ({ label, press: () => choose(status) })));
