@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
@@ -20,22 +21,36 @@ from tests.web.square import Square, crier
 from tests.world import NOW_MS, World, small_config
 
 
-@pytest.fixture
-async def square(chromium: Opener, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Square]:
-    """A platform where time passes, with people and a bot; discord.py has its addresses built in."""
-    app = Platform(small_config(private_targets=True), clock=ControlledClock(max(NOW_MS, RealClock().now_ms())))
+@asynccontextmanager
+async def opened(chromium: Opener, clock: ControlledClock) -> AsyncIterator[Square]:
+    """A platform with two people and a bot."""
+    app = Platform(small_config(private_targets=True), clock=clock)
     await app.start()
     async with aiohttp.ClientSession() as client:
         world = World(app, client)
-        monkeypatch.setattr(discord.http.Route, "BASE", world.api)
-        monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(world.gateway))
-        monkeypatch.setattr(discord.asset.Asset, "BASE", f"{world.url}/cdn")
         alice, bob = await world.user("alice"), await world.user("bob")
         guild = await world.guild(alice, bob, name="Town Square")
         bot = await world.bot(guild, name="crier", permissions=1 << 3)
         yield Square(world, alice, bob, guild, bot, chromium)
         await world.close()
     await app.stop()
+
+
+@pytest.fixture
+async def square(chromium: Opener, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Square]:
+    """Where time passes, for a bot of discord.py, which has its addresses built in."""
+    async with opened(chromium, ControlledClock(max(NOW_MS, RealClock().now_ms()))) as made:
+        monkeypatch.setattr(discord.http.Route, "BASE", made.world.api)
+        monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(made.world.gateway))
+        monkeypatch.setattr(discord.asset.Asset, "BASE", f"{made.world.url}/cdn")
+        yield made
+
+
+@pytest.fixture
+async def still(chromium: Opener) -> AsyncIterator[Square]:
+    """Where time stands still, for a bot that the test itself speaks for."""
+    async with opened(chromium, ControlledClock(NOW_MS, running=False)) as made:
+        yield made
 
 
 async def test_a_command_is_run_by_keyboard_alone(square: Square) -> None:
@@ -116,10 +131,10 @@ async def test_buttons_and_selects(square: Square) -> None:
         page, keyboard = window.page, window.page.keyboard
         await window.run("panel")
         panel = await window.sees("here is the panel")
+        panel = page.locator(f"#{await panel.get_attribute('id')}")
 
         # The message changes where it stands.
         await panel.get_by_role("button", name="Count").click()
-        panel = page.locator(f"#{await panel.get_attribute('id')}")
         await panel.get_by_text("pressed once").wait_for()
         counted = panel.get_by_role("button", name="Counted")
         await counted.wait_for()
@@ -264,7 +279,7 @@ async def test_an_app_that_has_only_a_web_server(square: Square) -> None:
     await runner.cleanup()
 
 
-async def test_names_in_the_browsers_language(square: Square) -> None:
+async def test_names_in_the_browsers_language(still: Square) -> None:
     command = {
         "name": "weather",
         "description": "Says what falls from the sky",
@@ -272,10 +287,10 @@ async def test_names_in_the_browsers_language(square: Square) -> None:
         "description_localizations": {"de": "Sagt, was vom Himmel fällt"},
         "options": [{"type": 3, "name": "place", "description": "where", "name_localizations": {"de": "ort"}}],
     }
-    path = f"/applications/{square.bot.application_id}/guilds/{square.guild.id}/commands"
-    (await square.bot.post(path, json=command)).ok()
-    heard = await square.bot.connect()
-    async with square.visit(square.bob, locale="de-DE") as window:
+    path = f"/applications/{still.bot.application_id}/guilds/{still.guild.id}/commands"
+    (await still.bot.post(path, json=command)).ok()
+    heard = await still.bot.connect()
+    async with still.visit(still.bob, locale="de-DE") as window:
         form = await window.begin("wett")
         await form.get_by_text("Sagt, was vom Himmel fällt").wait_for()
         await form.get_by_role("button", name="+ ort").click()
@@ -288,7 +303,7 @@ async def test_names_in_the_browsers_language(square: Square) -> None:
             [{"type": 3, "name": "place", "value": "Bern"}],
         )
         body = {"type": 4, "data": {"content": "rain"}}
-        (await square.world.request("POST", f"/interactions/{asked['id']}/{asked['token']}/callback", json=body)).ok()
+        (await still.world.request("POST", f"/interactions/{asked['id']}/{asked['token']}/callback", json=body)).ok()
         await window.sees("rain")
         await form.wait_for(state="detached")
 
@@ -299,12 +314,12 @@ async def answer(square: Square, asked: Any, kind: int, **data: Any) -> None:
     (await square.world.request("POST", path, json={"type": kind, "data": data})).ok()
 
 
-async def test_an_older_answer_does_not_replace_a_newer_one(square: Square) -> None:
+async def test_an_older_answer_does_not_replace_a_newer_one(still: Square) -> None:
     option = {"type": 3, "name": "word", "description": "which", "autocomplete": True, "required": True}
-    path = f"/applications/{square.bot.application_id}/guilds/{square.guild.id}/commands"
-    (await square.bot.post(path, json={"name": "find", "description": "Finds", "options": [option]})).ok()
-    heard = await square.bot.connect()
-    async with square.visit(square.bob) as window:
+    path = f"/applications/{still.bot.application_id}/guilds/{still.guild.id}/commands"
+    (await still.bot.post(path, json={"name": "find", "description": "Finds", "options": [option]})).ok()
+    heard = await still.bot.connect()
+    async with still.visit(still.bob) as window:
         form = await window.begin("find")
         # Nothing is typed yet: the app may offer something all the same.
         empty = await heard.next("INTERACTION_CREATE")
@@ -314,10 +329,10 @@ async def test_an_older_answer_does_not_replace_a_newer_one(square: Square) -> N
         await window.page.keyboard.type("b")
         second = await heard.next("INTERACTION_CREATE")
         assert [each["data"]["options"][0]["value"] for each in (first, second)] == ["a", "ab"]
-        await answer(square, second, 8, choices=[{"name": "abacus", "value": "1"}])
+        await answer(still, second, 8, choices=[{"name": "abacus", "value": "1"}])
         await window.page.get_by_role("option", name="abacus").wait_for()
-        await answer(square, first, 8, choices=[{"name": "apple", "value": "2"}])
-        await square.guild.say(square.alice, "meanwhile")
+        await answer(still, first, 8, choices=[{"name": "apple", "value": "2"}])
+        await still.guild.say(still.alice, "meanwhile")
         await window.sees("meanwhile")
         assert await window.page.get_by_role("option").all_inner_texts() == ["abacus"]
 
@@ -326,18 +341,18 @@ async def test_an_older_answer_does_not_replace_a_newer_one(square: Square) -> N
         await window.page.keyboard.press("Enter")
         run = await heard.next("INTERACTION_CREATE", lambda data: data["type"] == 2)
         assert run["data"]["options"][0]["value"] == "about"
-        await answer(square, run, 4, content="found it")
+        await answer(still, run, 4, content="found it")
         await window.sees("found it")
         await form.wait_for(state="detached")
 
 
-async def test_a_command_that_has_changed_meanwhile(square: Square) -> None:
-    path = f"/applications/{square.bot.application_id}/guilds/{square.guild.id}/commands"
-    made = (await square.bot.post(path, json={"name": "vote", "description": "Votes"})).ok()
-    async with square.visit(square.bob) as window:
+async def test_a_command_that_has_changed_meanwhile(still: Square) -> None:
+    path = f"/applications/{still.bot.application_id}/guilds/{still.guild.id}/commands"
+    made = (await still.bot.post(path, json={"name": "vote", "description": "Votes"})).ok()
+    async with still.visit(still.bob) as window:
         form = await window.begin("vote")
         option = {"type": 5, "name": "yes", "description": "or no", "required": True}
-        (await square.bot.patch(f"{path}/{made['id']}", json={"options": [option]})).ok()
+        (await still.bot.patch(f"{path}/{made['id']}", json={"options": [option]})).ok()
         await form.get_by_role("button", name="Run").click()
         await form.get_by_text("This command has changed").wait_for()
         await form.get_by_role("button", name="Cancel").click()
@@ -365,16 +380,16 @@ def layout(channel_id: int) -> list[dict[str, Any]]:
     return [{"type": 17, "accent_color": 0xE2A541, "components": inside}, {"type": 12, "items": [picture]}]
 
 
-async def test_a_message_that_is_laid_out(square: Square) -> None:
+async def test_a_message_that_is_laid_out(still: Square) -> None:
     files = [{"id": 0, "filename": "plan.txt"}, {"id": 1, "filename": "map.png"}]
-    payload = {"flags": 1 << 15, "components": layout(square.guild.general), "attachments": files}
+    payload = {"flags": 1 << 15, "components": layout(still.guild.general), "attachments": files}
     form = aiohttp.FormData()
     form.add_field("payload_json", json.dumps(payload))
     form.add_field("files[0]", b"the plan", filename="plan.txt", content_type="text/plain")
     form.add_field("files[1]", PICTURE, filename="map.png", content_type="image/png")
-    (await square.bot.post(f"/channels/{square.guild.general}/messages", data=form)).ok()
+    (await still.bot.post(f"/channels/{still.guild.general}/messages", data=form)).ok()
 
-    async with square.visit(square.bob) as window:
+    async with still.visit(still.bob) as window:
         row = await window.sees("Market on <b>Saturday</b>")
         link = row.get_by_role("link", name="Map", exact=True)
         assert await link.get_attribute("href") == "https://maps.example/"
