@@ -4,7 +4,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import pytest
@@ -12,6 +12,9 @@ import pytest
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from tests.world import NOW_MS, World, small_config
+
+if TYPE_CHECKING:
+    from tests.web.square import Square
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -57,3 +60,12 @@ async def chromium() -> AsyncIterator[Opener]:
 
         yield open_page
         await browser.close()
+
+
+@pytest.fixture
+async def still(chromium: Opener) -> "AsyncIterator[Square]":
+    """A guild where time stands still, with a bot that the test itself speaks for."""
+    from tests.web.square import opened
+
+    async with opened(chromium, ControlledClock(NOW_MS, running=False)) as made:
+        yield made

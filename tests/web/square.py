@@ -6,12 +6,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import aiohttp
 import discord
 from discord import app_commands
 
+from hubbub.server.app import App as Platform
+from hubbub.server.core.clock import ControlledClock
 from tests.clients.test_discord_py import Bot, running
 from tests.web.conftest import DESK, Opener
-from tests.world import Actor, Guild, World
+from tests.world import Actor, Guild, World, small_config
 
 CITIES = ("Berlin", "Bern", "Paris")
 
@@ -42,6 +45,21 @@ class Square:
             await window.composer.wait_for()
             yield window
             assert not window.problems, window.problems
+
+
+@asynccontextmanager
+async def opened(chromium: Opener, clock: ControlledClock) -> AsyncIterator[Square]:
+    """A platform with two people and a bot."""
+    app = Platform(small_config(private_targets=True), clock=clock)
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        alice, bob = await world.user("alice"), await world.user("bob")
+        guild = await world.guild(alice, bob, name="Town Square")
+        bot = await world.bot(guild, name="crier", permissions=1 << 3)
+        yield Square(world, alice, bob, guild, bot, chromium)
+        await world.close()
+    await app.stop()
 
 
 @dataclass

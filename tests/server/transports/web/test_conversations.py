@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.config import ActivitiesConfig, Config
+from hubbub.server.transports.web.visits import client_policy
 from tests.pages import Browser
 from tests.server.resources.test_account_deletion import PASSWORD, register
 from tests.server.resources.test_attachments import PNG, send
@@ -422,3 +424,10 @@ async def test_a_bot_has_no_desk(world: World, path: str) -> None:
     browser = browser_of(bot)
 
     assert (await browser.request("GET", path)).location.startswith("/login")
+
+
+def test_the_chat_client_frames_activities_and_nothing_else() -> None:
+    served = Config(public_url="https://hub.example:8443", activities=ActivitiesConfig(proxy_host="play.example"))
+    assert "; frame-src https://*.play.example:8443; " in client_policy(served)
+    assert served.activity_origin(123) == "https://123.play.example:8443"
+    assert "; frame-src 'none'; " in client_policy(Config())
