@@ -7,7 +7,7 @@ export const COMPLETE = 4;
 export const SUBMIT = 5;
 
 /** The app has three seconds, and the platform a quarter more to say so; after this long nothing will come at all. */
-const LOST_MS = 8_000;
+const LOST_MS = 15_000;
 const KEPT = 200;
 /** Events of a channel and of a person may overtake each other by a little. */
 const RECENT_MS = 2_000;
