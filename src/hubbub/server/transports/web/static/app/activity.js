@@ -8,7 +8,6 @@ import { PRIMARY_ENTRY_POINT, commandsIn } from "./command_index.js";
 import { runOn } from "./commands.js";
 import { at } from "./context.js";
 import { h, icon, replace } from "./dom.js";
-import { ChannelType, Permissions } from "./enums.js";
 import { titleOf } from "./faces.js";
 import { interactionsOf } from "./interactions.js";
 import { notice, noticeOf } from "./notices.js";
@@ -21,8 +20,6 @@ const SANDBOX = "allow-scripts allow-same-origin allow-forms allow-popups";
 const FRAME_PAGE = "/.platform/frame.html";
 const FOCUSED = 0;
 const PIP = 1;
-const { GUILD_CATEGORY, GUILD_DIRECTORY, GUILD_FORUM, GUILD_MEDIA } = ChannelType;
-const NOT_PLAYED_IN = new Set([GUILD_CATEGORY, GUILD_DIRECTORY, GUILD_FORUM, GUILD_MEDIA]);
 
 let stage = null;
 let presence = null;
@@ -144,6 +141,7 @@ class Stage {
     context.gateway.addEventListener("OAUTH2_TOKEN_REVOKE", this.revoked);
     this.changed = () => this.#draw();
     desk.instances.addEventListener("change", this.changed);
+    this.before = document.activeElement;
     document.body.append(this.node);
     this.node.show();
     this.#draw();
@@ -201,7 +199,9 @@ class Stage {
     presence.show(null);
     this.context.gateway.removeEventListener("OAUTH2_TOKEN_REVOKE", this.revoked);
     instancesOf(this.context).removeEventListener("change", this.changed);
+    const inside = this.node.contains(document.activeElement);
     this.node.remove();
+    if (inside && this.before?.isConnected) this.before.focus();
     if (stage === this) stage = null;
     if (words) notice(words);
   }
@@ -229,18 +229,8 @@ function uuid() {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/**
- * A button that opens what can be played in the channel of the context; null where nothing can be.
- * @returns {HTMLElement|null}
- */
-export function activityButton(context) {
-  const channel = context.state.channels.get(context.channelId);
-  if (!canPlay() || !channel || NOT_PLAYED_IN.has(channel.type) || !context.state.can(channel.id, Permissions.USE_EMBEDDED_ACTIVITIES)) return null;
-  return iconButton("play", "Play an activity", () => openLauncher(context));
-}
-
 /** What runs in the channel, and what can be begun there. */
-export async function openLauncher(context) {
+async function openLauncher(context) {
   const here = at(context, context.channelId);
   let found = [];
   try {

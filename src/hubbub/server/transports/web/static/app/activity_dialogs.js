@@ -2,7 +2,6 @@
 
 import { mark } from "./app_marks.js";
 import { h } from "./dom.js";
-import { at } from "./context.js";
 import { titleOf } from "./faces.js";
 import { isPrivate, isSpokenIn, isVoice, Permissions } from "./enums.js";
 import { newNonce } from "./ids.js";
@@ -10,7 +9,7 @@ import { ownPath } from "./media.js";
 import { noticeOf } from "./notices.js";
 import { openDialog } from "./parts.js";
 import { picker } from "./picker.js";
-import { RpcErrorCode, misfit, RpcError } from "./rpc_errors.js";
+import { RpcError, RpcErrorCode, misfit } from "./rpc_errors.js";
 
 const EMBEDDED_APPLICATION = 2;
 const SEEN = 300;
@@ -208,7 +207,7 @@ async function say(desk, to, channelId, content) {
   try {
     const id = to ? (await api.request("POST", "/users/@me/channels", { json: { recipient_id: to.id } })).id : channelId;
     if (!id) return false;
-    await api.request("POST", `/channels/${at(desk.context, id).channelId}/messages`, { json: { content, nonce: newNonce(), enforce_nonce: true } });
+    await api.request("POST", `/channels/${id}/messages`, { json: { content, nonce: newNonce(), enforce_nonce: true } });
     return true;
   } catch (error) {
     noticeOf(error);

@@ -3,7 +3,7 @@
 import { commandsIn, dataOf, errorsOf, nameOf, translated } from "./command_index.js";
 import { optionField, partial } from "./command_options.js";
 import { h, replace } from "./dom.js";
-import { RUN, interactionsOf } from "./interactions.js";
+import { COMPLETE, RUN, interactionsOf } from "./interactions.js";
 import { notice } from "./notices.js";
 
 const OUTDATED = "INTERACTION_APPLICATION_COMMAND_INVALID_VERSION";
@@ -74,7 +74,7 @@ export function commandForm(entry, context, done) {
     const values = [...given, { type: option.type, name: option.name, value: typed, focused: true }];
     const order = entry.options.map(({ name }) => name);
     values.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
-    const question = { type: 4, applicationId: entry.application.id, data: dataOf(entry, values) };
+    const question = { type: COMPLETE, applicationId: entry.application.id, data: dataOf(entry, values) };
     const { choices } = await interactionsOf(context).ask(context, question);
     return (choices ?? []).map(each => ({ name: translated(each), value: each.value }));
   }

@@ -1,6 +1,6 @@
 /** Which commands there are for a person in a channel, in their language (decisions/0036). */
 
-export const CHAT_INPUT = 1;
+const CHAT_INPUT = 1;
 export const USER = 2;
 export const MESSAGE = 3;
 export const PRIMARY_ENTRY_POINT = 4;

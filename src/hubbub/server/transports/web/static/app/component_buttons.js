@@ -55,7 +55,7 @@ export async function use(component, values, { message, context }) {
 }
 
 /** Whose message it is: a bot's own messages do not say, and bots have their application's id. */
-export function applicationOf(message) {
+function applicationOf(message) {
   return message.application_id ?? message.author.id;
 }
 
@@ -71,7 +71,7 @@ function premium(sku, disabled, message, context) {
 }
 
 /** An address that may be a link: only those that a browser opens as a page. */
-export function webAddress(url) {
+function webAddress(url) {
   try {
     const parsed = new URL(url);
     return parsed.protocol === "http:" || parsed.protocol === "https:" ? parsed.href : null;

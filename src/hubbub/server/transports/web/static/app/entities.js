@@ -35,7 +35,7 @@ export function defaultsOf({ default_values: values = [] }, context) {
 }
 
 /** Somebody, with a picture. */
-export function asPerson(user, { state, guildId }) {
+function asPerson(user, { state, guildId }) {
   const name = state.nameOf(user, guildId);
   return { value: user.id, label: name, description: name === user.username ? undefined : user.username, mark: () => faceOf(user, name) };
 }
@@ -97,6 +97,6 @@ function channels(context, words, types) {
 }
 
 /** A channel, with its sign. */
-export function asChannel(channel) {
+function asChannel(channel) {
   return { value: channel.id, label: channel.name ?? "a channel", mark: () => icon(iconOf(channel)) };
 }
