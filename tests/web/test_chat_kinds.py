@@ -32,7 +32,7 @@ async def answer(square: Square, asked: Any, kind: int, data: dict[str, Any] | N
 
 async def choose(window: Window, within: Any, label: str, *names: str) -> None:
     """Choose something in a picker. One choice closes it; after several, Escape does."""
-    await within.get_by_role("button", name=label, exact=True).click()
+    await within.get_by_role("button", name=label).click()
     for name in names:
         await window.page.get_by_role("option", name=name, exact=True).click()
     if len(names) > 1:

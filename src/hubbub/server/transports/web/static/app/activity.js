@@ -246,10 +246,22 @@ async function openLauncher(context) {
   }
   openDialog("Play together", close => {
     const row = (application, words, label, press) =>
-      h("li", null, mark(application), h("span", { class: "launcher-name" }, h("strong", null, application.name), h("small", null, words)), h("button", { type: "button", class: "button small", onclick: () => { close(); press(); } }, label));
-    const joins = running.map(each => row(known.get(each.application_id), `${people(each)} play now`, "Join", () => openActivity(here, { applicationId: each.application_id })));
+      h(
+        "li",
+        null,
+        mark(application),
+        h("span", { class: "launcher-name" }, h("strong", null, application.name), h("small", null, words)),
+        h("button", { type: "button", class: "button small", onclick: () => { close(); press(); } }, label),
+      );
+    const joins = running.map(each => {
+      const applicationId = each.application_id;
+      return row(known.get(applicationId), `${people(each)} play now`, "Join", () => openActivity(here, { applicationId }));
+    });
     const idle = found.filter(({ application }) => !running.some(each => each.application_id === application.id));
-    const starts = idle.map(entry => row(entry.application, entry.description || entry.application.description || "An activity", "Start", () => runOn(entry, here)));
+    const starts = idle.map(entry => {
+      const words = entry.description || entry.application.description || "An activity";
+      return row(entry.application, words, "Start", () => runOn(entry, here));
+    });
     if (!joins.length && !starts.length) return h("p", { class: "launcher-empty" }, icon("play"), "No app here has an activity.");
     return h("ul", { class: "launcher" }, joins, starts);
   });

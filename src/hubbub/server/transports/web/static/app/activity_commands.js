@@ -99,7 +99,13 @@ async function authenticate(desk, given) {
     user: { id, username, discriminator, avatar, public_flags, global_name },
     scopes: told.scopes,
     expires: told.expires,
-    application: { id: application.id, name: application.name, icon: application.icon ?? null, description: application.description ?? "", rpc_origins: application.rpc_origins ?? [] },
+    application: {
+      id: application.id,
+      name: application.name,
+      icon: application.icon ?? null,
+      description: application.description ?? "",
+      rpc_origins: application.rpc_origins ?? [],
+    },
   };
 }
 

@@ -50,7 +50,11 @@ export function commandForm(entry, context, done) {
   /** Options that may be left out are only offered. */
   function offer() {
     const left = entry.options.filter(({ name }) => !fields.has(name));
-    replace(more, left.map(option => h("button", { type: "button", class: "command-offer", title: option.description_localized ?? option.description, onclick: () => wanted(option) }, `+ ${nameOf(option)}`)));
+    const button = option => {
+      const title = option.description_localized ?? option.description;
+      return h("button", { type: "button", class: "command-offer", title, onclick: () => wanted(option) }, `+ ${nameOf(option)}`);
+    };
+    replace(more, left.map(button));
     more.hidden = !left.length;
   }
 

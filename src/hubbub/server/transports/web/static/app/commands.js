@@ -65,7 +65,10 @@ export function commandPicker(composer, context) {
       shown.map((entry, at) =>
         h(
           "li",
-          { id: `${id}-${at}`, role: "option", class: "command-option", "aria-selected": "false", onmousedown: event => taken(event, at), onmousemove: () => point(at) },
+          {
+            id: `${id}-${at}`, role: "option", class: "command-option", "aria-selected": "false",
+            onmousedown: event => taken(event, at), onmousemove: () => point(at),
+          },
           mark(entry.application),
           h("span", { class: "command-label" }, h("strong", null, `/${entry.name}`), h("span", null, entry.description)),
           h("small", null, entry.application.name),

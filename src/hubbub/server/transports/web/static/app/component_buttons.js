@@ -19,7 +19,8 @@ export function button(component, { message, context }) {
     const safe = disabled ? null : webAddress(url);
     const attributes = { class: "component-button link", title: url };
     if (!safe) return h("span", { ...attributes, "aria-disabled": "true", role: "link" }, ...words);
-    return h("a", { ...attributes, href: safe, target: "_blank", rel: "noopener noreferrer nofollow" }, ...words, h("span", { class: "component-out", "aria-hidden": "true" }, "↗"));
+    const out = h("span", { class: "component-out", "aria-hidden": "true" }, "↗");
+    return h("a", { ...attributes, href: safe, target: "_blank", rel: "noopener noreferrer nofollow" }, ...words, out);
   }
   const key = `${message.id}:${component.custom_id}`;
   const dataset = { key, focus: component.custom_id };
@@ -62,9 +63,10 @@ function applicationOf(message) {
 function premium(sku, disabled, message, context) {
   const application = applicationOf(message);
   const name = h("span", {}, "Get it in the store");
+  const href = `/application-directory/${encodeURIComponent(application)}/store/${encodeURIComponent(sku)}`;
   const node = disabled
     ? h("span", { class: "component-button premium", "aria-disabled": "true", role: "link" })
-    : h("a", { class: "component-button premium", href: `/application-directory/${encodeURIComponent(application)}/store/${encodeURIComponent(sku)}`, target: "_blank", rel: "noopener" });
+    : h("a", { class: "component-button premium", href, target: "_blank", rel: "noopener" });
   node.append(h("span", { "aria-hidden": "true" }, "◆"), name);
   priceOf(context, application, sku).then((words) => words && name.replaceChildren(words));
   return node;

@@ -60,7 +60,8 @@ function picture(media = {}, description, style, context) {
 /** What is elsewhere is not loaded, so that nobody there learns who looks. */
 function linkTo(media, description) {
   const address = media?.url ?? "";
-  return h("a", { class: "component-elsewhere", href: address, target: "_blank", rel: "noopener noreferrer nofollow" }, icon("link"), description || nameOf(address) || "Media");
+  const attributes = { class: "component-elsewhere", href: address, target: "_blank", rel: "noopener noreferrer nofollow" };
+  return h("a", attributes, icon("link"), description || nameOf(address) || "Media");
 }
 
 function nameOf(address) {

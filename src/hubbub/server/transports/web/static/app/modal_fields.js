@@ -90,13 +90,16 @@ function select(component, label, context) {
 }
 
 function group({ options = [], max_values: max }, id, type) {
-  const inputs = options.map(({ value, default: chosen }, at) => h("input", { type, name: id, id: `${id}-${at}`, value, checked: Boolean(chosen), onchange: limit }));
+  const inputs = options.map(({ value, default: chosen }, at) =>
+    h("input", { type, name: id, id: `${id}-${at}`, value, checked: Boolean(chosen), onchange: limit }),
+  );
   const node = h(
     "div",
     { class: "field-options" },
-    options.map(({ label, description }, at) =>
-      h("label", { class: "field-option", for: inputs[at].id }, inputs[at], h("span", null, h("span", null, label), description ? h("small", null, description) : null)),
-    ),
+    options.map(({ label, description }, at) => {
+      const words = h("span", null, h("span", null, label), description ? h("small", null, description) : null);
+      return h("label", { class: "field-option", for: inputs[at].id }, inputs[at], words);
+    }),
   );
   limit();
   const chosen = () => inputs.filter(({ checked }) => checked).map(({ value }) => value);

@@ -33,7 +33,7 @@ export function picker(options) {
   const face = h("span", { class: "picker-face" });
   const button = h(
     "button",
-    { type: "button", class: "picker-button", "aria-haspopup": "listbox", "aria-expanded": "false", "aria-label": label, onclick: toggle, onkeydown: pressedOutside },
+    { type: "button", class: "picker-button", "aria-haspopup": "listbox", "aria-expanded": "false", onclick: toggle, onkeydown: pressedOutside },
     face,
     h("span", { class: "picker-arrow", "aria-hidden": "true" }),
   );
@@ -41,19 +41,24 @@ export function picker(options) {
   const list = h("ul", { class: "picker-list", role: "listbox", id, "aria-label": label, tabindex: "-1", onkeydown: pressed });
   if (max > 1) list.setAttribute("aria-multiselectable", "true");
   const field = searchable
-    ? h("input", { class: "picker-search", type: "text", role: "combobox", placeholder: "Search", "aria-label": `Search: ${label}`, "aria-controls": id, "aria-expanded": "true", "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false", onkeydown: pressed, oninput: typed })
+    ? h("input", {
+        class: "picker-search", type: "text", role: "combobox", placeholder: "Search", "aria-label": `Search: ${label}`, "aria-controls": id,
+        "aria-expanded": "true", "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false", onkeydown: pressed, oninput: typed,
+      })
     : null;
   const hint = h("p", { class: "picker-hint", "aria-live": "polite" });
   const popup = h("div", { class: "picker-popup", popover: "auto", ontoggle: toggled }, field, list, hint);
   const node = h("div", { class: "picker" }, button, popup);
   made.node = node;
   made.button = button;
-  face.append(...faces());
+  set(made.values);
   return made;
 
   function set(values) {
     made.values = [...values];
     replace(face, ...faces());
+    // Screen readers are told what it is for, and what is chosen.
+    button.setAttribute("aria-label", [label, made.values.map(each => each.label).join(", ")].filter(Boolean).join(": "));
   }
 
   function faces() {
@@ -150,7 +155,10 @@ export function picker(options) {
       ...shown.map((each, index) =>
         h(
           "li",
-          { id: `${id}-${index}`, role: "option", class: index === active ? "picker-option active" : "picker-option", "aria-selected": String(chosen(each)), onclick: () => choose(index), onmousemove: () => point(index) },
+          {
+            id: `${id}-${index}`, role: "option", class: index === active ? "picker-option active" : "picker-option",
+            "aria-selected": String(chosen(each)), onclick: () => choose(index), onmousemove: () => point(index),
+          },
           mark(each),
           h("span", { class: "picker-words" }, h("span", {}, each.label), each.description ? h("small", {}, each.description) : null),
         ),

@@ -46,7 +46,14 @@ export function suggestField({ label, id, ask, maxlength, inputmode }) {
     replace(
       list,
       shown.map((each, at) =>
-        h("li", { id: `${list.id}-${at}`, role: "option", class: "picker-option", "aria-selected": "false", onmousedown: event => pick(event, at), onmousemove: () => point(at) }, each.name),
+        h(
+          "li",
+          {
+            id: `${list.id}-${at}`, role: "option", class: "picker-option", "aria-selected": "false",
+            onmousedown: event => pick(event, at), onmousemove: () => point(at),
+          },
+          each.name,
+        ),
       ),
     );
     status.textContent = found === null ? "The app offers nothing at the moment." : shown.length ? "" : "Nothing found.";
