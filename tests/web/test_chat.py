@@ -1,6 +1,7 @@
 """The chat client in a real browser: people who talk, and what they do with what was said."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import aiohttp
@@ -168,6 +169,31 @@ async def test_a_lost_connection_is_said_resumed_and_nothing_is_missed(town: Tow
         await hers.sees("still here")
         words = await hers.page.locator(".message .content").all_inner_texts()
         assert words == ["before", "meanwhile", "afterwards", "still here"]
+
+
+async def test_a_page_that_slept_notices_that_its_connection_is_dead(town: Town) -> None:
+    nora, tom = await town.world.user("nora"), await town.world.user("tom")
+    guild = await town.world.guild(nora, tom)
+    deaf: list[bool] = []
+
+    def between(socket: Any) -> None:
+        """Lets everything through, until the first connection is dead without a word."""
+        server, number = socket.connect_to_server(), len(deaf)
+        deaf.append(False)
+        server.on_message(lambda said: None if deaf[number] else socket.send(said))
+        socket.on_message(lambda said: None if deaf[number] else server.send(said))
+
+    async with town.window(nora) as hers:
+        await hers.page.route_web_socket("**/gateway?**", between)
+        await hers.go(general(guild))
+        await hers.page.get_by_role("textbox", name="Message #general").wait_for()
+        deaf[0] = True
+        await guild.say(tom, "while you slept")
+        # The lid is opened an hour later.
+        await hers.page.evaluate("() => { const now = Date.now; Date.now = () => now() + 3_600_000; }")
+        await hers.page.evaluate("window.dispatchEvent(new Event('focus'))")
+        await hers.sees("while you slept")
+        assert len(deaf) >= 2
 
 
 async def test_what_cannot_be_sent_says_why_and_is_sent_once_when_it_is_tried_again(town: Town) -> None:

@@ -196,7 +196,7 @@ export class Shell {
   #showSide(open) {
     this.root.classList.toggle("show-side", open);
     if (open) this.root.classList.remove("show-members");
-    if (open && this.#isNarrow) this.side.querySelector("a, button")?.focus();
+    if (open && this.#isNarrow) (this.side.querySelector("a.entry[aria-current]") ?? this.side.querySelector("a, button"))?.focus();
   }
 
   /** Put away what covers the view on a phone. */
