@@ -4,7 +4,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import pytest
@@ -12,6 +12,9 @@ import pytest
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from tests.world import NOW_MS, World, small_config
+
+if TYPE_CHECKING:
+    from tests.web.square import Square
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -42,9 +45,12 @@ async def chromium() -> AsyncIterator[Opener]:
         browser = await driver.chromium.launch(executable_path=CHROMIUM, args=options, timeout=120_000)
 
         @asynccontextmanager
-        async def open_page(width: int = DESK, script: bool = True) -> AsyncIterator[Any]:
+        async def open_page(width: int = DESK, script: bool = True, locale: str = "en-US") -> AsyncIterator[Any]:
             context = await browser.new_context(
-                viewport={"width": width, "height": 800}, java_script_enabled=script, accept_downloads=True
+                viewport={"width": width, "height": 800},
+                java_script_enabled=script,
+                accept_downloads=True,
+                locale=locale,
             )
             context.set_default_timeout(60_000)
             try:
@@ -54,3 +60,12 @@ async def chromium() -> AsyncIterator[Opener]:
 
         yield open_page
         await browser.close()
+
+
+@pytest.fixture
+async def still(chromium: Opener) -> "AsyncIterator[Square]":
+    """A guild where time stands still, with a bot that the test itself speaks for."""
+    from tests.web.square import opened
+
+    async with opened(chromium, ControlledClock(NOW_MS, running=False)) as made:
+        yield made

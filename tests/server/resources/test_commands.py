@@ -536,6 +536,7 @@ async def test_a_list_is_in_the_callers_language(world: World) -> None:
     (plain,) = (await bot.get(path)).ok()
     (german_list,) = (await bot.get(path, headers={"X-Discord-Locale": "de"})).ok()
     (french,) = (await bot.get(path, headers={"Accept-Language": "xx, fr;q=0.9"})).ok()
+    (austrian,) = (await bot.get(path, headers={"Accept-Language": "de-AT, en-US;q=0.9"})).ok()
 
     assert whole == made
     assert not {"name_localizations", "name_localized"} & set(plain)
@@ -544,6 +545,7 @@ async def test_a_list_is_in_the_callers_language(world: World) -> None:
     assert (shown["name_localized"], shown["choices"][0]["name_localized"]) == ("b", "eins")
     assert not {"name_localizations", "description_localizations"} & set(german_list)
     assert french["options"][0]["choices"][0]["name_localized"] == "un"
+    assert austrian["name_localized"] == "grüße"
     cleared = (await bot.patch(f"{path}/{made['id']}", json={"name_localizations": None})).ok()
     assert cleared["name_localizations"] is None
 

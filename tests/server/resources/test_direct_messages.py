@@ -402,3 +402,20 @@ async def test_what_only_guild_channels_have_is_refused_by_the_kind_of_channel(w
         (await stranger.request(method, f"{there}/{path}", **options)).refused(403, 50001)
     theirs = await say(bob, there.removeprefix("/channels/"))
     (await alice.patch(f"{there}/messages/{theirs['id']}", json={"flags": 4})).refused(400, 50003)
+
+
+async def test_friends_come_into_a_group_though_they_share_no_guild(world: World) -> None:
+    alice, bob, carol = await world.user(), await world.user(), await world.user()
+    for friend in (bob, carol):
+        (await alice.put(f"/users/@me/relationships/{friend.id}")).ok()
+    (await bob.put(f"/users/@me/relationships/{alice.id}")).ok()
+    asked = {"recipients": [str(bob.id), str(carol.id)]}
+
+    # To have asked somebody is not yet to be friends.
+    (await alice.post(MINE, json=asked)).refused(400, 50033)
+    (await carol.put(f"/users/@me/relationships/{alice.id}")).ok()
+
+    assert {each["id"] for each in (await alice.post(MINE, json=asked)).ok()["recipients"]} == {
+        str(bob.id),
+        str(carol.id),
+    }

@@ -11,6 +11,7 @@ from hubbub.protocol.resources.applications import FlaggedApplication
 from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.protocol.resources.guilds import UnavailableGuild
 from hubbub.protocol.resources.presence import Presence, SetPresence
+from hubbub.protocol.resources.read_states import ReadStates
 from hubbub.protocol.resources.soundboard import SoundboardSounds
 from hubbub.protocol.resources.users import MyUser, User
 
@@ -153,6 +154,8 @@ class Ready(Struct, kw_only=True):
     """With `Capabilities.DEDUPE_USER_OBJECTS`: everybody who is elsewhere named by id only."""
     game_relationships: list[Any] | UnsetType = UNSET
     """Also in people's sessions."""
+    read_state: ReadStates | UnsetType = UNSET
+    """Only in people's sessions."""
     lobbies: list[Any] | UnsetType = UNSET
     """With `Capabilities.AUTO_LOBBY_CONNECT`; without it LOBBY_CREATE follows for each."""
     user_application_profiles: dict[str, Any] | UnsetType = UNSET

@@ -293,13 +293,20 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         """Where files are served from."""
         return f"{self.web_url}/cdn"
 
-    def activity_origin(self, application_id: int) -> str | None:
-        """Where an application's activity is served, or None where no activity is; scheme and port are those of `public_url`."""
+    @property
+    def activity_origins(self) -> str | None:
+        """Where activities are served, with `*` for an application's id, as a content policy writes it; None where none are. Scheme
+        and port are those of `public_url`."""
         if self.activities.proxy_host is None:
             return None
         parts = urlsplit(self.web_url)
         port = f":{parts.port}" if parts.port is not None else ""
-        return f"{parts.scheme}://{int(application_id)}.{self.activities.proxy_host}{port}"
+        return f"{parts.scheme}://*.{self.activities.proxy_host}{port}"
+
+    def activity_origin(self, application_id: int) -> str | None:
+        """Where an application's activity is served, or None where no activity is."""
+        origins = self.activity_origins
+        return None if origins is None else origins.replace("*", str(int(application_id)), 1)
 
     @property
     def now_ms(self) -> int | None:

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.config import ActivitiesConfig, Config
+from hubbub.server.transports.web.visits import client_policy
 from tests.pages import Browser
 from tests.server.resources.test_account_deletion import PASSWORD, register
 from tests.server.resources.test_attachments import PNG, send
@@ -149,13 +151,18 @@ async def test_everything_that_people_write_is_text(world: World) -> None:
         page = await browser_of(alice).open(path)
         assert page.status == 200
         assert mean in page.text
+        # The chat client's two, and no other.
+        theirs = re.sub(
+            r'<script (?:type="module" )?src="/static/app/[0-9a-f]{12}/(?:begin|main)\.js"></script>', "", page.body
+        )
         for bad in ("<script", "<b>Ali", "style=", "onerror="):
-            assert bad not in page.body, bad
+            assert bad not in theirs, bad
         for _, url in page.links:
             assert url.startswith(("/", "https://", "#")), url
     policy = page.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
-    assert "script-src" not in policy
+    assert "script-src 'self';" in policy
+    assert "unsafe" not in policy
 
 
 async def test_mentions_links_and_times_are_shown_as_people_read_them(world: World) -> None:
@@ -422,3 +429,10 @@ async def test_a_bot_has_no_desk(world: World, path: str) -> None:
     browser = browser_of(bot)
 
     assert (await browser.request("GET", path)).location.startswith("/login")
+
+
+def test_the_chat_client_frames_activities_and_nothing_else() -> None:
+    served = Config(public_url="https://hub.example:8443", activities=ActivitiesConfig(proxy_host="play.example"))
+    assert "; frame-src https://*.play.example:8443; " in client_policy(served)
+    assert served.activity_origin(123) == "https://123.play.example:8443"
+    assert "; frame-src 'none'; " in client_policy(Config())

@@ -66,7 +66,9 @@ def locale_of(call: Call) -> str:
         wanted = part.partition(";")[0].strip()
         if wanted in LOCALES:
             return wanted
-        near = next((each for each in sorted(LOCALES) if wanted and each.partition("-")[0] == wanted), None)
+        # Browsers name a country where we know only the language, and the other way round: `de-AT`, `pt`.
+        language = wanted.partition("-")[0]
+        near = next((each for each in sorted(LOCALES) if language and each.partition("-")[0] == language), None)
         if near is not None:
             return near
     row = users.find(call.tx, call.user_id)

@@ -60,11 +60,12 @@ def _paused(call: Call, incidents: str | None) -> bool:
 
 
 def require_companions(call: Call, user_ids: Sequence[int]) -> None:
-    """Whom a person may bring into a group: people they share a guild with (decisions/0016)."""
+    """Whom a person may bring into a group: friends, and people they share a guild with (decisions/0016)."""
     found = users.find_many(call.tx, user_ids)
     if len(found) < len(set(user_ids)):
         raise errors.UNKNOWN_USER()
     known = store.sharing_a_guild(call.tx, call.user_id, list(found))
+    known.update(relationships.friend_ids(call.tx, call.user_id))
     if any(row.bot or row.id not in known for row in found.values()):
         raise errors.INVALID_RECIPIENTS()
 

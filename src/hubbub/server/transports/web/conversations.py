@@ -1,4 +1,5 @@
-"""Conversations to read and to speak in, where links into them lead; the chat client is to come (decisions/0055)."""
+"""Conversations to read and to speak in, where links into them lead, for those without script: with it, the chat client takes over
+(decisions/0055, 0057)."""
 
 import hashlib
 import secrets
@@ -63,6 +64,7 @@ async def show_conversations(visit: Visit) -> web.Response:
     opened = [(guild, _sections(await _channels(visit, guild.id))) for guild in mine[:GUILDS_OPEN]]
     return visit.show(
         "conversations.html",
+        client=True,
         private=[
             (path_of(each), title_of(each), list(each.recipients))
             for each in sorted(private, key=lambda each: int(each.last_message_id or each.id), reverse=True)
@@ -86,7 +88,7 @@ async def show_guild(visit: Visit) -> web.Response:
         sections = _sections(await _channels(visit, guild.id))
     except ApiError as error:
         return visit.problem(_told(error, CLOSED))
-    return visit.show("guild_channels.html", guild=guild, sections=sections)
+    return visit.show("guild_channels.html", client=True, guild=guild, sections=sections)
 
 
 @page("GET", CONVERSATION)
@@ -150,7 +152,9 @@ async def _show(visit: Visit, channel: AnyChannel, error: ApiError | None = None
             return visit.problem(error)
         active = (await visit.ask(threads.GET_ACTIVE_GUILD_THREADS, guild.id)).threads
         posts = [each for each in active if each.parent_id == channel.id]
-        return visit.show("forum.html", posts=sorted(posts, key=lambda each: int(each.id), reverse=True), **context)
+        return visit.show(
+            "forum.html", client=True, posts=sorted(posts, key=lambda each: int(each.id), reverse=True), **context
+        )
     asked = {} if error is not None else _asked(visit)
     found = await visit.ask(messages.LIST_MESSAGES, channel.id, query={**asked, "limit": [str(AT_ONCE + 1)]})
     found, older, newer = _cut(found, asked, channel)
@@ -173,8 +177,8 @@ async def _show(visit: Visit, channel: AnyChannel, error: ApiError | None = None
         "content_max": messages.CONTENT_MAX,
     }
     if error is None:
-        return visit.show("conversation.html", **context)
-    return visit.refuse("conversation.html", error, fields=("content",), **context)
+        return visit.show("conversation.html", client=True, **context)
+    return visit.refuse("conversation.html", error, client=True, fields=("content",), **context)
 
 
 def _asked(visit: Visit) -> dict[str, list[str]]:

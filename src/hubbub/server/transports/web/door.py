@@ -22,6 +22,7 @@ from hubbub.server.transports.http import HttpDoor, failing
 from hubbub.server.transports.web import (
     account,
     activities,
+    chat,
     connected_apps,
     consent,
     conversations,
@@ -37,7 +38,7 @@ from hubbub.server.transports.web import (
 )
 from hubbub.server.transports.web.reference import Reference
 from hubbub.server.transports.web.sessions import Cookies, Session
-from hubbub.server.transports.web.templating import STATIC, Assets, environment
+from hubbub.server.transports.web.templating import STATIC, Assets, Modules, environment
 from hubbub.server.transports.web.visits import Page, Visit, pages_of
 
 log = logging.getLogger(__name__)
@@ -55,6 +56,7 @@ MODULES: Final[tuple[ModuleType, ...]] = (
     activities,
     invitations,
     conversations,
+    chat,
     guild_templates,
     *portal.MODULES,
 )
@@ -73,7 +75,8 @@ class WebDoor:
         self._metrics = metrics
         self._cookies = Cookies(config)
         self._assets = Assets()
-        self._templates = environment(self._assets)
+        self._modules = Modules()
+        self._templates = environment(self._assets, self._modules)
         self._reference = Reference(table=http.table, now_ms=http.now_ms, config=config, templates=self._templates)
         self._origin = _origin(config.web_url)
         self.lost = self._handler(home.LOST, home.show_lost)
@@ -81,7 +84,10 @@ class WebDoor:
 
     def routes(self) -> list[web.RouteDef]:
         """What the HTTP door serves for us."""
-        routes = [web.get(f"{STATIC}/{{name}}", self._assets.serve)]
+        routes = [
+            web.get(f"{STATIC}/{{name}}", self._assets.serve),
+            web.get(rf"{STATIC}/app/{{edition:[0-9a-f]{{12}}}}/{{name:[\w/]+\.\w+}}", self._modules.serve),
+        ]
         pages = [each for module in MODULES for each in pages_of(module)] + self._reference.pages()
         for page, function in pages:
             routes.append(web.route(page.method, page.path, self._handler(page, function)))

@@ -11,8 +11,15 @@ from markupsafe import Markup, escape
 
 HERE: Final = Path(__file__).parent
 STATIC: Final = "/static"
+BEGIN: Final = "begin.js"
+MAIN: Final = "main.js"
+"""The chat client's two doors: what hides the page before it is drawn, and what takes its place."""
 
-_TYPES: Final = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+_TYPES: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".js": "text/javascript; charset=utf-8",
+}
 _FOREVER: Final = "public, max-age=31536000, immutable"
 _MONTHS: Final = (
     "January", "February", "March", "April", "May", "June",
@@ -73,7 +80,43 @@ class Assets:
         return web.Response(body=data, headers=headers)
 
 
-def environment(assets: Assets) -> Environment:
+class Modules:
+    """The chat client's modules and style sheets, in one folder whose address holds the hash of all of them.
+
+    They import each other by relative names, so what belongs together is always loaded together (decisions/0057)."""
+
+    def __init__(self, folder: Path = HERE / "static" / "app") -> None:
+        self._files: dict[str, tuple[bytes, str, str]] = {}
+        whole = hashlib.sha256()
+        for path in sorted(each for each in folder.rglob("*") if each.suffix in _TYPES):
+            name, data = path.relative_to(folder).as_posix(), path.read_bytes()
+            digest = hashlib.sha256(data).hexdigest()[:16]
+            whole.update(f"{name} {digest}\n".encode())
+            self._files[name] = (data, _TYPES[path.suffix], f'"{digest}"')
+        self._edition = whole.hexdigest()[:12]
+        self.sheets = [self(name) for name in self._files if name.endswith(".css")]
+        """The addresses of its style sheets."""
+        self.scripts = [self(name) for name in self._files if name.endswith(".js") and name not in (BEGIN, MAIN)]
+        """The addresses of its modules, so that a browser need not find them one behind the other."""
+
+    def __call__(self, name: str) -> str:
+        """The address of a file."""
+        assert name in self._files, name
+        return f"{STATIC}/app/{self._edition}/{name}"
+
+    async def serve(self, request: web.Request) -> web.Response:
+        """One file of this edition; another edition's are not here, or old and new modules would meet on one page."""
+        found = self._files.get(request.match_info["name"])
+        if found is None or request.match_info["edition"] != self._edition:
+            raise web.HTTPNotFound
+        data, kind, tag = found
+        headers = {"Cache-Control": _FOREVER, "ETag": tag, "X-Content-Type-Options": "nosniff"}
+        if tag in request.headers.get("If-None-Match", ""):
+            return web.Response(status=304, headers=headers)
+        return web.Response(body=data, headers={**headers, "Content-Type": kind})
+
+
+def environment(assets: Assets, modules: Modules) -> Environment:
     """The templates with what they may use."""
     made = Environment(
         loader=FileSystemLoader(HERE / "templates"),
@@ -84,6 +127,7 @@ def environment(assets: Assets) -> Environment:
         auto_reload=False,
     )
     made.globals["asset"] = assets
+    made.globals["modules"] = modules
     made.filters["moment"] = moment
     made.filters["initials"] = initials
     made.filters["hue"] = hue

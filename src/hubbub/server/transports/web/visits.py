@@ -38,9 +38,22 @@ _HEADERS: Final = {
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def page_headers(*, leaves: bool = False) -> dict[str, str]:
+def page_headers(*, leaves: bool = False, policy: str = _POLICY) -> dict[str, str]:
     """What every page is sent with. `leaves` where its form may end on another site, which browsers check (decisions/0038)."""
-    return {**_HEADERS, "Content-Security-Policy": _POLICY if leaves else f"{_POLICY}; form-action 'self'"}
+    return {**_HEADERS, "Content-Security-Policy": policy if leaves else f"{policy}; form-action 'self'"}
+
+
+def client_policy(config: Config) -> str:
+    """What the pages of the chat client may load: our own modules, and nobody's markup becomes script (decisions/0057)."""
+    socket = config.web_url.replace("http", "ws", 1)
+    sockets = [socket] if config.gateway.resume_url is None else [socket, config.gateway.resume_url]
+    frames = config.activity_origins or "'none'"
+    return (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; "
+        f"connect-src 'self' {' '.join(sockets)}; frame-src {frames}; "
+        "manifest-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    )
 
 
 class Asks(Protocol):
@@ -153,8 +166,11 @@ class Visit:
 
     # Answering
 
-    def show(self, template: str, *, status: int = 200, leaves: bool = False, **context: Any) -> web.Response:
-        """A page. `leaves` where its form may end on another site, which browsers check against form-action (decisions/0038)."""
+    def show(
+        self, template: str, *, status: int = 200, leaves: bool = False, client: bool = False, **context: Any
+    ) -> web.Response:
+        """A page. `leaves` where its form may end on another site, which browsers check against form-action (decisions/0038);
+        `client` where the chat client takes its place, so that our own modules run (decisions/0057)."""
         context.setdefault("problems", Problems())
         context.setdefault("form", self.form)
         text = self._templates.get_template(template).render(
@@ -163,9 +179,11 @@ class Visit:
             signed_in=self.actor is not None,
             notice=self.session.take_notice(),
             form_field=CSRF_FIELD,
+            client=client,
             **context,
         )
-        return web.Response(status=status, body=text.encode("utf-8", "replace"), headers=page_headers(leaves=leaves))
+        headers = page_headers(leaves=leaves, policy=client_policy(self.config) if client else _POLICY)
+        return web.Response(status=status, body=text.encode("utf-8", "replace"), headers=headers)
 
     def refuse(
         self,
@@ -175,6 +193,7 @@ class Visit:
         fields: Sequence[str] = (),
         names: Mapping[str, str] | None = None,
         leaves: bool = False,
+        client: bool = False,
         **context: Any,
     ) -> web.Response:
         """The page of a form again, with what was wrong beside its fields; what belongs to none of them is said above.
@@ -183,7 +202,7 @@ class Visit:
         if error.status in (401, 500, 503):
             raise error
         problems = Problems(error).rename(names or {}).gather(fields)
-        return self.show(template, status=error.status, leaves=leaves, problems=problems, **context)
+        return self.show(template, status=error.status, leaves=leaves, client=client, problems=problems, **context)
 
     def go(self, path: str, say: str | None = None) -> web.Response:
         """See another page, and a sentence on it."""

@@ -1,0 +1,29 @@
+"""Read states: up to where people have read."""
+
+from typing import Any
+
+from hubbub.protocol.resources import read_states as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.resources import channels, users
+from hubbub.server.resources.read_states import actions, routes, store
+
+
+def _ready(call: Call) -> dict[str, Any]:
+    if call.actor.kind != "user":
+        return {}
+    return {"read_state": wire.ReadStates(entries=store.list_all(call.tx, call.user_id))}
+
+
+SLICE = Slice(
+    name="read_states",
+    modules=(routes,),
+    hears={
+        channels.ChannelsDeleted: actions.forget_channels,
+        users.UserDeleted: actions.forget,
+        users.DataAsked: actions.harvest,
+    },
+    ready=_ready,
+)
+
+__all__ = ["SLICE"]

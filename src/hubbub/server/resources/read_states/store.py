@@ -1,0 +1,51 @@
+"""Rows of what people have read."""
+
+from collections.abc import Collection, Mapping
+
+from hubbub.protocol.ids import ChannelId, MessageId
+from hubbub.protocol.resources.read_states import ReadState
+from hubbub.server.core.store import Tx, places
+
+
+def list_all(tx: Tx, user_id: int) -> list[ReadState]:
+    """All of a person's."""
+    rows = tx.all("SELECT channel_id, last_message_id FROM read_states WHERE user_id = ? ORDER BY channel_id", user_id)
+    return [ReadState(id=ChannelId(row[0]), last_message_id=MessageId(row[1])) for row in rows]
+
+
+def find_some(tx: Tx, user_id: int, channel_ids: Collection[int]) -> dict[int, int]:
+    """How far somebody has read those of these channels that they have read at all."""
+    if not channel_ids:
+        return {}
+    sql = f"SELECT channel_id, last_message_id FROM read_states WHERE user_id = ? AND channel_id IN ({places(channel_ids)})"
+    return {row[0]: row[1] for row in tx.all(sql, user_id, *channel_ids)}
+
+
+def channels_among(tx: Tx, user_id: int, channel_ids: Collection[int]) -> set[int]:
+    """Those of these channels that stand in a guild or a conversation of somebody."""
+    sql = (
+        f"SELECT c.id FROM channels c WHERE c.id IN ({places(channel_ids)}) AND ("
+        "EXISTS (SELECT 1 FROM members m WHERE m.guild_id = c.guild_id AND m.user_id = ?) "
+        "OR EXISTS (SELECT 1 FROM recipients r WHERE r.channel_id = c.id AND r.user_id = ?))"
+    )
+    return {row[0] for row in tx.all(sql, *channel_ids, user_id, user_id)}
+
+
+def put(tx: Tx, user_id: int, marks: Mapping[ChannelId, MessageId]) -> None:
+    """Keep marks."""
+    tx.run_many(
+        "INSERT INTO read_states (user_id, channel_id, last_message_id) VALUES (?, ?, ?) "
+        "ON CONFLICT (user_id, channel_id) DO UPDATE SET last_message_id = excluded.last_message_id",
+        [(user_id, channel_id, message_id) for channel_id, message_id in marks.items()],
+    )
+
+
+def delete_channels(tx: Tx, channel_ids: Collection[int]) -> None:
+    """Forget what was read in channels."""
+    if channel_ids:
+        tx.run(f"DELETE FROM read_states WHERE channel_id IN ({places(channel_ids)})", *channel_ids)
+
+
+def delete(tx: Tx, user_id: int) -> None:
+    """Forget what somebody has read."""
+    tx.run("DELETE FROM read_states WHERE user_id = ?", user_id)

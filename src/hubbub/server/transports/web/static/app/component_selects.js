@@ -1,0 +1,48 @@
+/** Selects of messages: what is chosen is asked of the app at once. */
+
+import { use } from "./component_buttons.js";
+import { emoji } from "./emoji_mark.js";
+import { choicesOf, defaultsOf } from "./entities.js";
+import { picker } from "./picker.js";
+
+const STRING_SELECT = 3;
+const NAMES = new Map([[3, "Choose"], [5, "Choose people"], [6, "Choose roles"], [7, "Choose people or roles"], [8, "Choose channels"]]);
+
+/** One select of a message. */
+export function select(component, { message, context }) {
+  const made = picker({
+    ...sourceOf(component, context),
+    label: component.placeholder || NAMES.get(component.type),
+    placeholder: component.placeholder || NAMES.get(component.type),
+    min: component.min_values ?? 1,
+    max: component.max_values ?? 1,
+    disabled: component.disabled,
+    commit: chosen,
+  });
+  made.node.dataset.key = `${message.id}:${component.custom_id}`;
+  // Where the message is drawn anew, whoever was here comes back here.
+  made.button.dataset.focus = component.custom_id;
+  return made.node;
+
+  async function chosen(values) {
+    const before = sourceOf(component, context).values;
+    const answered = await use(component, values.map(({ value }) => value), { message, context });
+    if (!answered) made.set(before);
+  }
+}
+
+/**
+ * What there is to choose from in a select, of a message or of a modal, and what is chosen at first.
+ * @returns {{choices?: import("./picker.js").Choice[], find?: Function, values: import("./picker.js").Choice[]}}
+ */
+export function sourceOf(component, context) {
+  if (component.type !== STRING_SELECT) {
+    return { find: query => choicesOf(component, context, query), values: defaultsOf(component, context) };
+  }
+  const choices = (component.options ?? []).map(asChoice);
+  return { choices, values: choices.filter((_, at) => component.options[at].default) };
+}
+
+function asChoice({ value, label, description, emoji: shown }) {
+  return { value, label, description: description || undefined, mark: shown ? () => emoji(shown) : undefined };
+}

@@ -1,0 +1,152 @@
+/**
+ * Nodes are built, never parsed: there is no markup that a name or a message could be part of.
+ *
+ * @typedef {Node | string | number | null | undefined | false | Child[]} Child
+ */
+
+const SAFE_SCHEMES = new Set(["http:", "https:", "blob:"]);
+const ADDRESSES = new Set(["href", "src", "action", "formaction", "poster"]);
+const NEVER = new Set(["innerHTML", "outerHTML", "srcdoc"]);
+
+/** Whether an address may stand in a link or a picture; what is no http or https address of somebody is refused. */
+export function isSafeAddress(value) {
+  let address;
+  try {
+    address = new URL(String(value), document.baseURI);
+  } catch {
+    return false;
+  }
+  return SAFE_SCHEMES.has(address.protocol) || /^data:image\/(png|gif|jpeg|webp);/i.test(address.href);
+}
+
+/**
+ * A node: `h("button", {class: "quiet", onclick: press, disabled: !ready}, "Send")`.
+ *
+ * `on<event>` takes a function, `style` and `dataset` take objects, `true` is an attribute without a value, and `false`, `null` and
+ * `undefined` are none. `ref` is called with the node.
+ *
+ * @param {string} tag
+ * @param {Record<string, any> | null} [attributes]
+ * @param {...Child} children
+ * @returns {any}
+ */
+export function h(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === false || value === null || value === undefined) continue;
+    if (NEVER.has(name)) throw new TypeError(`${name} is for nobody`);
+    if (name === "ref") value(node);
+    else if (name === "style") for (const [key, each] of Object.entries(value)) node.style.setProperty(key, String(each));
+    else if (name === "dataset") Object.assign(node.dataset, value);
+    else if (name.startsWith("on")) {
+      if (typeof value !== "function") throw new TypeError(`${name} takes a function`);
+      node.addEventListener(name.slice(2).toLowerCase(), value);
+    } else if (ADDRESSES.has(name) && !isSafeAddress(value)) node.setAttribute("data-refused", name);
+    else if (name === "value" && "value" in node && tag !== "li" && tag !== "option") node.value = String(value);
+    else node.setAttribute(name, value === true ? "" : String(value));
+  }
+  append(node, children);
+  return node;
+}
+
+/** Put other children into a node. */
+export function replace(node, ...children) {
+  node.replaceChildren();
+  append(node, children);
+  return node;
+}
+
+/** @param {Child[]} children */
+function append(node, children) {
+  for (const child of children) {
+    if (Array.isArray(child)) append(node, child);
+    else if (child !== null && child !== undefined && child !== false) {
+      node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+    }
+  }
+}
+
+/**
+ * Make the children of a node those of a list, and leave alone what has not changed, so that focus and scrolling stay.
+ *
+ * @param {Element} node
+ * @param {{key: string, stamp: string, build: () => Element}[]} entries `stamp` changes whenever `build` would build something else
+ */
+export function reconcile(node, entries) {
+  const before = new Map([...node.children].map(child => [/** @type {any} */ (child).dataset.key, child]));
+  let at = node.firstElementChild;
+  for (const { key, stamp, build } of entries) {
+    let child = before.get(key);
+    before.delete(key);
+    if (child === undefined || child.dataset.stamp !== stamp) {
+      const focused = child?.contains(document.activeElement) ? document.activeElement : null;
+      const built = /** @type {any} */ (build());
+      built.dataset.key = key;
+      built.dataset.stamp = stamp;
+      if (child === undefined) node.insertBefore(built, at);
+      else {
+        if (child === at) at = at.nextElementSibling;
+        child.replaceWith(built);
+        if (built.nextElementSibling !== at) node.insertBefore(built, at);
+        if (focused !== null) refocus(built, focused);
+      }
+      child = built;
+    } else if (child === at) at = at.nextElementSibling;
+    else node.insertBefore(child, at);
+  }
+  for (const child of before.values()) child.remove();
+}
+
+function refocus(node, focused) {
+  const name = focused.dataset?.focus;
+  const same = name === undefined ? null : node.querySelector(`[data-focus="${CSS.escape(name)}"]`);
+  (same ?? (node.matches("a, button, [tabindex]") ? node : node.querySelector("a, button, [tabindex]")))?.focus();
+}
+
+/** A picture of our own set (icons.svg is no file: shapes are built here), for screen readers nothing at all. */
+export function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
+  for (const line of SHAPES[name] ?? SHAPES.dot) {
+    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    path.setAttribute("d", line);
+    svg.append(path);
+  }
+  return svg;
+}
+
+const SHAPES = {
+  dot: ["M12 10a2 2 0 1 0 0 4 2 2 0 0 0 0-4"],
+  hash: ["M9 4 7 20M17 4l-2 16M4 9h16M4 15h16"],
+  voice: ["M4 10v4h4l5 4V6l-5 4H4M16 9a4 4 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11"],
+  forum: ["M4 5h12v8H9l-3 3v-3H4V5M9 17h6l3 3v-3h2V9"],
+  thread: ["M6 4v9a3 3 0 0 0 3 3h9M14 12l4 4-4 4"],
+  megaphone: ["M4 10v4h3l9 4V6l-9 4H4M8 14l1 5h3M19 10v4"],
+  people: ["M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7M3 20c0-3.5 2.7-6 6-6s6 2.5 6 6M16 4.5a3.5 3.5 0 0 1 0 6M17 14.3c2.4.6 4 2.8 4 5.7"],
+  plus: ["M12 5v14M5 12h14"],
+  close: ["M6 6l12 12M18 6 6 18"],
+  menu: ["M4 7h16M4 12h16M4 17h16"],
+  back: ["M15 5l-7 7 7 7"],
+  search: ["M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14M16 16l5 5"],
+  pin: ["M9 4h6l-1 6 3 3H7l3-3-1-6M12 13v7"],
+  reply: ["M10 6 4 12l6 6M4 12h9c4 0 7 2 7 6"],
+  edit: ["M4 20l1-4L16 5l3 3L8 19l-4 1M14 7l3 3"],
+  bin: ["M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13M10 11v5M14 11v5"],
+  smile: ["M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18M8.5 14.5c1.8 2.4 5.2 2.4 7 0M9 9.5v.5M15 9.5v.5"],
+  more: ["M6 12h.01M12 12h.01M18 12h.01"],
+  link: ["M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1"],
+  file: ["M6 3h8l4 4v14H6V3M14 3v4h4"],
+  microphone: ["M12 15a3 3 0 0 0 3-3V6a3 3 0 0 0-6 0v6a3 3 0 0 0 3 3M6 11v1a6 6 0 0 0 12 0v-1M12 18v3"],
+  microphone_off: ["M12 15a3 3 0 0 0 3-3V6a3 3 0 0 0-6 0v6a3 3 0 0 0 3 3M6 11v1a6 6 0 0 0 12 0v-1M12 18v3M4 4l16 16"],
+  ears: ["M5 14v-2a7 7 0 0 1 14 0v2M5 14h3v6H6a1 1 0 0 1-1-1v-5M19 14h-3v6h2a1 1 0 0 0 1-1v-5"],
+  ears_off: ["M5 14v-2a7 7 0 0 1 14 0v2M5 14h3v6H6a1 1 0 0 1-1-1v-5M19 14h-3v6h2a1 1 0 0 0 1-1v-5M4 4l16 16"],
+  leave: ["M10 5H5v14h5M14 8l4 4-4 4M18 12H9"],
+  lock: ["M6 11h12v9H6v-9M9 11V8a3 3 0 0 1 6 0v3"],
+  send: ["M4 12 20 4l-5 16-3-6-8-2"],
+  retry: ["M20 12a8 8 0 1 1-2.5-5.8M20 4v4h-4"],
+  invite: ["M10 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7M4 20c0-3.5 2.7-6 6-6 1.6 0 3 .6 4 1.5M18 14v6M15 17h6"],
+  play: ["M8 5l11 7-11 7V5"],
+  down: ["M6 9l6 6 6-6"],
+};

@@ -1,0 +1,52 @@
+/** A message that is being changed, where it stands. */
+
+import { h } from "./dom.js";
+import { sentenceOf } from "./sending.js";
+import { grow } from "./textarea.js";
+
+/** The form in the place of a message's words. */
+export function editForm(message, context, timeline) {
+  const wrong = h("p", { class: "error", role: "alert", hidden: true });
+  const done = () => timeline.toolbar.stopEditing(message.id);
+  const save = async () => {
+    const content = input.value.trim();
+    if (content === message.content) {
+      done();
+      return;
+    }
+    input.disabled = true;
+    try {
+      const changed = await context.api.request("PATCH", `/channels/${message.channel_id}/messages/${message.id}`, { json: { content } });
+      context.state.apply("MESSAGE_UPDATE", changed);
+      done();
+    } catch (error) {
+      wrong.hidden = false;
+      wrong.textContent = sentenceOf(error);
+      input.disabled = false;
+      input.focus();
+    }
+  };
+  const input = h("textarea", {
+    class: "edit", rows: "1", value: message.content, "aria-label": "Edit the message", maxlength: "4000", dir: "auto", dataset: { focus: "edit" },
+    oninput: () => grow(input),
+    onkeydown: event => {
+      if (event.key === "Escape") done();
+      else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) save();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    },
+  });
+  setTimeout(() => {
+    grow(input);
+    input.focus();
+    input.setSelectionRange(input.value.length, input.value.length);
+  });
+  return h(
+    "div",
+    { class: "edit-form" },
+    input,
+    wrong,
+    h("p", { class: "small" }, h("button", { type: "button", class: "link", onclick: save }, "Save"), " (Enter) · ", h("button", { type: "button", class: "link", onclick: done }, "Cancel"), " (Escape)"),
+  );
+}

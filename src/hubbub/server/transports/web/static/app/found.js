@@ -1,0 +1,98 @@
+/** Messages found elsewhere: pins and what a search brings. */
+
+import { h, replace } from "./dom.js";
+import { faceOf } from "./faces.js";
+import { markdown } from "./markdown.js";
+import { openDialog } from "./parts.js";
+import { pathOf } from "./router.js";
+import { sentenceOf } from "./sending.js";
+import { isSpoken, systemWords, wordsOf } from "./system_words.js";
+import { sentAt } from "./times.js";
+
+function line(message, context, close, more = null) {
+  const { state, guildId } = context;
+  const channel = state.channels.get(message.channel_id) ?? { id: message.channel_id, guild_id: guildId };
+  const name = state.nameOf(message.author, guildId);
+  return h(
+    "li",
+    { class: "found-message" },
+    faceOf(message.author, name),
+    h(
+      "div",
+      { class: "message-body" },
+      h("p", { class: "message-head" }, h("strong", { dir: "auto" }, name), h("span", { class: "when" }, sentAt(message.timestamp)), channel.name ? h("span", { class: "when" }, `#${channel.name}`) : null),
+      h("div", { class: "content" }, isSpoken(message) && message.content ? markdown(message.content, { context, message }) : isSpoken(message) ? wordsOf(message, context) : systemWords(message, context)),
+      h("p", { class: "row" }, h("a", { href: pathOf(channel, message.id), onclick: close }, "Go there"), more),
+    ),
+  );
+}
+
+/** The pinned messages of a channel. */
+export function openPins(context, mayUnpin) {
+  const { api, channelId } = context;
+  openDialog("Pinned messages", close => {
+    const list = h("ol", { class: "found-list" }, h("li", { class: "soft" }, "Reading…"));
+    const read = async () => {
+      try {
+        const { items } = await api.request("GET", `/channels/${channelId}/messages/pins`);
+        const unpin = message => h("button", { type: "button", class: "link", onclick: async () => { await api.request("DELETE", `/channels/${channelId}/messages/pins/${message.id}`).catch(() => {}); read(); } }, "Unpin");
+        replace(list, items.length ? items.map(({ message }) => line(message, context, close, mayUnpin ? unpin(message) : null)) : h("li", { class: "soft" }, "Nothing is pinned here."));
+      } catch (error) {
+        replace(list, h("li", { class: "soft" }, sentenceOf(error)));
+      }
+    };
+    read();
+    return list;
+  }, { wide: true });
+}
+
+/** A search through a guild's messages. */
+export function openSearch(context) {
+  const { api, guildId, state } = context;
+  const PAGE = 25;
+  openDialog("Search", close => {
+    const words = h("input", { type: "search", "aria-label": "Words to look for", placeholder: "Words to look for", autofocus: true, dir: "auto" });
+    const here = h("input", { type: "checkbox" });
+    const list = h("ol", { class: "found-list" });
+    const more = h("div", { class: "row" });
+    const status = h("p", { class: "soft small", role: "status" });
+    let asked = 0;
+    const look = async (offset = 0) => {
+      const content = words.value.trim(), mine = (asked += 1);
+      if (!content) return;
+      if (!offset) replace(list);
+      replace(more);
+      status.textContent = "Looking…";
+      try {
+        const query = { content, offset, limit: PAGE, channel_id: here.checked ? context.channelId : undefined };
+        let found = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
+        // A guild that nobody searched for long is read first; how long that takes, the answer guesses.
+        for (let tried = 0; found.messages === undefined && tried < 8 && list.isConnected && mine === asked; tried += 1) {
+          status.textContent = "The search is being prepared…";
+          await new Promise(resolve => setTimeout(resolve, Math.min(Number(found.retry_after ?? 1), 2) * 1000));
+          found = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
+        }
+        if (mine !== asked) return;
+        const messages = (found.messages ?? []).flat();
+        for (const each of messages) if (!each.webhook_id) state.keepUser(each.author);
+        for (const each of found.threads ?? []) if (!state.channels.has(each.id)) state.channels.set(each.id, { ...each, guild_id: guildId });
+        list.append(...messages.map(each => line(each, context, close)));
+        const total = found.total_results ?? messages.length;
+        status.textContent = found.messages === undefined ? "The search is being prepared. Try again in a moment." : `${total} ${total === 1 ? "message" : "messages"}`;
+        if (offset + PAGE < total) replace(more, h("button", { type: "button", class: "button quiet small", onclick: () => look(offset + PAGE) }, "More"));
+      } catch (error) {
+        if (mine === asked) status.textContent = sentenceOf(error);
+      }
+    };
+    const submit = event => {
+      event.preventDefault();
+      look();
+    };
+    return [
+      h("form", { class: "search-form", role: "search", onsubmit: submit }, words, h("button", { type: "submit", class: "button" }, "Search"), context.channelId ? h("label", { class: "choice" }, here, "Only in this channel") : null),
+      status,
+      list,
+      more,
+    ];
+  }, { wide: true });
+}

@@ -1,0 +1,75 @@
+/** Friends, requests, those one blocked, and a field to ask somebody by name. */
+
+import { RelationshipType } from "./enums.js";
+import { h, icon, reconcile } from "./dom.js";
+import { faceOf } from "./faces.js";
+import { notice } from "./notices.js";
+import { Part, field, iconButton } from "./parts.js";
+import { openPerson, relationshipButtons, writeTo } from "./people.js";
+
+const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;
+const SECTIONS = [
+  ["Requests to you", each => each.type === PENDING_INCOMING],
+  ["Online", (each, state) => each.type === FRIEND && state.statusOf(each.id) !== "offline"],
+  ["Offline", (each, state) => each.type === FRIEND && state.statusOf(each.id) === "offline"],
+  ["You asked", each => each.type === PENDING_OUTGOING],
+  ["Blocked", each => each.type === BLOCKED],
+];
+
+class Friends extends Part {
+  static kinds = ["relationships", "presences", "guilds"];
+
+  begin() {
+    const name = field("Add a friend by their name", h("input", { type: "text", maxlength: "32", autocomplete: "off", autocapitalize: "off", spellcheck: "false" }));
+    const ask = async event => {
+      event.preventDefault();
+      name.refuse(null);
+      const username = name.input.value.trim().replace(/^@/, "");
+      if (!username) return;
+      try {
+        await this.context.api.request("POST", "/users/@me/relationships", { json: { username, discriminator: null } });
+        notice(`${username} was asked.`, "done");
+        name.input.value = "";
+      } catch (error) {
+        name.refuse(error.sentence ?? "That did not work.");
+      }
+    };
+    this.list = h("div", { class: "friends-list" });
+    this.replaceChildren(
+      h("header", { class: "view-head" }, h("button", { type: "button", class: "icon-button to-side", "aria-label": "Channels and conversations", onclick: () => this.dispatchEvent(new CustomEvent("show-side", { bubbles: true })) }, icon("menu")), h("h2", { class: "view-title" }, "Friends")),
+      h("div", { class: "friends" }, h("form", { class: "ask", onsubmit: ask }, name.node, h("button", { type: "submit", class: "button" }, "Ask")), this.list),
+    );
+  }
+
+  draw() {
+    const { state } = this.context;
+    const all = [...state.relationships.values()];
+    const sections = SECTIONS.map(([title, holds]) => [title, all.filter(each => holds(each, state))]).filter(([, found]) => found.length);
+    const stamp = each => `${each.type} ${state.statusOf(each.id)} ${each.user?.global_name} ${each.nickname} ${each.user?.avatar}`;
+    const entries = sections.map(([title, found]) => ({
+      key: title,
+      stamp: found.map(each => `${each.id} ${stamp(each)}`).join(),
+      build: () => h("section", { "aria-label": title }, h("h3", null, `${title} · ${found.length}`), h("ul", { class: "people" }, found.map(each => this.#person(each)))),
+    }));
+    if (!entries.length) {
+      entries.push({ key: "none", stamp: "", build: () => h("div", { class: "empty" }, h("p", null, "Nobody yet."), h("p", { class: "small" }, "Ask somebody above, or follow an invite into a guild with the plus on the left.")) });
+    }
+    reconcile(this.list, entries);
+  }
+
+  #person(relationship) {
+    const { context } = this;
+    const user = relationship.user ?? context.state.user(relationship.id) ?? { id: relationship.id, username: "Somebody" };
+    const name = context.state.nameOf(user, null);
+    return h(
+      "li",
+      null,
+      h("button", { type: "button", class: "person-button", onclick: () => openPerson(context, user.id) },
+        faceOf(user, name, relationship.type === FRIEND ? context.state.statusOf(user.id) : undefined),
+        h("span", { class: "tight" }, h("strong", { dir: "auto" }, name), h("span", { class: "soft small", dir: "auto" }, `@${user.username}`))),
+      relationship.type === FRIEND ? iconButton("forum", `Write to ${name}`, () => writeTo(context, user.id)) : relationshipButtons(context, user).slice(0, 2),
+    );
+  }
+}
+
+customElements.define("hubbub-friends", Friends);

@@ -1,0 +1,65 @@
+/** Who I am, and how others see me. */
+
+import { h, replace } from "./dom.js";
+import { faceOf } from "./faces.js";
+import { keepPresence, showPresence } from "./own_presence.js";
+import { Part, iconButton } from "./parts.js";
+import { openMenu } from "./popup.js";
+
+const WORDS = { online: "Online", idle: "Away", dnd: "Do not disturb", invisible: "Invisible" };
+
+class Me extends Part {
+  static kinds = ["me"];
+  status = "online";
+
+  begin() {
+    keepPresence(this.context.gateway);
+  }
+
+  draw() {
+    const { me, state } = this.context;
+    if (!me) return;
+    const name = state.nameOf(me, null);
+    replace(
+      this,
+      h(
+        "div",
+        { class: "me" },
+        h("button", { type: "button", class: "me-button", "aria-haspopup": "menu", "aria-label": `${name}, ${WORDS[this.status]}: change how others see you`, onclick: event => this.#menu(event.currentTarget) },
+          faceOf(me, name, this.status === "invisible" ? "offline" : this.status),
+          h("span", { class: "me-name" }, h("strong", { dir: "auto" }, name), h("span", { class: "soft small" }, WORDS[this.status]))),
+        iconButton("more", "Settings and more", event => this.#more(event.currentTarget), { "aria-haspopup": "menu" }),
+      ),
+    );
+  }
+
+  #menu(anchor) {
+    const choose = status => {
+      this.status = status;
+      showPresence(this.context.gateway, { status });
+      this.draw();
+    };
+    openMenu(anchor, "How others see you", Object.entries(WORDS).map(([status, label]) => ({ label, press: () => choose(status) })));
+  }
+
+  #more(anchor) {
+    const open = path => () => location.assign(path);
+    openMenu(anchor, "More", [
+      { label: "Account", press: open("/settings/account") },
+      { label: "Connected apps", press: open("/settings/apps") },
+      { label: "Subscriptions", press: open("/settings/subscriptions") },
+      { label: "Developers", press: open("/developers") },
+      { label: "Log out", icon: "leave", danger: true, press: () => logOut() },
+    ]);
+  }
+}
+
+/** The same as the button on every page: a form with this page's token. */
+function logOut() {
+  const token = /** @type {HTMLMetaElement} */ (document.querySelector("meta[name=hubbub-client]")).dataset.formToken;
+  const form = h("form", { method: "post", action: "/logout", hidden: true }, h("input", { type: "hidden", name: "form_token", value: token }));
+  document.body.append(form);
+  form.submit();
+}
+
+customElements.define("hubbub-me", Me);

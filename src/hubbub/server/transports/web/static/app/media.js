@@ -1,0 +1,29 @@
+/** Files by our own addresses only: pictures of other sites would tell them who reads. */
+
+/** The path of a file that the platform serves; null for anything else. */
+export function ownPath(address, web) {
+  if (!address) return null;
+  let url;
+  try {
+    url = new URL(address, location.href);
+  } catch {
+    return null;
+  }
+  if (url.origin !== location.origin && url.origin !== new URL(web).origin) return null;
+  return url.pathname.startsWith("/cdn/") ? url.pathname + url.search : null;
+}
+
+const extension = hash => (hash.startsWith("a_") ? "gif" : "png");
+
+export const avatarPath = (user, size = 64) => user.avatar ? `/cdn/avatars/${user.id}/${user.avatar}.${extension(user.avatar)}?size=${size}` : null;
+export const iconPath = (guild, size = 96) => guild.icon ? `/cdn/icons/${guild.id}/${guild.icon}.${extension(guild.icon)}?size=${size}` : null;
+export const channelIconPath = (channel, size = 64) => channel.icon ? `/cdn/channel-icons/${channel.id}/${channel.icon}.png?size=${size}` : null;
+export const emojiPath = (id, animated, size = 48) => `/cdn/emojis/${id}.${animated ? "gif" : "png"}?size=${size}`;
+export const stickerPath = sticker => `/cdn/stickers/${sticker.id}.${sticker.format_type === 4 ? "gif" : "png"}`;
+
+/** A size as people write it. */
+export function bytes(count) {
+  if (count < 1000) return `${count} B`;
+  if (count < 1_000_000) return `${Math.round(count / 1000)} kB`;
+  return `${(count / 1_000_000).toFixed(1)} MB`;
+}

@@ -1,0 +1,156 @@
+/** What can be done with a message: a bar on the one that is pointed at, the same by keys, and a menu with the rest. */
+
+import { MessageFlags, Permissions } from "./enums.js";
+import { h } from "./dom.js";
+import { openEmojiPicker } from "./emoji_picker.js";
+import { apps } from "./lazy.js";
+import { react } from "./message_parts.js";
+import { notice } from "./notices.js";
+import { attempt, confirmed, iconButton } from "./parts.js";
+import { openMenu } from "./popup.js";
+import { openPerson } from "./people.js";
+import { pathOf } from "./router.js";
+import { isSpoken, wordsOf } from "./system_words.js";
+import { openNewThread } from "./threads.js";
+
+export class MessageToolbar {
+  /** The id of the message that is being changed. @type {string | null} */
+  editing = null;
+  #context;
+  #timeline;
+  #bar;
+  #message = null;
+
+  constructor(context, timeline) {
+    this.#context = context;
+    this.#timeline = timeline;
+    this.#bar = h("div", { class: "message-bar", role: "toolbar", "aria-label": "Message" });
+  }
+
+  /** Follow the pointer and the focus through the rows of a list. */
+  attach(list) {
+    const show = event => this.#show(event.target.closest?.(".message[data-message-id]"));
+    list.addEventListener("pointerover", show);
+    list.addEventListener("focusin", show);
+    list.addEventListener("pointerleave", () => this.#bar.contains(document.activeElement) || this.#bar.remove());
+    list.addEventListener("click", event => {
+      const userId = event.target.closest?.("[data-user-id]")?.dataset.userId;
+      if (userId) openPerson(this.#context, userId);
+    });
+    list.addEventListener("contextmenu", event => {
+      const row = event.target.closest?.(".message[data-message-id]");
+      if (!row || event.target.closest("a, img, textarea, video") || String(getSelection())) return;
+      event.preventDefault();
+      this.#show(row);
+      this.#menu({ x: event.clientX, y: event.clientY });
+    });
+  }
+
+  /** A key on a row. */
+  press(event, row) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const message = this.#find(row);
+    if (message === undefined) return;
+    this.#message = message;
+    const act = { r: () => this.#reply(), e: () => this.#edit(), "+": () => this.#react(row), Delete: () => this.#delete(), m: () => this.#menu(row), ContextMenu: () => this.#menu(row) }[event.key];
+    if (act === undefined || (event.key === "e" && !this.#isMine)) return;
+    event.preventDefault();
+    act();
+  }
+
+  stopEditing(messageId) {
+    if (this.editing !== messageId) return;
+    this.editing = null;
+    this.#timeline.draw();
+    this.#timeline.dispatchEvent(new CustomEvent("compose", { bubbles: true }));
+  }
+
+  /** Begin to change a message. */
+  startEditing(message) {
+    this.editing = message.id;
+    this.#timeline.follow = false;
+    this.#timeline.draw();
+  }
+
+  #find(row) {
+    return this.#timeline.log.find(row?.dataset.messageId);
+  }
+
+  get #isMine() {
+    return this.#message.author.id === this.#context.me.id && !this.#message.webhook_id;
+  }
+
+  #can(bits) {
+    return this.#context.state.can(this.#message.channel_id, bits);
+  }
+
+  #show(row) {
+    const message = this.#find(row);
+    if (message === undefined || this.#bar.parentElement === row) return;
+    this.#message = message;
+    const real = !(message.flags & MessageFlags.EPHEMERAL);
+    this.#bar.replaceChildren(
+      ...[
+        real && this.#can(Permissions.ADD_REACTIONS) && iconButton("smile", "React", event => this.#react(event.currentTarget)),
+        real && isSpoken(message) && this.#can(Permissions.SEND_MESSAGES) && iconButton("reply", "Reply", () => this.#reply()),
+        real && this.#isMine && isSpoken(message) && iconButton("edit", "Edit", () => this.#edit()),
+        iconButton("more", "More", event => this.#menu(event.currentTarget), { "aria-haspopup": "menu" }),
+      ].filter(Boolean),
+    );
+    row.append(this.#bar);
+  }
+
+  #react(anchor) {
+    const message = this.#message;
+    openEmojiPicker(anchor, this.#context, emoji => react(message, emoji, this.#context));
+  }
+
+  #reply() {
+    this.#timeline.dispatchEvent(new CustomEvent("reply", { bubbles: true, detail: this.#message }));
+  }
+
+  #edit() {
+    this.startEditing(this.#message);
+  }
+
+  async #delete() {
+    const message = this.#message, { api, state } = this.#context;
+    if (!this.#isMine && !this.#can(Permissions.MANAGE_MESSAGES)) return;
+    const words = h("blockquote", null, wordsOf(message, this.#context));
+    if (!(await confirmed("Delete this message?", words, "Delete"))) return;
+    const done = await attempt(() => api.request("DELETE", `/channels/${message.channel_id}/messages/${message.id}`));
+    if (done) state.apply("MESSAGE_DELETE", { id: message.id, channel_id: message.channel_id });
+  }
+
+  async #menu(anchor) {
+    const message = this.#message, context = this.#context, { api, state, web } = context;
+    const channel = state.channels.get(message.channel_id);
+    const real = !(message.flags & MessageFlags.EPHEMERAL);
+    const path = `/channels/${message.channel_id}/messages`;
+    const pin = () => attempt(() => api.request(message.pinned ? "DELETE" : "PUT", `${path}/pins/${message.id}`));
+    const copy = (text, told) => attempt(async () => { await navigator.clipboard.writeText(text); notice(told, "done"); });
+    const commands = real && isSpoken(message) ? await this.#commands(message) : [];
+    openMenu(anchor, "Message", [
+      real && isSpoken(message) && this.#can(Permissions.SEND_MESSAGES) && { label: "Reply", icon: "reply", press: () => this.#reply() },
+      real && this.#isMine && isSpoken(message) && { label: "Edit", icon: "edit", press: () => this.#edit() },
+      real && isSpoken(message) && (this.#can(Permissions.PIN_MESSAGES)) && { label: message.pinned ? "Unpin" : "Pin", icon: "pin", press: pin },
+      real && channel?.guild_id && !message.thread && channel.type <= 5 && this.#can(Permissions.CREATE_PUBLIC_THREADS) && { label: "Begin a thread", icon: "thread", press: () => openNewThread(context, message) },
+      message.content && { label: "Copy the words", icon: "file", press: () => copy(message.content, "Copied.") },
+      real && { label: "Copy a link", icon: "link", press: () => copy(web + pathOf(channel ?? { id: message.channel_id }, message.id), "Link copied.") },
+      ...commands,
+      real && (this.#isMine || this.#can(Permissions.MANAGE_MESSAGES)) && { label: "Delete", icon: "bin", danger: true, press: () => this.#delete() },
+    ]);
+  }
+
+  /** What apps offer to do with a message. */
+  async #commands(message) {
+    const context = this.#context;
+    const module = await apps("commands");
+    try {
+      const entries = (await module?.messageCommands?.(context, message)) ?? [];
+      return entries.map(entry => ({ label: entry.name ?? entry.label, icon: "play", press: () => (entry.press ? entry.press() : module.runOn(entry, context, message)) }));
+    } catch {
+      return [];
+    }
+  }
+}

@@ -1,0 +1,238 @@
+/** Choosing one or several of many: a button that opens a list, with a field to search where there is much to choose from. */
+
+import { h, replace } from "./dom.js";
+
+/**
+ * Something to choose.
+ * @typedef {{value: string, label: string, description?: string, mark?: () => Node|null}} Choice
+ */
+
+const SEARCHED_FROM = 10;
+const DEBOUNCE_MS = 150;
+let count = 0;
+
+/**
+ * @param {{
+ *   label: string, placeholder?: string, min?: number, max?: number, disabled?: boolean, values?: Choice[],
+ *   choices?: Choice[], find?: (query: string) => Choice[]|Promise<Choice[]>,
+ *   change?: (values: Choice[]) => void, commit?: (values: Choice[]) => void
+ * }} options `choices` are all there are, `find` looks for more; `change` hears of each step, `commit` of the end of choosing
+ * @returns {{node: HTMLElement, button: HTMLButtonElement, values: Choice[], set: (values: Choice[]) => void}}
+ */
+export function picker(options) {
+  const { label, placeholder = "Choose", min = 1, max = 1, choices, find } = options;
+  const id = `picker-${(count += 1)}`;
+  const searchable = Boolean(find) || (choices?.length ?? 0) > SEARCHED_FROM;
+  const made = { values: [...(options.values ?? [])], set };
+  let shown = [];
+  let active = 0;
+  let before = made.values;
+  let asked = 0;
+  let timer;
+
+  const face = h("span", { class: "picker-face" });
+  const button = h(
+    "button",
+    { type: "button", class: "picker-button", "aria-haspopup": "listbox", "aria-expanded": "false", onclick: toggle, onkeydown: pressedOutside },
+    face,
+    h("span", { class: "picker-arrow", "aria-hidden": "true" }),
+  );
+  button.disabled = Boolean(options.disabled);
+  const list = h("ul", { class: "picker-list", role: "listbox", id, "aria-label": label, tabindex: "-1", onkeydown: pressed });
+  if (max > 1) list.setAttribute("aria-multiselectable", "true");
+  const field = searchable
+    ? h("input", {
+        class: "picker-search", type: "text", role: "combobox", placeholder: "Search", "aria-label": `Search: ${label}`, "aria-controls": id,
+        "aria-expanded": "true", "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false", onkeydown: pressed, oninput: typed,
+      })
+    : null;
+  const hint = h("p", { class: "picker-hint", "aria-live": "polite" });
+  const popup = h("div", { class: "picker-popup", popover: "auto", ontoggle: toggled }, field, list, hint);
+  const node = h("div", { class: "picker" }, button, popup);
+  made.node = node;
+  made.button = button;
+  set(made.values);
+  return made;
+
+  function set(values) {
+    made.values = [...values];
+    replace(face, ...faces());
+    // Screen readers are told what it is for, and what is chosen.
+    button.setAttribute("aria-label", [label, made.values.map(each => each.label).join(", ")].filter(Boolean).join(": "));
+  }
+
+  function faces() {
+    if (!made.values.length) return [h("span", { class: "picker-empty" }, placeholder)];
+    if (max === 1) return [mark(made.values[0]), h("span", { class: "picker-name" }, made.values[0].label)];
+    return made.values.map(each => h("span", { class: "picker-chip" }, mark(each), each.label));
+  }
+
+  function mark(choice) {
+    const drawn = choice.mark?.() ?? null;
+    return drawn && h("span", { class: "picker-mark", "aria-hidden": "true" }, drawn);
+  }
+
+  function toggle() {
+    if (popup.matches(":popover-open")) popup.hidePopover();
+    else open();
+  }
+
+  function open() {
+    before = made.values;
+    if (field) field.value = "";
+    popup.showPopover();
+    place();
+    look("");
+    (field ?? list).focus();
+  }
+
+  function toggled({ newState }) {
+    const opened = newState === "open";
+    button.setAttribute("aria-expanded", String(opened));
+    const listen = opened ? window.addEventListener : window.removeEventListener;
+    listen.call(window, "resize", place);
+    listen.call(window, "scroll", scrolled, true);
+    if (opened) return;
+    clearTimeout(timer);
+    if (max === 1 || same(before, made.values)) return;
+    if (made.values.length >= min) options.commit?.(made.values);
+    else set(before);
+  }
+
+  function scrolled({ target }) {
+    if (!popup.contains(target)) place();
+  }
+
+  /** Below the button, or above where there is more room; never wider than the window. */
+  function place() {
+    const box = button.getBoundingClientRect();
+    const width = Math.min(Math.max(box.width, 240), window.innerWidth - 16);
+    const below = window.innerHeight - box.bottom - 8;
+    const room = Math.max(below, box.top - 8);
+    const height = Math.min(320, room);
+    popup.style.width = `${width}px`;
+    popup.style.maxHeight = `${height}px`;
+    popup.style.left = `${Math.max(8, Math.min(box.left, window.innerWidth - width - 8))}px`;
+    if (below >= Math.min(popup.scrollHeight, 320) || below >= box.top) {
+      popup.style.top = `${box.bottom + 4}px`;
+      popup.style.bottom = "auto";
+    } else {
+      popup.style.top = "auto";
+      popup.style.bottom = `${window.innerHeight - box.top + 4}px`;
+    }
+  }
+
+  function typed() {
+    clearTimeout(timer);
+    timer = setTimeout(() => look(field.value.trim()), find ? DEBOUNCE_MS : 0);
+  }
+
+  async function look(query) {
+    asked += 1;
+    const mine = asked;
+    const words = query.toLowerCase();
+    const fits = ({ label: name, description }) => name.toLowerCase().includes(words) || (description ?? "").toLowerCase().includes(words);
+    let found;
+    try {
+      found = find ? await find(query) : choices.filter(fits);
+    } catch {
+      found = [];
+    }
+    // An older question may be answered later.
+    if (mine !== asked) return;
+    shown = found;
+    active = Math.max(0, shown.findIndex(each => chosen(each)));
+    draw();
+  }
+
+  function chosen(choice) {
+    return made.values.some(({ value }) => value === choice.value);
+  }
+
+  function draw() {
+    replace(
+      list,
+      ...shown.map((each, index) =>
+        h(
+          "li",
+          {
+            id: `${id}-${index}`, role: "option", class: index === active ? "picker-option active" : "picker-option",
+            "aria-selected": String(chosen(each)), onclick: () => choose(index), onmousemove: () => point(index),
+          },
+          mark(each),
+          h("span", { class: "picker-words" }, h("span", {}, each.label), each.description ? h("small", {}, each.description) : null),
+        ),
+      ),
+    );
+    const full = max > 1 && made.values.length >= max;
+    hint.textContent = !shown.length ? "Nothing found." : max > 1 ? `${made.values.length} of ${max} chosen${full ? ", that is all" : ""}` : "";
+    hint.hidden = !hint.textContent;
+    point(active);
+    place();
+  }
+
+  function point(index) {
+    list.children[active]?.classList.remove("active");
+    active = index;
+    const at = list.children[active];
+    at?.classList.add("active");
+    at?.scrollIntoView({ block: "nearest" });
+    for (const each of [list, field]) {
+      if (at) each?.setAttribute("aria-activedescendant", at.id);
+      else each?.removeAttribute("aria-activedescendant");
+    }
+  }
+
+  function choose(index) {
+    const choice = shown[index];
+    if (!choice) return;
+    if (max === 1) {
+      const again = chosen(choice);
+      if (again && min > 0) return finish();
+      set(again ? [] : [choice]);
+      options.change?.(made.values);
+      finish();
+      options.commit?.(made.values);
+      return;
+    }
+    if (chosen(choice)) set(made.values.filter(({ value }) => value !== choice.value));
+    else if (made.values.length < max) set([...made.values, choice]);
+    options.change?.(made.values);
+    active = index;
+    draw();
+  }
+
+  function finish() {
+    popup.hidePopover();
+    button.focus();
+  }
+
+  function pressedOutside(event) {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    event.preventDefault();
+    open();
+  }
+
+  function pressed(event) {
+    const last = shown.length - 1;
+    const moves = {
+      ArrowDown: () => point(active >= last ? 0 : active + 1),
+      ArrowUp: () => point(active <= 0 ? last : active - 1),
+      PageDown: () => point(Math.min(last, active + 8)),
+      PageUp: () => point(Math.max(0, active - 8)),
+      Enter: () => choose(active),
+      Escape: finish,
+      Tab: finish,
+    };
+    if (event.target === list) moves[" "] = moves.Enter;
+    const move = moves[event.key];
+    if (!move || (last < 0 && event.key.startsWith("Arrow"))) return;
+    event.preventDefault();
+    event.stopPropagation();
+    move();
+  }
+}
+
+function same(one, other) {
+  return one.length === other.length && one.every(each => other.some(({ value }) => value === each.value));
+}

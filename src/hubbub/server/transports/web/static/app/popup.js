@@ -1,0 +1,89 @@
+/** Menus and small windows beside what opened them. */
+
+import { h, icon } from "./dom.js";
+
+let open = null;
+
+/** Put away what is open. */
+export function closePopup() {
+  open?.close();
+}
+
+/**
+ * Show something beside a button, until Escape, a press elsewhere or `close`.
+ *
+ * @param {Element | {x: number, y: number}} anchor
+ * @param {HTMLElement} node
+ * @param {{focus?: HTMLElement | null, closed?: () => void}} [options]
+ */
+export function openPopup(anchor, node, { focus, closed } = {}) {
+  closePopup();
+  const before = document.activeElement;
+  node.classList.add("popup");
+  // A window in front of the page would be in front of this as well.
+  const host = anchor instanceof Element ? anchor.closest("dialog") ?? document.querySelector(".client") : document.querySelector(".client");
+  host.append(node);
+  place(anchor, node);
+  const close = () => {
+    if (open?.node !== node) return;
+    open = null;
+    document.removeEventListener("pointerdown", outside, true);
+    document.removeEventListener("keydown", pressed, true);
+    const inside = node.contains(document.activeElement);
+    node.remove();
+    closed?.();
+    if (inside && before instanceof HTMLElement && before.isConnected) before.focus();
+  };
+  const outside = event => {
+    if (!node.contains(event.target)) close();
+  };
+  const pressed = event => {
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    event.stopPropagation();
+    close();
+  };
+  document.addEventListener("pointerdown", outside, true);
+  document.addEventListener("keydown", pressed, true);
+  open = { node, close };
+  focus?.focus();
+  return close;
+}
+
+function place(anchor, node) {
+  const box = anchor instanceof Element ? anchor.getBoundingClientRect() : new DOMRect(anchor.x, anchor.y, 0, 0);
+  const own = node.getBoundingClientRect(), room = 8;
+  const left = Math.max(room, Math.min(box.right - own.width, window.innerWidth - own.width - room));
+  const below = box.bottom + 4 + own.height <= window.innerHeight - room;
+  const top = below ? box.bottom + 4 : Math.max(room, box.top - own.height - 4);
+  node.style.setProperty("left", `${left}px`);
+  node.style.setProperty("top", `${top}px`);
+}
+
+/**
+ * A menu.
+ *
+ * @param {Element | {x: number, y: number}} anchor
+ * @param {string} label
+ * @param {({label: string, icon?: string, danger?: boolean, press: () => void} | null | false)[]} items
+ */
+export function openMenu(anchor, label, items) {
+  const buttons = items.filter(Boolean).map(item =>
+    h(
+      "button",
+      { type: "button", role: "menuitem", tabindex: "-1", class: item.danger ? "danger" : null, onclick: () => { closePopup(); item.press(); } },
+      item.icon ? icon(item.icon) : null,
+      item.label,
+    ),
+  );
+  const menu = h("div", { class: "menu", role: "menu", "aria-label": label }, buttons);
+  menu.addEventListener("keydown", event => {
+    const at = buttons.indexOf(/** @type {any} */ (document.activeElement));
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    if (event.key === "Tab") closePopup();
+    if (to === undefined) return;
+    event.preventDefault();
+    buttons[(to + buttons.length) % buttons.length].focus();
+  });
+  openPopup(anchor, menu, { focus: buttons[0] });
+}

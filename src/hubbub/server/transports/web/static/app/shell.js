@@ -1,0 +1,272 @@
+/** The frame: guilds, channels, the view, members; on a phone one of them at a time. */
+
+import "./rail.js";
+import "./side.js";
+import "./voice.js";
+import "./me.js";
+import "./friends.js";
+import "./members.js";
+import "./timeline.js";
+import "./composer.js";
+import "./channel_view.js";
+import "./forum.js";
+import { ChannelFlags, ChannelType, Permissions, isForum, isSpokenIn, isThread } from "./enums.js";
+import { at } from "./context.js";
+import { h, icon, replace } from "./dom.js";
+import { liveRegion } from "./live.js";
+import { part } from "./parts.js";
+import { closePopup } from "./popup.js";
+import { pathOf } from "./router.js";
+import { titleOf } from "./faces.js";
+import { compareIds } from "./ids.js";
+import { countsAsUnread } from "./rail.js";
+
+export class Shell {
+  /** The channel last seen in each guild. */
+  #last = new Map();
+  #shown = null;
+
+  constructor(context, router) {
+    this.context = context;
+    this.router = router;
+  }
+
+  /** Take the page's place. */
+  mount() {
+    const { context, router } = this;
+    this.connection = h("p", { class: "connection", role: "status", hidden: true });
+    this.view = h("main", { class: "view", id: "view", tabindex: "-1" }, h("p", { class: "waiting soft", role: "status" }, "One moment…"));
+    this.members = h("div", { class: "members-place" });
+    this.side = h("div", { class: "side" });
+    this.rail = h("div", { class: "rail-place" });
+    this.veil = h("button", { type: "button", class: "veil", "aria-label": "Back to the conversation", onclick: () => this.#uncover() });
+    this.root = h("div", { class: "client" }, h("h1", { class: "visually-hidden" }, "Hubbub"), h("a", { class: "skip", href: "#view", onclick: event => { event.preventDefault(); this.#focusView(); } }, "Skip to the conversation"), this.connection, this.rail, this.side, this.view, this.members, this.veil, liveRegion());
+    document.body.className = "client-page";
+    document.body.append(this.root);
+    document.documentElement.classList.add("client-began");
+    for (const old of [...document.body.children]) if (old !== this.root && !old.matches(".notices")) old.remove();
+    this.root.addEventListener("show-side", () => this.#showSide(true));
+    this.root.addEventListener("toggle-members", () => this.#toggleMembers());
+    document.addEventListener("keydown", event => this.#pressed(event));
+    router.addEventListener("place", () => {
+      // Whoever goes to a message again wants to see it again.
+      this.sought = null;
+      this.show();
+    });
+    context.gateway.addEventListener("connection", ({ detail }) => this.#drawConnection(detail));
+    context.state.addEventListener("change", ({ detail }) => this.#changed(detail));
+    this.#wide = window.matchMedia("(min-width: 64rem)");
+    this.#wide.addEventListener("change", () => this.#drawMembers());
+    this.wantsMembers = this.#wide.matches;
+  }
+
+  #wide;
+
+  #changed({ kind, id, guildId }) {
+    const { state } = this.context;
+    if (kind === "ready") this.#begin();
+    else if (kind === "channels" && (id === this.context.channelId || id === null)) this.show();
+    else if (kind === "guilds" && (guildId === this.context.guildId || id === this.router.place.guildId)) this.show();
+    if (kind === "readStates" || kind === "messages" || kind === "ready") this.#drawTitle();
+    if (kind === "relationships" && state.ready) this.#drawTitle();
+  }
+
+  #begin() {
+    const { context } = this;
+    if (!this.rail.firstChild) {
+      this.rail.append(part("hubbub-rail", context));
+      this.side.append(part("hubbub-side", context));
+    }
+    this.show();
+  }
+
+  /** Show where the address says we are. */
+  show() {
+    const { context, router } = this, { state } = context;
+    if (!state.ready) return;
+    const place = router.place;
+    const channel = place.channelId ? state.channels.get(place.channelId) : undefined;
+    closePopup();
+    if (place.channelId === null && place.guildId === null) this.#showFriends();
+    else if (place.channelId === null) this.#showGuild(place.guildId);
+    else if (channel === undefined) this.#lookFor(place);
+    else if ((channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED || (channel.guild_id && !state.can(channel.id, Permissions.VIEW_CHANNEL))) this.#showGone(place);
+    else if (channel.type === ChannelType.GUILD_CATEGORY) router.go(`/app/channels/${channel.guild_id}`, { instead: true });
+    else this.#showChannel(channel, place.messageId);
+  }
+
+  #here(guildId, channelId) {
+    const { context } = this;
+    if (context.guildId === guildId && context.channelId === channelId) return;
+    context.guildId = guildId;
+    context.channelId = channelId;
+    if (guildId && channelId) this.#last.set(guildId, channelId);
+    context.state.changed("place");
+  }
+
+  #put(key, build) {
+    if (this.#shown === key) return false;
+    this.#shown = key;
+    const moved = this.root.contains(document.activeElement) && this.view.contains(document.activeElement);
+    replace(this.view, build());
+    if (moved) this.#focusView();
+    this.#drawTitle();
+    return true;
+  }
+
+  #showFriends() {
+    this.#here(null, null);
+    // On a phone the first thing to see is where one can go.
+    this.#showSide(this.#shown === null);
+    this.#put("friends", () => part("hubbub-friends", this.context));
+    this.#drawMembers();
+  }
+
+  #showGuild(guildId) {
+    const { state } = this.context;
+    const guild = state.guilds.get(guildId);
+    if (guild === undefined) {
+      this.#showGone({ guildId });
+      return;
+    }
+    this.#here(guildId, null);
+    const readable = state.channelsOf(guildId).filter(each => !isThread(each) && isSpokenIn(each) && state.can(each.id, Permissions.VIEW_CHANNEL));
+    const first = readable.find(each => each.id === this.#last.get(guildId)) ?? readable.sort((a, b) => this.#order(a) - this.#order(b) || a.position - b.position || compareIds(a.id, b.id))[0];
+    if (first !== undefined && !this.#isNarrow) this.router.go(pathOf(first), { instead: true });
+    else if (guild.unavailable !== true || !readable.length) {
+      this.#put(`guild-${guildId}-${guild.unavailable}`, () => this.#words(guild.unavailable ? "This guild is out of order for now." : "Choose a channel."));
+      this.#showSide(true);
+      this.#drawMembers();
+    }
+  }
+
+  #order(channel) {
+    return channel.type === ChannelType.GUILD_TEXT || channel.type === ChannelType.GUILD_ANNOUNCEMENT ? 0 : 1;
+  }
+
+  get #isNarrow() {
+    return !window.matchMedia("(min-width: 46rem)").matches;
+  }
+
+  #showChannel(channel, messageId) {
+    this.router.rename(pathOf(channel, messageId));
+    this.#here(channel.guild_id ?? null, channel.id);
+    const fresh = this.#put(`channel-${channel.id}`, () => part(isForum(channel) ? "hubbub-forum" : "hubbub-channel", at(this.context, channel.id), { messageId }));
+    if (fresh) {
+      this.#showSide(false);
+      this.#drawMembers();
+      if (!this.#isNarrow && !messageId) this.view.querySelector("textarea.compose")?.focus();
+    } else if (messageId && messageId !== this.sought) /** @type {any} */ (this.view.firstElementChild).seek?.(messageId);
+    this.sought = messageId;
+  }
+
+  /** A channel that no event told of: an old thread, or one that is closed to us. */
+  async #lookFor(place) {
+    const { context } = this, { state, api } = context;
+    const guild = state.guilds.get(place.guildId);
+    // Its guild may still be on its way.
+    if (place.guildId && guild && guild.name === undefined && !guild.unavailable) return;
+    if (this.#shown === `channel-${place.channelId}`) {
+      this.#showGone(place);
+      return;
+    }
+    const key = `looking-${place.channelId}`;
+    if (this.#shown === key || this.#shown === `gone-${place.channelId}`) return;
+    this.#put(key, () => this.#words("One moment…"));
+    try {
+      const channel = await api.request("GET", `/channels/${place.channelId}`);
+      state.apply("CHANNEL_UPDATE", channel);
+      if (this.router.place.channelId === channel.id) this.show();
+    } catch (error) {
+      if (this.#shown === key) this.#showGone(place, error.status === 0 || error.status >= 500 ? error.sentence : null);
+    }
+  }
+
+  #showGone(place, why = null) {
+    const key = `gone-${place.channelId ?? place.guildId}`;
+    this.#here(this.context.state.guilds.has(place.guildId) ? place.guildId : null, null);
+    this.#put(key, () => this.#words(why ?? "There is no such conversation, or it is not open to you (any more)."));
+    this.#drawMembers();
+  }
+
+  #words(words) {
+    return h("div", { class: "gone" }, h("header", { class: "view-head" }, h("button", { type: "button", class: "icon-button to-side", "aria-label": "Channels and conversations", onclick: () => this.#showSide(true) }, icon("menu"))), h("div", { class: "empty" }, h("p", { role: "status" }, words), h("p", null, h("a", { href: "/app" }, "Friends and conversations"))));
+  }
+
+  #showSide(open) {
+    this.root.classList.toggle("show-side", open);
+    if (open) this.root.classList.remove("show-members");
+    if (open && this.#isNarrow) (this.side.querySelector("a.entry[aria-current]") ?? this.side.querySelector("a, button"))?.focus();
+  }
+
+  /** Put away what covers the view on a phone. */
+  #uncover() {
+    this.#showSide(false);
+    this.root.classList.remove("show-members");
+    this.#drawMembers();
+  }
+
+  #toggleMembers() {
+    if (this.#wide.matches) {
+      this.wantsMembers = !this.wantsMembers;
+      this.#drawMembers();
+      return;
+    }
+    const open = this.root.classList.toggle("show-members");
+    this.#drawMembers();
+    if (open) this.members.querySelector("button")?.focus();
+  }
+
+  #drawMembers() {
+    const { context } = this, channel = context.state.channels.get(context.channelId);
+    const wanted = channel !== undefined && channel.type !== ChannelType.DM && (this.#wide.matches ? this.wantsMembers : this.root.classList.contains("show-members"));
+    const key = wanted ? channel.guild_id ?? channel.id : "";
+    if (!wanted) this.root.classList.remove("show-members");
+    this.root.classList.toggle("has-members", wanted && this.#wide.matches);
+    if (this.members.dataset.of === key) return;
+    this.members.dataset.of = key;
+    replace(this.members, wanted ? part("hubbub-members", at(context, channel.id)) : null);
+  }
+
+  #drawTitle() {
+    const { state, channelId, guildId } = this.context;
+    const channel = state.channels.get(channelId), guild = state.guilds.get(guildId);
+    let count = 0;
+    for (const each of state.channels.values()) if (countsAsUnread(each, state)) count += state.mentionsIn(each.id);
+    const name = channel ? `${channel.guild_id ? "#" : ""}${titleOf(channel, state)}${guild ? ` · ${guild.name}` : ""}` : guild?.name ?? "Friends";
+    document.title = `${count ? `(${count}) ` : ""}${name} · Hubbub`;
+  }
+
+  #drawConnection({ state, code }) {
+    const words = { lost: "The connection is lost. Trying to get it back…", ended: `The platform closed the connection (${code}). Reload the page to try again.` }[state];
+    // A socket that comes back at once needs no words.
+    clearTimeout(this.saying);
+    if (words === undefined) this.connection.hidden = true;
+    else if (state === "ended" && code !== 1000) this.#say(words);
+    else if (state === "lost") this.saying = setTimeout(() => this.#say(words), 300);
+  }
+
+  #say(words) {
+    this.connection.textContent = words;
+    this.connection.hidden = false;
+  }
+
+  #focusView() {
+    (this.view.querySelector("textarea.compose") ?? this.view).focus();
+  }
+
+  #pressed(event) {
+    if (event.key === "Escape" && !event.defaultPrevented && (this.root.classList.contains("show-side") || this.root.classList.contains("show-members"))) {
+      this.#uncover();
+      this.#focusView();
+    }
+    // Alt with the arrows goes through the channels, as in other clients.
+    if (event.altKey && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+      const links = [...this.side.querySelectorAll("a.entry")], now = links.findIndex(each => each.getAttribute("aria-current"));
+      const next = links[(now + (event.key === "ArrowDown" ? 1 : -1) + links.length) % links.length];
+      if (next === undefined) return;
+      event.preventDefault();
+      this.router.go(/** @type {HTMLAnchorElement} */ (next).pathname);
+    }
+  }
+}

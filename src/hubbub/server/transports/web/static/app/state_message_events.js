@@ -1,0 +1,124 @@
+/** What the events of messages change: the windows of open channels, and who has something to read. */
+
+import { isPrivate, MessageFlags } from "./enums.js";
+import { isNewer } from "./ids.js";
+
+/** How long somebody is taken to write after they were last heard to. */
+const TYPING_MS = 10_000;
+
+/** @type {Record<string, (state: any, data: any) => void>} */
+export const LATER_HANDLERS = {
+  MESSAGE_CREATE(state, data) {
+    keepPeople(state, data);
+    const ephemeral = (data.flags ?? 0) & MessageFlags.EPHEMERAL;
+    const channel = state.channels.get(data.channel_id);
+    // A conversation that begins with this message has told of it already.
+    if (channel !== undefined && !ephemeral && !isNewer(channel.last_message_id, data.id)) {
+      state.channels.set(channel.id, { ...channel, last_message_id: data.id });
+      noteReading(state, channel, data);
+    }
+    if (state.typing.get(data.channel_id)?.delete(data.author.id)) state.changed("typing", data.channel_id);
+    state.logs.get(data.channel_id)?.add(data);
+    state.changed("messages", data.channel_id, data.guild_id);
+  },
+
+  MESSAGE_UPDATE(state, data) {
+    keepPeople(state, data);
+    const log = state.logs.get(data.channel_id);
+    if (log?.find(data.id) === undefined) return;
+    log.put(data);
+    state.changed("messages", data.channel_id, data.guild_id);
+  },
+
+  MESSAGE_DELETE: (state, data) => forgetMessages(state, [data.id], data),
+  MESSAGE_DELETE_BULK: (state, data) => forgetMessages(state, data.ids, data),
+
+  MESSAGE_REACTION_ADD(state, data) {
+    changeMessage(state, data, message => {
+      const reactions = message.reactions ?? [];
+      const mine = data.user_id === state.me.id;
+      if (!reactions.some(each => isSame(each.emoji, data.emoji))) {
+        return { reactions: [...reactions, { emoji: data.emoji, count: 1, me: mine }] };
+      }
+      const counted = each => ({ ...each, count: each.count + 1, me: each.me || mine });
+      return { reactions: reactions.map(each => (isSame(each.emoji, data.emoji) ? counted(each) : each)) };
+    });
+  },
+
+  MESSAGE_REACTION_REMOVE(state, data) {
+    changeMessage(state, data, message => {
+      const counted = each => ({ ...each, count: each.count - 1, me: each.me && data.user_id !== state.me.id });
+      const reactions = (message.reactions ?? []).map(each => (isSame(each.emoji, data.emoji) ? counted(each) : each));
+      return { reactions: reactions.filter(each => each.count > 0) };
+    });
+  },
+
+  MESSAGE_REACTION_REMOVE_ALL: (state, data) => changeMessage(state, data, () => ({ reactions: [] })),
+
+  MESSAGE_REACTION_REMOVE_EMOJI(state, data) {
+    const others = message => (message.reactions ?? []).filter(each => !isSame(each.emoji, data.emoji));
+    changeMessage(state, data, message => ({ reactions: others(message) }));
+  },
+
+  MESSAGE_POLL_VOTE_ADD: (state, data) => changeVotes(state, data, 1),
+  MESSAGE_POLL_VOTE_REMOVE: (state, data) => changeVotes(state, data, -1),
+
+  TYPING_START(state, data) {
+    if (data.member?.user) state.keepUser(data.member.user);
+    if (!state.typing.has(data.channel_id)) state.typing.set(data.channel_id, new Map());
+    state.typing.get(data.channel_id).set(data.user_id, Date.now() + TYPING_MS);
+    state.changed("typing", data.channel_id, data.guild_id);
+  },
+};
+
+function keepPeople(state, message) {
+  // A webhook's author is nobody: its name belongs to the message alone.
+  if (message.author && !message.webhook_id) state.keepUser(message.author);
+  for (const each of message.mentions ?? []) state.keepUser(each);
+}
+
+/** What I say I have read; what speaks to me counts, and in private channels everything does. */
+function noteReading(state, channel, message) {
+  const known = state.readStates.get(channel.id) ?? { last_message_id: state.lastRead(channel.id), mention_count: 0 };
+  if (message.author.id === state.me.id && !message.webhook_id) {
+    state.readStates.set(channel.id, { ...known, last_message_id: message.id, mention_count: 0 });
+  } else if (isPrivate(channel) || state.isForMe(message)) {
+    state.readStates.set(channel.id, { ...known, mention_count: (known.mention_count ?? 0) + 1 });
+  }
+  state.changed("readStates", channel.id, channel.guild_id);
+}
+
+/** Messages are gone, and answers to them say so. */
+function forgetMessages(state, ids, { channel_id: channelId, guild_id: guildId }) {
+  const log = state.logs.get(channelId);
+  if (log === undefined) return;
+  const gone = new Set(ids);
+  for (const id of ids) log.remove(id);
+  for (const each of log.items.filter(item => gone.has(item.referenced_message?.id))) log.put({ ...each, referenced_message: null });
+  state.changed("messages", channelId, guildId);
+}
+
+/** Whether two emoji are one: custom ones by id, the others by name. */
+export function isSame(a, b) {
+  return a.id || b.id ? a.id === b.id : a.name === b.name;
+}
+
+function changeMessage(state, data, change) {
+  const log = state.logs.get(data.channel_id);
+  const message = log?.find(data.message_id);
+  if (message === undefined) return;
+  log.put({ ...message, ...change(message) });
+  state.changed("messages", data.channel_id, data.guild_id);
+}
+
+function changeVotes(state, data, by) {
+  changeMessage(state, data, message => {
+    if (!message.poll) return {};
+    const results = message.poll.results ?? { is_finalized: false, answer_counts: [] };
+    const mine = data.user_id === state.me.id;
+    const counts = results.answer_counts.filter(each => each.id !== data.answer_id);
+    const before = results.answer_counts.find(each => each.id === data.answer_id) ?? { id: data.answer_id, count: 0, me_voted: false };
+    const after = { ...before, count: Math.max(0, before.count + by), me_voted: mine ? by > 0 : before.me_voted };
+    return { poll: { ...message.poll, results: { ...results, answer_counts: [...counts, after] } } };
+  });
+}

@@ -1,0 +1,125 @@
+/** A field that offers what could be meant while one types: asked with patience, and only the newest answer counts. */
+
+import { h, replace } from "./dom.js";
+
+const DEBOUNCE_MS = 200;
+let count = 0;
+
+/**
+ * @param {{label: string, id: string, ask: (typed: string) => Promise<{name: string, value: any}[]>, maxlength?: number}} options
+ * @returns {{node: HTMLElement, input: HTMLInputElement, value: () => any}} `value` is what was chosen, or else the text itself
+ */
+export function suggestField({ label, id, ask, maxlength, inputmode }) {
+  const list = h("ul", { class: "picker-list", role: "listbox", id: `suggest-${(count += 1)}`, "aria-label": label });
+  const status = h("p", { class: "picker-hint", role: "status", hidden: true });
+  const popup = h("div", { class: "picker-popup", popover: "manual" }, list, status);
+  const input = h("input", {
+    id, type: "text", class: "command-input", role: "combobox", "aria-autocomplete": "list", "aria-controls": list.id, "aria-expanded": "false",
+    autocomplete: "off", spellcheck: "false", maxlength, inputmode, oninput: typed, onfocus: typed, onblur: close, onkeydown: pressed,
+  });
+  let shown = [];
+  let active = -1;
+  let asked = 0;
+  let chosen = null;
+  let timer;
+  return { node: h("div", { class: "suggest" }, input, popup), input, value: () => (chosen && chosen.text === input.value ? chosen.value : input.value) };
+
+  function typed() {
+    clearTimeout(timer);
+    if (chosen && chosen.text === input.value) return;
+    chosen = null;
+    timer = setTimeout(look, DEBOUNCE_MS);
+  }
+
+  async function look() {
+    asked += 1;
+    const mine = asked;
+    let found = null;
+    try {
+      found = await ask(input.value);
+    } catch {
+      // The app may be slow or gone; what is typed can be sent all the same.
+    }
+    if (mine !== asked || document.activeElement !== input) return;
+    shown = found ?? [];
+    active = -1;
+    replace(
+      list,
+      shown.map((each, at) =>
+        h(
+          "li",
+          {
+            id: `${list.id}-${at}`, role: "option", class: "picker-option", "aria-selected": "false",
+            onmousedown: event => pick(event, at), onmousemove: () => point(at),
+          },
+          each.name,
+        ),
+      ),
+    );
+    status.textContent = found === null ? "The app offers nothing at the moment." : shown.length ? "" : "Nothing found.";
+    status.hidden = !status.textContent;
+    open();
+  }
+
+  function open() {
+    if (!popup.matches(":popover-open")) popup.showPopover();
+    input.setAttribute("aria-expanded", String(shown.length > 0));
+    const box = input.getBoundingClientRect();
+    const width = Math.min(Math.max(box.width, 220), window.innerWidth - 16);
+    popup.style.width = `${width}px`;
+    popup.style.maxHeight = `${Math.min(260, Math.max(box.top, window.innerHeight - box.bottom) - 12)}px`;
+    popup.style.left = `${Math.max(8, Math.min(box.left, window.innerWidth - width - 8))}px`;
+    const above = box.top > window.innerHeight - box.bottom;
+    popup.style.top = above ? "auto" : `${box.bottom + 4}px`;
+    popup.style.bottom = above ? `${window.innerHeight - box.top + 4}px` : "auto";
+  }
+
+  function close() {
+    clearTimeout(timer);
+    asked += 1;
+    if (popup.matches(":popover-open")) popup.hidePopover();
+    input.setAttribute("aria-expanded", "false");
+    input.removeAttribute("aria-activedescendant");
+    shown = [];
+  }
+
+  function point(at) {
+    list.children[active]?.classList.remove("active");
+    list.children[active]?.setAttribute("aria-selected", "false");
+    active = at;
+    const node = list.children[active];
+    if (!node) return;
+    node.classList.add("active");
+    node.setAttribute("aria-selected", "true");
+    node.scrollIntoView({ block: "nearest" });
+    input.setAttribute("aria-activedescendant", node.id);
+  }
+
+  function pick(event, at) {
+    event.preventDefault();
+    const { name, value } = shown[at];
+    input.value = name;
+    chosen = { text: input.value, value };
+    close();
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+
+  function pressed(event) {
+    if (!shown.length) {
+      if (event.key === "Escape" && popup.matches(":popover-open")) {
+        event.stopPropagation();
+        close();
+      }
+      return;
+    }
+    const last = shown.length - 1;
+    if (event.key === "ArrowDown") point(active >= last ? 0 : active + 1);
+    else if (event.key === "ArrowUp") point(active <= 0 ? last : active - 1);
+    else if (event.key === "Enter" && active >= 0) pick(event, active);
+    else if (event.key === "Escape") close();
+    else if (event.key === "Tab" && active >= 0) return void pick({ preventDefault() {} }, active);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}

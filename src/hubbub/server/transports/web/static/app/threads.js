@@ -1,0 +1,95 @@
+/** Threads: those that run, those that are over, and new ones. */
+
+import { ChannelType, Permissions, isForum } from "./enums.js";
+import { h, icon, replace } from "./dom.js";
+import { attempt, field, openDialog } from "./parts.js";
+import { pathOf } from "./router.js";
+import { sentenceOf } from "./sending.js";
+import { relative } from "./times.js";
+import { compareIds, timeOf } from "./ids.js";
+
+/** Threads of a channel that are over, the latest first; private ones where one may. */
+export async function archivedThreads({ api, state, channelId }) {
+  const found = await api.request("GET", `/channels/${channelId}/threads/archived/public`, { query: { limit: 50 } });
+  for (const each of found.threads) if (!state.channels.has(each.id)) state.channels.set(each.id, each);
+  return found.threads;
+}
+
+/** A line for a thread or a post. */
+export function threadLine(thread, state, press = null) {
+  const unread = state.isUnread(thread.id) && thread.member;
+  return h(
+    "a",
+    { href: pathOf(thread), class: unread ? "thread-entry unread" : "thread-entry", onclick: press },
+    icon(thread.thread_metadata?.locked ? "lock" : "thread"),
+    h("span", { class: "thread-name", dir: "auto" }, thread.name),
+    h("span", { class: "soft small" }, `${thread.message_count ?? 0} · ${relative(timeOf(thread.last_message_id ?? thread.id))}`),
+  );
+}
+
+/** A window with a channel's threads. */
+export function openThreads(context) {
+  const { state, channelId } = context;
+  openDialog("Threads", close => {
+    const running = state.threadsOf(channelId).filter(each => !each.thread_metadata?.archived).sort((a, b) => compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
+    const over = h("div", { class: "thread-entries" }, h("p", { class: "soft small" }, "Reading…"));
+    archivedThreads(context).then(
+      found => replace(over, found.length ? found.map(each => threadLine(each, state, close)) : h("p", { class: "soft small" }, "None.")),
+      error => replace(over, h("p", { class: "soft small" }, sentenceOf(error))),
+    );
+    return [
+      state.can(channelId, Permissions.CREATE_PUBLIC_THREADS) ? h("p", null, h("button", { type: "button", class: "button small", onclick: () => { close(); openNewThread(context, null); } }, "Begin a thread")) : null,
+      h("h3", null, "Running"),
+      h("div", { class: "thread-entries" }, running.length ? running.map(each => threadLine(each, state, close)) : h("p", { class: "soft small" }, "None.")),
+      h("h3", null, "Over"),
+      over,
+    ];
+  });
+}
+
+/** A new thread, at a message or by itself; in a forum, a post. */
+export function openNewThread(context, message) {
+  const { api, state, channelId } = context;
+  const channel = state.channels.get(channelId);
+  const post = isForum(channel);
+  openDialog(post ? "A new post" : "A new thread", close => {
+    const name = field(post ? "Title" : "Name", h("input", { type: "text", maxlength: "100", required: true, dir: "auto", autofocus: true }));
+    const words = post ? field("What it says", h("textarea", { rows: "5", maxlength: "2000", dir: "auto" })) : null;
+    const tags = (post && channel.available_tags) || [];
+    const boxes = tags.map(tag => [tag.id, h("input", { type: "checkbox" })]);
+    const mayHide = !post && message === null && state.can(channelId, Permissions.CREATE_PRIVATE_THREADS);
+    const hidden = mayHide ? h("input", { type: "checkbox" }) : null;
+    const make = async event => {
+      event.preventDefault();
+      name.refuse(null);
+      words?.refuse(null);
+      const json = { name: name.input.value.trim() };
+      if (post) Object.assign(json, { message: { content: words.input.value }, applied_tags: boxes.filter(([, box]) => box.checked).map(([id]) => id) });
+      else if (message === null) json.type = hidden?.checked ? ChannelType.PRIVATE_THREAD : ChannelType.PUBLIC_THREAD;
+      const path = message === null ? `/channels/${channelId}/threads` : `/channels/${channelId}/messages/${message.id}/threads`;
+      try {
+        const made = await api.request("POST", path, { json });
+        state.apply("THREAD_CREATE", made);
+        close();
+        context.go(pathOf(made));
+      } catch (error) {
+        (post && !error.errors?.name ? words : name).refuse(sentenceOf(error));
+      }
+    };
+    return h(
+      "form",
+      { class: "stack", onsubmit: make },
+      name.node,
+      words?.node,
+      tags.length ? h("fieldset", null, h("legend", null, "Tags"), tags.map((tag, at) => h("label", { class: "choice" }, boxes[at][1], tag.name))) : null,
+      hidden ? h("label", { class: "choice" }, hidden, "Only for those who are asked in") : null,
+      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, post ? "Post it" : "Begin")),
+    );
+  });
+}
+
+/** Leave or join a thread. */
+export function joinOrLeave({ api, state, channelId }) {
+  const joined = Boolean(state.channels.get(channelId)?.member);
+  return attempt(() => api.request(joined ? "DELETE" : "PUT", `/channels/${channelId}/thread-members/@me`));
+}

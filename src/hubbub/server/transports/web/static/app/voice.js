@@ -1,0 +1,89 @@
+/** Voice: who is where, and my own place there. The sound itself is not the browser's (voice.md 11): a client with media takes it over. */
+
+import { Opcode, Permissions } from "./enums.js";
+import { h, icon, reconcile, replace } from "./dom.js";
+import { faceOf } from "./faces.js";
+import { Part, iconButton } from "./parts.js";
+import { pathOf } from "./router.js";
+
+/** What I chose; it stays when I go from one channel to another. */
+const own = { self_mute: false, self_deaf: false };
+
+/** Go into a voice channel, or change what is heard of me; null leaves. */
+export function setVoice({ gateway, state }, channel, changes = {}) {
+  Object.assign(own, changes);
+  const mine = state.myVoiceState();
+  const guildId = channel?.guild_id ?? mine?.guild_id ?? null;
+  gateway.send(Opcode.VOICE_STATE_UPDATE, { guild_id: guildId, channel_id: channel?.id ?? null, ...own });
+}
+
+/** Where I am in voice, above my name. */
+class VoicePanel extends Part {
+  static kinds = ["voiceStates", "channels", "guilds"];
+
+  draw() {
+    const { state } = this.context;
+    const mine = state.myVoiceState();
+    const channel = mine ? state.channels.get(mine.channel_id) : undefined;
+    this.hidden = channel === undefined;
+    if (channel === undefined) {
+      replace(this);
+      return;
+    }
+    const { self_mute: muted, self_deaf: deaf } = mine;
+    replace(
+      this,
+      h("div", { class: "voice-panel", role: "group", "aria-label": "Voice" },
+        h("a", { href: pathOf(channel), class: "voice-where" }, icon("voice"), h("span", null, h("strong", null, "In voice"), h("span", { class: "soft small", dir: "auto" }, channel.name ?? "A call"))),
+        iconButton(muted ? "microphone_off" : "microphone", muted ? "Unmute" : "Mute", () => setVoice(this.context, channel, { self_mute: !muted }), { "aria-pressed": String(muted) }),
+        iconButton(deaf ? "ears_off" : "ears", deaf ? "Undeafen" : "Deafen", () => setVoice(this.context, channel, { self_deaf: !deaf }), { "aria-pressed": String(deaf) }),
+        iconButton("leave", "Leave voice", () => setVoice(this.context, null)),
+      ),
+    );
+  }
+}
+
+/** Who is in the voice channel in view, above its messages. */
+class VoiceStage extends Part {
+  static kinds = ["voiceStates", "channels", "members", "guilds"];
+
+  begin() {
+    this.people = h("ul", { class: "stage-people" });
+    this.words = h("p", { class: "soft small" });
+    this.act = h("div", { class: "row" });
+    this.replaceChildren(h("section", { class: "stage", "aria-label": "Voice" }, this.people, this.words, this.act));
+  }
+
+  draw() {
+    const { state, channelId, guildId } = this.context;
+    const channel = state.channels.get(channelId);
+    if (channel === undefined) return;
+    const there = state.voiceIn(channelId);
+    const mine = state.myVoiceState()?.channel_id === channelId;
+    reconcile(
+      this.people,
+      there.map(each => {
+        const user = state.user(each.user_id) ?? { id: each.user_id, username: "Somebody" };
+        const name = state.nameOf(user, guildId), muted = each.self_mute || each.mute || each.suppress;
+        return {
+          key: each.user_id,
+          stamp: `${name} ${muted} ${user.avatar}`,
+          build: () => h("li", null, faceOf(user, name), h("span", { dir: "auto" }, name), muted ? h("span", { role: "img", "aria-label": "muted" }, icon("microphone_off")) : null),
+        };
+      }),
+    );
+    this.words.textContent = there.length ? "Here in the browser you see who is in the call; to hear and speak, join with a client that has sound." : "Nobody is in this call.";
+    const stamp = `${mine} ${state.can(channelId, Permissions.CONNECT)}`;
+    if (this.act.dataset.stamp === stamp) return;
+    this.act.dataset.stamp = stamp;
+    replace(
+      this.act,
+      mine
+        ? h("button", { type: "button", class: "button small danger", onclick: () => setVoice(this.context, null) }, "Leave")
+        : h("button", { type: "button", class: "button small", disabled: !state.can(channelId, Permissions.CONNECT), onclick: () => setVoice(this.context, channel) }, "Join"),
+    );
+  }
+}
+
+customElements.define("hubbub-voice", VoicePanel);
+customElements.define("hubbub-stage", VoiceStage);

@@ -1,0 +1,105 @@
+"""People in front of the chat client: each has a browser of their own, and a control API lets things go wrong."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from hubbub.server.control import Control
+from tests.web.conftest import DESK, Opener
+from tests.world import Actor, Guild, World
+
+
+@dataclass
+class Window:
+    """The client of one person."""
+
+    page: Any
+    town: "Town"
+    person: Actor
+    problems: list[str] = field(default_factory=list)
+    """What the console said was wrong: errors, and what the policy stopped."""
+    expected: tuple[str, ...] = ()
+    """What a test makes go wrong on purpose."""
+
+    async def go(self, path: str) -> None:
+        """Open an address, and wait until the client knows who is there."""
+        await self.page.goto(self.town.url + path)
+        await self.page.locator(".me-name").wait_for(state="attached")
+
+    async def say(self, words: str) -> None:
+        """Write and send."""
+        field_ = self.field
+        await field_.fill(words)
+        await field_.press("Enter")
+
+    @property
+    def field(self) -> Any:
+        """Where one writes."""
+        return self.page.locator("textarea.compose")
+
+    def row(self, words: str) -> Any:
+        """The message with these words, once the platform has it."""
+        return self.page.locator(".message[data-message-id]").filter(has_text=words)
+
+    async def sees(self, words: str) -> Any:
+        """Wait for a message."""
+        row = self.row(words)
+        await row.first.wait_for()
+        return row.first
+
+    async def until(self, script: str, argument: Any = None) -> None:
+        """Wait until something holds in the page."""
+        await self.page.wait_for_function(script, arg=argument)
+
+
+@dataclass
+class Town:
+    """A platform with its control API, and browsers."""
+
+    world: World
+    control: Control
+    chromium: Opener
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return self.world.url
+
+    async def fault(self, **fault: Any) -> Any:
+        """Let something go wrong."""
+        headers = {"Authorization": f"Bearer {self.control.token}"}
+        return (await self.world.request("POST", f"{self.url}/control/faults", json=fault, headers=headers)).ok()
+
+    async def mend(self) -> None:
+        """Let everything go right again."""
+        headers = {"Authorization": f"Bearer {self.control.token}"}
+        await self.world.request("DELETE", f"{self.url}/control/faults", headers=headers)
+
+    @asynccontextmanager
+    async def window(
+        self, person: Actor, path: str = "/app", *, width: int = DESK, scheme: str = "light"
+    ) -> AsyncIterator[Window]:
+        """A browser with somebody signed in; what its console has to say is read when it closes."""
+        async with self.chromium(width) as page:
+            made = Window(page, self, person)
+            await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            page.on("pageerror", lambda error: made.problems.append(str(error)))
+            page.on("console", lambda said: said.type in ("error", "warning") and made.problems.append(said.text))
+            await page.context.add_cookies([{"name": "hubbub_session", "value": person.token, "url": self.url}])
+            await made.go(path)
+            yield made
+        unexpected = [said for said in made.problems if not any(words in said for words in made.expected)]
+        assert unexpected == []
+
+
+def general(guild: Guild, message: Any = None) -> str:
+    """Where a guild's first channel is, or a message in it."""
+    path = f"/app/channels/{guild.id}/{guild.general}"
+    return path if message is None else f"{path}/{message['id']}"
+
+
+async def befriend(one: Actor, other: Actor) -> None:
+    """Let two people be friends."""
+    (await one.put(f"/users/@me/relationships/{other.id}", json={"type": 1})).ok()
+    (await other.put(f"/users/@me/relationships/{one.id}", json={"type": 1})).ok()

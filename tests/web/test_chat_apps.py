@@ -1,0 +1,400 @@
+"""Apps in the chat client, in a real browser with a real discord.py bot: commands, buttons, selects, modals and answers."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import discord
+import pytest
+import yarl
+from aiohttp import web
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from hubbub.server.core.clock import ControlledClock, RealClock
+from tests.clients.test_http_app import COMMANDS, HttpApp
+from tests.clients.town import PICTURE
+from tests.web.conftest import PHONE, Opener
+from tests.web.square import Square, crier, opened
+from tests.world import NOW_MS
+
+
+@pytest.fixture
+async def square(chromium: Opener, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Square]:
+    """For a bot of discord.py, which has its addresses built in. Time stands still, so that a slow machine is never too late; it is
+    not before the real one, by which the library judges what has expired."""
+    async with opened(chromium, ControlledClock(max(NOW_MS, RealClock().now_ms()), running=False)) as made:
+        monkeypatch.setattr(discord.http.Route, "BASE", made.world.api)
+        monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(made.world.gateway))
+        monkeypatch.setattr(discord.asset.Asset, "BASE", f"{made.world.url}/cdn")
+        yield made
+
+
+async def test_a_command_is_run_by_keyboard_alone(square: Square) -> None:
+    async with crier(square), square.visit(square.bob) as window:
+        page, keyboard = window.page, window.page.keyboard
+        form = await window.begin("greet")
+
+        # The first field has the focus: somebody is looked for by name.
+        await keyboard.press("Enter")
+        await keyboard.type("ali")
+        await page.get_by_role("option", name="alice").wait_for()
+        await keyboard.press("Enter")
+        await keyboard.press("Tab")
+        await keyboard.type("9")
+        await keyboard.press("Tab")
+        await keyboard.press("ArrowDown")
+        await page.get_by_role("option", name="Happy").wait_for()
+        await keyboard.press("Enter")
+
+        # What may be left out is offered; the app says which cities begin so.
+        await keyboard.press("Tab")
+        await keyboard.press("Enter")
+        await keyboard.type("Be")
+        await page.get_by_role("option", name="Bern").wait_for()
+        assert await page.get_by_role("option").all_inner_texts() == ["Berlin", "Bern"]
+        await keyboard.press("ArrowDown")
+        await keyboard.press("ArrowDown")
+        await keyboard.press("Enter")
+        assert await page.get_by_role("combobox", name="city").input_value() == "Bern"
+
+        # Nine is too often: said at its field, which has the focus, and what was filled in stays.
+        await keyboard.press("Enter")
+        await form.get_by_text("less than or equal to 5").wait_for()
+        assert await page.evaluate("document.activeElement.getAttribute('aria-invalid')") is not None
+        await keyboard.press("Control+a")
+        await keyboard.type("3")
+        await keyboard.press("Enter")
+        said = await window.sees("alice x3, Happy, bern")
+        await form.wait_for(state="detached")
+        assert "used /greet" in await said.inner_text()
+        assert await page.evaluate("document.activeElement.matches('textarea')")
+
+        # Escape gives back what was typed, as plain words.
+        await window.begin("panel")
+        await keyboard.press("Escape")
+        assert await window.composer.input_value() == "/panel"
+
+
+async def test_files_and_menus(square: Square) -> None:
+    async with crier(square), square.visit(square.bob) as window:
+        page = window.page
+        form = await window.begin("greet")
+        await form.get_by_role("button", name="whom").click()
+        await page.get_by_role("option", name="alice").click()
+        await form.get_by_label("times").fill("2")
+        await form.get_by_role("button", name="mood").click()
+        await page.get_by_role("option", name="Sad").click()
+        await form.get_by_role("button", name="+ paper").click()
+        file = {"name": "note.txt", "mimeType": "text/plain", "buffer": b"in ink"}
+        await form.get_by_label("paper").set_input_files(file)
+        await form.get_by_role("button", name="Run").click()
+        said = await window.sees("alice x2, Sad, nowhere, in ink")
+
+        # Menus on messages and on people.
+        await said.hover()
+        await said.get_by_role("button", name="More").click()
+        await page.get_by_role("menuitem", name="Shout").click()
+        await window.sees("ALICE X2, SAD, NOWHERE, IN INK")
+        await square.guild.say(square.alice, "good morning")
+        row = await window.sees("good morning")
+        await row.get_by_role("button", name="alice").click()
+        await page.get_by_role("button", name="Poke").click()
+        await window.sees("poked alice")
+
+
+async def test_buttons_and_selects(square: Square) -> None:
+    async with crier(square), square.visit(square.bob) as window:
+        page, keyboard = window.page, window.page.keyboard
+        await window.run("panel")
+        panel = await window.sees("here is the panel")
+        panel = page.locator(f"#{await panel.get_attribute('id')}")
+
+        # The message changes where it stands.
+        await panel.get_by_role("button", name="Count").click()
+        await panel.get_by_text("pressed once").wait_for()
+        counted = panel.get_by_role("button", name="Counted")
+        await counted.wait_for()
+        assert await counted.is_disabled()
+
+        # Two of three words; the answer is for bob alone.
+        await panel.get_by_role("button", name="Some words").click()
+        await page.get_by_role("option", name="gamma").click()
+        await page.get_by_role("option", name="alpha").click()
+        await page.get_by_text("2 of 2 chosen").wait_for()
+        await keyboard.press("Escape")
+        answer = await window.sees("chose alpha and gamma")
+        await answer.get_by_text("Only you see this").wait_for()
+
+        # Somebody, by the keyboard.
+        await panel.get_by_role("button", name="Somebody").focus()
+        await keyboard.press("Enter")
+        await keyboard.type("alice")
+        await page.get_by_role("option", name="alice").wait_for()
+        await keyboard.press("Enter")
+        await window.sees("it is alice")
+
+
+WATCH = """() => {
+  window.waited = [];
+  new MutationObserver(changes => {
+    const buttons = changes.map(({ target }) => target).filter(each => each.matches(".component-button.waiting"));
+    waited.push(...buttons.map(each => each.getAttribute("aria-busy")));
+  }).observe(document.body, { attributes: true, attributeFilter: ["class"], subtree: true });
+}"""
+"""Remembers which buttons waited, however shortly."""
+
+
+async def test_an_app_that_does_not_answer(square: Square) -> None:
+    async with crier(square) as (app, _), square.visit(square.bob) as window:
+        await window.run("panel")
+        panel = await window.sees("here is the panel")
+        await window.page.evaluate(WATCH)
+        await panel.get_by_role("button", name="Silent").click()
+        await app.told("interaction", lambda interaction: interaction.data.get("custom_id") == "silent")
+        square.world.clock.advance(3_500)
+        await panel.get_by_text("The app did not answer in time.").wait_for()
+        assert await window.page.evaluate("waited[0]") == "true"
+        assert await panel.locator(".waiting").count() == 0
+        # Something else works, and takes the sentence away.
+        await panel.get_by_role("button", name="Count").click()
+        panel = await window.sees("pressed once")
+        assert await panel.get_by_text("did not answer").count() == 0
+
+
+async def test_a_modal_is_filled_in(square: Square) -> None:
+    async with crier(square), square.visit(square.bob) as window:
+        page, keyboard = window.page, window.page.keyboard
+        await window.run("panel")
+        panel = await window.sees("here is the panel")
+        await panel.get_by_role("button", name="Form").click()
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_text("Welcome to us").wait_for()
+        assert await dialog.get_by_role("heading").inner_text() == "Tell us"
+
+        # Too short, and nothing chosen: each error at its field.
+        await dialog.get_by_label("Name").fill("Bo")
+        await dialog.get_by_role("button", name="Submit").click()
+        name = dialog.get_by_label("Name")
+        await page.wait_for_function("document.querySelectorAll('dialog .field-error:not([hidden])').length === 2")
+        assert await name.get_attribute("aria-invalid") == "true"
+        assert "between 3 and 20" in await dialog.locator(".field-error").first.inner_text()
+        assert await page.evaluate("document.activeElement.value") == "Bo"
+
+        await name.fill("Bob")
+        await dialog.get_by_label("Blue").check()
+        await dialog.get_by_role("button", name="Friend").click()
+        await page.get_by_role("option", name="alice").click()
+        await dialog.get_by_label("Sure?").check()
+        await keyboard.press("Tab")
+        await dialog.get_by_role("button", name="Submit").click()
+        await dialog.wait_for(state="detached")
+        await window.sees("Bob likes b and alice: True")
+
+
+async def test_a_modal_with_files_on_a_phone(square: Square) -> None:
+    async with crier(square), square.visit(square.bob, width=PHONE) as window:
+        page = window.page
+        await window.run("prove")
+        dialog = page.get_by_role("dialog")
+        files = [
+            {"name": f"{name}.txt", "mimeType": "text/plain", "buffer": name.encode()}
+            for name in ("one", "two", "three")
+        ]
+        await dialog.get_by_label("Proof").set_input_files(files)
+        await dialog.get_by_text("two.txt").wait_for()
+        # No more than two are taken, and one is thought better of.
+        assert await dialog.get_by_text("three.txt").count() == 0
+        await dialog.get_by_role("button", name="Take one.txt out of Proof").click()
+        await dialog.get_by_label("S", exact=True).check()
+        await dialog.get_by_label("L", exact=True).check()
+        assert await dialog.get_by_label("M", exact=True).is_disabled()
+        # Escape closes the list, and not the form behind it.
+        await dialog.get_by_role("button", name="Fruit").click()
+        await page.keyboard.press("Escape")
+        await dialog.get_by_role("button", name="Fruit").click()
+        await page.get_by_role("option", name="Pear").click()
+        box = await dialog.bounding_box()
+        assert box is not None
+        assert box["width"] <= PHONE
+        assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE
+        await dialog.get_by_role("button", name="Submit").click()
+        await window.sees("two.txt: two, s+l, Pear")
+
+
+async def test_an_answer_that_comes_later(square: Square) -> None:
+    async with crier(square) as (_, go), square.visit(square.bob) as window, square.visit(square.alice) as other:
+        await window.run("slow think")
+        thinking = window.page.locator("li.message.ephemeral")
+        await thinking.get_by_text("Thinking").wait_for()
+        go.set()
+        answer = await window.sees("thought it over")
+        await answer.get_by_text("Only you see this").wait_for()
+        # Nobody else sees any of it.
+        await square.guild.say(square.alice, "anything new?")
+        await other.sees("anything new?")
+        assert await other.page.locator("li.message").count() == 1
+        await answer.get_by_role("button", name="Dismiss").click()
+        await answer.wait_for(state="detached")
+
+
+async def test_an_app_that_has_only_a_web_server(square: Square) -> None:
+    app = HttpApp(square.world.api, square.world.client, "0")
+    server = web.Application()
+    server.router.add_post("/", app.handle)
+    runner = web.AppRunner(server)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    about = (await square.bot.get("/applications/@me")).ok()
+    app.key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(about["verify_key"]))
+    address = f"http://127.0.0.1:{runner.addresses[0][1]}/"
+    (await square.bot.patch("/applications/@me", json={"interactions_endpoint_url": address})).ok()
+    commands = f"/applications/{square.bot.application_id}/guilds/{square.guild.id}/commands"
+    (await square.bot.put(commands, json=COMMANDS)).ok()
+
+    async with square.visit(square.bob) as window:
+        page = window.page
+        form = await window.begin("greet")
+        await form.get_by_role("button", name="whom").click()
+        await page.get_by_role("option", name="alice").click()
+        await form.get_by_role("button", name="+ city").click()
+        await page.keyboard.type("Ber")
+        await page.get_by_role("option", name="Berlin").click()
+        await form.get_by_role("button", name="Run").click()
+        await window.sees("hello alice in berlin")
+        await window.run("think")
+        answer = await window.sees("and more")
+        await answer.get_by_text("Only you see this").wait_for()
+        assert await page.locator("li.message.ephemeral").count() == 2
+    assert app.problems == []
+    await runner.cleanup()
+
+
+async def test_names_in_the_browsers_language(still: Square) -> None:
+    command = {
+        "name": "weather",
+        "description": "Says what falls from the sky",
+        "name_localizations": {"de": "wetter"},
+        "description_localizations": {"de": "Sagt, was vom Himmel fällt"},
+        "options": [{"type": 3, "name": "place", "description": "where", "name_localizations": {"de": "ort"}}],
+    }
+    path = f"/applications/{still.bot.application_id}/guilds/{still.guild.id}/commands"
+    (await still.bot.post(path, json=command)).ok()
+    heard = await still.bot.connect()
+    async with still.visit(still.bob, locale="de-DE") as window:
+        form = await window.begin("wett")
+        await form.get_by_text("Sagt, was vom Himmel fällt").wait_for()
+        await form.get_by_role("button", name="+ ort").click()
+        await window.page.keyboard.type("Bern")
+        await window.page.keyboard.press("Enter")
+        asked = await heard.next("INTERACTION_CREATE")
+        # Apps hear the names that they gave.
+        assert (asked["data"]["name"], asked["data"]["options"]) == (
+            "weather",
+            [{"type": 3, "name": "place", "value": "Bern"}],
+        )
+        body = {"type": 4, "data": {"content": "rain"}}
+        (await still.world.request("POST", f"/interactions/{asked['id']}/{asked['token']}/callback", json=body)).ok()
+        await window.sees("rain")
+        await form.wait_for(state="detached")
+
+
+async def answer(square: Square, asked: Any, kind: int, **data: Any) -> None:
+    """Answer an interaction as a bot without a library."""
+    path = f"/interactions/{asked['id']}/{asked['token']}/callback"
+    (await square.world.request("POST", path, json={"type": kind, "data": data})).ok()
+
+
+async def test_an_older_answer_does_not_replace_a_newer_one(still: Square) -> None:
+    option = {"type": 3, "name": "word", "description": "which", "autocomplete": True, "required": True}
+    path = f"/applications/{still.bot.application_id}/guilds/{still.guild.id}/commands"
+    (await still.bot.post(path, json={"name": "find", "description": "Finds", "options": [option]})).ok()
+    heard = await still.bot.connect()
+    async with still.visit(still.bob) as window:
+        form = await window.begin("find")
+        # Nothing is typed yet: the app may offer something all the same.
+        empty = await heard.next("INTERACTION_CREATE")
+        assert empty["data"]["options"][0]["value"] == ""
+        await window.page.keyboard.type("a")
+        first = await heard.next("INTERACTION_CREATE")
+        await window.page.keyboard.type("b")
+        second = await heard.next("INTERACTION_CREATE")
+        assert [each["data"]["options"][0]["value"] for each in (first, second)] == ["a", "ab"]
+        await answer(still, second, 8, choices=[{"name": "abacus", "value": "1"}])
+        await window.page.get_by_role("option", name="abacus").wait_for()
+        await answer(still, first, 8, choices=[{"name": "apple", "value": "2"}])
+        await still.guild.say(still.alice, "meanwhile")
+        await window.sees("meanwhile")
+        assert await window.page.get_by_role("option").all_inner_texts() == ["abacus"]
+
+        # What nobody offered can be sent too.
+        await window.page.keyboard.type("out")
+        await window.page.keyboard.press("Enter")
+        run = await heard.next("INTERACTION_CREATE", lambda data: data["type"] == 2)
+        assert run["data"]["options"][0]["value"] == "about"
+        await answer(still, run, 4, content="found it")
+        await window.sees("found it")
+        await form.wait_for(state="detached")
+
+
+async def test_a_command_that_has_changed_meanwhile(still: Square) -> None:
+    path = f"/applications/{still.bot.application_id}/guilds/{still.guild.id}/commands"
+    made = (await still.bot.post(path, json={"name": "vote", "description": "Votes"})).ok()
+    async with still.visit(still.bob) as window:
+        form = await window.begin("vote")
+        option = {"type": 5, "name": "yes", "description": "or no", "required": True}
+        (await still.bot.patch(f"{path}/{made['id']}", json={"options": [option]})).ok()
+        await form.get_by_role("button", name="Run").click()
+        await form.get_by_text("This command has changed").wait_for()
+        await form.get_by_role("button", name="Cancel").click()
+        await window.composer.fill("")
+        form = await window.begin("vote")
+        await form.get_by_role("button", name="yes").wait_for()
+        # What is needed is asked for before anything is sent.
+        await form.get_by_role("button", name="Run").click()
+        await form.get_by_text("This is needed.").wait_for()
+
+
+def layout(channel_id: int) -> list[dict[str, Any]]:
+    """A message made of components alone."""
+    link = {"type": 2, "style": 5, "label": "Map", "url": "https://maps.example/"}
+    words = {"type": 9, "components": [{"type": 10, "content": "**Market** on <b>Saturday</b>"}], "accessory": link}
+    where = {"type": 8, "custom_id": "where", "default_values": [{"id": str(channel_id), "type": "channel"}]}
+    inside = [
+        words,
+        {"type": 14, "spacing": 2},
+        {"type": 13, "file": {"url": "attachment://plan.txt"}, "spoiler": True},
+        {"type": 1, "components": [{"type": 2, "style": 3, "label": "Come", "custom_id": "come", "disabled": True}]},
+        {"type": 1, "components": [where]},
+    ]
+    picture = {"media": {"url": "attachment://map.png"}, "description": "The square from above"}
+    return [{"type": 17, "accent_color": 0xE2A541, "components": inside}, {"type": 12, "items": [picture]}]
+
+
+async def test_a_message_that_is_laid_out(still: Square) -> None:
+    files = [{"id": 0, "filename": "plan.txt"}, {"id": 1, "filename": "map.png"}]
+    payload = {"flags": 1 << 15, "components": layout(still.guild.general), "attachments": files}
+    form = aiohttp.FormData()
+    form.add_field("payload_json", json.dumps(payload))
+    form.add_field("files[0]", b"the plan", filename="plan.txt", content_type="text/plain")
+    form.add_field("files[1]", PICTURE, filename="map.png", content_type="image/png")
+    (await still.bot.post(f"/channels/{still.guild.general}/messages", data=form)).ok()
+
+    async with still.visit(still.bob) as window:
+        row = await window.sees("Market on <b>Saturday</b>")
+        link = row.get_by_role("link", name="Map", exact=True)
+        assert await link.get_attribute("href") == "https://maps.example/"
+        assert "noopener" in str(await link.get_attribute("rel"))
+        picture = row.get_by_role("img", name="The square from above")
+        await window.page.wait_for_function(
+            "element => element.complete && element.naturalWidth === 1", arg=await picture.element_handle()
+        )
+        assert await row.get_by_role("button", name="Come").is_disabled()
+        assert "general" in await row.locator(".picker-face").inner_text()
+        await row.get_by_role("button", name="Spoiler").click()
+        async with window.page.expect_download() as download:
+            await row.get_by_role("link", name="plan.txt").click()
+        assert (await download.value).suggested_filename == "plan.txt"
+        box = await row.locator(".component-container").bounding_box()
+        assert box is not None
+        assert box["width"] > 200
