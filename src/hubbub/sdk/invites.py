@@ -1,11 +1,14 @@
 """Invitations to play, and wishes for one (sdk.md 10.5)."""
 
+import asyncio
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
+from hubbub.protocol import errors
+from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ActivityFlags
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
@@ -20,6 +23,8 @@ from hubbub.sdk.rpc import Rpc
 
 Done = Callable[[ClientResult], object]
 MESSAGES_SCOPE = "dm_channels.messages.write"
+BEHIND_S: Final = (0.1, 0.3, 0.9)
+"""How long we wait for the platform to know what we show, each time that it says it does not."""
 
 
 class SecretPayload(msgspec.Struct):
@@ -103,7 +108,14 @@ class Invites:
         shown = self._presence.activity
         if shown is None or not shown.joinable or shown.party is None:
             raise invalid("our own rich presence must be one that others can join")
-        await self._send(user_id, content, ActivityActionTypes.JOIN, shown.party.id)
+        for wait_s in (*BEHIND_S, None):
+            try:
+                return await self._send(user_id, content, ActivityActionTypes.JOIN, shown.party.id)
+            except ApiError as error:
+                # What we show goes by the gateway, this by HTTP: between two processes the one may come behind the other.
+                if wait_s is None or error.kind is not errors.INVALID_ACTIVITY_ACTION:
+                    raise
+                await asyncio.sleep(wait_s)
 
     async def _request(self, user_id: int) -> None:
         core = self._core
