@@ -156,6 +156,15 @@ W = TypeVar("W", bound=WideInt)
 
 def parse_wide(kind: type[W], value: object) -> W:
     """Read a wide integer from its string or number form; ValueError says why not."""
+    if (
+        type(value) is str
+        and len(value) < 20
+        and value.isdecimal()
+        and value.isascii()
+        and (read := kind(value)) <= MAX_WIDE
+    ):
+        # Nearly always.
+        return read
     if isinstance(value, str):
         if not (value.isascii() and value.isdigit()) or len(value) > 20:
             raise ValueError(f'Value "{value[:64]}" is not snowflake.')

@@ -1,14 +1,17 @@
 """An interaction as the app hears it."""
 
 from functools import lru_cache
+from typing import cast
 
+import msgspec
 from msgspec import UNSET
 
 from hubbub.protocol import changes
 from hubbub.protocol import wire as json
-from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId, Snowflake
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId, RoleId, Snowflake
 from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources.channels import AnyChannel, Channel
+from hubbub.protocol.resources.members import Member
 from hubbub.protocol.resources.users import User
 from hubbub.server.core import access
 from hubbub.server.resources import channels, entitlements, members, messages, users
@@ -35,7 +38,7 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
         token=token,
         data=question.data,
         channel_id=ChannelId(channel.id),
-        channel=_channel(there.channel, () if user is None or here.guild is not None else (user,)),
+        channel=_guild_channel(there.channel) if here.guild is not None else _channel(there.channel, user),
         locale=person.user.locale,
         entitlements=owned,
         entitlement_sku_ids=[Snowflake(each.sku_id) for each in owned],
@@ -57,17 +60,30 @@ def interaction(scene: Scene, question: Question, token: str) -> wire.Interactio
         id=here.guild.guild_id, features=list(_features(there.features or "[]")), locale=locale
     )
     shown.guild_locale = locale
-    membership = members.Membership(person.member, tuple(access.role_ids(here.guild)), person.user)
-    shown.member = members.member(membership, here.permissions)
+    shown.member = _member(person.member, tuple(access.role_ids(here.guild)), person.user, here.permissions)
     return shown
 
 
-def _channel(row: channels.ChannelRow, recipients: tuple[User, ...]) -> AnyChannel:
+def _channel(row: channels.ChannelRow, user: User | None) -> AnyChannel:
     """Where it is asked: a partial channel, without the overwrites, which are not looked up for it."""
-    shown = channels.any_channel(row, recipients=recipients)
+    shown = channels.any_channel(row, recipients=() if user is None else (user,))
     if isinstance(shown, Channel):
         shown.permission_overwrites = UNSET
     return shown
+
+
+# Somebody asks more than once, and of one place many do: what is told of both follows from their rows alone, and is encoded once.
+
+
+@lru_cache(maxsize=1024)
+def _guild_channel(row: channels.ChannelRow) -> AnyChannel:
+    return cast("AnyChannel", msgspec.Raw(json.encode(_channel(row, None))))
+
+
+@lru_cache(maxsize=1024)
+def _member(row: members.MemberRow, roles: tuple[RoleId, ...], user: users.UserRow, permissions: int) -> Member:
+    shown = members.member(members.Membership(row, roles, user), permissions)
+    return cast("Member", msgspec.Raw(json.encode(shown)))
 
 
 @lru_cache(maxsize=1024)

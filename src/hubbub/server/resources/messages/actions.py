@@ -118,7 +118,7 @@ def keep_answer(
     guild_id = access.guild_id
     store.insert_answer(call.tx, row)
     around = views.Around(call)
-    around.know(author.user, person.user)
+    around.users |= {each.user.id: views.encoded_user(each.user) for each in (author, person)}
     call.tell(MessageCreated(channel=channel, row=row, mentions=(), mention_roles=()))
     shown = views.show(wire.Message, around, row, kept=Extra(interaction=asked))
     absent = {user.user.id for user in (author, person) if user.member is not None}
@@ -134,9 +134,9 @@ def keep_answer(
         roles |= members.find_roles(call.tx, guild_id, absent)
     member: PartialMember | UnsetType = UNSET
     if author.member is not None:
-        member = members.partial_member(author.member, roles.get(author.user.id, ()))
+        member = views.encoded_member(author.member, roles.get(author.user.id, ()))
     if person.member is not None and shown.interaction:
-        shown.interaction.member = members.partial_member(person.member, roles.get(person.user.id, ()))
+        shown.interaction.member = views.encoded_member(person.member, roles.get(person.user.id, ()))
     body = views.encoded_dispatch(json.encode(shown), channel, member)
     if shown.interaction:
         # Only what is told of it has the member.

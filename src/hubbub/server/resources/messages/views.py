@@ -5,9 +5,11 @@ What a bot without the message content intent may not read is taken out here (ht
 
 import copy
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import repeat
 from typing import Final, TypeVar, cast
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import changes
@@ -19,6 +21,7 @@ from hubbub.protocol.ids import (
     ChannelId,
     GuildId,
     MessageId,
+    RoleId,
     Snowflake,
     UserId,
     WebhookId,
@@ -28,7 +31,7 @@ from hubbub.protocol.resources.members import PartialMember
 from hubbub.protocol.resources.users import User
 from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Actor, Call
-from hubbub.server.resources import members
+from hubbub.server.resources import members, users
 from hubbub.server.resources.messages import columns, files
 from hubbub.server.resources.messages.around import PLAIN, SHOWS_REFERENCED, Around
 from hubbub.server.resources.messages.columns import attachments, components, embeds, extra, mentions, snapshots
@@ -200,6 +203,21 @@ def told_of(
 def for_games(shown: wire.DispatchedMessage, metadata: dict[str, str]) -> GameMessage:
     """The same event for games, with what the sending game added."""
     return GameMessage(**{name: getattr(shown, name) for name in shown.__struct_fields__}, metadata=metadata)
+
+
+# The same app answers again and again, and the same people ask it: what is told of them follows from their rows alone.
+
+
+@lru_cache(maxsize=1024)
+def encoded_user(row: users.UserRow) -> User:
+    """A user, encoded: to be shown and not to be looked at."""
+    return cast("User", msgspec.Raw(json.encode(users.user(row))))
+
+
+@lru_cache(maxsize=1024)
+def encoded_member(row: members.MemberRow, roles: tuple[RoleId, ...]) -> PartialMember:
+    """A membership, encoded likewise."""
+    return cast("PartialMember", msgspec.Raw(json.encode(members.partial_member(row, roles))))
 
 
 def encoded_dispatch(encoded: bytes, channel: ChannelRef, member: PartialMember | UnsetType) -> bytes:
