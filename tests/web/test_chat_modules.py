@@ -208,8 +208,7 @@ async def test_the_buttons_know_the_same_permissions_as_the_platform(town: Town)
         assert [int(each) for each in found] == [bits for _, bits in cases]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [PHONE, DESK])
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (DESK, "light")])
 async def test_the_client_can_be_read_and_used_by_everybody(town: Town, width: int, scheme: str) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom, name="The Guild of All Harbours and Lighthouses")

@@ -84,8 +84,7 @@ async def look(page: Any, problems: list[str], name: str) -> None:
     problems += [f"{name}: {problem}" for problem in await page.evaluate(AUDIT)]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [PHONE, DESK])
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (DESK, "light")])
 async def test_every_page_can_be_read_and_used_by_everybody(
     town: World, chromium: Opener, width: int, scheme: str
 ) -> None:

@@ -184,8 +184,7 @@ async def test_pictures_are_uploaded(near_town: World, chromium: Opener) -> None
         assert (await alice.get(f"/applications/{identifier}")).ok()["icon"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [PHONE, DESK])
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (DESK, "light")])
 async def test_every_page_of_the_portal_can_be_read_and_used_by_everybody(
     near_town: World, chromium: Opener, width: int, scheme: str
 ) -> None:

@@ -328,6 +328,21 @@ async def test_a_mistake_of_ours_is_a_500_that_is_logged_and_says_nothing(
     assert record.request_id == answer.headers["X-Request-Id"]  # type: ignore[attr-defined]
 
 
+async def test_who_leaves_in_the_middle_of_a_body_is_no_mistake_of_ours(
+    doorway: Doorway, caplog: pytest.LogCaptureFixture
+) -> None:
+    head = f"POST /api/v10/channels/1/toys HTTP/1.1\r\nHost: x\r\nAuthorization: {doorway.tokens['bot']}\r\n"
+    for begun in (b"", b"{"):
+        _, writer = await asyncio.open_connection("127.0.0.1", doorway.port)
+        writer.write(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n".encode() + begun)
+        await writer.drain()
+        writer.transport.abort()
+    with caplog.at_level(logging.ERROR):
+        await doorway.ask("GET", "/users/@me")
+        await doorway.runner.shutdown()
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
 async def test_a_store_that_cannot_work_is_a_503(doorway: Doorway) -> None:
     await doorway.ask("GET", "/users/@me")
     await doorway.db.close()
