@@ -52,6 +52,13 @@ class Program:
             self._lines.put(line.rstrip("\n"))
         self._lines.put(None)
 
+    def sees_all(self, *wanted: str) -> None:
+        """The next lines, until each of these was in one of them, in any order."""
+        missing = set(wanted)
+        while missing:
+            line = self.sees("")
+            missing = {each for each in missing if each not in line}
+
     def sees(self, wanted: str) -> str:
         """The next line with this in it."""
         while True:
@@ -316,10 +323,8 @@ def test_players_hear_each_other_in_a_call(ready_file: Path, tmp_path: Path) -> 
     with Program(EXAMPLES / "call.py", ready_file, "--login", "alice") as alice:
         alice.sees("The call is Connected.")
         with Program(EXAMPLES / "call.py", ready_file, "--login", "bob", "--record", heard) as bob:
-            bob.sees("The call is Connected.")
-            alice.sees("Bob comes.")
-            alice.sees("Bob speaks.")
-            bob.sees("Alice speaks.")
+            bob.sees_all("The call is Connected.", "Alice speaks.")
+            alice.sees_all("Bob comes.", "Bob speaks.")
             bob.gets(signal.SIGINT)
             assert bob.ends() == 0
         alice.sees("Bob goes.")
