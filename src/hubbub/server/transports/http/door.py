@@ -188,8 +188,8 @@ class HttpDoor:
             headers["Retry-After"] = "1"
         except failing.Dropped:
             encoded = answers.encode_error(errors.UNAVAILABLE(), headers)
-        except (http_exceptions.HttpProcessingError, web.RequestPayloadError, ConnectionResetError):
-            # The body broke off, with or without its client, or is not encoded as it says.
+        except (http_exceptions.HttpProcessingError, web.RequestPayloadError):
+            # The body broke off, or is not encoded as it says.
             encoded = answers.encode_error(errors.BAD_REQUEST(), headers)
         except Exception:
             # The route and not the path: a path may hold a token.

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, MutableMapping
 
-from aiohttp import web
+from aiohttp import StreamReader, web
 
 from hubbub.protocol import errors
 from hubbub.server.core.rate_limits import Verdict
@@ -36,7 +36,7 @@ async def read_body(request: web.BaseRequest, most: int, timeout_s: float) -> by
     if length is not None and length > most:
         raise errors.REQUEST_ENTITY_TOO_LARGE()
     content = request.content
-    data: bytes = await content.readany() if content.total_bytes or content.is_eof() else b""
+    data = await _some(content) if content.total_bytes or content.is_eof() else b""
     if content.at_eof():
         if len(data) > most:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
@@ -49,6 +49,14 @@ async def read_body(request: web.BaseRequest, most: int, timeout_s: float) -> by
     return bytes(whole)
 
 
+async def _some(content: StreamReader) -> bytes:
+    """What is there of a body; who left in the middle of it is no error of ours, and nobody hears what we say to it."""
+    try:
+        return await content.readany()
+    except ConnectionResetError:
+        raise errors.BAD_REQUEST() from None
+
+
 async def chunks(request: web.BaseRequest, timeout_s: float) -> AsyncIterator[bytes]:
     """The body as it arrives; who does not finish in time is told so and let go."""
     content = request.content
@@ -57,7 +65,7 @@ async def chunks(request: web.BaseRequest, timeout_s: float) -> AsyncIterator[by
         # One timeout for each read: a generator may be left at its yield, with no one to end a timeout around it all.
         try:
             async with asyncio.timeout_at(deadline):
-                chunk = await content.readany()
+                chunk = await _some(content)
         except TimeoutError:
             raise errors.BAD_REQUEST() from None
         if not chunk:
