@@ -1,1 +1,0 @@
--- Provisional accounts and external identities.
