@@ -7,6 +7,7 @@ from typing import Any
 
 from hubbub.server.control import Control
 from tests.web.conftest import DESK, Opener
+from tests.web.polling import wait_until
 from tests.world import Actor, Guild, World
 
 
@@ -50,7 +51,7 @@ class Window:
 
     async def until(self, script: str, argument: Any = None) -> None:
         """Wait until something holds in the page."""
-        await self.page.wait_for_function(script, arg=argument)
+        await wait_until(self.page, script, argument)
 
 
 @dataclass

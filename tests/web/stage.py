@@ -10,6 +10,7 @@ from aiohttp import web
 
 from hubbub.server.control import Control
 from tests.oauth import Client
+from tests.web.polling import wait_until
 from tests.web.square import Square, Window
 from tests.world import Actor
 
@@ -135,9 +136,9 @@ async def playing(
     token = (await stage.client.tokens(person, scopes))["access_token"]
     async with stage.square.visit(person, channel) as window:
         frame = await launch(window)
-        await frame.wait_for_function("typeof ask === 'function'")
+        await wait_until(frame, "typeof ask === 'function'")
         await frame.evaluate("greet()")
-        await frame.wait_for_function("heard.length > 0")
+        await wait_until(frame, "heard.length > 0")
 
         async def ask(cmd: str, args: Any = None) -> Any:
             return await frame.evaluate("([cmd, args]) => ask(cmd, args)", [cmd, args])

@@ -18,6 +18,7 @@ from hubbub.server.resources import activity_instances
 from tests.server.activities.upstream import HOST, Stage, Upstream
 from tests.server.activities.upstream import stage as make_stage
 from tests.web.conftest import Opener
+from tests.web.polling import wait_until
 from tests.world import NOW_MS, World, small_config
 
 # What the public SDK does: it speaks to its parent, and hears its own origin only (activities.md 5).
@@ -89,7 +90,7 @@ async def test_an_activity_plays_in_the_frame_of_another_site(played: Stage, chr
 
     async with chromium() as page:
         await page.goto(f"{world.url}/hosting?{urlencode({'frame': frame})}")
-        await page.wait_for_function("heard.filter(({data}) => data[0] === 1).length >= 4")
+        await wait_until(page, "heard.filter(({data}) => data[0] === 1).length >= 4")
         heard = await page.evaluate("heard")
 
     assert {each["origin"] for each in heard} == {origin}

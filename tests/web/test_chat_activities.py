@@ -17,6 +17,7 @@ from hubbub.server.resources import members, oauth2
 from tests.clients.town import PICTURE
 from tests.oauth import application
 from tests.web.conftest import PHONE, Opener
+from tests.web.polling import wait_until
 from tests.web.square import Square
 from tests.web.stage import HOST, PROBE, SCOPES, SDK, Stage, inside, launch, playing
 from tests.world import NOW_MS, Actor, World, small_config
@@ -69,7 +70,7 @@ async def test_the_public_sdk_plays(stage: Stage) -> None:
         consent = page.get_by_role("dialog", name="Chess would like to come in")
         await consent.get_by_text("See your name, picture and banner").wait_for()
         await consent.get_by_role("button", name="Let it in").click()
-        await frame.wait_for_function("told.done || told.failed")
+        await wait_until(frame, "told.done || told.failed")
         told = await frame.evaluate("told")
         assert "failed" not in told, told["failed"]
 
@@ -86,12 +87,12 @@ async def test_the_public_sdk_plays(stage: Stage) -> None:
         assert (seen["user"]["id"], seen["activities"][0]["state"]) == (str(square.bob.id), "Move 3")
         path = f"/applications/{stage.client.id}/activity-instances/{instance}"
         assert (await square.bot.get(path)).ok()["users"] == [str(square.bob.id)]
-        await frame.wait_for_function("'participants:bob' in told && 'layout:0' in told")
+        await wait_until(frame, "'participants:bob' in told && 'layout:0' in told")
         body = {"session_id": eyes.ready["session_id"]}
         (await square.alice.post(f"/activities/{guild.general}/{stage.client.id}", json=body)).ok()
-        await frame.wait_for_function("'participants:alice+bob' in told")
+        await wait_until(frame, "'participants:alice+bob' in told")
         await page.get_by_role("button", name="Make it small").click()
-        await frame.wait_for_function("'layout:1' in told")
+        await wait_until(frame, "'layout:1' in told")
 
         # He leaves, and the activity goes on without him; what he showed is gone.
         await page.get_by_role("button", name="Leave the activity").click()
@@ -107,13 +108,13 @@ async def test_the_host_holds_to_the_protocol(stage: Stage) -> None:
     square = stage.square
     async with square.visit(square.bob) as window:
         frame = await launch(window)
-        await frame.wait_for_function("typeof ask === 'function'")
+        await wait_until(frame, "typeof ask === 'function'")
 
         # Nothing is heard before the handshake, nor by another frame's name.
         await frame.evaluate(
             "say(1, {cmd: 'GET_USER', args: {id: '1'}, nonce: 'early'}); greet({frame_id: 'other'}); greet()"
         )
-        await frame.wait_for_function("heard.length > 0")
+        await wait_until(frame, "heard.length > 0")
         [[op, ready]] = await frame.evaluate("heard")
         assert (op, ready["evt"], ready["nonce"], ready["data"]["v"]) == (1, "READY", None, 1)
         assert "user" not in ready["data"]
@@ -129,8 +130,8 @@ async def test_the_host_holds_to_the_protocol(stage: Stage) -> None:
         assert await ask("SUBSCRIBE", {}, evt="NO_SUCH_EVENT") == 4004
         assert await ask("SUBSCRIBE", {"channel_id": "1"}, evt="VOICE_STATE_UPDATE") in (4005, 4006)
         assert await ask("SUBSCRIBE", {}, evt="THERMAL_STATE_UPDATE") == {"evt": "THERMAL_STATE_UPDATE"}
-        await frame.wait_for_function(
-            "heard.some(([, {evt, data}]) => evt === 'THERMAL_STATE_UPDATE' && data.thermal_state === 0)"
+        await wait_until(
+            frame, "heard.some(([, {evt, data}]) => evt === 'THERMAL_STATE_UPDATE' && data.thermal_state === 0)"
         )
         assert await ask("AUTHENTICATE", {"access_token": square.bob.token}) == 4009
         assert await ask("AUTHENTICATE", {"access_token": "nobody's"}) == 4009
@@ -160,7 +161,7 @@ async def test_a_wrong_client_is_shown_out(stage: Stage) -> None:
     stage.page = PROBE
     async with stage.square.visit(stage.square.bob, width=PHONE) as window:
         frame = await launch(window)
-        await frame.wait_for_function("typeof ask === 'function'")
+        await wait_until(frame, "typeof ask === 'function'")
         assert await window.page.evaluate("document.documentElement.scrollWidth") <= PHONE
         # From outside of the frame nobody is heard.
         await window.page.evaluate("postMessage([2, {code: 1006, message: 'from elsewhere'}], '*')")
@@ -179,7 +180,7 @@ async def test_a_link_opens_the_activity_with_what_it_carries(stage: Stage) -> N
         row = await window.sees("come and play")
         await row.get_by_role("link", name="/activities/").click()
         frame = await inside(window)
-        await frame.wait_for_function("typeof ask === 'function'")
+        await wait_until(frame, "typeof ask === 'function'")
         query = await frame.evaluate("Object.fromEntries(new URLSearchParams(location.search))")
         assert (query["custom_id"], query["referrer_id"]) == ("round-7", str(square.alice.id))
         assert query["platform"] == "desktop"
@@ -204,7 +205,7 @@ async def test_an_app_answers_with_its_activity(stage: Stage) -> None:
         callback = f"/interactions/{asked['id']}/{asked['token']}/callback?with_response=true"
         answer = (await square.world.request("POST", callback, json={"type": 12})).ok()
         frame = await inside(window)
-        await frame.wait_for_function("typeof ask === 'function'")
+        await wait_until(frame, "typeof ask === 'function'")
         query = await frame.evaluate("Object.fromEntries(new URLSearchParams(location.search))")
         assert query["instance_id"] == answer["interaction"]["activity_instance_id"]
 
@@ -214,7 +215,7 @@ async def test_an_app_answers_with_its_activity(stage: Stage) -> None:
         assert await other.page.locator("iframe").count() == 0
         await other.page.get_by_role("button", name="Join", exact=True).click()
         joined = await inside(other)
-        await joined.wait_for_function("typeof ask === 'function'")
+        await wait_until(joined, "typeof ask === 'function'")
         assert await joined.evaluate("new URLSearchParams(location.search).get('instance_id')") == query["instance_id"]
         await window.page.locator(".activity-people", has_text="alice").wait_for()
 

@@ -15,6 +15,7 @@ from hubbub.server.core.clock import ControlledClock, RealClock
 from tests.clients.test_http_app import COMMANDS, HttpApp
 from tests.clients.town import PICTURE
 from tests.web.conftest import PHONE, Opener
+from tests.web.polling import wait_until
 from tests.web.square import Square, crier, opened
 from tests.world import NOW_MS
 
@@ -176,7 +177,7 @@ async def test_a_modal_is_filled_in(square: Square) -> None:
         await dialog.get_by_label("Name").fill("Bo")
         await dialog.get_by_role("button", name="Submit").click()
         name = dialog.get_by_label("Name")
-        await page.wait_for_function("document.querySelectorAll('dialog .field-error:not([hidden])').length === 2")
+        await wait_until(page, "document.querySelectorAll('dialog .field-error:not([hidden])').length === 2")
         assert await name.get_attribute("aria-invalid") == "true"
         assert "between 3 and 20" in await dialog.locator(".field-error").first.inner_text()
         assert await page.evaluate("document.activeElement.value") == "Bo"
@@ -386,8 +387,8 @@ async def test_a_message_that_is_laid_out(still: Square) -> None:
         assert await link.get_attribute("href") == "https://maps.example/"
         assert "noopener" in str(await link.get_attribute("rel"))
         picture = row.get_by_role("img", name="The square from above")
-        await window.page.wait_for_function(
-            "element => element.complete && element.naturalWidth === 1", arg=await picture.element_handle()
+        await wait_until(
+            window.page, "element => element.complete && element.naturalWidth === 1", await picture.element_handle()
         )
         assert await row.get_by_role("button", name="Come").is_disabled()
         assert "general" in await row.locator(".picker-face").inner_text()

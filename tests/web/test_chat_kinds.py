@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.web.polling import wait_until
 from tests.web.square import Square, Window
 from tests.world import Session
 
@@ -120,7 +121,7 @@ async def test_every_kind_of_select_and_a_button_that_sells(still: Square) -> No
         asked = await hear(heard)
         assert list(asked["data"]["resolved"]["channels"]) == [str(still.guild.channels["General"])]
         await answer(still, asked, 6)
-        await window.page.wait_for_function("document.querySelectorAll('.waiting').length === 0")
+        await wait_until(window.page, "document.querySelectorAll('.waiting').length === 0")
 
 
 @pytest.mark.parametrize("width", [360, 1280])
