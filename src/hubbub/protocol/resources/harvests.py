@@ -1,4 +1,4 @@
-"""A person's copy of all that they wrote, in pages."""
+"""Data export: the caller's own messages, in pages."""
 
 from typing import Annotated, Final
 
@@ -8,35 +8,46 @@ from hubbub.protocol.ids import ChannelId, GuildId, MessageId, Timestamp
 from hubbub.protocol.operation import Auth, Operation, RateLimit
 
 PAGE_MAX: Final = 500
+"""Maximum number of messages on a page."""
 
 
 class HarvestedFile(Struct, kw_only=True):
-    """A file that came with a message."""
+    """A file attached to an exported message."""
 
     filename: str
+    """Name of the file."""
     size: int
+    """Size of the file in bytes."""
     url: str
-    """Good for a day."""
+    """URL of the file, signed and valid for one day."""
 
 
 class HarvestedMessage(Struct, kw_only=True):
-    """What its author gets of a message, also where they can no longer read the channel."""
+    """A message in its author's data export, included even if the author can no longer read the channel."""
 
     id: MessageId
+    """ID of the message."""
     channel_id: ChannelId
+    """ID of the channel the message was sent in."""
     guild_id: GuildId | None
+    """ID of the guild of the channel; null outside guilds."""
     timestamp: Timestamp
+    """Time at which the message was sent."""
     edited_timestamp: Timestamp | None
+    """Time of the last edit; null if the message was never edited."""
     content: str
+    """Text of the message."""
     attachments: list[HarvestedFile]
+    """Files attached to the message."""
 
 
 class ListHarvestedMessages(Struct, kw_only=True):
-    """Which page."""
+    """Page selection for the data export."""
 
     after: MessageId | UnsetType = UNSET
-    """The last id of the page before."""
+    """Return messages with a greater ID; pass the last ID of the previous page."""
     limit: Annotated[int, Meta(ge=1, le=PAGE_MAX)] = 100
+    """Maximum number of messages to return."""
 
 
 LIST_HARVESTED_MESSAGES = Operation(
@@ -47,4 +58,4 @@ LIST_HARVESTED_MESSAGES = Operation(
     auth=Auth.USER,
     limit=RateLimit(60, 10.0),
 )
-"""The caller's own messages, oldest first; the last page is short."""
+"""The caller's own messages, oldest first; a page shorter than `limit` is the last one."""

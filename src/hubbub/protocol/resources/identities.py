@@ -1,4 +1,4 @@
-"""Who players are elsewhere: provisional accounts, external identities and their profiles, and a publisher's tokens."""
+"""Identities: provisional accounts, external identities and their profiles, and publisher tokens."""
 
 from typing import Annotated, Final, Literal
 
@@ -16,8 +16,11 @@ CREDENTIAL_MAX: Final = 10_240
 SECRET_MAX: Final = 1024
 METADATA_KEYS_MAX: Final = 25
 METADATA_MAX: Final = 1024
+"""Maximum length of one metadata value."""
 IDENTITIES_MAX: Final = 100
+"""Maximum number of users in one lookup."""
 MERGES_A_DAY: Final = 5
+"""Maximum number of account merges per user and day."""
 
 ExternalAuthType = Literal[
     "OIDC",
@@ -29,56 +32,70 @@ ExternalAuthType = Literal[
     "APPLE_ID_TOKEN",
     "PLAYSTATION_NETWORK_ID_TOKEN",
 ]
-"""What a player proves with who they are elsewhere."""
+"""Kinds of credential that prove a player's external identity."""
 
 ExternalUserId = Annotated[str, Meta(min_length=1, max_length=EXTERNAL_ID_MAX)]
 Credential = Annotated[str, Meta(min_length=1, max_length=CREDENTIAL_MAX)]
 GlobalName = Annotated[str, Meta(min_length=1, max_length=GLOBAL_NAME_MAX)]
 
 SCOPES: Final = (Scope.OPENID.value, Scope.SDK_SOCIAL_LAYER.value)
-"""What a provisional account's token may do, by name; besides, it may change the account's display name (sdk.md 7.5)."""
+"""Scopes of a provisional account's token, which may also change the account's display name (sdk.md 7.5)."""
 
 
 class ProvisionalToken(Struct, kw_only=True):
-    """A token of a provisional account."""
+    """An access token of a provisional account."""
 
     access_token: str
+    """Access token of the provisional account."""
     id_token: str
+    """OpenID Connect ID token of the provisional account."""
     scope: str
+    """Granted scopes, separated by spaces."""
     token_type: str = "Bearer"
+    """Type of the token; always `Bearer`."""
     expires_in: int = ACCESS_TOKEN_SECONDS
+    """Lifetime of the access token in seconds."""
     refresh_token: str | None = None
-    """Only for OIDC and a client with a secret; refreshing is deprecated, ask with a fresh credential instead."""
+    """Refresh token, only for OIDC and a client with a secret.
+    Refreshing is deprecated: request a token with a fresh credential instead."""
     scopes: list[str]
+    """Granted scopes as a list."""
     expires_at_s: int
+    """Time at which the access token expires, in Unix seconds."""
 
 
 # Provisional accounts
 
 
 class CreateBotToken(Struct, kw_only=True):
-    """A player whom the application's own server knows."""
+    """A player identified by the application's own backend."""
 
     external_user_id: ExternalUserId
+    """ID of the player in the application's own system."""
     preferred_global_name: GlobalName | None | UnsetType = UNSET
-    """What a new account is called."""
+    """Display name of the account if it is created by this request."""
     provisional_user_id: UserId | None | UnsetType = UNSET
-    """A provisional account that was made another way and is to be found by this id too."""
+    """ID of an existing provisional account to associate with `external_user_id`."""
 
 
 class ExternalCredentials(Struct, kw_only=True):
-    """A player who proves who they are elsewhere."""
+    """A player identified by a credential of an external identity provider."""
 
     client_id: ApplicationId
+    """ID of the application."""
     external_auth_type: ExternalAuthType
+    """Kind of the credential in `external_auth_token`."""
     external_auth_token: Credential
+    """Credential issued by the external provider."""
     client_secret: Annotated[str, Meta(max_length=SECRET_MAX)] | None | UnsetType = UNSET
+    """Secret of the application; omitted by public clients."""
 
 
 class UnmergeByBot(Struct, kw_only=True):
-    """A player whom the application's own server knows."""
+    """A player to unmerge, identified by the application's own backend."""
 
     external_user_id: ExternalUserId
+    """ID of the player in the application's own system."""
 
 
 _CREDENTIAL_ERRORS: Final = (
@@ -95,7 +112,7 @@ _CREDENTIAL_ERRORS: Final = (
     errors.INVALID_OAUTH2_ACCESS_TOKEN,
     errors.UNKNOWN_APPLICATION,
 )
-"""What may be wrong with a credential, or with who brings it."""
+"""Errors about an external credential or the client that presents it."""
 
 PARTNER_SDK_TOKEN = Operation(
     "POST",
@@ -155,9 +172,10 @@ BOT_PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT = Operation(
 
 
 class UpdateAccount(Struct, kw_only=True):
-    """A new display name."""
+    """Changes to a provisional account."""
 
     global_name: GlobalName | None | UnsetType = UNSET
+    """New display name; null removes it, absent keeps it."""
 
 
 UPDATE_MY_ACCOUNT = Operation(
@@ -172,34 +190,43 @@ UPDATE_MY_ACCOUNT = Operation(
 
 
 class MergeCompleted(Struct, kw_only=True):
-    """A provisional account is now part of the person's own."""
+    """A provisional account that was merged into a full account."""
 
     merge_operation_id: Snowflake
+    """ID of the merge."""
     source_user_id: UserId
+    """ID of the provisional account, which no longer exists."""
 
 
 USER_MERGE_OPERATION_COMPLETED = Event("USER_MERGE_OPERATION_COMPLETED", MergeCompleted)
+"""Sent when a provisional account has been merged into the user's account."""
 
 
 # A publisher's tokens
 
 
 class ExchangeChildToken(Struct, kw_only=True):
-    """A publisher's token, and the game that needs one of its own."""
+    """A publisher's token to exchange for a token of one of its games."""
 
     parent_access_token: Annotated[str, Meta(min_length=1, max_length=CREDENTIAL_MAX)]
+    """Access token issued to the publisher's application."""
     child_application_id: ApplicationId
+    """ID of the game's application."""
     parent_client_secret: Annotated[str, Meta(max_length=SECRET_MAX)] | None | UnsetType = UNSET
-    """Unless the publisher's application is a public client."""
+    """Secret of the publisher's application; omitted if it is a public client."""
 
 
 class ChildToken(Struct, kw_only=True):
-    """A game's token: it ends when the publisher's would have, and cannot be refreshed."""
+    """An access token of a game, which cannot be refreshed."""
 
     access_token: str
+    """Access token of the game."""
     expires_in: int
+    """Seconds until the token expires; it expires with the publisher's token."""
     scope: str
+    """Granted scopes, separated by spaces."""
     token_type: str = "Bearer"
+    """Type of the token; always `Bearer`."""
 
 
 PARTNER_SDK_CHILD_TOKEN = Operation(
@@ -217,55 +244,68 @@ PARTNER_SDK_CHILD_TOKEN = Operation(
 
 
 class ExternalId(Struct, kw_only=True):
-    """Who somebody is elsewhere."""
+    """A user's identity at an external provider."""
 
     provider_type: str
+    """Type of the provider, such as `OIDC` or `STEAM`."""
     provider_id: str | None
+    """ID of the provider within its type, such as an issuer; null if the type has only one provider."""
     provider_issued_user_id: str
+    """ID of the user at the provider."""
 
 
 class UserApplicationProfile(Struct, kw_only=True):
-    """A player as the game knows them."""
+    """A user's profile in a game."""
 
     username: str | None
+    """Name of the user in the game; null if the game set none."""
     avatar_hash: str
+    """Hash of the user's avatar in the game; empty if there is none."""
     metadata: str
-    """JSON."""
+    """Metadata that the game stored, as a JSON document."""
     external_id: ExternalId
+    """Identity of the user at the external provider."""
 
 
 class UserApplicationProfiles(Struct, kw_only=True):
-    """A player whom a game knows otherwise now."""
+    """A user whose profile in a game changed."""
 
     user_id: UserId
+    """ID of the user."""
     application_id: ApplicationId
-    """The head of the family of applications."""
+    """ID of the publisher's application, or of the game if it has no publisher."""
     user_application_profiles: list[UserApplicationProfile]
-    """All that there are, as READY tells them: one, or none any more."""
+    """Complete list of the user's profiles, in the form used in READY; at most one entry."""
 
 
 USER_APPLICATION_IDENTITY_UPDATE = Event(
     "USER_APPLICATION_IDENTITY_UPDATE", UserApplicationProfiles, scope=Scope.RELATIONSHIPS_READ
 )
+"""Sent when the profile of a related user in the session's family of games changes."""
 
 
 class IdentityProfile(Struct, kw_only=True):
-    """A profile as the application's own server sees it."""
+    """A profile in the form seen by the application's backend."""
 
     username: str | None
+    """Name of the user in the game; null if none is set."""
     metadata: dict[str, str]
+    """Metadata stored with the profile."""
     external_id: ExternalId
+    """Identity of the user at the external provider."""
 
 
 class UpdateIdentityProfile(Struct, kw_only=True):
-    """What changes of a profile."""
+    """Changes to a profile."""
 
     username: Annotated[str, Meta(max_length=EXTERNAL_ID_MAX)] | None | UnsetType = UNSET
+    """New name of the user in the game; null removes it, absent keeps it."""
     metadata: (
         Annotated[dict[str, Annotated[str, Meta(max_length=METADATA_MAX)]], Meta(max_length=METADATA_KEYS_MAX)]
         | None
         | UnsetType
     ) = UNSET
+    """New metadata, which replaces the stored metadata; null clears it, absent keeps it."""
 
 
 _PROFILE_ERRORS: Final = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION, errors.UNKNOWN_USER)
@@ -290,16 +330,19 @@ UPDATE_USER_IDENTITY_PROFILE = Operation(
 
 
 class FindIdentities(Struct, kw_only=True):
-    """Players whose ids elsewhere are wanted."""
+    """Users to look up."""
 
     user_ids: Annotated[list[UserId], Meta(min_length=1, max_length=IDENTITIES_MAX)]
+    """IDs of the users whose external IDs are requested."""
 
 
 class ApplicationIdentity(Struct, kw_only=True):
-    """A player and their id elsewhere."""
+    """A user and their ID in the game."""
 
     user_id: UserId
+    """ID of the user."""
     external_user_id: str
+    """ID of the user at the identity provider."""
 
 
 LIST_APPLICATION_IDENTITIES = Operation(
@@ -316,11 +359,14 @@ LIST_APPLICATION_IDENTITIES = Operation(
 
 
 class PublisherLink(Struct, kw_only=True):
-    """The family of an application: who signs players in, and for which games."""
+    """The family of an application: its publisher and the games of that publisher."""
 
     application_id: ApplicationId
+    """ID of the application."""
     parent_id: ApplicationId | None
+    """ID of the publisher's application; null if the application has no publisher."""
     child_ids: list[ApplicationId]
+    """IDs of the games of which the application is the publisher."""
 
 
 GET_PUBLISHER_LINK = Operation(
@@ -329,4 +375,4 @@ GET_PUBLISHER_LINK = Operation(
     result=PublisherLink,
     raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION),
 )
-"""Our own: what an operator linked, for whoever manages the application."""
+"""First-party: the publisher link set by an operator, visible to managers of the application."""

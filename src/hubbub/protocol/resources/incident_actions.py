@@ -1,4 +1,4 @@
-"""Incident actions: what a guild switches off for a while."""
+"""Incident actions: temporarily disable the invites or direct messages of a guild."""
 
 from datetime import datetime
 from typing import Final
@@ -13,14 +13,17 @@ from hubbub.protocol.resources import guilds
 from hubbub.protocol.resources.guilds import IncidentsData
 
 INCIDENT_HOURS_MAX: Final = 24
-"""How long something may stay switched off."""
+"""Maximum number of hours for which invites or direct messages can be disabled."""
 
 
 class SetIncidentActions(Struct, kw_only=True):
-    """Until when what is off; null switches it on again, what is absent stays."""
+    """Incident actions to set."""
 
     invites_disabled_until: datetime | None | UnsetType = UNSET
+    """Time until which invites are disabled, at most 24 hours ahead; null enables them, absent keeps them."""
     dms_disabled_until: datetime | None | UnsetType = UNSET
+    """Time until which direct messages between members are disabled, at most 24 hours ahead.
+    Null enables them again; absent keeps the current value."""
 
 
 UPDATE_GUILD_INCIDENT_ACTIONS = Operation(

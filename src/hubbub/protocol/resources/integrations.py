@@ -1,4 +1,4 @@
-"""Integrations: the applications that a guild has let in."""
+"""Integrations: applications installed in a guild."""
 
 from typing import Final, Literal
 
@@ -15,96 +15,129 @@ from hubbub.protocol.resources import members, roles
 from hubbub.protocol.resources.users import User
 
 INTEGRATIONS_MAX: Final = 50
-"""So many are listed."""
+"""Maximum number of integrations in a list."""
 
 ExpireBehavior = Literal[0, 1]
-"""0 takes the role away, 1 the member."""
+"""Effect of an expired subscription: 0 removes the role, 1 kicks the member."""
 
 
 class IntegrationAccount(Struct, kw_only=True):
-    """What the other side calls it; for an application, itself."""
+    """The external account behind an integration; for an application, the application itself."""
 
     id: str
+    """ID of the account."""
     name: str | None
+    """Name of the account."""
 
 
 class IntegrationApplication(Struct, kw_only=True):
-    """The application, as anybody may see it."""
+    """The public part of an integration's application."""
 
     id: ApplicationId
+    """ID of the application."""
     name: str
+    """Name of the application."""
     icon: str | None
+    """Icon hash of the application; null if it has no icon."""
     description: str
+    """Description of the application."""
     summary: str = ""
-    """Gone from the documents, yet discord.py indexes it."""
+    """Always empty; kept because discord.py reads the key."""
     type: None = None
+    """Always null."""
     bot: User | UnsetType = UNSET
+    """Bot user of the application; absent if it has none."""
 
 
 class Integration(Struct, kw_only=True):
-    """An application in a guild."""
+    """An application installed in a guild."""
 
     id: IntegrationId
+    """ID of the integration."""
     name: str | None
+    """Name of the integration, which is the application's name."""
     type: str = "discord"
-    """The word that client libraries know applications by."""
+    """Type of the integration; `discord` is the value by which client libraries recognize applications."""
     enabled: bool = True
+    """Whether the integration is enabled; always true."""
     account: IntegrationAccount
+    """Account of the integration."""
     application: IntegrationApplication
+    """Application that is installed."""
     scopes: list[str]
+    """OAuth2 scopes that were granted to the application."""
     user: User | UnsetType = UNSET
-    """Who let it in; absent where that is not known."""
+    """User who installed the application; absent if unknown."""
 
 
 class PartialIntegration(Struct, kw_only=True):
-    """The little of an integration that the audit log tells."""
+    """The subset of an integration included in the audit log."""
 
     id: IntegrationId
+    """ID of the integration."""
     type: str = "discord"
+    """Type of the integration; always `discord`."""
     name: str | None
+    """Name of the integration."""
     account: IntegrationAccount
+    """Account of the integration."""
     application_id: ApplicationId
+    """ID of the application."""
 
 
 class GuildIntegration(Integration, kw_only=True):
-    """An integration as events carry it, with its guild and without the user."""
+    """An integration in gateway events, with its guild and without the user."""
 
     guild_id: GuildId
+    """ID of the guild."""
 
 
 class IntegrationDeleted(Struct, kw_only=True):
-    """An application is no longer in a guild."""
+    """An integration that was removed from a guild."""
 
     id: IntegrationId
+    """ID of the integration."""
     guild_id: GuildId
+    """ID of the guild."""
     application_id: ApplicationId | UnsetType = UNSET
+    """ID of the application."""
 
 
 class GuildIntegrations(Struct, kw_only=True):
-    """Something about the integrations of a guild changed."""
+    """A guild whose integrations changed."""
 
     guild_id: GuildId
+    """ID of the guild."""
 
 
 class CreateIntegration(Struct, kw_only=True):
-    """One of one's connections that shall bring its subscribers."""
+    """A connected account whose subscribers are to be synchronized with the guild."""
 
     type: str
+    """Type of the connected account."""
     id: str
+    """ID of the connected account."""
 
 
 class UpdateIntegration(Struct, kw_only=True):
-    """What happens to those whose subscription ends."""
+    """Changes to the handling of expired subscribers."""
 
     expire_behavior: ExpireBehavior | None | UnsetType = UNSET
+    """Effect of an expired subscription: 0 removes the role, 1 kicks the member."""
     expire_grace_period: Int32 | None | UnsetType = UNSET
+    """Days until `expire_behavior` is applied."""
     enable_emoticons: bool | None | UnsetType = UNSET
+    """Whether the emoticons of the external service are synchronized."""
 
 
 INTEGRATION_CREATE = Event("INTEGRATION_CREATE", GuildIntegration, intents=Intents.GUILD_INTEGRATIONS)
+"""Sent when an application is installed in a guild."""
 INTEGRATION_UPDATE = Event("INTEGRATION_UPDATE", GuildIntegration, intents=Intents.GUILD_INTEGRATIONS)
+"""Sent when an integration of a guild changes."""
 INTEGRATION_DELETE = Event("INTEGRATION_DELETE", IntegrationDeleted, intents=Intents.GUILD_INTEGRATIONS)
+"""Sent when an application is removed from a guild."""
 GUILD_INTEGRATIONS_UPDATE = Event("GUILD_INTEGRATIONS_UPDATE", GuildIntegrations, intents=Intents.GUILD_INTEGRATIONS)
+"""Sent when any integration of a guild is added, changed or removed."""
 
 _MANAGED: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
 _NAMED: Final = (*_MANAGED, errors.UNKNOWN_INTEGRATION, errors.INVALID_FORM_BODY)

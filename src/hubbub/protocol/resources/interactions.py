@@ -1,4 +1,4 @@
-"""Interactions: a person runs a command, presses, chooses or submits; the app answers, at once or within fifteen minutes."""
+"""Interactions: commands, components, autocomplete and modals, and the responses of applications."""
 
 from typing import Annotated, Any, Final
 
@@ -37,18 +37,23 @@ from hubbub.protocol.resources.roles import Role
 from hubbub.protocol.resources.users import User
 
 ANSWER_MS: Final = 3_000
-"""So soon an app must answer first."""
+"""Time in which an application must send its first response."""
 TOKEN_MS: Final = 15 * 60_000
-"""So long it may go on answering."""
+"""Lifetime of an interaction token, in which follow-ups and edits are possible."""
 USER_INSTALL_FOLLOW_UPS_MAX: Final = 5
+"""Maximum number of follow-ups by an application that only the user installed."""
 CONVERSATION_PERMISSIONS: Final = Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE
-"""What an app may do in its answers outside guilds (webhooks-and-interactions.md 2.1)."""
+"""Permissions of an application's responses outside guilds (webhooks-and-interactions.md 2.1)."""
 AUTOCOMPLETE_VALUE_MAX: Final = 100
+"""Maximum length of a text value in an autocomplete choice."""
 NONCE_MAX: Final = 64
 SESSION_ID_MAX: Final = 64
 ENDPOINT_ANSWER_MAX: Final = 25 * 1024 * 1024
-"""Bytes of an answer by an application's own address, its files included; larger ones go by the callback route."""
+"""Maximum size in bytes of a response by the application's endpoint, files included.
+Larger responses must use the callback route.
+"""
 FAILED_INTERACTIONS_MAX: Final = 100
+"""Maximum number of failed interactions on a page."""
 
 OptionsMax = Meta(max_length=25)
 
@@ -57,83 +62,106 @@ OptionsMax = Meta(max_length=25)
 
 
 class OptionValue(Struct, kw_only=True, omit_defaults=True):
-    """An option as it was filled in, or a sub-command with those inside it."""
+    """A command option with its value, or a subcommand with its options."""
 
     type: int
+    """Type of the option; a `CommandOptionType`."""
     name: str
+    """Name of the option."""
     value: str | int | float | bool | None | UnsetType = UNSET
+    """Value entered by the user; absent for subcommands and subcommand groups."""
     options: "Annotated[list[OptionValue], OptionsMax] | UnsetType" = UNSET
+    """Options inside a subcommand or subcommand group."""
     focused: bool | UnsetType = UNSET
-    """While it is being typed: that this is the one."""
+    """Whether the user is typing into this option; sent only for autocomplete."""
 
 
 class CommandData(Struct, kw_only=True):
-    """Which command, with what."""
+    """The invoked command and its options."""
 
     id: CommandId
+    """ID of the command."""
     name: str | UnsetType = UNSET
+    """Name of the command."""
     type: int | UnsetType = UNSET
+    """Type of the command: 1 slash command, 2 user command, 3 message command, 4 entry point."""
     version: Snowflake | None | UnsetType = UNSET
-    """The version that the person's client knows."""
+    """Version of the command known to the user's client."""
     options: Annotated[list[OptionValue], OptionsMax] | None | UnsetType = UNSET
+    """Options entered by the user."""
     target_id: Snowflake | None | UnsetType = UNSET
-    """The user or message that a context menu was opened on."""
+    """ID of the user or message on which a context menu command was invoked."""
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
-    """The files of options, named by their `n` in `files[n]`."""
+    """Files for attachment options; each `id` is the `n` of a part named `files[n]`."""
 
 
 class ComponentData(Struct, kw_only=True):
-    """Which component, and what was chosen."""
+    """The used component and the selected values."""
 
     component_type: int
+    """Type of the component; a `ComponentType`."""
     custom_id: Annotated[str, Meta(min_length=1, max_length=CUSTOM_ID_MAX)]
+    """Identifier that the application gave the component."""
     values: Annotated[list[str], Meta(max_length=25)] | None | UnsetType = UNSET
+    """Selected values; only for select menus."""
 
 
 class ModalSubmission(Struct, kw_only=True):
-    """A modal as it was filled in."""
+    """The submitted values of a modal."""
 
     id: InteractionId
-    """The interaction that was answered with the modal."""
+    """ID of the interaction to which the application responded with the modal."""
     custom_id: Annotated[str, Meta(min_length=1, max_length=CUSTOM_ID_MAX)]
+    """Identifier that the application gave the modal."""
     components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)]
+    """Components of the modal with the submitted values."""
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
+    """Files for file upload components; each `id` is the `n` of a part named `files[n]`."""
 
 
 class Asking(Struct, kw_only=True):
-    """What a person says with everything they ask."""
+    """Fields common to all interactions that a user's client creates."""
 
     application_id: ApplicationId
+    """ID of the application that handles the interaction."""
     channel_id: ChannelId
+    """ID of the channel in which the interaction takes place."""
     guild_id: GuildId | None | UnsetType = UNSET
+    """ID of the channel's guild; absent or null outside guilds."""
     session_id: Annotated[str, Meta(max_length=SESSION_ID_MAX)] | None | UnsetType = UNSET
-    """The gateway session that is told what becomes of it; absent: all of the person's."""
+    """ID of the gateway session that is notified of the result; if absent, all sessions of the user are."""
     nonce: int | Annotated[str, Meta(max_length=NONCE_MAX)] | None | UnsetType = UNSET
+    """Value chosen by the client, returned in the events about this interaction."""
 
 
 class RunCommand(Asking, kw_only=True, tag_field="type", tag=2):
-    """Run a command."""
+    """An invocation of a command."""
 
     data: CommandData
+    """Invoked command."""
 
 
 class UseComponent(Asking, kw_only=True, tag_field="type", tag=3):
-    """Press a button, or choose."""
+    """A pressed button or a selection in a menu."""
 
     message_id: MessageId
+    """ID of the message that contains the component."""
     data: ComponentData
+    """Used component."""
 
 
 class CompleteCommand(Asking, kw_only=True, tag_field="type", tag=4):
-    """Ask what could be meant by what is typed so far."""
+    """A request for autocomplete choices while the user types an option."""
 
     data: CommandData
+    """Command with the options entered so far."""
 
 
 class SubmitModal(Asking, kw_only=True, tag_field="type", tag=5):
-    """Submit a modal."""
+    """A submitted modal."""
 
     data: ModalSubmission
+    """Submitted values."""
 
 
 Ask = RunCommand | UseComponent | CompleteCommand | SubmitModal
@@ -143,198 +171,258 @@ Ask = RunCommand | UseComponent | CompleteCommand | SubmitModal
 
 
 class Resolved(Struct, kw_only=True, omit_defaults=True):
-    """What the ids in an interaction stand for."""
+    """The objects referenced by ID in an interaction, in maps keyed by ID."""
 
     users: dict[str, User] | UnsetType = UNSET
+    """Users by ID."""
     members: dict[str, dict[str, Any]] | UnsetType = UNSET
-    """Without `user`, `deaf` and `mute`."""
+    """Members by user ID, without the fields `user`, `deaf` and `mute`."""
     roles: dict[str, Role] | UnsetType = UNSET
+    """Roles by ID."""
     channels: dict[str, dict[str, Any]] | UnsetType = UNSET
-    """With the person's `permissions`, and `app_permissions` where the bot is in the guild."""
+    """Channels by ID, with the user's `permissions`, and `app_permissions` if the bot is in the guild."""
     messages: dict[str, Message] | UnsetType = UNSET
+    """Messages by ID."""
     attachments: dict[str, Attachment] | UnsetType = UNSET
+    """Attachments by ID."""
 
 
 class InteractionData(Struct, kw_only=True, omit_defaults=True):
-    """What was asked: keys by the interaction's type."""
+    """The payload of an interaction; the fields depend on its type."""
 
     id: str | int | UnsetType = UNSET
-    """A command's id, which is a string; a component's own, which is a number."""
+    """ID of the command, as a string, or number of the component within its message."""
     name: str | UnsetType = UNSET
+    """Name of the command."""
     type: int | UnsetType = UNSET
+    """Type of the command."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild the command is registered in; absent for global commands."""
     options: list[OptionValue] | UnsetType = UNSET
+    """Options entered by the user."""
     target_id: Snowflake | UnsetType = UNSET
+    """ID of the user or message on which a context menu command was invoked."""
     custom_id: str | UnsetType = UNSET
+    """Identifier that the application gave the component or modal."""
     component_type: int | UnsetType = UNSET
+    """Type of the component."""
     values: list[str] | UnsetType = UNSET
+    """Values selected in a menu."""
     components: list[Component] | UnsetType = UNSET
+    """Components of a modal with the submitted values."""
     resolved: Resolved | UnsetType = UNSET
+    """Objects referenced by ID in the payload."""
 
 
 class InteractionGuild(Struct, kw_only=True):
-    """The little of a guild that an interaction tells."""
+    """The subset of a guild included in an interaction."""
 
     id: GuildId
+    """ID of the guild."""
     features: list[str]
+    """Features of the guild."""
     locale: str
+    """Preferred locale of the guild."""
 
 
 class Interaction(Struct, kw_only=True):
-    """What somebody asked of an app."""
+    """A user's interaction with an application, in the form the application receives."""
 
     id: InteractionId
+    """ID of the interaction."""
     application_id: ApplicationId
+    """ID of the application."""
     type: int
+    """Type of the interaction; an `InteractionType`."""
     token: str
+    """Token for responses and follow-ups, valid for 15 minutes."""
     version: int = 1
+    """Version of the payload; always 1."""
     data: InteractionData
+    """Payload of the interaction."""
     channel_id: ChannelId
+    """ID of the channel in which the interaction took place."""
     channel: AnyChannel
+    """Channel in which the interaction took place, without permission overwrites."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the channel's guild; absent outside guilds."""
     guild: InteractionGuild | UnsetType = UNSET
+    """Partial guild of the channel; absent outside guilds."""
     guild_locale: str | UnsetType = UNSET
+    """Preferred locale of the guild; absent outside guilds."""
     member: Member | UnsetType = UNSET
-    """In a guild, with their permissions in the channel; elsewhere `user`."""
+    """Member who invoked the interaction, with their permissions in the channel; absent outside guilds."""
     user: User | UnsetType = UNSET
+    """User who invoked the interaction; in guilds see `member`."""
     locale: str
+    """Locale of the user."""
     message: Message | UnsetType = UNSET
-    """Of components, and of modals opened from one."""
+    """Message that contains the component; also present on modals opened from a component."""
     app_permissions: Permissions | UnsetType = UNSET
-    """What the app may do in its answers; before user_installs only in guilds."""
+    """Permissions of the application's responses in the channel. Before changes.USER_INSTALLS only sent in guilds."""
     entitlements: list[Entitlement] = []
-    """What the person and the guild own of the app now."""
+    """Active entitlements of the user and the guild for the application."""
     entitlement_sku_ids: list[Snowflake] = []
-    """Their SKUs, where older libraries look."""
+    """SKU IDs of `entitlements`, for older libraries."""
     authorizing_integration_owners: dict[str, Snowflake]
-    """By installation context: "0" the guild, or 0 in the bot's DM; "1" the user."""
+    """Owners of the installation by context: "0" is the guild ID, or 0 in a DM with the bot; "1" is the user ID."""
     context: int
+    """Where the interaction took place: 0 guild, 1 DM with the bot, 2 other private channel."""
     attachment_size_limit: int | UnsetType = UNSET
-    """Bytes of each file in an answer; from per_attachment_limit on."""
+    """Maximum size in bytes of each file in a response. Sent from changes.PER_ATTACHMENT_LIMIT on."""
 
 
 # What the person hears
 
 
 class InteractionNote(Struct, kw_only=True):
-    """Something became of what the person asked."""
+    """The result of an interaction, sent to the user who created it."""
 
     id: InteractionId
+    """ID of the interaction."""
     nonce: int | str | UnsetType = UNSET
+    """Nonce sent by the client; absent if it sent none."""
 
 
 class InteractionFailed(InteractionNote, kw_only=True):
-    """The app did not answer."""
+    """An interaction that failed."""
 
     reason_code: int
-    """2: in time."""
+    """Reason of the failure: 2 means that the application did not respond in time.
+    Values of a failed activity launch are listed in `LaunchFailureReason`."""
 
 
 class ModalCreated(InteractionNote, kw_only=True):
-    """The app answers with a form to fill in; it is submitted with this id."""
+    """A modal that the user's client is to open; it is submitted with the ID of this interaction."""
 
     channel_id: ChannelId
+    """ID of the channel in which the interaction took place."""
     application: MessageApplication
+    """Application that sent the modal."""
     custom_id: str
+    """Identifier that the application gave the modal."""
     title: str
+    """Title of the modal."""
     components: list[Component]
+    """Components of the modal."""
 
 
 class AutocompleteChoice(Struct, kw_only=True):
-    """A value that could be meant."""
+    """A choice offered while the user types an option."""
 
     name: ChoiceName
+    """Name of the choice, shown to the user."""
     value: ChoiceValue
+    """Value of the option if the user selects the choice."""
     name_localizations: dict[str, ChoiceName] | None | UnsetType = UNSET
+    """Translations of the name by locale."""
 
 
 class AutocompleteResponse(InteractionNote, kw_only=True):
-    """What could be meant."""
+    """The autocomplete choices for an option."""
 
     choices: list[AutocompleteChoice]
+    """Choices in the order in which they are shown."""
 
 
 # What the app answers
 
 
 class CallbackMessage(Struct, kw_only=True):
-    """A message to answer with."""
+    """A message sent as the response to an interaction."""
 
     content: Content | None | UnsetType = UNSET
+    """Text of the message."""
     embeds: Annotated[list[EmbedRequest], Meta(max_length=EMBEDS_MAX)] | None | UnsetType = UNSET
+    """Rich embeds of the message."""
     allowed_mentions: AllowedMentions | None | UnsetType = UNSET
-    """Absent: users only."""
+    """Mentions that notify; absent notifies mentioned users only."""
     components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)] | None | UnsetType = UNSET
+    """Components of the message."""
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
+    """Metadata of the uploaded files."""
     poll: CreatePoll | None | UnsetType = UNSET
+    """Poll to attach to the message."""
     tts: bool | None | UnsetType = UNSET
+    """Whether the message is read aloud with text-to-speech."""
     flags: Bits | None | UnsetType = UNSET
+    """Message flags, such as `EPHEMERAL`, SUPPRESS_EMBEDS and IS_COMPONENTS_V2."""
 
 
 class CallbackFlags(Struct, kw_only=True):
-    """How an answer that comes later will show: EPHEMERAL or not."""
+    """Options of a deferred response."""
 
     flags: Bits | None | UnsetType = UNSET
+    """Message flags of the later response; only `EPHEMERAL` is allowed."""
 
 
 class CallbackChoices(Struct, kw_only=True):
-    """What could be meant."""
+    """Choices of an autocomplete response."""
 
     choices: Annotated[list[AutocompleteChoice], Meta(max_length=CHOICES_MAX)] | None | UnsetType = UNSET
+    """Choices to offer."""
 
 
 class CallbackModal(Struct, kw_only=True):
-    """A form to fill in."""
+    """A modal sent as the response to an interaction."""
 
     custom_id: Annotated[str, Meta(min_length=1, max_length=CUSTOM_ID_MAX)]
+    """Identifier returned when the modal is submitted."""
     title: Annotated[str, Meta(min_length=1, max_length=MODAL_TITLE_MAX)]
+    """Title of the modal."""
     components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)]
+    """Components of the modal."""
 
 
 class Pong(Struct, kw_only=True, tag_field="type", tag=1):
-    """PONG."""
+    """Type 1, PONG: acknowledges a PING."""
 
 
 class MessageCallback(Struct, kw_only=True, tag_field="type", tag=4):
-    """CHANNEL_MESSAGE_WITH_SOURCE."""
+    """Type 4, CHANNEL_MESSAGE_WITH_SOURCE: responds with a message."""
 
     data: CallbackMessage | None | UnsetType = UNSET
+    """Message to send."""
 
 
 class DeferredMessageCallback(Struct, kw_only=True, tag_field="type", tag=5):
-    """DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE."""
+    """Type 5, DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE: shows a loading state until the message is sent."""
 
     data: CallbackFlags | None | UnsetType = UNSET
+    """Options of the later message."""
 
 
 class DeferredUpdateCallback(Struct, kw_only=True, tag_field="type", tag=6):
-    """DEFERRED_UPDATE_MESSAGE."""
+    """Type 6, DEFERRED_UPDATE_MESSAGE: acknowledges a component without a loading state."""
 
 
 class UpdateCallback(Struct, kw_only=True, tag_field="type", tag=7):
-    """UPDATE_MESSAGE."""
+    """Type 7, UPDATE_MESSAGE: edits the message that contains the component."""
 
     data: CallbackMessage | None | UnsetType = UNSET
+    """Changes to the message."""
 
 
 class AutocompleteCallback(Struct, kw_only=True, tag_field="type", tag=8):
-    """APPLICATION_COMMAND_AUTOCOMPLETE_RESULT."""
+    """Type 8, APPLICATION_COMMAND_AUTOCOMPLETE_RESULT: offers choices for an option."""
 
     data: CallbackChoices
+    """Choices to offer."""
 
 
 class ModalCallback(Struct, kw_only=True, tag_field="type", tag=9):
-    """MODAL."""
+    """Type 9, MODAL: opens a modal."""
 
     data: CallbackModal
+    """Modal to open."""
 
 
 class PremiumCallback(Struct, kw_only=True, tag_field="type", tag=10):
-    """PREMIUM_REQUIRED; deprecated, and answered."""
+    """Type 10, PREMIUM_REQUIRED: shows an upgrade prompt; deprecated in favor of premium buttons."""
 
 
 class LaunchCallback(Struct, kw_only=True, tag_field="type", tag=12):
-    """LAUNCH_ACTIVITY."""
+    """Type 12, LAUNCH_ACTIVITY: launches the application's activity."""
 
 
 Callback = (
@@ -351,84 +439,114 @@ Callback = (
 
 
 class CallbackQuery(Struct, kw_only=True):
-    """How to be answered."""
+    """Query parameters of an interaction response."""
 
     with_response: bool = False
+    """Whether to return the created response with status 200 instead of 204."""
 
 
 class CallbackInteraction(Struct, kw_only=True):
-    """The interaction that was answered."""
+    """The interaction that was responded to."""
 
     id: InteractionId
+    """ID of the interaction."""
     type: int
+    """Type of the interaction."""
     activity_instance_id: str | UnsetType = UNSET
+    """ID of the launched activity instance."""
     response_message_id: MessageId | UnsetType = UNSET
+    """ID of the message created or edited by the response."""
     response_message_loading: bool | UnsetType = UNSET
+    """Whether the message still shows a loading state."""
     response_message_ephemeral: bool | UnsetType = UNSET
+    """Whether only the user can see the message."""
     channel_id: ChannelId | UnsetType = UNSET
+    """ID of the channel in which the interaction took place."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the channel's guild; absent outside guilds."""
 
 
 class CallbackActivity(Struct, kw_only=True):
-    """The activity that was launched or joined."""
+    """The activity instance launched or joined by a response."""
 
     id: str
+    """ID of the activity instance."""
 
 
 class CallbackResource(Struct, kw_only=True):
-    """What the answer made."""
+    """The object created or edited by a response."""
 
     type: int
+    """Type of the response; an `InteractionCallbackType`."""
     message: Message | UnsetType = UNSET
+    """Created or edited message; sent for types 4 and 7."""
     activity_instance: CallbackActivity | UnsetType = UNSET
+    """Launched activity instance; sent for type 12."""
 
 
 class CallbackResponse(Struct, kw_only=True):
-    """What became of an answer."""
+    """The result of an interaction response."""
 
     interaction: CallbackInteraction
+    """Interaction that was responded to."""
     resource: CallbackResource | UnsetType = UNSET
+    """Object created or edited by the response; absent if there is none."""
 
 
 # What people find
 
 
 class CommandIndex(Struct, kw_only=True):
-    """The commands that somebody may use in a place, with the applications that offer them."""
+    """The commands available to the user in a channel, with their applications."""
 
     applications: list[MessageApplication]
+    """Applications of the commands."""
     application_commands: list[ApplicationCommand]
+    """Commands that the user may invoke."""
     version: Snowflake
-    """The newest version among the commands."""
+    """Greatest version among the commands."""
 
 
 # What its owner sees of it
 
 
 class FailedInteraction(Struct, kw_only=True):
-    """An interaction that an application's own address did not answer, or not as it must."""
+    """An interaction that the application's endpoint did not answer, or answered incorrectly."""
 
     id: InteractionId
+    """ID of the interaction."""
     type: int
+    """Type of the interaction."""
     channel_id: ChannelId
+    """ID of the channel in which the interaction took place."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the channel's guild; absent outside guilds."""
     error: str
-    """What went wrong."""
+    """Description of the failure."""
 
 
 class ListFailedInteractions(Struct, kw_only=True):
-    """Which of them."""
+    """Page selection for failed interactions."""
 
     after: Snowflake | UnsetType = UNSET
+    """Return interactions with a greater ID."""
     limit: Annotated[int, Meta(ge=1, le=FAILED_INTERACTIONS_MAX)] = FAILED_INTERACTIONS_MAX
+    """Maximum number of interactions to return."""
 
 
 # To apps without an intent; the person's own sessions are told the id and the nonce.
 INTERACTION_CREATE = Event("INTERACTION_CREATE", Interaction)
+"""Sent when a user interacts with an application.
+Applications receive it without an intent; the user's own sessions receive only the ID and the nonce.
+"""
 INTERACTION_SUCCESS = Event("INTERACTION_SUCCESS", InteractionNote)
+"""Sent to the user when the application responded to an interaction."""
 INTERACTION_FAILURE = Event("INTERACTION_FAILURE", InteractionFailed)
+"""Sent to the user when an interaction failed or the application did not respond in time."""
 INTERACTION_MODAL_CREATE = Event("INTERACTION_MODAL_CREATE", ModalCreated)
+"""Sent to the user when the application responds with a modal."""
 APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE = Event("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE", AutocompleteResponse)
+"""Sent to the user when the application returns autocomplete choices."""
 
 _BODY_OF_ASK: Any = Ask
 _BODY_OF_CALLBACK: Any = Callback

@@ -1,4 +1,4 @@
-"""Invites: codes that let people into a guild or a group."""
+"""Invites: codes with which users join a guild or a group."""
 
 from typing import Annotated
 
@@ -18,143 +18,206 @@ from hubbub.protocol.resources.scheduled_events import ScheduledEvent
 from hubbub.protocol.resources.users import User
 
 INVITES_MAX = 1000
+"""Maximum number of invites per guild."""
 INVITE_CODE_LENGTH = 8
 INVITE_AGE_DEFAULT = 86_400
+"""Default lifetime of an invite in seconds."""
 INVITE_AGE_MAX = 604_800
+"""Maximum lifetime of an invite in seconds."""
 INVITE_USES_MAX = 100
 INVITE_ROLES_MAX = 250
 TARGET_USERS_FIELD = "target_users_file"
 TARGET_USERS_MAX = 100_000
-"""Users whom one invite can name. The specification has no number: ours keeps a list within one request."""
+"""Maximum number of target users of one invite. Open in the spec; chosen so that a list fits in one request."""
 TARGET_USERS_FILE_MAX = 4 * 1024 * 1024
-"""Bytes of their file."""
+"""Maximum size in bytes of the file with the target users."""
 
 INVITE_LIMIT = RateLimit(5, 15.0)
 
 
 class InviteGuild(Struct, kw_only=True):
-    """The guild behind an invite, as strangers see it."""
+    """The guild of an invite, in the form shown to users who are not members."""
 
     id: GuildId
+    """ID of the guild."""
     name: str
+    """Name of the guild."""
     splash: str | None
+    """Hash of the invite splash image; null if there is none."""
     banner: str | None
+    """Hash of the banner; null if there is none."""
     description: str | None
+    """Description of the guild; null if there is none."""
     icon: str | None
+    """Hash of the icon; null if there is none."""
     features: list[str]
+    """Features of the guild."""
     verification_level: int
+    """Verification level of the guild."""
     vanity_url_code: str | None
+    """Vanity invite code of the guild; null if there is none."""
     nsfw_level: int
+    """Age rating of the guild; an `NsfwLevel`."""
     nsfw: bool
+    """Whether the guild is age-restricted."""
     premium_subscription_count: int
+    """Number of boosts of the guild."""
 
 
 class Invite(Struct, kw_only=True):
-    """An invite; how much of it is told depends on who asks."""
+    """An invite; the included fields depend on the caller's permissions."""
 
     type: int
-    """0 guild, 1 group, 2 friend."""
+    """Type of the invite: 0 guild, 1 group, 2 friend."""
     code: str
+    """Code of the invite."""
     channel: PartialChannel | None
+    """Channel the invite leads to; null for friend invites."""
     expires_at: Timestamp | None
+    """Time at which the invite expires; null if it never does."""
     guild: InviteGuild | UnsetType = UNSET
-    """Present on guild invites, as is `guild_id`."""
+    """Guild the invite leads to; present on guild invites."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild; present on guild invites."""
     inviter: User | UnsetType = UNSET
+    """User who created the invite; absent if there is none."""
     target_type: int | UnsetType = UNSET
+    """What the invite leads to in the channel; an `InviteTargetType`."""
     target_user: User | UnsetType = UNSET
+    """User whose stream the invite leads to."""
     target_application: PublicApplication | UnsetType = UNSET
+    """Application whose activity the invite leads to."""
     guild_scheduled_event: ScheduledEvent | UnsetType = UNSET
+    """Scheduled event; present if requested with `guild_scheduled_event_id`."""
     flags: int | UnsetType = UNSET
+    """Flags of the invite; an `InviteFlags` bit set."""
     roles: list[PartialRole] | UnsetType = UNSET
-    """What who accepts is given; whole roles until 5 February 2026."""
+    """Roles granted to users who accept the invite; complete role objects until 5 February 2026."""
     approximate_member_count: int | UnsetType = UNSET
+    """Approximate number of members; present if requested with `with_counts`."""
     approximate_presence_count: int | UnsetType = UNSET
+    """Approximate number of online members; present if requested with `with_counts`."""
     uses: int | UnsetType = UNSET
-    """This and the following are the metadata that managers see."""
+    """Number of times the invite was used; sent only to users who manage the invite."""
     max_uses: int | UnsetType = UNSET
+    """Maximum number of uses, 0 if unlimited; sent only to users who manage the invite."""
     max_age: int | UnsetType = UNSET
-    """Seconds; 0 never ends."""
+    """Lifetime in seconds, 0 if the invite never expires; sent only to users who manage the invite."""
     temporary: bool | UnsetType = UNSET
-    """That who came by it leaves with their last connection, unless given a role."""
+    """Whether members who joined with the invite are removed when they go offline without having a role.
+    Sent only to users who manage the invite."""
     created_at: Timestamp | UnsetType = UNSET
+    """Time at which the invite was created; sent only to users who manage the invite."""
 
 
 class InviteCreated(Struct, kw_only=True):
     """A new invite."""
 
     channel_id: ChannelId
+    """ID of the channel the invite leads to."""
     code: str
+    """Code of the invite."""
     created_at: Timestamp
+    """Time at which the invite was created."""
     max_age: int
+    """Lifetime in seconds; 0 if the invite never expires."""
     max_uses: int
+    """Maximum number of uses; 0 if unlimited."""
     temporary: bool
+    """Whether members who joined with the invite are removed when they go offline without having a role."""
     uses: int
+    """Number of times the invite was used; 0 for a new invite."""
     expires_at: Timestamp | None
+    """Time at which the invite expires; null if it never does."""
     type: int = 0
+    """Type of the invite: 0 guild, 1 group, 2 friend."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild; absent for groups."""
     inviter: User | UnsetType = UNSET
+    """User who created the invite; absent if there is none."""
     target_type: int | UnsetType = UNSET
+    """What the invite leads to in the channel; an `InviteTargetType`."""
     target_user: User | UnsetType = UNSET
+    """User whose stream the invite leads to."""
     target_application: PublicApplication | UnsetType = UNSET
+    """Application whose activity the invite leads to."""
     role_ids: list[RoleId] | UnsetType = UNSET
+    """IDs of the roles granted to users who accept the invite."""
 
 
 class InviteDeleted(Struct, kw_only=True):
-    """An invite that is no more: revoked, used up or expired."""
+    """An invite that was revoked, used up or expired."""
 
     channel_id: ChannelId
+    """ID of the channel the invite led to."""
     code: str
+    """Code of the invite."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild; absent for groups."""
 
 
 class TargetUsersJob(Struct, kw_only=True):
-    """How far the reading of an invite's target users has come."""
+    """The progress of importing an invite's target users."""
 
     status: int
-    """0 unspecified, 1 processing, 2 completed, 3 failed."""
+    """Status of the import: 0 unspecified, 1 processing, 2 completed, 3 failed."""
     total_users: int
+    """Number of users in the uploaded file."""
     processed_users: int
+    """Number of users imported so far."""
     created_at: Timestamp | None
+    """Time at which the import was created."""
     completed_at: Timestamp | None
+    """Time at which the import completed; null until then."""
     error_message: str | None
+    """Description of the failure; null unless the import failed."""
 
 
 class CreateChannelInvite(Struct, kw_only=True):
-    """A new invite to a channel; the file of target users comes beside it."""
+    """A new invite to a channel; the file of target users is sent as a separate part."""
 
     max_age: Annotated[int, Meta(ge=0, le=INVITE_AGE_MAX)] | None | UnsetType = UNSET
-    """Seconds, INVITE_AGE_DEFAULT unless said; 0 never ends."""
+    """Lifetime in seconds, INVITE_AGE_DEFAULT if absent; 0 never expires."""
     max_uses: Annotated[int, Meta(ge=0, le=INVITE_USES_MAX)] | None | UnsetType = UNSET
-    """0 has no bound."""
+    """Maximum number of uses; 0 or absent is unlimited."""
     temporary: bool | None | UnsetType = UNSET
+    """Whether to remove members who joined with the invite when they go offline without having a role."""
     unique: bool | None | UnsetType = UNSET
-    """False may return an equal invite that exists."""
+    """Whether to create a new invite even if an equal one exists; false or absent may return the existing one."""
     target_type: InviteTargetType | None | UnsetType = UNSET
+    """What the invite leads to in a voice channel."""
     target_user_id: UserId | None | UnsetType = UNSET
+    """ID of the user whose stream the invite leads to; required for target type 1."""
     target_application_id: ApplicationId | None | UnsetType = UNSET
+    """ID of the application whose activity the invite leads to; required for target type 2."""
     role_ids: Annotated[list[RoleId], Meta(max_length=INVITE_ROLES_MAX)] | str | None | UnsetType = UNSET
-    """Granted to who accepts; in form fields, parted by commas."""
+    """IDs of the roles granted to users who accept the invite; separated by commas in form fields."""
 
 
 class ResolveInvite(Struct, kw_only=True):
-    """How much of an invite to tell."""
+    """Optional parts of an invite to include."""
 
     with_counts: bool = False
+    """Whether to include the approximate member and presence counts."""
     guild_scheduled_event_id: Snowflake | UnsetType = UNSET
+    """ID of a scheduled event to include."""
     target_channel_id: ChannelId | UnsetType = UNSET
+    """ID of the channel the invite link points to; accepted and ignored."""
     target_message_id: MessageId | UnsetType = UNSET
+    """ID of the message the invite link points to; accepted and ignored."""
 
 
 class AcceptInvite(Struct, kw_only=True):
-    """Joins."""
+    """Parameters of accepting an invite."""
 
     session_id: str | None | UnsetType = UNSET
-    """The gateway session that asks, where there is one."""
+    """ID of the caller's gateway session, if it has one."""
 
 
 INVITE_CREATE = Event("INVITE_CREATE", InviteCreated, intents=Intents.GUILD_INVITES)
+"""Sent when an invite to a channel is created."""
 INVITE_DELETE = Event("INVITE_DELETE", InviteDeleted, intents=Intents.GUILD_INVITES)
+"""Sent when an invite is revoked, used up or expires."""
 
 # MANAGE_GUILD shows all, VIEW_AUDIT_LOG all but the metadata; either suffices, so the handler decides.
 LIST_GUILD_INVITES = Operation(

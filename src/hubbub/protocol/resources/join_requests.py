@@ -1,4 +1,4 @@
-"""Member verification and join requests: what one must answer before one may act in a guild, and who reads it."""
+"""Join requests: the member verification form of a guild, and the requests of users who completed it."""
 
 from datetime import datetime
 from typing import Annotated, Final
@@ -15,6 +15,7 @@ from hubbub.protocol.resources import guilds, members
 from hubbub.protocol.resources.users import User
 
 JOIN_REQUESTS_PAGE_MAX: Final = 100
+"""Maximum number of join requests on a page."""
 REJECTION_REASON_MAX: Final = 160
 VERIFICATION_DESCRIPTION_MAX: Final = 300
 FORM_FIELDS_MAX: Final = 5
@@ -29,14 +30,21 @@ FormText = Annotated[str, Meta(max_length=FORM_LABEL_MAX)]
 
 
 class FormField(Struct, kw_only=True):
-    """A question of the form. Stored as JSON: add fields with a default, never rename."""
+    """A field of the verification form.
+
+    Stored as JSON: add fields with a default, never rename.
+    """
 
     field_type: FormFieldType
+    """Type of the field."""
     label: FormText | UnsetType = UNSET
+    """Question or title of the field."""
     description: FormText | None | UnsetType = UNSET
+    """Additional text below the label."""
     required: bool | UnsetType = UNSET
+    """Whether the field must be answered."""
     values: Annotated[list[FormText], Meta(min_length=1, max_length=FORM_VALUES_MAX)] | UnsetType = UNSET
-    """The rules, of TERMS."""
+    """Rules to accept; only for `TERMS`."""
     choices: (
         Annotated[
             list[Annotated[str, Meta(min_length=1, max_length=FORM_CHOICE_MAX)]],
@@ -44,103 +52,135 @@ class FormField(Struct, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
-    """The answers, of MULTIPLE_CHOICE."""
+    """Possible answers; only for MULTIPLE_CHOICE."""
     placeholder: FormText | None | UnsetType = UNSET
+    """Text shown in an empty text field."""
 
 
 class AnsweredField(FormField, kw_only=True):
-    """A question with what somebody answered."""
+    """A field of the verification form with the user's answer."""
 
     response: bool | int | str | None | UnsetType = UNSET
-    """True for TERMS, a place among the choices, or text."""
+    """Answer of the user: true for `TERMS`, the index of the choice for MULTIPLE_CHOICE, else text."""
 
 
 class MemberVerification(Struct, kw_only=True):
-    """What one must answer to be a full member."""
+    """The form that new members complete before they can participate."""
 
     version: Timestamp
-    """When the form last changed."""
+    """Time at which the form last changed."""
     form_fields: list[FormField]
+    """Fields of the form."""
     description: str | None
+    """Description of the guild, shown above the form; null if there is none."""
 
 
 class UpdateMemberVerification(Struct, kw_only=True):
-    """What may change about the form."""
+    """Changes to the verification form; absent fields keep their value."""
 
     enabled: bool | UnsetType = UNSET
-    """Whether newcomers must answer it: the feature MEMBER_VERIFICATION_GATE_ENABLED."""
+    """Whether new members must complete the form; sets the feature MEMBER_VERIFICATION_GATE_ENABLED."""
     manual_approval: bool | UnsetType = UNSET
-    """Whether somebody must approve: the feature MEMBER_VERIFICATION_MANUAL_APPROVAL."""
+    """Whether a moderator must approve requests; sets the feature MEMBER_VERIFICATION_MANUAL_APPROVAL."""
     form_fields: Annotated[list[FormField], Meta(max_length=FORM_FIELDS_MAX)] | UnsetType = UNSET
+    """New fields of the form, which replace all fields."""
     description: Annotated[str, Meta(max_length=VERIFICATION_DESCRIPTION_MAX)] | None | UnsetType = UNSET
+    """New description of the guild; null removes it."""
 
 
 class JoinRequest(Struct, kw_only=True):
-    """What somebody answered, and what became of it."""
+    """A user's request to join a guild."""
 
     id: JoinRequestId
+    """ID of the request."""
     created_at: Timestamp
+    """Time at which the request was created."""
     reviewed_at: Timestamp | None
+    """Time at which the request was approved or rejected; null until then."""
     application_status: str | None
+    """Status of the request: `STARTED`, `SUBMITTED`, `REJECTED` or `APPROVED`."""
     rejection_reason: str | None
+    """Reason given for a rejection; null if there is none."""
     guild_id: GuildId
+    """ID of the guild."""
     user_id: UserId
+    """ID of the user who made the request."""
     user: User | None | UnsetType = UNSET
+    """User who made the request."""
     form_responses: list[AnsweredField] | None | UnsetType = UNSET
+    """Fields of the form with the user's answers."""
     actioned_by_user: User | None | UnsetType = UNSET
+    """Moderator who approved or rejected the request; null until then."""
 
 
 class JoinRequests(Struct, kw_only=True):
-    """Requests, for those who may read them; others who manage the guild learn how many there are."""
+    """A page of join requests; callers who may not read them receive only the total."""
 
     total: int | UnsetType = UNSET
+    """Number of requests with the given status."""
     guild_join_requests: list[JoinRequest] | UnsetType = UNSET
+    """Requests; present for callers with KICK_MEMBERS."""
 
 
 class ListJoinRequests(Struct, kw_only=True):
-    """A page of requests; `after` wins over `before`."""
+    """Page selection for join requests; `after` takes precedence over `before`."""
 
     status: JoinRequestStatus = JoinRequestStatus.SUBMITTED
+    """Status of the requests to return."""
     limit: Annotated[int, Meta(ge=1, le=JOIN_REQUESTS_PAGE_MAX)] = JOIN_REQUESTS_PAGE_MAX
+    """Maximum number of requests to return."""
     before: JoinRequestId | UnsetType = UNSET
+    """Return requests with a smaller ID."""
     after: JoinRequestId | UnsetType = UNSET
+    """Return requests with a greater ID."""
 
 
 class ActionJoinRequest(Struct, kw_only=True):
-    """What is to become of a request."""
+    """A decision about a join request."""
 
     action: JoinRequestStatus | UnsetType = UNSET
-    """APPROVED or REJECTED."""
+    """Decision: `APPROVED` or `REJECTED`."""
     rejection_reason: Annotated[str, Meta(max_length=REJECTION_REASON_MAX)] | None | UnsetType = UNSET
+    """Reason of a rejection."""
 
 
 class SubmitJoinRequest(Struct, kw_only=True):
-    """What one answers."""
+    """A completed verification form."""
 
     version: datetime
-    """Of the form one has seen."""
+    """Version of the form that the user completed, as returned in `MemberVerification`."""
     form_fields: Annotated[list[AnsweredField], Meta(max_length=FORM_FIELDS_MAX)]
+    """Fields of the form with the user's answers."""
 
 
 class GuildJoinRequest(Struct, kw_only=True):
-    """A request as events carry it."""
+    """A join request in gateway events."""
 
     guild_id: GuildId
+    """ID of the guild."""
     request: JoinRequest
+    """Request that was created or changed."""
     status: str
+    """Status of the request."""
 
 
 class JoinRequestDeleted(Struct, kw_only=True):
-    """A request is withdrawn, or its user is gone."""
+    """A join request that was withdrawn, or whose user no longer exists."""
 
     id: JoinRequestId
+    """ID of the request."""
     user_id: UserId
+    """ID of the user who made the request."""
     guild_id: GuildId
+    """ID of the guild."""
 
 
 GUILD_JOIN_REQUEST_CREATE = Event("GUILD_JOIN_REQUEST_CREATE", GuildJoinRequest, intents=Intents.GUILD_MODERATION)
+"""Sent when a user submits a request to join a guild."""
 GUILD_JOIN_REQUEST_UPDATE = Event("GUILD_JOIN_REQUEST_UPDATE", GuildJoinRequest, intents=Intents.GUILD_MODERATION)
+"""Sent when a join request is approved, rejected or changed."""
 GUILD_JOIN_REQUEST_DELETE = Event("GUILD_JOIN_REQUEST_DELETE", JoinRequestDeleted, intents=Intents.GUILD_MODERATION)
+"""Sent when a join request is withdrawn or deleted."""
 
 _IN_GUILD: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
 

@@ -1,4 +1,4 @@
-"""Lobbies: where players of a game meet, and the channel of a guild that one may be linked to (sdk.md 12)."""
+"""Lobbies: groups of players of a game, each optionally linked to a guild channel (sdk.md 12)."""
 
 from typing import Annotated, Final
 
@@ -21,25 +21,30 @@ from hubbub.protocol.resources.users import User
 LOBBY_MEMBERS_MAX: Final = 1000
 LOBBY_MEMBERS_PER_REQUEST_MAX: Final = 25
 LOBBIES_PER_USER_MAX: Final = 100
-"""Of one application. Open in the spec: 100 in the guide, 200 in the header (sdk.md 18)."""
+"""Maximum number of lobbies per user and application.
+Open in the spec: 100 in the guide, 200 in the header (sdk.md 18).
+"""
 LOBBY_SECRET_MAX: Final = 250
 LOBBY_SECRET_MS: Final = 30 * 24 * 3_600_000
-"""After so long nobody new joins by a secret."""
+"""Time after which a secret no longer admits new members."""
 LOBBY_IDLE_SECONDS_DEFAULT: Final = 300
 LOBBY_IDLE_SECONDS_MIN: Final = 5
 LOBBY_IDLE_SECONDS_MAX: Final = 604_800
 LOBBY_METADATA_KEYS_MAX: Final = 25
 LOBBY_METADATA_VALUE_MAX: Final = 1024
 LOBBY_METADATA_TOTAL_MAX: Final = 1000
-"""Characters of all keys and values together: the guide's limit, kept beside the schema's (sdk.md 18)."""
+"""Maximum total length of all keys and values: the guide's limit, in addition to the schema's (sdk.md 18)."""
 LOBBY_MESSAGES_MAX: Final = 200
+"""Maximum number of messages that can be listed."""
 LOBBY_HISTORY_MS: Final = 72 * 3_600_000
+"""Maximum age of messages that can be listed."""
 ADDITIONAL_NAME_MAX: Final = 80
 OVERRIDE_URL_MAX: Final = 512
 MODERATION_METADATA_KEYS_MAX: Final = 5
 MODERATION_METADATA_KEY_MAX: Final = 1024
 MODERATION_METADATA_VALUE_MAX: Final = 2000
 LOBBY_INVITE_SECONDS: Final = 3600
+"""Lifetime of an invite to the guild of the linked channel."""
 
 Metadata = Annotated[
     dict[
@@ -48,7 +53,7 @@ Metadata = Annotated[
     ],
     Meta(max_length=LOBBY_METADATA_KEYS_MAX),
 ]
-"""Words of the game's own."""
+"""Key-value pairs defined by the game."""
 ModerationMetadata = Annotated[
     dict[
         Annotated[str, Meta(min_length=1, max_length=MODERATION_METADATA_KEY_MAX)],
@@ -56,7 +61,7 @@ ModerationMetadata = Annotated[
     ],
     Meta(max_length=MODERATION_METADATA_KEYS_MAX),
 ]
-"""What an application's moderation says of a message, for its own players only."""
+"""Moderation results of an application for a message, visible only to its own players."""
 IdleTimeout = Annotated[int, Meta(ge=LOBBY_IDLE_SECONDS_MIN, le=LOBBY_IDLE_SECONDS_MAX)]
 OverrideUrl = Annotated[str, Meta(max_length=OVERRIDE_URL_MAX)]
 AdditionalName = Annotated[str, Meta(min_length=1, max_length=ADDITIONAL_NAME_MAX)]
@@ -66,213 +71,296 @@ class LobbyMember(Struct, kw_only=True):
     """A user in a lobby."""
 
     id: UserId
+    """ID of the user."""
     metadata: dict[str, str] | None
+    """Metadata of the member; null if there is none."""
     flags: int
+    """Flags of the member: 1 << 0 allows linking a channel."""
     additional_name: str | UnsetType = UNSET
-    """Another name to show them by, such as their character's; only the application's backend sets it."""
+    """Additional display name, such as the name of the player's character; set only by the application's backend."""
 
 
 class Lobby(Struct, kw_only=True):
-    """A lobby as its application's backend sees it."""
+    """A lobby in the form seen by the application's backend."""
 
     id: LobbyId
+    """ID of the lobby."""
     application_id: ApplicationId
+    """ID of the application that owns the lobby."""
     metadata: dict[str, str] | None
+    """Metadata of the lobby; null if there is none."""
     members: list[LobbyMember]
+    """Members of the lobby."""
     flags: int
+    """Flags of the lobby; a `LobbyFlags` bit set."""
     linked_channel: Channel | UnsetType = UNSET
+    """Guild channel linked to the lobby; absent if there is none."""
     override_event_webhooks_url: str | UnsetType = UNSET
+    """URL that receives webhook events of this lobby instead of the application's URL."""
 
 
 class GatewayLobbyMember(Struct, kw_only=True):
-    """A user in a lobby as players see them."""
+    """A user in a lobby in the form seen by players."""
 
     user_id: UserId
+    """ID of the user."""
     user: User
+    """User."""
     metadata: dict[str, str] | None
+    """Metadata of the member; null if there is none."""
     flags: int
+    """Flags of the member: 1 << 0 allows linking a channel."""
     connected: bool
-    """Whether a session of theirs is in the game now."""
+    """Whether the user has a gateway session in the game."""
     additional_name: str | UnsetType = UNSET
+    """Additional display name, such as the name of the player's character."""
     user_application_profiles: list[UserApplicationProfile] | UnsetType = UNSET
-    """Who they are in the application's family, where the reader meets them."""
+    """Profiles of the user in the application's family; absent if there are none."""
 
 
 class LobbyVoiceState(Struct, kw_only=True):
-    """Who is in a lobby's call, and how."""
+    """A user's connection to a lobby call."""
 
     lobby_id: LobbyId
+    """ID of the lobby."""
     channel_id: ChannelId | None
-    """The lobby's id again; null when they left."""
+    """Same as `lobby_id`; null if the user left the call."""
     user_id: UserId
+    """ID of the user."""
     session_id: str
-    """Of who holds it, as the voice server wants to hear it."""
+    """ID of the user's gateway session, which is also used to connect to the voice server."""
     self_mute: bool
+    """Whether the user muted themselves."""
     self_deaf: bool
+    """Whether the user deafened themselves."""
     self_video: bool = False
+    """Whether the user's camera is on."""
     # Nobody is muted by others in a lobby, nor in an audience; clients that know other voice states read these.
     mute: bool = False
+    """Always false; present for clients that expect a guild voice state."""
     deaf: bool = False
+    """Always false; present for clients that expect a guild voice state."""
     suppress: bool = False
+    """Always false; present for clients that expect a guild voice state."""
     request_to_speak_timestamp: Timestamp | None = None
+    """Always null; present for clients that expect a guild voice state."""
 
 
 class GatewayLobby(Struct, kw_only=True):
-    """A lobby as players see it."""
+    """A lobby in the form seen by players."""
 
     id: LobbyId
+    """ID of the lobby."""
     application_id: ApplicationId
+    """ID of the application that owns the lobby."""
     metadata: dict[str, str] | None
+    """Metadata of the lobby; null if there is none."""
     members: list[GatewayLobbyMember]
+    """Members of the lobby."""
     flags: int
+    """Flags of the lobby; a `LobbyFlags` bit set."""
     voice_states: list[LobbyVoiceState]
+    """Voice states of the members in the lobby's call."""
     region: str | None = None
-    """Where the voice server of its call stands; null without a call."""
+    """Region of the voice server of the lobby's call; null without a call."""
     linked_channel: Channel | UnsetType = UNSET
+    """Guild channel linked to the lobby; absent if there is none."""
 
 
 class LobbyDeleted(Struct, kw_only=True):
-    """A lobby that is no longer there for a player."""
+    """A lobby that is no longer available to the player."""
 
     id: LobbyId
+    """ID of the lobby."""
     reason: str
-    """`deleted`, or `removed` where only the player left."""
+    """Reason: `deleted` if the lobby was deleted, `removed` if the player left or was removed."""
 
 
 class LobbyMemberChange(Struct, kw_only=True):
-    """A member of a lobby who came, changed or went."""
+    """A lobby member who was added, changed or removed."""
 
     member: GatewayLobbyMember
+    """Member of the lobby."""
     lobby_id: LobbyId
+    """ID of the lobby."""
     application_id: ApplicationId
+    """ID of the application that owns the lobby."""
 
 
 class LobbyMessage(Struct, kw_only=True):
-    """What was said in a lobby."""
+    """A message in a lobby."""
 
     id: MessageId
+    """ID of the message."""
     type: int
+    """Type of the message; a `MessageType`."""
     content: str
+    """Text of the message."""
     lobby_id: LobbyId
+    """ID of the lobby."""
     channel_id: ChannelId
-    """The linked channel, or the lobby's own id."""
+    """ID of the linked channel, or of the lobby if no channel is linked."""
     author: User
+    """Author of the message."""
     flags: int
+    """Flags of the message; a `MessageFlags` bit set."""
     lobby_member: MessageLobbyMember | UnsetType = UNSET
-    """What the author was called in the lobby when they said it."""
+    """Name of the author in the lobby at the time of sending."""
     metadata: dict[str, str] | UnsetType = UNSET
+    """Metadata sent with the message."""
     moderation_metadata: dict[str, str] | UnsetType = UNSET
+    """Moderation metadata set by the application's backend."""
     application_id: ApplicationId | UnsetType = UNSET
+    """ID of the application with which the message was sent."""
     timestamp: Timestamp | UnsetType = UNSET
+    """Time at which the message was sent."""
     edited_timestamp: Timestamp | None | UnsetType = UNSET
+    """Time of the last edit; null if the message was never edited."""
 
 
 class LinkedLobbyMessage(DispatchedMessage, kw_only=True):
-    """A message of a linked channel as the lobby's players hear of it: whole, since their game may show what is in it."""
+    """A complete message of a linked channel, in the form sent to the lobby's players."""
 
     lobby_id: LobbyId
+    """ID of the lobby."""
     metadata: dict[str, str] | UnsetType = UNSET
+    """Metadata sent with the message."""
     moderation_metadata: dict[str, str] | UnsetType = UNSET
+    """Moderation metadata set by the application's backend."""
 
 
 class LobbyMessageDeleted(Struct, kw_only=True):
-    """A message of a lobby that is gone."""
+    """A lobby message that was deleted."""
 
     id: MessageId
+    """ID of the message."""
     lobby_id: LobbyId
+    """ID of the lobby."""
 
 
 class LobbyInvite(Struct, kw_only=True):
-    """A way into the guild of the linked channel: for one user, once, for an hour."""
+    """An invite to the guild of the linked channel, for one user, with one use, valid for an hour."""
 
     code: str
+    """Code of the invite."""
 
 
 class LobbyMemberRequest(Struct, kw_only=True):
-    """A user to be in a lobby."""
+    """A user to add to a lobby."""
 
     id: UserId
+    """ID of the user."""
     metadata: Metadata | None | UnsetType = UNSET
+    """Metadata of the member."""
     flags: Bits | None | UnsetType = UNSET
+    """Flags of the member: 1 << 0 allows linking a channel."""
 
 
 class CreateLobby(Struct, kw_only=True):
-    """A lobby that the backend makes."""
+    """A lobby created by the application's backend."""
 
     metadata: Metadata | None | UnsetType = UNSET
+    """Metadata of the lobby; null clears it."""
     members: Annotated[list[LobbyMemberRequest], Meta(max_length=LOBBY_MEMBERS_PER_REQUEST_MAX)] | None | UnsetType = (
         UNSET
     )
+    """Members of the lobby."""
     idle_timeout_seconds: IdleTimeout | None | UnsetType = UNSET
+    """Seconds without connected members after which the lobby is deleted; default 300."""
     flags: Bits | None | UnsetType = UNSET
+    """Flags of the lobby: 1 << 0 requires users to authorize the application to post in the linked channel."""
     override_event_webhooks_url: OverrideUrl | None | UnsetType = UNSET
+    """URL that receives webhook events of this lobby instead of the application's URL; null removes it."""
 
 
 class UpdateLobby(CreateLobby, kw_only=True):
-    """What to change of a lobby; `members` replaces all who are in it."""
+    """Changes to a lobby; absent fields keep their value, and `members` replaces all members."""
 
 
 class CreateOrJoinLobby(Struct, kw_only=True):
-    """A lobby by a secret that players share."""
+    """A lobby identified by a secret that the players share."""
 
     secret: Annotated[str, Meta(min_length=1, max_length=LOBBY_SECRET_MAX)]
+    """Secret that identifies the lobby within the application."""
     lobby_metadata: Metadata | None | UnsetType = UNSET
+    """Metadata of the lobby, which replaces the stored metadata; absent keeps it."""
     member_metadata: Metadata | None | UnsetType = UNSET
+    """Metadata of the caller in the lobby, which replaces the stored metadata; absent keeps it."""
     idle_timeout_seconds: IdleTimeout | None | UnsetType = UNSET
+    """Seconds without connected members after which the lobby is deleted; default 300."""
     flags: Bits | None | UnsetType = UNSET
+    """Flags of the lobby: 1 << 0 requires users to authorize the application to post in the linked channel."""
 
 
 class AddLobbyMember(Struct, kw_only=True):
-    """How a user shall be in a lobby."""
+    """Attributes of a lobby member; absent fields keep their value."""
 
     metadata: Metadata | None | UnsetType = UNSET
+    """Metadata of the member, which replaces the stored metadata; null clears it."""
     flags: Bits | None | UnsetType = UNSET
+    """Flags of the member: 1 << 0 allows linking a channel."""
     additional_name: AdditionalName | None | UnsetType = UNSET
-    """Absent keeps, null clears."""
+    """Additional display name of the member; null removes it."""
 
 
 class BulkLobbyMember(AddLobbyMember, kw_only=True):
-    """One of many to add, change or remove."""
+    """A member to add, update or remove in a bulk request."""
 
     id: UserId
+    """ID of the user."""
     remove_member: bool | None | UnsetType = UNSET
+    """Whether to remove the user instead of adding or updating them."""
 
 
 BulkLobbyMembers = Annotated[list[BulkLobbyMember], Meta(min_length=1, max_length=LOBBY_MEMBERS_PER_REQUEST_MAX)]
 
 
 class LinkChannel(Struct, kw_only=True):
-    """The channel to link; none unlinks."""
+    """The channel to link to a lobby."""
 
     channel_id: ChannelId | None | UnsetType = UNSET
+    """ID of the channel to link; null or absent unlinks the current channel."""
 
 
 class CreateLobbyMessage(CreateMessage, kw_only=True):
-    """Something to say in a lobby."""
+    """A message to send to a lobby."""
 
     metadata: Metadata | None | UnsetType = UNSET
+    """Metadata delivered with the message to the players of the lobby."""
 
 
 class ListLobbyMessages(Struct, kw_only=True):
-    """How many of the newest."""
+    """Query parameters for listing the newest lobby messages."""
 
     limit: Annotated[int, Meta(ge=1, le=LOBBY_MESSAGES_MAX)] = 50
+    """Maximum number of messages to return."""
 
 
 LOBBY_CREATE = Event("LOBBY_CREATE", GatewayLobby, intents=Intents.LOBBIES)
+"""Sent when a lobby becomes available to the player: it was created, or the player was added."""
 LOBBY_UPDATE = Event("LOBBY_UPDATE", GatewayLobby, intents=Intents.LOBBIES)
+"""Sent when the metadata, the flags or the linked channel of a lobby change."""
 LOBBY_DELETE = Event("LOBBY_DELETE", LobbyDeleted, intents=Intents.LOBBIES | Intents.LOBBY_DELETE)
+"""Sent when a lobby is deleted, or the player left it or was removed."""
 LOBBY_MEMBER_ADD = Event("LOBBY_MEMBER_ADD", LobbyMemberChange, intents=Intents.LOBBIES)
+"""Sent when another user is added to a lobby."""
 LOBBY_MEMBER_UPDATE = Event("LOBBY_MEMBER_UPDATE", LobbyMemberChange, intents=Intents.LOBBIES)
+"""Sent when a member of a lobby changes."""
 LOBBY_MEMBER_REMOVE = Event("LOBBY_MEMBER_REMOVE", LobbyMemberChange, intents=Intents.LOBBIES)
+"""Sent when another user leaves a lobby or is removed."""
 LOBBY_MEMBER_CONNECT = Event("LOBBY_MEMBER_CONNECT", LobbyMemberChange, intents=Intents.LOBBIES)
+"""Sent when a member of a lobby connects to the game."""
 LOBBY_MEMBER_DISCONNECT = Event("LOBBY_MEMBER_DISCONNECT", LobbyMemberChange, intents=Intents.LOBBIES)
+"""Sent when the last session of a lobby member in the game ends."""
 LOBBY_MESSAGE_CREATE = Event("LOBBY_MESSAGE_CREATE", LobbyMessage, intents=Intents.LOBBIES, webhook=True)
+"""Sent when a message is created in a lobby or its linked channel."""
 LOBBY_MESSAGE_UPDATE = Event("LOBBY_MESSAGE_UPDATE", LobbyMessage, intents=Intents.LOBBIES, webhook=True)
+"""Sent when a lobby message or its moderation metadata changes."""
 LOBBY_MESSAGE_DELETE = Event("LOBBY_MESSAGE_DELETE", LobbyMessageDeleted, intents=Intents.LOBBIES, webhook=True)
+"""Sent when a lobby message is deleted."""
 
 _OURS: Final = (errors.UNKNOWN_LOBBY, errors.MISSING_ACCESS)
-"""What every operation on a lobby may answer: it is not there, or another application's."""
+"""Errors of every operation on a lobby: it does not exist, or belongs to another application."""
 _PLAYER: Final = (Scope.LOBBIES_WRITE,)
 
 # sdk.md 16: how often an application may do it in two hours before it is approved; counted for each route.

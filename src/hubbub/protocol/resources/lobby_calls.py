@@ -1,4 +1,4 @@
-"""Lobby calls: players of a game who speak with each other in a lobby (voice.md 1, sdk.md 13.4)."""
+"""Lobby calls: voice calls among the members of a lobby (voice.md 1, sdk.md 13.4)."""
 
 from typing import Annotated, Final
 
@@ -11,40 +11,48 @@ from hubbub.protocol.operation import Command, Event
 from hubbub.protocol.resources.lobbies import LobbyVoiceState
 
 LOBBY_CALL_MAX: Final = 99
-"""In one call, as in a voice channel. The guide advises 25 or fewer (sdk.md 12.4)."""
+"""Maximum number of participants in a call, as in a voice channel. The guide recommends at most 25 (sdk.md 12.4)."""
 LOBBY_CALLS_PER_SESSION_MAX: Final = 25
-"""That one session can be in at once."""
+"""Maximum number of lobby calls that one session can be in."""
 
 
 class SetLobbyVoiceState(Struct, kw_only=True):
-    """A lobby whose call a session wants to be in, and how."""
+    """A lobby call that a session joins or stays in."""
 
     lobby_id: LobbyId
+    """ID of the lobby."""
     self_mute: bool = False
+    """Whether the user is muted by themselves."""
     self_deaf: bool = False
+    """Whether the user is deafened by themselves."""
     self_video: bool = False
+    """Whether the user's camera is on."""
     preferred_region: str | None = None
-    """There is one region (decisions/0021), so that nothing comes of it."""
+    """Preferred voice region; accepted and ignored, because there is only one (decisions/0021)."""
     preferred_regions: list[str] | None = None
+    """Preferred voice regions, best first; accepted and ignored."""
 
 
 SetLobbyVoiceStates = Annotated[list[SetLobbyVoiceState], Meta(max_length=LOBBY_CALLS_PER_SESSION_MAX)]
-"""All that the session wants to be in: a call that is left out is left."""
+"""All lobby calls of the session: it leaves every call that is not in the list."""
 
 
 class PingLobbyVoiceServer(Struct, kw_only=True):
-    """A lobby whose voice server does not answer."""
+    """A lobby whose voice server does not respond."""
 
     lobby_id: LobbyId
+    """ID of the lobby."""
 
 
 class LobbyVoiceServer(Struct, kw_only=True):
-    """Where to open the voice connection of a lobby's call."""
+    """The voice server of a lobby call."""
 
     token: str
+    """Token with which the session identifies to the voice server."""
     lobby_id: LobbyId
+    """ID of the lobby."""
     endpoint: str | None
-    """host[:port] without a scheme; null while there is no voice server."""
+    """Host and optional port of the voice server, without a scheme; null while no server is available."""
 
 
 SET_LOBBY_VOICE_STATES = Command(
@@ -53,9 +61,13 @@ SET_LOBBY_VOICE_STATES = Command(
     SetLobbyVoiceStates,
     bots=False,
 )
+"""Sets the complete list of lobby calls that the session is in."""
 PING_LOBBY_VOICE_SERVER = Command(
     "LOBBY_VOICE_SERVER_PING", GatewayOpcode.LOBBY_VOICE_SERVER_PING, PingLobbyVoiceServer, bots=False
 )
+"""Reports that the voice server of a lobby call does not respond."""
 
 LOBBY_VOICE_STATE_UPDATE = Event("LOBBY_VOICE_STATE_UPDATE", LobbyVoiceState, intents=Intents.LOBBIES)
+"""Sent when a member joins or leaves a lobby call, or changes their voice state."""
 LOBBY_VOICE_SERVER_UPDATE = Event("LOBBY_VOICE_SERVER_UPDATE", LobbyVoiceServer)
+"""Sent when a session joins a lobby call, and when the voice server of the call changes."""

@@ -1,4 +1,4 @@
-"""Members: users in a guild, with their nick, roles and standing there."""
+"""Members: users in a guild, with their nickname, roles and permissions there."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -34,159 +34,206 @@ NICK_LIMIT = RateLimit(1, 1.0, per="guild_id")
 PRUNE_LIMIT = RateLimit(1, 10.0, per="guild_id", code=errors.MAX_PRUNES)
 
 Nick = Annotated[str, Meta(max_length=NICK_MAX)]
-"""An empty nick clears it, as null does."""
+"""Nickname in a guild; an empty string clears it, like null."""
 
 PageLimit = Annotated[int, Meta(ge=1, le=MEMBERS_PAGE_MAX)]
 PruneDays = Annotated[int, Meta(ge=PRUNE_DAYS_MIN, le=PRUNE_DAYS_MAX)]
 
 
 class PartialMember(Struct, kw_only=True):
-    """A member beside a user that is told elsewhere, as in messages."""
+    """A member without the user, which is given in the enclosing object."""
 
     roles: list[RoleId]
+    """IDs of the member's roles, without the @everyone role."""
     joined_at: Timestamp
+    """Time at which the user joined the guild."""
     deaf: bool = False
+    """Whether the member is deafened in voice channels by the guild."""
     mute: bool = False
+    """Whether the member is muted in voice channels by the guild."""
     flags: int = 0
+    """Flags of the member; a `MemberFlags` bit set."""
     nick: str | None = None
+    """Nickname in the guild; null if there is none."""
     avatar: str | None = None
-    """The hash of the avatar in this guild."""
+    """Hash of the avatar in the guild; null if the user's own avatar applies."""
     banner: str | None = None
+    """Hash of the banner in the guild; null if the user's own banner applies."""
     pending: bool = False
-    """That they have yet to pass membership screening."""
+    """Whether the member has not yet completed the guild's verification form."""
     premium_since: Timestamp | None = None
+    """Time since which the member has boosted the guild; null if they do not."""
     communication_disabled_until: Timestamp | None = None
-    """The end of a timeout; in the past, it is over."""
+    """Time at which the member's timeout ends; null or in the past if there is none."""
     permissions: Permissions | UnsetType = UNSET
-    """In the channel of an interaction, overwrites included; for oneself, in the guild."""
+    """Permissions of the member, including channel overwrites in interactions.
+    For the caller's own member, permissions in the guild."""
     avatar_decoration_data: AvatarDecoration | None | UnsetType = UNSET
+    """Avatar decoration in the guild; null if there is none."""
     collectibles: Collectibles | None | UnsetType = UNSET
+    """Collectibles shown in the guild; null if there are none."""
 
 
 class Member(PartialMember, kw_only=True):
     """A user in a guild."""
 
     user: User
+    """User."""
 
 
 class GuildMember(Member, kw_only=True):
-    """A member as events name them, with their guild."""
+    """A member in gateway events, with the guild ID."""
 
     guild_id: GuildId
+    """ID of the guild."""
 
 
 class GuildMemberRemoved(Struct, kw_only=True):
-    """A user who is no longer in the guild."""
+    """A user who is no longer a member of a guild."""
 
     guild_id: GuildId
+    """ID of the guild."""
     user: User
+    """User who left or was removed."""
 
 
 class GuildMembersChunk(Struct, kw_only=True):
-    """A part of the answer to a request for members."""
+    """One chunk of the response to a member request."""
 
     guild_id: GuildId
+    """ID of the guild."""
     members: list[Member]
+    """Members in this chunk; at most 1,000."""
     chunk_index: int
+    """Index of this chunk, from 0."""
     chunk_count: int
+    """Number of chunks in the response."""
     not_found: list[str | int] | UnsetType = UNSET
-    """The ids asked for in vain, as they were sent."""
+    """Requested user IDs that are not members, in the form in which they were sent."""
     presences: list[Presence] | UnsetType = UNSET
+    """Presences of the members; present if requested."""
     nonce: str | UnsetType = UNSET
+    """Nonce of the request; absent if it had none."""
 
 
 class ListGuildMembers(Struct, kw_only=True):
-    """A page of members, by ascending id."""
+    """Page selection for members, in ascending order of user ID."""
 
     limit: PageLimit = 1
+    """Maximum number of members to return."""
     after: UserId = UserId(0)
+    """Return members with a greater user ID."""
 
 
 class SearchGuildMembers(Struct, kw_only=True):
-    """Members whose name or nick begins so."""
+    """A search for members by the beginning of their username or nickname."""
 
     query: Annotated[str, Meta(min_length=1, max_length=SEARCH_QUERY_MAX)]
+    """Beginning of the username or nickname."""
     limit: PageLimit = 1
+    """Maximum number of members to return."""
 
 
 class AddGuildMember(Struct, kw_only=True):
-    """Takes a user in who granted `guilds.join`."""
+    """A user to add to a guild with an OAuth2 token that has the scope `guilds.join`."""
 
     access_token: Annotated[str, Meta(max_length=ACCESS_TOKEN_MAX)]
+    """OAuth2 access token of the user with the scope `guilds.join`."""
     nick: Nick | None | UnsetType = UNSET
+    """Nickname of the member; requires MANAGE_NICKNAMES."""
     roles: Annotated[list[RoleId], Meta(max_length=MEMBER_ROLES_MAX)] | None | UnsetType = UNSET
+    """IDs of the member's roles; requires MANAGE_ROLES."""
     mute: bool | None | UnsetType = UNSET
+    """Whether the member is muted in voice channels; requires MUTE_MEMBERS."""
     deaf: bool | None | UnsetType = UNSET
+    """Whether the member is deafened in voice channels; requires DEAFEN_MEMBERS."""
     flags: Bits | None | UnsetType = UNSET
+    """Flags of the member; only BYPASSES_VERIFICATION can be set."""
 
 
 class UpdateGuildMember(Struct, kw_only=True):
-    """Changes another member; each key asks for its own permission."""
+    """Changes to another member; each field requires its own permission."""
 
     nick: Nick | None | UnsetType = UNSET
+    """New nickname, null or empty to remove it; requires MANAGE_NICKNAMES."""
     roles: Annotated[list[RoleId], Meta(max_length=MEMBER_ROLES_MAX)] | None | UnsetType = UNSET
+    """IDs of all roles of the member, which replace the current roles; requires MANAGE_ROLES."""
     mute: bool | None | UnsetType = UNSET
+    """Whether the member is muted in voice channels; requires MUTE_MEMBERS."""
     deaf: bool | None | UnsetType = UNSET
+    """Whether the member is deafened in voice channels; requires DEAFEN_MEMBERS."""
     channel_id: ChannelId | None | UnsetType = UNSET
-    """Moves them to another voice channel; null disconnects."""
+    """ID of the voice channel to move the member to, null to disconnect them; requires MOVE_MEMBERS."""
     communication_disabled_until: datetime | None | UnsetType = UNSET
-    """The end of a timeout, at most TIMEOUT_DAYS_MAX days ahead."""
+    """Time at which the member's timeout ends, at most TIMEOUT_DAYS_MAX days ahead.
+    Null ends the timeout; requires MODERATE_MEMBERS."""
     flags: Bits | None | UnsetType = UNSET
-    """Only BYPASSES_VERIFICATION may change."""
+    """New flags of the member; only BYPASSES_VERIFICATION can change."""
 
 
 class UpdateMyGuildMember(Struct, kw_only=True):
-    """Changes oneself in a guild; null clears."""
+    """Changes to the caller's own member; null clears a field, absent keeps it."""
 
     nick: Nick | None | UnsetType = UNSET
+    """New nickname; requires CHANGE_NICKNAME."""
     avatar: ImageData | None | UnsetType = UNSET
-    """A data URI of the picture."""
+    """New avatar in the guild, as a data URI."""
     banner: ImageData | None | UnsetType = UNSET
-    """A data URI of the picture."""
+    """New banner in the guild, as a data URI."""
     bio: Annotated[str, Meta(max_length=BIO_MAX)] | None | UnsetType = UNSET
+    """New profile text in the guild."""
 
 
 class UpdateMyNick(Struct, kw_only=True):
-    """The body of the old nick route."""
+    """The request body of the deprecated nickname route."""
 
     nick: Nick | None | UnsetType = UNSET
+    """New nickname; null or empty removes it."""
 
 
 class MyNick(Struct, kw_only=True):
-    """The answer of the old nick route."""
+    """The response of the deprecated nickname route."""
 
     nick: str | None
+    """Nickname after the change; null if there is none."""
 
 
 class PreviewPrune(Struct, kw_only=True):
-    """Whom a prune would remove."""
+    """Selection of the members that a prune would remove."""
 
     days: PruneDays = PRUNE_DAYS_DEFAULT
+    """Number of days without activity after which a member is counted."""
     include_roles: str | UnsetType = UNSET
-    """Role ids, parted by commas (http.md 1.6); members with only these are counted too."""
+    """IDs of roles, separated by commas (http.md 1.6). Members who have no other roles are counted too."""
 
 
 class PruneGuild(Struct, kw_only=True):
-    """Removes members without roles who were not seen for some days."""
+    """A prune of inactive members without roles."""
 
     days: PruneDays | None | UnsetType = UNSET
+    """Number of days without activity after which a member is removed; default 7."""
     # discord.py sends the word.
     compute_prune_count: bool | Literal["true", "false"] | None | UnsetType = UNSET
-    """False: the answer holds null instead of the count, which is dear in a large guild."""
+    """Whether to return the number of removed members; false returns null. Set false for large guilds."""
     include_roles: Annotated[list[RoleId], Meta(max_length=PRUNE_ROLES_MAX)] | str | None | UnsetType = UNSET
+    """IDs of roles; members who have no other roles are removed too."""
 
 
 class Pruned(Struct, kw_only=True):
-    """How many a prune removes."""
+    """The result of a prune or of its preview."""
 
     pruned: int | None
+    """Number of members removed, or that would be removed; null if the count was not requested."""
 
 
 GUILD_MEMBER_ADD = Event("GUILD_MEMBER_ADD", GuildMember, intents=Intents.GUILD_MEMBERS)
+"""Sent when a user joins a guild."""
 GUILD_MEMBER_UPDATE = Event("GUILD_MEMBER_UPDATE", GuildMember, intents=Intents.GUILD_MEMBERS)
-"""The member themselves hears it without the intent."""
+"""Sent when a member of a guild changes; the member's own sessions receive it without the intent."""
 GUILD_MEMBER_REMOVE = Event("GUILD_MEMBER_REMOVE", GuildMemberRemoved, intents=Intents.GUILD_MEMBERS)
+"""Sent when a member leaves a guild, is kicked or is banned."""
 GUILD_MEMBERS_CHUNK = Event("GUILD_MEMBERS_CHUNK", GuildMembersChunk)
+"""Sent in response to a request for guild members, once per chunk."""
 
 GET_MY_GUILD_MEMBER = Operation(
     "GET",

@@ -1,4 +1,4 @@
-"""Messages: what people say, and all that can be done with it but react, pin and poll."""
+"""Messages: creating, listing, editing, deleting and publishing them."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -43,19 +43,23 @@ from hubbub.protocol.resources.users import User
 CONTENT_MAX: Final = 2000
 NONCE_MAX: Final = 25
 NONCE_WINDOW: Final = timedelta(minutes=5)
-"""How long `enforce_nonce` remembers (author, channel, nonce)."""
+"""Time for which `enforce_nonce` remembers an author, channel and nonce."""
 ALLOWED_MENTION_IDS_MAX: Final = 100
 BULK_DELETE_MIN: Final = 2
 BULK_DELETE_MAX: Final = 100
 BULK_DELETE_AGE: Final = timedelta(days=14)
+"""Maximum age of messages that can be deleted in bulk."""
 
 OLD_MESSAGE_AGE: Final = timedelta(hours=1)
+"""Age from which edits count against OLD_EDIT_LIMIT."""
 OLD_EDIT_LIMIT: Final = RateLimit(30, 3600.0, per="channel_id", code=errors.MAX_OLD_MESSAGE_EDITS)
-"""Edits of messages older than OLD_MESSAGE_AGE, of one author in one channel. The platform names the limit, not the number."""
+"""Limit on edits of messages older than OLD_MESSAGE_AGE, per author and channel.
+The platform documents the error, not the number.
+"""
 ANNOUNCEMENT_EDIT_LIMIT: Final = RateLimit(10, 3600.0, per="channel_id", code=errors.ANNOUNCEMENT_EDIT_RATE_LIMIT)
-"""Edits of a published message, which all its copies follow; the number is ours too."""
+"""Limit on edits of a published message, which also update its copies. The platform does not document the number."""
 FORWARD_LIMIT: Final = RateLimit(5, 10.0, bucket="forwards")
-"""Forwards of one user, counted beside CREATE_MESSAGE's own limit."""
+"""Limit on forwards per user, counted in addition to the limit of CREATE_MESSAGE."""
 
 # http.md 3.4: forwardable are 0 default, 19 reply, 20 and 23 command responses; deletable all but 1 to 5 and 21.
 FORWARDABLE_TYPES: Final = frozenset({0, 19, 20, 23})
@@ -65,230 +69,335 @@ Content = Annotated[str, Meta(max_length=CONTENT_MAX)]
 
 
 class MessageReference(Struct, kw_only=True):
-    """The message that a reply answers, a forward carries, or a system message speaks of."""
+    """The message that a reply, a forward or a system message refers to."""
 
     type: int = 0
-    """0 default, 1 forward."""
+    """Type of the reference: 0 default, 1 forward."""
     channel_id: ChannelId
+    """ID of the referenced message's channel."""
     message_id: MessageId | UnsetType = UNSET
+    """ID of the referenced message."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild of the referenced message's channel; absent outside guilds."""
 
 
 class MessageContent(Struct, kw_only=True):
-    """What a message says: all of it that a forward's snapshot keeps."""
+    """The content of a message, which is also stored in the snapshot of a forward."""
 
     type: int
+    """Type of the message; a `MessageType`."""
     content: str
+    """Text of the message. Empty for bots without access to message content."""
     embeds: list[Embed]
+    """Embeds of the message."""
     attachments: list[Attachment]
+    """Files attached to the message."""
     components: list[Component]
+    """Components of the message."""
     timestamp: Timestamp
+    """Time at which the message was sent."""
     edited_timestamp: Timestamp | None
+    """Time of the last edit; null if the message was never edited."""
     flags: int
+    """Flags of the message; a `MessageFlags` bit set."""
     mentions: Sequence[User]
+    """Users mentioned in the message."""
     mention_roles: list[RoleId]
+    """IDs of the roles mentioned in the message."""
     stickers: list[Sticker] | UnsetType = UNSET
+    """Complete stickers of the message; absent if there are none."""
     sticker_items: list[StickerItem] | UnsetType = UNSET
+    """Stickers of the message with the fields needed to render them; absent if there are none."""
 
 
 class MessageSnapshot(Struct, kw_only=True):
-    """A forwarded message as it was."""
+    """A copy of a forwarded message at the time of forwarding."""
 
     message: MessageContent
+    """Content of the forwarded message."""
 
 
 class MessageCall(Struct, kw_only=True):
     """A call in a private channel."""
 
     participants: list[UserId]
+    """IDs of the users who took part in the call."""
     ended_timestamp: Timestamp | None | UnsetType = UNSET
+    """Time at which the call ended; null or absent while it continues."""
 
 
 class MessageActivity(Struct, kw_only=True):
     """An invitation to an activity."""
 
     type: int
+    """Type of the invitation; an `ActivityActionType`."""
     party_id: str | UnsetType = UNSET
+    """ID of the party to join."""
     session_id: str | UnsetType = UNSET
-    """The gateway session of the sender's that is to be joined."""
+    """ID of the sender's gateway session that shows the activity."""
 
 
 class MessageApplication(Struct, kw_only=True):
-    """The application that a message belongs to."""
+    """The application of a message."""
 
     id: ApplicationId
+    """ID of the application."""
     name: str
+    """Name of the application."""
     icon: str | None
+    """Icon hash of the application; null if it has no icon."""
     description: str
+    """Description of the application."""
     type: int | None
+    """Type of the application; null for most applications."""
     cover_image: str | UnsetType = UNSET
+    """Hash of the cover image."""
     primary_sku_id: Snowflake | UnsetType = UNSET
+    """ID of the SKU of the game."""
     parent_id: ApplicationId | UnsetType = UNSET
-    """Of an invite to a game: its publisher's application."""
+    """ID of the publisher's application; sent with invites to a game."""
     bot: User | UnsetType = UNSET
+    """Bot user of the application."""
 
 
 class MessageInteraction(Struct, kw_only=True):
-    """The command a message answers, in the older form."""
+    """The command that a message responds to, in the deprecated form."""
 
     id: Snowflake
+    """ID of the interaction."""
     type: int
+    """Type of the interaction."""
     name: str
+    """Name of the command, including subcommands."""
     user: User
+    """User who invoked the command."""
     name_localized: str | UnsetType = UNSET
+    """Name of the command in the user's locale."""
     member: PartialMember | UnsetType = UNSET
-    """On the gateway, in a guild."""
+    """Member who invoked the command; sent in gateway events of guilds."""
 
 
 class InteractionMetadata(Struct, kw_only=True):
-    """The interaction a message came from."""
+    """The interaction from which a message was created."""
 
     id: Snowflake
+    """ID of the interaction."""
     type: int
+    """Type of the interaction."""
     user: User
+    """User who invoked the interaction."""
     authorizing_integration_owners: dict[str, Snowflake]
+    """Owners of the installation by context: "0" is the guild ID, "1" the user ID."""
     original_response_message_id: MessageId | UnsetType = UNSET
-    """On follow-ups."""
+    """ID of the first response; present on follow-ups."""
     target_user: User | UnsetType = UNSET
+    """User on whom a user command was invoked."""
     target_message_id: MessageId | UnsetType = UNSET
+    """ID of the message on which a message command was invoked."""
     interacted_message_id: MessageId | UnsetType = UNSET
-    """On answers to components."""
+    """ID of the message that contains the component; present on responses to components."""
     triggering_interaction_metadata: "InteractionMetadata | UnsetType" = UNSET
-    """On answers to modals."""
+    """Interaction that opened the modal; present on responses to modals."""
 
 
 class MentionedChannel(Struct, kw_only=True):
-    """A channel of another guild that a crossposted message mentions."""
+    """A channel mentioned in a crossposted message."""
 
     id: ChannelId
+    """ID of the channel."""
     guild_id: GuildId
+    """ID of the channel's guild."""
     type: int
+    """Type of the channel."""
     name: str
+    """Name of the channel."""
 
 
 class RoleSubscription(Struct, kw_only=True):
-    """A role somebody subscribed to."""
+    """A purchase or renewal of a role subscription."""
 
     role_subscription_listing_id: Snowflake
+    """ID of the SKU and listing the user subscribed to."""
     tier_name: str
+    """Name of the subscription tier."""
     total_months_subscribed: int
+    """Total number of months for which the user has subscribed."""
     is_renewal: bool
+    """Whether this is a renewal rather than a new purchase."""
 
 
 class MessageLobbyMember(Struct, kw_only=True):
-    """The name a lobby message was sent under."""
+    """The name under which a lobby message was sent."""
 
     additional_name: str
+    """Additional name of the author in the lobby at the time of sending."""
 
 
 class SharedClientTheme(Struct, kw_only=True):
-    """Colours somebody shares."""
+    """A color theme shared in a message."""
 
     colors: Annotated[list[Annotated[str, Meta(min_length=6, max_length=6)]], Meta(min_length=1, max_length=5)]
+    """Colors of the theme as six hexadecimal digits each, from one to five."""
     gradient_angle: Annotated[int, Meta(ge=0, le=360)]
+    """Direction of the gradient in degrees."""
     base_mix: Annotated[int, Meta(ge=0, le=100)]
+    """Intensity of the colors over the base theme, in percent."""
     base_theme: BaseTheme | None | UnsetType = UNSET
+    """Base theme of the colors."""
 
 
 class Message(MessageContent, kw_only=True):
-    """A message. What it does not have is left out, never null: `poll`, `interaction`, `thread` (clients.md)."""
+    """A message in a channel.
+
+    Missing parts such as `poll`, `interaction` and `thread` are absent, never null (clients.md).
+    """
 
     id: MessageId
+    """ID of the message."""
     channel_id: ChannelId
+    """ID of the channel."""
     author: User
-    """For a webhook's message a user made of the webhook's name and avatar."""
+    """Author of the message. For webhooks, a user object built from the webhook's name and avatar."""
     tts: bool = False
+    """Whether the message was sent with text-to-speech."""
     mention_everyone: bool
+    """Whether the message mentions @everyone or @here."""
     pinned: bool
+    """Whether the message is pinned."""
     reactions: list[Reaction] | UnsetType = UNSET
+    """Reactions to the message; absent if there are none."""
     nonce: int | str | UnsetType = UNSET
+    """Nonce sent by the client that created the message; used to match it with a pending message."""
     webhook_id: WebhookId | UnsetType = UNSET
+    """ID of the webhook that sent the message; absent otherwise."""
     activity: MessageActivity | UnsetType = UNSET
+    """Invitation to an activity, sent with rich presence messages."""
     application: MessageApplication | UnsetType = UNSET
+    """Application of the message, sent with rich presence messages."""
     application_id: ApplicationId | UnsetType = UNSET
+    """ID of the application that created the message."""
     message_reference: MessageReference | UnsetType = UNSET
+    """Reference to the message that this one replies to, forwards, or is about."""
     message_snapshots: list[MessageSnapshot] | UnsetType = UNSET
+    """Forwarded message; exactly one entry, present on forwards only."""
     referenced_message: "Message | None | UnsetType" = UNSET
-    """Null: deleted since; absent: not looked up."""
+    """Message referenced by a reply; null if it was deleted, absent if it was not loaded."""
     interaction_metadata: InteractionMetadata | UnsetType = UNSET
+    """Interaction from which the message was created."""
     interaction: MessageInteraction | UnsetType = UNSET
+    """Command that the message responds to, in the deprecated form; see `interaction_metadata`."""
     thread: Thread | UnsetType = UNSET
+    """Thread started from the message."""
     mention_channels: list[MentionedChannel] | UnsetType = UNSET
+    """Channels mentioned in a crossposted message."""
     position: int | UnsetType = UNSET
-    """Roughly where in its thread the message stands."""
+    """Approximate position of the message in its thread, from 0."""
     role_subscription_data: RoleSubscription | UnsetType = UNSET
+    """Role subscription that the system message announces."""
     resolved: dict[str, Any] | UnsetType = UNSET
+    """Objects referenced by ID in the message's select menus."""
     poll: Poll | UnsetType = UNSET
+    """Poll of the message."""
     call: MessageCall | UnsetType = UNSET
+    """Call that the system message announces."""
     shared_client_theme: SharedClientTheme | UnsetType = UNSET
+    """Color theme shared in the message."""
     lobby_member: MessageLobbyMember | UnsetType = UNSET
+    """Name of the author in the lobby at the time of sending."""
 
 
 class MentionedUser(User, kw_only=True):
-    """A user whom a message mentions, with their membership in its guild."""
+    """A mentioned user, with their membership in the guild."""
 
     member: PartialMember | UnsetType = UNSET
+    """Partial member of the user in the guild; absent outside guilds."""
 
 
 class DispatchedMessage(Message, kw_only=True):
-    """A message as the gateway tells of it."""
+    """A message in gateway events."""
 
     mentions: Sequence[MentionedUser]
+    """Users mentioned in the message, with their membership in the guild."""
     guild_id: GuildId | UnsetType = UNSET
-    """Absent outside guilds and on ephemeral messages."""
+    """ID of the guild; absent outside guilds and on ephemeral messages."""
     member: PartialMember | UnsetType = UNSET
-    """The author's membership without `user`; absent for webhooks and on ephemeral messages."""
+    """Author's membership in the guild, without `user`; absent for webhooks and on ephemeral messages."""
     channel_type: int | UnsetType = UNSET
+    """Type of the channel."""
 
 
 class MessageDeleted(Struct, kw_only=True):
-    """A message that is gone."""
+    """A message that was deleted."""
 
     id: MessageId
+    """ID of the message."""
     channel_id: ChannelId
+    """ID of the channel."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild; absent outside guilds."""
 
 
 class MessagesDeleted(Struct, kw_only=True):
-    """Messages that went together."""
+    """Messages that were deleted together."""
 
     ids: list[MessageId]
+    """IDs of the messages."""
     channel_id: ChannelId
+    """ID of the channel."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild; absent outside guilds."""
 
 
 class AllowedMentions(Struct, kw_only=True):
-    """Whom a message may notify."""
+    """The mentions in a message that send notifications."""
 
     parse: list[AllowedMentionType] | None | UnsetType = UNSET
+    """Types of mention to parse from the text: `users`, `roles` and `everyone`."""
     users: Annotated[list[UserId], Meta(max_length=ALLOWED_MENTION_IDS_MAX)] | None | UnsetType = UNSET
+    """IDs of the users who may be mentioned."""
     roles: Annotated[list[RoleId], Meta(max_length=ALLOWED_MENTION_IDS_MAX)] | None | UnsetType = UNSET
+    """IDs of the roles that may be mentioned."""
     replied_user: bool | None | UnsetType = UNSET
+    """Whether to mention the author of the message replied to; default false."""
 
 
 class MessageReferenceRequest(Struct, kw_only=True):
     """The message to reply to or to forward."""
 
     message_id: MessageId
+    """ID of the message."""
     type: MessageReferenceType | None | UnsetType = UNSET
+    """Type of the reference: 0 reply, 1 forward; default 0."""
     channel_id: ChannelId | None | UnsetType = UNSET
+    """ID of the message's channel; if absent, the channel of the new message."""
     guild_id: GuildId | None | UnsetType = UNSET
+    """ID of the channel's guild; optional."""
     fail_if_not_exists: bool | None | UnsetType = UNSET
-    """Absent: true."""
+    """Whether to reject the request if the message does not exist; default true.
+    False sends a message without a reply."""
 
 
 class CreateFirstMessage(Struct, kw_only=True):
-    """What a new message says, also the one that a forum post begins with."""
+    """The content of a new message, also of the first message of a forum post."""
 
     content: Content | None | UnsetType = UNSET
+    """Text of the message."""
     embeds: Annotated[list[EmbedRequest], Meta(max_length=EMBEDS_MAX)] | None | UnsetType = UNSET
+    """Rich embeds of the message; at most 6,000 characters in total."""
     allowed_mentions: AllowedMentions | None | UnsetType = UNSET
+    """Mentions that notify; absent notifies every mention in the text."""
     sticker_ids: Annotated[list[StickerId], Meta(max_length=STICKERS_PER_MESSAGE_MAX)] | None | UnsetType = UNSET
+    """IDs of the stickers to send."""
     components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)] | None | UnsetType = UNSET
+    """Components of the message."""
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
+    """Metadata of the uploaded files."""
     flags: Bits | None | UnsetType = UNSET
+    """Message flags: SUPPRESS_EMBEDS, SUPPRESS_NOTIFICATIONS, IS_VOICE_MESSAGE and IS_COMPONENTS_V2 can be set."""
     poll: CreatePoll | None | UnsetType = UNSET
+    """Poll to attach to the message."""
     shared_client_theme: SharedClientTheme | None | UnsetType = UNSET
+    """Color theme to share."""
 
 
 class CreateMessage(CreateFirstMessage, kw_only=True):
@@ -296,39 +405,57 @@ class CreateMessage(CreateFirstMessage, kw_only=True):
 
     # An int or a string; neither the types nor the length are declared, for their refusals have names of their own (http.md 1.7).
     nonce: Any = UNSET
+    """Integer or string of at most 25 characters that is returned in the message, to detect it in events."""
     enforce_nonce: bool | None | UnsetType = UNSET
-    """A repeat within NONCE_WINDOW gives the earlier message back."""
+    """Whether a repeated `nonce` by the same author within NONCE_WINDOW returns the earlier message.
+    No new message is created then."""
     tts: bool | None | UnsetType = UNSET
+    """Whether the message is read aloud with text-to-speech."""
     message_reference: MessageReferenceRequest | None | UnsetType = UNSET
+    """Message to reply to or to forward."""
 
 
 class UpdateMessage(Struct, kw_only=True):
-    """What to change of a message. Absent keeps, null clears."""
+    """Changes to a message; null clears a field, absent keeps it."""
 
     content: Content | None | UnsetType = UNSET
+    """New text of the message."""
     embeds: Annotated[list[EmbedRequest], Meta(max_length=EMBEDS_MAX)] | None | UnsetType = UNSET
+    """New embeds, which replace all embeds."""
     flags: Bits | None | UnsetType = UNSET
+    """New flags: SUPPRESS_EMBEDS can be set and cleared, IS_COMPONENTS_V2 only set."""
     allowed_mentions: AllowedMentions | None | UnsetType = UNSET
+    """Mentions of the new text that notify; absent notifies every mention."""
     components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)] | None | UnsetType = UNSET
+    """New components, which replace all components."""
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
-    """All files the message shall have, kept and new; absent keeps all and adds the new."""
+    """Files the message has afterwards, existing and new; absent keeps all files and adds the new ones."""
     sticker_ids: list[StickerId] | None | UnsetType = UNSET
+    """Must be empty or absent; stickers cannot be edited."""
 
 
 class ListMessages(Struct, kw_only=True):
-    """Which messages to return; bounds are exclusive, `around` wins over `before` over `after`."""
+    """Page selection for messages; bounds are exclusive.
+
+    If several are given, `around` takes precedence over `before`, and `before` over `after`.
+    """
 
     around: MessageId | UnsetType = UNSET
+    """Return messages around this message ID."""
     before: MessageId | UnsetType = UNSET
+    """Return messages with a smaller ID."""
     after: MessageId | UnsetType = UNSET
+    """Return messages with a greater ID."""
     limit: Annotated[int, Meta(ge=1, le=100)] = 50
+    """Maximum number of messages to return."""
 
 
 class BulkDeleteMessages(Struct, kw_only=True):
-    """The messages to delete together."""
+    """Messages to delete together."""
 
     # The number is not declared: its refusal has a code of its own, 50016.
     messages: list[MessageId]
+    """IDs of the messages, from 2 to 100; none may be older than 14 days."""
 
 
 MESSAGE_CREATE = Event(
@@ -338,6 +465,7 @@ MESSAGE_CREATE = Event(
     dm_intents=Intents.DIRECT_MESSAGES,
     scope=Scope.DM_CHANNELS_MESSAGES_READ,
 )
+"""Sent when a message is created."""
 MESSAGE_UPDATE = Event(
     "MESSAGE_UPDATE",
     DispatchedMessage,
@@ -345,6 +473,7 @@ MESSAGE_UPDATE = Event(
     dm_intents=Intents.DIRECT_MESSAGES,
     scope=Scope.DM_CHANNELS_MESSAGES_READ,
 )
+"""Sent when a message is edited, pinned or unpinned, or its embeds are updated."""
 MESSAGE_DELETE = Event(
     "MESSAGE_DELETE",
     MessageDeleted,
@@ -352,9 +481,11 @@ MESSAGE_DELETE = Event(
     dm_intents=Intents.DIRECT_MESSAGES,
     scope=Scope.DM_CHANNELS_MESSAGES_READ,
 )
+"""Sent when a message is deleted."""
 MESSAGE_DELETE_BULK = Event(
     "MESSAGE_DELETE_BULK", MessagesDeleted, intents=Intents.GUILD_MESSAGES, dm_intents=Intents.DIRECT_MESSAGES
 )
+"""Sent when several messages are deleted together."""
 
 SEND_REFUSALS: Final = (
     errors.UNKNOWN_CHANNEL,
@@ -369,13 +500,13 @@ SEND_REFUSALS: Final = (
     errors.POLL_INVALID_CHANNEL_TYPE,
     errors.INVALID_FORM_BODY,
 )
-"""Why a message may be refused wherever it is said."""
+"""Errors of every operation that sends a message."""
 PERSON_REFUSALS: Final = (
     errors.VERIFICATION_LEVEL_TOO_HIGH,
     errors.SLOWMODE_RATE_LIMIT,
     errors.AUTO_MODERATION_BLOCKED_MESSAGE,
 )
-"""Why a message may be refused besides where people say it: webhooks, and apps that answer, are asked none of this."""
+"""Additional errors of messages sent by users; webhooks and interaction responses are exempt."""
 
 LIST_MESSAGES = Operation(
     "GET",

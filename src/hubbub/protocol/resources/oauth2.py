@@ -1,6 +1,7 @@
-"""OAuth2 and OpenID Connect: everything between "may this app ..." and a token. What may be asked for is in `scopes.py`.
+"""OAuth2 and OpenID Connect: authorization, tokens, device codes and granted authorizations.
 
-The token, revocation and device endpoints speak RFC 6749: form fields in, `{"error", "error_description"}` for a refusal.
+The token, revocation and device endpoints follow RFC 6749: form fields in the request, `{"error", "error_description"}`
+in an error response. The scopes are in `scopes.py`.
 """
 
 from typing import Annotated, Any, Final, Literal
@@ -18,16 +19,19 @@ from hubbub.protocol.resources.users import User
 ACCESS_TOKEN_SECONDS: Final = 604_800
 ID_TOKEN_SECONDS: Final = 604_800
 CODE_SECONDS: Final = 600
+"""Lifetime of an authorization code."""
 DEVICE_CODE_SECONDS: Final = 300
 DEVICE_INTERVAL_SECONDS: Final = 5
-"""How far apart a device's questions must be; each question too early adds as much (RFC 8628 3.5)."""
+"""Minimum time between two polls of a device; each early poll adds as much again (RFC 8628 3.5)."""
 RPC_TOKEN_SECONDS: Final = 600
+"""Lifetime of a token for the local RPC."""
 REFRESH_IDLE_SECONDS: Final = 30 * 86_400
-"""A public client's refresh token ends when it is not used for so long; those of others do not end by time."""
+"""Time after which an unused refresh token of a public client expires; other refresh tokens do not expire."""
 
 STANDARD_SCHEME: Final = "hubbub"
-"""A game's own redirect is `hubbub-<application id>:/authorize/callback`."""
+"""Prefix of a game's own redirect URI, `hubbub-<application id>:/authorize/callback`."""
 CUSTOM_REDIRECT: Final = "/authorize/callback"
+"""Path of redirect URIs with a custom scheme."""
 
 DEVICE_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
 
@@ -49,96 +53,128 @@ EXPIRED_TOKEN: Final = "expired_token"
 
 INVALID_CODE: Final = 'Invalid "code" in request.'
 INVALID_REFRESH_TOKEN: Final = 'Invalid "refresh_token" in request'
-"""The same words whatever ended the token: unlink, revocation, ban or replay."""
+"""Description of every rejected refresh token, whether unlinked, revoked, banned or reused."""
 DENIED: Final = "The resource owner or authorization server denied the request"
 
 
 class OAuth2Refusal(Struct, kw_only=True):
-    """A refusal in the form of RFC 6749."""
+    """An error response in the form of RFC 6749."""
 
     error: str
+    """Error code, such as `invalid_grant`."""
     error_description: str
+    """Description of the error for developers."""
     return_url: str | UnsetType = UNSET
-    """Where the person may take the refusal, on the way to an authorization: the application's own sound redirect, and no other."""
+    """URL to which the user can return with the error; only the application's own valid redirect URI."""
 
 
 # Authorizing
 
 
 class AuthorizeQuery(Struct, kw_only=True):
-    """What an application asks a person for, as it stands in the address that it sends them to."""
+    """The parameters of an authorization URL."""
 
     client_id: ApplicationId
+    """ID of the application."""
     response_type: str | UnsetType = UNSET
-    """`code` or `token`; absent only where nothing but an installation is asked for."""
+    """`code` or `token`; may be absent only for an installation without further scopes."""
     scope: str | UnsetType = UNSET
-    """Absent: what the application's install settings ask for."""
+    """Requested scopes, separated by spaces; absent uses the application's install settings."""
     redirect_uri: str | UnsetType = UNSET
-    """Absent: the first that is registered."""
+    """Redirect URI, which must be registered; absent uses the first registered one."""
     state: str | UnsetType = UNSET
+    """Opaque value that is returned in the redirect."""
     nonce: str | UnsetType = UNSET
+    """Value that is returned in the ID token."""
     prompt: Literal["consent", "none"] | UnsetType = UNSET
+    """`none` skips the consent page if the scopes were granted before; default `consent`."""
     code_challenge: str | UnsetType = UNSET
+    """PKCE code challenge."""
     code_challenge_method: str | UnsetType = UNSET
+    """PKCE method; only `S256` is supported."""
     integration_type: Literal[0, 1] | UnsetType = UNSET
+    """Installation context: 0 guild, 1 user."""
     permissions: Permissions | UnsetType = UNSET
+    """Permissions requested for the bot's role."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild to preselect."""
     channel_id: ChannelId | UnsetType = UNSET
+    """ID of the channel to preselect for a webhook."""
     disable_guild_select: bool | UnsetType = UNSET
+    """Whether the user cannot choose another guild than `guild_id`."""
     rpc_token: str | UnsetType = UNSET
-    """Of the application's backend, once: the local agent need not ask the person (rpc.md 7)."""
+    """One-time token of the application's backend, with which the local agent skips consent (rpc.md 7)."""
 
 
 class Authorize(Struct, kw_only=True):
-    """A person's answer."""
+    """A user's decision on an authorization request."""
 
     authorize: bool
+    """Whether the user approves the request."""
     integration_type: Literal[0, 1] | UnsetType = UNSET
+    """Installation context that the user chose: 0 guild, 1 user."""
     permissions: Permissions | UnsetType = UNSET
+    """Permissions that the user grants the bot's role."""
     guild_id: GuildId | None | UnsetType = UNSET
+    """ID of the guild in which to install the application."""
     webhook_channel_id: ChannelId | None | UnsetType = UNSET
+    """ID of the channel for the webhook of the scope `webhook.incoming`."""
 
 
 class AuthorizeResult(Struct, kw_only=True):
-    """Where to send the person now."""
+    """The result of an authorization request."""
 
     url: str
+    """URL to redirect the user to."""
 
 
 class GrantableGuild(Struct, kw_only=True):
-    """A guild that the person may install applications in."""
+    """A guild in which the user may install applications."""
 
     id: GuildId
+    """ID of the guild."""
     name: str
+    """Name of the guild."""
     icon: str | None
+    """Icon hash of the guild; null if it has no icon."""
     mfa_level: int
+    """Whether moderators need two-factor authentication: 0 no, 1 yes."""
     permissions: Permissions
+    """Permissions of the user in the guild."""
 
 
 class ScopeInWords(Struct, kw_only=True):
-    """A scope and what it lets an application do."""
+    """A scope with its description."""
 
     name: str
+    """Name of the scope."""
     description: str
+    """What the scope allows an application to do."""
 
 
 class AuthorizationPreview(Struct, kw_only=True):
-    """All that a person must know before they answer."""
+    """The data of a consent page."""
 
     application: PublicApplication
+    """Application that requests the authorization."""
     owner: User | UnsetType = UNSET
-    """Who answers for the application."""
+    """Owner of the application."""
     user: User
-    """The account that would be used."""
+    """Account that would grant the authorization."""
     scopes: list[ScopeInWords]
+    """Requested scopes with their descriptions."""
     redirect_uri: str | None
+    """URI to which the user is redirected; null if there is none."""
     authorized: bool
-    """Granted before, so `prompt=none` need not ask."""
+    """Whether these scopes were granted before, so that `prompt=none` skips the consent page."""
     prompt: str
+    """Effective prompt: `consent` or `none`."""
     integration_type: int | UnsetType = UNSET
+    """Installation context: 0 guild, 1 user; absent if nothing is installed."""
     permissions: Permissions | UnsetType = UNSET
+    """Permissions requested for the bot's role."""
     guilds: list[GrantableGuild] | UnsetType = UNSET
-    """Where it could be installed, if it wants to be in a guild."""
+    """Guilds in which the user may install the application; present for guild installations."""
 
 
 PREVIEW_OAUTH2_AUTHORIZATION = Operation(
@@ -182,49 +218,69 @@ AUTHORIZE_OAUTH2_APPLICATION = Operation(
 
 
 class TokenRequest(Struct, kw_only=True):
-    """The form fields of the token endpoint; which are needed depends on the grant."""
+    """The form fields of the token endpoint; the required fields depend on the grant."""
 
     grant_type: str | UnsetType = UNSET
+    """Grant: `authorization_code`, `refresh_token`, `client_credentials` or the device code URN."""
     client_id: str | UnsetType = UNSET
+    """ID of the application; absent if sent with HTTP Basic authentication."""
     client_secret: str | UnsetType = UNSET
+    """Secret of the application; absent for public clients and with HTTP Basic authentication."""
     code: str | UnsetType = UNSET
+    """Authorization code."""
     redirect_uri: str | UnsetType = UNSET
+    """Redirect URI with which the code was requested."""
     code_verifier: str | UnsetType = UNSET
+    """PKCE code verifier."""
     refresh_token: str | UnsetType = UNSET
+    """Refresh token to exchange; it is replaced by a new one."""
     scope: str | UnsetType = UNSET
+    """Requested scopes, separated by spaces; only for `client_credentials`."""
     device_code: str | UnsetType = UNSET
+    """Device code."""
     external_auth_type: str | UnsetType = UNSET
-    """With a code or a device code: the player's provisional account becomes part of the person's."""
+    """Kind of external credential.
+    With a code or a device code, the player's provisional account is merged into the user's account."""
     external_auth_token: str | UnsetType = UNSET
+    """External credential that identifies the provisional account to merge."""
 
 
 class TokenResult(Struct, kw_only=True):
-    """Tokens."""
+    """A token response."""
 
     access_token: str
+    """Access token."""
     token_type: str = "Bearer"
+    """Type of the token; always `Bearer`."""
     expires_in: int = ACCESS_TOKEN_SECONDS
+    """Lifetime of the access token in seconds."""
     scope: str
-    """As it was granted: umbrellas by their own name."""
+    """Granted scopes, separated by spaces; umbrella scopes are not expanded."""
     refresh_token: str | UnsetType = UNSET
+    """Refresh token; absent for `client_credentials`."""
     id_token: str | UnsetType = UNSET
+    """OpenID Connect ID token; present with the scope `openid`."""
     guild: Any = UNSET
-    """Where the bot was added."""
+    """Guild in which the bot was installed."""
     webhook: Any = UNSET
-    """The webhook that `webhook.incoming` made, with its token."""
+    """Webhook created by the scope `webhook.incoming`, with its token."""
 
 
 class RevokeRequest(Struct, kw_only=True):
     """The form fields of the revocation endpoint."""
 
     token: str | UnsetType = UNSET
+    """Access or refresh token to revoke; all tokens of the same user and application are revoked with it."""
     token_type_hint: str | UnsetType = UNSET
+    """Type of the token: `access_token` or `refresh_token`."""
     client_id: str | UnsetType = UNSET
+    """ID of the application; absent if sent with HTTP Basic authentication."""
     client_secret: str | UnsetType = UNSET
+    """Secret of the application; absent for public clients and with HTTP Basic authentication."""
 
 
 class Revoked(Struct, kw_only=True):
-    """Nothing more to say."""
+    """The empty response of the revocation endpoint."""
 
 
 # Counted by address, and generous: a studio's server asks for all its players from one.
@@ -270,16 +326,19 @@ REVOKE_OAUTH2_TOKEN = Operation(
 
 
 class RpcTokenRequest(Struct, kw_only=True):
-    """The form fields with which a backend vouches for its program."""
+    """The form fields with which a backend requests a token for the local RPC."""
 
     client_id: str | UnsetType = UNSET
+    """ID of the application; absent if sent with HTTP Basic authentication."""
     client_secret: str | UnsetType = UNSET
+    """Secret of the application; absent if sent with HTTP Basic authentication."""
 
 
 class RpcTokenResult(Struct, kw_only=True):
-    """Goes into one AUTHORIZE of the local RPC."""
+    """A token for one AUTHORIZE command of the local RPC."""
 
     rpc_token: str
+    """Token for the local RPC, valid once."""
 
 
 CREATE_RPC_TOKEN = Operation(
@@ -299,51 +358,67 @@ CREATE_RPC_TOKEN = Operation(
 
 
 class DeviceRequest(Struct, kw_only=True):
-    """The form fields with which a device begins."""
+    """The form fields with which a device starts an authorization."""
 
     client_id: str | UnsetType = UNSET
+    """ID of the application; absent if sent with HTTP Basic authentication."""
     client_secret: str | UnsetType = UNSET
+    """Secret of the application; absent for public clients and with HTTP Basic authentication."""
     scope: str | UnsetType = UNSET
+    """Requested scopes, separated by spaces."""
 
 
 class DeviceResult(Struct, kw_only=True):
-    """What a device shows, and what it asks with."""
+    """The codes of a device authorization."""
 
     device_code: str
+    """Code with which the device polls the token endpoint."""
     user_code: str
+    """Code that the device shows to the user."""
     verification_uri: str
+    """URL at which the user enters the code."""
     verification_uri_complete: str
+    """URL that already contains the code, for example for a QR code."""
     expires_in: int = DEVICE_CODE_SECONDS
+    """Lifetime of the codes in seconds."""
     interval: int = DEVICE_INTERVAL_SECONDS
+    """Minimum time between two polls in seconds."""
 
 
 UserCode = Annotated[str, Meta(min_length=1, max_length=32)]
 
 
 class VerifyDevice(Struct, kw_only=True):
-    """The code that a device shows."""
+    """A device code entered by a user."""
 
     user_code: UserCode
+    """Code shown by the device."""
 
 
 class DeviceVerification(Struct, kw_only=True):
-    """What the device's application asks for."""
+    """The authorization request of a device."""
 
     client_id: ApplicationId
+    """ID of the application."""
     application: PublicApplication
+    """Application that requests the authorization."""
     owner: User | UnsetType = UNSET
-    """Who answers for the application."""
+    """Owner of the application."""
     scopes: list[ScopeInWords]
+    """Requested scopes with their descriptions."""
     type: str
-    """pending, granted or denied."""
+    """Status of the request: `pending`, `granted` or `denied`."""
     two_way_link_code: str | None = None
+    """Always null."""
 
 
 class FinishDevice(Struct, kw_only=True):
-    """A person's answer to a device."""
+    """A user's decision on a device authorization."""
 
     user_code: UserCode
+    """Code shown by the device."""
     result: Literal["granted", "denied"]
+    """Decision: `granted` or `denied`."""
 
 
 # RFC 8628 5.1: a code of eight letters must not be guessed; a person needs a try or two.
@@ -376,73 +451,96 @@ FINISH_OAUTH2_DEVICE = Operation("POST", "/oauth2/device/finish", body=FinishDev
 
 
 class AuthorizedApplication(PublicApplication, kw_only=True):
-    """An application as its token sees it."""
+    """An application in the form seen with its own token."""
 
     hook: bool = True
+    """Always true; present for compatibility."""
 
 
 class CurrentAuthorization(Struct, kw_only=True):
-    """What a token is."""
+    """Information about the access token of the request."""
 
     application: AuthorizedApplication
+    """Application of the token."""
     scopes: list[str]
+    """Granted scopes."""
     expires: str
+    """Time at which the token expires, in ISO 8601 format."""
     user: User | UnsetType = UNSET
-    """With `identify`."""
+    """User who granted the authorization; present with the scope `identify`."""
 
 
 class PublicKey(Struct, kw_only=True):
-    """A key that checks ID tokens."""
+    """A JSON Web Key that verifies ID tokens."""
 
     kty: str
+    """Type of the key: `RSA` or `EC`."""
     use: str
+    """Use of the key; always `sig`."""
     kid: str
+    """ID of the key, which is in the header of the tokens it signs."""
     alg: str
+    """Signature algorithm."""
     n: str | UnsetType = UNSET
-    """With `e` an RSA key."""
+    """Modulus of an RSA key."""
     e: str | UnsetType = UNSET
+    """Exponent of an RSA key."""
     crv: str | UnsetType = UNSET
-    """With `x` and `y` a key on a curve."""
+    """Curve of an elliptic curve key."""
     x: str | UnsetType = UNSET
+    """X coordinate of an elliptic curve key."""
     y: str | UnsetType = UNSET
+    """Y coordinate of an elliptic curve key."""
 
 
 class PublicKeys(Struct, kw_only=True):
-    """Every key that an ID token may be signed with."""
+    """The JSON Web Key Set of the platform."""
 
     keys: list[PublicKey]
+    """Keys that sign ID tokens."""
 
 
 class UserInfo(Struct, kw_only=True):
-    """Claims about a person; which, the scopes decide."""
+    """OpenID Connect claims about a user; the scopes of the token determine which are present."""
 
     sub: str
+    """ID of the user."""
     email: str | None | UnsetType = UNSET
+    """Email address of the user, with the scope `email`; null if there is none."""
     email_verified: bool | UnsetType = UNSET
+    """Whether the email address is verified; present with the scope `email`."""
     preferred_username: str | UnsetType = UNSET
+    """Username; present with the scope `identify`."""
     nickname: str | None | UnsetType = UNSET
-    """The display name."""
+    """Display name, with the scope `identify`; null if there is none."""
     picture: str | UnsetType = UNSET
+    """URL of the avatar; present with the scope `identify`."""
     locale: str | UnsetType = UNSET
+    """Locale of the user; present with the scope `identify`."""
 
 
 class Authorization(Struct, kw_only=True):
-    """An application that a person let in."""
+    """An application that the user authorized."""
 
     id: Snowflake
+    """ID of the authorization."""
     application: PublicApplication
+    """Authorized application."""
     scopes: list[str]
+    """Granted scopes."""
 
 
 class TokenRevoked(Struct, kw_only=True):
-    """An application may no longer act for the person."""
+    """An application whose authorization was revoked."""
 
     application_id: ApplicationId
+    """ID of the application."""
     access_token: str | None = None
-    """The platform keeps no token's text, so it can name none (decisions/0031)."""
+    """Always null, because the platform does not store tokens in plain text (decisions/0031)."""
 
 
 OAUTH2_TOKEN_REVOKE = Event("OAUTH2_TOKEN_REVOKE", TokenRevoked)
+"""Sent when the authorization of an application is revoked."""
 
 GET_MY_OAUTH2_AUTHORIZATION = Operation(
     "GET", "/oauth2/@me", result=CurrentAuthorization, auth=Auth.BEARER, publishers=True

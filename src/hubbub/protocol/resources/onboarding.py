@@ -1,4 +1,4 @@
-"""Onboarding: the questions a guild asks newcomers, and the channels they begin with."""
+"""Onboarding: the questions a guild asks new members, and the channels they start with."""
 
 from typing import Annotated, Final
 
@@ -20,106 +20,146 @@ OPTION_ROLES_MAX: Final = 50
 OPTION_CHANNELS_MAX: Final = 50
 DEFAULT_CHANNELS_MAX: Final = 500
 DEFAULT_CHANNELS_LEAST: Final = 7
-"""Onboarding needs so many default channels,"""
+"""Minimum number of default channels of an enabled onboarding."""
 WRITABLE_CHANNELS_LEAST: Final = 5
-"""of which so many let everybody write."""
+"""Minimum number of default channels in which @everyone can send messages."""
 
 
 class OnboardingEmoji(Struct, kw_only=True):
-    """The emoji of an answer."""
+    """The emoji of an onboarding option."""
 
     id: EmojiId | None
+    """ID of the custom emoji; null for a Unicode emoji."""
     name: str | None
+    """Name of the custom emoji, or the Unicode emoji itself; null if there is none."""
     animated: bool
+    """Whether the emoji is animated."""
 
 
 class OnboardingOption(Struct, kw_only=True):
-    """A possible answer, and what it gives."""
+    """An option of a prompt, with the roles and channels it grants."""
 
     id: Snowflake
+    """ID of the option."""
     title: str
+    """Title of the option."""
     description: str
+    """Description of the option; empty if there is none."""
     emoji: OnboardingEmoji
+    """Emoji of the option."""
     role_ids: list[RoleId]
+    """IDs of the roles granted to members who choose the option."""
     channel_ids: list[ChannelId]
+    """IDs of the channels shown to members who choose the option."""
 
 
 class OnboardingPrompt(Struct, kw_only=True):
-    """A question."""
+    """A question of the onboarding."""
 
     id: Snowflake
+    """ID of the prompt."""
     title: str
+    """Text of the question."""
     options: list[OnboardingOption]
+    """Options to choose from."""
     single_select: bool
+    """Whether only one option can be chosen."""
     required: bool
+    """Whether the prompt must be answered to complete onboarding."""
     in_onboarding: bool
-    """Asked when one comes; otherwise only to be found among the channels and roles."""
+    """Whether the prompt is part of onboarding; otherwise it is shown only in Channels & Roles."""
     type: int
+    """Presentation of the prompt: 0 multiple choice, 1 dropdown."""
 
 
 class Onboarding(Struct, kw_only=True):
-    """What newcomers are asked."""
+    """The onboarding of a guild."""
 
     guild_id: GuildId
+    """ID of the guild."""
     prompts: list[OnboardingPrompt]
+    """Prompts shown to new members."""
     default_channel_ids: list[ChannelId]
+    """IDs of the channels that every new member starts with."""
     enabled: bool
+    """Whether onboarding is enabled."""
     mode: int
+    """Channels that count toward the requirements: 0 default channels only, 1 also those of options."""
 
 
 class SetOnboardingOption(Struct, kw_only=True):
-    """A possible answer."""
+    """An option of a prompt to store."""
 
     title: Annotated[str, Meta(min_length=1, max_length=OPTION_TITLE_MAX)]
+    """Title of the option."""
     id: Snowflake | None | UnsetType = UNSET
-    """Of an answer that exists; any other becomes a new one."""
+    """ID of an existing option; any other value or none creates an option."""
     description: Annotated[str, Meta(max_length=OPTION_DESCRIPTION_MAX)] | None | UnsetType = UNSET
+    """Description of the option."""
     emoji_id: EmojiId | None | UnsetType = UNSET
+    """ID of a custom emoji."""
     emoji_name: Annotated[str, Meta(max_length=100)] | None | UnsetType = UNSET
+    """Unicode emoji, or name of the custom emoji."""
     emoji_animated: bool | None | UnsetType = UNSET
+    """Whether the custom emoji is animated."""
     role_ids: Annotated[list[RoleId], Meta(max_length=OPTION_ROLES_MAX)] | None | UnsetType = UNSET
+    """IDs of the roles granted to members who choose the option."""
     channel_ids: Annotated[list[ChannelId], Meta(max_length=OPTION_CHANNELS_MAX)] | None | UnsetType = UNSET
+    """IDs of the channels shown to members who choose the option."""
 
 
 class SetOnboardingPrompt(Struct, kw_only=True):
-    """A question."""
+    """A prompt to store."""
 
     id: Snowflake
-    """Of a question that exists; any other becomes a new one."""
+    """ID of an existing prompt; any other value creates a prompt."""
     title: Annotated[str, Meta(min_length=1, max_length=PROMPT_TITLE_MAX)]
+    """Text of the question."""
     options: Annotated[list[SetOnboardingOption], Meta(min_length=1, max_length=OPTIONS_MAX)]
+    """Options to choose from."""
     single_select: bool | None | UnsetType = UNSET
+    """Whether only one option can be chosen."""
     required: bool | None | UnsetType = UNSET
+    """Whether the prompt must be answered to complete onboarding."""
     in_onboarding: bool | None | UnsetType = UNSET
+    """Whether the prompt is part of onboarding; otherwise it is shown only in Channels & Roles."""
     type: OnboardingPromptType | None | UnsetType = UNSET
+    """Presentation of the prompt."""
 
 
 class SetOnboarding(Struct, kw_only=True):
-    """What newcomers are to be asked; what is absent stays."""
+    """Changes to the onboarding of a guild; absent fields keep their value."""
 
     prompts: Annotated[list[SetOnboardingPrompt], Meta(max_length=PROMPTS_MAX)] | None | UnsetType = UNSET
+    """Prompts, which replace all prompts."""
     default_channel_ids: Annotated[list[ChannelId], Meta(max_length=DEFAULT_CHANNELS_MAX)] | None | UnsetType = UNSET
+    """IDs of the channels that every new member starts with."""
     enabled: bool | None | UnsetType = UNSET
+    """Whether onboarding is enabled."""
     mode: OnboardingMode | None | UnsetType = UNSET
+    """Channels that count toward the requirements."""
 
 
 class OnboardingAnswers(Struct, kw_only=True):
-    """What a person answered, and what they have of it."""
+    """A member's answers to the onboarding."""
 
     guild_id: GuildId
+    """ID of the guild."""
     user_id: UserId
+    """ID of the member."""
     onboarding_responses: list[Snowflake]
-    """The answers they chose."""
+    """IDs of the options that the member chose."""
     channel_ids: list[ChannelId]
-    """The channels that everybody begins with, and those of the answers: what a client lists for them first."""
+    """IDs of the default channels and the channels of the chosen options, which clients list for the member."""
     completed: bool
-    """Whether they went through onboarding."""
+    """Whether the member completed onboarding."""
 
 
 class SetOnboardingAnswers(Struct, kw_only=True):
-    """All answers that a person chooses; those they chose before and do not repeat no longer hold."""
+    """A member's complete answers to the onboarding."""
 
     onboarding_responses: Annotated[list[Snowflake], Meta(max_length=PROMPTS_MAX * OPTIONS_MAX)]
+    """IDs of all chosen options; options that are missing from the list are deselected."""
 
 
 GET_GUILDS_ONBOARDING = Operation(

@@ -1,4 +1,4 @@
-"""Pinned messages, on the new routes and the old."""
+"""Pins: pinned messages of a channel, on the current and the deprecated routes."""
 
 from datetime import datetime
 from typing import Annotated, Final
@@ -15,47 +15,56 @@ from hubbub.protocol.resources import messages
 from hubbub.protocol.resources.messages import Message
 
 PINS_MAX: Final = 250
-"""In one channel."""
+"""Maximum number of pinned messages per channel."""
 OLD_ROUTE_PINS_MAX: Final = 50
-"""How many the old route shows."""
+"""Maximum number of messages returned by the deprecated route."""
 
 # What people said, or an app said for them: 0 default, 19 reply, 20 and 23 command responses.
 PINNABLE_TYPES: Final = frozenset({0, 19, 20, 23})
 
 
 class PinnedMessage(Struct, kw_only=True):
-    """A message and when it was pinned."""
+    """A pinned message."""
 
     pinned_at: Timestamp
+    """Time at which the message was pinned."""
     message: Message
+    """Pinned message."""
 
 
 class PinnedMessages(Struct, kw_only=True):
-    """Pins, the newest first."""
+    """A page of pinned messages, newest pin first."""
 
     items: list[PinnedMessage]
+    """Pinned messages."""
     has_more: bool
+    """Whether there are older pins."""
 
 
 class ListPins(Struct, kw_only=True):
-    """Which pins to return."""
+    """Page selection for pins."""
 
     before: datetime | UnsetType = UNSET
-    """Pinned before this moment."""
+    """Return messages pinned before this time."""
     limit: Annotated[int, Meta(ge=1, le=50)] = 50
+    """Maximum number of pins to return."""
 
 
 class ChannelPinsUpdate(Struct, kw_only=True):
-    """That a message of a channel was pinned or unpinned."""
+    """A channel whose pins changed."""
 
     channel_id: ChannelId
+    """ID of the channel."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild; absent outside guilds."""
     last_pin_timestamp: Timestamp | None
+    """Time at which the newest pinned message was pinned; null if there is none."""
 
 
 CHANNEL_PINS_UPDATE = Event(
     "CHANNEL_PINS_UPDATE", ChannelPinsUpdate, intents=Intents.GUILDS, dm_intents=Intents.DIRECT_MESSAGES
 )
+"""Sent when a message is pinned or unpinned; not sent when a pinned message is deleted."""
 
 _LIST_REFUSALS: Final = (
     errors.UNKNOWN_CHANNEL,

@@ -1,4 +1,7 @@
-"""Ending a poll before its time. It answers with the message, and messages carry polls: hence a file of its own."""
+"""Ending a poll.
+
+The operation returns a message, and messages contain polls, so it cannot be in `polls`.
+"""
 
 from hubbub.protocol import errors
 from hubbub.protocol.operation import Operation

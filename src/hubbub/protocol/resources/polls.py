@@ -1,4 +1,7 @@
-"""Polls in messages: what they are, and voting. Ending one answers with its message, so that operation is in `poll_ends`."""
+"""Polls in messages, and voting.
+
+The operation that ends a poll returns a message, so it is in `poll_ends`.
+"""
 
 from typing import Annotated, Final
 
@@ -17,122 +20,158 @@ POLL_QUESTION_MAX: Final = 300
 POLL_ANSWER_MAX: Final = 55
 POLL_ANSWERS_MAX: Final = 10
 POLL_HOURS_DEFAULT: Final = 24
+"""Default duration of a poll in hours."""
 POLL_HOURS_MAX: Final = 768
+"""Maximum duration of a poll in hours."""
 
 
 class PollMedia(Struct, kw_only=True):
     """The text and emoji of a question or an answer."""
 
     text: str | UnsetType = UNSET
+    """Text of the question or answer."""
     emoji: PartialEmoji | UnsetType = UNSET
+    """Emoji of the answer; questions have none."""
 
 
 class PollAnswer(Struct, kw_only=True):
-    """One answer to choose."""
+    """An answer of a poll."""
 
     answer_id: int
-    """Counted from 1."""
+    """Number of the answer, counted from 1."""
     poll_media: PollMedia
+    """Text and emoji of the answer."""
 
 
 class PollAnswerCount(Struct, kw_only=True):
-    """The votes one answer has."""
+    """The number of votes for an answer."""
 
     id: int
+    """Number of the answer."""
     count: int
+    """Number of votes."""
     me_voted: bool
+    """Whether the current user voted for the answer."""
 
 
 class PollResults(Struct, kw_only=True):
-    """The votes; exact once `is_finalized`."""
+    """The votes of a poll, which are exact once `is_finalized` is true."""
 
     is_finalized: bool
+    """Whether the votes have been counted exactly."""
     answer_counts: list[PollAnswerCount]
+    """Votes by answer; answers without votes may be missing."""
 
 
 class Poll(Struct, kw_only=True):
-    """A poll as a message carries it."""
+    """The poll of a message."""
 
     question: PollMedia
+    """Question of the poll; text only."""
     answers: list[PollAnswer]
+    """Answers to choose from."""
     expiry: Timestamp
+    """Time at which the poll ends."""
     allow_multiselect: bool
+    """Whether a user can vote for several answers."""
     layout_type: int
+    """Layout of the poll; always 1."""
     results: PollResults
+    """Votes so far."""
 
 
 class PollEmojiRequest(Struct, kw_only=True):
-    """An emoji of an answer: a custom one's id or a unicode emoji's name."""
+    """The emoji of an answer: the ID of a custom emoji, or a Unicode emoji."""
 
     id: EmojiId | None | UnsetType = UNSET
+    """ID of the custom emoji."""
     name: Annotated[str, Meta(max_length=32)] | None | UnsetType = UNSET
+    """Unicode emoji, or name of the custom emoji."""
     animated: bool | None | UnsetType = UNSET
+    """Whether the custom emoji is animated."""
 
 
 class PollQuestionRequest(Struct, kw_only=True):
-    """The question, text only."""
+    """The question of a new poll."""
 
     text: Annotated[str, Meta(min_length=1, max_length=POLL_QUESTION_MAX)]
+    """Text of the question."""
 
 
 class PollAnswerMediaRequest(Struct, kw_only=True):
-    """The text of an answer, perhaps with an emoji."""
+    """The text and emoji of an answer."""
 
     text: Annotated[str, Meta(min_length=1, max_length=POLL_ANSWER_MAX)] | None | UnsetType = UNSET
+    """Text of the answer."""
     emoji: PollEmojiRequest | None | UnsetType = UNSET
+    """Emoji of the answer."""
 
 
 class PollAnswerRequest(Struct, kw_only=True):
-    """One answer to offer."""
+    """An answer of a new poll."""
 
     poll_media: PollAnswerMediaRequest
+    """Text and emoji of the answer."""
 
 
 class CreatePoll(Struct, kw_only=True):
     """A poll to send with a message."""
 
     question: PollQuestionRequest
+    """Question of the poll."""
     answers: Annotated[list[PollAnswerRequest], Meta(min_length=1, max_length=POLL_ANSWERS_MAX)]
+    """Answers to choose from."""
     # discord.py sends whole hours as 24.0.
     duration: Annotated[float, Meta(ge=1, le=POLL_HOURS_MAX)] | None | UnsetType = UNSET
-    """Hours."""
+    """Duration of the poll in hours; default 24."""
     allow_multiselect: bool | None | UnsetType = UNSET
+    """Whether a user can vote for several answers; default false."""
     layout_type: PollLayoutType | None | UnsetType = UNSET
+    """Layout of the poll; default 1."""
 
 
 class PollAnswerId(WideInt):
-    """The number of an answer; clients write it as a number or as text."""
+    """The number of an answer, which clients send as a number or as a string."""
 
     __slots__ = ()
 
 
 class VoteInPoll(Struct, kw_only=True):
-    """The answers that a person now votes for, in place of all they chose before; none takes the vote back."""
+    """The answers that the caller votes for, which replace all earlier votes."""
 
     answer_ids: Annotated[list[PollAnswerId], Meta(max_length=POLL_ANSWERS_MAX)]
+    """Numbers of the answers; an empty list removes the vote."""
 
 
 class ListVoters(Struct, kw_only=True):
-    """Which of those who voted for an answer to return."""
+    """Page selection for the voters of an answer."""
 
     after: UserId | UnsetType = UNSET
+    """Return users with a greater ID."""
     limit: Annotated[int, Meta(ge=1, le=100)] = 25
+    """Maximum number of users to return."""
 
 
 class PollVoters(Struct, kw_only=True):
-    """Who voted for an answer, in the order of their ids."""
+    """The users who voted for an answer, in ascending order of ID."""
 
     users: list[User]
+    """Users who voted for the answer."""
 
 
 class PollVote(Struct, kw_only=True):
-    """That somebody voted for an answer, or took that vote back: one event per answer."""
+    """A vote that was added or removed; one event per answer."""
 
     user_id: UserId
+    """ID of the user."""
     channel_id: ChannelId
+    """ID of the channel."""
     message_id: MessageId
+    """ID of the message."""
     answer_id: int
+    """Number of the answer."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild; absent outside guilds."""
 
 
 MESSAGE_POLL_VOTE_ADD = Event(
@@ -141,12 +180,14 @@ MESSAGE_POLL_VOTE_ADD = Event(
     intents=Intents.GUILD_MESSAGE_POLLS,
     dm_intents=Intents.DIRECT_MESSAGE_POLLS,
 )
+"""Sent when a user votes for an answer of a poll."""
 MESSAGE_POLL_VOTE_REMOVE = Event(
     "MESSAGE_POLL_VOTE_REMOVE",
     PollVote,
     intents=Intents.GUILD_MESSAGE_POLLS,
     dm_intents=Intents.DIRECT_MESSAGE_POLLS,
 )
+"""Sent when a user removes their vote for an answer of a poll."""
 
 GET_ANSWER_VOTERS = Operation(
     "GET",

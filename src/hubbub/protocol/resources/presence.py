@@ -1,4 +1,4 @@
-"""Presence: whether a user is there, and what they are doing."""
+"""Presence: the online status and the activities of users."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from hubbub.protocol.resources.users import PartialUser
 ACTIVITY_NAME_MAX = 128
 ACTIVITY_STATE_MAX = 128
 ACTIVITY_TEXT_MIN = 2
-"""Of state, details, the texts of pictures, a party's id and a secret."""
+"""Minimum length of state, details, image texts, party IDs and secrets."""
 ACTIVITY_URL_MAX = 256
 ACTIVITY_IMAGE_MAX = 300
 SECRET_MAX = 128
@@ -21,164 +21,225 @@ BUTTONS_MAX = 2
 BUTTON_LABEL_MAX = 32
 BUTTON_URL_MAX = 512
 PARTY_PUBLIC = 1
-"""The privacy of a party that friends may join without asking."""
+"""Privacy of a party that friends may join without asking."""
 PLATFORMS = ("desktop", "xbox", "samsung", "ios", "android", "embedded", "ps4", "ps5")
-"""Where an activity can be joined."""
+"""Platforms on which an activity can be joined."""
 PRESENCE_UPDATES_MAX = 5
 PRESENCE_UPDATES_SECONDS = 20
-"""At most PRESENCE_UPDATES_MAX updates in so many seconds; further ones are dropped."""
+"""Window in which a session may send PRESENCE_UPDATES_MAX updates; further ones are dropped."""
 
 
 class ActivityTimestamps(Struct, kw_only=True):
-    """When an activity began and will end, in Unix milliseconds."""
+    """The start and end of an activity."""
 
     start: int | UnsetType = UNSET
+    """Time at which the activity started, in Unix milliseconds."""
     end: int | UnsetType = UNSET
+    """Time at which the activity ends, in Unix milliseconds."""
 
 
 class ActivityEmoji(Struct, kw_only=True):
     """The emoji of a custom status."""
 
     name: str
+    """Name of the custom emoji, or the Unicode emoji itself."""
     id: EmojiId | None | UnsetType = UNSET
+    """ID of the custom emoji; null or absent for a Unicode emoji."""
     animated: bool | UnsetType = UNSET
+    """Whether the custom emoji is animated."""
 
 
 class ActivityParty(Struct, kw_only=True):
-    """Who plays together."""
+    """The party of an activity."""
 
     id: str | UnsetType = UNSET
+    """ID of the party."""
     size: list[int] | UnsetType = UNSET
-    """How many there are, and how many there may be."""
+    """Current and maximum number of members, in this order; a maximum of 0 is not shown."""
 
 
 class SetActivityParty(ActivityParty, kw_only=True):
-    """Who plays together, as their host says it."""
+    """The party of an activity, in the form its host sends."""
 
     privacy: int | None | UnsetType = UNSET
-    """0 private, PARTY_PUBLIC; others learn of it by flags only."""
+    """Privacy of the party: 0 private, 1 public. Other users see it only in the activity's flags."""
 
 
 class ActivityMetadata(Struct, kw_only=True):
-    """What a client says of an activity that others do not see."""
+    """Data of an activity that other users do not see."""
 
     button_urls: list[str] = []
-    """Where the buttons lead, in their order."""
+    """URLs of the buttons, in the order of the labels."""
 
 
 class ActivityAssets(Struct, kw_only=True):
-    """The pictures of an activity and their texts."""
+    """The images of an activity and their texts."""
 
     large_image: str | UnsetType = UNSET
+    """Asset key, asset ID or URL of the large image."""
     large_text: str | UnsetType = UNSET
+    """Text shown when the large image is hovered over."""
     large_url: str | UnsetType = UNSET
+    """URL opened when the large image is clicked."""
     small_image: str | UnsetType = UNSET
+    """Asset key, asset ID or URL of the small image."""
     small_text: str | UnsetType = UNSET
+    """Text shown when the small image is hovered over."""
     small_url: str | UnsetType = UNSET
+    """URL opened when the small image is clicked."""
     invite_cover_image: str | UnsetType = UNSET
+    """Asset key, asset ID or URL of the image of invites to the activity."""
 
 
 class ActivitySecrets(Struct, kw_only=True):
-    """What lets others join, spectate or find the match."""
+    """The secrets with which other users join an activity; never sent to other users."""
 
     join: str | UnsetType = UNSET
+    """Secret for joining the party."""
     spectate: str | UnsetType = UNSET
+    """Secret for spectating the game."""
     match: str | UnsetType = UNSET
+    """Secret that identifies a match."""
 
 
 class Activity(Struct, kw_only=True):
-    """One thing a user does."""
+    """An activity of a user."""
 
     name: str
+    """Name of the activity."""
     type: int
-    """0 playing, 1 streaming, 2 listening, 3 watching, 4 custom, 5 competing."""
+    """Type of the activity: 0 playing, 1 streaming, 2 listening, 3 watching, 4 custom, 5 competing."""
     created_at: int
-    """Unix milliseconds."""
+    """Time at which the activity was added to the session, in Unix milliseconds."""
     id: str | UnsetType = UNSET
+    """ID of the activity within the user's presence."""
     session_id: str | UnsetType = UNSET
-    """The session that says so."""
+    """ID of the gateway session that shows the activity."""
     url: str | None | UnsetType = UNSET
+    """URL of the stream; only for type 1."""
     timestamps: ActivityTimestamps | UnsetType = UNSET
+    """Start and end of the activity."""
     application_id: ApplicationId | UnsetType = UNSET
+    """ID of the application that the activity belongs to."""
     status_display_type: int | None | UnsetType = UNSET
-    """Which line the member list shows: 0 name, 1 state, 2 details."""
+    """Field shown in the member list: 0 name, 1 state, 2 details."""
     details: str | None | UnsetType = UNSET
+    """What the user is doing, the first line of text."""
     details_url: str | None | UnsetType = UNSET
+    """URL opened when the details are clicked."""
     state: str | None | UnsetType = UNSET
+    """Status of the user's party, or the text of a custom status."""
     state_url: str | None | UnsetType = UNSET
+    """URL opened when the state is clicked."""
     emoji: ActivityEmoji | None | UnsetType = UNSET
+    """Emoji of a custom status."""
     party: ActivityParty | UnsetType = UNSET
+    """Party of the activity."""
     assets: ActivityAssets | UnsetType = UNSET
+    """Images of the activity."""
     secrets: ActivitySecrets | UnsetType = UNSET
+    """Never sent to other users."""
     instance: bool | UnsetType = UNSET
+    """Whether the activity is an instanced game session."""
     flags: int | UnsetType = UNSET
+    """Flags of the activity; an `ActivityFlags` bit set."""
     supported_platforms: list[str] | UnsetType = UNSET
-    """Of PLATFORMS, those on which it can be joined."""
+    """Platforms on which it can be joined: `desktop`, `xbox`, `samsung`, `ios`, `android`, `embedded`, `ps4`, `ps5`."""
     buttons: list[str] | UnsetType = UNSET
-    """Labels only; the addresses stay with their owner."""
+    """Labels of the buttons; the URLs are not sent to other users."""
 
 
 class ClientStatus(Struct, kw_only=True):
-    """The status by kind of client; a kind that is offline is absent. Bots are on the web."""
+    """The status of a user by kind of client; kinds that are offline are absent, and bots are on the web."""
 
     desktop: str | UnsetType = UNSET
+    """Status on desktop clients."""
     mobile: str | UnsetType = UNSET
+    """Status on mobile clients."""
     web: str | UnsetType = UNSET
+    """Status in browsers, and of bots."""
     vr: str | UnsetType = UNSET
+    """Status on VR clients."""
 
 
 class Presence(Struct, kw_only=True):
-    """A user's presence as the members of one guild see it."""
+    """A user's presence in the form seen by members of a guild or friends."""
 
     user: PartialUser
+    """User; only `id` is always present."""
     status: str
-    """online, idle, dnd or offline; who is invisible is offline to others."""
+    """Status: `online`, `idle`, `dnd` or `offline`. Invisible users are `offline` to others."""
     activities: list[Activity]
+    """Activities of the user."""
     client_status: ClientStatus
+    """Status by kind of client."""
     guild_id: GuildId | UnsetType = UNSET
-    """Absent inside lists that belong to a guild, and among friends."""
+    """ID of the guild; absent inside a guild's own lists and for friends."""
     has_played_game: bool | UnsetType = UNSET
-    """Among friends, in OAuth2 sessions only: whether the user plays a game of the application's family."""
+    """Whether the user plays a game of the application's family. Sent for friends in OAuth2 sessions only."""
 
 
 class SetActivity(Struct, kw_only=True):
-    """An activity as its owner sends it. Bots may set name, type, state and url; their other keys are dropped."""
+    """An activity in the form its owner sends.
+
+    Bots may set `name`, `type`, `state` and `url`; other fields of bots are dropped.
+    """
 
     name: str = ""
-    """Of a game that says none, the application's."""
+    """Name of the activity; games may omit it to use the application's name."""
     type: int = 0
+    """Type of the activity: 0 playing, 1 streaming, 2 listening, 3 watching, 4 custom, 5 competing."""
     url: str | None | UnsetType = UNSET
+    """URL of the stream; only for type 1."""
     state: str | None | UnsetType = UNSET
+    """Status of the user's party, or the text of a custom status."""
     state_url: str | None | UnsetType = UNSET
+    """URL opened when the state is clicked."""
     details: str | None | UnsetType = UNSET
+    """What the user is doing, the first line of text."""
     details_url: str | None | UnsetType = UNSET
+    """URL opened when the details are clicked."""
     status_display_type: int | None | UnsetType = UNSET
+    """Field shown in the member list: 0 name, 1 state, 2 details."""
     timestamps: ActivityTimestamps | None | UnsetType = UNSET
+    """Start and end of the activity."""
     application_id: ApplicationId | None | UnsetType = UNSET
+    """ID of the application that the activity belongs to; games cannot change it."""
     emoji: ActivityEmoji | None | UnsetType = UNSET
+    """Emoji of a custom status."""
     party: SetActivityParty | None | UnsetType = UNSET
+    """Party of the activity."""
     assets: ActivityAssets | None | UnsetType = UNSET
+    """Images of the activity."""
     secrets: ActivitySecrets | None | UnsetType = UNSET
+    """Secrets with which other users join the activity."""
     instance: bool | None | UnsetType = UNSET
+    """Whether the activity is an instanced game session."""
     flags: int | None | UnsetType = UNSET
+    """Flags of the activity; an `ActivityFlags` bit set."""
     supported_platforms: list[str] | None | UnsetType = UNSET
+    """Platforms on which it can be joined: `desktop`, `xbox`, `samsung`, `ios`, `android`, `embedded`, `ps4`, `ps5`."""
     buttons: list[Any] | None | UnsetType = UNSET
-    """Labels, whose addresses are in `metadata`; or objects with a label and a url."""
+    """Labels, whose URLs are in `metadata`, or objects with `label` and `url`; at most two."""
     metadata: ActivityMetadata | None | UnsetType = UNSET
+    """Data that other users do not see."""
 
 
 class SetPresence(Struct, kw_only=True):
-    """What a session says of its user; libraries differ in which keys they leave out."""
+    """The presence of a session; client libraries differ in the fields they omit."""
 
     status: str = "online"
+    """Status: `online`, `idle`, `dnd`, `invisible` or `offline`."""
     activities: list[SetActivity] | None = None
+    """Activities of the session; null or absent if there are none."""
     since: float | None = None
-    """Since when the client is idle, in Unix milliseconds."""
+    """Time since which the client has been idle, in Unix milliseconds; null if it is not."""
     afk: bool = False
+    """Whether the client is away from the keyboard."""
     showing_chat: bool | None = None
-    """That a game shows chat now, so that the person's clients need not tell of the same messages (sdk.md 20)."""
+    """Whether a game shows chat, so that the user's other clients suppress notifications (sdk.md 20)."""
     game: SetActivity | None = None
-    """The old key of a single activity; discord.py still sends it in Identify (gateway.md 4.1)."""
+    """Single activity under the deprecated key, which discord.py still sends in Identify (gateway.md 4.1)."""
 
     @property
     def shown(self) -> list[SetActivity]:
@@ -189,28 +250,32 @@ class SetPresence(Struct, kw_only=True):
 
 
 class SessionClient(Struct, kw_only=True):
-    """What kind of program holds a session."""
+    """The kind of client of a session."""
 
     client: str
-    """desktop, mobile, web or vr."""
+    """Kind of client: `desktop`, `mobile`, `web` or `vr`."""
 
 
 class UserSession(Struct, kw_only=True):
-    """One of a person's sessions, as their own clients see it."""
+    """One of the user's sessions, in the form seen by their own clients."""
 
     session_id: str
+    """ID of the session."""
     status: str
-    """As the session says it, `invisible` too."""
+    """Status set by the session, including `invisible`."""
     activities: list[Activity]
+    """Activities of the session."""
     client_info: SessionClient
+    """Kind of client of the session."""
     application_id: ApplicationId | UnsetType = UNSET
-    """The game, where the session is one's."""
+    """ID of the game, if the session belongs to one."""
     showing_chat: bool = False
-    """Whether messages are seen there already: other clients stay quiet."""
+    """Whether the session shows chat, so that other clients suppress notifications."""
 
 
 # Named apart from the event, which has the same documented name.
 SET_PRESENCE = Command("PRESENCE_UPDATE", GatewayOpcode.PRESENCE_UPDATE, SetPresence)
+"""Sets the presence of the session."""
 
 PRESENCE_UPDATE = Event(
     "PRESENCE_UPDATE",
@@ -219,6 +284,7 @@ PRESENCE_UPDATE = Event(
     dm_intents=Intents.USER_PRESENCE,
     scope=Scope.RELATIONSHIPS_READ,
 )
+"""Sent when the status or the activities of a guild member or a friend change."""
 
 SESSIONS_REPLACE = Event("SESSIONS_REPLACE", list[UserSession])
-"""All sessions of a person who has several, to their own clients and to no game."""
+"""Sent to a user's own clients, and not to games, with all sessions of a user who has several."""

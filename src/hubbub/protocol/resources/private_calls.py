@@ -1,4 +1,4 @@
-"""Calls between people: in direct message channels and groups (decisions/0059)."""
+"""Private calls: voice calls in direct message channels and groups (decisions/0059)."""
 
 from typing import Annotated, Final
 
@@ -13,55 +13,66 @@ from hubbub.protocol.resources.direct_messages import GROUP_RECIPIENTS_MAX
 from hubbub.protocol.resources.voice_states import VoiceState
 
 RING_SECONDS: Final = 30
-"""How long somebody is rung who does not answer."""
+"""Time for which a user is rung without an answer."""
 
 
 class CallEligibility(Struct, kw_only=True):
-    """What can be done with a private channel's call."""
+    """Whether a call can be started in a private channel."""
 
     ringable: bool
-    """Whether the caller may call there."""
+    """Whether the caller may start a call in the channel."""
 
 
 class Ring(Struct, kw_only=True):
-    """Whom to ring, or to ring no longer."""
+    """The users to ring or to stop ringing."""
 
     recipients: Annotated[list[UserId], Meta(max_length=GROUP_RECIPIENTS_MAX)] | None | UnsetType = UNSET
+    """IDs of the users; the meaning of null or absent depends on the operation."""
 
 
 class CallChange(Struct, kw_only=True):
-    """A call that rings others now."""
+    """A call whose ringing users changed."""
 
     channel_id: ChannelId
+    """ID of the private channel."""
     message_id: MessageId
-    """What tells of it in the channel."""
+    """ID of the message that announces the call in the channel."""
     region: str
+    """Region of the voice server."""
     ringing: list[UserId]
+    """IDs of the users being rung."""
 
 
 class PrivateCall(CallChange, kw_only=True):
-    """A call, and who is in it."""
+    """A call and its participants."""
 
     voice_states: list[VoiceState]
+    """Voice states of the participants."""
 
 
 class CallEnded(Struct, kw_only=True):
-    """A call that is over."""
+    """A call that ended."""
 
     channel_id: ChannelId
+    """ID of the private channel."""
 
 
 class ConnectCall(Struct, kw_only=True):
-    """A private channel of whose call one wants to know."""
+    """A private channel whose call is requested."""
 
     channel_id: ChannelId
+    """ID of the private channel."""
 
 
 CONNECT_CALL = Command("CALL_CONNECT", GatewayOpcode.CALL_CONNECT, ConnectCall, bots=False)
+"""Requests the current call of a private channel, which is returned as CALL_CREATE."""
 
 CALL_CREATE = Event("CALL_CREATE", PrivateCall, intents=Intents.CALLS)
+"""Sent when a call starts in a private channel, and in response to CALL_CONNECT."""
 CALL_UPDATE = Event("CALL_UPDATE", CallChange, intents=Intents.CALLS)
+"""Sent when the users being rung by a call change."""
 CALL_DELETE = Event("CALL_DELETE", CallEnded, intents=Intents.CALLS)
+"""Sent when a call ends."""
 
 _HERE: Final = (errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.WRONG_CHANNEL_TYPE)
 

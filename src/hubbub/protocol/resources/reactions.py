@@ -1,4 +1,4 @@
-"""Reactions to messages."""
+"""Reactions: emoji that users add to messages."""
 
 from typing import Annotated, Final
 
@@ -15,77 +15,101 @@ from hubbub.protocol.resources.members import Member
 from hubbub.protocol.resources.users import User
 
 REACTIONS_MAX: Final = 20
-"""Different emoji on one message."""
+"""Maximum number of different emoji on one message."""
 
 REACTION_LIMIT: Final = RateLimit(1, 0.25, per="channel_id", bucket="reactions")
 
 
 class ReactionCountDetails(Struct, kw_only=True):
-    """How many of each kind."""
+    """The number of reactions by type."""
 
     normal: int
+    """Number of normal reactions."""
     burst: int
+    """Number of super reactions."""
 
 
 class Reaction(Struct, kw_only=True):
-    """One emoji on a message, counted for everyone."""
+    """The reactions to a message with one emoji."""
 
     emoji: PartialEmoji
+    """Emoji of the reaction."""
     count: int
+    """Number of reactions with the emoji, of both types."""
     count_details: ReactionCountDetails
+    """Number of reactions by type."""
     me: bool
-    """That the reader reacted so."""
+    """Whether the current user reacted with the emoji."""
     me_burst: bool = False
+    """Whether the current user added a super reaction with the emoji."""
     burst_colors: list[str]
+    """Colors of the super reaction."""
 
 
 class ListReactions(Struct, kw_only=True):
-    """Which of those who reacted to return."""
+    """Page selection for the users who reacted."""
 
     after: UserId | UnsetType = UNSET
+    """Return users with a greater ID."""
     limit: Annotated[int, Meta(ge=1, le=100)] = 25
+    """Maximum number of users to return."""
     type: ReactionType = ReactionType.NORMAL
+    """Type of reaction to list: 0 normal, 1 super reaction."""
 
 
 class AddReaction(Struct, kw_only=True):
-    """How to react."""
+    """Parameters of adding a reaction."""
 
     type: ReactionType = ReactionType.NORMAL
-    """BURST is for people with premium."""
+    """Type of the reaction; 1, a super reaction, requires a premium user."""
 
 
 class ReactionRemoved(Struct, kw_only=True):
-    """That somebody took a reaction back, or it was taken."""
+    """A reaction that was removed, by its user or by a moderator."""
 
     user_id: UserId
+    """ID of the user whose reaction it was."""
     channel_id: ChannelId
+    """ID of the channel."""
     message_id: MessageId
+    """ID of the message."""
     emoji: PartialEmoji
+    """Emoji of the reaction."""
     burst: bool = False
+    """Whether it is a super reaction."""
     type: int = 0
+    """Type of the reaction: 0 normal, 1 super reaction."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild; absent outside guilds."""
 
 
 class ReactionAdded(ReactionRemoved, kw_only=True):
-    """That somebody reacted."""
+    """A reaction that was added."""
 
     member: Member | UnsetType = UNSET
+    """Member who reacted; absent outside guilds."""
     message_author_id: UserId | UnsetType = UNSET
+    """ID of the message's author; absent for webhooks."""
     burst_colors: list[str] | UnsetType = UNSET
+    """Colors of a super reaction; absent for normal reactions."""
 
 
 class ReactionsCleared(Struct, kw_only=True):
-    """That a message lost all its reactions."""
+    """A message whose reactions were all removed."""
 
     channel_id: ChannelId
+    """ID of the channel."""
     message_id: MessageId
+    """ID of the message."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild; absent outside guilds."""
 
 
 class EmojiReactionsCleared(ReactionsCleared, kw_only=True):
-    """That a message lost all reactions of one emoji."""
+    """A message whose reactions with one emoji were all removed."""
 
     emoji: PartialEmoji
+    """Emoji of the removed reactions."""
 
 
 MESSAGE_REACTION_ADD = Event(
@@ -94,24 +118,28 @@ MESSAGE_REACTION_ADD = Event(
     intents=Intents.GUILD_MESSAGE_REACTIONS,
     dm_intents=Intents.DIRECT_MESSAGE_REACTIONS,
 )
+"""Sent when a user adds a reaction to a message."""
 MESSAGE_REACTION_REMOVE = Event(
     "MESSAGE_REACTION_REMOVE",
     ReactionRemoved,
     intents=Intents.GUILD_MESSAGE_REACTIONS,
     dm_intents=Intents.DIRECT_MESSAGE_REACTIONS,
 )
+"""Sent when a reaction of one user is removed from a message."""
 MESSAGE_REACTION_REMOVE_ALL = Event(
     "MESSAGE_REACTION_REMOVE_ALL",
     ReactionsCleared,
     intents=Intents.GUILD_MESSAGE_REACTIONS,
     dm_intents=Intents.DIRECT_MESSAGE_REACTIONS,
 )
+"""Sent when all reactions are removed from a message."""
 MESSAGE_REACTION_REMOVE_EMOJI = Event(
     "MESSAGE_REACTION_REMOVE_EMOJI",
     EmojiReactionsCleared,
     intents=Intents.GUILD_MESSAGE_REACTIONS,
     dm_intents=Intents.DIRECT_MESSAGE_REACTIONS,
 )
+"""Sent when all reactions with one emoji are removed from a message."""
 
 _REFUSALS: Final = (
     errors.UNKNOWN_CHANNEL,

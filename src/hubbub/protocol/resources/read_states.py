@@ -1,4 +1,7 @@
-"""Read states: up to where people have read, for all of their own clients (gateway.md 10 names MESSAGE_ACK; decisions/0057)."""
+"""Read states: the last message a user has read in each channel, synchronized between their clients.
+
+MESSAGE_ACK is described in gateway.md 10, the rest in decisions/0057.
+"""
 
 from typing import Annotated, Final
 
@@ -10,62 +13,74 @@ from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
 
 ACKED_AT_ONCE_MAX: Final = 100
+"""Maximum number of channels in one bulk request."""
 
 
 class ReadState(Struct, kw_only=True):
-    """How far a channel was read."""
+    """The last message that the user has read in a channel."""
 
     id: ChannelId
+    """ID of the channel."""
     last_message_id: MessageId
+    """ID of the last message that was read."""
 
 
 class ReadStates(Struct, kw_only=True):
-    """The part of READY that holds all of a person's."""
+    """The read states of the user in READY."""
 
     entries: list[ReadState]
+    """Read states of the user."""
     partial: bool = False
-    """Whether entries are left out; ours never are."""
+    """Whether entries are missing; always false."""
     version: int = 0
+    """Version of the read states; always 0."""
 
 
 class AckMessage(Struct, kw_only=True):
-    """That a channel was read up to a message."""
+    """Parameters of marking a channel as read up to a message."""
 
     token: str | None | UnsetType = UNSET
-    """What the answer before had; clients send it back."""
+    """Token of the previous response, which clients send back; accepted and ignored."""
     manual: bool | None | UnsetType = UNSET
-    """True where somebody marks what follows as unread again: only then the mark goes back."""
+    """Whether the user marked later messages as unread; only then can the read state move backwards."""
 
 
 class Acked(Struct, kw_only=True):
-    """That a mark was taken."""
+    """The result of marking a channel as read."""
 
     token: str | None = None
+    """Always null."""
 
 
 class AckedMessage(Struct, kw_only=True):
-    """One mark among several."""
+    """A read state in a bulk request."""
 
     channel_id: ChannelId
+    """ID of the channel."""
     message_id: MessageId
+    """ID of the last message that was read."""
 
 
 class AckBulk(Struct, kw_only=True):
-    """Channels that were read."""
+    """Channels to mark as read."""
 
     read_states: Annotated[list[AckedMessage], Meta(min_length=1, max_length=ACKED_AT_ONCE_MAX)]
+    """Channels with the last message that was read in each."""
 
 
 class MessageAcked(Struct, kw_only=True):
-    """That one of a person's clients has read on, or went back."""
+    """A read state that was changed by one of the user's clients."""
 
     channel_id: ChannelId
+    """ID of the channel."""
     message_id: MessageId
+    """ID of the last message that was read."""
     manual: bool | UnsetType = UNSET
+    """Whether the user marked later messages as unread."""
 
 
 MESSAGE_ACK = Event("MESSAGE_ACK", MessageAcked)
-"""To the person's own clients, and to no game."""
+"""Sent to the user's own clients, and not to games, when a channel is marked as read or unread."""
 
 ACK_MESSAGE = Operation(
     "POST",

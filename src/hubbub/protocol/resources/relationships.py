@@ -1,4 +1,4 @@
-"""Relationships: friends, requests and blocks, on the whole platform or in the games of one family (sdk.md 9)."""
+"""Relationships: friends, friend requests and blocks, on the platform or in the games of one family (sdk.md 9)."""
 
 from typing import Annotated
 
@@ -14,128 +14,152 @@ from hubbub.protocol.resources.presence import PRESENCE_UPDATE
 from hubbub.protocol.resources.users import User
 
 FRIENDS_MAX = 1000
-"""Friends and requests that wait for an answer, on the platform; game friends are not limited."""
+"""Maximum number of friends and pending requests on the platform; friends in games are not limited."""
 BLOCKED_MAX = 5000
 NICKNAME_MAX = 32
 USERNAME_SENT_MAX = 128
-"""Longer is nobody's name."""
+"""Maximum length of a username in a request; longer names cannot exist."""
 
 DEFAULT_TYPE = -1
-"""Accept if the other asked, else ask."""
+"""Relationship type that accepts a pending request, or else sends one."""
 
 
 class Relationship(Struct, kw_only=True):
-    """What somebody is to the reader, on the whole platform."""
+    """The user's relationship with another user on the platform."""
 
     id: UserId
-    """The other's id."""
+    """ID of the other user."""
     type: int
-    """A `RelationshipType`: 1 friend, 2 blocked, 3 the other asked, 4 the reader asked."""
+    """Type of the relationship: 1 friend, 2 blocked, 3 incoming request, 4 outgoing request."""
     user: User | UnsetType = UNSET
-    """Absent in READY where users are told once (`Capabilities.DEDUPE_USER_OBJECTS`)."""
+    """Other user. Absent in READY with `Capabilities.DEDUPE_USER_OBJECTS`."""
     nickname: str | None = None
+    """Nickname that the user gave a friend; null if there is none."""
     user_ignored: bool = False
+    """Whether the user ignores the other user; always false."""
     is_spam_request: bool | UnsetType = UNSET
-    """That a request comes from somebody marked as a spammer."""
+    """Whether an incoming request comes from a user who is flagged as a spammer; absent otherwise."""
     origin_application_id: ApplicationId | UnsetType = UNSET
-    """The game it was made in."""
+    """ID of the game in which the relationship was created; absent otherwise."""
     since: Timestamp | UnsetType = UNSET
+    """Time at which the relationship was created."""
     has_played_game: bool | UnsetType = UNSET
-    """OAuth2 only: whether the other plays a game of the application's family."""
+    """Whether the other user plays a game of the application's family; sent in OAuth2 sessions only."""
 
 
 class AddedRelationship(Relationship, kw_only=True):
-    """A relationship that is new, or of another type than before."""
+    """A relationship that is new or changed its type."""
 
     should_notify: bool | UnsetType = UNSET
-    """That somebody asked or accepted, and the reader would like to know."""
+    """Whether clients should notify the user of a new or accepted request; absent otherwise."""
     user_application_profiles: list[UserApplicationProfile] | UnsetType = UNSET
-    """In OAuth2 sessions: who the other is in the application's family, as READY has it."""
+    """Profiles of the other user in the application's family; sent in OAuth2 sessions only."""
 
 
 class RelationshipChange(Struct, kw_only=True):
-    """What changed of a relationship besides its type; what is absent stayed."""
+    """Changes to a relationship other than its type; absent fields are unchanged."""
 
     id: UserId
+    """ID of the other user."""
     type: int | UnsetType = UNSET
+    """Type of the relationship."""
     nickname: str | None | UnsetType = UNSET
+    """Nickname that the user gave a friend; null if there is none."""
     user_ignored: bool | UnsetType = UNSET
+    """Whether the user ignores the other user."""
     since: Timestamp | UnsetType = UNSET
+    """Time at which the relationship was created."""
     user: User | UnsetType = UNSET
-    """The other, where they have another name or picture; then nothing else is told, so that all their friends hear the same."""
+    """Other user after a change of name or avatar.
+    No other field is sent then, so that all friends receive the same payload."""
 
 
 class RemovedRelationship(Struct, kw_only=True):
-    """A relationship that is over; the type is what it was."""
+    """A relationship that was removed."""
 
     id: UserId
+    """ID of the other user."""
     type: int
+    """Type of the relationship before it was removed."""
     nickname: str | None = None
+    """Nickname that the user gave a friend; null if there was none."""
 
 
 class GameRelationship(Struct, kw_only=True):
-    """What somebody is to the reader in the games of one family; there are no blocks among them."""
+    """The user's relationship with another user in the games of one family; it cannot be a block."""
 
     id: UserId
-    """The other's id."""
+    """ID of the other user."""
     application_id: ApplicationId
-    """The game it was made in."""
+    """ID of the game in which the relationship was created."""
     type: int
+    """Type of the relationship: 1 friend, 3 incoming request, 4 outgoing request."""
     since: Timestamp
+    """Time at which the relationship was created."""
     dm_access_type: int = 0
+    """Access to direct messages; always 0."""
     user_id: UserId
-    """The reader's own id."""
+    """ID of the user who owns this side of the relationship."""
     user: User | UnsetType = UNSET
-    """The other; absent over HTTP with an OAuth2 token, and in READY where users are told once."""
+    """Other user. Absent over HTTP with an OAuth2 token, and in READY with `Capabilities.DEDUPE_USER_OBJECTS`."""
     user_application_profiles: list[UserApplicationProfile] | UnsetType = UNSET
-    """In OAuth2 sessions, where the relationship is new: who the other is in the family."""
+    """Profiles of the other user in the family; sent in OAuth2 sessions for a new relationship."""
 
 
 class RequestFriend(Struct, kw_only=True):
-    """Whom to ask, by name."""
+    """A user to send a friend request to, by name."""
 
     username: Annotated[str, Meta(min_length=1, max_length=USERNAME_SENT_MAX)]
+    """Username of the user."""
     discriminator: str | int | None = None
-    """Of the time before unique names; null, 0 or absent."""
+    """Discriminator of legacy usernames; must be null, 0 or absent."""
 
 
 class SetRelationship(Struct, kw_only=True):
-    """What somebody shall be to the caller."""
+    """The relationship to create."""
 
     type: int | None | UnsetType = UNSET
-    """1 or DEFAULT_TYPE to ask or accept (so where it is absent), 2 to block."""
+    """1 or DEFAULT_TYPE sends or accepts a friend request (also if absent), 2 blocks the user."""
     confirm_stranger_request: bool | None | UnsetType = UNSET
+    """Whether the user confirmed a request to a stranger; accepted and ignored."""
     from_friend_suggestion: bool | None | UnsetType = UNSET
+    """Whether the request comes from a friend suggestion; accepted and ignored."""
 
 
 class SetGameRelationship(Struct, kw_only=True):
-    """What somebody shall be to the caller in the game."""
+    """The relationship to create in the game."""
 
     type: int | None | UnsetType = UNSET
-    """1 or DEFAULT_TYPE to ask or accept (so where it is absent)."""
+    """1 or DEFAULT_TYPE sends or accepts a friend request; also if absent."""
 
 
 class UpdateRelationship(Struct, kw_only=True):
-    """How the caller calls a friend."""
+    """Changes to a friend's relationship."""
 
     nickname: Annotated[str, Meta(max_length=NICKNAME_MAX)] | None
+    """Nickname of the friend, visible only to the caller; null or empty removes it."""
 
 
 RELATIONSHIP_ADD = Event(
     "RELATIONSHIP_ADD", AddedRelationship, intents=Intents.USER_RELATIONSHIPS, scope=Scope.RELATIONSHIPS_READ
 )
+"""Sent when a relationship is created or changes its type."""
 RELATIONSHIP_UPDATE = Event(
     "RELATIONSHIP_UPDATE", RelationshipChange, intents=Intents.USER_RELATIONSHIPS, scope=Scope.RELATIONSHIPS_READ
 )
+"""Sent when the nickname of a friend, or a friend's own user, changes."""
 RELATIONSHIP_REMOVE = Event(
     "RELATIONSHIP_REMOVE", RemovedRelationship, intents=Intents.USER_RELATIONSHIPS, scope=Scope.RELATIONSHIPS_READ
 )
+"""Sent when a relationship is removed."""
 GAME_RELATIONSHIP_ADD = Event(
     "GAME_RELATIONSHIP_ADD", GameRelationship, intents=Intents.USER_RELATIONSHIPS, scope=Scope.RELATIONSHIPS_READ
 )
+"""Sent when a relationship in a game is created or changes its type."""
 GAME_RELATIONSHIP_REMOVE = Event(
     "GAME_RELATIONSHIP_REMOVE", GameRelationship, intents=Intents.USER_RELATIONSHIPS, scope=Scope.RELATIONSHIPS_READ
 )
+"""Sent when a relationship in a game is removed."""
 
 _PEOPLE = Auth.USER | Auth.BEARER
 _READ = (Scope.RELATIONSHIPS_READ.value,)

@@ -1,4 +1,4 @@
-"""Releases of the SDK, as its users are told of them (sdk.md 17)."""
+"""Releases of the SDK and their files (sdk.md 17)."""
 
 from msgspec import Struct
 
@@ -10,31 +10,39 @@ EVERYBODY = Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE
 
 
 class Release(Struct, kw_only=True):
-    """A release that came out."""
+    """A published release."""
 
     version: str
+    """Version number of the release."""
     release_date_time: Timestamp
+    """Time at which the release was published."""
 
 
 class Artifact(Struct, kw_only=True):
-    """A file of a release."""
+    """A downloadable file of a release."""
 
     download_url: str
+    """URL of the file."""
     filename: str
+    """Name of the file."""
     size_bytes: int
+    """Size of the file in bytes."""
 
 
 class ReleaseDetails(Release, kw_only=True):
     """A release with its files."""
 
     artifacts: list[Artifact]
+    """Files of the release."""
 
 
 class Releases(Struct, kw_only=True):
-    """All that came out, the newest first."""
+    """All published releases, newest first."""
 
     releases: list[Release]
+    """Releases, newest first."""
     latest_version: str | None
+    """Version number of the newest release; null if there is none."""
 
 
 LIST_SOCIAL_SDK_RELEASES = Operation("GET", "/social-sdk/releases", result=Releases, auth=EVERYBODY)

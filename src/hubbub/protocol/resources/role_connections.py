@@ -1,4 +1,4 @@
-"""Role connections: what an application knows about its users, and the roles that guilds give for it."""
+"""Role connections: data of applications about their users, and guild roles that require it."""
 
 from typing import Annotated, Literal
 
@@ -13,6 +13,7 @@ from hubbub.protocol.resources.members import GUILD_MEMBER_UPDATE
 from hubbub.protocol.resources.roles import GUILD_ROLE_UPDATE
 
 METADATA_RECORDS_MAX = 5
+"""Maximum number of metadata records per application."""
 METADATA_KEY_MAX = 50
 METADATA_NAME_MAX = 100
 METADATA_DESCRIPTION_MAX = 200
@@ -20,9 +21,9 @@ METADATA_VALUE_MAX = 100
 PLATFORM_NAME_MAX = 50
 PLATFORM_USERNAME_MAX = 100
 ALTERNATIVES_MAX = 5
-"""How many sets of requirements a linked role may have. Open in the spec."""
+"""Maximum number of alternative requirement sets of a linked role. Open in the spec."""
 REQUIREMENTS_MAX = 15
-"""How many requirements one set may have. Open in the spec."""
+"""Maximum number of requirements in one set. Open in the spec."""
 
 MetadataKey = Annotated[str, Meta(min_length=1, max_length=METADATA_KEY_MAX, pattern="^[a-z0-9_]+$")]
 MetadataName = Annotated[str, Meta(min_length=1, max_length=METADATA_NAME_MAX)]
@@ -31,53 +32,75 @@ MetadataValue = Annotated[str, Meta(min_length=1, max_length=METADATA_VALUE_MAX)
 
 
 class RoleConnectionMetadata(Struct, kw_only=True, omit_defaults=True):
-    """One thing that an application can tell of a user, and how it is compared."""
+    """A metadata record: a value that an application provides about its users, and how it is compared."""
 
     type: RoleConnectionMetadataType
+    """Type of the value and of the comparison."""
     key: str
+    """Key of the record; lowercase letters, digits and underscores."""
     name: str
+    """Name of the record."""
     description: str
+    """Description of the record."""
     name_localizations: dict[str, str] | None | UnsetType = UNSET
+    """Translations of the name by locale."""
     description_localizations: dict[str, str] | None | UnsetType = UNSET
+    """Translations of the description by locale."""
 
 
 class SetRoleConnectionMetadata(Struct, kw_only=True):
-    """One record of a new list."""
+    """A metadata record to store."""
 
     type: RoleConnectionMetadataType
+    """Type of the value and of the comparison."""
     key: MetadataKey
+    """Key of the record; lowercase letters, digits and underscores, unique within the application."""
     name: MetadataName
+    """Name of the record."""
     description: MetadataDescription
+    """Description of the record."""
     name_localizations: dict[str, MetadataName | None] | None | UnsetType = UNSET
+    """Translations of the name by locale."""
     description_localizations: dict[str, MetadataDescription | None] | None | UnsetType = UNSET
+    """Translations of the description by locale."""
 
 
 class RoleConnection(Struct, kw_only=True):
-    """What an application tells of a user."""
+    """The data of an application about one user."""
 
     platform_name: str | UnsetType = UNSET
-    """What the platform calls itself."""
+    """Name of the application's own platform; absent if none is set."""
     platform_username: str | None = None
+    """Name of the user on that platform; null if none is set."""
     metadata: dict[str, str] = {}
+    """Values by metadata key, as strings."""
 
 
 class SetRoleConnection(Struct, kw_only=True):
-    """What an application tells of a user from now on."""
+    """The data of an application about one user, which replaces the stored data."""
 
     platform_name: Annotated[str, Meta(max_length=PLATFORM_NAME_MAX)] | None | UnsetType = UNSET
+    """Name of the application's own platform."""
     platform_username: Annotated[str, Meta(max_length=PLATFORM_USERNAME_MAX)] | None | UnsetType = UNSET
+    """Name of the user on that platform."""
     metadata: Annotated[dict[str, MetadataValue], Meta(max_length=METADATA_RECORDS_MAX)] | None | UnsetType = UNSET
-    """Values by the keys of the application's records, as text: a whole number, an ISO 8601 time, 0 or 1."""
+    """Values by metadata key, as strings: an integer, an ISO 8601 time, or 0 or 1 for a boolean."""
 
 
 class Requirement(Struct, kw_only=True):
-    """One condition of a linked role: that an application vouches for the user at all, or for a value."""
+    """One condition of a linked role.
+
+    Without a metadata field, the user only needs to have connected the application.
+    """
 
     application_id: ApplicationId
+    """ID of the application that provides the data."""
     connection_type: Literal["application"] = "application"
+    """Type of the connection; always `application`."""
     connection_metadata_field: MetadataKey | None = None
-    """The key of the record; its type says how the value is compared."""
+    """Key of the metadata record to compare, by the record's own comparison; null requires no value."""
     value: MetadataValue | None = None
+    """Value to compare with; null requires no value."""
 
 
 MetadataRecords = Annotated[list[SetRoleConnectionMetadata], Meta(max_length=METADATA_RECORDS_MAX)] | None
@@ -85,7 +108,9 @@ Configuration = Annotated[
     list[Annotated[list[Requirement], Meta(min_length=1, max_length=REQUIREMENTS_MAX)]],
     Meta(max_length=ALTERNATIVES_MAX),
 ]
-"""Alternatives, of each of which all requirements must hold; none: the role is an ordinary one."""
+"""Alternative sets of requirements; a member must meet all requirements of one set.
+An empty list makes the role an ordinary one.
+"""
 
 _OWN = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
 

@@ -1,4 +1,4 @@
-"""Roles: named sets of permissions that members wear."""
+"""Roles: named sets of permissions that are assigned to members."""
 
 from typing import Annotated
 
@@ -15,12 +15,13 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels
 
 ROLES_MAX = 250
+"""Maximum number of roles per guild."""
 ROLE_NAME_MAX = 100
 ROLE_UNICODE_EMOJI_MAX = 100
 DEFAULT_ROLE_NAME = "new role"
 COLOR_MAX = 0xFFFFFF
 HOLOGRAPHIC_COLORS = (11127295, 16759788, 16761760)
-"""A third colour means the holographic style, whose three colours are fixed."""
+"""The fixed colors of the holographic style, which is selected by a third color."""
 
 ROLE_CREATE_LIMIT = RateLimit(250, 48 * 3600.0, per="guild_id")
 
@@ -29,101 +30,147 @@ RoleName = Annotated[str, Meta(min_length=1, max_length=ROLE_NAME_MAX)]
 
 
 class RoleColors(Struct, kw_only=True):
-    """One colour, a gradient of two, or the holographic three; libraries need all three keys."""
+    """The colors of a role: one color, a gradient of two, or the holographic three.
+
+    Client libraries require all three keys.
+    """
 
     primary_color: int
+    """Primary color as an RGB number."""
     secondary_color: int | None
+    """Second color of a gradient as an RGB number; null for a single color."""
     tertiary_color: int | None
+    """Third color of the holographic style as an RGB number; null otherwise."""
 
 
 class RoleTags(Struct, kw_only=True):
-    """What a role belongs to. The null ones are true by being there."""
+    """The origin of a managed role.
+
+    Fields of type null are true if present and false if absent.
+    """
 
     bot_id: UserId | UnsetType = UNSET
+    """ID of the bot that the role belongs to."""
     integration_id: IntegrationId | UnsetType = UNSET
+    """ID of the integration that the role belongs to."""
     premium_subscriber: None | UnsetType = UNSET
+    """Present if this is the role of members who boost the guild."""
     subscription_listing_id: Snowflake | UnsetType = UNSET
+    """ID of the SKU and listing of the role subscription."""
     available_for_purchase: None | UnsetType = UNSET
+    """Present if the role can be purchased."""
     guild_connections: None | UnsetType = UNSET
+    """Present if the role is a linked role."""
 
 
 class PartialRole(Struct, kw_only=True):
-    """A role as an invite shows it: exactly these keys."""
+    """A role in the form shown in invites, with exactly these keys."""
 
     id: RoleId
+    """ID of the role."""
     name: str
+    """Name of the role."""
     position: int
+    """Position of the role in the hierarchy; higher numbers are above lower ones."""
     color: int
+    """Primary color as an RGB number; 0 if there is none."""
     colors: RoleColors | UnsetType = UNSET
-    """From role_gradients on."""
+    """Colors of the role. Sent from changes.ROLE_GRADIENTS on."""
     icon: str | None
+    """Hash of the icon; null if there is none."""
     unicode_emoji: str | None
+    """Unicode emoji shown as the icon; null if there is none."""
 
 
 class Role(PartialRole, kw_only=True):
-    """A role of a guild. The one that everybody has bears the guild's id."""
+    """A role of a guild.
+
+    The @everyone role has the ID of the guild.
+    """
 
     permissions: Permissions
+    """Permissions granted by the role."""
     hoist: bool
-    """That its members are listed apart."""
+    """Whether members with the role are listed separately."""
     managed: bool
-    """That an integration keeps it; nobody else gives or deletes it."""
+    """Whether an integration manages the role; it can then not be assigned or deleted by users."""
     mentionable: bool
+    """Whether every member can mention the role."""
     flags: int
+    """Flags of the role: 1 << 0 if it can be chosen in onboarding."""
     tags: RoleTags | UnsetType = UNSET
+    """Origin of the role; absent if it is not managed."""
 
 
 class SetRoleColors(Struct, kw_only=True):
-    """A role's colours; the second and third need ENHANCED_ROLE_COLORS."""
+    """The colors of a role; the second and third require the feature ENHANCED_ROLE_COLORS."""
 
     primary_color: Color
+    """Primary color as an RGB number."""
     secondary_color: Color | None | UnsetType = UNSET
+    """Second color of a gradient as an RGB number."""
     tertiary_color: Color | None | UnsetType = UNSET
+    """Third color as an RGB number; selects the holographic style, whose colors are fixed."""
 
 
 class UpdateRole(Struct, kw_only=True):
-    """What a role may be made of."""
+    """Changes to a role; absent fields keep their value."""
 
     name: RoleName | None | UnsetType = UNSET
+    """Name of the role."""
     permissions: Permissions | None | UnsetType = UNSET
+    """Permissions granted by the role; only permissions that the caller has can be granted."""
     color: Color | None | UnsetType = UNSET
-    """The first of `colors`, which wins where both are sent."""
+    """Primary color as an RGB number; `colors` takes precedence."""
     colors: SetRoleColors | None | UnsetType = UNSET
+    """Colors of the role."""
     hoist: bool | None | UnsetType = UNSET
+    """Whether members with the role are listed separately."""
     mentionable: bool | None | UnsetType = UNSET
+    """Whether every member can mention the role."""
     icon: ImageData | None | UnsetType = UNSET
-    """A data URI of the picture."""
+    """Icon as a data URI, null to remove it; requires the guild feature ROLE_ICONS."""
     unicode_emoji: Annotated[str, Meta(max_length=ROLE_UNICODE_EMOJI_MAX)] | None | UnsetType = UNSET
+    """Unicode emoji shown as the icon, null to remove it; requires the guild feature ROLE_ICONS."""
 
 
 class CreateRole(UpdateRole, kw_only=True):
-    """A new role; what is left out takes its default."""
+    """A new role; absent fields take their default."""
 
 
 class MoveRole(Struct, kw_only=True):
-    """One role's new place."""
+    """The new position of a role."""
 
     id: RoleId
+    """ID of the role."""
     position: Int32 | None | UnsetType = UNSET
+    """New position of the role; null or absent keeps it."""
 
 
 class GuildRole(Struct, kw_only=True):
-    """A role that was made or changed."""
+    """A role that was created or changed."""
 
     guild_id: GuildId
+    """ID of the guild."""
     role: Role
+    """Role."""
 
 
 class GuildRoleDeleted(Struct, kw_only=True):
-    """A role that is gone."""
+    """A role that was deleted."""
 
     guild_id: GuildId
+    """ID of the guild."""
     role_id: RoleId
+    """ID of the role."""
 
 
 GUILD_ROLE_CREATE = Event("GUILD_ROLE_CREATE", GuildRole, intents=Intents.GUILDS)
+"""Sent when a role is created."""
 GUILD_ROLE_UPDATE = Event("GUILD_ROLE_UPDATE", GuildRole, intents=Intents.GUILDS)
+"""Sent when a role changes."""
 GUILD_ROLE_DELETE = Event("GUILD_ROLE_DELETE", GuildRoleDeleted, intents=Intents.GUILDS)
+"""Sent when a role is deleted."""
 
 LIST_GUILD_ROLES = Operation(
     "GET", "/guilds/{guild_id}/roles", result=list[Role], raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)

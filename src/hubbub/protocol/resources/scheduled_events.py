@@ -1,4 +1,4 @@
-"""Scheduled events of a guild: what it plans, how often, and who wants to come."""
+"""Scheduled events of a guild, their recurrence, and the users interested in them."""
 
 from datetime import datetime
 from typing import Annotated, Final
@@ -25,241 +25,341 @@ from hubbub.protocol.resources.members import Member
 from hubbub.protocol.resources.users import User
 
 ACTIVE_EVENTS_MAX: Final = 100
+"""Maximum number of scheduled and active events per guild."""
 EVENT_NAME_MAX: Final = 100
 EVENT_DESCRIPTION_MAX: Final = 1000
 EVENT_LOCATION_MAX: Final = 100
 EVENT_USERS_MAX: Final = 100
+"""Maximum number of interested users on a page."""
 EVENT_COUNTS_MAX: Final = 10
+"""Maximum number of occurrences in one count request."""
 EVENT_YEARS_MAX: Final = 5
-"""How far ahead an event may be planned (decisions/0021)."""
+"""Maximum number of years by which an event can be scheduled ahead (decisions/0021)."""
 EVENT_UNSTARTED_MS: Final = 3 * 3_600_000
-"""An event that nobody started is canceled so long after its time. Open in the spec: "hours" (decisions/0021)."""
+"""Time after the scheduled start at which an unstarted event is canceled.
+Open in the spec: "hours" (decisions/0021).
+"""
 EVENT_IDLE_MS: Final = 5 * 60_000
-"""An event in a voice channel is over when the channel was empty for so long."""
+"""Time after which an event in an empty voice channel ends."""
 
 EventName = Annotated[str, Meta(min_length=1, max_length=EVENT_NAME_MAX)]
 EventDescription = Annotated[str, Meta(max_length=EVENT_DESCRIPTION_MAX)]
 
 
 class EntityMetadata(Struct, kw_only=True):
-    """Where an external event takes place."""
+    """Additional data of an event outside the platform."""
 
     location: Annotated[str, Meta(min_length=1, max_length=EVENT_LOCATION_MAX)] | None | UnsetType = UNSET
+    """Location of the event; required if `entity_type` is 3, external."""
 
 
 class NthWeekday(Struct, kw_only=True):
-    """A weekday counted within the month."""
+    """A weekday in a given week of the month."""
 
     n: Annotated[int, Meta(ge=1, le=5)]
+    """Week of the month, from 1 to 5."""
     day: Weekday
+    """Day of the week."""
 
 
 class RecurrenceRule(Struct, kw_only=True):
-    """How an event repeats."""
+    """The recurrence of an event."""
 
     start: Timestamp
+    """Start of the recurrence."""
     end: Timestamp | None = None
+    """End of the recurrence; always null."""
     frequency: int
-    """0 yearly, 1 monthly, 2 weekly, 3 daily."""
+    """Frequency: 0 yearly, 1 monthly, 2 weekly, 3 daily."""
     interval: int
+    """Number of periods between two occurrences; 2 with a weekly frequency is every other week."""
     by_weekday: list[int] | None = None
+    """Days of the week on which the event occurs, 0 for Monday; null if unused."""
     by_n_weekday: list[NthWeekday] | None = None
+    """Weekdays counted within the month on which the event occurs; null if unused."""
     by_month: list[int] | None = None
+    """Months in which the event occurs, from 1 to 12; null if unused."""
     by_month_day: list[int] | None = None
+    """Days of the month on which the event occurs; null if unused."""
     by_year_day: list[int] | None = None
+    """Days of the year on which the event occurs; always null."""
     count: int | None = None
+    """Number of occurrences; always null."""
 
 
 class SetRecurrenceRule(Struct, kw_only=True):
-    """How an event is to repeat; only some combinations are possible (http.md 3.9)."""
+    """The recurrence to set; only some combinations are valid (http.md 3.9)."""
 
     start: datetime
+    """Start of the recurrence."""
     end: datetime | None | UnsetType = UNSET
+    """End of the recurrence; must be null or absent."""
     frequency: RecurrenceFrequency
+    """Frequency: 0 yearly, 1 monthly, 2 weekly, 3 daily."""
     interval: Int32 | None | UnsetType = UNSET
+    """Number of periods between two occurrences: 1, or 2 with a weekly frequency."""
     by_weekday: Annotated[list[Weekday], Meta(max_length=7)] | None | UnsetType = UNSET
+    """Days of the week on which the event occurs, 0 for Monday; only for daily and weekly events."""
     by_n_weekday: Annotated[list[NthWeekday], Meta(max_length=7)] | None | UnsetType = UNSET
+    """Weekday counted within the month on which the event occurs; only for monthly events."""
     by_month: Annotated[list[Annotated[int, Meta(ge=1, le=12)]], Meta(max_length=12)] | None | UnsetType = UNSET
+    """Month in which the event occurs; only for yearly events."""
     by_month_day: Annotated[list[Annotated[int, Meta(ge=-1, le=31)]], Meta(max_length=33)] | None | UnsetType = UNSET
+    """Day of the month on which the event occurs; only for yearly events."""
     by_year_day: Annotated[list[Annotated[int, Meta(ge=-1, le=365)]], Meta(max_length=367)] | None | UnsetType = UNSET
+    """Days of the year; must be null or absent."""
     count: Int32 | None | UnsetType = UNSET
+    """Number of occurrences; must be null or absent."""
 
 
 class ScheduledEventException(Struct, kw_only=True):
-    """One occurrence that differs from the rule."""
+    """An occurrence that differs from the recurrence rule."""
 
     event_id: ScheduledEventId
+    """ID of the event."""
     event_exception_id: Snowflake
-    """The snowflake of the moment at which the rule would begin it."""
+    """ID of the exception: the snowflake of the time at which the occurrence would start by the rule."""
     scheduled_start_time: Timestamp | None
+    """Start of the occurrence; null if it follows the rule."""
     scheduled_end_time: Timestamp | None
+    """End of the occurrence; null if it follows the rule."""
     is_canceled: bool
+    """Whether the occurrence is canceled."""
 
 
 class GuildScheduledEventException(ScheduledEventException, kw_only=True):
-    """An exception as events carry it, with its guild."""
+    """An exception in gateway events, with the guild ID."""
 
     guild_id: GuildId
+    """ID of the guild."""
 
 
 class ScheduledEventExceptionsDeleted(Struct, kw_only=True):
-    """The rule changed, so that all its exceptions went."""
+    """The exceptions of an event that were deleted because its recurrence rule changed."""
 
     guild_id: GuildId
+    """ID of the guild."""
     event_id: ScheduledEventId
+    """ID of the event."""
     event_exception_ids: list[Snowflake]
+    """IDs of the deleted exceptions."""
 
 
 class ScheduledEvent(Struct, kw_only=True):
-    """Something a guild plans."""
+    """A scheduled event of a guild."""
 
     id: ScheduledEventId
+    """ID of the event."""
     guild_id: GuildId
+    """ID of the guild."""
     channel_id: ChannelId | None
-    """Null where `entity_type` is 3, external."""
+    """ID of the channel of the event; null if `entity_type` is 3, external."""
     creator_id: UserId | None
+    """ID of the user who created the event; null if unknown."""
     creator: User | UnsetType = UNSET
-    """Over HTTP only."""
+    """User who created the event; sent over HTTP only."""
     name: str
+    """Name of the event."""
     description: str | None
+    """Description of the event; null if there is none."""
     image: str | None
+    """Hash of the cover image; null if there is none."""
     scheduled_start_time: Timestamp
+    """Time at which the event starts."""
     scheduled_end_time: Timestamp | None
+    """Time at which the event ends; null if it is open."""
     privacy_level: int = EventPrivacyLevel.GUILD_ONLY.value
+    """Visibility of the event; always 2, members of the guild only."""
     status: int
-    """1 scheduled, 2 active, 3 completed, 4 canceled."""
+    """Status of the event: 1 scheduled, 2 active, 3 completed, 4 canceled."""
     entity_type: int
-    """1 stage, 2 voice, 3 external."""
+    """Where the event takes place: 1 stage channel, 2 voice channel, 3 external."""
     entity_id: Snowflake | None
-    """The stage instance, while the event takes place on a stage."""
+    """ID of the stage instance while the event takes place on a stage; null otherwise."""
     entity_metadata: EntityMetadata | None
+    """Additional data of an external event; null otherwise."""
     recurrence_rule: RecurrenceRule | None
+    """Recurrence of the event; null if it does not repeat."""
     user_count: int | UnsetType = UNSET
+    """Number of interested users; present if requested with `with_user_count`."""
     guild_scheduled_event_exceptions: list[ScheduledEventException]
+    """Occurrences that differ from the recurrence rule."""
 
 
 class ScheduledEventUser(Struct, kw_only=True):
-    """Somebody who wants to come."""
+    """A user's response to an event or one of its occurrences."""
 
     guild_scheduled_event_id: ScheduledEventId
+    """ID of the event."""
     guild_scheduled_event_exception_id: Snowflake | None = None
-    """The one occurrence that is meant; null: all of them."""
+    """ID of the occurrence; null if the response is about the whole event."""
     user_id: UserId
+    """ID of the user."""
     user: User | UnsetType = UNSET
+    """User."""
     member: Member | UnsetType = UNSET
+    """Member of the guild; present if requested with `with_member`."""
     response: int
+    """Response: 0 not interested, 1 interested."""
 
 
 class GuildScheduledEventUser(Struct, kw_only=True):
-    """Somebody who wants to come, or no longer does, as events tell it."""
+    """A user who became interested in an event, or no longer is."""
 
     guild_scheduled_event_id: ScheduledEventId
+    """ID of the event."""
     user_id: UserId
+    """ID of the user."""
     guild_id: GuildId
+    """ID of the guild."""
     guild_scheduled_event_exception_id: Snowflake | UnsetType = UNSET
+    """ID of the occurrence; absent if it is about the whole event."""
 
 
 class ScheduledEventUserCount(Struct, kw_only=True):
-    """How many want to come."""
+    """The number of users interested in an event."""
 
     guild_scheduled_event_count: int
+    """Number of users interested in the event."""
     guild_scheduled_event_exception_counts: dict[Snowflake, int]
+    """Number of interested users by occurrence ID."""
 
 
 class CreateScheduledEvent(Struct, kw_only=True):
-    """A plan."""
+    """A new scheduled event."""
 
     name: EventName
+    """Name of the event."""
     scheduled_start_time: datetime
+    """Time at which the event starts; must be in the future."""
     privacy_level: EventPrivacyLevel
+    """Visibility of the event; must be 2."""
     entity_type: EventEntityType
+    """Where the event takes place: 1 stage channel, 2 voice channel, 3 external."""
     description: EventDescription | None | UnsetType = UNSET
+    """Description of the event."""
     image: ImageData | None | UnsetType = UNSET
-    """The cover, a data URI."""
+    """Cover image as a data URI."""
     scheduled_end_time: datetime | None | UnsetType = UNSET
+    """Time at which the event ends; required for external events."""
     channel_id: ChannelId | None | UnsetType = UNSET
+    """ID of the stage or voice channel; absent or null for external events."""
     entity_metadata: EntityMetadata | None | UnsetType = UNSET
+    """Location of an external event; required for external events."""
     recurrence_rule: SetRecurrenceRule | None | UnsetType = UNSET
+    """Recurrence of the event."""
 
 
 class UpdateScheduledEvent(Struct, kw_only=True):
-    """What may change about a plan."""
+    """Changes to an event; absent fields keep their value."""
 
     name: EventName | UnsetType = UNSET
+    """Name of the event."""
     description: EventDescription | None | UnsetType = UNSET
+    """Description of the event; null removes it."""
     image: ImageData | None | UnsetType = UNSET
+    """Cover image as a data URI; null removes it."""
     scheduled_start_time: datetime | UnsetType = UNSET
+    """Time at which the event starts."""
     scheduled_end_time: datetime | None | UnsetType = UNSET
+    """Time at which the event ends; required for external events."""
     privacy_level: EventPrivacyLevel | UnsetType = UNSET
+    """Visibility of the event; must be 2."""
     entity_type: EventEntityType | None | UnsetType = UNSET
+    """Where the event takes place; 3, external, requires a null `channel_id`, a location and an end time."""
     channel_id: ChannelId | None | UnsetType = UNSET
+    """ID of the stage or voice channel; null for external events."""
     entity_metadata: EntityMetadata | None | UnsetType = UNSET
+    """Location of an external event."""
     recurrence_rule: SetRecurrenceRule | None | UnsetType = UNSET
+    """Recurrence of the event; null removes it. A change deletes all exceptions."""
     status: EventStatus | None | UnsetType = UNSET
-    """1 to 2 begins it, 1 to 4 cancels it, 2 to 3 ends it."""
+    """New status: from 1 to 2 starts the event, from 1 to 4 cancels it, from 2 to 3 ends it."""
 
 
 class UpdateScheduledEventException(Struct, kw_only=True):
-    """How one occurrence differs; null goes back to the rule."""
+    """Changes to one occurrence; null restores the value of the recurrence rule."""
 
     scheduled_start_time: datetime | None | UnsetType = UNSET
+    """Start of the occurrence."""
     scheduled_end_time: datetime | None | UnsetType = UNSET
+    """End of the occurrence."""
     is_canceled: bool | None | UnsetType = UNSET
+    """Whether the occurrence is canceled."""
 
 
 class CreateScheduledEventException(UpdateScheduledEventException, kw_only=True):
-    """How one occurrence differs."""
+    """An occurrence that is to differ from the recurrence rule."""
 
     original_scheduled_start_time: datetime
-    """When it would begin by the rule."""
+    """Time at which the occurrence would start by the rule."""
 
 
 class AnswerScheduledEvent(Struct, kw_only=True):
-    """Whether one wants to come to an occurrence."""
+    """A user's response to an occurrence."""
 
     response: ScheduledEventResponse = ScheduledEventResponse.INTERESTED
+    """Response: 0 not interested, 1 interested."""
 
 
 class GetScheduledEvent(Struct, kw_only=True):
-    """How much of an event to tell."""
+    """Optional parts of an event to include."""
 
     with_user_count: bool = False
+    """Whether to include the number of interested users."""
 
 
 class ListScheduledEventUsers(Struct, kw_only=True):
-    """A page of those who want to come, by ascending user id; `before` wins over `after`."""
+    """Page selection for interested users, in ascending order of ID.
+
+    `before` takes precedence over `after`.
+    """
 
     with_member: bool = False
+    """Whether to include the guild members."""
     limit: Annotated[int, Meta(ge=1, le=EVENT_USERS_MAX)] = EVENT_USERS_MAX
+    """Maximum number of users to return."""
     before: UserId | UnsetType = UNSET
+    """Return users with a smaller ID."""
     after: UserId | UnsetType = UNSET
+    """Return users with a greater ID."""
 
 
 class CountScheduledEventUsers(Struct, kw_only=True):
-    """The occurrences to count for, besides the event itself."""
+    """The occurrences to count in addition to the event."""
 
     guild_scheduled_event_exception_ids: Annotated[list[Snowflake], Meta(max_length=EVENT_COUNTS_MAX)] = []
+    """IDs of the occurrences."""
 
 
 _PLANS: Final = Intents.GUILD_SCHEDULED_EVENTS
 
 GUILD_SCHEDULED_EVENT_CREATE = Event("GUILD_SCHEDULED_EVENT_CREATE", ScheduledEvent, intents=_PLANS)
+"""Sent when a scheduled event is created."""
 GUILD_SCHEDULED_EVENT_UPDATE = Event("GUILD_SCHEDULED_EVENT_UPDATE", ScheduledEvent, intents=_PLANS)
+"""Sent when a scheduled event changes, starts, ends or is canceled."""
 GUILD_SCHEDULED_EVENT_DELETE = Event("GUILD_SCHEDULED_EVENT_DELETE", ScheduledEvent, intents=_PLANS)
+"""Sent when a scheduled event is deleted."""
 GUILD_SCHEDULED_EVENT_USER_ADD = Event("GUILD_SCHEDULED_EVENT_USER_ADD", GuildScheduledEventUser, intents=_PLANS)
+"""Sent when a user becomes interested in a scheduled event or occurrence."""
 GUILD_SCHEDULED_EVENT_USER_REMOVE = Event("GUILD_SCHEDULED_EVENT_USER_REMOVE", GuildScheduledEventUser, intents=_PLANS)
+"""Sent when a user is no longer interested in a scheduled event or occurrence."""
 GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE = Event(
     "GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE", GuildScheduledEventException, intents=_PLANS
 )
+"""Sent when an exception of a recurring event is created."""
 GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE = Event(
     "GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE", GuildScheduledEventException, intents=_PLANS
 )
+"""Sent when an exception of a recurring event changes."""
 GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE = Event(
     "GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE", GuildScheduledEventException, intents=_PLANS
 )
+"""Sent when an exception of a recurring event is deleted."""
 GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE = Event(
     "GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE", ScheduledEventExceptionsDeleted, intents=_PLANS
 )
+"""Sent when all exceptions of an event are deleted because its recurrence rule changed."""
 
 _READ: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_SCHEDULED_EVENT)
 _WRITE: Final = (*_READ, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)

@@ -15,34 +15,35 @@ from hubbub.protocol.resources.messages import Message
 SEARCH_LIMIT_MAX: Final = 25
 SEARCH_OFFSET_MAX: Final = 9975
 SEARCH_REACH: Final = SEARCH_OFFSET_MAX + SEARCH_LIMIT_MAX
-"""No page goes further, so `total_results` counts no further either."""
+"""Maximum number of results that can be paged through, which also limits `total_results`."""
 SLOP_MAX: Final = 100
 SLOP_DEFAULT: Final = 2
+"""Default number of other words allowed between the words of a query."""
 SEARCH_CONTENT_MAX: Final = 1024
 SEARCH_CHANNELS_MAX: Final = 500
 SEARCH_VALUES_MAX: Final = 100
-"""Ids, names and hosts in one parameter."""
+"""Maximum number of IDs, names or hosts in one parameter."""
 SEARCH_TAGS_MAX: Final = 20
 RETRY_AFTER_S: Final = 2
-"""When to ask again while the index is being built."""
+"""Seconds after which a client should retry while the index is being built."""
 
 
 class SortBy(StrEnum):
-    """What search results are ordered by."""
+    """The sort key of message search results."""
 
     TIMESTAMP = "timestamp"
     RELEVANCE = "relevance"
 
 
 class SortOrder(StrEnum):
-    """Which of them come first."""
+    """The sort direction of search results."""
 
     ASC = "asc"
     DESC = "desc"
 
 
 class AuthorType(StrEnum):
-    """What an author is, or is not."""
+    """A type of author to find, or to exclude with a leading `-`."""
 
     USER = "user"
     BOT = "bot"
@@ -53,7 +54,7 @@ class AuthorType(StrEnum):
 
 
 class Has(StrEnum):
-    """What a message has, or has not."""
+    """A kind of content to find, or to exclude with a leading `-`."""
 
     LINK = "link"
     EMBED = "embed"
@@ -76,7 +77,7 @@ class Has(StrEnum):
 
 
 class SearchableEmbedType(StrEnum):
-    """What an embed shows."""
+    """The kind of content of an embed."""
 
     IMAGE = "image"
     VIDEO = "video"
@@ -86,7 +87,7 @@ class SearchableEmbedType(StrEnum):
 
 
 class ThreadSortBy(StrEnum):
-    """What found threads are ordered by."""
+    """The sort key of thread search results."""
 
     RELEVANCE = "relevance"
     CREATION_TIME = "creation_time"
@@ -95,7 +96,7 @@ class ThreadSortBy(StrEnum):
 
 
 class TagSetting(StrEnum):
-    """How many of the tags a thread must wear."""
+    """Whether a thread must have all of the given tags or at least one."""
 
     MATCH_ALL = "match_all"
     MATCH_SOME = "match_some"
@@ -105,81 +106,124 @@ Word = Annotated[str, Meta(max_length=256)]
 
 
 class SearchMessages(Struct, kw_only=True):
-    """Which messages to find. All parameters must fit; of a list one value, but for `has`, where all must."""
+    """The filters of a message search.
+
+    A message must match every parameter. Of a list it must match one value, except for `has`, of which it must
+    match all.
+    """
 
     sort_by: SortBy = SortBy.TIMESTAMP
+    """Sort key of the results."""
     sort_order: SortOrder = SortOrder.DESC
+    """Sort direction of the results."""
     content: Annotated[str, Meta(max_length=SEARCH_CONTENT_MAX)] = ""
+    """Words that the text of the message must contain."""
     slop: Annotated[int, Meta(ge=0, le=SLOP_MAX)] = SLOP_DEFAULT
-    """How many other words may stand among those of `content`."""
+    """Maximum number of other words between the words of `content`."""
     limit: Annotated[int, Meta(ge=1, le=SEARCH_LIMIT_MAX)] = SEARCH_LIMIT_MAX
+    """Maximum number of messages to return."""
     offset: Annotated[int, Meta(ge=0, le=SEARCH_OFFSET_MAX)] = 0
+    """Number of results to skip."""
     min_id: MessageId | UnsetType = UNSET
-    """Only newer ones."""
+    """Return messages with a greater ID."""
     max_id: MessageId | UnsetType = UNSET
-    """Only older ones."""
+    """Return messages with a smaller ID."""
     channel_id: Annotated[list[ChannelId], Meta(max_length=SEARCH_CHANNELS_MAX)] = []
+    """IDs of the channels to search; empty searches all channels of the guild."""
     author_id: Annotated[list[UserId], Meta(max_length=SEARCH_VALUES_MAX)] = []
+    """IDs of authors."""
     author_type: Annotated[list[AuthorType], Meta(max_length=6)] = []
+    """Types of author."""
     mentions: Annotated[list[UserId], Meta(max_length=SEARCH_VALUES_MAX)] = []
+    """IDs of mentioned users."""
     mentions_role_id: Annotated[list[RoleId], Meta(max_length=SEARCH_VALUES_MAX)] = []
+    """IDs of mentioned roles."""
     mention_everyone: bool | UnsetType = UNSET
+    """Whether the message mentions everyone; absent matches both."""
     replied_to_user_id: Annotated[list[UserId], Meta(max_length=SEARCH_VALUES_MAX)] = []
+    """IDs of users who are replied to."""
     replied_to_message_id: Annotated[list[MessageId], Meta(max_length=SEARCH_VALUES_MAX)] = []
+    """IDs of messages that are replied to."""
     pinned: bool | UnsetType = UNSET
+    """Whether the message is pinned; absent matches both."""
     has: Annotated[list[Has], Meta(max_length=18)] = []
+    """Kinds of content that the message must have."""
     embed_type: Annotated[list[SearchableEmbedType], Meta(max_length=5)] = []
+    """Kinds of embed."""
     embed_provider: Annotated[list[Word], Meta(max_length=SEARCH_VALUES_MAX)] = []
+    """Names of embed providers."""
     link_hostname: Annotated[list[Word], Meta(max_length=SEARCH_VALUES_MAX)] = []
+    """Hostnames of links in the message."""
     attachment_filename: Annotated[list[Annotated[str, Meta(max_length=1024)]], Meta(max_length=SEARCH_VALUES_MAX)] = []
+    """Names of attached files."""
     attachment_extension: Annotated[list[Word], Meta(max_length=SEARCH_VALUES_MAX)] = []
+    """Extensions of attached files, without the dot."""
     include_nsfw: bool = False
+    """Whether to search age-restricted channels."""
 
 
 class FoundMessage(Message, kw_only=True):
-    """A message that was searched for; it comes without `reactions`."""
+    """A message found by a search, without `reactions`."""
 
     hit: bool = True
+    """Whether the message matches the search; always true."""
 
 
 class FoundMessages(Struct, kw_only=True):
-    """A page of what was found: arrays of one message each."""
+    """A page of message search results."""
 
     doing_deep_historical_index: bool
+    """Whether older messages are still being indexed; always false."""
     total_results: int
-    """Counted as far as the page needs, and some way on; up to SEARCH_REACH."""
+    """Number of results, counted up to some way beyond the page and at most SEARCH_REACH."""
     messages: list[list[FoundMessage]]
+    """Results as arrays of one message each."""
     threads: list[Thread] | UnsetType = UNSET
-    """Those that the messages of this page are in."""
+    """Threads of the messages on this page."""
     members: list[ThreadMember] | UnsetType = UNSET
-    """The reader's own memberships in these threads."""
+    """Memberships of the current user in these threads."""
 
 
 class SearchThreads(Struct, kw_only=True):
-    """Which threads of a channel to find."""
+    """The filters of a thread search."""
 
     name: Annotated[str, Meta(max_length=100)] = ""
+    """Words that the name of the thread must contain."""
     slop: Annotated[int, Meta(ge=0, le=SLOP_MAX)] = SLOP_DEFAULT
+    """Maximum number of other words between the words of `name`."""
     min_id: ChannelId | UnsetType = UNSET
+    """Return threads with a greater ID."""
     max_id: ChannelId | UnsetType = UNSET
+    """Return threads with a smaller ID."""
     tag: Annotated[list[TagId], Meta(max_length=SEARCH_TAGS_MAX, extra={"comma": True})] = []
+    """IDs of tags that the thread has, separated by commas."""
     tag_setting: TagSetting = TagSetting.MATCH_SOME
+    """Whether the thread must have all tags or at least one."""
     archived: bool | UnsetType = UNSET
-    """Absent: both."""
+    """Whether the thread is archived; absent matches both."""
     sort_by: ThreadSortBy = ThreadSortBy.LAST_MESSAGE_TIME
+    """Sort key of the results."""
     sort_order: SortOrder = SortOrder.DESC
+    """Sort direction of the results."""
     limit: Annotated[int, Meta(ge=1, le=SEARCH_LIMIT_MAX)] = SEARCH_LIMIT_MAX
+    """Maximum number of threads to return."""
     offset: Annotated[int, Meta(ge=0, le=SEARCH_OFFSET_MAX)] = 0
+    """Number of results to skip."""
 
 
 class FoundThreads(Struct, kw_only=True):
-    """A page of threads, with the reader's own memberships and the first message of each post."""
+    """A page of thread search results."""
 
     threads: list[Thread]
+    """Threads found."""
     members: list[ThreadMember]
+    """Memberships of the current user in these threads."""
     has_more: bool
+    """Whether there are further results."""
     total_results: int
+    """Number of results."""
     first_messages: list[Message] | UnsetType = UNSET
+    """First message of each forum post on this page."""
 
 
 # READ_MESSAGE_HISTORY somewhere, and the message content intent: rules of the slice, refused with 50001 (http.md 3.4).

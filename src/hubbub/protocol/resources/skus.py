@@ -1,4 +1,4 @@
-"""SKUs: what an application sells."""
+"""SKUs: the products that an application sells."""
 
 from typing import Annotated, Literal
 
@@ -13,8 +13,9 @@ from hubbub.protocol.operation import Auth, Operation
 SKU_NAME_MAX = 80
 SKU_DESCRIPTION_MAX = 160
 SKUS_MAX = 50
-"""For each application, groups apart."""
+"""Maximum number of SKUs per application, without subscription groups."""
 SKU_PRICE_MAX = 10_000_000
+"""Maximum price, in the smallest unit of the currency."""
 
 SkuName = Annotated[str, Meta(min_length=1, max_length=SKU_NAME_MAX)]
 SkuDescription = Annotated[str, Meta(max_length=SKU_DESCRIPTION_MAX)]
@@ -23,79 +24,110 @@ Currency = Annotated[str, Meta(pattern="^[a-z]{3}$")]
 
 
 class Sku(Struct, kw_only=True):
-    """Something for sale, or the group that a subscription belongs to."""
+    """A product for sale, or the group of a subscription."""
 
     id: SkuId
+    """ID of the SKU."""
     type: SkuType
+    """Type of the SKU."""
     application_id: ApplicationId
+    """ID of the application that sells the SKU."""
     name: str
+    """Name of the SKU."""
     slug: str
-    """The name as it stands in addresses."""
+    """Name of the SKU in the form used in URLs."""
     flags: int
-    """`SkuFlags`."""
+    """Flags of the SKU; a `SkuFlags` bit set."""
     # Seen on the wire, the same for all that applications sell.
     dependent_sku_id: SkuId | None = None
+    """Always null."""
     manifest_labels: list[str] | None = None
+    """Always null."""
     access_type: int = 1
+    """Always 1."""
     features: list[int] = []
+    """Always empty."""
     release_date: Timestamp | None = None
+    """Always null."""
     premium: bool = False
+    """Always false."""
     show_age_gate: bool = False
+    """Always false."""
 
 
 class StoreSku(Sku, kw_only=True):
-    """A SKU with what buyers and its owner see of it."""
+    """A SKU in the form shown to buyers and to its owner."""
 
     description: str | None
+    """Description of the SKU; null if there is none."""
     price: int
-    """For a month, or once; in the smallest unit of the currency."""
+    """Price in the smallest unit of the currency, per month for subscriptions."""
     currency: str
+    """Currency as a lowercase ISO 4217 code."""
     state: Literal["unpublished", "published", "deleted"]
+    """Publication state of the SKU."""
     listed: bool
-    """Whether the store shows it; else it is sold only where the application offers it."""
+    """Whether the store shows the SKU; otherwise it is sold only where the application offers it."""
 
 
 class StoreApplication(Struct, kw_only=True):
-    """Whose store it is."""
+    """The application that owns a store."""
 
     id: ApplicationId
+    """ID of the application."""
     name: str
+    """Name of the application."""
     icon: str | None
+    """Icon hash of the application; null if it has no icon."""
     description: str
+    """Description of the application."""
 
 
 class Store(Struct, kw_only=True):
-    """An application's store as anybody sees it."""
+    """The public store of an application."""
 
     application: StoreApplication
+    """Application that owns the store."""
     skus: list[StoreSku]
+    """SKUs in the store."""
 
 
 class CreateSku(Struct, kw_only=True):
     """A new SKU."""
 
     type: SkuType
-    """Groups come with their subscription and are not made."""
+    """Type of the SKU; subscription groups are created with their subscription."""
     name: SkuName
+    """Name of the SKU."""
     description: SkuDescription | None = None
+    """Description of the SKU."""
     flags: Bits = 0
-    """A subscription is for guilds (1 << 7) or for users (1 << 8)."""
+    """Flags of a subscription: 1 << 7 for guilds, 1 << 8 for users."""
     price: Price = 0
+    """Price in the smallest unit of the currency, per month for subscriptions."""
     currency: Currency = "usd"
+    """Currency as a lowercase ISO 4217 code."""
     published: bool = False
+    """Whether the SKU can be bought."""
     listed: bool = True
+    """Whether the store shows the SKU."""
 
 
 class UpdateSku(Struct, kw_only=True):
-    """What may change of a SKU."""
+    """Changes to a SKU; absent fields keep their value."""
 
     name: SkuName | UnsetType = UNSET
+    """Name of the SKU."""
     description: SkuDescription | None | UnsetType = UNSET
+    """Description of the SKU; null removes it."""
     price: Price | UnsetType = UNSET
-    """Holds from the next payment on."""
+    """Price in the smallest unit of the currency; applies from the next payment on."""
     currency: Currency | UnsetType = UNSET
+    """Currency as a lowercase ISO 4217 code."""
     published: bool | UnsetType = UNSET
+    """Whether the SKU can be bought."""
     listed: bool | UnsetType = UNSET
+    """Whether the store shows the SKU."""
 
 
 LIST_SKUS = Operation(
@@ -147,7 +179,7 @@ LIST_STORE_SKUS = Operation(
     result=list[StoreSku],
     raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION),
 )
-"""What its owner has for sale and keeps back, as buyers see it or would."""
+"""All SKUs of the application, published and unpublished, in the form shown to buyers."""
 
 GET_STORE = Operation(
     "GET",

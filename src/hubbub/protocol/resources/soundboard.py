@@ -1,4 +1,4 @@
-"""The soundboard: short sounds played into a voice channel."""
+"""Soundboard: short sounds that users play in voice channels."""
 
 from typing import Annotated, Final
 
@@ -18,9 +18,11 @@ SOUND_NAME_MIN: Final = 2
 SOUND_NAME_MAX: Final = 32
 SOUND_EMOJI_NAME_MAX: Final = 32
 SOUND_MS_MAX: Final = 5_200
+"""Maximum duration of a sound."""
 SOUNDS_MAX_BY_TIER: Final = (8, 24, 36, 48)
+"""Maximum number of sounds by the guild's premium tier."""
 SOUNDS_MAX_MORE: Final = 96
-"""With the feature MORE_SOUNDBOARD."""
+"""Maximum number of sounds with the feature MORE_SOUNDBOARD."""
 
 SoundName = Annotated[str, Meta(min_length=SOUND_NAME_MIN, max_length=SOUND_NAME_MAX)]
 SoundVolume = Annotated[float, Meta(ge=0, le=1)]
@@ -28,97 +30,126 @@ SoundEmojiName = Annotated[str, Meta(min_length=1, max_length=SOUND_EMOJI_NAME_M
 
 
 class SoundboardSound(Struct, kw_only=True):
-    """A sound of a guild, or one of the defaults."""
+    """A sound of a guild, or a default sound."""
 
     name: str
+    """Name of the sound."""
     sound_id: SoundId
+    """ID of the sound."""
     volume: float
-    """From 0 to 1."""
+    """Volume from 0 to 1."""
     emoji_id: EmojiId | None
+    """ID of the sound's custom emoji; null if there is none."""
     emoji_name: str | None
+    """Unicode emoji of the sound; null if there is none."""
     available: bool
-    """False when the guild lost the boosts that gave room for it."""
+    """Whether the sound can be used; false if the guild lost the boosts for its slot."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild; absent for default sounds."""
     user: User | UnsetType = UNSET
-    """Who uploaded it, for those who may know."""
+    """User who uploaded the sound. Sent to holders of CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS."""
 
 
 class GuildSounds(Struct, kw_only=True):
-    """All sounds of a guild, over HTTP."""
+    """The sounds of a guild over HTTP."""
 
     items: list[SoundboardSound]
+    """Sounds of the guild."""
 
 
 class CreateSound(Struct, kw_only=True):
     """A new sound of a guild."""
 
     name: SoundName
+    """Name of the sound."""
     sound: SoundData
+    """Sound as a data URI, MP3 or Ogg; at most 512 KiB and 5.2 seconds."""
     volume: SoundVolume | None | UnsetType = UNSET
-    """1 where nothing is said."""
+    """Volume from 0 to 1; default 1."""
     emoji_id: EmojiId | None | UnsetType = UNSET
-    """A custom emoji of the guild to show beside it,"""
+    """ID of a custom emoji of the guild."""
     emoji_name: SoundEmojiName | None | UnsetType = UNSET
-    """or a unicode one."""
+    """Unicode emoji."""
 
 
 class UpdateSound(Struct, kw_only=True):
-    """What of a guild's sound may change."""
+    """Changes to a sound; absent fields keep their value."""
 
     name: SoundName | UnsetType = UNSET
+    """Name of the sound."""
     volume: SoundVolume | None | UnsetType = UNSET
+    """Volume from 0 to 1; null sets 1."""
     emoji_id: EmojiId | None | UnsetType = UNSET
+    """ID of a custom emoji of the guild; null removes it."""
     emoji_name: SoundEmojiName | None | UnsetType = UNSET
+    """Unicode emoji; null removes it."""
 
 
 class SendSound(Struct, kw_only=True):
-    """Which sound to play."""
+    """A sound to play in a voice channel."""
 
     sound_id: SoundId
+    """ID of the sound."""
     source_guild_id: GuildId | None | UnsetType = UNSET
-    """The guild it belongs to, where that is another one."""
+    """ID of the sound's guild, required if it is another guild than the channel's."""
 
 
 class SoundDeleted(Struct, kw_only=True):
-    """A sound that is gone."""
+    """A sound that was deleted."""
 
     guild_id: GuildId
+    """ID of the guild."""
     sound_id: SoundId
+    """ID of the sound."""
 
 
 class SoundboardSounds(Struct, kw_only=True):
-    """All sounds of one guild."""
+    """The sounds of a guild."""
 
     guild_id: GuildId
+    """ID of the guild."""
     soundboard_sounds: list[SoundboardSound]
+    """Sounds of the guild."""
 
 
 class VoiceChannelEffect(Struct, kw_only=True):
-    """A sound (or an emoji) that somebody let loose in a voice channel."""
+    """A sound or an emoji effect in a voice channel."""
 
     channel_id: ChannelId
+    """ID of the voice channel."""
     guild_id: GuildId
+    """ID of the guild."""
     user_id: UserId
+    """ID of the user who sent the effect."""
     emoji: PartialEmoji | None | UnsetType = UNSET
+    """Emoji of the effect; null or absent if there is none."""
     animation_type: int | None | UnsetType = UNSET
+    """Type of the animation; a `VoiceEffectAnimationType`."""
     animation_id: int | UnsetType = UNSET
+    """ID of the animation."""
     sound_id: str | int | UnsetType = UNSET
-    """A string; a number for a default sound."""
+    """ID of the sound: a string, or a number for a default sound."""
     sound_volume: float | UnsetType = UNSET
+    """Volume of the sound from 0 to 1."""
 
 
 GUILD_SOUNDBOARD_SOUND_CREATE = Event(
     "GUILD_SOUNDBOARD_SOUND_CREATE", SoundboardSound, intents=Intents.GUILD_EXPRESSIONS
 )
+"""Sent when a sound of a guild is created."""
 GUILD_SOUNDBOARD_SOUND_UPDATE = Event(
     "GUILD_SOUNDBOARD_SOUND_UPDATE", SoundboardSound, intents=Intents.GUILD_EXPRESSIONS
 )
+"""Sent when a sound of a guild changes."""
 GUILD_SOUNDBOARD_SOUND_DELETE = Event("GUILD_SOUNDBOARD_SOUND_DELETE", SoundDeleted, intents=Intents.GUILD_EXPRESSIONS)
+"""Sent when a sound of a guild is deleted."""
 # Several sounds changed at once.
 GUILD_SOUNDBOARD_SOUNDS_UPDATE = Event(
     "GUILD_SOUNDBOARD_SOUNDS_UPDATE", SoundboardSounds, intents=Intents.GUILD_EXPRESSIONS
 )
+"""Sent when several sounds of a guild change at once."""
 VOICE_CHANNEL_EFFECT_SEND = Event("VOICE_CHANNEL_EFFECT_SEND", VoiceChannelEffect, intents=Intents.GUILD_VOICE_STATES)
+"""Sent when a user plays a sound or sends an emoji effect in a voice channel."""
 
 _IN_GUILD: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
 _CHANGING: Final = (*_IN_GUILD, errors.UNKNOWN_SOUND, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)

@@ -1,4 +1,4 @@
-"""Stage instances: a stage channel that is live."""
+"""Stage instances: live stage channels."""
 
 from typing import Annotated, Final
 
@@ -13,48 +13,62 @@ from hubbub.protocol.permissions import Permissions
 
 STAGE_TOPIC_MAX: Final = 120
 STAGE_MODERATOR: Final = Permissions.MANAGE_CHANNELS | Permissions.MUTE_MEMBERS | Permissions.MOVE_MEMBERS
-"""Who holds all three moderates a stage (http.md 3.9)."""
+"""Permissions of a stage moderator; all three are required (http.md 3.9)."""
 STAGE_IDLE_MS: Final = 5 * 60_000
-"""A stage without speakers closes after so long. Open in the spec: "minutes" (decisions/0021)."""
+"""Time after which a stage without speakers closes. Open in the spec: "minutes" (decisions/0021)."""
 
 StageTopic = Annotated[str, Meta(min_length=1, max_length=STAGE_TOPIC_MAX)]
 
 
 class StageInstance(Struct, kw_only=True):
-    """What is being said on a stage now."""
+    """A live stage."""
 
     id: StageInstanceId
+    """ID of the stage instance."""
     guild_id: GuildId
+    """ID of the guild."""
     channel_id: ChannelId
+    """ID of the stage channel."""
     topic: str
+    """Topic of the stage."""
     privacy_level: int = StagePrivacyLevel.GUILD_ONLY.value
+    """Visibility of the stage; always 2, members of the guild only."""
     discoverable_disabled: bool = True
-    """Left over from the times when a stage could be found by strangers."""
+    """Always true; a leftover of public stages."""
     guild_scheduled_event_id: ScheduledEventId | None
+    """ID of the scheduled event of the stage; null if there is none."""
 
 
 class CreateStageInstance(Struct, kw_only=True):
-    """A stage opens."""
+    """A stage to open."""
 
     channel_id: ChannelId
+    """ID of the stage channel."""
     topic: StageTopic
+    """Topic of the stage."""
     privacy_level: StagePrivacyLevel | None | UnsetType = UNSET
+    """Visibility of the stage; default 2, members of the guild only."""
     guild_scheduled_event_id: ScheduledEventId | None | UnsetType = UNSET
-    """The planned event that begins with it."""
+    """ID of the scheduled event that the stage starts."""
     send_start_notification: bool | None | UnsetType = UNSET
-    """Tell @everyone; needs MENTION_EVERYONE."""
+    """Whether to notify @everyone; requires MENTION_EVERYONE."""
 
 
 class UpdateStageInstance(Struct, kw_only=True):
-    """What may change while a stage is live."""
+    """Changes to a live stage; absent fields keep their value."""
 
     topic: StageTopic | UnsetType = UNSET
+    """Topic of the stage."""
     privacy_level: StagePrivacyLevel | UnsetType = UNSET
+    """Visibility of the stage."""
 
 
 STAGE_INSTANCE_CREATE = Event("STAGE_INSTANCE_CREATE", StageInstance, intents=Intents.GUILDS)
+"""Sent when a stage opens."""
 STAGE_INSTANCE_UPDATE = Event("STAGE_INSTANCE_UPDATE", StageInstance, intents=Intents.GUILDS)
+"""Sent when a stage changes."""
 STAGE_INSTANCE_DELETE = Event("STAGE_INSTANCE_DELETE", StageInstance, intents=Intents.GUILDS)
+"""Sent when a stage closes."""
 
 # Needs STAGE_MODERATOR in the channel of the body, and MENTION_EVERYONE for the notification.
 CREATE_STAGE_INSTANCE = Operation(

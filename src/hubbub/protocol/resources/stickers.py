@@ -16,20 +16,23 @@ from hubbub.protocol.resources.users import User
 STICKERS_PER_MESSAGE_MAX: Final = 3
 STICKER_BYTES_MAX: Final = 524_288
 STICKER_SIDE: Final = 320
+"""Maximum width and height of a sticker in pixels."""
 STICKER_SECONDS_MAX: Final = 5
 STICKERS_MAX_BY_TIER: Final = (5, 15, 30, 60)
+"""Maximum number of stickers by the guild's premium tier."""
 STICKERS_MAX_MORE: Final = 60
-"""With the feature MORE_STICKERS."""
+"""Maximum number of stickers with the feature MORE_STICKERS."""
 STICKER_NAME_MIN: Final = 2
 STICKER_NAME_MAX: Final = 30
 STICKER_DESCRIPTION_MIN: Final = 2
-"""Where there is one at all."""
+"""Minimum length of a description that is not empty."""
 STICKER_DESCRIPTION_MAX: Final = 100
 STICKER_TAGS_MAX: Final = 200
 
 LOTTIE_FRAMES_MAX: Final = 1000
 LOTTIE_FRAME_RATE_MAX: Final = 60
 LOTTIE: Final = "application/json"
+"""Content type of Lottie stickers."""
 
 StickerName = Annotated[str, Meta(min_length=STICKER_NAME_MIN, max_length=STICKER_NAME_MAX)]
 StickerDescription = Annotated[str, Meta(max_length=STICKER_DESCRIPTION_MAX)]
@@ -37,7 +40,7 @@ StickerTags = Annotated[str, Meta(min_length=1, max_length=STICKER_TAGS_MAX)]
 
 
 class StickerData(ImageData):
-    """The file of a sticker: a picture, or a drawing in Lottie's JSON."""
+    """The file of a sticker: an image, or an animation in Lottie's JSON."""
 
     __slots__ = ()
 
@@ -56,74 +59,105 @@ class StickerData(ImageData):
 
 
 class StickerItem(Struct, kw_only=True):
-    """What a message needs to show a sticker."""
+    """The fields of a sticker needed to render it."""
 
     id: StickerId
+    """ID of the sticker."""
     name: str
+    """Name of the sticker."""
     format_type: int
+    """Format of the file: 1 PNG, 2 APNG, 3 Lottie, 4 GIF."""
 
 
 class Sticker(Struct, kw_only=True):
-    """A sticker; a guild's has `guild_id` and `available`, a standard one `pack_id` and `sort_value`."""
+    """A sticker.
+
+    Stickers of a guild have `guild_id` and `available`; standard stickers have `pack_id` and `sort_value`.
+    """
 
     id: StickerId
+    """ID of the sticker."""
     name: str
+    """Name of the sticker."""
     tags: str
+    """Keywords for autocomplete and suggestions, separated by commas."""
     type: int
-    """1 standard, 2 guild."""
+    """Type of the sticker: 1 standard, 2 guild."""
     format_type: int
-    """1 png, 2 apng, 3 lottie, 4 gif."""
+    """Format of the file: 1 PNG, 2 APNG, 3 Lottie, 4 GIF."""
     description: str | None
+    """Description of the sticker; null if there is none."""
     available: bool | UnsetType = UNSET
+    """Whether the sticker can be used; false if the guild lost the boosts for its slot."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild."""
     user: User | UnsetType = UNSET
+    """User who uploaded the sticker. Sent to holders of CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS."""
     pack_id: Snowflake | UnsetType = UNSET
+    """ID of the pack."""
     sort_value: int | UnsetType = UNSET
+    """Position of the sticker in its pack."""
 
 
 class StickerPack(Struct, kw_only=True):
-    """Standard stickers that belong together."""
+    """A pack of standard stickers."""
 
     id: Snowflake
+    """ID of the pack."""
     sku_id: Snowflake
+    """ID of the SKU of the pack."""
     name: str
+    """Name of the pack."""
     description: str | None
+    """Description of the pack; null if there is none."""
     stickers: list[Sticker]
+    """Stickers of the pack."""
     cover_sticker_id: StickerId | UnsetType = UNSET
+    """ID of the sticker shown as the pack's icon."""
     banner_asset_id: Snowflake | UnsetType = UNSET
+    """ID of the banner image."""
 
 
 class StickerPacks(Struct, kw_only=True):
     """All standard packs."""
 
     sticker_packs: list[StickerPack]
+    """Sticker packs."""
 
 
 class CreateGuildSticker(Struct, kw_only=True):
-    """A new sticker of a guild; its file comes beside, as the part `file`."""
+    """A new sticker of a guild; its file is the multipart part `file`."""
 
     name: StickerName
+    """Name of the sticker."""
     tags: StickerTags
-    """Names of emoji, or words, that suggest it."""
+    """Emoji names or keywords that suggest the sticker."""
     description: StickerDescription | None | UnsetType = UNSET
+    """Description of the sticker; empty, or from 2 to 100 characters."""
 
 
 class UpdateGuildSticker(Struct, kw_only=True):
-    """What of a guild's sticker may change."""
+    """Changes to a sticker; absent fields keep their value."""
 
     name: StickerName | UnsetType = UNSET
+    """Name of the sticker."""
     tags: StickerTags | UnsetType = UNSET
+    """Emoji names or keywords that suggest the sticker."""
     description: StickerDescription | None | UnsetType = UNSET
+    """Description of the sticker; null removes it."""
 
 
 class GuildStickers(Struct, kw_only=True):
-    """All stickers of a guild, after one of them was made, changed or deleted."""
+    """All stickers of a guild after a change."""
 
     guild_id: GuildId
+    """ID of the guild."""
     stickers: list[Sticker]
+    """Stickers of the guild."""
 
 
 GUILD_STICKERS_UPDATE = Event("GUILD_STICKERS_UPDATE", GuildStickers, intents=Intents.GUILD_EXPRESSIONS)
+"""Sent when a sticker of a guild is created, changed or deleted."""
 
 _IN_GUILD: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
 _CHANGING: Final = (*_IN_GUILD, errors.UNKNOWN_STICKER, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)

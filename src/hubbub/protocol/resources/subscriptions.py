@@ -1,4 +1,4 @@
-"""Subscriptions: what renews itself every month, and the purchases that begin them."""
+"""Subscriptions: monthly renewing purchases, and the purchases that start them."""
 
 from typing import Annotated
 
@@ -17,73 +17,95 @@ from hubbub.protocol.resources.entitlements import (
 from hubbub.protocol.resources.skus import StoreApplication, StoreSku
 
 SUBSCRIPTIONS_MAX = 100
-"""On one page."""
+"""Maximum number of subscriptions on a page."""
 SUBSCRIPTIONS_DEFAULT = 50
 
 
 class Subscription(Struct, kw_only=True):
-    """That somebody pays for SKUs every month."""
+    """A user's monthly subscription to SKUs."""
 
     id: SubscriptionId
+    """ID of the subscription."""
     user_id: UserId
+    """ID of the subscriber."""
     sku_ids: list[SkuId]
+    """IDs of the subscribed SKUs."""
     renewal_sku_ids: list[SkuId] | None | UnsetType = UNSET
-    """What it renews into; null while it will not renew."""
+    """IDs of the SKUs after the next renewal; null if it does not renew. Sent from changes.RENEWAL_SKU_IDS on."""
     entitlement_ids: list[EntitlementId]
+    """IDs of the entitlements granted by the subscription."""
     current_period_start: Timestamp
+    """Start of the current period."""
     current_period_end: Timestamp
+    """End of the current period."""
     status: SubscriptionStatus
+    """Status of the subscription: 0 active, 1 inactive, 2 ending."""
     canceled_at: Timestamp | None
+    """Time at which the subscription was canceled; null if it was not."""
     country: str | None | UnsetType = UNSET
+    """Country of the payment source as an ISO 3166-1 code; never sent."""
 
 
 class MySubscription(Subscription, kw_only=True):
-    """One's own, with what one wants to know of it."""
+    """The caller's own subscription, with its seller and SKUs."""
 
     application: StoreApplication | None
-    """Who sells it; null once the application is deleted."""
+    """Application that sells the subscription; null if it was deleted."""
     sku: StoreSku
-    """What is paid for now."""
+    """SKU of the current period."""
     renewal_sku: StoreSku | None
-    """What it becomes at the next renewal, mostly the same; null while it will not renew."""
+    """SKU of the next period, usually the same; null if the subscription does not renew."""
     guild_id: GuildId | None
-    """The guild that it is for."""
+    """ID of the guild that the subscription is for; null for user subscriptions."""
 
 
 class GetSubscriptions(Struct, kw_only=True):
-    """Which of a SKU's subscriptions."""
+    """Page selection for the subscriptions of a SKU."""
 
     before: Snowflake | UnsetType = UNSET
+    """Return subscriptions with a smaller ID."""
     after: Snowflake | UnsetType = UNSET
+    """Return subscriptions with a greater ID."""
     limit: Annotated[int, Meta(ge=1, le=SUBSCRIPTIONS_MAX)] = SUBSCRIPTIONS_DEFAULT
+    """Maximum number of subscriptions to return."""
     user_id: UserId | UnsetType = UNSET
-    """Needed, except for a user's own token."""
+    """ID of the subscriber; required, except with the user's own OAuth2 token."""
 
 
 class CreatePurchase(Struct, kw_only=True):
-    """What a person buys."""
+    """A purchase."""
 
     sku_id: SkuId
+    """ID of the SKU to buy."""
     guild_id: GuildId | None = None
-    """The guild that a guild subscription is for."""
+    """ID of the guild; required for guild subscriptions."""
 
 
 class Purchase(Struct, kw_only=True):
-    """What was bought."""
+    """The result of a purchase."""
 
     entitlement: Entitlement
+    """Entitlement that was granted."""
     subscription: Subscription | UnsetType = UNSET
+    """Subscription that was started; absent for one-time purchases."""
 
 
 class ChangeSubscription(Struct, kw_only=True):
-    """Another SKU of the same application: at once if it costs as much or more in the same currency, else at the next renewal."""
+    """A change to another SKU of the same application.
+
+    It takes effect at once if the new SKU costs as much or more in the same currency, else at the next renewal.
+    """
 
     sku_id: SkuId
+    """ID of the new SKU."""
 
 
 SUBSCRIPTION_CREATE = Event("SUBSCRIPTION_CREATE", Subscription)
+"""Sent when a user subscribes to a SKU of the application."""
 SUBSCRIPTION_UPDATE = Event("SUBSCRIPTION_UPDATE", Subscription)
+"""Sent when a subscription is renewed, changed, canceled or resumed, or ends."""
 SUBSCRIPTION_DELETE = Event("SUBSCRIPTION_DELETE", Subscription)
+"""Sent when a subscription is deleted."""
 
 GET_SKU_SUBSCRIPTIONS = Operation(
     "GET",

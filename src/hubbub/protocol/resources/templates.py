@@ -1,4 +1,4 @@
-"""Guild templates: the shape of a guild, from which others can be made."""
+"""Guild templates: snapshots of a guild from which new guilds are created."""
 
 from typing import Annotated, Final
 
@@ -23,110 +23,174 @@ TemplateDescription = Annotated[str, Meta(max_length=TEMPLATE_DESCRIPTION_MAX)]
 
 
 class TemplateRole(Struct, kw_only=True):
-    """A role of the source guild; its id is only a number within the template, 0 is @everyone."""
+    """A role of the source guild."""
 
     id: int
+    """Number of the role within the template; 0 is @everyone."""
     name: str
+    """Name of the role."""
     permissions: Permissions
+    """Permissions granted by the role."""
     color: int
+    """Primary color as an RGB number; 0 if there is none."""
     colors: RoleColors | None | UnsetType = UNSET
-    """From role_gradients on."""
+    """Colors of the role. Sent from changes.ROLE_GRADIENTS on."""
     hoist: bool
+    """Whether members with the role are listed separately."""
     mentionable: bool
+    """Whether every member can mention the role."""
     icon: str | None
+    """Always null; icons are not part of templates."""
     unicode_emoji: str | None
+    """Unicode emoji shown as the icon; null if there is none."""
 
 
 class TemplateTag(Struct, kw_only=True):
     """A tag of a forum of the source guild."""
 
     id: int | None
+    """Number of the tag within the channel."""
     name: str
+    """Name of the tag."""
     emoji_id: EmojiId | None
+    """Always null; custom emoji are not part of templates."""
     emoji_name: str | None
+    """Unicode emoji of the tag; null if there is none."""
     moderated: bool | None
+    """Whether only holders of MANAGE_THREADS can apply or remove the tag."""
 
 
 class TemplateChannel(Struct, kw_only=True):
-    """A channel of the source guild; its id is only a number within the template."""
+    """A channel of the source guild."""
 
     id: int | None
+    """Number of the channel within the template."""
     type: int
-    """0 text, 2 voice, 4 category or 15 forum."""
+    """Type of the channel: 0 text, 2 voice, 4 category, 15 forum. Other types become the nearest of these."""
     name: str | None
+    """Name of the channel."""
     position: int | None
+    """Position of the channel."""
     topic: str | None
+    """Topic of the channel; null if there is none."""
     bitrate: int
+    """Bitrate of a voice channel in bits per second."""
     user_limit: int
+    """Maximum number of users in a voice channel; 0 if unlimited."""
     nsfw: bool
+    """Whether the channel is age-restricted."""
     rate_limit_per_user: int
+    """Slowmode in seconds; 0 if it is off."""
     parent_id: Snowflake | None
+    """Number of the category within the template; null if there is none."""
     default_auto_archive_duration: int | None
+    """Default auto-archive duration of new threads in minutes; null if it is not set."""
     permission_overwrites: list[Overwrite]
+    """Permission overwrites for roles, by number within the template."""
     available_tags: list[TemplateTag] | None
+    """Tags of a forum; null for other channels."""
     template: str
+    """Always empty."""
     default_reaction_emoji: DefaultReaction | None
+    """Emoji offered on new posts of a forum; null if it is not set."""
     default_thread_rate_limit_per_user: int | None
+    """Slowmode of new threads in seconds; null if it is not set."""
     default_sort_order: int | None
+    """Sort order of forum posts: 0 latest activity, 1 creation date; null if it is not set."""
     default_forum_layout: int | None
+    """Layout of forum posts: 0 not set, 1 list, 2 grid; null for other channels."""
     default_tag_setting: str | None
+    """Matching of forum tags in searches: `match_all` or `match_some`; null if it is not set."""
     theme_color: int | None
+    """Always null."""
 
 
 class TemplateGuild(Struct, kw_only=True):
-    """The source guild as a template keeps it. Stored as JSON: add fields with a default, never rename."""
+    """A snapshot of the source guild.
+
+    Stored as JSON: add fields with a default, never rename.
+    """
 
     name: str
+    """Name of the guild."""
     description: str | None
+    """Description of the guild; null if there is none."""
     region: str | None
+    """Always null."""
     verification_level: int
+    """Verification level of the guild."""
     default_message_notifications: int
+    """Default notifications: 0 all messages, 1 mentions only."""
     explicit_content_filter: int
+    """Scanning of media: 0 off, 1 members without roles, 2 all members."""
     preferred_locale: str
+    """Preferred locale of the guild."""
     afk_channel_id: ChannelId | None
+    """Number of the AFK channel within the template; null if there is none."""
     afk_timeout: int
+    """Seconds after which idle members are moved to the AFK channel."""
     system_channel_id: ChannelId | None
+    """Number of the system channel within the template; null if there is none."""
     system_channel_flags: int
+    """System messages that are suppressed; a `SystemChannelFlags` bit set."""
     roles: list[TemplateRole]
+    """Roles of the guild, without managed roles."""
     channels: list[TemplateChannel]
+    """Channels of the guild, categories first."""
 
 
 class Template(Struct, kw_only=True):
-    """A template; who has its code may look at it and use it."""
+    """A guild template, which everyone who knows its code can view and use."""
 
     code: str
+    """Code of the template."""
     name: str
+    """Name of the template."""
     description: str | None
+    """Description of the template; null if there is none."""
     usage_count: int
+    """Number of guilds created from the template."""
     creator_id: UserId
+    """ID of the user who created the template."""
     creator: User | None
+    """User who created the template; null if the account was deleted."""
     created_at: Timestamp
+    """Time at which the template was created."""
     updated_at: Timestamp
+    """Time at which the template was last synced with the source guild."""
     source_guild_id: GuildId
+    """ID of the source guild."""
     serialized_source_guild: TemplateGuild
+    """Snapshot of the source guild."""
     is_dirty: bool | None
-    """True when the source guild is different by now."""
+    """Whether the source guild changed since the last sync; null if it did not."""
 
 
 class CreateTemplate(Struct, kw_only=True):
     """A new template of a guild."""
 
     name: TemplateName
+    """Name of the template."""
     description: TemplateDescription | None | UnsetType = UNSET
+    """Description of the template."""
 
 
 class UpdateTemplate(Struct, kw_only=True):
-    """What may change about a template, besides syncing it."""
+    """Changes to the name or description of a template; absent fields keep their value."""
 
     name: TemplateName | UnsetType = UNSET
+    """Name of the template."""
     description: TemplateDescription | None | UnsetType = UNSET
+    """Description of the template; null removes it."""
 
 
 class CreateGuildFromTemplate(Struct, kw_only=True):
-    """A new guild of a template's shape."""
+    """A new guild to create from a template."""
 
     name: GuildName
+    """Name of the guild."""
     icon: ImageData | None | UnsetType = UNSET
+    """Icon of the guild as a data URI."""
 
 
 _MANAGED: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)

@@ -1,6 +1,6 @@
 """Threads and forum posts: starting, joining and listing them.
 
-The thread itself, and the events of its life, are in `channels`: a thread is a channel.
+A thread is a channel, so its model and the events of its lifecycle are in `channels`.
 """
 
 from datetime import datetime
@@ -26,91 +26,113 @@ from hubbub.protocol.resources.channels import (
 from hubbub.protocol.resources.messages import CreateFirstMessage, Message
 
 THREAD_MEMBERS_MAX: Final = 1000
+"""Maximum number of members of a thread."""
 ACTIVE_THREADS_MAX: Final = 1000
-"""In one guild."""
+"""Maximum number of active threads per guild."""
 
 
 class CreateThreadFromMessage(Struct, kw_only=True):
-    """A thread to start at a message."""
+    """A thread to start from a message."""
 
     name: ChannelName
+    """Name of the thread."""
     auto_archive_duration: AutoArchiveDuration | None | UnsetType = UNSET
-    """Absent: the channel's default."""
+    """Minutes of inactivity after which the thread is archived; if absent, the channel's default."""
     rate_limit_per_user: Slowmode | None | UnsetType = UNSET
+    """Slowmode of the thread in seconds."""
 
 
 class CreateThread(CreateThreadFromMessage, kw_only=True):
     """A thread to start in a text channel, or a post in a forum."""
 
     type: ChannelType | None | UnsetType = UNSET
-    """Text channels; absent: private."""
+    """Type of the thread in text channels: 10 announcement, 11 public, 12 private; default 12."""
     invitable: bool | None | UnsetType = UNSET
-    """Private threads: whether any member may add others."""
+    """Whether members of a private thread can add other members."""
     message: CreateFirstMessage | UnsetType = UNSET
-    """Forums: what the post says; required there."""
+    """First message of the post; required in forums, ignored elsewhere."""
     applied_tags: Annotated[list[TagId], Meta(max_length=APPLIED_TAGS_MAX)] | None | UnsetType = UNSET
+    """IDs of the tags of a forum post."""
 
 
 class CreatedThread(Thread, kw_only=True):
-    """A thread just started; a forum post comes with its first message."""
+    """A thread that was started."""
 
     message: Message | UnsetType = UNSET
+    """First message of a forum post; absent otherwise."""
 
 
 class ThreadList(Struct, kw_only=True):
-    """Threads, with the reader's own memberships among them."""
+    """Threads, with the current user's memberships in them."""
 
     threads: list[Thread]
+    """Threads."""
     members: list[ThreadMember]
+    """Memberships of the current user in these threads."""
     has_more: bool = False
+    """Whether there are further threads."""
 
 
 class ListArchivedThreads(Struct, kw_only=True):
-    """Which threads to return: those archived before a moment, newest first."""
+    """Page selection for threads by archive time, newest first."""
 
     before: datetime | UnsetType = UNSET
+    """Return threads archived before this time."""
     limit: Annotated[int, Meta(ge=2, le=100)] = 50
+    """Maximum number of threads to return."""
 
 
 class ListMyArchivedThreads(Struct, kw_only=True):
-    """Which threads to return: those with a smaller id, newest first."""
+    """Page selection for threads by ID, newest first."""
 
     before: ChannelId | UnsetType = UNSET
+    """Return threads with a smaller ID."""
     limit: Annotated[int, Meta(ge=2, le=100)] = 50
+    """Maximum number of threads to return."""
 
 
 class GetThreadMember(Struct, kw_only=True):
-    """Whether to show the guild member as well."""
+    """Optional parts of a thread member to include."""
 
     with_member: bool = False
+    """Whether to include the guild member."""
 
 
 class ListThreadMembers(Struct, kw_only=True):
-    """Which members to return; they come in pages only with `with_member`."""
+    """Page selection for thread members, which are paged only with `with_member`."""
 
     with_member: bool = False
+    """Whether to include the guild members."""
     after: UserId | UnsetType = UNSET
+    """Return members with a greater user ID."""
     limit: Annotated[int, Meta(ge=1, le=100)] = 100
+    """Maximum number of members to return."""
 
 
 class ThreadListSync(Struct, kw_only=True):
-    """All active threads of channels that the reader has gained access to."""
+    """All active threads of channels that the user gained access to."""
 
     guild_id: GuildId
+    """ID of the guild."""
     threads: list[Thread]
+    """Active threads."""
     members: list[ThreadMember]
+    """Memberships of the current user in these threads."""
     channel_ids: list[ChannelId] | UnsetType = UNSET
-    """The parents this is complete for; absent: the whole guild."""
+    """IDs of the parent channels for which the list is complete; absent for the whole guild."""
 
 
 class ThreadMemberUpdate(ThreadMember, kw_only=True):
-    """The reader's own membership, changed."""
+    """The current user's membership in a thread after a change."""
 
     guild_id: GuildId
+    """ID of the guild."""
 
 
 THREAD_LIST_SYNC = Event("THREAD_LIST_SYNC", ThreadListSync, intents=Intents.GUILDS)
+"""Sent when the user gains access to a channel with active threads."""
 THREAD_MEMBER_UPDATE = Event("THREAD_MEMBER_UPDATE", ThreadMemberUpdate, intents=Intents.GUILDS)
+"""Sent when the user's own membership in a thread changes."""
 
 CREATE_THREAD_FROM_MESSAGE = Operation(
     "POST",

@@ -1,4 +1,4 @@
-"""The typing indicator."""
+"""Typing indicator of a channel."""
 
 from typing import Final
 
@@ -12,18 +12,22 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.members import Member
 
 TYPING_SECONDS: Final = 10
-"""How long one indicator is shown."""
+"""Time for which a typing indicator is shown."""
 
 
 class TypingStarted(Struct, kw_only=True):
-    """That somebody types."""
+    """A user who started typing."""
 
     channel_id: ChannelId
+    """ID of the channel."""
     user_id: UserId
+    """ID of the user."""
     timestamp: int
-    """Unix seconds."""
+    """Time at which the user started typing, in Unix seconds."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild; absent outside guilds."""
     member: Member | UnsetType = UNSET
+    """Member who is typing; absent outside guilds."""
 
 
 TYPING_START = Event(
@@ -32,6 +36,7 @@ TYPING_START = Event(
     intents=Intents.GUILD_MESSAGE_TYPING,
     dm_intents=Intents.DIRECT_MESSAGE_TYPING,
 )
+"""Sent when a user starts typing in a channel."""
 
 # Whoever may not send a message here may not type one: the rule, and its refusals, are those of messages.
 TRIGGER_TYPING_INDICATOR = Operation(

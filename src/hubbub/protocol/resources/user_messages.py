@@ -1,4 +1,4 @@
-"""Messages between players, as games send and show them, and the invites among them (sdk.md 10.5, 11)."""
+"""Direct messages between players, sent from games, and the activity invites among them (sdk.md 10.5, 11)."""
 
 from typing import Annotated, Final
 
@@ -26,11 +26,13 @@ USER_MESSAGE_MAX: Final = 2000
 USER_METADATA_KEYS_MAX: Final = 25
 USER_METADATA_MAX: Final = 1024
 USER_MESSAGES_MAX: Final = 200
+"""Maximum number of messages that can be listed."""
 USER_HISTORY_MS: Final = LOBBY_HISTORY_MS
+"""Maximum age of messages that can be listed."""
 INVITE_VALID_MS: Final = 6 * 3_600_000
-"""After so long an invite is no longer good (sdk.md 10.4)."""
+"""Time after which an activity invite expires (sdk.md 10.4)."""
 DISCLOSURE_MESSAGE_DATA_VISIBLE: Final = 3
-"""What is said in the game is seen on the platform."""
+"""Disclosure that messages sent in the game are visible on the platform."""
 
 UserMetadata = Annotated[
     dict[
@@ -43,101 +45,134 @@ UserContent = Annotated[str, Meta(max_length=USER_MESSAGE_MAX)]
 
 
 class SendActivity(Struct, kw_only=True):
-    """What somebody is invited to, or asks to be invited to."""
+    """An invitation to an activity, or a request to be invited."""
 
     type: ActivityActionType
+    """Type of the invitation; an `ActivityActionType`."""
     session_id: str
-    """The sender's gateway session that shows the activity."""
+    """ID of the sender's gateway session that shows the activity."""
     party_id: str | UnsetType = UNSET
+    """ID of the party to join."""
 
 
 class SendUserMessage(Struct, kw_only=True):
-    """Something to say to another player."""
+    """A message to another player."""
 
     content: UserContent | None | UnsetType = UNSET
+    """Text of the message."""
     metadata: UserMetadata | None | UnsetType = UNSET
+    """Metadata defined by the game and delivered with the message."""
     application_id: ApplicationId | None | UnsetType = UNSET
-    """With an activity: whose; a sibling's is allowed."""
+    """ID of the activity's application; a game of the same family is allowed."""
     activity: SendActivity | None | UnsetType = UNSET
+    """Invitation to send with the message."""
 
 
 class EditUserMessage(Struct, kw_only=True):
-    """What to say instead."""
+    """The new content of a message."""
 
     content: Annotated[str, Meta(min_length=1, max_length=USER_MESSAGE_MAX)]
+    """New text of the message."""
 
 
 class ListUserMessages(Struct, kw_only=True):
-    """How many of the newest."""
+    """Query parameters for listing the newest messages."""
 
     limit: Annotated[int, Meta(ge=1, le=USER_MESSAGES_MAX)] = 50
+    """Maximum number of messages to return."""
 
 
 class UserMessage(Message, kw_only=True):
-    """A message between two players as a game sees it."""
+    """A direct message in the form seen by games."""
 
     channel: PrivateChannel | UnsetType = UNSET
-    """Where it is; for one that nobody keeps its id is the other player's."""
+    """Private channel of the message. For a message that is not stored, its ID is the ID of the other player."""
     recipient_id: UserId | UnsetType = UNSET
+    """ID of the user who receives the message."""
     metadata: dict[str, str] | UnsetType = UNSET
+    """Metadata sent with the message."""
     moderation_metadata: dict[str, str] | UnsetType = UNSET
+    """Moderation metadata set by the application's backend."""
 
 
 class DispatchedUserMessage(DispatchedMessage, kw_only=True):
-    """The same as the gateway tells games of it."""
+    """A direct message in gateway events of games."""
 
     channel: PrivateChannel | UnsetType = UNSET
+    """Private channel of the message. For a message that is not stored, its ID is the ID of the other player."""
     recipient_id: UserId | UnsetType = UNSET
+    """ID of the user who receives the message."""
     metadata: dict[str, str] | UnsetType = UNSET
+    """Metadata sent with the message."""
     moderation_metadata: dict[str, str] | UnsetType = UNSET
+    """Moderation metadata set by the application's backend."""
 
 
 class UserMessageSummary(Struct, kw_only=True):
-    """With whom one spoke, and what was the last."""
+    """A user with whom the caller exchanged messages, and the last message."""
 
     user_id: UserId
+    """ID of the other user."""
     last_message_id: MessageId
+    """ID of the last message."""
 
 
 class ActivityInvite(Struct, kw_only=True):
-    """An invite for a session that does not read direct messages."""
+    """An activity invite, for sessions that do not receive direct messages."""
 
     message_id: MessageId
+    """ID of the message that contains the invite."""
     channel_id: ChannelId
+    """ID of the message's channel."""
     author: User
+    """User who sent the invite."""
     application: MessageApplication
+    """Application of the activity."""
     activity: MessageActivity
+    """Invitation."""
 
 
 class AcceptInvite(Struct, kw_only=True):
-    """By which message one was invited."""
+    """The message with which the caller was invited.
+
+    Without it, the party must be public.
+    """
 
     channel_id: ChannelId | UnsetType = UNSET
+    """ID of the message's channel."""
     message_id: MessageId | UnsetType = UNSET
+    """ID of the message."""
 
 
 class JoinSecret(Struct, kw_only=True):
-    """What lets a game join."""
+    """The secret with which a game joins a party."""
 
     secret: str
+    """Join secret of the activity."""
 
 
 class Disclosures(Struct, kw_only=True):
-    """Notices for the players of an application, and which of them one has read."""
+    """The disclosures of an application and the caller's acknowledgements."""
 
     disclosures: list[int]
+    """Disclosures that apply to the application; 3 means that messages are visible on the platform."""
     acked_disclosures: list[int]
+    """Disclosures that the user acknowledged."""
     all_acked: bool
+    """Whether the user acknowledged all disclosures."""
 
 
 class AcknowledgeDisclosures(Struct, kw_only=True):
-    """Notices that one has read."""
+    """Disclosures that the user acknowledges."""
 
     disclosures: list[Int32]
+    """Disclosures to acknowledge."""
 
 
 ACTIVITY_INVITE_CREATE = Event("ACTIVITY_INVITE_CREATE", ActivityInvite, scope=Scope.ACTIVITIES_READ)
-"""Where MESSAGE_CREATE is not heard, and again where the invite was accepted on another device."""
+"""Sent with an activity invite to sessions that do not receive MESSAGE_CREATE.
+Also sent when the invite was accepted on another device.
+"""
 
 _WRITE: Final = (Scope.DM_CHANNELS_MESSAGES_WRITE,)
 _LIMIT: Final = RateLimit(5, 5.0, per="user_id")

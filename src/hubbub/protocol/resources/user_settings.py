@@ -1,4 +1,4 @@
-"""User settings: what people decide about who may reach them (sdk.md 9.3, 10.3, 11.3)."""
+"""User settings: who can contact the user, and join their activities (sdk.md 9.3, 10.3, 11.3)."""
 
 from typing import Annotated, Final
 
@@ -10,50 +10,56 @@ from hubbub.protocol.ids import GuildId
 from hubbub.protocol.operation import Auth, Event, Operation
 
 RESTRICTED_GUILDS_MAX: Final = 200
+"""Maximum number of restricted guilds."""
 
 
 class FriendSources(Struct, kw_only=True):
-    """Who may ask somebody to be a friend; nobody, where none of these is set."""
+    """The users who may send friend requests; no user may if none is set."""
 
     all: bool = False
-    """Everybody; the others go without saying."""
+    """Whether every user may send a friend request; includes the other two."""
     mutual_friends: bool = False
-    """Friends of friends."""
+    """Whether friends of friends may send a friend request."""
     mutual_guilds: bool = False
-    """Those in a guild with them."""
+    """Whether members of a mutual guild may send a friend request."""
 
 
 class UserSettings(Struct, kw_only=True):
-    """What a person decided."""
+    """The settings of a user."""
 
     friend_source_flags: FriendSources
+    """Users who may send friend requests."""
     restricted_guilds: list[GuildId]
-    """Guilds whose members may not write to them for that alone."""
+    """IDs of guilds whose members may not send direct messages unless they are friends."""
     allow_activity_party_privacy_friends: bool
     """Whether friends may join a public party without asking."""
     allow_activity_party_privacy_voice_channel: bool
-    """Whether those in the same voice channel may."""
+    """Whether users in the same voice channel may join a public party without asking."""
     allow_game_friend_dms_in_platform: bool
-    """Whether what friends of a game alone say is kept, and seen in the chat client."""
+    """Whether messages of friends who are friends only in a game are stored and shown in the chat client."""
     slayer_sdk_receive_dms_in_game: int
-    """An `InGameMessages`: whose messages games show."""
+    """Messages that games show; an `InGameMessages`."""
 
 
 class UpdateUserSettings(Struct, kw_only=True):
-    """What to decide otherwise; what is left out stays, and other keys are ignored as in every body."""
+    """Changes to the settings; absent fields keep their value, and unknown fields are ignored."""
 
     friend_source_flags: FriendSources | UnsetType = UNSET
-    """All of it: what is left out inside is false."""
+    """Users who may send friend requests; replaces all flags, absent ones are false."""
     restricted_guilds: Annotated[list[GuildId], Meta(max_length=RESTRICTED_GUILDS_MAX)] | UnsetType = UNSET
-    """The whole list anew, of guilds that the person is in or had restricted before."""
+    """IDs of all restricted guilds. Each must be a guild of the user, or restricted already."""
     allow_activity_party_privacy_friends: bool | UnsetType = UNSET
+    """Whether friends may join a public party without asking."""
     allow_activity_party_privacy_voice_channel: bool | UnsetType = UNSET
+    """Whether users in the same voice channel may join a public party without asking."""
     allow_game_friend_dms_in_platform: bool | UnsetType = UNSET
+    """Whether messages of friends who are friends only in a game are stored and shown in the chat client."""
     slayer_sdk_receive_dms_in_game: InGameMessages | UnsetType = UNSET
+    """Messages that games show."""
 
 
 USER_SETTINGS_UPDATE = Event("USER_SETTINGS_UPDATE", UserSettings)
-"""To the person's own clients, and to no game."""
+"""Sent to the user's own clients, and not to games, when the settings change."""
 
 GET_USER_SETTINGS = Operation("GET", "/users/@me/settings", result=UserSettings, auth=Auth.USER)
 

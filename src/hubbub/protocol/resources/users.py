@@ -1,4 +1,4 @@
-"""Users: people and bots, as others see them and as they see themselves."""
+"""Users and bots, in the form seen by others and by themselves."""
 
 from typing import Annotated
 
@@ -13,107 +13,143 @@ USERNAME_MIN = 2
 USERNAME_MAX = 32
 GLOBAL_NAME_MAX = 32
 NO_DISCRIMINATOR = "0"
-"""What `discriminator` holds since names are unique."""
+"""Value of `discriminator` since usernames are unique."""
 
 USERNAME_LIMIT = RateLimit(2, 3600.0, bucket="username")
-"""Counted by the handler, since only a change of the name is so rare; pictures follow the operation's own bucket."""
+"""Limit on username changes, counted by the handler. Other changes follow the operation's own bucket."""
 
 Username = Annotated[str, Meta(min_length=USERNAME_MIN, max_length=USERNAME_MAX)]
 
 
 class AvatarDecoration(Struct, kw_only=True):
-    """The frame around an avatar."""
+    """The decoration of an avatar."""
 
     asset: str
+    """Hash of the decoration image."""
     sku_id: Snowflake | None
+    """ID of the decoration's SKU; null if there is none."""
 
 
 class Nameplate(Struct, kw_only=True):
-    """The picture behind a name in a member list."""
+    """The background of a name in the member list."""
 
     sku_id: Snowflake | None
+    """ID of the nameplate's SKU; null if there is none."""
     asset: str
+    """Path of the nameplate image."""
     label: str
+    """Description of the nameplate."""
     palette: str
+    """Background color of the nameplate."""
 
 
 class Collectibles(Struct, kw_only=True):
-    """What a user collected and shows."""
+    """The collectibles that a user shows."""
 
     nameplate: Nameplate | None
+    """Nameplate of the user; null if there is none."""
 
 
 class PrimaryGuild(Struct, kw_only=True):
-    """The guild whose tag a user wears."""
+    """The guild whose tag a user shows."""
 
     identity_guild_id: GuildId | None
+    """ID of the guild; null if there is none."""
     identity_enabled: bool | None
-    """None when the platform took the tag away."""
+    """Whether the user shows the tag; null if the platform removed it."""
     tag: str | None
+    """Tag of the guild; null if there is none."""
     badge: str | None
-    """The hash of the badge's picture."""
+    """Hash of the badge image; null if there is none."""
 
 
 class User(Struct, kw_only=True):
-    """A user as others see them."""
+    """A user in the form seen by others."""
 
     id: UserId
+    """ID of the user."""
     username: str
+    """Unique username."""
     discriminator: str = NO_DISCRIMINATOR
+    """Always "0"; a leftover of usernames that were not unique."""
     global_name: str | None = None
-    """The name shown; the username where there is none."""
+    """Display name; null if the username is shown."""
     avatar: str | None = None
-    """The hash of the avatar; the default one where there is none."""
+    """Hash of the avatar; null for a default avatar."""
     public_flags: int = 0
+    """Public flags of the user; a `UserFlags` bit set."""
     flags: int = 0
+    """Flags of the user; a `UserFlags` bit set."""
     bot: bool | UnsetType = UNSET
+    """Whether the user is a bot; absent if it is not."""
     system: bool | UnsetType = UNSET
-    """That the platform itself speaks."""
+    """Whether the user is an official account of the platform; absent if it is not."""
     banner: str | None | UnsetType = UNSET
+    """Hash of the banner; null if there is none."""
     accent_color: int | None | UnsetType = UNSET
+    """Color of the profile as an RGB number; null if there is none."""
     avatar_decoration_data: AvatarDecoration | None | UnsetType = UNSET
+    """Avatar decoration; null if there is none."""
     collectibles: Collectibles | None | UnsetType = UNSET
+    """Collectibles of the user; null if there are none."""
     primary_guild: PrimaryGuild | None = None
+    """Guild whose tag the user shows; null if there is none."""
 
 
 class PartialUser(Struct, kw_only=True):
-    """A user of whom only the id is certain, as in presences."""
+    """A user of whom only the ID is always present, as in presences."""
 
     id: UserId
+    """ID of the user."""
     username: str | UnsetType = UNSET
+    """Unique username."""
     discriminator: str | UnsetType = UNSET
+    """Always "0"; a leftover of usernames that were not unique."""
     global_name: str | None | UnsetType = UNSET
+    """Display name; null if the username is shown."""
     avatar: str | None | UnsetType = UNSET
+    """Hash of the avatar; null for a default avatar."""
     public_flags: int | UnsetType = UNSET
+    """Public flags of the user; a `UserFlags` bit set."""
     bot: bool | UnsetType = UNSET
+    """Whether the user is a bot."""
 
 
 class MyUser(User, kw_only=True):
-    """A user as they see themselves: keys that client libraries index without asking are always there."""
+    """The current user.
+
+    Keys that client libraries read unconditionally are always present.
+    """
 
     bot: bool
+    """Whether the user is a bot."""
     mfa_enabled: bool
+    """Whether the user enabled two-factor authentication."""
     locale: str
+    """Locale of the user."""
     premium_type: int
-    """0 unless the token may read it (scope `identify.premium`)."""
+    """Premium level of the user; 0 unless the token has the scope `identify.premium`."""
     verified: bool
-    """That the address was confirmed; bots always are."""
+    """Whether the email address is verified; always true for bots."""
     email: str | None | UnsetType = UNSET
-    """Absent without the scope `email`; null for bots."""
+    """Email address; absent without the scope `email`, null for bots."""
 
 
 class UpdateMyUser(Struct, kw_only=True):
-    """What a user may change about themselves."""
+    """Changes to the current user; absent fields keep their value."""
 
     username: Username | UnsetType = UNSET
+    """New username."""
     global_name: Annotated[str, Meta(max_length=GLOBAL_NAME_MAX)] | None | UnsetType = UNSET
+    """New display name; null removes it."""
     avatar: ImageData | None | UnsetType = UNSET
-    """A data URI of the picture."""
+    """New avatar as a data URI; null removes it."""
     banner: ImageData | None | UnsetType = UNSET
-    """A data URI of the picture."""
+    """New banner as a data URI; null removes it."""
 
 
 USER_UPDATE = Event("USER_UPDATE", MyUser)
+"""Sent to the user's own sessions when the user changes."""
 
 GET_MY_USER = Operation(
     "GET",

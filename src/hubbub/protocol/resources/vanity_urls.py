@@ -1,4 +1,4 @@
-"""Vanity URLs: an invite code of a guild's own choice."""
+"""Vanity URLs: custom invite codes of guilds."""
 
 from typing import Annotated, Final
 
@@ -14,16 +14,19 @@ VANITY_CODE_MAX: Final = 32
 
 
 class VanityUrl(Struct, kw_only=True):
-    """A guild's own code, and how often people came by it."""
+    """The vanity invite code of a guild."""
 
     code: str | None
+    """Vanity code; null if none is set."""
     uses: int
+    """Number of times the code was used."""
 
 
 class UpdateVanityUrl(Struct, kw_only=True):
-    """A new code; null gives it up."""
+    """A new vanity code."""
 
     code: Annotated[str, Meta(max_length=VANITY_CODE_MAX)] | None
+    """New vanity code; null removes it."""
 
 
 _MANAGED: Final = (

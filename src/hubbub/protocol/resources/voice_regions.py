@@ -1,4 +1,4 @@
-"""Voice regions: where voice servers stand."""
+"""Voice regions: locations of voice servers."""
 
 from msgspec import Struct
 
@@ -7,14 +7,18 @@ from hubbub.protocol.operation import Operation
 
 
 class VoiceRegion(Struct, kw_only=True):
-    """A place that a voice channel's `rtc_region` can name."""
+    """A voice region, which `rtc_region` of a voice channel can name."""
 
     id: str
+    """ID of the region."""
     name: str
+    """Name of the region."""
     custom: bool = False
+    """Whether the region is custom."""
     deprecated: bool = False
+    """Whether the region is deprecated and should not be selected."""
     optimal: bool = False
-    """That it is the nearest to the caller."""
+    """Whether the region is closest to the caller."""
 
 
 LIST_VOICE_REGIONS = Operation("GET", "/voice/regions", result=list[VoiceRegion])

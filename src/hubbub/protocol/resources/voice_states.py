@@ -1,4 +1,4 @@
-"""Voice states: who is connected to which voice channel, and the line shown above it."""
+"""Voice states: the voice connections of users, and the status of voice channels."""
 
 from datetime import datetime
 from typing import Annotated
@@ -17,128 +17,161 @@ VOICE_STATUS_MAX = 500
 
 
 class VoiceState(Struct, kw_only=True):
-    """A user's connection to voice."""
+    """A user's connection to a voice channel or call."""
 
     channel_id: ChannelId | None
-    """Null when they left."""
+    """ID of the voice channel; null if the user left."""
     user_id: UserId
+    """ID of the user."""
     session_id: str
+    """ID of the voice session."""
     deaf: bool
-    """Deafened by the guild; `self_deaf` is by themselves."""
+    """Whether the user is deafened by the guild."""
     mute: bool
+    """Whether the user is muted by the guild."""
     self_deaf: bool
+    """Whether the user deafened themselves."""
     self_mute: bool
+    """Whether the user muted themselves."""
     self_video: bool
+    """Whether the user's camera is on."""
     suppress: bool
-    """That they are in the audience of a stage."""
+    """Whether the user is in the audience of a stage and cannot speak."""
     request_to_speak_timestamp: Timestamp | None
+    """Time at which the user requested to speak on a stage; null if they did not."""
     guild_id: GuildId | None | UnsetType = UNSET
-    """Absent inside GUILD_CREATE, null in a call."""
+    """ID of the guild; absent inside GUILD_CREATE, null in a private call."""
     self_stream: bool | None = False
+    """Whether the user shares their screen."""
     member: Member | UnsetType = UNSET
+    """Member of the guild; absent outside guilds."""
 
 
 class SetVoiceState(Struct, kw_only=True):
     """Joins, moves to or leaves a voice channel."""
 
     channel_id: ChannelId | None
+    """ID of the voice channel or private channel to join; null leaves."""
     guild_id: GuildId | None = None
-    """Null for a call; with a null channel too, to leave wherever one is."""
+    """ID of the guild; null for a private call, and to leave any channel together with a null `channel_id`."""
     self_mute: bool = False
+    """Whether the user is muted by themselves."""
     self_deaf: bool = False
+    """Whether the user is deafened by themselves."""
     self_video: bool = False
+    """Whether the user's camera is on."""
 
 
 class VoiceServer(Struct, kw_only=True):
-    """Where to open the voice connection."""
+    """The voice server to connect to."""
 
     token: str
+    """Token with which the client identifies to the voice server."""
     guild_id: GuildId | None
-    """Null for a private call, which names its channel."""
+    """ID of the guild; null for a private call."""
     endpoint: str | None
-    """host[:port] without a scheme; null while the server is being replaced."""
+    """Host and optional port of the voice server, without a scheme.
+    Null while the server is being replaced; the client then disconnects and waits."""
     channel_id: ChannelId | UnsetType = UNSET
+    """ID of the private channel of a call; absent in guilds."""
 
 
 class RequestChannelInfo(Struct, kw_only=True):
-    """Asks for what channel objects do not carry."""
+    """A request for channel fields that channel objects do not include."""
 
     guild_id: GuildId
+    """ID of the guild."""
     fields: list[str]
-    """`status`, `voice_start_time`; unknown names are ignored."""
+    """Fields to return: `status` and `voice_start_time`; unknown names are ignored."""
 
 
 class InfoOfChannel(Struct, kw_only=True):
-    """What was asked of one channel, and only that."""
+    """The requested fields of one channel."""
 
     id: ChannelId
+    """ID of the channel."""
     status: str | None | UnsetType = UNSET
+    """Status of the voice channel; null if there is none."""
     voice_start_time: int | None | UnsetType = UNSET
-    """Unix seconds."""
+    """Time at which the first user in the voice channel joined, in Unix seconds; null if the channel is empty."""
 
 
 class ChannelInfo(Struct, kw_only=True):
-    """The answer: the channels that have something to tell."""
+    """The channels of a guild that have values for the requested fields."""
 
     guild_id: GuildId
+    """ID of the guild."""
     channels: list[InfoOfChannel]
+    """Channels with the requested fields."""
 
 
 class VoiceChannelStatus(Struct, kw_only=True):
-    """A voice channel's new status line."""
+    """The status of a voice channel."""
 
     id: ChannelId
+    """ID of the channel."""
     guild_id: GuildId
+    """ID of the guild."""
     status: str | None
+    """New status; null if it was cleared."""
 
 
 class VoiceChannelStartTime(Struct, kw_only=True):
-    """When the first of those in a voice channel joined."""
+    """The start time of the conversation in a voice channel."""
 
     id: ChannelId
+    """ID of the channel."""
     guild_id: GuildId
+    """ID of the guild."""
     voice_start_time: int | None
-    """Unix seconds; null when the channel is empty."""
+    """Time at which the first user in the channel joined, in Unix seconds; null if the channel is empty."""
 
 
 class UpdateVoiceState(Struct, kw_only=True):
-    """Whether somebody on a stage speaks or listens."""
+    """Changes to a user's voice state on a stage."""
 
     channel_id: ChannelId | None | UnsetType = UNSET
-    """The stage they are on; absent: wherever they are."""
+    """ID of the stage channel the user is in; if absent, the user's current channel."""
     suppress: bool | None | UnsetType = UNSET
-    """True: in the audience."""
+    """Whether the user is in the audience; false makes them a speaker."""
 
 
 class UpdateSelfVoiceState(UpdateVoiceState, kw_only=True):
-    """The same of oneself, and the hand one raises."""
+    """Changes to the caller's own voice state on a stage."""
 
     request_to_speak_timestamp: datetime | None | UnsetType = UNSET
-    """Now or later; null lowers the hand."""
+    """Time of the request to speak, now or in the future; null withdraws it."""
 
 
 class UpdateVoiceChannelStatus(Struct, kw_only=True):
-    """A new status line."""
+    """The status of a voice channel to set."""
 
     status: Annotated[str, Meta(max_length=VOICE_STATUS_MAX)] | None | UnsetType = UNSET
-    """Null and the empty line clear it."""
+    """New status; null or an empty string clears it."""
 
 
 # Named apart from the event, which has the same documented name.
 SET_VOICE_STATE = Command("VOICE_STATE_UPDATE", GatewayOpcode.VOICE_STATE_UPDATE, SetVoiceState)
+"""Joins, moves between or leaves voice channels and private calls."""
 REQUEST_CHANNEL_INFO = Command("REQUEST_CHANNEL_INFO", GatewayOpcode.REQUEST_CHANNEL_INFO, RequestChannelInfo)
+"""Requests channel fields of a guild, which are returned as CHANNEL_INFO."""
 
 VOICE_STATE_UPDATE = Event(
     "VOICE_STATE_UPDATE", VoiceState, intents=Intents.GUILD_VOICE_STATES, dm_intents=Intents.CALLS
 )
+"""Sent when a user joins, leaves or moves between voice channels, or changes their voice state."""
 VOICE_SERVER_UPDATE = Event("VOICE_SERVER_UPDATE", VoiceServer)
+"""Sent when the client joins a voice channel or call, and when its voice server changes."""
 CHANNEL_INFO = Event("CHANNEL_INFO", ChannelInfo)
+"""Sent in response to REQUEST_CHANNEL_INFO."""
 
 # The specification leaves these two names open; gateway.md 6.2 has the ones we use.
 VOICE_CHANNEL_STATUS_UPDATE = Event("VOICE_CHANNEL_STATUS_UPDATE", VoiceChannelStatus, intents=Intents.GUILDS)
+"""Sent when the status of a voice channel changes."""
 VOICE_CHANNEL_START_TIME_UPDATE = Event(
     "VOICE_CHANNEL_START_TIME_UPDATE", VoiceChannelStartTime, intents=Intents.GUILDS
 )
+"""Sent when the first user joins a voice channel, and when the last one leaves."""
 
 GET_SELF_VOICE_STATE = Operation(
     "GET",

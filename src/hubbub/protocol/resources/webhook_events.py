@@ -1,4 +1,4 @@
-"""Outgoing webhook events: what the platform posts to an application's own address, signed with its key."""
+"""Webhook events: signed requests that the platform sends to an application's URL."""
 
 from typing import Annotated, Any, Final
 
@@ -14,53 +14,68 @@ from hubbub.protocol.resources.user_messages import DispatchedUserMessage
 from hubbub.protocol.resources.users import User
 
 WEBHOOK_EVENTS_VERSION = 1
+"""Version of the payload."""
 WEBHOOK_EVENT_TIMEOUT_MS = 3_000
-"""How long a receiver may take to acknowledge."""
+"""Time in which a receiver must acknowledge an event."""
 WEBHOOK_EVENT_RETRIES_MS = 600_000
-"""How long after the first attempt the last one may be made."""
+"""Time after the first attempt in which an event is retried."""
 FAILED_WEBHOOK_EVENTS_MAX = 100
+"""Maximum number of failed events on a page."""
 
 
 class WebhookPing(Struct, kw_only=True):
-    """What an address is tried with before it is kept."""
+    """The request with which a URL is verified before it is stored."""
 
     version: int = WEBHOOK_EVENTS_VERSION
+    """Version of the payload; always 1."""
     application_id: ApplicationId
+    """ID of the application."""
     type: WebhookPayloadType = WebhookPayloadType.PING
+    """Type of the request; always 0, ping."""
 
 
 class WebhookEventBody(Struct, kw_only=True):
-    """What happened."""
+    """An event."""
 
     type: WebhookEventType
+    """Type of the event."""
     timestamp: Timestamp
-    """When it happened; here without the offset that other timestamps have."""
+    """Time at which the event occurred; without an offset, unlike other timestamps."""
     data: Any = UNSET
+    """Data of the event, whose type depends on `type`."""
 
 
 class WebhookEventPayload(Struct, kw_only=True):
-    """One event as it is posted."""
+    """The request with which an event is delivered."""
 
     version: int = WEBHOOK_EVENTS_VERSION
+    """Version of the payload; always 1."""
     application_id: ApplicationId
+    """ID of the application."""
     type: WebhookPayloadType = WebhookPayloadType.EVENT
+    """Type of the request; always 1, event."""
     event: WebhookEventBody
+    """Event."""
 
 
 class ApplicationAuthorized(Struct, kw_only=True):
-    """Somebody authorized the application, for a guild or for themselves."""
+    """The data of APPLICATION_AUTHORIZED: a user authorized the application."""
 
     integration_type: int | UnsetType = UNSET
-    """0 for a guild, 1 for the user; absent where nothing was installed."""
+    """Installation context: 0 guild, 1 user; absent if nothing was installed."""
     user: User
+    """User who authorized the application."""
     scopes: list[str]
+    """Granted scopes."""
     guild: Guild | UnsetType = UNSET
+    """Guild in which the application was installed; present for guild installations."""
 
 
 class ApplicationDeauthorized(Struct, kw_only=True):
-    """Somebody took the application's authorization back."""
+    """The data of APPLICATION_DEAUTHORIZED: a user revoked the authorization."""
 
     user: User
+    """User who revoked the authorization."""
 
 
 DATA: Final[dict[WebhookEventType, Any]] = {
@@ -78,26 +93,31 @@ DATA: Final[dict[WebhookEventType, Any]] = {
     WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE: DispatchedUserMessage,
     WebhookEventType.GAME_DIRECT_MESSAGE_DELETE: DispatchedUserMessage,
 }
-"""What the `data` of each event is."""
+"""Type of `data` by event type; None if the event is never sent."""
 
 
 class FailedWebhookEvent(Struct, kw_only=True):
-    """An event that could not be delivered, kept until it is tried again."""
+    """An event that could not be delivered, stored until it is retried."""
 
     id: Snowflake
+    """ID of the failed event."""
     type: WebhookEventType
+    """Type of the event."""
     attempts: int
+    """Number of delivery attempts."""
     error: str
-    """What went wrong the last time."""
+    """Description of the last failure."""
     payload: Raw
-    """What was posted."""
+    """Request body of the event."""
 
 
 class ListFailedWebhookEvents(Struct, kw_only=True):
-    """Which of them."""
+    """Page selection for failed events."""
 
     after: Snowflake | UnsetType = UNSET
+    """Return events with a greater ID."""
     limit: Annotated[int, Meta(ge=1, le=FAILED_WEBHOOK_EVENTS_MAX)] = FAILED_WEBHOOK_EVENTS_MAX
+    """Maximum number of events to return."""
 
 
 # First-party: the wire says that deliveries are given up, not how one sees it (decisions/0032).

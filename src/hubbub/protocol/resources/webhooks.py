@@ -1,4 +1,4 @@
-"""Incoming webhooks: messages into a channel by an address, and channels that follow announcements."""
+"""Webhooks: URLs that post messages to a channel, and channels that follow announcements."""
 
 from typing import Annotated, Final
 
@@ -29,9 +29,11 @@ THREAD_NAME_MAX: Final = 100
 URL_MAX: Final = 2048
 
 EXECUTE_LIMIT: Final = RateLimit(5, 2.0, bucket="execute_webhook")
-"""Messages of one webhook, in whichever form they come."""
+"""Limit on messages of one webhook, shared by all formats."""
 CHANNEL_LIMIT: Final = RateLimit(30, 60.0, bucket="channel_webhooks")
-"""Messages of all webhooks in one channel; counted by the handler, since the path does not name the channel."""
+"""Limit on messages of all webhooks in one channel.
+Counted by the handler, because the path does not contain the channel.
+"""
 
 GITHUB_EVENT: Final = "X-GitHub-Event"
 
@@ -40,187 +42,250 @@ Address = Annotated[str, Meta(max_length=URL_MAX)]
 
 
 class WebhookSourceGuild(Struct, kw_only=True):
-    """The guild whose announcements a channel follows."""
+    """The guild of a followed announcement channel."""
 
     id: GuildId
+    """ID of the guild."""
     icon: str | None
+    """Icon hash of the guild; null if it has no icon."""
     name: str
+    """Name of the guild."""
 
 
 class WebhookSourceChannel(Struct, kw_only=True):
-    """The announcement channel that a channel follows."""
+    """A followed announcement channel."""
 
     id: ChannelId
+    """ID of the channel."""
     name: str
+    """Name of the channel."""
 
 
 class Webhook(Struct, kw_only=True):
-    """A webhook. What its kind does not have is left out."""
+    """A webhook; fields that its type does not have are absent."""
 
     id: WebhookId
+    """ID of the webhook."""
     type: int
-    """1 incoming, 2 follower of a channel, 3 of an application."""
+    """Type of the webhook: 1 incoming, 2 channel follower, 3 application."""
     name: str
+    """Default name of the webhook."""
     avatar: str | None
+    """Hash of the default avatar; null if there is none."""
     channel_id: ChannelId | None
+    """ID of the channel the webhook posts to; null for application webhooks."""
     guild_id: GuildId | None
+    """ID of the guild; null for application webhooks."""
     application_id: ApplicationId | None
-    """The application whose bot made it."""
+    """ID of the application whose bot created the webhook; null if there is none."""
     user: User | UnsetType = UNSET
-    """Who made it; never told to who has only the token."""
+    """User who created the webhook; absent if the webhook was read with its token."""
     token: str | UnsetType = UNSET
-    """Of incoming webhooks, as `url`. An application's is told to that application alone."""
+    """Token of an incoming webhook; if an application created the webhook, sent only to that application."""
     url: str | UnsetType = UNSET
+    """URL with which an incoming webhook is executed; sent with `token`."""
     source_guild: WebhookSourceGuild | UnsetType = UNSET
-    """Of followers, as `source_channel`, while there is something to follow."""
+    """Guild of the followed channel; present on followers while the channel exists."""
     source_channel: WebhookSourceChannel | UnsetType = UNSET
+    """Followed channel; present on followers while the channel exists."""
 
 
 class WebhooksUpdate(Struct, kw_only=True):
-    """That the webhooks of a channel are different now."""
+    """A channel whose webhooks changed."""
 
     guild_id: GuildId
+    """ID of the guild."""
     channel_id: ChannelId
+    """ID of the channel."""
 
 
 class ChannelFollower(Struct, kw_only=True):
-    """A followed channel, and the webhook that brings its messages."""
+    """A followed channel and the webhook that delivers its messages."""
 
     channel_id: ChannelId
+    """ID of the followed channel."""
     webhook_id: WebhookId
+    """ID of the webhook in the target channel."""
 
 
 class CreateWebhook(Struct, kw_only=True):
     """A new webhook."""
 
     name: WebhookName
+    """Name of the webhook."""
     avatar: ImageData | None | UnsetType = UNSET
+    """Default avatar as a data URI."""
 
 
 class UpdateWebhookByToken(Struct, kw_only=True):
-    """What to change of a webhook with only its token. Absent keeps, null clears."""
+    """Changes to a webhook made with its token; absent fields keep their value."""
 
     name: WebhookName | UnsetType = UNSET
+    """Name of the webhook."""
     avatar: ImageData | None | UnsetType = UNSET
+    """Default avatar as a data URI; null removes it."""
 
 
 class UpdateWebhook(UpdateWebhookByToken, kw_only=True):
-    """What to change of a webhook."""
+    """Changes to a webhook; absent fields keep their value."""
 
     channel_id: ChannelId | None | UnsetType = UNSET
-    """The channel of the same guild to move it to."""
+    """ID of the channel to move the webhook to; must be in the same guild."""
 
 
 class FollowChannel(Struct, kw_only=True):
-    """Where announcements shall be brought."""
+    """A channel that is to follow an announcement channel."""
 
     webhook_channel_id: ChannelId
+    """ID of the channel to which announcements are delivered."""
 
 
 class WebhookQuery(Struct, kw_only=True):
-    """Where a webhook speaks."""
+    """The thread of a webhook's message."""
 
     thread_id: ChannelId | UnsetType = UNSET
-    """A thread of the webhook's channel."""
+    """ID of a thread in the webhook's channel."""
 
 
 class ExecuteQuery(WebhookQuery, kw_only=True):
-    """Where a webhook speaks, and what is answered."""
+    """The query parameters of executing a webhook."""
 
     wait: bool = False
-    """Whether the message is answered; else 204."""
+    """Whether to wait for the message and return it; false returns 204."""
     with_components: bool = False
-    """Whether the components of a webhook that no application owns are read."""
+    """Whether to accept components from a webhook that no application owns; otherwise they are ignored."""
 
 
 class CompatibleQuery(WebhookQuery, kw_only=True):
-    """Where a webhook speaks that other services call. Slack's form waits unless told otherwise, so both do."""
+    """The query parameters of executing a webhook in the format of another service.
+
+    The Slack format waits by default, so both formats do.
+    """
 
     wait: bool = True
+    """Whether to wait for the message; errors are returned only then."""
 
 
 class UpdateMessageQuery(WebhookQuery, kw_only=True):
-    """Which message of a webhook."""
+    """The query parameters of editing a webhook's message."""
 
     with_components: bool = False
+    """Whether to accept components from a webhook that no application owns; otherwise they are ignored."""
 
 
 class ExecuteWebhook(Struct, kw_only=True):
-    """What a webhook says."""
+    """A message to send with a webhook."""
 
     content: Content | None | UnsetType = UNSET
+    """Text of the message."""
     username: WebhookName | None | UnsetType = UNSET
-    """Instead of the webhook's own name, for this message."""
+    """Name for this message, instead of the webhook's default name."""
     avatar_url: Address | None | UnsetType = UNSET
+    """URL of an avatar for this message, instead of the webhook's default avatar."""
     tts: bool | None | UnsetType = UNSET
+    """Whether the message is read aloud with text-to-speech."""
     embeds: Annotated[list[EmbedRequest], Meta(max_length=EMBEDS_MAX)] | None | UnsetType = UNSET
+    """Rich embeds of the message."""
     allowed_mentions: AllowedMentions | None | UnsetType = UNSET
-    """Absent: users only."""
+    """Mentions that notify; absent notifies mentioned users only."""
     components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)] | None | UnsetType = UNSET
+    """Components of the message."""
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
+    """Metadata of the uploaded files."""
     flags: Bits | None | UnsetType = UNSET
+    """Message flags: SUPPRESS_EMBEDS, SUPPRESS_NOTIFICATIONS and IS_COMPONENTS_V2 can be set."""
     thread_name: Annotated[str, Meta(max_length=THREAD_NAME_MAX)] | None | UnsetType = UNSET
-    """In a forum: the title of the post to begin."""
+    """Title of the post to create; only in forum and media channels."""
     applied_tags: Annotated[list[TagId], Meta(max_length=APPLIED_TAGS_MAX)] | None | UnsetType = UNSET
+    """IDs of the tags of the post to create."""
     poll: CreatePoll | None | UnsetType = UNSET
+    """Poll to attach to the message."""
 
 
 class UpdateWebhookMessage(Struct, kw_only=True):
-    """What to change of a webhook's message. Absent keeps, null clears."""
+    """Changes to a webhook's message; null clears a field, absent keeps it."""
 
     content: Content | None | UnsetType = UNSET
+    """New text of the message."""
     embeds: Annotated[list[EmbedRequest], Meta(max_length=EMBEDS_MAX)] | None | UnsetType = UNSET
+    """New embeds, which replace all embeds."""
     flags: Bits | None | UnsetType = UNSET
+    """New flags: SUPPRESS_EMBEDS can be set and cleared, IS_COMPONENTS_V2 only set."""
     allowed_mentions: AllowedMentions | None | UnsetType = UNSET
+    """Mentions of the new text that notify; absent notifies mentioned users only."""
     components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)] | None | UnsetType = UNSET
+    """New components, which replace all components."""
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
+    """Files the message has afterwards, existing and new; absent keeps all files and adds the new ones."""
     poll: CreatePoll | None | UnsetType = UNSET
-    """Only of an answer to an interaction that was deferred."""
+    """Poll to attach; only when editing a deferred interaction response."""
 
 
 class SlackField(Struct, kw_only=True):
-    """A name and a value; Slack calls them title and value, and inline short."""
+    """A field of a Slack attachment; Slack's names are `title`, `value` and `short`."""
 
     name: str | None | UnsetType = UNSET
+    """Name of the field."""
     title: str | None | UnsetType = UNSET
+    """Name of the field, in Slack's form."""
     value: str | None | UnsetType = UNSET
+    """Value of the field."""
     inline: bool | None | UnsetType = UNSET
+    """Whether the field can be shown beside others."""
     short: bool | None | UnsetType = UNSET
+    """Whether the field can be shown beside others, in Slack's form."""
 
 
 class SlackAttachment(Struct, kw_only=True):
-    """What becomes an embed."""
+    """A Slack attachment, which is converted to an embed."""
 
     title: str | None | UnsetType = UNSET
+    """Title of the embed."""
     title_link: Address | None | UnsetType = UNSET
+    """URL of the title."""
     text: str | None | UnsetType = UNSET
+    """Description of the embed."""
     color: str | None | UnsetType = UNSET
-    """`#rrggbb`, `#rgb`, or one of Slack's words: good, warning, danger."""
+    """Color: `#rrggbb`, `#rgb`, or one of Slack's names `good`, `warning` and `danger`."""
     ts: int | float | str | None | UnsetType = UNSET
-    """Unix seconds."""
+    """Time shown in the footer, in Unix seconds."""
     pretext: str | None | UnsetType = UNSET
+    """Text above the attachment."""
     footer: str | None | UnsetType = UNSET
+    """Text of the footer."""
     footer_icon: Address | None | UnsetType = UNSET
+    """URL of the footer's icon."""
     author_name: str | None | UnsetType = UNSET
+    """Name of the author."""
     author_link: Address | None | UnsetType = UNSET
+    """URL of the author."""
     author_icon: Address | None | UnsetType = UNSET
+    """URL of the author's icon."""
     image_url: Address | None | UnsetType = UNSET
+    """URL of the image."""
     thumb_url: Address | None | UnsetType = UNSET
+    """URL of the thumbnail."""
     fields: list[SlackField] | None | UnsetType = UNSET
+    """Fields of the embed."""
 
 
 class SlackWebhook(Struct, kw_only=True):
-    """A message in Slack's form; `channel`, `icon_emoji` and `mrkdwn` are not read."""
+    """A message in Slack's format; `channel`, `icon_emoji` and `mrkdwn` are ignored."""
 
     text: Content | None | UnsetType = UNSET
+    """Text of the message."""
     username: str | None | UnsetType = UNSET
+    """Name for this message, instead of the webhook's default name."""
     icon_url: Address | None | UnsetType = UNSET
+    """URL of an avatar for this message, instead of the webhook's default avatar."""
     attachments: list[SlackAttachment] | None | UnsetType = UNSET
+    """Attachments, which are converted to embeds."""
     payload: str | UnsetType = UNSET
-    """In form fields: all of this as JSON, as older senders do."""
+    """Complete message as a JSON document; used by older senders in form fields."""
 
 
 WEBHOOKS_UPDATE = Event("WEBHOOKS_UPDATE", WebhooksUpdate, intents=Intents.GUILD_WEBHOOKS)
+"""Sent when a webhook of a channel is created, changed or deleted."""
 
 _KEEPING: Final = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
 _BY_TOKEN: Final = (errors.UNKNOWN_WEBHOOK, errors.INVALID_WEBHOOK_TOKEN)

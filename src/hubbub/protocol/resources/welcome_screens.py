@@ -1,4 +1,4 @@
-"""What a guild shows those who come: the welcome screen, and the guide for new members."""
+"""Welcome screens of guilds, and the guide for new members."""
 
 from typing import Annotated, Final
 
@@ -26,89 +26,122 @@ GuideDescription = Annotated[str, Meta(max_length=GUIDE_DESCRIPTION_MAX)]
 
 
 class WelcomeChannel(Struct, kw_only=True):
-    """A channel that newcomers should see first."""
+    """A channel on the welcome screen."""
 
     channel_id: ChannelId
+    """ID of the channel."""
     description: str
+    """Description of the channel."""
     emoji_id: EmojiId | None
+    """ID of a custom emoji; null if there is none."""
     emoji_name: str | None
+    """Unicode emoji, or name of the custom emoji; null if there is none."""
 
 
 class WelcomeScreen(Struct, kw_only=True):
-    """What newcomers see first."""
+    """The welcome screen of a guild."""
 
     description: str | None
+    """Description of the guild; null if there is none."""
     welcome_channels: list[WelcomeChannel]
+    """Channels on the welcome screen."""
 
 
 class SetWelcomeChannel(Struct, kw_only=True):
-    """A channel to point newcomers to."""
+    """A channel to show on the welcome screen."""
 
     channel_id: ChannelId
+    """ID of the channel."""
     description: Annotated[str, Meta(min_length=1, max_length=WELCOME_CHANNEL_DESCRIPTION_MAX)]
+    """Description of the channel."""
     emoji_id: EmojiId | None | UnsetType = UNSET
-    """A custom emoji of the guild,"""
+    """ID of a custom emoji of the guild."""
     emoji_name: EmojiName | None | UnsetType = UNSET
-    """or a Unicode one."""
+    """Unicode emoji."""
 
 
 class UpdateWelcomeScreen(Struct, kw_only=True):
-    """What may change about the welcome screen."""
+    """Changes to the welcome screen; absent fields keep their value."""
 
     description: Annotated[str, Meta(max_length=WELCOME_DESCRIPTION_MAX)] | None | UnsetType = UNSET
+    """Description of the guild; null removes it."""
     welcome_channels: Annotated[list[SetWelcomeChannel], Meta(max_length=WELCOME_CHANNELS_MAX)] | None | UnsetType = (
         UNSET
     )
+    """Channels on the welcome screen, which replace all channels."""
     enabled: bool | None | UnsetType = UNSET
+    """Whether the welcome screen is enabled."""
 
 
 class GuideEmoji(Struct, kw_only=True):
-    """An emoji beside something of the guide."""
+    """The emoji of an entry in the guide."""
 
     id: EmojiId | None = None
+    """ID of a custom emoji; null for a Unicode emoji."""
     name: EmojiName | None = None
+    """Unicode emoji, or name of the custom emoji."""
     animated: bool = False
+    """Whether the custom emoji is animated."""
 
 
 class WelcomeMessage(Struct, kw_only=True):
-    """A greeting, and who signs it."""
+    """The greeting of the guide."""
 
     author_ids: Annotated[list[UserId], Meta(max_length=10)]
+    """IDs of the users who sign the greeting."""
     message: Annotated[str, Meta(max_length=WELCOME_MESSAGE_MAX)]
+    """Text of the greeting."""
 
 
 class NewMemberAction(Struct, kw_only=True):
-    """Something that a new member should do."""
+    """An action suggested to new members."""
 
     channel_id: ChannelId
+    """ID of the channel in which to perform the action."""
     action_type: NewMemberActionType
+    """Type of the action: 0 view the channel, 1 send a message in it."""
     title: GuideTitle
+    """Title of the action."""
     description: GuideDescription = ""
+    """Description of the action."""
     emoji: GuideEmoji | UnsetType = UNSET
+    """Emoji of the action."""
 
 
 class ResourceChannel(Struct, kw_only=True):
-    """A channel that a new member should know."""
+    """A channel suggested to new members as a resource."""
 
     channel_id: ChannelId
+    """ID of the channel."""
     title: GuideTitle
+    """Title of the resource."""
     description: GuideDescription = ""
+    """Description of the resource."""
     emoji: GuideEmoji | UnsetType = UNSET
+    """Emoji of the resource."""
 
 
 class SetNewMemberWelcome(Struct, kw_only=True):
-    """The guide for new members. Stored as JSON: add fields with a default, never rename."""
+    """The guide for new members.
+
+    Stored as JSON: add fields with a default, never rename.
+    """
 
     enabled: bool = False
+    """Whether the guide is enabled."""
     welcome_message: WelcomeMessage | UnsetType = UNSET
+    """Greeting of the guide."""
     new_member_actions: Annotated[list[NewMemberAction], Meta(max_length=NEW_MEMBER_ACTIONS_MAX)] = []
+    """Actions suggested to new members."""
     resource_channels: Annotated[list[ResourceChannel], Meta(max_length=RESOURCE_CHANNELS_MAX)] = []
+    """Channels suggested to new members as resources."""
 
 
 class NewMemberWelcome(SetNewMemberWelcome, kw_only=True):
     """The guide for new members of a guild."""
 
     guild_id: GuildId
+    """ID of the guild."""
 
 
 # Anybody may look while it is enabled; otherwise those who manage the guild.

@@ -1,4 +1,4 @@
-"""Widgets: what a guild shows on other people's pages."""
+"""Widgets: the public summary of a guild for other websites."""
 
 from typing import Final
 
@@ -12,71 +12,98 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import guilds
 
 WIDGET_MEMBERS_MAX: Final = 100
+"""Maximum number of members in a widget."""
 
 
 class WidgetSettings(Struct, kw_only=True):
-    """Whether a guild has a widget, and where its invite leads."""
+    """The widget settings of a guild."""
 
     enabled: bool
+    """Whether the widget is enabled."""
     channel_id: ChannelId | None
+    """ID of the channel the widget's invite leads to; null for no invite."""
 
 
 class UpdateWidgetSettings(Struct, kw_only=True):
-    """What may change about a widget."""
+    """Changes to the widget settings; absent fields keep their value."""
 
     enabled: bool | None | UnsetType = UNSET
+    """Whether the widget is enabled."""
     channel_id: ChannelId | None | UnsetType = UNSET
+    """ID of the channel the widget's invite leads to; null for no invite."""
 
 
 class WidgetChannel(Struct, kw_only=True):
-    """A voice channel that everybody may see."""
+    """A voice channel that @everyone can view."""
 
     id: ChannelId
+    """ID of the channel."""
     name: str
+    """Name of the channel."""
     position: int
+    """Position of the channel."""
 
 
 class WidgetActivity(Struct, kw_only=True):
-    """What somebody does."""
+    """The activity of a member."""
 
     name: str
+    """Name of the activity."""
 
 
 class WidgetMember(Struct, kw_only=True):
-    """Somebody who is online, without who it is."""
+    """An online member, without their user ID and avatar."""
 
     id: str
-    """A number within this answer."""
+    """Number of the member within the response."""
     username: str
+    """Display name of the member."""
     discriminator: str = "0000"
+    """Always "0000"."""
     avatar: None = None
+    """Always null."""
     status: str
+    """Status of the member: `online`, `idle` or `dnd`."""
     avatar_url: str
+    """URL of a default avatar."""
     activity: WidgetActivity | UnsetType = UNSET
+    """Activity of the member; absent if there is none."""
     channel_id: ChannelId | UnsetType = UNSET
-    """The voice channel they are in, and how:"""
+    """ID of the voice channel the member is in; absent if they are in none."""
     deaf: bool | UnsetType = UNSET
+    """Whether the member is deafened by the guild; absent outside voice channels."""
     mute: bool | UnsetType = UNSET
+    """Whether the member is muted by the guild; absent outside voice channels."""
     self_deaf: bool | UnsetType = UNSET
+    """Whether the member deafened themselves; absent outside voice channels."""
     self_mute: bool | UnsetType = UNSET
+    """Whether the member muted themselves; absent outside voice channels."""
     suppress: bool | UnsetType = UNSET
+    """Whether the member is in the audience of a stage; absent outside voice channels."""
 
 
 class Widget(Struct, kw_only=True):
-    """A guild as strangers see it on a page."""
+    """The public summary of a guild."""
 
     id: GuildId
+    """ID of the guild."""
     name: str
+    """Name of the guild."""
     instant_invite: str | None
+    """URL of an invite to the guild; null if no channel is set."""
     channels: list[WidgetChannel]
+    """Voice channels that @everyone can view."""
     members: list[WidgetMember]
+    """Some of the members who are online, at most 100."""
     presence_count: int
+    """Number of members who are online."""
 
 
 class GetWidgetPicture(Struct, kw_only=True):
-    """How the picture looks."""
+    """The appearance of the widget image."""
 
     style: WidgetStyle = WidgetStyle.SHIELD
+    """Style of the image."""
 
 
 _MANAGED: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
