@@ -63,14 +63,14 @@ class SetProviderConfiguration(Struct, kw_only=True):
     """Issuer of the provider's ID tokens; required for OIDC unless every client has its own."""
 
 
-_MANAGED: Final = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
+_MANAGE_ERRORS: Final = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
 
 LIST_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATIONS = Operation(
     "GET",
     "/applications/{application_id}/external-identity-provider-configurations",
     result=list[ProviderConfiguration],
     auth=Auth.USER,
-    raises=_MANAGED,
+    raises=_MANAGE_ERRORS,
 )
 
 SET_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION = Operation(
@@ -79,12 +79,12 @@ SET_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION = Operation(
     body=SetProviderConfiguration,
     result=ProviderConfiguration,
     auth=Auth.USER,
-    raises=(*_MANAGED, errors.OIDC_DISCOVERY_UNREACHABLE, errors.OIDC_KEYS_UNREACHABLE),
+    raises=(*_MANAGE_ERRORS, errors.OIDC_DISCOVERY_UNREACHABLE, errors.OIDC_KEYS_UNREACHABLE),
 )
 
 DELETE_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION = Operation(
     "DELETE",
     "/applications/{application_id}/external-identity-provider-configurations/{type}",
     auth=Auth.USER,
-    raises=_MANAGED,
+    raises=_MANAGE_ERRORS,
 )

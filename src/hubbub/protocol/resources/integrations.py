@@ -139,26 +139,31 @@ INTEGRATION_DELETE = Event("INTEGRATION_DELETE", IntegrationDeleted, intents=Int
 GUILD_INTEGRATIONS_UPDATE = Event("GUILD_INTEGRATIONS_UPDATE", GuildIntegrations, intents=Intents.GUILD_INTEGRATIONS)
 """Sent when any integration of a guild is added, changed or removed."""
 
-_MANAGED: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
-_NAMED: Final = (*_MANAGED, errors.UNKNOWN_INTEGRATION, errors.INVALID_FORM_BODY)
+_MANAGE_ERRORS: Final = (
+    errors.UNKNOWN_GUILD,
+    errors.MISSING_ACCESS,
+    errors.MISSING_PERMISSIONS,
+    errors.TWO_FACTOR_REQUIRED,
+)
+_INTEGRATION_ERRORS: Final = (*_MANAGE_ERRORS, errors.UNKNOWN_INTEGRATION, errors.INVALID_FORM_BODY)
 
 LIST_GUILD_INTEGRATIONS = Operation(
     "GET",
     "/guilds/{guild_id}/integrations",
     result=list[Integration],
     needs=Permissions.MANAGE_GUILD,
-    raises=_MANAGED,
+    raises=_MANAGE_ERRORS,
 )
 
-# http.md 5: accounts elsewhere whose subscribers a guild lets in. Applications are all that we integrate (decisions/0035), so
-# people find none; bots may not ask.
+# http.md 5: integrations of external accounts. Only applications can be integrated (decisions/0035), so users get
+# UNKNOWN_INTEGRATION; bots are rejected.
 CREATE_GUILD_INTEGRATION = Operation(
     "POST",
     "/guilds/{guild_id}/integrations",
     body=CreateIntegration,
     auth=Auth.USER,
     needs=Permissions.MANAGE_GUILD,
-    raises=_NAMED,
+    raises=_INTEGRATION_ERRORS,
 )
 UPDATE_GUILD_INTEGRATION = Operation(
     "PATCH",
@@ -166,22 +171,22 @@ UPDATE_GUILD_INTEGRATION = Operation(
     body=UpdateIntegration,
     auth=Auth.USER,
     needs=Permissions.MANAGE_GUILD,
-    raises=_NAMED,
+    raises=_INTEGRATION_ERRORS,
 )
 SYNC_GUILD_INTEGRATION = Operation(
     "POST",
     "/guilds/{guild_id}/integrations/{integration_id}/sync",
     auth=Auth.USER,
     needs=Permissions.MANAGE_GUILD,
-    raises=_NAMED,
+    raises=_INTEGRATION_ERRORS,
 )
 
-# The bot goes, and its role with it.
+# Also removes the bot and its role.
 DELETE_GUILD_INTEGRATION = Operation(
     "DELETE",
     "/guilds/{guild_id}/integrations/{integration_id}",
     needs=Permissions.MANAGE_GUILD,
-    raises=(*_MANAGED, errors.UNKNOWN_INTEGRATION),
+    raises=(*_MANAGE_ERRORS, errors.UNKNOWN_INTEGRATION),
     emits=(
         INTEGRATION_DELETE,
         GUILD_INTEGRATIONS_UPDATE,

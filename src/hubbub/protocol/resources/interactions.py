@@ -58,7 +58,7 @@ FAILED_INTERACTIONS_MAX: Final = 100
 OptionsMax = Meta(max_length=25)
 
 
-# What a person sends
+# Requests of the user's client
 
 
 class OptionValue(Struct, kw_only=True, omit_defaults=True):
@@ -167,7 +167,7 @@ class SubmitModal(Asking, kw_only=True, tag_field="type", tag=5):
 Ask = RunCommand | UseComponent | CompleteCommand | SubmitModal
 
 
-# What the app hears
+# Payloads to the application
 
 
 class Resolved(Struct, kw_only=True, omit_defaults=True):
@@ -272,7 +272,7 @@ class Interaction(Struct, kw_only=True):
     """Maximum size in bytes of each file in a response. Sent from changes.PER_ATTACHMENT_LIMIT on."""
 
 
-# What the person hears
+# Payloads to the user's sessions
 
 
 class InteractionNote(Struct, kw_only=True):
@@ -325,7 +325,7 @@ class AutocompleteResponse(InteractionNote, kw_only=True):
     """Choices in the order in which they are shown."""
 
 
-# What the app answers
+# Responses of the application
 
 
 class CallbackMessage(Struct, kw_only=True):
@@ -493,7 +493,7 @@ class CallbackResponse(Struct, kw_only=True):
     """Object created or edited by the response; absent if there is none."""
 
 
-# What people find
+# Command index
 
 
 class CommandIndex(Struct, kw_only=True):
@@ -507,7 +507,7 @@ class CommandIndex(Struct, kw_only=True):
     """Greatest version among the commands."""
 
 
-# What its owner sees of it
+# Failed interactions
 
 
 class FailedInteraction(Struct, kw_only=True):
@@ -534,7 +534,6 @@ class ListFailedInteractions(Struct, kw_only=True):
     """Maximum number of interactions to return."""
 
 
-# To apps without an intent; the person's own sessions are told the id and the nonce.
 INTERACTION_CREATE = Event("INTERACTION_CREATE", Interaction)
 """Sent when a user interacts with an application.
 Applications receive it without an intent; the user's own sessions receive only the ID and the nonce.
@@ -548,12 +547,12 @@ INTERACTION_MODAL_CREATE = Event("INTERACTION_MODAL_CREATE", ModalCreated)
 APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE = Event("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE", AutocompleteResponse)
 """Sent to the user when the application returns autocomplete choices."""
 
-_BODY_OF_ASK: Any = Ask
-_BODY_OF_CALLBACK: Any = Callback
+_REQUEST_BODY: Any = Ask
+_CALLBACK_BODY: Any = Callback
 _UPLOADS: Final = Uploads(largest=ATTACHMENT_BYTES_LARGEST)
-_BY_TOKEN: Final = (errors.UNKNOWN_WEBHOOK, errors.UNKNOWN_CHANNEL, errors.UNKNOWN_MESSAGE)
+_TOKEN_ERRORS: Final = (errors.UNKNOWN_WEBHOOK, errors.UNKNOWN_CHANNEL, errors.UNKNOWN_MESSAGE)
 
-# First-party: people's clients ask this before they offer anything (decisions/0036).
+# First-party: lists the commands that a client offers in a channel (decisions/0036).
 GET_CHANNEL_APPLICATION_COMMAND_INDEX = Operation(
     "GET",
     "/channels/{channel_id}/application-command-index",
@@ -566,7 +565,7 @@ GET_CHANNEL_APPLICATION_COMMAND_INDEX = Operation(
 CREATE_INTERACTION = Operation(
     "POST",
     "/interactions",
-    body=_BODY_OF_ASK,
+    body=_REQUEST_BODY,
     auth=Auth.USER,
     raises=(
         errors.UNKNOWN_APPLICATION,
@@ -591,11 +590,11 @@ CREATE_INTERACTION = Operation(
     uploads=_UPLOADS,
 )
 
-# 204, or 200 `with_response`. Without a bucket: hikari complains of bucket headers here (http.md 1.4).
+# 204, or 200 `with_response`. No bucket: hikari warns about bucket headers on this route (http.md 1.4).
 CREATE_INTERACTION_RESPONSE = Operation(
     "POST",
     "/interactions/{interaction_id}/{interaction_token}/callback",
-    body=_BODY_OF_CALLBACK,
+    body=_CALLBACK_BODY,
     query=CallbackQuery,
     result=CallbackResponse,
     also=(204,),
@@ -628,7 +627,7 @@ CREATE_INTERACTION_RESPONSE = Operation(
     uploads=_UPLOADS,
 )
 
-# First-party: the wire says that the person is told, not how the application's owner sees it (decisions/0036).
+# First-party: the published API does not show failed interactions to the application's owner (decisions/0036).
 LIST_FAILED_INTERACTIONS = Operation(
     "GET",
     "/applications/{application_id}/interactions/failed",
@@ -643,7 +642,7 @@ GET_ORIGINAL_WEBHOOK_MESSAGE = Operation(
     query=webhooks.WebhookQuery,
     result=Message,
     auth=Auth.NONE,
-    raises=_BY_TOKEN,
+    raises=_TOKEN_ERRORS,
 )
 
 UPDATE_ORIGINAL_WEBHOOK_MESSAGE = Operation(
@@ -654,7 +653,7 @@ UPDATE_ORIGINAL_WEBHOOK_MESSAGE = Operation(
     result=Message,
     auth=Auth.NONE,
     raises=(
-        *_BY_TOKEN,
+        *_TOKEN_ERRORS,
         errors.MISSING_PERMISSIONS,
         errors.EMPTY_MESSAGE,
         errors.MAX_ATTACHMENTS,
@@ -676,6 +675,6 @@ DELETE_ORIGINAL_WEBHOOK_MESSAGE = Operation(
     "/webhooks/{webhook_id}/{webhook_token}/messages/@original",
     query=webhooks.WebhookQuery,
     auth=Auth.NONE,
-    raises=(*_BY_TOKEN, errors.THREAD_ARCHIVED),
+    raises=(*_TOKEN_ERRORS, errors.THREAD_ARCHIVED),
     emits=(messages.MESSAGE_DELETE,),
 )

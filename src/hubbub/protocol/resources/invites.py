@@ -219,7 +219,7 @@ INVITE_CREATE = Event("INVITE_CREATE", InviteCreated, intents=Intents.GUILD_INVI
 INVITE_DELETE = Event("INVITE_DELETE", InviteDeleted, intents=Intents.GUILD_INVITES)
 """Sent when an invite is revoked, used up or expires."""
 
-# MANAGE_GUILD shows all, VIEW_AUDIT_LOG all but the metadata; either suffices, so the handler decides.
+# MANAGE_GUILD returns all fields, VIEW_AUDIT_LOG all but the metadata. Either suffices, so the handler checks.
 LIST_GUILD_INVITES = Operation(
     "GET",
     "/guilds/{guild_id}/invites",
@@ -235,7 +235,7 @@ LIST_CHANNEL_INVITES = Operation(
     raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.CANNOT_EXECUTE_ON_DM),
 )
 
-# 204 instead of 200 when a group needs no invite.
+# 204 instead of 200 if a group needs no invite.
 CREATE_CHANNEL_INVITE = Operation(
     "POST",
     "/channels/{channel_id}/invites",
@@ -269,7 +269,7 @@ INVITE_RESOLVE = Operation(
     raises=(errors.UNKNOWN_INVITE,),
 )
 
-# Needs MANAGE_CHANNELS on the invite's channel or MANAGE_GUILD, which the path does not name.
+# Requires MANAGE_GUILD, or MANAGE_CHANNELS in the invite's channel; the path contains neither.
 INVITE_REVOKE = Operation(
     "DELETE",
     "/invites/{code}",
@@ -279,7 +279,7 @@ INVITE_REVOKE = Operation(
     audits=(AuditLogAction.INVITE_DELETE,),
 )
 
-# People only; a bot is refused with 20001.
+# Users only; bots are rejected with 20001.
 ACCEPT_INVITE = Operation(
     "POST",
     "/invites/{code}",
@@ -305,7 +305,7 @@ ACCEPT_INVITE = Operation(
     audits=(AuditLogAction.MEMBER_ROLE_UPDATE,),
 )
 
-# For the inviter, and holders of MANAGE_GUILD or VIEW_AUDIT_LOG.
+# Available to the inviter, and to holders of MANAGE_GUILD or VIEW_AUDIT_LOG.
 GET_INVITE_TARGET_USERS = Operation(
     "GET",
     "/invites/{code}/target-users",

@@ -182,14 +182,14 @@ GUILD_JOIN_REQUEST_UPDATE = Event("GUILD_JOIN_REQUEST_UPDATE", GuildJoinRequest,
 GUILD_JOIN_REQUEST_DELETE = Event("GUILD_JOIN_REQUEST_DELETE", JoinRequestDeleted, intents=Intents.GUILD_MODERATION)
 """Sent when a join request is withdrawn or deleted."""
 
-_IN_GUILD: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
+_GUILD_ERRORS: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
 
-# For members, and for anybody where the guild is DISCOVERABLE.
+# Available to members, and to every user if the guild is DISCOVERABLE.
 GET_GUILD_MEMBER_VERIFICATION = Operation(
     "GET",
     "/guilds/{guild_id}/member-verification",
     result=MemberVerification,
-    raises=(*_IN_GUILD, errors.UNKNOWN_MEMBER_VERIFICATION_FORM),
+    raises=(*_GUILD_ERRORS, errors.UNKNOWN_MEMBER_VERIFICATION_FORM),
 )
 
 UPDATE_GUILD_MEMBER_VERIFICATION = Operation(
@@ -198,7 +198,7 @@ UPDATE_GUILD_MEMBER_VERIFICATION = Operation(
     body=UpdateMemberVerification,
     result=MemberVerification,
     needs=Permissions.MANAGE_GUILD,
-    raises=(*_IN_GUILD, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED),
+    raises=(*_GUILD_ERRORS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED),
     emits=(guilds.GUILD_UPDATE, members.GUILD_MEMBER_UPDATE),
     audits=(
         AuditLogAction.GUILD_UPDATE,
@@ -206,13 +206,13 @@ UPDATE_GUILD_MEMBER_VERIFICATION = Operation(
     ),
 )
 
-# KICK_MEMBERS shows them, MANAGE_GUILD alone how many there are; the guild must have both features (http.md 3.5).
+# KICK_MEMBERS returns the requests, MANAGE_GUILD alone only the total; the guild must have both features (http.md 3.5).
 GET_GUILD_JOIN_REQUESTS = Operation(
     "GET",
     "/guilds/{guild_id}/requests",
     query=ListJoinRequests,
     result=JoinRequests,
-    raises=(*_IN_GUILD, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED),
+    raises=(*_GUILD_ERRORS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED),
 )
 
 ACTION_GUILD_JOIN_REQUEST = Operation(
@@ -222,7 +222,7 @@ ACTION_GUILD_JOIN_REQUEST = Operation(
     result=JoinRequest,
     needs=Permissions.KICK_MEMBERS,
     raises=(
-        *_IN_GUILD,
+        *_GUILD_ERRORS,
         errors.MISSING_PERMISSIONS,
         errors.TWO_FACTOR_REQUIRED,
         errors.NOT_FOUND,
@@ -238,7 +238,7 @@ ACTION_GUILD_JOIN_REQUEST = Operation(
     ),
 )
 
-# The published description has no way to ask; people have these three (decisions/0021).
+# The published API has no routes for the requesting user; these three are first-party (decisions/0021).
 GET_MY_GUILD_JOIN_REQUEST = Operation(
     "GET",
     "/guilds/{guild_id}/requests/@me",
@@ -253,7 +253,7 @@ CREATE_GUILD_JOIN_REQUEST = Operation(
     body=SubmitJoinRequest,
     result=JoinRequest,
     auth=Auth.USER,
-    raises=(*_IN_GUILD, errors.UNKNOWN_MEMBER_VERIFICATION_FORM, errors.USER_BANNED),
+    raises=(*_GUILD_ERRORS, errors.UNKNOWN_MEMBER_VERIFICATION_FORM, errors.USER_BANNED),
     emits=(GUILD_JOIN_REQUEST_CREATE, members.GUILD_MEMBER_UPDATE),
 )
 

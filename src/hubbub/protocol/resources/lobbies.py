@@ -135,7 +135,7 @@ class LobbyVoiceState(Struct, kw_only=True):
     """Whether the user deafened themselves."""
     self_video: bool = False
     """Whether the user's camera is on."""
-    # Nobody is muted by others in a lobby, nor in an audience; clients that know other voice states read these.
+    # Lobbies have no server mute and no audience; clients that share code with guild voice states read these.
     mute: bool = False
     """Always false; present for clients that expect a guild voice state."""
     deaf: bool = False
@@ -359,17 +359,17 @@ LOBBY_MESSAGE_UPDATE = Event("LOBBY_MESSAGE_UPDATE", LobbyMessage, intents=Inten
 LOBBY_MESSAGE_DELETE = Event("LOBBY_MESSAGE_DELETE", LobbyMessageDeleted, intents=Intents.LOBBIES, webhook=True)
 """Sent when a lobby message is deleted."""
 
-_OURS: Final = (errors.UNKNOWN_LOBBY, errors.MISSING_ACCESS)
+_LOBBY_ERRORS: Final = (errors.UNKNOWN_LOBBY, errors.MISSING_ACCESS)
 """Errors of every operation on a lobby: it does not exist, or belongs to another application."""
-_PLAYER: Final = (Scope.LOBBIES_WRITE,)
+_PLAYER_SCOPES: Final = (Scope.LOBBIES_WRITE,)
 
-# sdk.md 16: how often an application may do it in two hours before it is approved; counted for each route.
+# sdk.md 16: calls per route in two hours before the application is approved.
 _JOIN_CAP: Final = 100
 _UPDATE_CAP: Final = 100
 _LINK_CAP: Final = 20
 _MESSAGE_CAP: Final = 100
 
-_MEMBERS: Final = (LOBBY_CREATE, LOBBY_DELETE, LOBBY_MEMBER_ADD, LOBBY_MEMBER_UPDATE, LOBBY_MEMBER_REMOVE)
+_MEMBER_EVENTS: Final = (LOBBY_CREATE, LOBBY_DELETE, LOBBY_MEMBER_ADD, LOBBY_MEMBER_UPDATE, LOBBY_MEMBER_REMOVE)
 
 CREATE_LOBBY = Operation(
     "POST",
@@ -379,7 +379,7 @@ CREATE_LOBBY = Operation(
     status=201,
     auth=Auth.BOT,
     raises=(errors.UNKNOWN_USER, errors.MISSING_ACCESS, errors.MAX_LOBBIES),
-    emits=_MEMBERS,
+    emits=_MEMBER_EVENTS,
     optional_body=True,
     cap=_JOIN_CAP,
 )
@@ -390,13 +390,13 @@ CREATE_OR_JOIN_LOBBY = Operation(
     body=CreateOrJoinLobby,
     result=Lobby,
     auth=Auth.BEARER,
-    scopes=_PLAYER,
+    scopes=_PLAYER_SCOPES,
     raises=(errors.MAX_LOBBIES, errors.MAX_LOBBY_MEMBERS),
-    emits=(*_MEMBERS, LOBBY_UPDATE, CHANNEL_UPDATE),
+    emits=(*_MEMBER_EVENTS, LOBBY_UPDATE, CHANNEL_UPDATE),
     cap=_JOIN_CAP,
 )
 
-GET_LOBBY = Operation("GET", "/lobbies/{lobby_id}", result=Lobby, auth=Auth.BOT, raises=_OURS)
+GET_LOBBY = Operation("GET", "/lobbies/{lobby_id}", result=Lobby, auth=Auth.BOT, raises=_LOBBY_ERRORS)
 
 EDIT_LOBBY = Operation(
     "PATCH",
@@ -404,14 +404,14 @@ EDIT_LOBBY = Operation(
     body=UpdateLobby,
     result=Lobby,
     auth=Auth.BOT,
-    raises=(*_OURS, errors.UNKNOWN_USER, errors.MAX_LOBBIES),
-    emits=(*_MEMBERS, LOBBY_UPDATE, CHANNEL_UPDATE),
+    raises=(*_LOBBY_ERRORS, errors.UNKNOWN_USER, errors.MAX_LOBBIES),
+    emits=(*_MEMBER_EVENTS, LOBBY_UPDATE, CHANNEL_UPDATE),
     optional_body=True,
     cap=_UPDATE_CAP,
     audits=(AuditLogAction.CHANNEL_UPDATE,),
 )
 
-# Also where it is gone already.
+# Succeeds if the lobby does not exist.
 DELETE_LOBBY = Operation(
     "DELETE",
     "/lobbies/{lobby_id}",
@@ -426,8 +426,8 @@ ADD_LOBBY_MEMBER = Operation(
     body=AddLobbyMember,
     result=LobbyMember,
     auth=Auth.BOT,
-    raises=(*_OURS, errors.UNKNOWN_USER, errors.MAX_LOBBIES, errors.MAX_LOBBY_MEMBERS),
-    emits=_MEMBERS,
+    raises=(*_LOBBY_ERRORS, errors.UNKNOWN_USER, errors.MAX_LOBBIES, errors.MAX_LOBBY_MEMBERS),
+    emits=_MEMBER_EVENTS,
     optional_body=True,
     cap=_UPDATE_CAP,
 )
@@ -436,8 +436,8 @@ DELETE_LOBBY_MEMBER = Operation(
     "DELETE",
     "/lobbies/{lobby_id}/members/{user_id}",
     auth=Auth.BOT,
-    raises=_OURS,
-    emits=_MEMBERS,
+    raises=_LOBBY_ERRORS,
+    emits=_MEMBER_EVENTS,
     cap=_UPDATE_CAP,
 )
 
@@ -445,9 +445,9 @@ LEAVE_LOBBY = Operation(
     "DELETE",
     "/lobbies/{lobby_id}/members/@me",
     auth=Auth.BEARER,
-    scopes=_PLAYER,
-    raises=(*_OURS, errors.MISSING_PERMISSIONS),
-    emits=_MEMBERS,
+    scopes=_PLAYER_SCOPES,
+    raises=(*_LOBBY_ERRORS, errors.MISSING_PERMISSIONS),
+    emits=_MEMBER_EVENTS,
 )
 
 BULK_UPDATE_LOBBY_MEMBERS = Operation(
@@ -456,8 +456,8 @@ BULK_UPDATE_LOBBY_MEMBERS = Operation(
     body=BulkLobbyMembers,
     result=list[LobbyMember],
     auth=Auth.BOT,
-    raises=(*_OURS, errors.UNKNOWN_USER, errors.NOT_FOUND),
-    emits=_MEMBERS,
+    raises=(*_LOBBY_ERRORS, errors.UNKNOWN_USER, errors.NOT_FOUND),
+    emits=_MEMBER_EVENTS,
     cap=_UPDATE_CAP,
 )
 
@@ -467,15 +467,15 @@ EDIT_LOBBY_CHANNEL_LINK = Operation(
     body=LinkChannel,
     result=Lobby,
     auth=Auth.BOT | Auth.BEARER,
-    scopes=_PLAYER,
-    raises=(*_OURS, errors.UNKNOWN_CHANNEL, errors.MISSING_PERMISSIONS),
+    scopes=_PLAYER_SCOPES,
+    raises=(*_LOBBY_ERRORS, errors.UNKNOWN_CHANNEL, errors.MISSING_PERMISSIONS),
     emits=(LOBBY_UPDATE, CHANNEL_UPDATE, MESSAGE_CREATE),
     optional_body=True,
     cap=_LINK_CAP,
     audits=(AuditLogAction.CHANNEL_UPDATE,),
 )
 
-# For whoever manages the channel, without being in the lobby.
+# Available to managers of the channel, who need not be in the lobby.
 UNLINK_CHANNEL_LOBBY = Operation(
     "DELETE",
     "/channels/{channel_id}/linked-lobby",
@@ -499,8 +499,8 @@ CREATE_LOBBY_MESSAGE = Operation(
     result=LobbyMessage,
     status=201,
     auth=Auth.BEARER,
-    scopes=_PLAYER,
-    raises=(*_OURS, errors.EMPTY_MESSAGE),
+    scopes=_PLAYER_SCOPES,
+    raises=(*_LOBBY_ERRORS, errors.EMPTY_MESSAGE),
     emits=(LOBBY_MESSAGE_CREATE, MESSAGE_CREATE, AUTO_MODERATION_ACTION_EXECUTION),
     uploads=Uploads(),
     cap=_MESSAGE_CAP,
@@ -512,8 +512,8 @@ GET_LOBBY_MESSAGES = Operation(
     query=ListLobbyMessages,
     result=list[LobbyMessage],
     auth=Auth.BEARER,
-    scopes=_PLAYER,
-    raises=_OURS,
+    scopes=_PLAYER_SCOPES,
+    raises=_LOBBY_ERRORS,
 )
 
 UPDATE_LOBBY_MESSAGE_EXTERNAL_MODERATION_METADATA = Operation(
@@ -521,7 +521,7 @@ UPDATE_LOBBY_MESSAGE_EXTERNAL_MODERATION_METADATA = Operation(
     "/lobbies/{lobby_id}/messages/{message_id}/moderation-metadata",
     body=ModerationMetadata,
     auth=Auth.BOT,
-    raises=(*_OURS, errors.UNKNOWN_MESSAGE),
+    raises=(*_LOBBY_ERRORS, errors.UNKNOWN_MESSAGE),
     emits=(LOBBY_MESSAGE_UPDATE,),
 )
 
@@ -530,8 +530,8 @@ CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF = Operation(
     "/lobbies/{lobby_id}/members/@me/invites",
     result=LobbyInvite,
     auth=Auth.BEARER,
-    scopes=_PLAYER,
-    raises=(*_OURS, errors.UNKNOWN_CHANNEL, errors.MISSING_PERMISSIONS, errors.MAX_INVITES),
+    scopes=_PLAYER_SCOPES,
+    raises=(*_LOBBY_ERRORS, errors.UNKNOWN_CHANNEL, errors.MISSING_PERMISSIONS, errors.MAX_INVITES),
     emits=(INVITE_CREATE,),
     cap=_UPDATE_CAP,
     audits=(AuditLogAction.INVITE_CREATE,),
@@ -543,7 +543,7 @@ CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_USER = Operation(
     result=LobbyInvite,
     auth=Auth.BOT,
     raises=(
-        *_OURS,
+        *_LOBBY_ERRORS,
         errors.UNKNOWN_CHANNEL,
         errors.UNKNOWN_MEMBER,
         errors.MISSING_PERMISSIONS,

@@ -212,7 +212,7 @@ class PruneGuild(Struct, kw_only=True):
 
     days: PruneDays | None | UnsetType = UNSET
     """Number of days without activity after which a member is removed; default 7."""
-    # discord.py sends the word.
+    # discord.py sends a string.
     compute_prune_count: bool | Literal["true", "false"] | None | UnsetType = UNSET
     """Whether to return the number of removed members; false returns null. Set false for large guilds."""
     include_roles: Annotated[list[RoleId], Meta(max_length=PRUNE_ROLES_MAX)] | str | None | UnsetType = UNSET
@@ -244,7 +244,7 @@ GET_MY_GUILD_MEMBER = Operation(
     raises=(errors.UNKNOWN_GUILD,),
 )
 
-# Without the members intent on its application a bot is refused with 50001 (http.md 3.5).
+# A bot whose application has not enabled the members intent is rejected with 50001 (http.md 3.5).
 LIST_GUILD_MEMBERS = Operation(
     "GET",
     "/guilds/{guild_id}/members",
@@ -268,7 +268,7 @@ GET_GUILD_MEMBER = Operation(
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_MEMBER),
 )
 
-# 201 with the member, or 204 when the user is in already. The user hears GUILD_CREATE, declared with the guilds.
+# 201 with the member, or 204 if the user is a member already. The user receives GUILD_CREATE, declared in `guilds`.
 ADD_GUILD_MEMBER = Operation(
     "PUT",
     "/guilds/{guild_id}/members/{user_id}",
@@ -296,7 +296,7 @@ ADD_GUILD_MEMBER = Operation(
     also=(204,),
 )
 
-# mute, deaf and channel_id also cause a VOICE_STATE_UPDATE, which the voice_states resource declares.
+# `mute`, `deaf` and `channel_id` also cause VOICE_STATE_UPDATE, declared in `voice_states`.
 UPDATE_GUILD_MEMBER = Operation(
     "PATCH",
     "/guilds/{guild_id}/members/{user_id}",
@@ -396,7 +396,7 @@ PREVIEW_PRUNE_GUILD = Operation(
     "/guilds/{guild_id}/prune",
     query=PreviewPrune,
     result=Pruned,
-    # And MANAGE_GUILD, which the handler asks for: until 15 March 2024 this one was enough.
+    # The handler also checks MANAGE_GUILD, which is required since 15 March 2024.
     needs=Permissions.KICK_MEMBERS,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
 )

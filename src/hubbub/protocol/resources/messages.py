@@ -61,7 +61,7 @@ ANNOUNCEMENT_EDIT_LIMIT: Final = RateLimit(10, 3600.0, per="channel_id", code=er
 FORWARD_LIMIT: Final = RateLimit(5, 10.0, bucket="forwards")
 """Limit on forwards per user, counted in addition to the limit of CREATE_MESSAGE."""
 
-# http.md 3.4: forwardable are 0 default, 19 reply, 20 and 23 command responses; deletable all but 1 to 5 and 21.
+# http.md 3.4: 0 default, 19 reply, 20 and 23 command responses can be forwarded; all but 1 to 5 and 21 can be deleted.
 FORWARDABLE_TYPES: Final = frozenset({0, 19, 20, 23})
 UNDELETABLE_TYPES: Final = frozenset({1, 2, 3, 4, 5, 21})
 
@@ -403,7 +403,7 @@ class CreateFirstMessage(Struct, kw_only=True):
 class CreateMessage(CreateFirstMessage, kw_only=True):
     """A message to send."""
 
-    # An int or a string; neither the types nor the length are declared, for their refusals have names of their own (http.md 1.7).
+    # An int or a string. Type and length are not declared, because their form errors have other codes (http.md 1.7).
     nonce: Any = UNSET
     """Integer or string of at most 25 characters that is returned in the message, to detect it in events."""
     enforce_nonce: bool | None | UnsetType = UNSET
@@ -453,7 +453,7 @@ class ListMessages(Struct, kw_only=True):
 class BulkDeleteMessages(Struct, kw_only=True):
     """Messages to delete together."""
 
-    # The number is not declared: its refusal has a code of its own, 50016.
+    # The count is not declared, because a wrong count has its own error code, 50016.
     messages: list[MessageId]
     """IDs of the messages, from 2 to 100; none may be older than 14 days."""
 
@@ -524,7 +524,7 @@ LIST_MESSAGES = Operation(
     limit=RateLimit(10, 10.0),
 )
 
-# SEND_MESSAGES or, in threads, SEND_MESSAGES_IN_THREADS, and what the parts of the message ask for: rules of the slice.
+# The slice also checks SEND_MESSAGES (in threads SEND_MESSAGES_IN_THREADS) and permissions for parts of the message.
 CREATE_MESSAGE = Operation(
     "POST",
     "/channels/{channel_id}/messages",
@@ -612,7 +612,7 @@ DELETE_MESSAGE = Operation(
         errors.THREAD_ARCHIVED,
     ),
     emits=(MESSAGE_DELETE,),
-    # http.md 1.14: what was just said, and what is older than two weeks, is deleted at its own pace.
+    # http.md 1.14: very recent messages, and messages older than two weeks, have buckets of their own.
     limit=RateLimit(5, 1.0, ages=(10.0, 14 * 86_400.0)),
     audits=(AuditLogAction.MESSAGE_DELETE,),
 )
@@ -637,7 +637,7 @@ BULK_DELETE_MESSAGES = Operation(
     audits=(AuditLogAction.MESSAGE_BULK_DELETE,),
 )
 
-# http.md 4.2: SEND_MESSAGES for one's own, MANAGE_MESSAGES as well for others'.
+# http.md 4.2: messages of other authors also require MANAGE_MESSAGES.
 CROSSPOST_MESSAGE = Operation(
     "POST",
     "/channels/{channel_id}/messages/{message_id}/crosspost",

@@ -38,7 +38,7 @@ DEVICE_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
 VERIFIER_PATTERN: Final = r"[A-Za-z0-9\-._~]{43,128}"
 CHALLENGE_PATTERN: Final = r"[A-Za-z0-9\-_]{43}"
 
-# RFC 8628 3.5 and 6749 5.2: the answers that a client must be able to tell apart.
+# Error codes of RFC 6749 5.2 and RFC 8628 3.5.
 INVALID_REQUEST: Final = "invalid_request"
 INVALID_CLIENT: Final = "invalid_client"
 INVALID_GRANT: Final = "invalid_grant"
@@ -68,7 +68,7 @@ class OAuth2Refusal(Struct, kw_only=True):
     """URL to which the user can return with the error; only the application's own valid redirect URI."""
 
 
-# Authorizing
+# Authorization
 
 
 class AuthorizeQuery(Struct, kw_only=True):
@@ -283,7 +283,7 @@ class Revoked(Struct, kw_only=True):
     """The empty response of the revocation endpoint."""
 
 
-# Counted by address, and generous: a studio's server asks for all its players from one.
+# Counted per IP address, and generous: a studio's backend requests the tokens of all its players from one address.
 TOKEN_LIMIT: Final = RateLimit(500, 10.0)
 
 EXCHANGE_OAUTH2_TOKEN = Operation(
@@ -295,7 +295,7 @@ EXCHANGE_OAUTH2_TOKEN = Operation(
     form=True,
     headers=("Authorization",),
     raises=(
-        # A merge that cannot be is refused in the platform's form (webhooks-and-interactions.md 8.3).
+        # A rejected merge uses the platform's error format (webhooks-and-interactions.md 8.3).
         errors.INVALID_OAUTH2_ACCESS_TOKEN,
         errors.PROVISIONAL_ACCOUNTS_NOT_ENABLED,
         errors.MERGE_SOURCE_NOT_PROVISIONAL,
@@ -421,7 +421,7 @@ class FinishDevice(Struct, kw_only=True):
     """Decision: `granted` or `denied`."""
 
 
-# RFC 8628 5.1: a code of eight letters must not be guessed; a person needs a try or two.
+# RFC 8628 5.1: strict enough that a code of eight letters cannot be guessed; a user needs one or two attempts.
 DEVICE_LIMIT: Final = RateLimit(10, 60.0, bucket="device_codes")
 
 AUTHORIZE_OAUTH2_DEVICE = Operation(
@@ -447,7 +447,7 @@ VERIFY_OAUTH2_DEVICE = Operation(
 FINISH_OAUTH2_DEVICE = Operation("POST", "/oauth2/device/finish", body=FinishDevice, auth=Auth.USER, limit=DEVICE_LIMIT)
 
 
-# What was granted
+# Granted authorizations
 
 
 class AuthorizedApplication(PublicApplication, kw_only=True):

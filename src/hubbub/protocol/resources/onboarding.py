@@ -194,7 +194,7 @@ PUT_GUILDS_ONBOARDING = Operation(
     ),
 )
 
-# Below: what a person's own client does (decisions/0021).
+# First-party operations of the user's own client (decisions/0021).
 
 GET_GUILD_ONBOARDING_RESPONSES = Operation(
     "GET",

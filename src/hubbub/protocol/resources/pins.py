@@ -19,7 +19,7 @@ PINS_MAX: Final = 250
 OLD_ROUTE_PINS_MAX: Final = 50
 """Maximum number of messages returned by the deprecated route."""
 
-# What people said, or an app said for them: 0 default, 19 reply, 20 and 23 command responses.
+# Message types that can be pinned: 0 default, 19 reply, 20 and 23 command responses.
 PINNABLE_TYPES: Final = frozenset({0, 19, 20, 23})
 
 
@@ -66,12 +66,12 @@ CHANNEL_PINS_UPDATE = Event(
 )
 """Sent when a message is pinned or unpinned; not sent when a pinned message is deleted."""
 
-_LIST_REFUSALS: Final = (
+_LIST_ERRORS: Final = (
     errors.UNKNOWN_CHANNEL,
     errors.MISSING_ACCESS,
     errors.MISSING_PERMISSIONS,
 )
-_WRITE_REFUSALS: Final = (
+_WRITE_ERRORS: Final = (
     errors.UNKNOWN_CHANNEL,
     errors.UNKNOWN_MESSAGE,
     errors.MISSING_ACCESS,
@@ -80,7 +80,7 @@ _WRITE_REFUSALS: Final = (
     errors.THREAD_ARCHIVED,
     errors.THREAD_LOCKED,
 )
-# PIN_MESSAGES, or before 2026-02-23 MANAGE_MESSAGES (dated-changes.md, permission_splits), is a rule of the slice.
+# The slice also checks PIN_MESSAGES, or before 2026-02-23 MANAGE_MESSAGES (dated-changes.md, permission_splits).
 _CREATE_NEEDS: Final = Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY
 _CREATE_EMITS: Final = (CHANNEL_PINS_UPDATE, messages.MESSAGE_UPDATE, messages.MESSAGE_CREATE)
 _DELETE_EMITS: Final = (CHANNEL_PINS_UPDATE, messages.MESSAGE_UPDATE)
@@ -91,14 +91,14 @@ LIST_PINS = Operation(
     result=PinnedMessages,
     query=ListPins,
     needs=Permissions.VIEW_CHANNEL,
-    raises=_LIST_REFUSALS,
+    raises=_LIST_ERRORS,
 )
 
 CREATE_PIN = Operation(
     "PUT",
     "/channels/{channel_id}/messages/pins/{message_id}",
     needs=_CREATE_NEEDS,
-    raises=(*_WRITE_REFUSALS, errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE, errors.MAX_PINS),
+    raises=(*_WRITE_ERRORS, errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE, errors.MAX_PINS),
     emits=_CREATE_EMITS,
     audits=(AuditLogAction.MESSAGE_PIN,),
 )
@@ -107,7 +107,7 @@ DELETE_PIN = Operation(
     "DELETE",
     "/channels/{channel_id}/messages/pins/{message_id}",
     needs=Permissions.VIEW_CHANNEL,
-    raises=_WRITE_REFUSALS,
+    raises=_WRITE_ERRORS,
     emits=_DELETE_EMITS,
     audits=(AuditLogAction.MESSAGE_UNPIN,),
 )
@@ -117,14 +117,14 @@ DEPRECATED_LIST_PINS = Operation(
     "/channels/{channel_id}/pins",
     result=list[Message],
     needs=Permissions.VIEW_CHANNEL,
-    raises=_LIST_REFUSALS,
+    raises=_LIST_ERRORS,
 )
 
 DEPRECATED_CREATE_PIN = Operation(
     "PUT",
     "/channels/{channel_id}/pins/{message_id}",
     needs=_CREATE_NEEDS,
-    raises=(*_WRITE_REFUSALS, errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE, errors.MAX_PINS),
+    raises=(*_WRITE_ERRORS, errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE, errors.MAX_PINS),
     emits=_CREATE_EMITS,
     audits=(AuditLogAction.MESSAGE_PIN,),
 )
@@ -133,7 +133,7 @@ DEPRECATED_DELETE_PIN = Operation(
     "DELETE",
     "/channels/{channel_id}/pins/{message_id}",
     needs=Permissions.VIEW_CHANNEL,
-    raises=_WRITE_REFUSALS,
+    raises=_WRITE_ERRORS,
     emits=_DELETE_EMITS,
     audits=(AuditLogAction.MESSAGE_UNPIN,),
 )

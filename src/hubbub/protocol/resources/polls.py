@@ -204,7 +204,7 @@ GET_ANSWER_VOTERS = Operation(
     ),
 )
 
-# Apps cannot vote (http.md 3.4), so the public description lacks this; it is what the chat client says (decisions/0023).
+# First-party: applications cannot vote (http.md 3.4), so the published API has no such route (decisions/0023).
 VOTE_IN_POLL = Operation(
     "PUT",
     "/channels/{channel_id}/polls/{message_id}/answers/@me",

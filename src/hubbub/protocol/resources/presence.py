@@ -243,7 +243,7 @@ class SetPresence(Struct, kw_only=True):
 
     @property
     def shown(self) -> list[SetActivity]:
-        """The activities, wherever they were sent."""
+        """The activities, from `activities` or the deprecated `game`."""
         if self.activities is None:
             return [self.game] if self.game is not None else []
         return self.activities
@@ -273,7 +273,7 @@ class UserSession(Struct, kw_only=True):
     """Whether the session shows chat, so that other clients suppress notifications."""
 
 
-# Named apart from the event, which has the same documented name.
+# The constant differs from the documented name, which the event has too.
 SET_PRESENCE = Command("PRESENCE_UPDATE", GatewayOpcode.PRESENCE_UPDATE, SetPresence)
 """Sets the presence of the session."""
 

@@ -74,29 +74,29 @@ CALL_UPDATE = Event("CALL_UPDATE", CallChange, intents=Intents.CALLS)
 CALL_DELETE = Event("CALL_DELETE", CallEnded, intents=Intents.CALLS)
 """Sent when a call ends."""
 
-_HERE: Final = (errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.WRONG_CHANNEL_TYPE)
+_CALL_ERRORS: Final = (errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.WRONG_CHANNEL_TYPE)
 
-GET_CALL = Operation("GET", "/channels/{channel_id}/call", result=CallEligibility, auth=Auth.USER, raises=_HERE)
+GET_CALL = Operation("GET", "/channels/{channel_id}/call", result=CallEligibility, auth=Auth.USER, raises=_CALL_ERRORS)
 
-# Without recipients: everybody who is not in the call.
+# Without recipients, rings every user who is not in the call.
 RING_CALL = Operation(
     "POST",
     "/channels/{channel_id}/call/ring",
     body=Ring,
     auth=Auth.USER,
     optional_body=True,
-    raises=(*_HERE, errors.UNKNOWN_VOICE_STATE, errors.CANNOT_MESSAGE_USER, errors.INVALID_RECIPIENTS),
+    raises=(*_CALL_ERRORS, errors.UNKNOWN_VOICE_STATE, errors.CANNOT_MESSAGE_USER, errors.INVALID_RECIPIENTS),
     emits=(CALL_UPDATE,),
     limit=RateLimit(10, 30.0),
 )
 
-# Without recipients: oneself, who declines.
+# Without recipients, declines the call for the caller.
 STOP_RINGING_CALL = Operation(
     "POST",
     "/channels/{channel_id}/call/stop-ringing",
     body=Ring,
     auth=Auth.USER,
     optional_body=True,
-    raises=(*_HERE, errors.UNKNOWN_VOICE_STATE),
+    raises=(*_CALL_ERRORS, errors.UNKNOWN_VOICE_STATE),
     emits=(CALL_UPDATE,),
 )

@@ -141,7 +141,7 @@ MESSAGE_REACTION_REMOVE_EMOJI = Event(
 )
 """Sent when all reactions with one emoji are removed from a message."""
 
-_REFUSALS: Final = (
+_REACTION_ERRORS: Final = (
     errors.UNKNOWN_CHANNEL,
     errors.UNKNOWN_MESSAGE,
     errors.UNKNOWN_EMOJI,
@@ -165,13 +165,13 @@ LIST_MESSAGE_REACTIONS_BY_EMOJI = Operation(
     ),
 )
 
-# Only the first to use an emoji needs ADD_REACTIONS, only another guild's USE_EXTERNAL_EMOJIS: rules of the slice.
+# The slice also checks ADD_REACTIONS for the first use of an emoji, and USE_EXTERNAL_EMOJIS for emoji of other guilds.
 ADD_MY_MESSAGE_REACTION = Operation(
     "PUT",
     "/channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me",
     query=AddReaction,
     needs=Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY,
-    raises=(*_REFUSALS, errors.MAX_REACTIONS, errors.BURST_REACTIONS_UNAVAILABLE, errors.REACTION_BLOCKED),
+    raises=(*_REACTION_ERRORS, errors.MAX_REACTIONS, errors.BURST_REACTIONS_UNAVAILABLE, errors.REACTION_BLOCKED),
     emits=(MESSAGE_REACTION_ADD,),
     limit=REACTION_LIMIT,
 )
@@ -180,17 +180,17 @@ DELETE_MY_MESSAGE_REACTION = Operation(
     "DELETE",
     "/channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me",
     needs=Permissions.VIEW_CHANNEL,
-    raises=_REFUSALS,
+    raises=_REACTION_ERRORS,
     emits=(MESSAGE_REACTION_REMOVE,),
     limit=REACTION_LIMIT,
 )
 
-# MANAGE_MESSAGES, for these three, is a rule of the slice: in a conversation the refusal is 50003 instead of 50013.
+# For these three the slice checks MANAGE_MESSAGES, because private channels are rejected with 50003 instead of 50013.
 DELETE_USER_MESSAGE_REACTION = Operation(
     "DELETE",
     "/channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/{user_id}",
     needs=Permissions.VIEW_CHANNEL,
-    raises=(*_REFUSALS, errors.CANNOT_EXECUTE_ON_DM, errors.TWO_FACTOR_REQUIRED),
+    raises=(*_REACTION_ERRORS, errors.CANNOT_EXECUTE_ON_DM, errors.TWO_FACTOR_REQUIRED),
     emits=(MESSAGE_REACTION_REMOVE,),
     limit=REACTION_LIMIT,
 )
@@ -199,7 +199,7 @@ DELETE_ALL_MESSAGE_REACTIONS = Operation(
     "DELETE",
     "/channels/{channel_id}/messages/{message_id}/reactions",
     needs=Permissions.VIEW_CHANNEL,
-    raises=(*_REFUSALS, errors.CANNOT_EXECUTE_ON_DM, errors.TWO_FACTOR_REQUIRED),
+    raises=(*_REACTION_ERRORS, errors.CANNOT_EXECUTE_ON_DM, errors.TWO_FACTOR_REQUIRED),
     emits=(MESSAGE_REACTION_REMOVE_ALL,),
     limit=REACTION_LIMIT,
 )
@@ -208,7 +208,7 @@ DELETE_ALL_MESSAGE_REACTIONS_BY_EMOJI = Operation(
     "DELETE",
     "/channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}",
     needs=Permissions.VIEW_CHANNEL,
-    raises=(*_REFUSALS, errors.CANNOT_EXECUTE_ON_DM, errors.TWO_FACTOR_REQUIRED),
+    raises=(*_REACTION_ERRORS, errors.CANNOT_EXECUTE_ON_DM, errors.TWO_FACTOR_REQUIRED),
     emits=(MESSAGE_REACTION_REMOVE_EMOJI,),
     limit=REACTION_LIMIT,
 )

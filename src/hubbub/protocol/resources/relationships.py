@@ -161,10 +161,10 @@ GAME_RELATIONSHIP_REMOVE = Event(
 )
 """Sent when a relationship in a game is removed."""
 
-_PEOPLE = Auth.USER | Auth.BEARER
-_READ = (Scope.RELATIONSHIPS_READ.value,)
-_WRITE = (Scope.RELATIONSHIPS_WRITE.value,)
-_REFUSALS = (
+_USER_AUTH = Auth.USER | Auth.BEARER
+_READ_SCOPES = (Scope.RELATIONSHIPS_READ.value,)
+_WRITE_SCOPES = (Scope.RELATIONSHIPS_WRITE.value,)
+_REQUEST_ERRORS = (
     errors.UNKNOWN_USER,
     errors.CANNOT_BEFRIEND_SELF,
     errors.BOTS_CANNOT_HAVE_FRIENDS,
@@ -174,16 +174,16 @@ _REFUSALS = (
 )
 
 LIST_MY_RELATIONSHIPS = Operation(
-    "GET", "/users/@me/relationships", result=list[Relationship], auth=_PEOPLE, scopes=_READ
+    "GET", "/users/@me/relationships", result=list[Relationship], auth=_USER_AUTH, scopes=_READ_SCOPES
 )
 
 REQUEST_FRIEND = Operation(
     "POST",
     "/users/@me/relationships",
     body=RequestFriend,
-    auth=_PEOPLE,
-    scopes=_WRITE,
-    raises=(*_REFUSALS, errors.NO_USER_WITH_TAG, errors.MAX_FRIENDS),
+    auth=_USER_AUTH,
+    scopes=_WRITE_SCOPES,
+    raises=(*_REQUEST_ERRORS, errors.NO_USER_WITH_TAG, errors.MAX_FRIENDS),
     emits=(RELATIONSHIP_ADD,),
 )
 
@@ -191,10 +191,10 @@ SET_RELATIONSHIP = Operation(
     "PUT",
     "/users/@me/relationships/{user_id}",
     body=SetRelationship,
-    auth=_PEOPLE,
-    scopes=_WRITE,
+    auth=_USER_AUTH,
+    scopes=_WRITE_SCOPES,
     optional_body=True,
-    raises=(*_REFUSALS, errors.MAX_FRIENDS, errors.INVALID_FORM_BODY),
+    raises=(*_REQUEST_ERRORS, errors.MAX_FRIENDS, errors.INVALID_FORM_BODY),
     emits=(RELATIONSHIP_ADD, RELATIONSHIP_REMOVE, GAME_RELATIONSHIP_REMOVE, PRESENCE_UPDATE),
 )
 
@@ -202,8 +202,8 @@ UPDATE_RELATIONSHIP = Operation(
     "PATCH",
     "/users/@me/relationships/{user_id}",
     body=UpdateRelationship,
-    auth=_PEOPLE,
-    scopes=_WRITE,
+    auth=_USER_AUTH,
+    scopes=_WRITE_SCOPES,
     raises=(errors.UNKNOWN_USER,),
     emits=(RELATIONSHIP_UPDATE,),
 )
@@ -211,14 +211,14 @@ UPDATE_RELATIONSHIP = Operation(
 DELETE_RELATIONSHIP = Operation(
     "DELETE",
     "/users/@me/relationships/{user_id}",
-    auth=_PEOPLE,
-    scopes=_WRITE,
+    auth=_USER_AUTH,
+    scopes=_WRITE_SCOPES,
     raises=(errors.UNKNOWN_USER,),
     emits=(RELATIONSHIP_REMOVE, PRESENCE_UPDATE),
 )
 
 LIST_MY_GAME_RELATIONSHIPS = Operation(
-    "GET", "/users/@me/game-relationships", result=list[GameRelationship], auth=_PEOPLE, scopes=_READ
+    "GET", "/users/@me/game-relationships", result=list[GameRelationship], auth=_USER_AUTH, scopes=_READ_SCOPES
 )
 
 REQUEST_GAME_FRIEND = Operation(
@@ -226,8 +226,8 @@ REQUEST_GAME_FRIEND = Operation(
     "/users/@me/game-relationships",
     body=RequestFriend,
     auth=Auth.BEARER,
-    scopes=_WRITE,
-    raises=(*_REFUSALS, errors.NO_USER_WITH_TAG),
+    scopes=_WRITE_SCOPES,
+    raises=(*_REQUEST_ERRORS, errors.NO_USER_WITH_TAG),
     emits=(GAME_RELATIONSHIP_ADD,),
 )
 
@@ -236,9 +236,9 @@ SET_GAME_RELATIONSHIP = Operation(
     "/users/@me/game-relationships/{user_id}",
     body=SetGameRelationship,
     auth=Auth.BEARER,
-    scopes=_WRITE,
+    scopes=_WRITE_SCOPES,
     optional_body=True,
-    raises=(*_REFUSALS, errors.INVALID_FORM_BODY),
+    raises=(*_REQUEST_ERRORS, errors.INVALID_FORM_BODY),
     emits=(GAME_RELATIONSHIP_ADD, PRESENCE_UPDATE),
 )
 
@@ -246,7 +246,7 @@ DELETE_GAME_RELATIONSHIP = Operation(
     "DELETE",
     "/users/@me/game-relationships/{user_id}",
     auth=Auth.BEARER,
-    scopes=_WRITE,
+    scopes=_WRITE_SCOPES,
     raises=(errors.UNKNOWN_USER,),
     emits=(GAME_RELATIONSHIP_REMOVE,),
 )

@@ -112,13 +112,13 @@ Configuration = Annotated[
 An empty list makes the role an ordinary one.
 """
 
-_OWN = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
+_APPLICATION_ERRORS = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
 
 GET_APPLICATION_ROLE_CONNECTIONS_METADATA = Operation(
     "GET",
     "/applications/{application_id}/role-connections/metadata",
     result=list[RoleConnectionMetadata],
-    raises=_OWN,
+    raises=_APPLICATION_ERRORS,
 )
 
 UPDATE_APPLICATION_ROLE_CONNECTIONS_METADATA = Operation(
@@ -126,7 +126,7 @@ UPDATE_APPLICATION_ROLE_CONNECTIONS_METADATA = Operation(
     "/applications/{application_id}/role-connections/metadata",
     body=MetadataRecords,  # type: ignore[arg-type]
     result=list[RoleConnectionMetadata],
-    raises=(*_OWN, errors.INVALID_FORM_BODY),
+    raises=(*_APPLICATION_ERRORS, errors.INVALID_FORM_BODY),
 )
 
 GET_APPLICATION_USER_ROLE_CONNECTION = Operation(
@@ -135,7 +135,7 @@ GET_APPLICATION_USER_ROLE_CONNECTION = Operation(
     result=RoleConnection,
     auth=Auth.BEARER,
     scopes=("role_connections.write",),
-    raises=_OWN,
+    raises=_APPLICATION_ERRORS,
 )
 
 UPDATE_APPLICATION_USER_ROLE_CONNECTION = Operation(
@@ -145,7 +145,7 @@ UPDATE_APPLICATION_USER_ROLE_CONNECTION = Operation(
     result=RoleConnection,
     auth=Auth.BEARER,
     scopes=("role_connections.write",),
-    raises=(*_OWN, errors.INVALID_FORM_BODY),
+    raises=(*_APPLICATION_ERRORS, errors.INVALID_FORM_BODY),
     emits=(GUILD_MEMBER_UPDATE,),
 )
 
@@ -154,18 +154,18 @@ DELETE_APPLICATION_USER_ROLE_CONNECTION = Operation(
     "/users/@me/applications/{application_id}/role-connection",
     auth=Auth.BEARER,
     scopes=("role_connections.write",),
-    raises=_OWN,
+    raises=_APPLICATION_ERRORS,
     emits=(GUILD_MEMBER_UPDATE,),
 )
 
-# First-party: how a guild links a role, and how a member who qualifies asks for it (decisions/0025).
-_ROLE = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_ROLE)
+# First-party: linking a role, and assigning a linked role to the caller (decisions/0025).
+_ROLE_ERRORS = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_ROLE)
 
 GET_GUILD_ROLE_CONNECTIONS_CONFIGURATION = Operation(
     "GET",
     "/guilds/{guild_id}/roles/{role_id}/connections/configuration",
     result=list[list[Requirement]],
-    raises=_ROLE,
+    raises=_ROLE_ERRORS,
 )
 
 UPDATE_GUILD_ROLE_CONNECTIONS_CONFIGURATION = Operation(
@@ -175,7 +175,7 @@ UPDATE_GUILD_ROLE_CONNECTIONS_CONFIGURATION = Operation(
     result=list[list[Requirement]],
     needs=Permissions.MANAGE_ROLES,
     raises=(
-        *_ROLE,
+        *_ROLE_ERRORS,
         errors.MISSING_PERMISSIONS,
         errors.TWO_FACTOR_REQUIRED,
         errors.INVALID_ROLE,
@@ -190,7 +190,7 @@ ASSIGN_GUILD_ROLE_CONNECTION = Operation(
     "POST",
     "/guilds/{guild_id}/roles/{role_id}/connections/assign",
     auth=Auth.USER,
-    raises=(*_ROLE, errors.INVALID_ROLE, errors.MISSING_PERMISSIONS, errors.UNKNOWN_MEMBER),
+    raises=(*_ROLE_ERRORS, errors.INVALID_ROLE, errors.MISSING_PERMISSIONS, errors.UNKNOWN_MEMBER),
     emits=(GUILD_MEMBER_UPDATE,),
 )
 
@@ -198,6 +198,6 @@ UNASSIGN_GUILD_ROLE_CONNECTION = Operation(
     "POST",
     "/guilds/{guild_id}/roles/{role_id}/connections/unassign",
     auth=Auth.USER,
-    raises=(*_ROLE, errors.INVALID_ROLE, errors.UNKNOWN_MEMBER),
+    raises=(*_ROLE_ERRORS, errors.INVALID_ROLE, errors.UNKNOWN_MEMBER),
     emits=(GUILD_MEMBER_UPDATE,),
 )

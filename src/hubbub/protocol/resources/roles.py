@@ -243,7 +243,7 @@ UPDATE_GUILD_ROLE = Operation(
     audits=(AuditLogAction.ROLE_UPDATE,),
 )
 
-# Overwrites for the role vanish too, with a CHANNEL_UPDATE for each channel that had one.
+# Also deletes the role's overwrites, with a CHANNEL_UPDATE for each channel that had one.
 DELETE_GUILD_ROLE = Operation(
     "DELETE",
     "/guilds/{guild_id}/roles/{role_id}",

@@ -332,40 +332,42 @@ class CountScheduledEventUsers(Struct, kw_only=True):
     """IDs of the occurrences."""
 
 
-_PLANS: Final = Intents.GUILD_SCHEDULED_EVENTS
+_EVENT_INTENT: Final = Intents.GUILD_SCHEDULED_EVENTS
 
-GUILD_SCHEDULED_EVENT_CREATE = Event("GUILD_SCHEDULED_EVENT_CREATE", ScheduledEvent, intents=_PLANS)
+GUILD_SCHEDULED_EVENT_CREATE = Event("GUILD_SCHEDULED_EVENT_CREATE", ScheduledEvent, intents=_EVENT_INTENT)
 """Sent when a scheduled event is created."""
-GUILD_SCHEDULED_EVENT_UPDATE = Event("GUILD_SCHEDULED_EVENT_UPDATE", ScheduledEvent, intents=_PLANS)
+GUILD_SCHEDULED_EVENT_UPDATE = Event("GUILD_SCHEDULED_EVENT_UPDATE", ScheduledEvent, intents=_EVENT_INTENT)
 """Sent when a scheduled event changes, starts, ends or is canceled."""
-GUILD_SCHEDULED_EVENT_DELETE = Event("GUILD_SCHEDULED_EVENT_DELETE", ScheduledEvent, intents=_PLANS)
+GUILD_SCHEDULED_EVENT_DELETE = Event("GUILD_SCHEDULED_EVENT_DELETE", ScheduledEvent, intents=_EVENT_INTENT)
 """Sent when a scheduled event is deleted."""
-GUILD_SCHEDULED_EVENT_USER_ADD = Event("GUILD_SCHEDULED_EVENT_USER_ADD", GuildScheduledEventUser, intents=_PLANS)
+GUILD_SCHEDULED_EVENT_USER_ADD = Event("GUILD_SCHEDULED_EVENT_USER_ADD", GuildScheduledEventUser, intents=_EVENT_INTENT)
 """Sent when a user becomes interested in a scheduled event or occurrence."""
-GUILD_SCHEDULED_EVENT_USER_REMOVE = Event("GUILD_SCHEDULED_EVENT_USER_REMOVE", GuildScheduledEventUser, intents=_PLANS)
+GUILD_SCHEDULED_EVENT_USER_REMOVE = Event(
+    "GUILD_SCHEDULED_EVENT_USER_REMOVE", GuildScheduledEventUser, intents=_EVENT_INTENT
+)
 """Sent when a user is no longer interested in a scheduled event or occurrence."""
 GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE = Event(
-    "GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE", GuildScheduledEventException, intents=_PLANS
+    "GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE", GuildScheduledEventException, intents=_EVENT_INTENT
 )
 """Sent when an exception of a recurring event is created."""
 GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE = Event(
-    "GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE", GuildScheduledEventException, intents=_PLANS
+    "GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE", GuildScheduledEventException, intents=_EVENT_INTENT
 )
 """Sent when an exception of a recurring event changes."""
 GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE = Event(
-    "GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE", GuildScheduledEventException, intents=_PLANS
+    "GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE", GuildScheduledEventException, intents=_EVENT_INTENT
 )
 """Sent when an exception of a recurring event is deleted."""
 GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE = Event(
-    "GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE", ScheduledEventExceptionsDeleted, intents=_PLANS
+    "GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE", ScheduledEventExceptionsDeleted, intents=_EVENT_INTENT
 )
 """Sent when all exceptions of an event are deleted because its recurrence rule changed."""
 
-_READ: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_SCHEDULED_EVENT)
-_WRITE: Final = (*_READ, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
-_EDIT: Final = (*_WRITE, errors.CANNOT_UPDATE_FINISHED_EVENT)
+_READ_ERRORS: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_SCHEDULED_EVENT)
+_WRITE_ERRORS: Final = (*_READ_ERRORS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
+_EDIT_ERRORS: Final = (*_WRITE_ERRORS, errors.CANNOT_UPDATE_FINISHED_EVENT)
 
-# Events on a channel are for those who see it.
+# Returns only events in channels that the caller can view, and external events.
 LIST_GUILD_SCHEDULED_EVENTS = Operation(
     "GET",
     "/guilds/{guild_id}/scheduled-events",
@@ -374,7 +376,7 @@ LIST_GUILD_SCHEDULED_EVENTS = Operation(
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS),
 )
 
-# CREATE_EVENTS (before 2026-02-23 MANAGE_EVENTS too), and what the channel asks for, in the channel of the body.
+# Requires CREATE_EVENTS (before 2026-02-23 MANAGE_EVENTS suffices too), and permissions in the channel of the body.
 CREATE_GUILD_SCHEDULED_EVENT = Operation(
     "POST",
     "/guilds/{guild_id}/scheduled-events",
@@ -398,16 +400,16 @@ GET_GUILD_SCHEDULED_EVENT = Operation(
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}",
     query=GetScheduledEvent,
     result=ScheduledEvent,
-    raises=_READ,
+    raises=_READ_ERRORS,
 )
 
-# One's own with CREATE_EVENTS or MANAGE_EVENTS, others' with MANAGE_EVENTS, and what the channels ask for.
+# The caller's own events require CREATE_EVENTS or MANAGE_EVENTS, others MANAGE_EVENTS; the channels are checked too.
 UPDATE_GUILD_SCHEDULED_EVENT = Operation(
     "PATCH",
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}",
     body=UpdateScheduledEvent,
     result=ScheduledEvent,
-    raises=(*_EDIT, errors.UNKNOWN_CHANNEL, errors.WRONG_CHANNEL_TYPE, errors.CANNOT_CREATE_STAGE_FOR_EVENT),
+    raises=(*_EDIT_ERRORS, errors.UNKNOWN_CHANNEL, errors.WRONG_CHANNEL_TYPE, errors.CANNOT_CREATE_STAGE_FOR_EVENT),
     emits=(
         GUILD_SCHEDULED_EVENT_UPDATE,
         GUILD_SCHEDULED_EVENT_DELETE,
@@ -425,7 +427,7 @@ UPDATE_GUILD_SCHEDULED_EVENT = Operation(
 DELETE_GUILD_SCHEDULED_EVENT = Operation(
     "DELETE",
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}",
-    raises=_WRITE,
+    raises=_WRITE_ERRORS,
     emits=(GUILD_SCHEDULED_EVENT_DELETE, stage_instances.STAGE_INSTANCE_DELETE),
     audits=(AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE, AuditLogAction.STAGE_INSTANCE_DELETE),
 )
@@ -435,7 +437,7 @@ CREATE_GUILD_SCHEDULED_EVENT_EXCEPTION = Operation(
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/exceptions",
     body=CreateScheduledEventException,
     result=ScheduledEventException,
-    raises=_EDIT,
+    raises=_EDIT_ERRORS,
     emits=(GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE, GUILD_SCHEDULED_EVENT_UPDATE),
     audits=(
         AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE,
@@ -448,7 +450,7 @@ UPDATE_GUILD_SCHEDULED_EVENT_EXCEPTION = Operation(
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/exceptions/{exception_id}",
     body=UpdateScheduledEventException,
     result=ScheduledEventException,
-    raises=_EDIT,
+    raises=_EDIT_ERRORS,
     emits=(GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE,),
     audits=(AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE,),
 )
@@ -456,7 +458,7 @@ UPDATE_GUILD_SCHEDULED_EVENT_EXCEPTION = Operation(
 DELETE_GUILD_SCHEDULED_EVENT_EXCEPTION = Operation(
     "DELETE",
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/exceptions/{exception_id}",
-    raises=_EDIT,
+    raises=_EDIT_ERRORS,
     emits=(GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE,),
     audits=(AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE,),
 )
@@ -466,7 +468,7 @@ LIST_GUILD_SCHEDULED_EVENT_USERS = Operation(
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/users",
     query=ListScheduledEventUsers,
     result=list[ScheduledEventUser],
-    raises=_READ,
+    raises=_READ_ERRORS,
 )
 
 COUNT_GUILD_SCHEDULED_EVENT_USERS = Operation(
@@ -474,7 +476,7 @@ COUNT_GUILD_SCHEDULED_EVENT_USERS = Operation(
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/users/counts",
     query=CountScheduledEventUsers,
     result=ScheduledEventUserCount,
-    raises=_READ,
+    raises=_READ_ERRORS,
 )
 
 LIST_GUILD_SCHEDULED_EVENT_EXCEPTION_USERS = Operation(
@@ -482,16 +484,16 @@ LIST_GUILD_SCHEDULED_EVENT_EXCEPTION_USERS = Operation(
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/{guild_scheduled_event_exception_id}/users",
     query=ListScheduledEventUsers,
     result=list[ScheduledEventUser],
-    raises=_READ,
+    raises=_READ_ERRORS,
 )
 
-# The published description has no way to want to come; people have these four (decisions/0021).
+# The published API has no routes for a user's own response; these four are first-party (decisions/0021).
 CREATE_GUILD_SCHEDULED_EVENT_USER = Operation(
     "PUT",
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/users/@me",
     result=ScheduledEventUser,
     auth=Auth.USER,
-    raises=(*_READ, errors.CANNOT_UPDATE_FINISHED_EVENT),
+    raises=(*_READ_ERRORS, errors.CANNOT_UPDATE_FINISHED_EVENT),
     emits=(GUILD_SCHEDULED_EVENT_USER_ADD,),
 )
 
@@ -499,7 +501,7 @@ DELETE_GUILD_SCHEDULED_EVENT_USER = Operation(
     "DELETE",
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/users/@me",
     auth=Auth.USER,
-    raises=(*_READ, errors.UNKNOWN_SCHEDULED_EVENT_USER),
+    raises=(*_READ_ERRORS, errors.UNKNOWN_SCHEDULED_EVENT_USER),
     emits=(GUILD_SCHEDULED_EVENT_USER_REMOVE,),
 )
 
@@ -509,7 +511,7 @@ CREATE_GUILD_SCHEDULED_EVENT_EXCEPTION_USER = Operation(
     body=AnswerScheduledEvent,
     result=ScheduledEventUser,
     auth=Auth.USER,
-    raises=(*_READ, errors.CANNOT_UPDATE_FINISHED_EVENT),
+    raises=(*_READ_ERRORS, errors.CANNOT_UPDATE_FINISHED_EVENT),
     emits=(GUILD_SCHEDULED_EVENT_USER_ADD, GUILD_SCHEDULED_EVENT_USER_REMOVE),
     optional_body=True,
 )
@@ -518,6 +520,6 @@ DELETE_GUILD_SCHEDULED_EVENT_EXCEPTION_USER = Operation(
     "DELETE",
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/{guild_scheduled_event_exception_id}/users/@me",
     auth=Auth.USER,
-    raises=(*_READ, errors.UNKNOWN_SCHEDULED_EVENT_USER),
+    raises=(*_READ_ERRORS, errors.UNKNOWN_SCHEDULED_EVENT_USER),
     emits=(GUILD_SCHEDULED_EVENT_USER_REMOVE,),
 )

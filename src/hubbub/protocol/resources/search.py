@@ -153,7 +153,7 @@ class SearchMessages(Struct, kw_only=True):
     embed_provider: Annotated[list[Word], Meta(max_length=SEARCH_VALUES_MAX)] = []
     """Names of embed providers."""
     link_hostname: Annotated[list[Word], Meta(max_length=SEARCH_VALUES_MAX)] = []
-    """Hostnames of links in the message."""
+    """Hostnames of links in the message, or domains above them."""
     attachment_filename: Annotated[list[Annotated[str, Meta(max_length=1024)]], Meta(max_length=SEARCH_VALUES_MAX)] = []
     """Names of attached files."""
     attachment_extension: Annotated[list[Word], Meta(max_length=SEARCH_VALUES_MAX)] = []
@@ -226,7 +226,7 @@ class FoundThreads(Struct, kw_only=True):
     """First message of each forum post on this page."""
 
 
-# READ_MESSAGE_HISTORY somewhere, and the message content intent: rules of the slice, refused with 50001 (http.md 3.4).
+# The slice checks READ_MESSAGE_HISTORY in any channel and the message content intent, and raises 50001 (http.md 3.4).
 GUILD_SEARCH = Operation(
     "GET",
     "/guilds/{guild_id}/messages/search",

@@ -38,7 +38,7 @@ class Sku(Struct, kw_only=True):
     """Name of the SKU in the form used in URLs."""
     flags: int
     """Flags of the SKU; a `SkuFlags` bit set."""
-    # Seen on the wire, the same for all that applications sell.
+    # Constant fields that the public platform also sends.
     dependent_sku_id: SkuId | None = None
     """Always null."""
     manifest_labels: list[str] | None = None
@@ -137,7 +137,7 @@ LIST_SKUS = Operation(
     raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION),
 )
 
-# First-party from here on: the wire reads SKUs, and makes them in its portal only (decisions/0033).
+# First-party from here on: the published API only lists SKUs (decisions/0033).
 
 CREATE_SKU = Operation(
     "POST",

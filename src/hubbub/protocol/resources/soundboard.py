@@ -143,7 +143,6 @@ GUILD_SOUNDBOARD_SOUND_UPDATE = Event(
 """Sent when a sound of a guild changes."""
 GUILD_SOUNDBOARD_SOUND_DELETE = Event("GUILD_SOUNDBOARD_SOUND_DELETE", SoundDeleted, intents=Intents.GUILD_EXPRESSIONS)
 """Sent when a sound of a guild is deleted."""
-# Several sounds changed at once.
 GUILD_SOUNDBOARD_SOUNDS_UPDATE = Event(
     "GUILD_SOUNDBOARD_SOUNDS_UPDATE", SoundboardSounds, intents=Intents.GUILD_EXPRESSIONS
 )
@@ -151,23 +150,23 @@ GUILD_SOUNDBOARD_SOUNDS_UPDATE = Event(
 VOICE_CHANNEL_EFFECT_SEND = Event("VOICE_CHANNEL_EFFECT_SEND", VoiceChannelEffect, intents=Intents.GUILD_VOICE_STATES)
 """Sent when a user plays a sound or sends an emoji effect in a voice channel."""
 
-_IN_GUILD: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
-_CHANGING: Final = (*_IN_GUILD, errors.UNKNOWN_SOUND, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
+_GUILD_ERRORS: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
+_UPDATE_ERRORS: Final = (*_GUILD_ERRORS, errors.UNKNOWN_SOUND, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
 
 GET_SOUNDBOARD_DEFAULT_SOUNDS = Operation("GET", "/soundboard-default-sounds", result=list[SoundboardSound])
 
 LIST_GUILD_SOUNDBOARD_SOUNDS = Operation(
-    "GET", "/guilds/{guild_id}/soundboard-sounds", result=GuildSounds, raises=_IN_GUILD
+    "GET", "/guilds/{guild_id}/soundboard-sounds", result=GuildSounds, raises=_GUILD_ERRORS
 )
 
 GET_GUILD_SOUNDBOARD_SOUND = Operation(
     "GET",
     "/guilds/{guild_id}/soundboard-sounds/{sound_id}",
     result=SoundboardSound,
-    raises=(*_IN_GUILD, errors.UNKNOWN_SOUND),
+    raises=(*_GUILD_ERRORS, errors.UNKNOWN_SOUND),
 )
 
-# CREATE_GUILD_EXPRESSIONS; before permission_splits MANAGE_GUILD_EXPRESSIONS suffices too.
+# Requires CREATE_GUILD_EXPRESSIONS; before permission_splits MANAGE_GUILD_EXPRESSIONS suffices too.
 CREATE_GUILD_SOUNDBOARD_SOUND = Operation(
     "POST",
     "/guilds/{guild_id}/soundboard-sounds",
@@ -175,7 +174,7 @@ CREATE_GUILD_SOUNDBOARD_SOUND = Operation(
     result=SoundboardSound,
     status=201,
     raises=(
-        *_IN_GUILD,
+        *_GUILD_ERRORS,
         errors.MISSING_PERMISSIONS,
         errors.TWO_FACTOR_REQUIRED,
         errors.UNKNOWN_EMOJI,
@@ -188,13 +187,13 @@ CREATE_GUILD_SOUNDBOARD_SOUND = Operation(
     audits=(AuditLogAction.SOUNDBOARD_SOUND_CREATE,),
 )
 
-# One's own with CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS, others' with the latter.
+# The caller's own require CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS, others the latter.
 UPDATE_GUILD_SOUNDBOARD_SOUND = Operation(
     "PATCH",
     "/guilds/{guild_id}/soundboard-sounds/{sound_id}",
     body=UpdateSound,
     result=SoundboardSound,
-    raises=(*_CHANGING, errors.UNKNOWN_EMOJI),
+    raises=(*_UPDATE_ERRORS, errors.UNKNOWN_EMOJI),
     emits=(GUILD_SOUNDBOARD_SOUND_UPDATE,),
     audits=(AuditLogAction.SOUNDBOARD_SOUND_UPDATE,),
 )
@@ -202,12 +201,12 @@ UPDATE_GUILD_SOUNDBOARD_SOUND = Operation(
 DELETE_GUILD_SOUNDBOARD_SOUND = Operation(
     "DELETE",
     "/guilds/{guild_id}/soundboard-sounds/{sound_id}",
-    raises=_CHANGING,
+    raises=_UPDATE_ERRORS,
     emits=(GUILD_SOUNDBOARD_SOUND_DELETE,),
     audits=(AuditLogAction.SOUNDBOARD_SOUND_DELETE,),
 )
 
-# A sound of another guild also needs USE_EXTERNAL_SOUNDS.
+# A sound of another guild also requires USE_EXTERNAL_SOUNDS.
 SEND_SOUNDBOARD_SOUND = Operation(
     "POST",
     "/channels/{channel_id}/send-soundboard-sound",

@@ -70,7 +70,7 @@ STAGE_INSTANCE_UPDATE = Event("STAGE_INSTANCE_UPDATE", StageInstance, intents=In
 STAGE_INSTANCE_DELETE = Event("STAGE_INSTANCE_DELETE", StageInstance, intents=Intents.GUILDS)
 """Sent when a stage closes."""
 
-# Needs STAGE_MODERATOR in the channel of the body, and MENTION_EVERYONE for the notification.
+# Requires STAGE_MODERATOR in the channel of the body, and MENTION_EVERYONE for the notification.
 CREATE_STAGE_INSTANCE = Operation(
     "POST",
     "/stage-instances",

@@ -50,7 +50,7 @@ class StickerData(ImageData):
 
     @classmethod
     def read(cls, data: bytes) -> Self:
-        """A file that is a picture, or looks like JSON; TooLargeError for a large one, ValueError for anything else."""
+        """Return the data of an image or a JSON file; raise TooLargeError if it is too large, else ValueError."""
         if len(data) > cls.bytes_max:
             raise TooLargeError(cls.bytes_max)
         if data.lstrip()[:1] == b"{":
@@ -159,16 +159,16 @@ class GuildStickers(Struct, kw_only=True):
 GUILD_STICKERS_UPDATE = Event("GUILD_STICKERS_UPDATE", GuildStickers, intents=Intents.GUILD_EXPRESSIONS)
 """Sent when a sticker of a guild is created, changed or deleted."""
 
-_IN_GUILD: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
-_CHANGING: Final = (*_IN_GUILD, errors.UNKNOWN_STICKER, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
+_GUILD_ERRORS: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
+_UPDATE_ERRORS: Final = (*_GUILD_ERRORS, errors.UNKNOWN_STICKER, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
 
-LIST_GUILD_STICKERS = Operation("GET", "/guilds/{guild_id}/stickers", result=list[Sticker], raises=_IN_GUILD)
+LIST_GUILD_STICKERS = Operation("GET", "/guilds/{guild_id}/stickers", result=list[Sticker], raises=_GUILD_ERRORS)
 
 GET_GUILD_STICKER = Operation(
-    "GET", "/guilds/{guild_id}/stickers/{sticker_id}", result=Sticker, raises=(*_IN_GUILD, errors.UNKNOWN_STICKER)
+    "GET", "/guilds/{guild_id}/stickers/{sticker_id}", result=Sticker, raises=(*_GUILD_ERRORS, errors.UNKNOWN_STICKER)
 )
 
-# CREATE_GUILD_EXPRESSIONS; before permission_splits MANAGE_GUILD_EXPRESSIONS suffices too.
+# Requires CREATE_GUILD_EXPRESSIONS; before permission_splits MANAGE_GUILD_EXPRESSIONS suffices too.
 CREATE_GUILD_STICKER = Operation(
     "POST",
     "/guilds/{guild_id}/stickers",
@@ -176,7 +176,7 @@ CREATE_GUILD_STICKER = Operation(
     result=Sticker,
     status=201,
     raises=(
-        *_IN_GUILD,
+        *_GUILD_ERRORS,
         errors.MISSING_PERMISSIONS,
         errors.TWO_FACTOR_REQUIRED,
         errors.MAX_STICKERS,
@@ -196,13 +196,13 @@ CREATE_GUILD_STICKER = Operation(
     audits=(AuditLogAction.STICKER_CREATE,),
 )
 
-# One's own with CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS, others' with the latter.
+# The caller's own require CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS, others the latter.
 UPDATE_GUILD_STICKER = Operation(
     "PATCH",
     "/guilds/{guild_id}/stickers/{sticker_id}",
     body=UpdateGuildSticker,
     result=Sticker,
-    raises=_CHANGING,
+    raises=_UPDATE_ERRORS,
     emits=(GUILD_STICKERS_UPDATE,),
     audits=(AuditLogAction.STICKER_UPDATE,),
 )
@@ -210,7 +210,7 @@ UPDATE_GUILD_STICKER = Operation(
 DELETE_GUILD_STICKER = Operation(
     "DELETE",
     "/guilds/{guild_id}/stickers/{sticker_id}",
-    raises=_CHANGING,
+    raises=_UPDATE_ERRORS,
     emits=(GUILD_STICKERS_UPDATE,),
     audits=(AuditLogAction.STICKER_DELETE,),
 )

@@ -124,7 +124,7 @@ GET_SKU_SUBSCRIPTION = Operation(
     raises=(errors.UNKNOWN_SKU, errors.NOT_AUTHORIZED_ON_APPLICATION),
 )
 
-# First-party from here on: how a person buys is the platform's own business (decisions/0033).
+# First-party from here on: the published API has no purchases (decisions/0033).
 
 CREATE_PURCHASE = Operation(
     "POST",

@@ -193,8 +193,13 @@ class CreateGuildFromTemplate(Struct, kw_only=True):
     """Icon of the guild as a data URI."""
 
 
-_MANAGED: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
-_ONE: Final = (*_MANAGED, errors.UNKNOWN_GUILD_TEMPLATE)
+_MANAGE_ERRORS: Final = (
+    errors.UNKNOWN_GUILD,
+    errors.MISSING_ACCESS,
+    errors.MISSING_PERMISSIONS,
+    errors.TWO_FACTOR_REQUIRED,
+)
+_TEMPLATE_ERRORS: Final = (*_MANAGE_ERRORS, errors.UNKNOWN_GUILD_TEMPLATE)
 
 GET_GUILD_TEMPLATE = Operation(
     "GET",
@@ -204,7 +209,7 @@ GET_GUILD_TEMPLATE = Operation(
     raises=(errors.UNKNOWN_GUILD_TEMPLATE,),
 )
 
-# As POST /guilds: people only from 2025-07-15 (dated change).
+# Like POST /guilds, for users only from 2025-07-15 (dated change).
 CREATE_GUILD_FROM_TEMPLATE = Operation(
     "POST",
     "/guilds/templates/{code}",
@@ -225,7 +230,7 @@ LIST_GUILD_TEMPLATES = Operation(
     "/guilds/{guild_id}/templates",
     result=list[Template],
     needs=Permissions.MANAGE_GUILD,
-    raises=_MANAGED,
+    raises=_MANAGE_ERRORS,
 )
 
 CREATE_GUILD_TEMPLATE = Operation(
@@ -234,7 +239,7 @@ CREATE_GUILD_TEMPLATE = Operation(
     body=CreateTemplate,
     result=Template,
     needs=Permissions.MANAGE_GUILD,
-    raises=(*_MANAGED, errors.GUILD_ALREADY_HAS_TEMPLATE),
+    raises=(*_MANAGE_ERRORS, errors.GUILD_ALREADY_HAS_TEMPLATE),
 )
 
 SYNC_GUILD_TEMPLATE = Operation(
@@ -242,7 +247,7 @@ SYNC_GUILD_TEMPLATE = Operation(
     "/guilds/{guild_id}/templates/{code}",
     result=Template,
     needs=Permissions.MANAGE_GUILD,
-    raises=_ONE,
+    raises=_TEMPLATE_ERRORS,
 )
 
 UPDATE_GUILD_TEMPLATE = Operation(
@@ -251,7 +256,7 @@ UPDATE_GUILD_TEMPLATE = Operation(
     body=UpdateTemplate,
     result=Template,
     needs=Permissions.MANAGE_GUILD,
-    raises=_ONE,
+    raises=_TEMPLATE_ERRORS,
 )
 
 DELETE_GUILD_TEMPLATE = Operation(
@@ -259,5 +264,5 @@ DELETE_GUILD_TEMPLATE = Operation(
     "/guilds/{guild_id}/templates/{code}",
     result=Template,
     needs=Permissions.MANAGE_GUILD,
-    raises=_ONE,
+    raises=_TEMPLATE_ERRORS,
 )

@@ -165,7 +165,7 @@ CREATE_THREAD_FROM_MESSAGE = Operation(
     audits=(AuditLogAction.THREAD_CREATE,),
 )
 
-# CREATE_PUBLIC_THREADS, CREATE_PRIVATE_THREADS or, in forums, SEND_MESSAGES: a rule of the slice.
+# The slice also checks CREATE_PUBLIC_THREADS, CREATE_PRIVATE_THREADS or, in forums, SEND_MESSAGES.
 CREATE_THREAD = Operation(
     "POST",
     "/channels/{channel_id}/threads",
@@ -190,7 +190,7 @@ CREATE_THREAD = Operation(
     audits=(AuditLogAction.THREAD_CREATE,),
 )
 
-_MEMBER_REFUSALS: Final = (
+_MEMBER_ERRORS: Final = (
     errors.UNKNOWN_CHANNEL,
     errors.MISSING_ACCESS,
     errors.MISSING_PERMISSIONS,
@@ -203,7 +203,7 @@ JOIN_THREAD = Operation(
     "PUT",
     "/channels/{channel_id}/thread-members/@me",
     needs=Permissions.VIEW_CHANNEL,
-    raises=(*_MEMBER_REFUSALS, errors.MAX_THREAD_PARTICIPANTS),
+    raises=(*_MEMBER_ERRORS, errors.MAX_THREAD_PARTICIPANTS),
     emits=(channels.THREAD_MEMBERS_UPDATE, channels.THREAD_CREATE),
 )
 
@@ -211,7 +211,7 @@ LEAVE_THREAD = Operation(
     "DELETE",
     "/channels/{channel_id}/thread-members/@me",
     needs=Permissions.VIEW_CHANNEL,
-    raises=_MEMBER_REFUSALS,
+    raises=_MEMBER_ERRORS,
     emits=(channels.THREAD_MEMBERS_UPDATE,),
 )
 
@@ -220,7 +220,7 @@ ADD_THREAD_MEMBER = Operation(
     "/channels/{channel_id}/thread-members/{user_id}",
     needs=Permissions.VIEW_CHANNEL,
     raises=(
-        *_MEMBER_REFUSALS,
+        *_MEMBER_ERRORS,
         errors.UNKNOWN_MEMBER,
         errors.UNKNOWN_USER,
         errors.THREAD_LOCKED,
@@ -233,7 +233,7 @@ DELETE_THREAD_MEMBER = Operation(
     "DELETE",
     "/channels/{channel_id}/thread-members/{user_id}",
     needs=Permissions.VIEW_CHANNEL,
-    raises=(*_MEMBER_REFUSALS, errors.TWO_FACTOR_REQUIRED, errors.UNKNOWN_MEMBER, errors.UNKNOWN_USER),
+    raises=(*_MEMBER_ERRORS, errors.TWO_FACTOR_REQUIRED, errors.UNKNOWN_MEMBER, errors.UNKNOWN_USER),
     emits=(channels.THREAD_MEMBERS_UPDATE, messages.MESSAGE_CREATE),
 )
 
@@ -261,7 +261,7 @@ LIST_THREAD_MEMBERS = Operation(
     raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.CANNOT_EXECUTE_ON_DM, errors.WRONG_CHANNEL_TYPE),
 )
 
-_LIST_REFUSALS: Final = (
+_LIST_ERRORS: Final = (
     errors.UNKNOWN_CHANNEL,
     errors.MISSING_ACCESS,
     errors.MISSING_PERMISSIONS,
@@ -275,7 +275,7 @@ LIST_PUBLIC_ARCHIVED_THREADS = Operation(
     result=ThreadList,
     query=ListArchivedThreads,
     needs=Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY,
-    raises=_LIST_REFUSALS,
+    raises=_LIST_ERRORS,
 )
 
 LIST_PRIVATE_ARCHIVED_THREADS = Operation(
@@ -284,7 +284,7 @@ LIST_PRIVATE_ARCHIVED_THREADS = Operation(
     result=ThreadList,
     query=ListArchivedThreads,
     needs=Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY | Permissions.MANAGE_THREADS,
-    raises=_LIST_REFUSALS,
+    raises=_LIST_ERRORS,
 )
 
 LIST_MY_PRIVATE_ARCHIVED_THREADS = Operation(
@@ -293,7 +293,7 @@ LIST_MY_PRIVATE_ARCHIVED_THREADS = Operation(
     result=ThreadList,
     query=ListMyArchivedThreads,
     needs=Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY,
-    raises=_LIST_REFUSALS,
+    raises=_LIST_ERRORS,
 )
 
 GET_ACTIVE_GUILD_THREADS = Operation(

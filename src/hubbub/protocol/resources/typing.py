@@ -38,7 +38,7 @@ TYPING_START = Event(
 )
 """Sent when a user starts typing in a channel."""
 
-# Whoever may not send a message here may not type one: the rule, and its refusals, are those of messages.
+# A caller who may not send a message may not type either; the rules and errors are those of messages.
 TRIGGER_TYPING_INDICATOR = Operation(
     "POST",
     "/channels/{channel_id}/typing",

@@ -174,27 +174,32 @@ ACTIVITY_INVITE_CREATE = Event("ACTIVITY_INVITE_CREATE", ActivityInvite, scope=S
 Also sent when the invite was accepted on another device.
 """
 
-_WRITE: Final = (Scope.DM_CHANNELS_MESSAGES_WRITE,)
-_LIMIT: Final = RateLimit(5, 5.0, per="user_id")
-_REACHED: Final = (errors.UNKNOWN_USER, errors.CANNOT_MESSAGE_USER, errors.NO_MUTUAL_GUILDS, errors.INVALID_RECIPIENTS)
+_WRITE_SCOPES: Final = (Scope.DM_CHANNELS_MESSAGES_WRITE,)
+_MESSAGE_LIMIT: Final = RateLimit(5, 5.0, per="user_id")
+_RECIPIENT_ERRORS: Final = (
+    errors.UNKNOWN_USER,
+    errors.CANNOT_MESSAGE_USER,
+    errors.NO_MUTUAL_GUILDS,
+    errors.INVALID_RECIPIENTS,
+)
 
 SEND_USER_MESSAGE = Operation(
     "POST",
     "/users/{user_id}/messages",
     body=SendUserMessage,
     result=UserMessage,
-    # A person's own client invites for the games on their machine, and writes otherwise in channels.
+    # A user's own client sends only invites of local games here; other messages go to channels.
     auth=Auth.USER | Auth.BEARER,
-    scopes=(*_WRITE, Scope.ACTIVITIES_INVITES_WRITE),
+    scopes=(*_WRITE_SCOPES, Scope.ACTIVITIES_INVITES_WRITE),
     raises=(
-        *_REACHED,
+        *_RECIPIENT_ERRORS,
         errors.MISSING_OAUTH2_SCOPE,
         errors.EMPTY_MESSAGE,
         errors.INVALID_ACTIVITY_ACTION,
         errors.INVALID_FORM_BODY,
     ),
     emits=(MESSAGE_CREATE, CHANNEL_CREATE, ACTIVITY_INVITE_CREATE),
-    limit=_LIMIT,
+    limit=_MESSAGE_LIMIT,
     # sdk.md 16.
     cap=100,
 )
@@ -205,20 +210,20 @@ EDIT_USER_MESSAGE = Operation(
     body=EditUserMessage,
     result=UserMessage,
     auth=Auth.BEARER,
-    scopes=_WRITE,
-    raises=(*_REACHED, errors.UNKNOWN_MESSAGE, errors.CANNOT_EDIT_OTHERS_MESSAGE, errors.EMPTY_MESSAGE),
+    scopes=_WRITE_SCOPES,
+    raises=(*_RECIPIENT_ERRORS, errors.UNKNOWN_MESSAGE, errors.CANNOT_EDIT_OTHERS_MESSAGE, errors.EMPTY_MESSAGE),
     emits=(MESSAGE_UPDATE,),
-    limit=_LIMIT,
+    limit=_MESSAGE_LIMIT,
 )
 
 DELETE_USER_MESSAGE = Operation(
     "DELETE",
     "/users/{user_id}/messages/{message_id}",
     auth=Auth.BEARER,
-    scopes=_WRITE,
+    scopes=_WRITE_SCOPES,
     raises=(errors.UNKNOWN_USER, errors.UNKNOWN_MESSAGE, errors.MISSING_PERMISSIONS),
     emits=(MESSAGE_DELETE,),
-    limit=_LIMIT,
+    limit=_MESSAGE_LIMIT,
 )
 
 LIST_USER_MESSAGES = Operation(
@@ -229,7 +234,7 @@ LIST_USER_MESSAGES = Operation(
     auth=Auth.BEARER,
     scopes=(Scope.DM_CHANNELS_MESSAGES_READ,),
     raises=(errors.UNKNOWN_USER, errors.UNKNOWN_CHANNEL),
-    limit=_LIMIT,
+    limit=_MESSAGE_LIMIT,
 )
 
 LIST_USER_MESSAGE_SUMMARIES = Operation(

@@ -159,7 +159,7 @@ GET_MY_USER = Operation(
     scopes=("identify",),
 )
 
-# Those who share a guild also hear GUILD_MEMBER_UPDATE, which the members resource, a floor above, declares and emits.
+# Members of shared guilds also receive GUILD_MEMBER_UPDATE, which the members resource, a tier above, declares.
 UPDATE_MY_USER = Operation("PATCH", "/users/@me", body=UpdateMyUser, result=MyUser, emits=(USER_UPDATE,))
 
 GET_USER = Operation("GET", "/users/{user_id}", result=User, raises=(errors.UNKNOWN_USER,))

@@ -29,7 +29,7 @@ class UpdateVanityUrl(Struct, kw_only=True):
     """New vanity code; null removes it."""
 
 
-_MANAGED: Final = (
+_MANAGE_ERRORS: Final = (
     errors.UNKNOWN_GUILD,
     errors.MISSING_ACCESS,
     errors.MISSING_PERMISSIONS,
@@ -37,13 +37,13 @@ _MANAGED: Final = (
     errors.MORE_BOOSTS_NEEDED,
 )
 
-# The guild needs the feature VANITY_URL.
+# Requires the guild feature VANITY_URL.
 GET_GUILD_VANITY_URL = Operation(
     "GET",
     "/guilds/{guild_id}/vanity-url",
     result=VanityUrl,
     needs=Permissions.MANAGE_GUILD,
-    raises=_MANAGED,
+    raises=_MANAGE_ERRORS,
 )
 
 UPDATE_GUILD_VANITY_URL = Operation(
@@ -52,7 +52,7 @@ UPDATE_GUILD_VANITY_URL = Operation(
     body=UpdateVanityUrl,
     result=VanityUrl,
     needs=Permissions.MANAGE_GUILD,
-    raises=(*_MANAGED, errors.INVITE_INVALID_OR_TAKEN),
+    raises=(*_MANAGE_ERRORS, errors.INVITE_INVALID_OR_TAKEN),
     emits=(guilds.GUILD_UPDATE,),
     audits=(AuditLogAction.GUILD_UPDATE,),
 )

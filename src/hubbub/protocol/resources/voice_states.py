@@ -150,7 +150,7 @@ class UpdateVoiceChannelStatus(Struct, kw_only=True):
     """New status; null or an empty string clears it."""
 
 
-# Named apart from the event, which has the same documented name.
+# The constant differs from the documented name, which the event has too.
 SET_VOICE_STATE = Command("VOICE_STATE_UPDATE", GatewayOpcode.VOICE_STATE_UPDATE, SetVoiceState)
 """Joins, moves between or leaves voice channels and private calls."""
 REQUEST_CHANNEL_INFO = Command("REQUEST_CHANNEL_INFO", GatewayOpcode.REQUEST_CHANNEL_INFO, RequestChannelInfo)
@@ -165,7 +165,7 @@ VOICE_SERVER_UPDATE = Event("VOICE_SERVER_UPDATE", VoiceServer)
 CHANNEL_INFO = Event("CHANNEL_INFO", ChannelInfo)
 """Sent in response to REQUEST_CHANNEL_INFO."""
 
-# The specification leaves these two names open; gateway.md 6.2 has the ones we use.
+# The specification leaves these two names open; gateway.md 6.2 chooses them.
 VOICE_CHANNEL_STATUS_UPDATE = Event("VOICE_CHANNEL_STATUS_UPDATE", VoiceChannelStatus, intents=Intents.GUILDS)
 """Sent when the status of a voice channel changes."""
 VOICE_CHANNEL_START_TIME_UPDATE = Event(
@@ -180,7 +180,7 @@ GET_SELF_VOICE_STATE = Operation(
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_VOICE_STATE),
 )
 
-# The caller must be able to connect to the other's channel, which the path does not name.
+# The caller must be able to connect to the user's channel, which the path does not contain.
 GET_VOICE_STATE = Operation(
     "GET",
     "/guilds/{guild_id}/voice-states/{user_id}",
@@ -193,7 +193,7 @@ GET_VOICE_STATE = Operation(
     ),
 )
 
-# On a stage only. To speak needs MUTE_MEMBERS, to ask for it REQUEST_TO_SPEAK, in the channel, which the path does not name.
+# On a stage only. Speaking requires MUTE_MEMBERS, a request to speak REQUEST_TO_SPEAK, both in the user's channel.
 UPDATE_SELF_VOICE_STATE = Operation(
     "PATCH",
     "/guilds/{guild_id}/voice-states/@me",
@@ -208,7 +208,7 @@ UPDATE_SELF_VOICE_STATE = Operation(
     emits=(VOICE_STATE_UPDATE,),
 )
 
-# Needs MUTE_MEMBERS in the channel.
+# Requires MUTE_MEMBERS in the channel.
 UPDATE_VOICE_STATE = Operation(
     "PATCH",
     "/guilds/{guild_id}/voice-states/{user_id}",
@@ -224,7 +224,7 @@ UPDATE_VOICE_STATE = Operation(
     audits=(AuditLogAction.MEMBER_UPDATE,),
 )
 
-# Who is not connected there also needs MANAGE_CHANNELS.
+# A caller who is not connected to the channel also needs MANAGE_CHANNELS.
 UPDATE_VOICE_CHANNEL_STATUS = Operation(
     "PUT",
     "/channels/{channel_id}/voice-status",

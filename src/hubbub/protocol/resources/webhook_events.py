@@ -84,7 +84,7 @@ DATA: Final[dict[WebhookEventType, Any]] = {
     WebhookEventType.ENTITLEMENT_CREATE: entitlements.ENTITLEMENT_CREATE.payload,
     WebhookEventType.ENTITLEMENT_UPDATE: entitlements.ENTITLEMENT_UPDATE.payload,
     WebhookEventType.ENTITLEMENT_DELETE: entitlements.ENTITLEMENT_DELETE.payload,
-    # There are no quests here, so nothing is ever sent.
+    # Never sent, because there are no quests.
     WebhookEventType.QUEST_USER_ENROLLMENT: None,
     WebhookEventType.LOBBY_MESSAGE_CREATE: lobbies.LOBBY_MESSAGE_CREATE.payload,
     WebhookEventType.LOBBY_MESSAGE_UPDATE: lobbies.LOBBY_MESSAGE_UPDATE.payload,
@@ -120,7 +120,7 @@ class ListFailedWebhookEvents(Struct, kw_only=True):
     """Maximum number of events to return."""
 
 
-# First-party: the wire says that deliveries are given up, not how one sees it (decisions/0032).
+# First-party: the published API gives no access to failed deliveries (decisions/0032).
 LIST_FAILED_WEBHOOK_EVENTS = Operation(
     "GET",
     "/applications/{application_id}/webhook-events/failed",

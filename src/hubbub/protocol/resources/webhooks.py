@@ -287,11 +287,11 @@ class SlackWebhook(Struct, kw_only=True):
 WEBHOOKS_UPDATE = Event("WEBHOOKS_UPDATE", WebhooksUpdate, intents=Intents.GUILD_WEBHOOKS)
 """Sent when a webhook of a channel is created, changed or deleted."""
 
-_KEEPING: Final = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
-_BY_TOKEN: Final = (errors.UNKNOWN_WEBHOOK, errors.INVALID_WEBHOOK_TOKEN)
-_ON_MESSAGE: Final = (*_BY_TOKEN, errors.UNKNOWN_CHANNEL, errors.UNKNOWN_MESSAGE)
-_EXECUTING: Final = (
-    *_BY_TOKEN,
+_MANAGE_PERMISSIONS: Final = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
+_TOKEN_ERRORS: Final = (errors.UNKNOWN_WEBHOOK, errors.INVALID_WEBHOOK_TOKEN)
+_MESSAGE_ERRORS: Final = (*_TOKEN_ERRORS, errors.UNKNOWN_CHANNEL, errors.UNKNOWN_MESSAGE)
+_EXECUTE_ERRORS: Final = (
+    *_TOKEN_ERRORS,
     *messages.SEND_REFUSALS,
     errors.MAX_FOLLOW_UPS,
     errors.FORUM_WEBHOOK_NEEDS_THREAD,
@@ -303,7 +303,7 @@ _EXECUTING: Final = (
     errors.TAG_REQUIRED,
     errors.NO_TAGS_FOR_NON_MODERATORS,
 )
-_SPOKEN: Final = (messages.MESSAGE_CREATE, channels.THREAD_CREATE, channels.THREAD_UPDATE)
+_EXECUTE_EVENTS: Final = (messages.MESSAGE_CREATE, channels.THREAD_CREATE, channels.THREAD_UPDATE)
 _UPLOADS: Final = Uploads(largest=ATTACHMENT_BYTES_LARGEST)
 
 CREATE_WEBHOOK = Operation(
@@ -311,7 +311,7 @@ CREATE_WEBHOOK = Operation(
     "/channels/{channel_id}/webhooks",
     body=CreateWebhook,
     result=Webhook,
-    needs=_KEEPING,
+    needs=_MANAGE_PERMISSIONS,
     raises=(
         errors.UNKNOWN_CHANNEL,
         errors.MISSING_ACCESS,
@@ -330,7 +330,7 @@ LIST_CHANNEL_WEBHOOKS = Operation(
     "GET",
     "/channels/{channel_id}/webhooks",
     result=list[Webhook],
-    needs=_KEEPING,
+    needs=_MANAGE_PERMISSIONS,
     raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.CANNOT_EXECUTE_ON_DM),
 )
 
@@ -342,7 +342,7 @@ GET_GUILD_WEBHOOKS = Operation(
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
 )
 
-# http.md 4.11: MANAGE_WEBHOOKS and VIEW_CHANNEL in the webhook's channel, which the path does not name; or the owning app.
+# http.md 4.11: requires MANAGE_WEBHOOKS and VIEW_CHANNEL in the webhook's channel, or the application that owns it.
 GET_WEBHOOK = Operation(
     "GET",
     "/webhooks/{webhook_id}",
@@ -379,7 +379,7 @@ DELETE_WEBHOOK = Operation(
 )
 
 GET_WEBHOOK_BY_TOKEN = Operation(
-    "GET", "/webhooks/{webhook_id}/{webhook_token}", result=Webhook, auth=Auth.NONE, raises=_BY_TOKEN
+    "GET", "/webhooks/{webhook_id}/{webhook_token}", result=Webhook, auth=Auth.NONE, raises=_TOKEN_ERRORS
 )
 
 UPDATE_WEBHOOK_BY_TOKEN = Operation(
@@ -388,7 +388,7 @@ UPDATE_WEBHOOK_BY_TOKEN = Operation(
     body=UpdateWebhookByToken,
     result=Webhook,
     auth=Auth.NONE,
-    raises=(*_BY_TOKEN, errors.INVALID_FORM_BODY),
+    raises=(*_TOKEN_ERRORS, errors.INVALID_FORM_BODY),
     emits=(WEBHOOKS_UPDATE,),
     audits=(AuditLogAction.WEBHOOK_UPDATE,),
 )
@@ -397,12 +397,12 @@ DELETE_WEBHOOK_BY_TOKEN = Operation(
     "DELETE",
     "/webhooks/{webhook_id}/{webhook_token}",
     auth=Auth.NONE,
-    raises=_BY_TOKEN,
+    raises=_TOKEN_ERRORS,
     emits=(WEBHOOKS_UPDATE,),
     audits=(AuditLogAction.WEBHOOK_DELETE,),
 )
 
-# 204 instead of 200 unless `wait` is asked for.
+# 204 instead of 200 unless `wait` is true.
 EXECUTE_WEBHOOK = Operation(
     "POST",
     "/webhooks/{webhook_id}/{webhook_token}",
@@ -410,15 +410,15 @@ EXECUTE_WEBHOOK = Operation(
     query=ExecuteQuery,
     result=Message,
     auth=Auth.NONE,
-    raises=_EXECUTING,
-    # The first thing an app says after a deferred answer is that answer.
-    emits=(*_SPOKEN, messages.MESSAGE_UPDATE),
+    raises=_EXECUTE_ERRORS,
+    # The first follow-up after a deferred response replaces that response.
+    emits=(*_EXECUTE_EVENTS, messages.MESSAGE_UPDATE),
     limit=EXECUTE_LIMIT,
     uploads=_UPLOADS,
     also=(204,),
 )
 
-# Slack's own answer is the word itself, which senders compare.
+# Slack returns the text "ok", which senders compare.
 EXECUTE_SLACK_COMPATIBLE_WEBHOOK = Operation(
     "POST",
     "/webhooks/{webhook_id}/{webhook_token}/slack",
@@ -426,8 +426,8 @@ EXECUTE_SLACK_COMPATIBLE_WEBHOOK = Operation(
     query=CompatibleQuery,
     result=bytes,
     auth=Auth.NONE,
-    raises=_EXECUTING,
-    emits=_SPOKEN,
+    raises=_EXECUTE_ERRORS,
+    emits=_EXECUTE_EVENTS,
     limit=EXECUTE_LIMIT,
     media_type="text/plain",
 )
@@ -438,8 +438,8 @@ EXECUTE_GITHUB_COMPATIBLE_WEBHOOK = Operation(
     body=GithubWebhook,
     query=CompatibleQuery,
     auth=Auth.NONE,
-    raises=_EXECUTING,
-    emits=_SPOKEN,
+    raises=_EXECUTE_ERRORS,
+    emits=_EXECUTE_EVENTS,
     limit=EXECUTE_LIMIT,
     headers=(GITHUB_EVENT,),
     body_of=(GITHUB_EVENT, GITHUB_EVENTS),
@@ -451,7 +451,7 @@ GET_WEBHOOK_MESSAGE = Operation(
     query=WebhookQuery,
     result=Message,
     auth=Auth.NONE,
-    raises=_ON_MESSAGE,
+    raises=_MESSAGE_ERRORS,
 )
 
 UPDATE_WEBHOOK_MESSAGE = Operation(
@@ -462,7 +462,7 @@ UPDATE_WEBHOOK_MESSAGE = Operation(
     result=Message,
     auth=Auth.NONE,
     raises=(
-        *_ON_MESSAGE,
+        *_MESSAGE_ERRORS,
         errors.MISSING_PERMISSIONS,
         errors.EMPTY_MESSAGE,
         errors.MAX_ATTACHMENTS,
@@ -484,11 +484,11 @@ DELETE_WEBHOOK_MESSAGE = Operation(
     "/webhooks/{webhook_id}/{webhook_token}/messages/{message_id}",
     query=WebhookQuery,
     auth=Auth.NONE,
-    raises=(*_ON_MESSAGE, errors.THREAD_ARCHIVED),
+    raises=(*_MESSAGE_ERRORS, errors.THREAD_ARCHIVED),
     emits=(messages.MESSAGE_DELETE,),
 )
 
-# MANAGE_WEBHOOKS is needed in the channel that the body names.
+# Requires MANAGE_WEBHOOKS in the channel of the body.
 FOLLOW_CHANNEL = Operation(
     "POST",
     "/channels/{channel_id}/followers",

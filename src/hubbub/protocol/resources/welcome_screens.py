@@ -144,7 +144,7 @@ class NewMemberWelcome(SetNewMemberWelcome, kw_only=True):
     """ID of the guild."""
 
 
-# Anybody may look while it is enabled; otherwise those who manage the guild.
+# Available to every user while it is enabled, otherwise to holders of MANAGE_GUILD.
 GET_GUILD_WELCOME_SCREEN = Operation(
     "GET",
     "/guilds/{guild_id}/welcome-screen",
@@ -163,7 +163,7 @@ UPDATE_GUILD_WELCOME_SCREEN = Operation(
     audits=(AuditLogAction.GUILD_UPDATE,),
 )
 
-# 204 instead of 200 when the guild has none.
+# 204 instead of 200 if the guild has none.
 GET_GUILD_NEW_MEMBER_WELCOME = Operation(
     "GET",
     "/guilds/{guild_id}/new-member-welcome",
@@ -172,7 +172,7 @@ GET_GUILD_NEW_MEMBER_WELCOME = Operation(
     also=(204,),
 )
 
-# The published description only reads it; people write it with this (decisions/0021).
+# First-party: the published API only reads the guide (decisions/0021).
 SET_GUILD_NEW_MEMBER_WELCOME = Operation(
     "PUT",
     "/guilds/{guild_id}/new-member-welcome",

@@ -106,14 +106,19 @@ class GetWidgetPicture(Struct, kw_only=True):
     """Style of the image."""
 
 
-_MANAGED: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
+_MANAGE_ERRORS: Final = (
+    errors.UNKNOWN_GUILD,
+    errors.MISSING_ACCESS,
+    errors.MISSING_PERMISSIONS,
+    errors.TWO_FACTOR_REQUIRED,
+)
 
 GET_GUILD_WIDGET_SETTINGS = Operation(
     "GET",
     "/guilds/{guild_id}/widget",
     result=WidgetSettings,
     needs=Permissions.MANAGE_GUILD,
-    raises=_MANAGED,
+    raises=_MANAGE_ERRORS,
 )
 
 UPDATE_GUILD_WIDGET_SETTINGS = Operation(
@@ -122,13 +127,13 @@ UPDATE_GUILD_WIDGET_SETTINGS = Operation(
     body=UpdateWidgetSettings,
     result=WidgetSettings,
     needs=Permissions.MANAGE_GUILD,
-    raises=(*_MANAGED, errors.UNKNOWN_CHANNEL, errors.WRONG_CHANNEL_TYPE, errors.MAX_WIDGET_UPDATES),
+    raises=(*_MANAGE_ERRORS, errors.UNKNOWN_CHANNEL, errors.WRONG_CHANNEL_TYPE, errors.MAX_WIDGET_UPDATES),
     emits=(guilds.GUILD_UPDATE,),
     limit=RateLimit(1, 10.0, code=errors.MAX_WIDGET_UPDATES),
     audits=(AuditLogAction.GUILD_UPDATE,),
 )
 
-# Makes an invite where there is none yet, which is told with INVITE_CREATE.
+# Creates an invite if there is none, with INVITE_CREATE.
 GET_GUILD_WIDGET = Operation(
     "GET",
     "/guilds/{guild_id}/widget.json",
