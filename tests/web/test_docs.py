@@ -29,7 +29,7 @@ async def test_somebody_finds_their_way_through_the_reference(
         await page.goto(town.url)
         await page.get_by_role("link", name="API reference").click()
         await at("/docs")
-        await page.locator(".shelf").get_by_role("link", name="Messages What people say").click()
+        await page.locator(".shelf").get_by_role("link", name="Messages Creating, listing, editing").click()
         await at("/docs/resources/messages")
         section = page.locator("#create_message")
         assert await visible(section.get_by_text("at most 2,000 characters"))

@@ -215,7 +215,7 @@ async def test_a_body_is_told_with_its_bounds_and_types(town: World) -> None:
     assert "content optional string (at most 2,000 characters) or null" in told.text
     assert "array of EmbedRequest (at most 10 items) or null" in told.text
     assert "/docs/objects/EmbedRequest" in told.links
-    assert "A repeat within 5 minutes gives the earlier message back." in told.text
+    assert "within 5 minutes returns the earlier message." in told.text
     assert "5 in 5 seconds for each channel_id" in told.text
     assert "Answers 200 with Message" in told.text
     shown = await Browser(town).open("/docs/objects/EmbedRequest")
