@@ -191,9 +191,9 @@ class InteractionMetadata(Struct, kw_only=True):
     original_response_message_id: MessageId | UnsetType = UNSET
     """ID of the first response; present on follow-ups."""
     target_user: User | UnsetType = UNSET
-    """User on whom a user command was invoked."""
+    """Target of a user command."""
     target_message_id: MessageId | UnsetType = UNSET
-    """ID of the message on which a message command was invoked."""
+    """ID of the target of a message command."""
     interacted_message_id: MessageId | UnsetType = UNSET
     """ID of the message that contains the component; present on responses to components."""
     triggering_interaction_metadata: "InteractionMetadata | UnsetType" = UNSET

@@ -166,7 +166,7 @@ class Presence(Struct, kw_only=True):
     """A user's presence in the form seen by members of a guild or friends."""
 
     user: PartialUser
-    """User; only `id` is always present."""
+    """Partial user; only `id` is always present."""
     status: str
     """Status: `online`, `idle`, `dnd` or `offline`. Invisible users are `offline` to others."""
     activities: list[Activity]

@@ -109,7 +109,7 @@ class DispatchedUserMessage(DispatchedMessage, kw_only=True):
 
 
 class UserMessageSummary(Struct, kw_only=True):
-    """A user with whom the caller exchanged messages, and the last message."""
+    """A conversation of the caller with another user."""
 
     user_id: UserId
     """ID of the other user."""

@@ -97,7 +97,7 @@ class User(Struct, kw_only=True):
 
 
 class PartialUser(Struct, kw_only=True):
-    """A user of whom only the ID is always present, as in presences."""
+    """A partial user, as in presences; only the ID is always present."""
 
     id: UserId
     """ID of the user."""
