@@ -55,7 +55,7 @@ Larger responses must use the callback route.
 FAILED_INTERACTIONS_MAX: Final = 100
 """Maximum number of failed interactions on a page."""
 
-OptionsMax = Meta(max_length=25)
+OptionCount = Meta(max_length=25)
 
 
 # Requests of the user's client
@@ -70,7 +70,7 @@ class OptionValue(Struct, kw_only=True, omit_defaults=True):
     """Name of the option."""
     value: str | int | float | bool | None | UnsetType = UNSET
     """Value entered by the user; absent for subcommands and subcommand groups."""
-    options: "Annotated[list[OptionValue], OptionsMax] | UnsetType" = UNSET
+    options: "Annotated[list[OptionValue], OptionCount] | UnsetType" = UNSET
     """Options inside a subcommand or subcommand group."""
     focused: bool | UnsetType = UNSET
     """Whether the user is typing into this option; sent only for autocomplete."""
@@ -87,7 +87,7 @@ class CommandData(Struct, kw_only=True):
     """Type of the command: 1 slash command, 2 user command, 3 message command, 4 entry point."""
     version: Snowflake | None | UnsetType = UNSET
     """Version of the command known to the user's client."""
-    options: Annotated[list[OptionValue], OptionsMax] | None | UnsetType = UNSET
+    options: Annotated[list[OptionValue], OptionCount] | None | UnsetType = UNSET
     """Options entered by the user."""
     target_id: Snowflake | None | UnsetType = UNSET
     """ID of the user or message on which a context menu command was invoked."""

@@ -62,9 +62,11 @@ class Has(StrEnum):
     IMAGE = "image"
     VIDEO = "video"
     SOUND = "sound"
+    """Audio files."""
     STICKER = "sticker"
     POLL = "poll"
     SNAPSHOT = "snapshot"
+    """Forwarded messages."""
     NO_LINK = "-link"
     NO_EMBED = "-embed"
     NO_FILE = "-file"
@@ -99,10 +101,12 @@ class TagSetting(StrEnum):
     """Whether a thread must have all of the given tags or at least one."""
 
     MATCH_ALL = "match_all"
+    """All tags."""
     MATCH_SOME = "match_some"
+    """At least one tag."""
 
 
-Word = Annotated[str, Meta(max_length=256)]
+SearchTerm = Annotated[str, Meta(max_length=256)]
 
 
 class SearchMessages(Struct, kw_only=True):
@@ -150,13 +154,13 @@ class SearchMessages(Struct, kw_only=True):
     """Kinds of content that the message must have."""
     embed_type: Annotated[list[SearchableEmbedType], Meta(max_length=5)] = []
     """Kinds of embed."""
-    embed_provider: Annotated[list[Word], Meta(max_length=SEARCH_VALUES_MAX)] = []
+    embed_provider: Annotated[list[SearchTerm], Meta(max_length=SEARCH_VALUES_MAX)] = []
     """Names of embed providers."""
-    link_hostname: Annotated[list[Word], Meta(max_length=SEARCH_VALUES_MAX)] = []
+    link_hostname: Annotated[list[SearchTerm], Meta(max_length=SEARCH_VALUES_MAX)] = []
     """Hostnames of links in the message, or domains above them."""
     attachment_filename: Annotated[list[Annotated[str, Meta(max_length=1024)]], Meta(max_length=SEARCH_VALUES_MAX)] = []
     """Names of attached files."""
-    attachment_extension: Annotated[list[Word], Meta(max_length=SEARCH_VALUES_MAX)] = []
+    attachment_extension: Annotated[list[SearchTerm], Meta(max_length=SEARCH_VALUES_MAX)] = []
     """Extensions of attached files, without the dot."""
     include_nsfw: bool = False
     """Whether to search age-restricted channels."""

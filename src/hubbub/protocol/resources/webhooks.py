@@ -38,7 +38,7 @@ Counted by the handler, because the path does not contain the channel.
 GITHUB_EVENT: Final = "X-GitHub-Event"
 
 WebhookName = Annotated[str, Meta(min_length=1, max_length=WEBHOOK_NAME_MAX)]
-Address = Annotated[str, Meta(max_length=URL_MAX)]
+UrlText = Annotated[str, Meta(max_length=URL_MAX)]
 
 
 class WebhookSourceGuild(Struct, kw_only=True):
@@ -180,7 +180,7 @@ class ExecuteWebhook(Struct, kw_only=True):
     """Text of the message."""
     username: WebhookName | None | UnsetType = UNSET
     """Name for this message, instead of the webhook's default name."""
-    avatar_url: Address | None | UnsetType = UNSET
+    avatar_url: UrlText | None | UnsetType = UNSET
     """URL of an avatar for this message, instead of the webhook's default avatar."""
     tts: bool | None | UnsetType = UNSET
     """Whether the message is read aloud with text-to-speech."""
@@ -241,7 +241,7 @@ class SlackAttachment(Struct, kw_only=True):
 
     title: str | None | UnsetType = UNSET
     """Title of the embed."""
-    title_link: Address | None | UnsetType = UNSET
+    title_link: UrlText | None | UnsetType = UNSET
     """URL of the title."""
     text: str | None | UnsetType = UNSET
     """Description of the embed."""
@@ -253,17 +253,17 @@ class SlackAttachment(Struct, kw_only=True):
     """Text above the attachment."""
     footer: str | None | UnsetType = UNSET
     """Text of the footer."""
-    footer_icon: Address | None | UnsetType = UNSET
+    footer_icon: UrlText | None | UnsetType = UNSET
     """URL of the footer's icon."""
     author_name: str | None | UnsetType = UNSET
     """Name of the author."""
-    author_link: Address | None | UnsetType = UNSET
+    author_link: UrlText | None | UnsetType = UNSET
     """URL of the author."""
-    author_icon: Address | None | UnsetType = UNSET
+    author_icon: UrlText | None | UnsetType = UNSET
     """URL of the author's icon."""
-    image_url: Address | None | UnsetType = UNSET
+    image_url: UrlText | None | UnsetType = UNSET
     """URL of the image."""
-    thumb_url: Address | None | UnsetType = UNSET
+    thumb_url: UrlText | None | UnsetType = UNSET
     """URL of the thumbnail."""
     fields: list[SlackField] | None | UnsetType = UNSET
     """Fields of the embed."""
@@ -276,7 +276,7 @@ class SlackWebhook(Struct, kw_only=True):
     """Text of the message."""
     username: str | None | UnsetType = UNSET
     """Name for this message, instead of the webhook's default name."""
-    icon_url: Address | None | UnsetType = UNSET
+    icon_url: UrlText | None | UnsetType = UNSET
     """URL of an avatar for this message, instead of the webhook's default avatar."""
     attachments: list[SlackAttachment] | None | UnsetType = UNSET
     """Attachments, which are converted to embeds."""
