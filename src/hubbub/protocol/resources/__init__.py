@@ -1,1 +1,1 @@
-"""One module per resource: its models, operations, events and limits."""
+"""One module per resource: models, operations, events and limits."""

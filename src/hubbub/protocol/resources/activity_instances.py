@@ -1,4 +1,4 @@
-"""Activity instances: who plays an embedded application together, and where."""
+"""Activity instances: running embedded activities, their channels and participants."""
 
 from typing import Annotated
 
@@ -14,57 +14,75 @@ SESSION_ID_MAX = 128
 
 
 class ActivityLocation(Struct, kw_only=True):
-    """Where an activity runs: `gc` in a guild's channel, `pc` in a private one."""
+    """Channel in which an activity instance runs."""
 
     id: str
+    """ID of the location: `gc-{guild_id}-{channel_id}`, or `pc-{channel_id}` outside guilds."""
     kind: str
+    """Kind of the location: `gc` for a guild channel, `pc` for a private channel."""
     channel_id: ChannelId
+    """ID of the channel."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild; absent for private channels."""
 
 
 class ActivityInstance(Struct, kw_only=True):
-    """A running activity."""
+    """A running activity as its application sees it."""
 
     application_id: ApplicationId
+    """ID of the application."""
     instance_id: str
+    """ID of the instance, in the form `i-{id}-{location id}`."""
     launch_id: str
+    """ID of the launch that created the instance."""
     location: ActivityLocation
+    """Channel in which the instance runs."""
     users: list[UserId]
+    """IDs of the users connected to the instance."""
 
 
 class ActivityParticipant(Struct, kw_only=True):
-    """Somebody who takes part."""
+    """A user connected to an activity instance."""
 
     user_id: UserId
+    """ID of the user."""
     session_id: str
-    """The same for what one device does, and nothing that could resume it."""
+    """Opaque ID of the participant's client session; it cannot be used to resume the session."""
     nonce: str | None
+    """Always null."""
     member: Member | UnsetType = UNSET
-    """In a guild."""
+    """Guild member of the user; absent in private channels."""
 
 
 class EmbeddedActivity(Struct, kw_only=True):
-    """A running activity as those who see its channel are told of it; without participants it is over."""
+    """A running activity as users of its channel see it; an instance without participants has ended."""
 
     application_id: ApplicationId
+    """ID of the application."""
     instance_id: ActivityInstanceId
+    """ID of the instance."""
     composite_instance_id: str
-    """What the application knows as the instance's id."""
+    """ID under which the application knows the instance, in the form `i-{id}-{location id}`."""
     launch_id: ActivityInstanceId
+    """ID of the launch that created the instance."""
     location: ActivityLocation
+    """Channel in which the instance runs."""
     participants: list[ActivityParticipant]
+    """Users connected to the instance; empty once it has ended."""
 
 
 class EmbeddedActivities(Struct, kw_only=True):
-    """What runs of an application in a channel."""
+    """Running instances of an application in a channel."""
 
     instances: list[EmbeddedActivity]
+    """The running instances."""
 
 
 class LaunchActivity(Struct, kw_only=True):
-    """Which of one's gateway sessions takes part."""
+    """Request body for launching, joining or leaving an activity."""
 
     session_id: Annotated[str, Meta(min_length=1, max_length=SESSION_ID_MAX)]
+    """ID of the caller's gateway session that takes part in the activity."""
 
 
 EMBEDDED_ACTIVITY_UPDATE_V2 = Event(
@@ -73,6 +91,7 @@ EMBEDDED_ACTIVITY_UPDATE_V2 = Event(
     intents=Intents.GUILD_EMBEDDED_ACTIVITIES,
     dm_intents=Intents.DIRECT_EMBEDDED_ACTIVITIES,
 )
+"""Sent when an activity instance starts, its participants change, or it ends."""
 
 APPLICATIONS_GET_ACTIVITY_INSTANCE = Operation(
     "GET",
@@ -82,7 +101,7 @@ APPLICATIONS_GET_ACTIVITY_INSTANCE = Operation(
     raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION, errors.NOT_FOUND),
 )
 
-# activities.md 2 and 3: the routes of the chat client.
+# Routes of the chat client (activities.md 2 and 3).
 LAUNCH_ACTIVITY = Operation(
     "POST",
     "/activities/{channel_id}/{application_id}",
@@ -99,7 +118,7 @@ LAUNCH_ACTIVITY = Operation(
     emits=(EMBEDDED_ACTIVITY_UPDATE_V2,),
 )
 
-# activities.md 3: deprecated, GUILD_CREATE and EMBEDDED_ACTIVITY_UPDATE_V2 tell the same.
+# Deprecated: GUILD_CREATE and EMBEDDED_ACTIVITY_UPDATE_V2 carry the same data (activities.md 3).
 LIST_ACTIVITY_INSTANCES = Operation(
     "GET",
     "/activities/{application_id}/instances/{channel_id}",

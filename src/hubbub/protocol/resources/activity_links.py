@@ -1,4 +1,4 @@
-"""Links that open an activity: quick ones, which end, and managed ones, which their application's owner keeps."""
+"""Activity links: quick links, which expire after 30 days, and managed links, which the application's owner maintains."""
 
 from typing import Annotated
 
@@ -19,7 +19,7 @@ MANAGED_LINKS_MAX = 100
 
 MANAGED = 0
 QUICK = 1
-"""Types of links (activities.md 9)."""
+"""Type of an activity link, the first part of its ID (activities.md 9)."""
 
 LinkTitle = Annotated[str, Meta(min_length=1, max_length=LINK_TITLE_MAX)]
 LinkDescription = Annotated[str, Meta(min_length=1, max_length=LINK_DESCRIPTION_MAX)]
@@ -27,7 +27,7 @@ CustomId = Annotated[str, Meta(min_length=1, max_length=CUSTOM_ID_MAX)]
 
 
 class LinkImage(ImageData):
-    """The picture of a link, shown at 43:24."""
+    """Image of an activity link, displayed at an aspect ratio of 43:24."""
 
     side_max = 1024
     moving = frozenset()
@@ -37,58 +37,75 @@ class ActivityLink(Struct, kw_only=True):
     """A link that opens an activity."""
 
     application_id: ApplicationId
+    """ID of the application."""
     link_id: str
-    """`{type}-{id}`: 0 for managed links, 1 for quick ones."""
+    """ID of the link, in the form `{type}-{id}`; the type is 0 for managed links and 1 for quick links."""
     title: str
+    """Title of the link, 1 to 32 characters."""
     description: str
+    """Description of the link, 1 to 64 characters."""
     custom_id: str | None
-    """What the activity is told, unless the address says otherwise."""
+    """Value passed to the activity, unless the URL has its own `custom_id`; null if none."""
     asset_path: str | UnsetType = UNSET
-    """Where the picture of a quick link is, below the CDN."""
+    """CDN path of the image; quick links only."""
     asset_id: str | UnsetType = UNSET
-    """The picture of a managed link, at `activity-links/{application_id}/{asset_id}.png` below the CDN."""
+    """ID of the image at CDN path `activity-links/{application_id}/{asset_id}.png`; managed links only."""
 
 
 class CreateActivityLink(Struct, kw_only=True):
-    """A new link."""
+    """Request body for creating an activity link."""
 
     title: LinkTitle
+    """Title of the link, 1 to 32 characters."""
     description: LinkDescription
+    """Description of the link, 1 to 64 characters."""
     image: LinkImage
+    """Image of the link as a data URI, displayed at 43:24."""
     custom_id: CustomId | None | UnsetType = UNSET
+    """Value passed to the activity; absent or null for none."""
 
 
 class UpdateActivityLink(Struct, kw_only=True):
-    """What of a managed link to change."""
+    """Request body for updating a managed link."""
 
     title: LinkTitle | UnsetType = UNSET
+    """New title, 1 to 32 characters."""
     description: LinkDescription | UnsetType = UNSET
+    """New description, 1 to 64 characters."""
     image: LinkImage | UnsetType = UNSET
+    """New image as a data URI."""
     custom_id: CustomId | None | UnsetType = UNSET
+    """New value passed to the activity; null removes it."""
 
 
 class OpenLinkQuery(Struct, kw_only=True):
-    """What an activity's address carries."""
+    """Query parameters of an activity URL."""
 
     link_id: str | UnsetType = UNSET
+    """ID of the link to open."""
     custom_id: CustomId | UnsetType = UNSET
+    """Value passed to the activity; takes precedence over the link's `custom_id`."""
     referrer_id: str | UnsetType = UNSET
+    """ID of the user who shared the link; ignored if it is not a snowflake."""
 
 
 class OpenedLink(Struct, kw_only=True):
-    """What an activity's address comes to."""
+    """The activity that an activity URL opens."""
 
     application: PublicApplication
+    """Application of the activity."""
     link: ActivityLink | None
-    """None where the address names none, or one that has ended."""
+    """The link; null if the URL has no `link_id`, or if the link does not exist or has expired."""
     custom_id: str | None
+    """Value passed to the activity; null if neither the URL nor the link has one."""
     referrer_id: UserId | None
+    """ID of the user who shared the link; null if unknown."""
 
 
-# activities.md 9; the SDK and the platform's own portal call them.
+# Routes of the SDK and the developer portal (activities.md 9).
 
-_EVERYBODY = Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE
-_MANAGED = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
+_ANY_CALLER = Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE
+_APPLICATION_ERRORS = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
 
 CREATE_QUICK_LINK = Operation(
     "POST",
@@ -96,14 +113,14 @@ CREATE_QUICK_LINK = Operation(
     body=CreateActivityLink,
     result=ActivityLink,
     auth=Auth.BOT | Auth.USER | Auth.BEARER,
-    raises=_MANAGED,
+    raises=_APPLICATION_ERRORS,
 )
 
 GET_QUICK_LINK = Operation(
     "GET",
     "/applications/{application_id}/quick-links/{link_id}",
     result=ActivityLink,
-    auth=_EVERYBODY,
+    auth=_ANY_CALLER,
     raises=(errors.NOT_FOUND,),
 )
 
@@ -111,7 +128,7 @@ LIST_MANAGED_LINKS = Operation(
     "GET",
     "/applications/{application_id}/managed-links/",
     result=list[ActivityLink],
-    raises=_MANAGED,
+    raises=_APPLICATION_ERRORS,
 )
 
 CREATE_MANAGED_LINK = Operation(
@@ -119,14 +136,14 @@ CREATE_MANAGED_LINK = Operation(
     "/applications/{application_id}/managed-links/",
     body=CreateActivityLink,
     result=ActivityLink,
-    raises=_MANAGED,
+    raises=_APPLICATION_ERRORS,
 )
 
 GET_MANAGED_LINK = Operation(
     "GET",
     "/applications/{application_id}/managed-links/{link_id}",
     result=ActivityLink,
-    auth=_EVERYBODY,
+    auth=_ANY_CALLER,
     raises=(errors.NOT_FOUND,),
 )
 
@@ -135,13 +152,13 @@ UPDATE_MANAGED_LINK = Operation(
     "/applications/{application_id}/managed-links/{link_id}",
     body=UpdateActivityLink,
     result=ActivityLink,
-    raises=(*_MANAGED, errors.NOT_FOUND),
+    raises=(*_APPLICATION_ERRORS, errors.NOT_FOUND),
 )
 
 DELETE_MANAGED_LINK = Operation(
     "DELETE",
     "/applications/{application_id}/managed-links/{link_id}",
-    raises=(*_MANAGED, errors.NOT_FOUND),
+    raises=(*_APPLICATION_ERRORS, errors.NOT_FOUND),
 )
 
 OPEN_ACTIVITY_LINK = Operation(
@@ -149,7 +166,7 @@ OPEN_ACTIVITY_LINK = Operation(
     "/activities/{application_id}/link",
     query=OpenLinkQuery,
     result=OpenedLink,
-    auth=_EVERYBODY,
+    auth=_ANY_CALLER,
     raises=(errors.UNKNOWN_APPLICATION,),
 )
-"""Ours: what the page behind `{web_url}/activities/{application_id}` shows, and a chat client opens."""
+"""Resolves the URL `{web_url}/activities/{application_id}` for the web page and the chat client; our own route."""

@@ -1,4 +1,4 @@
-"""The proxy of activities: where the paths of an application's own host lead, and tickets that say who asks there."""
+"""Activity proxies: URL mappings of an application's proxy host, and tickets that authenticate users to it."""
 
 from typing import Annotated
 
@@ -12,47 +12,50 @@ URL_PREFIX_MAX = 256
 URL_TARGET_MAX = 512
 
 TICKET_SECONDS = 1800
-"""How long a ticket is good (activities.md 8: our choice)."""
+"""Lifetime of a proxy ticket in seconds (activities.md 8: our choice)."""
 INSTANCE_ID_MAX = 128
 
 
 class UrlMapping(Struct, kw_only=True):
-    """One line of a URL map: what begins with the prefix is asked of the target."""
+    """A rule that maps a path prefix of the proxy host to a target host."""
 
     prefix: Annotated[str, Meta(min_length=1, max_length=URL_PREFIX_MAX)]
-    """A path such as `/api`, or `/` for the application's root; `{name}` stands for one word, once in a segment."""
+    """Path prefix such as `/api`, or `/` for the root; `{name}` matches letters, digits, `_` and `-`, once per segment.
+    """
     target: Annotated[str, Meta(min_length=1, max_length=URL_TARGET_MAX)]
-    """`host[:port][/dir]` without a scheme; `{name}` is the word that the prefix found."""
+    """Target in the form `host[:port][/path]`, without a scheme; `{name}` inserts the text matched by the prefix."""
 
 
 class ProxyConfig(Struct, kw_only=True):
-    """An application's URL map. The first mapping that fits wins, so longer prefixes come first."""
+    """URL mappings of an application's activity proxy."""
 
     url_map: Annotated[list[UrlMapping], Meta(max_length=URL_MAPPINGS_MAX)]
+    """Mappings in order of precedence; the first match applies, so longer prefixes come first."""
 
 
 class CreateProxyTicket(Struct, kw_only=True):
-    """Which running activity the ticket is for."""
+    """Request body for creating a proxy ticket."""
 
     instance_id: Annotated[str, Meta(min_length=1, max_length=INSTANCE_ID_MAX)] | UnsetType = UNSET
-    """As applications know it; without it, the one that was joined last."""
+    """Composite ID of the activity instance; absent for the instance that the caller joined last."""
 
 
 class ProxyTicket(Struct, kw_only=True):
-    """What the activity's address carries as `discord_proxy_ticket`."""
+    """A ticket that authenticates a user to the activity proxy."""
 
     ticket: str
+    """Ticket, passed to the activity as the URL parameter `discord_proxy_ticket`; valid for 30 minutes."""
 
 
-# activities.md 8: the routes of the platform's own portal and client.
+# Routes of the developer portal and the chat client (activities.md 8).
 
-_MANAGED = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
+_APPLICATION_ERRORS = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
 
 GET_PROXY_CONFIG = Operation(
     "GET",
     "/applications/{application_id}/proxy-config",
     result=ProxyConfig,
-    raises=_MANAGED,
+    raises=_APPLICATION_ERRORS,
 )
 
 UPDATE_PROXY_CONFIG = Operation(
@@ -60,7 +63,7 @@ UPDATE_PROXY_CONFIG = Operation(
     "/applications/{application_id}/proxy-config",
     body=ProxyConfig,
     result=ProxyConfig,
-    raises=_MANAGED,
+    raises=_APPLICATION_ERRORS,
 )
 
 CREATE_PROXY_TICKET = Operation(

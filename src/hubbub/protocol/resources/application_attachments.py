@@ -1,4 +1,4 @@
-"""Files that an application puts on the CDN for a while, to show them somewhere else."""
+"""Application attachments: temporary files that an application uploads to the CDN."""
 
 from msgspec import Struct
 
@@ -8,9 +8,10 @@ from hubbub.protocol.resources.attachments import Attachment
 
 
 class ApplicationAttachment(Struct, kw_only=True):
-    """The file at its address."""
+    """The file that an application uploaded."""
 
     attachment: Attachment
+    """The uploaded file, with its CDN URL."""
 
 
 UPLOAD_APPLICATION_ATTACHMENT = Operation(

@@ -1,4 +1,4 @@
-"""Applications: what a developer registers, and the bot that speaks for it."""
+"""Applications: programs registered by developers, and their settings."""
 
 from typing import Annotated, Literal
 
@@ -22,194 +22,270 @@ APPLICATION_NAME_MAX = 32
 REDIRECT_URIS_MAX = 25
 RPC_ORIGINS_MAX = 25
 NARROW_FLAGS = (1 << 31) - 1
-"""`flags` is a number limited to bits 0 to 30; `flags_new` carries them all."""
+"""Mask of the bits 0 to 30 that `flags` carries; `flags_new` carries all bits."""
 
 Url = Annotated[str, Meta(max_length=URL_MAX)]
 
 
 def flags_on_the_wire(bits: int, now: int | None = None) -> tuple[int, str | UnsetType]:
-    """An application's flags in both forms, `flags` and `flags_new`, as they are at a moment; without one, as today."""
+    """Return an application's `flags` and `flags_new` at a point in time, or at present if `now` is None."""
     return bits & NARROW_FLAGS, str(bits) if now is None or changes.FLAGS_NEW.active(now) else UNSET
 
 
 class InstallParams(Struct, kw_only=True):
-    """Scopes and permissions that an installation asks for."""
+    """Scopes and permissions requested when an application is installed."""
 
     scopes: list[str]
+    """OAuth2 scopes to request."""
     permissions: Permissions
+    """Permissions to request for the bot's role in the guild."""
 
 
 class IntegrationTypeConfiguration(Struct, kw_only=True):
-    """What an installation in one context asks for."""
+    """Configuration of one installation context of an application."""
 
     oauth2_install_params: InstallParams | UnsetType = UNSET
+    """Scopes and permissions to request in this context; absent if none are configured."""
 
 
 class TeamMember(Struct, kw_only=True):
-    """A developer in a team."""
+    """A member of a developer team."""
 
     user: User
+    """User of the member."""
     team_id: TeamId
+    """ID of the team."""
     membership_state: int
-    """1 invited, 2 accepted."""
+    """State of the membership: 1 invited, 2 accepted."""
     role: str
-    """admin, developer or read_only."""
+    """Role in the team: `admin`, `developer` or `read_only`."""
     permissions: list[str]
-    """Always `["*"]`; undocumented, yet hikari indexes it."""
+    """Always `["*"]`; undocumented, but hikari reads it."""
 
 
 class Team(Struct, kw_only=True):
-    """Developers who own applications together."""
+    """A group of developers that owns applications."""
 
     id: TeamId
+    """ID of the team."""
     icon: str | None
+    """Hash of the team's icon; null if none."""
     name: str
+    """Name of the team."""
     owner_user_id: UserId
+    """ID of the user who owns the team."""
     members: list[TeamMember]
+    """Members of the team, invited ones included."""
 
 
 class FlaggedApplication(Struct, kw_only=True):
-    """An application as READY names it."""
+    """The application of a gateway session, as READY contains it."""
 
     id: ApplicationId
+    """ID of the application."""
     flags: int
+    """Bits 0 to 30 of the application's flags."""
     flags_new: str | UnsetType = UNSET
+    """All bits of the application's flags, as a decimal string."""
     name: str | UnsetType = UNSET
-    """In OAuth2 sessions."""
+    """Name of the application; OAuth2 sessions only."""
     parent_id: ApplicationId | None | UnsetType = UNSET
-    """In OAuth2 sessions: the publisher's application."""
+    """ID of the publisher's application, or null if there is none; OAuth2 sessions only."""
 
 
 class PublicApplication(Struct, kw_only=True):
-    """An application as anybody may see it."""
+    """An application as any caller sees it."""
 
     id: ApplicationId
+    """ID of the application."""
     name: str
+    """Name of the application."""
     icon: str | None
+    """Hash of the icon; null if none."""
     description: str
+    """Description of the application."""
     type: int | None
-    """4 for a guild's own role subscriptions, else null."""
+    """Type of the application: 4 for a guild's role subscriptions, otherwise null."""
     verify_key: str
-    """The Ed25519 public key, in hexadecimal, that checks what we sign for this application."""
+    """Hexadecimal Ed25519 public key that verifies interaction and webhook event signatures."""
     flags: int
+    """Bits 0 to 30 of the application's flags."""
     flags_new: str | UnsetType = UNSET
+    """All bits of the application's flags, as a decimal string."""
     cover_image: str | UnsetType = UNSET
+    """Hash of the cover image for rich presence invites; absent if none."""
     primary_sku_id: Snowflake | UnsetType = UNSET
+    """ID of the SKU of the game, if the application is sold as one."""
     bot: User | UnsetType = UNSET
+    """User of the application's bot; absent if it has none."""
     slug: str | UnsetType = UNSET
+    """URL slug of the store page; absent if there is none."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild linked to the application; absent if none."""
     rpc_origins: list[str] | UnsetType = UNSET
+    """Web origins that may connect to the local agent over RPC; absent if none."""
     bot_public: bool | UnsetType = UNSET
+    """Whether users other than the owner may install the application."""
     bot_require_code_grant: bool | UnsetType = UNSET
+    """Whether installing the bot requires the full OAuth2 authorization code grant."""
     terms_of_service_url: str | UnsetType = UNSET
+    """URL of the terms of service; absent if none."""
     privacy_policy_url: str | UnsetType = UNSET
+    """URL of the privacy policy; absent if none."""
     custom_install_url: str | UnsetType = UNSET
+    """URL of the custom installation page; absent if none."""
     install_params: InstallParams | UnsetType = UNSET
+    """Scopes and permissions of the default installation link; absent if none."""
     integration_types_config: dict[str, IntegrationTypeConfiguration] | UnsetType = UNSET
-    """By installation context: "0" in a guild, "1" for a user; the keys present are those supported."""
+    """Configuration by supported installation context: "0" for guilds, "1" for users."""
     max_participants: int | None | UnsetType = UNSET
+    """Maximum number of participants of an activity instance; -1 or null for no limit."""
     tags: list[str] | UnsetType = UNSET
+    """Tags that describe the application, at most 5 of at most 20 characters each; absent if none."""
 
 
 class Application(PublicApplication, kw_only=True):
     """An application as its owner and its bot see it."""
 
-    # Both are optional in the documents, but discord.py indexes them when it logs in.
+    # Both are optional in the public API, but discord.py reads them without a default at login.
     bot_public: bool
+    """Whether users other than the owner may install the application."""
     bot_require_code_grant: bool
+    """Whether installing the bot requires the full OAuth2 authorization code grant."""
     owner: User
+    """User who owns the application."""
     team: Team | None
+    """Team that owns the application; null if a single user owns it."""
     redirect_uris: list[str]
+    """Registered OAuth2 redirect URIs."""
     interactions_endpoint_url: str | None
+    """URL that receives interactions by HTTP; null if the gateway delivers them."""
     role_connections_verification_url: str | None
+    """URL where users connect their account for linked roles; null if none."""
     approximate_guild_count: int
+    """Approximate number of guilds in which the application is installed."""
     approximate_user_install_count: int
-    """How many users installed it with `applications.commands`."""
+    """Approximate number of users who installed the application with `applications.commands`."""
     approximate_user_authorization_count: int
+    """Approximate number of users who authorized the application by OAuth2."""
     explicit_content_filter: int
+    """Level of the explicit content filter: 0 or 1."""
     eligible_oauth2_scopes: list[str]
+    """OAuth2 scopes that the application may request."""
     event_webhooks_url: str | None | UnsetType = UNSET
+    """URL that receives webhook events; null or absent if none."""
     event_webhooks_status: int | UnsetType = UNSET
-    """1 off, 2 on, 3 switched off by the platform."""
+    """Status of webhook events: 1 disabled, 2 enabled, 3 disabled by the platform."""
     event_webhooks_types: list[str] | UnsetType = UNSET
+    """Types of webhook events that the application subscribes to."""
     channel_obfuscation: bool | UnsetType = UNSET
-    """Whether its bot does without channels that it may not see before everybody must; for its owner."""
+    """Whether the bot opted in early to channel obfuscation (changes.CHANNEL_OBFUSCATION); shown to the owner only."""
 
 
 class LocalizedDescription(Struct, kw_only=True):
-    """The description with its translations."""
+    """Description of an application, with translations."""
 
     default: Annotated[str, Meta(max_length=APPLICATION_DESCRIPTION_MAX)]
+    """Description shown where no translation matches, at most 400 characters."""
     localizations: dict[str, str] | None | UnsetType = UNSET
+    """Translations by locale; null or absent for none."""
 
 
 class UpdateApplication(Struct, kw_only=True):
-    """What an application's owner or bot may change."""
+    """Request body for updating the current application; also accepted from its bot."""
 
     description: (
         Annotated[str, Meta(max_length=APPLICATION_DESCRIPTION_MAX)] | LocalizedDescription | None | UnsetType
     ) = UNSET
-    """Libraries send the plain text; the public description also has a translated form."""
+    """New description, as plain text or with translations; null clears it."""
     icon: ImageData | None | UnsetType = UNSET
+    """New icon as a data URI; null removes it."""
     cover_image: ImageData | None | UnsetType = UNSET
+    """New cover image as a data URI; null removes it."""
     flags: Bits | None | UnsetType = UNSET
-    """Only the three limited intent bits change; the rest is ignored."""
+    """New flags; only the three `_LIMITED` intent bits change, others are ignored."""
     interactions_endpoint_url: Url | None | UnsetType = UNSET
+    """New interactions URL, verified with a signed ping; null removes it."""
     explicit_content_filter: Literal[0, 1] | None | UnsetType = UNSET
+    """New level of the explicit content filter: 0 or 1."""
     max_participants: Annotated[int, Meta(ge=-1, le=INT32_MAX)] | None | UnsetType = UNSET
+    """New maximum of participants of an activity instance; -1 or null for no limit."""
     tags: (
         Annotated[list[Annotated[str, Meta(max_length=APPLICATION_TAG_MAX)]], Meta(max_length=APPLICATION_TAGS_MAX)]
         | None
         | UnsetType
     ) = UNSET
+    """New tags, at most 5 of at most 20 characters each; null removes them."""
     custom_install_url: Url | None | UnsetType = UNSET
+    """New URL of the custom installation page; null removes it."""
     install_params: InstallParams | None | UnsetType = UNSET
+    """New scopes and permissions of the default installation link; null removes them."""
     role_connections_verification_url: Url | None | UnsetType = UNSET
+    """New verification URL for linked roles; null removes it."""
     integration_types_config: dict[str, IntegrationTypeConfiguration | None] | None | UnsetType = UNSET
+    """New configuration by installation context; the keys present are the supported contexts."""
     event_webhooks_status: Literal[1, 2] | None | UnsetType = UNSET
-    """3 is the platform's own word and cannot be written."""
+    """New status of webhook events: 1 disabled, 2 enabled. Only the platform sets 3."""
     event_webhooks_url: Url | None | UnsetType = UNSET
+    """New URL for webhook events, verified with a signed ping; null removes it."""
     event_webhooks_types: list[WebhookEventType] | None | UnsetType = UNSET
+    """Types of webhook events to subscribe to; null for none."""
 
 
 ApplicationName = Annotated[str, Meta(min_length=APPLICATION_NAME_MIN, max_length=APPLICATION_NAME_MAX)]
 
 
 class ManageApplication(UpdateApplication, kw_only=True):
-    """What besides its owner may change. A bot's token changes nothing of it: who steals one must not gain the rest."""
+    """Request body for updating an application as its owner.
+
+    A bot token cannot change these additional fields, so that a stolen token does not give control of the application.
+    """
 
     name: ApplicationName | UnsetType = UNSET
+    """New name, 2 to 32 characters."""
     bot_public: bool | UnsetType = UNSET
-    """Whether others than the owner may install it."""
+    """Whether users other than the owner may install the application."""
     bot_require_code_grant: bool | UnsetType = UNSET
+    """Whether installing the bot requires the full OAuth2 authorization code grant."""
     redirect_uris: list[Url] | None | UnsetType = UNSET
+    """New OAuth2 redirect URIs; null removes all."""
     terms_of_service_url: Url | None | UnsetType = UNSET
+    """New URL of the terms of service; null removes it."""
     privacy_policy_url: Url | None | UnsetType = UNSET
+    """New URL of the privacy policy; null removes it."""
     rpc_origins: Annotated[list[Url], Meta(max_length=RPC_ORIGINS_MAX)] | None | UnsetType = UNSET
-    """Pages that may connect to the agent on a person's machine."""
+    """Web origins that may connect to the local agent, at most 25; null removes all."""
     public_client: bool | UnsetType = UNSET
-    """Whether it may exchange codes without its secret: games on people's machines cannot keep one."""
+    """Whether the application may exchange codes without a client secret, as games on users' computers must."""
     channel_obfuscation: bool | UnsetType = UNSET
-    """Whether its bot does without channels that it may not see before everybody must."""
+    """Whether the bot opts in early to channel obfuscation (changes.CHANNEL_OBFUSCATION)."""
     activities: bool | UnsetType = UNSET
-    """Whether it can be launched inside the chat; gives it the command that does so (activities.md 2)."""
+    """Whether the application can be launched as an activity; true also creates its launch command (activities.md 2).
+    """
     accept_social_layer_terms: Literal[True] | UnsetType = UNSET
-    """Opens the scopes of the social layer, with the limits of development."""
+    """Accepts the social layer terms, which unlocks its scopes with development limits."""
 
 
 class RpcApplication(Struct, kw_only=True):
-    """An application as the local agent asks for it before it lets one of its programs in (rpc.md 12)."""
+    """An application as the local agent reads it before accepting an RPC connection (rpc.md 12)."""
 
     id: ApplicationId
+    """ID of the application."""
     name: str
+    """Name of the application."""
     icon: str | None
+    """Hash of the icon; null if none."""
     description: str
+    """Description of the application."""
     flags: int
+    """Bits 0 to 30 of the application's flags."""
     flags_new: str | UnsetType = UNSET
+    """All bits of the application's flags, as a decimal string."""
     rpc_origins: list[str]
-    """Pages that may connect to the agent over a WebSocket."""
+    """Web origins that may connect to the local agent over a WebSocket."""
     activity_types: list[int]
-    """What SET_ACTIVITY takes now: the agent has no clock of the platform's (decisions/0051)."""
+    """Activity types that SET_ACTIVITY accepts at present; the agent does not know the platform's clock
+    (decisions/0051)."""
 
 
 GET_MY_APPLICATION = Operation("GET", "/applications/@me", result=Application, auth=Auth.BOT)
@@ -223,7 +299,7 @@ GET_APPLICATION = Operation(
     "/applications/{application_id}",
     result=Application,
     raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION),
-    # Every page of the portal begins with it.
+    # Every page of the developer portal loads the application first.
     limit=RateLimit(30, 10.0),
 )
 
@@ -241,7 +317,7 @@ GET_APPLICATION_RPC = Operation(
     result=RpcApplication,
     auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE,
     raises=(errors.UNKNOWN_APPLICATION,),
-    # Asked for each time a game starts, and by many behind one address.
+    # Requested at each start of a game, possibly by many users behind one IP address.
     limit=RateLimit(100, 10.0),
 )
 

@@ -1,4 +1,4 @@
-"""Attachments: files sent with a message."""
+"""Attachments: files sent with messages."""
 
 import re
 from collections.abc import Iterable
@@ -14,17 +14,17 @@ from hubbub.protocol.resources.users import User
 
 ATTACHMENTS_MAX: Final = 10
 ATTACHMENT_BYTES_MAX_BY_TIER: Final = (10 << 20, 10 << 20, 50 << 20, 100 << 20)
-"""Per file, by the guild's premium tier."""
+"""Maximum size of a file in bytes, by the guild's premium tier."""
 ATTACHMENT_BYTES_MAX_BY_PREMIUM: Final = {1: 50 << 20, 2: 500 << 20, 3: 50 << 20}
-"""Per file, by the sender's premium type (http.md 1.11)."""
+"""Maximum size of a file in bytes, by the sender's premium type (http.md 1.11)."""
 ATTACHMENT_BYTES_LARGEST: Final = max(*ATTACHMENT_BYTES_MAX_BY_TIER, *ATTACHMENT_BYTES_MAX_BY_PREMIUM.values())
-"""Per file, of anybody; how much of it a server takes, its operator says (`http.max_upload_bytes`)."""
+"""Largest file that any user may send, in bytes; `http.max_upload_bytes` may lower it."""
 ATTACHMENT_DESCRIPTION_MAX: Final = 1024
 ATTACHMENT_FILENAME_MAX: Final = 1024
 ATTACHMENT_TITLE_MAX: Final = 1024
 ATTACHMENT_WAVEFORM_MAX: Final = 400
 ATTACHMENT_URL_SECONDS: Final = 86_400
-"""How long a signed address works."""
+"""Validity of a signed URL in seconds."""
 REFRESH_URLS_MAX: Final = 50
 
 FILE_TYPES: Final = {
@@ -32,77 +32,104 @@ FILE_TYPES: Final = {
     "video": (".mp4", ".mov", ".qt", ".webm"),
     "audio": (".mp3", ".m4a", ".wav", ".ogg", ".opus", ".flac"),
 }
-"""What a filter of files can name beside single endings, and the endings that each stands for (http.md 1.11)."""
+"""Groups that a file type filter can name, and the extensions of each (http.md 1.11)."""
 _ENDING: Final = re.compile(r"(\.[\w+-]{1,16}){1,3}")
 
 
 def is_file_type(word: str) -> bool:
-    """Whether a filter of files can say this: `image`, `video`, `audio` or an ending such as `.png`, in any case."""
+    """Return whether a filter may contain this item: `image`, `video`, `audio` or an extension such as `.png`."""
     return word.lower() in FILE_TYPES or _ENDING.fullmatch(word) is not None
 
 
 def is_of_type(filename: str, words: Iterable[str]) -> bool:
-    """Whether a file may pass a filter, by its name alone."""
+    """Return whether a file passes a file type filter; only its name is checked."""
     name = filename.lower()
     return any(name.endswith(FILE_TYPES.get(word.lower(), word.lower())) for word in words)
 
 
 class Attachment(Struct, kw_only=True):
-    """A file as a message shows it."""
+    """A file of a message."""
 
     id: AttachmentId
+    """ID of the attachment."""
     filename: str
+    """Name of the file."""
     size: int
-    """Bytes."""
+    """Size of the file in bytes."""
     url: str
-    """Signed; a later reading of the message gives a fresh one."""
+    """Signed URL of the file; it expires, and reading the message again returns a new one."""
     proxy_url: str
+    """URL of the file at the media proxy."""
     title: str | None | UnsetType = UNSET
+    """Title of the file; also the original name without extension if `filename` was sanitized."""
     description: str | UnsetType = UNSET
+    """Alternative text of the file, at most 1024 characters."""
     content_type: str | UnsetType = UNSET
+    """Media type of the file."""
     width: int | UnsetType = UNSET
+    """Width in pixels; images and videos only."""
     height: int | UnsetType = UNSET
+    """Height in pixels; images and videos only."""
     ephemeral: bool | UnsetType = UNSET
+    """Whether the file belongs to an ephemeral message and is removed after a while."""
     duration_secs: float | UnsetType = UNSET
-    """Voice messages, with `waveform`: base64 of up to 256 samples."""
+    """Duration in seconds; voice messages only."""
     waveform: str | UnsetType = UNSET
+    """Base64-encoded waveform of up to 256 samples; voice messages only."""
     flags: int | UnsetType = UNSET
+    """Flags of the attachment."""
     placeholder: str | UnsetType = UNSET
+    """ThumbHash placeholder of an image or a video."""
     placeholder_version: int | UnsetType = UNSET
+    """Version of the placeholder format."""
     clip_created_at: Timestamp | UnsetType = UNSET
+    """Time the clip was recorded; clips only."""
     clip_participants: list[User] | UnsetType = UNSET
+    """Users in the recorded stream; clips only."""
 
 
 class AttachmentRequest(Struct, kw_only=True):
-    """What to say of a file: a new one, named by its `n` in `files[n]`, or one the message already has, by its id."""
+    """Metadata of a file to upload or of an existing attachment."""
 
     id: AttachmentId
+    """The `n` of the uploaded part `files[n]`, or the ID of an attachment that the message already has."""
     filename: Annotated[str, Meta(min_length=1, max_length=ATTACHMENT_FILENAME_MAX)] | None | UnsetType = UNSET
+    """Name of the file; overrides the name of the uploaded part."""
     title: Annotated[str, Meta(max_length=ATTACHMENT_TITLE_MAX)] | None | UnsetType = UNSET
+    """Title of the file, at most 1024 characters."""
     description: Annotated[str, Meta(max_length=ATTACHMENT_DESCRIPTION_MAX)] | None | UnsetType = UNSET
+    """Alternative text of the file, at most 1024 characters; null removes it."""
     duration_secs: Annotated[float, Meta(ge=0, le=INT32_MAX)] | None | UnsetType = UNSET
+    """Duration of a voice message in seconds."""
     waveform: Annotated[str, Meta(max_length=ATTACHMENT_WAVEFORM_MAX)] | None | UnsetType = UNSET
+    """Base64-encoded waveform of a voice message."""
     is_spoiler: bool | None | UnsetType = UNSET
+    """Whether the file is hidden behind a spoiler warning."""
     is_remix: bool | None | UnsetType = UNSET
+    """Whether the file was edited with the remix feature."""
 
 
 class RefreshAttachmentUrls(Struct, kw_only=True):
-    """Addresses whose signature is to be renewed."""
+    """Request body for renewing signed attachment URLs."""
 
     attachment_urls: Annotated[list[str], Meta(max_length=REFRESH_URLS_MAX)]
+    """Attachment URLs to sign again, at most 50."""
 
 
 class RefreshedUrl(Struct, kw_only=True):
-    """An address and its fresh form."""
+    """An attachment URL and its newly signed form."""
 
     original: str
+    """URL as sent in the request."""
     refreshed: str
+    """URL with a new signature."""
 
 
 class RefreshedUrls(Struct, kw_only=True):
-    """The fresh addresses, in the order asked."""
+    """Newly signed attachment URLs."""
 
     refreshed_urls: list[RefreshedUrl]
+    """The URLs, in the order of the request."""
 
 
 REFRESH_ATTACHMENT_URLS = Operation(

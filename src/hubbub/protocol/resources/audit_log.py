@@ -1,4 +1,4 @@
-"""The audit log: who did what in a guild, and why."""
+"""Audit log: administrative actions in a guild, with their actors and reasons."""
 
 from typing import Annotated, Any
 
@@ -20,70 +20,93 @@ AUDIT_LOG_PAGE_MAX = 100
 AUDIT_LOG_PAGE_DEFAULT = 50
 AUDIT_LOG_DAYS = 45
 REASON_MAX = 512
-"""Longer reasons are cut (http.md 1.4)."""
+"""Maximum length of a reason in characters; longer reasons are truncated (http.md 1.4)."""
 
 
 def oldest_entry(now_ms: int) -> AuditLogEntryId:
-    """The smallest id that the log still tells at a moment."""
+    """Return the smallest entry ID that is still within the retention period of 45 days."""
     return AuditLogEntryId.at(now_ms - AUDIT_LOG_DAYS * 24 * 3_600_000)
 
 
 class AuditLogChange(Struct, kw_only=True):
-    """One changed field; an absent value stands for null."""
+    """A changed property of an audit log entry's target."""
 
     key: str | None
-    """The field's name; `$add` and `$remove` for roles of a member."""
+    """Name of the property; `$add` and `$remove` for the roles of a member."""
     new_value: Any = UNSET
+    """Value after the change; absent if the property was removed."""
     old_value: Any = UNSET
+    """Value before the change; absent if the property was not set."""
 
 
 class AuditLogEntry(Struct, kw_only=True):
-    """One deed."""
+    """An administrative action in a guild."""
 
     id: AuditLogEntryId
+    """ID of the entry."""
     target_id: Snowflake | None
+    """ID of the affected object; null if the action has no single target."""
     user_id: UserId | None
-    """Who did it."""
+    """ID of the user or bot who performed the action; null if the platform did."""
     action_type: int
+    """Type of the action."""
     changes: list[AuditLogChange] | UnsetType = UNSET
+    """Changed properties of the target; absent if there are none."""
     options: dict[str, str] | UnsetType = UNSET
-    """What the change itself does not tell; strings, even for counts."""
+    """Additional details that depend on the action type; all values are strings, counts included."""
     reason: str | UnsetType = UNSET
+    """Reason given by the actor, 1 to 512 characters; absent if none."""
 
 
 class GuildAuditLogEntry(AuditLogEntry, kw_only=True):
-    """An entry as its event carries it, with its guild."""
+    """An audit log entry as the gateway event carries it."""
 
     guild_id: GuildId
+    """ID of the guild."""
 
 
 class AuditLog(Struct, kw_only=True):
-    """A page of entries, and the objects they name."""
+    """A page of audit log entries and the objects that they refer to."""
 
     audit_log_entries: list[AuditLogEntry]
+    """The entries."""
     users: list[User]
+    """Users who performed the actions or are their targets."""
     threads: list[Thread] = []
+    """Threads that the entries refer to."""
     integrations: list[dict[str, Any]] = []
+    """Partial integrations that the entries refer to."""
     webhooks: list[Webhook] = []
+    """Webhooks that the entries refer to."""
     guild_scheduled_events: list[ScheduledEvent] = []
+    """Scheduled events that the entries refer to."""
     application_commands: list[dict[str, Any]] = []
+    """Application commands that the entries refer to."""
     auto_moderation_rules: list[AutoModerationRule] = []
+    """Auto moderation rules that the entries refer to."""
 
 
 class ListAuditLogEntries(Struct, kw_only=True):
-    """A page of entries: newest first, or ascending with `after`."""
+    """Query parameters for listing audit log entries, newest first, or oldest first with `after`."""
 
     user_id: UserId | UnsetType = UNSET
+    """Only entries of actions by this user."""
     target_id: Snowflake | UnsetType = UNSET
+    """Only entries about this target."""
     action_type: Int32 | UnsetType = UNSET
+    """Only entries of this action type."""
     before: AuditLogEntryId | UnsetType = UNSET
+    """Only entries with a lower ID than this."""
     after: AuditLogEntryId | UnsetType = UNSET
+    """Only entries with a higher ID than this."""
     limit: Annotated[int, Meta(ge=1, le=AUDIT_LOG_PAGE_MAX)] = AUDIT_LOG_PAGE_DEFAULT
+    """Maximum number of entries to return, 1 to 100."""
 
 
 GUILD_AUDIT_LOG_ENTRY_CREATE = Event(
     "GUILD_AUDIT_LOG_ENTRY_CREATE", GuildAuditLogEntry, intents=Intents.GUILD_MODERATION
 )
+"""Sent when an entry is added to a guild's audit log, to members with VIEW_AUDIT_LOG."""
 
 LIST_GUILD_AUDIT_LOG_ENTRIES = Operation(
     "GET",

@@ -1,4 +1,4 @@
-"""Auto moderation: a guild's rules about what may be said and how members may be called, and what follows when one is hit."""
+"""Auto moderation: a guild's rules for messages and member profiles, and the actions that they trigger."""
 
 from typing import Annotated, Final
 
@@ -25,7 +25,7 @@ RULES_MAX_BY_TRIGGER: Final = {
     AutoModerationTriggerType.MENTION_SPAM: 1,
     AutoModerationTriggerType.MEMBER_PROFILE: 1,
 }
-"""How many rules of each kind a guild may have."""
+"""Maximum number of rules per guild, by trigger type."""
 KEYWORDS_MAX: Final = 1000
 KEYWORD_MAX: Final = 60
 REGEX_PATTERNS_MAX: Final = 10
@@ -34,11 +34,11 @@ ALLOW_LIST_MAX: Final = 100
 PRESET_ALLOW_LIST_MAX: Final = 1000
 MENTION_TOTAL_LIMIT_MAX: Final = 50
 MENTION_TOTAL_LIMIT_DEFAULT: Final = 20
-"""Open in the specification: what a rule without the number means (decisions/0024)."""
+"""Limit of a mention spam rule that sets none; open in the specification (decisions/0024)."""
 ACTIONS_MAX: Final = 5
 CUSTOM_MESSAGE_MAX: Final = 150
 TIMEOUT_SECONDS_MAX: Final = 2_419_200
-"""Four weeks."""
+"""Maximum duration of a timeout in seconds: four weeks."""
 EXEMPT_ROLES_MAX: Final = 20
 EXEMPT_CHANNELS_MAX: Final = 50
 
@@ -47,79 +47,105 @@ Pattern = Annotated[str, Meta(min_length=1, max_length=REGEX_PATTERN_MAX)]
 
 
 class TriggerMetadata(Struct, kw_only=True):
-    """What a rule looks for; which keys are there depends on its trigger type."""
+    """Content that triggers a rule; the fields present depend on the trigger type."""
 
     keyword_filter: list[str] | UnsetType = UNSET
+    """Keywords and phrases to match; KEYWORD and MEMBER_PROFILE rules."""
     regex_patterns: list[str] | UnsetType = UNSET
+    """Regular expressions to match; KEYWORD and MEMBER_PROFILE rules."""
     presets: list[int] | UnsetType = UNSET
+    """Keyword lists of the platform to match; KEYWORD_PRESET rules."""
     allow_list: list[str] | UnsetType = UNSET
+    """Keywords that do not trigger the rule; KEYWORD, KEYWORD_PRESET and MEMBER_PROFILE rules."""
     mention_total_limit: int | UnsetType = UNSET
+    """Number of distinct user and role mentions allowed per message; MENTION_SPAM rules."""
     mention_raid_protection_enabled: bool | UnsetType = UNSET
+    """Whether mention raids are detected automatically; MENTION_SPAM rules."""
 
 
 class ActionMetadata(Struct, kw_only=True):
-    """How a rule does it; which keys are there depends on the action's type."""
+    """Settings of an action; the fields present depend on the action type."""
 
     channel_id: ChannelId | UnsetType = UNSET
-    """Where the alert is sent."""
+    """ID of the channel that the alert is sent to; SEND_ALERT_MESSAGE only."""
     duration_seconds: int | UnsetType = UNSET
-    """How long the timeout lasts."""
+    """Duration of the timeout in seconds, at most four weeks; TIMEOUT only."""
     custom_message: str | UnsetType = UNSET
-    """What a member reads whose message was blocked."""
+    """Text shown to the member whose message was blocked, at most 150 characters; BLOCK_MESSAGE only."""
 
 
 class Action(Struct, kw_only=True):
-    """What a rule does."""
+    """An action that a rule performs when it is triggered."""
 
     type: int
+    """Type of the action."""
     metadata: ActionMetadata
+    """Settings of the action."""
 
 
 class AutoModerationRule(Struct, kw_only=True):
-    """A rule of a guild."""
+    """An auto moderation rule of a guild."""
 
     id: AutoModerationRuleId
+    """ID of the rule."""
     guild_id: GuildId
+    """ID of the guild."""
     name: str
+    """Name of the rule."""
     creator_id: UserId
+    """ID of the user who created the rule."""
     event_type: int
+    """Event in which the rule is checked: 1 message sent, 2 member profile updated."""
     trigger_type: int
+    """Type of content that triggers the rule."""
     trigger_metadata: TriggerMetadata
+    """Content that triggers the rule."""
     actions: list[Action]
+    """Actions to perform when the rule is triggered."""
     enabled: bool
+    """Whether the rule is enabled."""
     exempt_roles: list[RoleId]
+    """IDs of the roles to which the rule does not apply, at most 20."""
     exempt_channels: list[ChannelId]
+    """IDs of the channels in which the rule does not apply, at most 50."""
 
 
 class TriggerMetadataRequest(Struct, kw_only=True):
-    """What a rule shall look for; keys that its trigger type has no use for are ignored."""
+    """Content that triggers a rule; fields that the trigger type does not use are ignored."""
 
     keyword_filter: Annotated[list[Keyword], Meta(max_length=KEYWORDS_MAX)] | None | UnsetType = UNSET
-    """Words and phrases in any case: `word` whole, `word*` at a beginning, `*word` at an end, `*word*` anywhere."""
+    """Case-insensitive keywords: `word` whole word, `word*` prefix, `*word` suffix, `*word*` anywhere."""
     regex_patterns: Annotated[list[Pattern], Meta(max_length=REGEX_PATTERNS_MAX)] | None | UnsetType = UNSET
-    """Regular expressions of the kind that is matched in linear time: no lookaround, no backreferences."""
+    """Regular expressions, matched in linear time: lookaround and backreferences are not supported."""
     presets: list[AutoModerationKeywordPresetType] | None | UnsetType = UNSET
-    # Keyword rules take fewer; the rule that knows the trigger says so.
+    """Keyword lists of the platform to match."""
+    # Keyword rules allow fewer; the handler, which knows the trigger type, checks that limit.
     allow_list: Annotated[list[Keyword], Meta(max_length=PRESET_ALLOW_LIST_MAX)] | None | UnsetType = UNSET
-    """What is fine although it contains something that is not."""
+    """Keywords that do not trigger the rule; at most 100, or 1000 for KEYWORD_PRESET rules."""
     mention_total_limit: Annotated[int, Meta(ge=0, le=MENTION_TOTAL_LIMIT_MAX)] | None | UnsetType = UNSET
-    """How many different users and roles one message may mention."""
+    """Number of distinct user and role mentions allowed per message, at most 50; 20 if absent."""
     mention_raid_protection_enabled: bool | None | UnsetType = UNSET
+    """Whether to detect mention raids automatically."""
 
 
 class ActionMetadataRequest(Struct, kw_only=True):
-    """How a rule shall do it."""
+    """Settings of an action."""
 
     channel_id: ChannelId | None | UnsetType = UNSET
+    """ID of the channel to send the alert to; SEND_ALERT_MESSAGE only."""
     duration_seconds: Annotated[int, Meta(ge=0, le=TIMEOUT_SECONDS_MAX)] | None | UnsetType = UNSET
+    """Duration of the timeout in seconds, at most four weeks; TIMEOUT only."""
     custom_message: Annotated[str, Meta(max_length=CUSTOM_MESSAGE_MAX)] | None | UnsetType = UNSET
+    """Text shown to the member whose message was blocked, at most 150 characters; BLOCK_MESSAGE only."""
 
 
 class ActionRequest(Struct, kw_only=True):
-    """What a rule shall do."""
+    """An action for a rule to perform."""
 
     type: AutoModerationActionType
+    """Type of the action."""
     metadata: ActionMetadataRequest | None | UnsetType = UNSET
+    """Settings of the action; required by some action types."""
 
 
 Actions = Annotated[list[ActionRequest], Meta(min_length=1, max_length=ACTIONS_MAX)]
@@ -128,96 +154,120 @@ ExemptChannels = Annotated[list[ChannelId], Meta(max_length=EXEMPT_CHANNELS_MAX)
 
 
 class CreateAutoModerationRule(Struct, kw_only=True):
-    """A rule to make."""
+    """Request body for creating an auto moderation rule."""
 
     name: Annotated[str, Meta(min_length=1, max_length=RULE_NAME_MAX)]
+    """Name of the rule, 1 to 100 characters."""
     event_type: AutoModerationEventType
+    """Event in which the rule is checked: MEMBER_UPDATE for MEMBER_PROFILE rules, otherwise MESSAGE_SEND."""
     trigger_type: AutoModerationTriggerType
+    """Type of content that triggers the rule."""
     trigger_metadata: TriggerMetadataRequest | None | UnsetType = UNSET
+    """Content that triggers the rule; required by KEYWORD_PRESET and MEMBER_PROFILE rules."""
     actions: Actions | None | UnsetType = UNSET
+    """Actions to perform, 1 to 5; if absent, block the message, or the member for MEMBER_PROFILE rules."""
     enabled: bool | None | UnsetType = UNSET
-    """False unless said otherwise."""
+    """Whether the rule is enabled; false if absent."""
     exempt_roles: ExemptRoles | None | UnsetType = UNSET
+    """IDs of the roles to which the rule does not apply, at most 20."""
     exempt_channels: ExemptChannels | None | UnsetType = UNSET
+    """IDs of the channels in which the rule does not apply, at most 50."""
 
 
 class UpdateAutoModerationRule(Struct, kw_only=True):
-    """What to change of a rule; its trigger type stays."""
+    """Request body for updating an auto moderation rule; its trigger type cannot change."""
 
     name: Annotated[str, Meta(min_length=1, max_length=RULE_NAME_MAX)] | UnsetType = UNSET
+    """New name, 1 to 100 characters."""
     event_type: AutoModerationEventType | UnsetType = UNSET
+    """New event in which the rule is checked."""
     trigger_type: AutoModerationTriggerType | UnsetType = UNSET
+    """Trigger type of the rule; any other value than the current one is rejected."""
     trigger_metadata: TriggerMetadataRequest | None | UnsetType = UNSET
-    """Replaces the old one whole."""
+    """New content that triggers the rule; replaces the previous metadata as a whole."""
     actions: Actions | None | UnsetType = UNSET
+    """New actions, 1 to 5; replaces the previous ones. Null keeps them."""
     enabled: bool | None | UnsetType = UNSET
+    """Whether the rule is enabled."""
     exempt_roles: ExemptRoles | None | UnsetType = UNSET
+    """New IDs of the roles to which the rule does not apply, at most 20."""
     exempt_channels: ExemptChannels | None | UnsetType = UNSET
+    """New IDs of the channels in which the rule does not apply, at most 50."""
 
 
 class ActionExecution(Struct, kw_only=True):
-    """One action that a rule took."""
+    """An action that a rule performed."""
 
     guild_id: GuildId
+    """ID of the guild."""
     action: Action
+    """The action."""
     rule_id: AutoModerationRuleId
+    """ID of the rule."""
     rule_trigger_type: int
+    """Trigger type of the rule."""
     user_id: UserId
-    """Who hit the rule."""
+    """ID of the user who triggered the rule."""
     content: str
-    """What they wrote; empty for sessions without the message content intent."""
+    """Content that triggered the rule; empty without the MESSAGE_CONTENT intent."""
     matched_keyword: str | None
-    """The word or pattern of the rule."""
+    """Keyword or pattern of the rule that matched; null if the rule has none."""
     matched_content: str | None
-    """The part of the content that it matched; null for sessions without the message content intent."""
+    """Part of the content that matched; null without the MESSAGE_CONTENT intent."""
     channel_id: ChannelId | UnsetType = UNSET
+    """ID of the channel of the message; absent for member profiles."""
     message_id: MessageId | UnsetType = UNSET
-    """Absent when the message was blocked."""
+    """ID of the message; absent if it was blocked."""
     alert_system_message_id: MessageId | UnsetType = UNSET
+    """ID of the alert message; present only if an alert was sent."""
 
 
 AUTO_MODERATION_RULE_CREATE = Event(
     "AUTO_MODERATION_RULE_CREATE", AutoModerationRule, intents=Intents.AUTO_MODERATION_CONFIGURATION
 )
+"""Sent when an auto moderation rule is created, to members with MANAGE_GUILD."""
 AUTO_MODERATION_RULE_UPDATE = Event(
     "AUTO_MODERATION_RULE_UPDATE", AutoModerationRule, intents=Intents.AUTO_MODERATION_CONFIGURATION
 )
+"""Sent when an auto moderation rule is updated, to members with MANAGE_GUILD."""
 AUTO_MODERATION_RULE_DELETE = Event(
     "AUTO_MODERATION_RULE_DELETE", AutoModerationRule, intents=Intents.AUTO_MODERATION_CONFIGURATION
 )
+"""Sent when an auto moderation rule is deleted, to members with MANAGE_GUILD."""
 AUTO_MODERATION_ACTION_EXECUTION = Event(
     "AUTO_MODERATION_ACTION_EXECUTION", ActionExecution, intents=Intents.AUTO_MODERATION_EXECUTION
 )
+"""Sent when an auto moderation rule is triggered and performs an action, once per action."""
 
-_RAISES: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS)
+_GUILD_ERRORS: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS)
 
 LIST_AUTO_MODERATION_RULES = Operation(
     "GET",
     "/guilds/{guild_id}/auto-moderation/rules",
     result=list[AutoModerationRule],
     needs=Permissions.MANAGE_GUILD,
-    raises=_RAISES,
+    raises=_GUILD_ERRORS,
 )
 
-# http.md 3.10: a rule that times out also needs MODERATE_MEMBERS.
+# A rule with a timeout action also requires MODERATE_MEMBERS (http.md 3.10).
 CREATE_AUTO_MODERATION_RULE = Operation(
     "POST",
     "/guilds/{guild_id}/auto-moderation/rules",
     body=CreateAutoModerationRule,
     result=AutoModerationRule,
     needs=Permissions.MANAGE_GUILD,
-    raises=(*_RAISES, errors.INVALID_FORM_BODY),
+    raises=(*_GUILD_ERRORS, errors.INVALID_FORM_BODY),
     emits=(AUTO_MODERATION_RULE_CREATE,),
     audits=(AuditLogAction.AUTO_MODERATION_RULE_CREATE,),
 )
 
-# The table of codes has none for a rule that is not there (decisions/0024).
+# The public error table has no code for an unknown rule (decisions/0024).
 GET_AUTO_MODERATION_RULE = Operation(
     "GET",
     "/guilds/{guild_id}/auto-moderation/rules/{rule_id}",
     result=AutoModerationRule,
     needs=Permissions.MANAGE_GUILD,
-    raises=(*_RAISES, errors.NOT_FOUND),
+    raises=(*_GUILD_ERRORS, errors.NOT_FOUND),
 )
 
 UPDATE_AUTO_MODERATION_RULE = Operation(
@@ -226,7 +276,7 @@ UPDATE_AUTO_MODERATION_RULE = Operation(
     body=UpdateAutoModerationRule,
     result=AutoModerationRule,
     needs=Permissions.MANAGE_GUILD,
-    raises=(*_RAISES, errors.NOT_FOUND, errors.INVALID_FORM_BODY),
+    raises=(*_GUILD_ERRORS, errors.NOT_FOUND, errors.INVALID_FORM_BODY),
     emits=(AUTO_MODERATION_RULE_UPDATE,),
     audits=(AuditLogAction.AUTO_MODERATION_RULE_UPDATE,),
 )
@@ -235,7 +285,7 @@ DELETE_AUTO_MODERATION_RULE = Operation(
     "DELETE",
     "/guilds/{guild_id}/auto-moderation/rules/{rule_id}",
     needs=Permissions.MANAGE_GUILD,
-    raises=(*_RAISES, errors.NOT_FOUND),
+    raises=(*_GUILD_ERRORS, errors.NOT_FOUND),
     emits=(AUTO_MODERATION_RULE_DELETE,),
     audits=(AuditLogAction.AUTO_MODERATION_RULE_DELETE,),
 )

@@ -1,4 +1,4 @@
-"""Bans: users who may not come back to a guild."""
+"""Bans: users who may not join a guild."""
 
 from typing import Annotated
 
@@ -22,51 +22,65 @@ DeleteMessageSeconds = Annotated[int, Meta(ge=0, le=DELETE_MESSAGE_SECONDS_MAX)]
 
 
 class Ban(Struct, kw_only=True):
-    """A banned user, and why."""
+    """A banned user and the reason."""
 
     user: User
+    """The banned user."""
     reason: str | None
+    """Reason for the ban; null if none was given."""
 
 
 class GuildBan(Struct, kw_only=True):
-    """A ban that began or ended."""
+    """A ban that was added or removed."""
 
     guild_id: GuildId
+    """ID of the guild."""
     user: User
+    """The banned or unbanned user."""
 
 
 class ListGuildBans(Struct, kw_only=True):
-    """A page of bans, by ascending user id; `before` wins over `after`."""
+    """Query parameters for listing bans, in ascending order of user IDs."""
 
     limit: Annotated[int, Meta(ge=1, le=BANS_PAGE_MAX)] = BANS_PAGE_MAX
+    """Maximum number of bans to return, 1 to 1000."""
     before: UserId | UnsetType = UNSET
+    """Only bans of users with a lower ID than this; takes precedence over `after`."""
     after: UserId | UnsetType = UNSET
+    """Only bans of users with a higher ID than this."""
 
 
 class BanUser(Struct, kw_only=True):
-    """A ban, and how much of the user's recent words goes with it."""
+    """Request body for banning a user."""
 
     delete_message_seconds: DeleteMessageSeconds | None | UnsetType = UNSET
+    """Age in seconds up to which the user's messages are deleted, at most 604800 (7 days); 0 if absent."""
     delete_message_days: Annotated[int, Meta(ge=0, le=DELETE_MESSAGE_DAYS_MAX)] | None | UnsetType = UNSET
-    """The older form of delete_message_seconds."""
+    """Deprecated form of `delete_message_seconds`, in days, at most 7."""
 
 
 class BulkBanUsers(Struct, kw_only=True):
-    """Many bans at once."""
+    """Request body for banning several users."""
 
     user_ids: Annotated[list[UserId], Meta(min_length=1, max_length=BULK_BAN_MAX)]
+    """IDs of the users to ban, 1 to 200."""
     delete_message_seconds: DeleteMessageSeconds | None | UnsetType = UNSET
+    """Age in seconds up to which the users' messages are deleted, at most 604800 (7 days); 0 if absent."""
 
 
 class BulkBanned(Struct, kw_only=True):
-    """Who was banned, and who could not be."""
+    """Result of banning several users."""
 
     banned_users: list[UserId]
+    """IDs of the users who were banned."""
     failed_users: list[UserId]
+    """IDs of the users who are unknown, already banned, or ranked too high to be banned by the caller."""
 
 
 GUILD_BAN_ADD = Event("GUILD_BAN_ADD", GuildBan, intents=Intents.GUILD_MODERATION)
+"""Sent when a user is banned from a guild, to members with BAN_MEMBERS or VIEW_AUDIT_LOG."""
 GUILD_BAN_REMOVE = Event("GUILD_BAN_REMOVE", GuildBan, intents=Intents.GUILD_MODERATION)
+"""Sent when a user's ban from a guild is removed, to members with BAN_MEMBERS or VIEW_AUDIT_LOG."""
 
 LIST_GUILD_BANS = Operation(
     "GET",
@@ -85,7 +99,7 @@ GET_GUILD_BAN = Operation(
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.UNKNOWN_BAN),
 )
 
-# Recent messages go with a MESSAGE_DELETE_BULK per channel, which the messages resource declares and emits.
+# Deleted messages cause a MESSAGE_DELETE_BULK per channel, which the messages resource declares and emits.
 BAN_USER_FROM_GUILD = Operation(
     "PUT",
     "/guilds/{guild_id}/bans/{user_id}",

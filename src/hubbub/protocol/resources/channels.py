@@ -1,8 +1,7 @@
-"""Channels of every kind: guild channels, threads and private channels, their permission overwrites and positions.
+"""Channels: guild channels, threads and private channels, with their permission overwrites and positions.
 
-A thread is a channel, and to edit or delete a channel may be to edit or delete a thread, so the thread's model and the
-events of its life are here; what one does with threads is in `threads`.
-"""
+The thread model and thread lifecycle events are here, because updating or deleting a channel also applies to threads;
+thread operations are in `threads`."""
 
 from typing import Annotated, Final, Literal
 
@@ -43,16 +42,16 @@ GUILD_CHANNELS_MAX: Final = 500
 CATEGORY_CHILDREN_MAX: Final = 50
 OVERWRITES_MAX: Final = 1000
 GUILD_OVERWRITES_MAX: Final = 50_000
-"""So many overwrites all channels of a guild have together: who connects reads them all at once (decisions/0054)."""
+"""Maximum number of overwrites in all channels of a guild: a connecting session reads all of them (decisions/0054)."""
 CHANNEL_NAME_MAX: Final = 100
 TOPIC_MAX: Final = 1024
 FORUM_TOPIC_MAX: Final = 4096
 RATE_LIMIT_PER_USER_MAX: Final = 21_600
-"""Seconds of slowmode."""
+"""Maximum slowmode interval in seconds."""
 BITRATE_MIN: Final = 8_000
 BITRATE_DEFAULT: Final = 64_000
 BITRATE_MAX_BY_TIER: Final = (96_000, 128_000, 256_000, 384_000)
-"""By the guild's premium tier; VIP_REGIONS has the last."""
+"""Maximum bitrate in bits per second, by the guild's premium tier; VIP_REGIONS guilds have the last value."""
 STAGE_BITRATE_MAX: Final = 64_000
 VOICE_USER_LIMIT_MAX: Final = 99
 STAGE_USER_LIMIT_MAX: Final = 10_000
@@ -61,14 +60,14 @@ FORUM_TAG_NAME_MAX: Final = 20
 APPLIED_TAGS_MAX: Final = 5
 PINNED_POSTS_MAX: Final = 1
 MEMBER_COUNT_CEILING: Final = 50
-"""A thread's `member_count` stops here."""
+"""Highest value of a thread's `member_count`; more members are not counted."""
 
 CHANNEL_EDIT_LIMIT: Final = RateLimit(5, 15.0)
 NAME_AND_TOPIC_LIMIT: Final = RateLimit(2, 600.0, per="channel_id", code=errors.CHANNEL_WRITE_RATE_LIMIT)
-"""Changes of a channel's name or topic, counted beside the operation's own limit."""
+"""Additional limit on changes to a channel's name or topic."""
 
 CREATABLE_TYPES: Final = frozenset({0, 2, 4, 5, 13, 15, 16})
-"""The channel types one can create in a guild."""
+"""Channel types that can be created in a guild."""
 
 TagSetting = Literal["match_all", "match_some"]
 
@@ -82,325 +81,478 @@ EmojiName = Annotated[str, Meta(max_length=100)]
 
 
 class Overwrite(Struct, kw_only=True):
-    """What a role or a member may do in one channel, differing from their roles."""
+    """Permissions of a role or a member in one channel, applied on top of the role permissions."""
 
     id: Snowflake
-    """The role's or the user's id."""
+    """ID of the role or the user."""
     type: int
-    """0 role, 1 member."""
+    """Type of the overwrite: 0 role, 1 member."""
     allow: Permissions
+    """Permissions granted in the channel."""
     deny: Permissions
+    """Permissions denied in the channel."""
 
 
 class ForumTag(Struct, kw_only=True):
-    """A tag that posts of a forum or media channel can wear."""
+    """A tag that can be applied to posts of a forum or media channel."""
 
     id: TagId
+    """ID of the tag."""
     name: str
+    """Name of the tag, at most 20 characters."""
     moderated: bool
-    """Only holders of MANAGE_THREADS may apply or remove it."""
+    """Whether only members with MANAGE_THREADS may apply or remove the tag."""
     emoji_id: EmojiId | None
+    """ID of the tag's custom emoji; null if it has none."""
     emoji_name: str | None
+    """The tag's Unicode emoji; null if it has none."""
 
 
 class DefaultReaction(Struct, kw_only=True):
-    """The emoji offered on each post of a forum."""
+    """Emoji offered as the first reaction on each post of a forum or media channel."""
 
     emoji_id: EmojiId | None
+    """ID of the custom emoji; null for a Unicode emoji."""
     emoji_name: str | None
+    """The Unicode emoji; null for a custom emoji."""
 
 
 class ThreadMetadata(Struct, kw_only=True):
-    """What only threads have."""
+    """Properties that only threads have."""
 
     archived: bool
+    """Whether the thread is archived."""
     auto_archive_duration: int
+    """Minutes of inactivity after which the thread is archived: 60, 1440, 4320 or 10080."""
     archive_timestamp: Timestamp
-    """When `archived` last changed."""
+    """Time `archived` last changed, or the creation time."""
     locked: bool
+    """Whether only members with MANAGE_THREADS may post in and unarchive the thread."""
     invitable: bool | UnsetType = UNSET
-    """Private threads only: whether any member may add others."""
+    """Whether members without MANAGE_THREADS may add others; private threads only."""
     create_timestamp: Timestamp | UnsetType = UNSET
+    """Time the thread was created."""
 
 
 class ThreadMember(Struct, kw_only=True):
     """A user's membership in a thread."""
 
     id: ChannelId
-    """The thread's id."""
+    """ID of the thread."""
     user_id: UserId
+    """ID of the user."""
     join_timestamp: Timestamp
+    """Time the user joined the thread."""
     flags: int
-    """Notification settings of this user."""
+    """Notification settings of the user for this thread."""
     member: Member | UnsetType = UNSET
-    """The guild member, where `with_member` asked for it."""
+    """Guild member of the user; present only if requested with `with_member`."""
 
 
 class AnyChannel(Struct, kw_only=True):
-    """A channel of any kind, as it reads before one looks at `type`."""
+    """A channel of any type; the fields present depend on `type`."""
 
     id: ChannelId
+    """ID of the channel."""
     type: int
+    """Type of the channel."""
     flags: int = 0
+    """Flags of the channel."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild; absent for private channels."""
     name: str | None | UnsetType = UNSET
+    """Name of the channel, 1 to 100 characters; null for a group without a name."""
     position: int | UnsetType = UNSET
+    """Sorting position; channels with the same position are sorted by ID."""
     permission_overwrites: list[Overwrite] | UnsetType = UNSET
+    """Permission overwrites of roles and members."""
     parent_id: ChannelId | None | UnsetType = UNSET
-    """The category of a channel, the channel of a thread."""
+    """ID of the category, or of the parent channel of a thread; null if there is none."""
     topic: str | None | UnsetType = UNSET
+    """Topic of the channel; null if it has none."""
     nsfw: bool | UnsetType = UNSET
+    """Whether the channel is age-restricted."""
     last_message_id: MessageId | None | UnsetType = UNSET
-    """In forums the newest post. The message may be gone."""
+    """ID of the newest message, or of the newest post of a forum; it may have been deleted. Null if none."""
     last_pin_timestamp: Timestamp | None | UnsetType = UNSET
+    """Time the newest pinned message was pinned; null if none."""
     rate_limit_per_user: int | UnsetType = UNSET
+    """Slowmode interval in seconds, 0 to 21600; 0 if off."""
     bitrate: int | UnsetType = UNSET
+    """Bitrate of a voice or stage channel in bits per second."""
     user_limit: int | UnsetType = UNSET
+    """Maximum number of users in a voice or stage channel; 0 for no limit."""
     rtc_region: str | None | UnsetType = UNSET
+    """ID of the voice region; null for automatic selection."""
     video_quality_mode: int | UnsetType = UNSET
+    """Camera video quality: 1 automatic, 2 720p."""
     permissions: Permissions | UnsetType = UNSET
-    """The invoking user's, in interaction data only."""
+    """Permissions of the invoking user in the channel; interaction data only."""
     default_auto_archive_duration: int | UnsetType = UNSET
+    """Default `auto_archive_duration` in minutes that clients offer for new threads."""
     default_thread_rate_limit_per_user: int | UnsetType = UNSET
+    """Slowmode interval in seconds that new threads start with."""
     available_tags: list[ForumTag] | UnsetType = UNSET
+    """Tags that posts can have; forum and media channels only."""
     default_reaction_emoji: DefaultReaction | None | UnsetType = UNSET
+    """Emoji offered as the first reaction on posts; null if none. Forum and media channels only."""
     default_sort_order: int | None | UnsetType = UNSET
+    """Default sort order of posts; null if not set. Forum and media channels only."""
     default_forum_layout: int | UnsetType = UNSET
+    """Default layout of posts; forum channels only."""
     default_tag_setting: str | None | UnsetType = UNSET
+    """How posts are filtered by several tags: `match_all` or `match_some`; null if not set."""
     owner_id: UserId | UnsetType = UNSET
-    """Who started the thread, or owns the group."""
+    """ID of the user who created the thread or owns the group."""
     thread_metadata: ThreadMetadata | UnsetType = UNSET
+    """Properties that only threads have."""
     message_count: int | UnsetType = UNSET
+    """Number of messages in the thread, without the first message and deleted messages."""
     member_count: int | UnsetType = UNSET
+    """Number of members of the thread; stops counting at 50."""
     total_message_sent: int | UnsetType = UNSET
+    """Number of messages ever sent in the thread, deleted ones included."""
     applied_tags: list[TagId] | UnsetType = UNSET
+    """IDs of the tags applied to the post, at most 5."""
     member: ThreadMember | UnsetType = UNSET
-    """The reader's own membership in the thread."""
+    """Thread membership of the current user; present only if they joined the thread."""
     recipients: list[User] | UnsetType = UNSET
-    """The others in a private channel."""
+    """Other users in a private channel."""
     icon: str | None | UnsetType = UNSET
+    """Hash of a group's icon; null if none."""
     application_id: ApplicationId | None | UnsetType = UNSET
-    """The application that made the group; null on guild channels."""
+    """ID of the application that created the group; null on guild channels."""
     managed: bool | UnsetType = UNSET
+    """Whether an application created the group."""
 
 
 class LinkedLobby(Struct, kw_only=True):
-    """The lobby of a game that shares what is said in a channel (sdk.md 12.3)."""
+    """The lobby whose messages are shared with a channel (sdk.md 12.3)."""
 
     application_id: ApplicationId
+    """ID of the application that owns the lobby."""
     lobby_id: LobbyId
+    """ID of the lobby."""
     linked_by: UserId
+    """ID of the user who linked the lobby."""
     linked_at: Timestamp
+    """Time the lobby was linked."""
     require_application_authorization: bool
-    """Whether only those who authorized the application may speak here."""
+    """Whether only users who authorized the application may post in the channel."""
 
 
 class Channel(AnyChannel, kw_only=True):
-    """A channel of a guild that is no thread. Keys that a type does not have are left out."""
+    """A guild channel other than a thread; fields that its type does not have are absent."""
 
     guild_id: GuildId
+    """ID of the guild."""
     name: str
+    """Name of the channel, 1 to 100 characters."""
     position: int
+    """Sorting position; channels with the same position are sorted by ID."""
     permission_overwrites: list[Overwrite] | UnsetType
-    """Left out where a channel is only named, in an interaction."""
+    """Permission overwrites of roles and members; absent in resolved interaction data."""
     parent_id: ChannelId | None
+    """ID of the category; null if the channel has none."""
     application_id: ApplicationId | None | UnsetType = None
+    """Null on guild channels, or absent."""
     linked_lobby: LinkedLobby | UnsetType = UNSET
+    """Lobby linked to the channel; absent if none."""
     can_link_lobby: bool | UnsetType = UNSET
-    """Whether the caller could link a lobby here; only where asked for."""
+    """Whether the caller may link a lobby to the channel; present only if requested."""
     is_viewable_and_writeable_by_all_members: bool | UnsetType = UNSET
-    """Whether everybody in the guild reads and writes here; only where asked for."""
+    """Whether every member may read and post in the channel; present only if requested."""
 
 
 class Thread(AnyChannel, kw_only=True):
     """A thread, or a post of a forum or media channel."""
 
     guild_id: GuildId
+    """ID of the guild."""
     name: str
+    """Name of the thread, 1 to 100 characters."""
     parent_id: ChannelId
+    """ID of the channel in which the thread was created."""
     owner_id: UserId
+    """ID of the user who created the thread."""
     last_message_id: MessageId | None
+    """ID of the newest message, which may have been deleted; null if none."""
     rate_limit_per_user: int
+    """Slowmode interval in seconds, 0 to 21600; 0 if off."""
     thread_metadata: ThreadMetadata
+    """Properties that only threads have."""
     message_count: int
+    """Number of messages in the thread, without the first message and deleted messages."""
     member_count: int
+    """Number of members of the thread; stops counting at 50."""
     total_message_sent: int
+    """Number of messages ever sent in the thread, deleted ones included."""
 
 
 class PrivateChannel(AnyChannel, kw_only=True):
-    """A direct message channel or a group. Only groups have a name, an icon and an owner."""
+    """A direct message channel or a group; only groups have a name, an icon and an owner."""
 
     recipients: list[User]
+    """Other users in the channel."""
     last_message_id: MessageId | None
+    """ID of the newest message, which may have been deleted; null if none."""
 
 
 class ChannelRecipient(Struct, kw_only=True):
-    """Somebody in a group, as an invite shows them."""
+    """A user of a group, as an invite shows it."""
 
     id: UserId
+    """ID of the user."""
     username: str
+    """Username of the user."""
     avatar: str | None
+    """Hash of the user's avatar; null if none."""
 
 
 class PartialChannel(Struct, kw_only=True):
-    """The little of a channel that invites and followers show."""
+    """The part of a channel that invites and followed channels contain."""
 
     id: ChannelId
+    """ID of the channel."""
     type: int
+    """Type of the channel."""
     name: str | None
+    """Name of the channel; null for a group without a name."""
     icon: str | None | UnsetType = UNSET
+    """Hash of a group's icon; null if none. Groups only."""
     recipients: list[ChannelRecipient] | UnsetType = UNSET
+    """Users of the group; groups only."""
 
 
 class OverwriteRequest(Struct, kw_only=True):
-    """An overwrite as a channel's body lists it."""
+    """A permission overwrite in the body of a channel request."""
 
     id: Snowflake
+    """ID of the role or the user."""
     type: OverwriteType | None | UnsetType = UNSET
+    """Type of the overwrite: 0 role, 1 member; 0 if absent."""
     allow: Permissions | None | UnsetType = UNSET
+    """Permissions to grant; none if absent or null."""
     deny: Permissions | None | UnsetType = UNSET
+    """Permissions to deny; none if absent or null."""
 
 
 class SetChannelPermissionOverwrite(Struct, kw_only=True):
-    """An overwrite to create or replace; the path names whose."""
+    """Request body for creating or replacing a permission overwrite."""
 
     type: OverwriteType | None | UnsetType = UNSET
+    """Type of the overwrite: 0 role, 1 member."""
     allow: Permissions | None | UnsetType = UNSET
+    """Permissions to grant; none if absent or null."""
     deny: Permissions | None | UnsetType = UNSET
+    """Permissions to deny; none if absent or null."""
 
 
 class ForumTagRequest(Struct, kw_only=True):
-    """A tag to keep (with its id) or to make."""
+    """A tag to create, or to keep if it has an ID."""
 
     name: Annotated[str, Meta(max_length=FORUM_TAG_NAME_MAX)]
+    """Name of the tag, at most 20 characters."""
     id: TagId | None | UnsetType = UNSET
+    """ID of an existing tag; absent or null for a new tag."""
     moderated: bool | None | UnsetType = UNSET
+    """Whether only members with MANAGE_THREADS may apply or remove the tag; false if absent."""
     emoji_id: EmojiId | None | UnsetType = UNSET
+    """ID of a custom emoji; excludes `emoji_name`."""
     emoji_name: EmojiName | None | UnsetType = UNSET
+    """A Unicode emoji; excludes `emoji_id`."""
 
 
 class DefaultReactionRequest(Struct, kw_only=True):
-    """One of a custom emoji's id or a unicode emoji."""
+    """Emoji to offer as the first reaction; exactly one of the two fields is set."""
 
     emoji_id: EmojiId | None | UnsetType = UNSET
+    """ID of a custom emoji."""
     emoji_name: EmojiName | None | UnsetType = UNSET
+    """A Unicode emoji."""
 
 
-# Their numbers are not declared: the refusals have codes of their own, 30060 and 30048.
+# The maximum lengths are not declared here, because exceeding them has its own error codes: 30060 and 30048.
 Overwrites = list[OverwriteRequest]
 ForumTags = list[ForumTagRequest]
 
 
 class CreateGuildChannel(Struct, kw_only=True):
-    """A new channel of a guild."""
+    """Request body for creating a guild channel."""
 
     name: ChannelName
+    """Name of the channel, 1 to 100 characters; names of text channels become lower case, spaces become `-`."""
     type: ChannelType | None | UnsetType = UNSET
-    """Absent: text."""
+    """Type of the channel; GUILD_TEXT if absent."""
     topic: Topic | None | UnsetType = UNSET
+    """Topic, at most 1024 characters, or 4096 in forum and media channels."""
     bitrate: Bitrate | None | UnsetType = UNSET
+    """Bitrate in bits per second, at least 8000; voice and stage channels only. 64000 if absent."""
     user_limit: UserLimit | None | UnsetType = UNSET
+    """Maximum number of users, 0 for no limit; at most 99 in voice and 10000 in stage channels."""
     rate_limit_per_user: Slowmode | None | UnsetType = UNSET
+    """Slowmode interval in seconds, 0 to 21600."""
     position: Position | None | UnsetType = UNSET
+    """Sorting position."""
     permission_overwrites: Overwrites | None | UnsetType = UNSET
-    """Absent: those of the category."""
+    """Permission overwrites; those of the category if absent."""
     parent_id: ChannelId | None | UnsetType = UNSET
+    """ID of the category."""
     nsfw: bool | None | UnsetType = UNSET
+    """Whether the channel is age-restricted."""
     rtc_region: str | None | UnsetType = UNSET
+    """ID of the voice region; null or absent for automatic selection."""
     video_quality_mode: VideoQualityMode | None | UnsetType = UNSET
+    """Camera video quality: 1 automatic, 2 720p."""
     default_auto_archive_duration: AutoArchiveDuration | None | UnsetType = UNSET
+    """Default `auto_archive_duration` of new threads, in minutes."""
     default_thread_rate_limit_per_user: Slowmode | None | UnsetType = UNSET
+    """Slowmode interval in seconds that new threads start with, 0 to 21600."""
     default_reaction_emoji: DefaultReactionRequest | None | UnsetType = UNSET
+    """Emoji to offer as the first reaction on posts."""
     default_sort_order: SortOrder | None | UnsetType = UNSET
+    """Default sort order of posts."""
     default_forum_layout: ForumLayout | None | UnsetType = UNSET
+    """Default layout of posts; forum channels only."""
     default_tag_setting: TagSetting | None | UnsetType = UNSET
+    """How posts are filtered by several tags: `match_all` or `match_some`."""
     available_tags: ForumTags | None | UnsetType = UNSET
+    """Tags that posts can have, at most 20."""
     flags: Bits | None | UnsetType = UNSET
+    """Flags of the channel."""
 
 
 class UpdateChannel(Struct, kw_only=True):
-    """What to change of a channel; which keys count depends on what it is. Absent keeps, null resets."""
+    """Request body for updating a channel, thread or group; the fields that apply depend on its type.
+
+    Absent fields keep their value; null resets a field to its default."""
 
     name: ChannelName | None | UnsetType = UNSET
+    """New name, 1 to 100 characters."""
     type: ChannelType | None | UnsetType = UNSET
-    """Between text and announcement only."""
+    """New type; only text and announcement channels can be converted into each other."""
     position: Position | None | UnsetType = UNSET
+    """New sorting position."""
     topic: Topic | None | UnsetType = UNSET
+    """New topic, at most 1024 characters, or 4096 in forum and media channels; null removes it."""
     nsfw: bool | None | UnsetType = UNSET
+    """Whether the channel is age-restricted."""
     rate_limit_per_user: Slowmode | None | UnsetType = UNSET
+    """New slowmode interval in seconds, 0 to 21600."""
     bitrate: Bitrate | None | UnsetType = UNSET
+    """New bitrate in bits per second, at least 8000; the maximum depends on the guild's premium tier."""
     user_limit: UserLimit | None | UnsetType = UNSET
+    """New maximum number of users, 0 for no limit; at most 99 in voice and 10000 in stage channels."""
     permission_overwrites: Overwrites | None | UnsetType = UNSET
+    """New permission overwrites; replaces all previous ones."""
     parent_id: ChannelId | None | UnsetType = UNSET
+    """ID of the new category; null moves the channel out of its category."""
     rtc_region: str | None | UnsetType = UNSET
+    """ID of the new voice region; null for automatic selection."""
     video_quality_mode: VideoQualityMode | None | UnsetType = UNSET
+    """New camera video quality: 1 automatic, 2 720p."""
     default_auto_archive_duration: AutoArchiveDuration | None | UnsetType = UNSET
+    """New default `auto_archive_duration` of threads, in minutes."""
     default_thread_rate_limit_per_user: Slowmode | None | UnsetType = UNSET
+    """New slowmode interval in seconds that new threads start with, 0 to 21600."""
     default_reaction_emoji: DefaultReactionRequest | None | UnsetType = UNSET
+    """New emoji to offer as the first reaction on posts; null removes it."""
     default_sort_order: SortOrder | None | UnsetType = UNSET
+    """New default sort order of posts; null resets it."""
     default_forum_layout: ForumLayout | None | UnsetType = UNSET
+    """New default layout of posts; forum channels only."""
     default_tag_setting: TagSetting | None | UnsetType = UNSET
+    """How posts are filtered by several tags: `match_all` or `match_some`; null resets it."""
     available_tags: ForumTags | None | UnsetType = UNSET
+    """New tags that posts can have, at most 20; tags without an entry are deleted."""
     flags: Bits | None | UnsetType = UNSET
+    """New flags of the channel or thread."""
     archived: bool | None | UnsetType = UNSET
-    """Threads: and the five below."""
+    """Whether the thread is archived; threads only."""
     locked: bool | None | UnsetType = UNSET
+    """Whether only members with MANAGE_THREADS may post in and unarchive the thread; threads only."""
     invitable: bool | None | UnsetType = UNSET
+    """Whether members without MANAGE_THREADS may add others; private threads only."""
     auto_archive_duration: AutoArchiveDuration | None | UnsetType = UNSET
+    """New minutes of inactivity after which the thread is archived; threads only."""
     applied_tags: Annotated[list[TagId], Meta(max_length=APPLIED_TAGS_MAX)] | None | UnsetType = UNSET
+    """IDs of the tags applied to the post, at most 5; posts only."""
     icon: ImageData | None | UnsetType = UNSET
-    """Groups only."""
+    """New icon as a data URI; null removes it. Groups only."""
 
 
 class ChannelPosition(Struct, kw_only=True):
-    """Where one channel goes in a bulk reorder."""
+    """New position of a channel in a bulk update."""
 
     id: ChannelId
+    """ID of the channel."""
     position: Position | None | UnsetType = UNSET
+    """New sorting position; absent or null keeps the position."""
     parent_id: ChannelId | None | UnsetType = UNSET
+    """ID of the new category; null moves the channel out of its category. At most one channel per request."""
     lock_permissions: bool | None | UnsetType = UNSET
-    """Take the overwrites of the new category."""
+    """Whether the channel takes over the overwrites of its new category."""
 
 
 class ThreadCreated(Thread, kw_only=True):
-    """A thread that the reader learns of: new, or one they were just added to."""
+    """A thread that was created, or that the current user was added to."""
 
     newly_created: bool | UnsetType = UNSET
+    """Always true if the thread was just created; absent if the user was added to an existing thread."""
 
 
 class ThreadDeleted(Struct, kw_only=True):
-    """A thread that is gone."""
+    """A thread that was deleted."""
 
     id: ChannelId
+    """ID of the thread."""
     guild_id: GuildId
+    """ID of the guild."""
     parent_id: ChannelId
+    """ID of the channel in which the thread was created."""
     type: int
+    """Type of the thread."""
 
 
 class AddedThreadMember(ThreadMember, kw_only=True):
-    """Somebody who joined a thread, with what the gateway says of them."""
+    """A user who was added to a thread, with their presence."""
 
     presence: Presence | None | UnsetType = UNSET
+    """Presence of the user; null if they are offline or the session may not see it."""
 
 
 class ThreadMembersUpdate(Struct, kw_only=True):
-    """Who joined and who left a thread."""
+    """A change to the members of a thread."""
 
     id: ChannelId
+    """ID of the thread."""
     guild_id: GuildId
+    """ID of the guild."""
     member_count: int
+    """Number of members of the thread; stops counting at 50."""
     added_members: list[AddedThreadMember] | UnsetType = UNSET
+    """Users who were added to the thread."""
     removed_member_ids: list[UserId] | UnsetType = UNSET
+    """IDs of the users who left or were removed from the thread."""
 
 
 CHANNEL_CREATE = Event("CHANNEL_CREATE", AnyChannel, intents=Intents.GUILDS, dm_intents=Intents.PRIVATE_CHANNELS)
+"""Sent when a guild channel is created, or a private channel is opened; bots receive it for guild channels only."""
 CHANNEL_UPDATE = Event("CHANNEL_UPDATE", AnyChannel, intents=Intents.GUILDS, dm_intents=Intents.PRIVATE_CHANNELS)
+"""Sent when a channel is updated; not sent for threads, new messages or voice status changes."""
 CHANNEL_DELETE = Event("CHANNEL_DELETE", AnyChannel, intents=Intents.GUILDS, dm_intents=Intents.PRIVATE_CHANNELS)
+"""Sent when a channel is deleted, or a private channel is closed."""
 THREAD_CREATE = Event("THREAD_CREATE", ThreadCreated, intents=Intents.GUILDS)
+"""Sent when a thread is created, or when the current user is added to a private thread."""
 THREAD_UPDATE = Event("THREAD_UPDATE", Thread, intents=Intents.GUILDS)
+"""Sent when a thread is updated; not sent when only `last_message_id` changes."""
 THREAD_DELETE = Event("THREAD_DELETE", ThreadDeleted, intents=Intents.GUILDS)
-# gateway.md 5: GUILD_MEMBERS for the joining and leaving of others; the reader's own is told without it.
+"""Sent when a thread is deleted that the current user can view."""
+# GUILD_MEMBERS applies to other users; changes to the current user's membership are sent without it (gateway.md 5).
 THREAD_MEMBERS_UPDATE = Event("THREAD_MEMBERS_UPDATE", ThreadMembersUpdate, intents=Intents.GUILD_MEMBERS)
+"""Sent when users are added to or removed from a thread.
+
+Without the GUILD_MEMBERS intent it is sent only about the current user."""
 
 GET_CHANNEL = Operation(
     "GET",
@@ -410,7 +562,7 @@ GET_CHANNEL = Operation(
     raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS),
 )
 
-# Which bits it takes depends on the kind of channel (http.md 3.2, 3.3): a rule of the slice.
+# The required permissions depend on the channel type (http.md 3.2, 3.3); the slice checks them.
 UPDATE_CHANNEL = Operation(
     "PATCH",
     "/channels/{channel_id}",
@@ -471,11 +623,12 @@ DELETE_CHANNEL = Operation(
 )
 
 
-# dated-changes.md, channel_obfuscation: from 2026-11-16 channels hidden from the caller are left out.
+# From changes.CHANNEL_OBFUSCATION on, channels that the caller cannot view are omitted.
 class ListGuildChannels(Struct, kw_only=True):
-    """What to say of each channel."""
+    """Query parameters for listing guild channels."""
 
     with_can_link_lobby: bool = False
+    """Whether to include `can_link_lobby` and `is_viewable_and_writeable_by_all_members`."""
 
 
 LIST_GUILD_CHANNELS = Operation(

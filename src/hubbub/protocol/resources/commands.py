@@ -1,4 +1,4 @@
-"""Application commands: what an app offers to be called by, globally or in one guild, and who may call it."""
+"""Application commands: global and guild commands of applications, and the permissions to use them."""
 
 from types import NoneType
 from typing import Annotated, Any, Final
@@ -26,23 +26,23 @@ COMMANDS_MAX: Final = {
     CommandType.MESSAGE: 15,
     CommandType.PRIMARY_ENTRY_POINT: 1,
 }
-"""In one scope: an application's global commands, or its commands in one guild."""
+"""Maximum number of commands by type, among an application's global commands or its commands in one guild."""
 CONTEXT_MENU_MAX_BEFORE: Final = 5
-"""Of each context menu type, before context_menu_limit_15 (dated-changes.md)."""
+"""Maximum number of commands of each context menu type before context_menu_limit_15 (dated-changes.md)."""
 CREATES_LIMIT: Final = RateLimit(200, 86_400.0, bucket="command_creates", code=errors.MAX_DAILY_COMMAND_CREATES)
-"""New commands in one scope; changes do not count."""
+"""Limit on commands created per day, globally or in one guild; updates do not count."""
 
 COMMAND_NAME_MAX: Final = 32
 COMMAND_DESCRIPTION_MAX: Final = 100
 COMMAND_OPTIONS_MAX: Final = 25
 COMMAND_SIZE_MAX: Final = 8000
-"""Characters of names, descriptions and choice values together; of translations the longest counts."""
+"""Maximum number of characters in names, descriptions and choice values; only the longest translation counts."""
 CHOICES_MAX: Final = 25
 CHOICE_NAME_MAX: Final = 100
 CHOICE_VALUE_MAX: Final = 100
 STRING_OPTION_MAX: Final = 6000
 NUMBER_MAX: Final = (1 << 53) - 1
-"""Integers and numbers go from the negative of this to it."""
+"""Largest absolute value of integer and number options."""
 FILE_TYPES_MAX: Final = 10
 COMMAND_PERMISSIONS_MAX: Final = 100
 
@@ -56,175 +56,250 @@ ChoiceValue = str | int | float
 
 
 def all_channels(guild_id: int) -> Snowflake:
-    """The id that means every channel of a guild in command permissions (http.md 1.2)."""
+    """Return the ID that stands for all channels of a guild in command permissions (http.md 1.2)."""
     return Snowflake(guild_id - 1)
 
 
 class CommandChoice(Struct, kw_only=True, omit_defaults=True):
-    """One of a few values that an option takes."""
+    """A predefined value of an option."""
 
     name: str
+    """Name of the choice, 1 to 100 characters."""
     value: ChoiceValue
+    """Value of the choice, of the option's type; strings have at most 100 characters."""
     name_localizations: dict[str, str] | None | UnsetType = UNSET
+    """Translations of the name by locale; null if none."""
     name_localized: str | UnsetType = UNSET
+    """Name in the caller's locale; only in lists without `with_localizations`."""
 
 
 class CommandOption(Struct, kw_only=True, omit_defaults=True):
-    """A parameter of a command, or a command inside it. Stored as JSON: add fields with a default, never rename."""
+    """A parameter or subcommand of a command.
+
+    It is stored as JSON: add fields with a default only, and never rename a field."""
 
     type: int
+    """Type of the option."""
     name: str
+    """Name of the option, 1 to 32 characters."""
     description: str
+    """Description of the option, 1 to 100 characters."""
     name_localizations: dict[str, str] | None | UnsetType = UNSET
+    """Translations of the name by locale; null if none."""
     name_localized: str | UnsetType = UNSET
+    """Name in the caller's locale; only in lists without `with_localizations`."""
     description_localizations: dict[str, str] | None | UnsetType = UNSET
+    """Translations of the description by locale; null if none."""
     description_localized: str | UnsetType = UNSET
+    """Description in the caller's locale; only in lists without `with_localizations`."""
     required: bool | UnsetType = UNSET
+    """Whether the user must fill in the option."""
     choices: list[CommandChoice] | UnsetType = UNSET
+    """Values that the user can choose from, at most 25; string, integer and number options."""
     options: "list[CommandOption] | UnsetType" = UNSET
+    """Nested options of a subcommand or subcommand group."""
     channel_types: list[int] | UnsetType = UNSET
+    """Types of channels that can be selected; channel options."""
     min_value: int | float | UnsetType = UNSET
+    """Minimum value; integer and number options."""
     max_value: int | float | UnsetType = UNSET
+    """Maximum value; integer and number options."""
     min_length: int | UnsetType = UNSET
+    """Minimum length in characters, 0 to 6000; string options."""
     max_length: int | UnsetType = UNSET
+    """Maximum length in characters, 1 to 6000; string options."""
     autocomplete: bool | UnsetType = UNSET
+    """Whether the application suggests values while the user types; string, integer and number options."""
     file_types: list[str] | UnsetType = UNSET
+    """File types that can be uploaded: `image`, `video`, `audio` or extensions; attachment options."""
 
 
 class ApplicationCommand(Struct, kw_only=True):
-    """A command as its application reads it."""
+    """An application command."""
 
     id: CommandId
+    """ID of the command."""
     application_id: ApplicationId
+    """ID of the application."""
     version: Snowflake
-    """New with every change."""
+    """ID of the command's version; it changes with every update."""
     default_member_permissions: Permissions | None
-    """What a member must hold; null: nothing, 0: ADMINISTRATOR."""
+    """Permissions a member needs; null requires none, "0" requires ADMINISTRATOR."""
     type: int
+    """Type of the command."""
     name: str
+    """Name of the command, 1 to 32 characters."""
     name_localizations: dict[str, str] | None | UnsetType = UNSET
+    """Translations of the name by locale; null if none."""
     name_localized: str | UnsetType = UNSET
-    """In lists that do not carry all languages: the name in the caller's."""
+    """Name in the caller's locale; only in lists without `with_localizations`."""
     description: str
+    """Description of a chat input command, 1 to 100 characters; empty for other types."""
     description_localizations: dict[str, str] | None | UnsetType = UNSET
+    """Translations of the description by locale; null if none."""
     description_localized: str | UnsetType = UNSET
+    """Description in the caller's locale; only in lists without `with_localizations`."""
     guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild of a guild command; absent for global commands."""
     dm_permission: bool | UnsetType = UNSET
-    """Deprecated; what `contexts` says of the bot's DMs."""
+    """Deprecated: whether `contexts` includes direct messages with the bot. Global commands only."""
     contexts: list[int] | None | UnsetType = UNSET
+    """Contexts in which the command can be used; null for all."""
     integration_types: list[int] | UnsetType = UNSET
+    """Installation contexts in which the command is available."""
     options: list[CommandOption] | UnsetType = UNSET
+    """Parameters of a chat input command, at most 25."""
     nsfw: bool = False
+    """Whether the command is age-restricted."""
     handler: int | UnsetType = UNSET
-    """Of an entry point command: who answers it."""
+    """Handler of an entry point command: 1 the application, 2 the platform launches the activity."""
 
 
 class CommandPermission(Struct, kw_only=True, frozen=True):
-    """Whether a role, a user or a channel may use a command."""
+    """Permission of a role, user or channel to use a command."""
 
     id: Snowflake
-    """The guild's id means everyone, the guild's id minus one all channels."""
+    """ID of the role, user or channel; the guild ID means @everyone, the guild ID minus one all channels."""
     type: CommandPermissionType
+    """Type of the target."""
     permission: bool
+    """Whether the command may be used."""
 
 
 class CommandPermissions(Struct, kw_only=True):
-    """Who may use a command in a guild; under the application's own id, who may use all of them."""
+    """Permissions to use a command in a guild."""
 
     id: Snowflake
+    """ID of the command, or of the application for permissions that apply to all its commands."""
     application_id: ApplicationId
+    """ID of the application."""
     guild_id: GuildId
+    """ID of the guild."""
     permissions: list[CommandPermission]
+    """Permissions of roles, users and channels, at most 100."""
 
 
 class CommandChoiceRequest(Struct, kw_only=True):
-    """A value to offer."""
+    """A predefined value for an option to offer."""
 
     name: ChoiceName
+    """Name of the choice, 1 to 100 characters."""
     value: ChoiceValue
+    """Value of the choice, of the option's type; strings have at most 100 characters."""
     name_localizations: dict[str, ChoiceName] | None | UnsetType = UNSET
+    """Translations of the name by locale."""
 
 
 class CommandOptionRequest(Struct, kw_only=True):
-    """A parameter, or a command inside a command; keys that its type does not have are not read."""
+    """A parameter or subcommand of a command; fields that its type does not have are ignored."""
 
     type: CommandOptionType
+    """Type of the option."""
     name: Name
+    """Name of the option, 1 to 32 characters, unique among its siblings."""
     description: OptionDescription
+    """Description of the option, 1 to 100 characters."""
     name_localizations: Names | None | UnsetType = UNSET
+    """Translations of the name by locale."""
     description_localizations: Descriptions | None | UnsetType = UNSET
+    """Translations of the description by locale."""
     required: bool | None | UnsetType = UNSET
+    """Whether the user must fill in the option; required options come before optional ones."""
     choices: Annotated[list[CommandChoiceRequest], Meta(max_length=CHOICES_MAX)] | None | UnsetType = UNSET
+    """Values to choose from, at most 25; excludes `autocomplete`."""
     options: "Annotated[list[CommandOptionRequest], Meta(max_length=COMMAND_OPTIONS_MAX)] | None | UnsetType" = UNSET
+    """Nested options of a subcommand or subcommand group, at most 25."""
     channel_types: list[ChannelType] | None | UnsetType = UNSET
+    """Types of channels that can be selected; all types if absent."""
     min_value: int | float | None | UnsetType = UNSET
+    """Minimum value; integer and number options."""
     max_value: int | float | None | UnsetType = UNSET
+    """Maximum value; integer and number options."""
     min_length: Annotated[int, Meta(ge=0, le=STRING_OPTION_MAX)] | None | UnsetType = UNSET
+    """Minimum length in characters, 0 to 6000; string options."""
     max_length: Annotated[int, Meta(ge=1, le=STRING_OPTION_MAX)] | None | UnsetType = UNSET
+    """Maximum length in characters, 1 to 6000; string options."""
     autocomplete: bool | None | UnsetType = UNSET
+    """Whether the application suggests values while the user types; excludes `choices`."""
     file_types: Annotated[list[str], Meta(max_length=FILE_TYPES_MAX)] | None | UnsetType = UNSET
+    """File types that can be uploaded, at most 10: `image`, `video`, `audio` or extensions such as `.png`."""
 
 
 class UpdateCommand(Struct, kw_only=True):
-    """What to change of a command. Absent keeps."""
+    """Request body for updating a command; absent fields keep their value."""
 
     name: Name | UnsetType = UNSET
+    """Name of the command, 1 to 32 characters."""
     name_localizations: Names | None | UnsetType = UNSET
+    """Translations of the name by locale; null removes them."""
     description: Description | None | UnsetType = UNSET
+    """Description, 1 to 100 characters; required for chat input commands, not allowed for context menu commands."""
     description_localizations: Descriptions | None | UnsetType = UNSET
+    """Translations of the description by locale; null removes them."""
     options: Annotated[list[CommandOptionRequest], Meta(max_length=COMMAND_OPTIONS_MAX)] | None | UnsetType = UNSET
+    """Parameters of a chat input command, at most 25; replaces all previous ones."""
     default_member_permissions: Permissions | None | UnsetType = UNSET
+    """Permissions a member needs; null requires none, "0" requires ADMINISTRATOR."""
     default_permission: bool | None | UnsetType = UNSET
-    """Older than `default_member_permissions`; false means 0."""
+    """Deprecated: false is equivalent to `default_member_permissions` "0"."""
     dm_permission: bool | None | UnsetType = UNSET
-    """Deprecated; false takes the bot's DMs out of `contexts`."""
+    """Deprecated: false removes direct messages with the bot from `contexts`."""
     contexts: Annotated[list[InteractionContextType], Meta(min_length=1)] | None | UnsetType = UNSET
+    """Contexts in which the command can be used; null for all."""
     integration_types: Annotated[list[ApplicationIntegrationType], Meta(min_length=1)] | None | UnsetType = UNSET
+    """Installation contexts in which the command is available."""
     nsfw: bool | None | UnsetType = UNSET
+    """Whether the command is age-restricted."""
     handler: CommandHandlerType | None | UnsetType = UNSET
+    """Handler of an entry point command: 1 the application, 2 the platform launches the activity."""
 
 
 class CreateCommand(UpdateCommand, kw_only=True):
-    """A command; one of the same type and name is replaced."""
+    """Request body for creating a command; it replaces a command of the same type and name."""
 
     name: Name
+    """Name of the command, 1 to 32 characters."""
     type: CommandType | None | UnsetType = UNSET
-    """Absent: CHAT_INPUT."""
+    """Type of the command; CHAT_INPUT if absent."""
 
 
 class SetCommand(CreateCommand, kw_only=True):
-    """One of all commands; with an id it may have another name than before."""
+    """A command in a bulk replacement of all commands."""
 
     id: CommandId | None | UnsetType = UNSET
+    """ID of an existing command, which may be renamed; absent or null to match by type and name."""
 
 
 class SetCommandPermissions(Struct, kw_only=True):
-    """Everybody who may or may not; replaces what was said before."""
+    """Request body for replacing the permissions of a command."""
 
     permissions: Annotated[list[CommandPermission], Meta(max_length=COMMAND_PERMISSIONS_MAX)] | None | UnsetType = UNSET
+    """New permissions, at most 100; replaces all previous ones."""
 
 
 class ListCommands(Struct, kw_only=True):
-    """How to list commands."""
+    """Query parameters for listing commands."""
 
     with_localizations: bool = False
+    """Whether to return all translations instead of the text in the caller's locale."""
 
 
 APPLICATION_COMMAND_PERMISSIONS_UPDATE = Event("APPLICATION_COMMAND_PERMISSIONS_UPDATE", CommandPermissions)
+"""Sent to an application when the permissions of its commands change in a guild."""
 
 LOCALE_HEADERS: Final = ("X-Discord-Locale", "Accept-Language")
 _AUTH: Final = Auth.BOT | Auth.BEARER
 _SCOPES: Final = ("applications.commands.update",)
-_OWN: Final = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
-_IN_GUILD: Final = (*_OWN, errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
-_MAKING: Final = (errors.MAX_APPLICATION_COMMANDS, errors.MAX_DAILY_COMMAND_CREATES, errors.INVALID_FORM_BODY)
-_CHANGING: Final = (errors.UNKNOWN_APPLICATION_COMMAND, errors.COMMAND_NAME_EXISTS, errors.INVALID_FORM_BODY)
-_WRITES: Final = RateLimit(5, 20.0)
-_ONE: Final = "/{command_id}"
+_APPLICATION_ERRORS: Final = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
+_GUILD_ERRORS: Final = (*_APPLICATION_ERRORS, errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
+_CREATE_ERRORS: Final = (errors.MAX_APPLICATION_COMMANDS, errors.MAX_DAILY_COMMAND_CREATES, errors.INVALID_FORM_BODY)
+_UPDATE_ERRORS: Final = (errors.UNKNOWN_APPLICATION_COMMAND, errors.COMMAND_NAME_EXISTS, errors.INVALID_FORM_BODY)
+_WRITE_LIMIT: Final = RateLimit(5, 20.0)
+_COMMAND_PATH: Final = "/{command_id}"
 _PERMISSION_SCOPES: Final = ("applications.commands.permissions.update",)
 
 
-def _everywhere_and_in_guilds(
+def _global_and_guild_operations(
     method: str,
     tail: str = "",
     *,
@@ -233,35 +308,35 @@ def _everywhere_and_in_guilds(
     raises: tuple[errors.ErrorCode, ...] = (),
     **more: Any,
 ) -> tuple[Operation[BodyT, ResultT], Operation[BodyT, ResultT]]:
-    """An operation on global commands, and the same on those of a guild."""
+    """Declare an operation on global commands and the same operation on guild commands."""
 
-    def operation(place: str, refusals: tuple[errors.ErrorCode, ...]) -> Operation[BodyT, ResultT]:
-        path = f"/applications/{{application_id}}{place}/commands{tail}"
+    def operation(scope_path: str, scope_errors: tuple[errors.ErrorCode, ...]) -> Operation[BodyT, ResultT]:
+        path = f"/applications/{{application_id}}{scope_path}/commands{tail}"
         return Operation(
-            method, path, body=body, result=result, auth=_AUTH, scopes=_SCOPES, raises=(*refusals, *raises), **more
+            method, path, body=body, result=result, auth=_AUTH, scopes=_SCOPES, raises=(*scope_errors, *raises), **more
         )
 
-    return operation("", _OWN), operation("/guilds/{guild_id}", _IN_GUILD)
+    return operation("", _APPLICATION_ERRORS), operation("/guilds/{guild_id}", _GUILD_ERRORS)
 
 
-LIST_APPLICATION_COMMANDS, LIST_GUILD_APPLICATION_COMMANDS = _everywhere_and_in_guilds(
+LIST_APPLICATION_COMMANDS, LIST_GUILD_APPLICATION_COMMANDS = _global_and_guild_operations(
     "GET", query=ListCommands, result=list[ApplicationCommand], headers=LOCALE_HEADERS
 )
-# 201 new, 200 replaced.
-CREATE_APPLICATION_COMMAND, CREATE_GUILD_APPLICATION_COMMAND = _everywhere_and_in_guilds(
-    "POST", body=CreateCommand, result=ApplicationCommand, also=(201,), raises=_MAKING, limit=_WRITES
+# The status is 201 for a new command and 200 for a replaced one.
+CREATE_APPLICATION_COMMAND, CREATE_GUILD_APPLICATION_COMMAND = _global_and_guild_operations(
+    "POST", body=CreateCommand, result=ApplicationCommand, also=(201,), raises=_CREATE_ERRORS, limit=_WRITE_LIMIT
 )
-BULK_SET_APPLICATION_COMMANDS, BULK_SET_GUILD_APPLICATION_COMMANDS = _everywhere_and_in_guilds(
-    "PUT", body=list[SetCommand], result=list[ApplicationCommand], raises=_MAKING, limit=_WRITES
+BULK_SET_APPLICATION_COMMANDS, BULK_SET_GUILD_APPLICATION_COMMANDS = _global_and_guild_operations(
+    "PUT", body=list[SetCommand], result=list[ApplicationCommand], raises=_CREATE_ERRORS, limit=_WRITE_LIMIT
 )
-GET_APPLICATION_COMMAND, GET_GUILD_APPLICATION_COMMAND = _everywhere_and_in_guilds(
-    "GET", _ONE, result=ApplicationCommand, raises=(errors.UNKNOWN_APPLICATION_COMMAND,)
+GET_APPLICATION_COMMAND, GET_GUILD_APPLICATION_COMMAND = _global_and_guild_operations(
+    "GET", _COMMAND_PATH, result=ApplicationCommand, raises=(errors.UNKNOWN_APPLICATION_COMMAND,)
 )
-UPDATE_APPLICATION_COMMAND, UPDATE_GUILD_APPLICATION_COMMAND = _everywhere_and_in_guilds(
-    "PATCH", _ONE, body=UpdateCommand, result=ApplicationCommand, raises=_CHANGING, limit=_WRITES
+UPDATE_APPLICATION_COMMAND, UPDATE_GUILD_APPLICATION_COMMAND = _global_and_guild_operations(
+    "PATCH", _COMMAND_PATH, body=UpdateCommand, result=ApplicationCommand, raises=_UPDATE_ERRORS, limit=_WRITE_LIMIT
 )
-DELETE_APPLICATION_COMMAND, DELETE_GUILD_APPLICATION_COMMAND = _everywhere_and_in_guilds(
-    "DELETE", _ONE, raises=(errors.UNKNOWN_APPLICATION_COMMAND,), limit=_WRITES
+DELETE_APPLICATION_COMMAND, DELETE_GUILD_APPLICATION_COMMAND = _global_and_guild_operations(
+    "DELETE", _COMMAND_PATH, raises=(errors.UNKNOWN_APPLICATION_COMMAND,), limit=_WRITE_LIMIT
 )
 
 LIST_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
@@ -270,7 +345,7 @@ LIST_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     result=list[CommandPermissions],
     auth=_AUTH,
     scopes=_PERMISSION_SCOPES,
-    raises=_IN_GUILD,
+    raises=_GUILD_ERRORS,
 )
 
 GET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
@@ -279,10 +354,10 @@ GET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     result=CommandPermissions,
     auth=_AUTH,
     scopes=_PERMISSION_SCOPES,
-    raises=(*_IN_GUILD, errors.UNKNOWN_APPLICATION_COMMAND_PERMISSIONS),
+    raises=(*_GUILD_ERRORS, errors.UNKNOWN_APPLICATION_COMMAND_PERMISSIONS),
 )
 
-# http.md 4.1: for people, by an app's token that they gave it or by their own; a bot is refused with 20001.
+# For users only, with their own token or an OAuth2 access token; bots are rejected with 20001 (http.md 4.1).
 SET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     "PUT",
     "/applications/{application_id}/guilds/{guild_id}/commands/{command_id}/permissions",
@@ -292,7 +367,7 @@ SET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     scopes=_PERMISSION_SCOPES,
     needs=Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES,
     raises=(
-        *_IN_GUILD,
+        *_GUILD_ERRORS,
         errors.MISSING_PERMISSIONS,
         errors.UNKNOWN_APPLICATION_COMMAND,
         errors.TWO_FACTOR_REQUIRED,
@@ -302,7 +377,7 @@ SET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     audits=(AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE,),
 )
 
-# http.md 5: the older form, for all commands at once, is switched off for everybody.
+# The older form, for all commands at once, is disabled for every caller (http.md 5).
 BATCH_SET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     "PUT",
     "/applications/{application_id}/guilds/{guild_id}/commands/permissions",

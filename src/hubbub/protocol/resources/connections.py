@@ -1,4 +1,4 @@
-"""Connections: the accounts that a person has elsewhere and shows here."""
+"""Connections: accounts on other services that a user has connected."""
 
 from typing import Annotated, Literal
 
@@ -10,34 +10,45 @@ from hubbub.protocol.operation import Auth, Operation
 CONNECTION_ID_MAX = 256
 CONNECTION_NAME_MAX = 256
 CONNECTIONS_MAX = 100
-"""How many accounts a person may show. Open in the spec."""
+"""Maximum number of connections of a user; open in the specification."""
 
 
 class Connection(Struct, kw_only=True):
-    """An account elsewhere."""
+    """An account on another service."""
 
     id: str
-    """Its id there."""
+    """ID of the account on the other service."""
     name: str | None
+    """Name of the account; null if unknown."""
     type: str
-    """The provider: a `ConnectionType`."""
+    """Service of the account, a `ConnectionType`."""
     verified: bool
+    """Whether the service confirmed that the user owns the account."""
     friend_sync: bool
+    """Whether friends from the service are suggested to the user."""
     show_activity: bool
+    """Whether activities on the service are shown in the user's presence."""
     two_way_link: bool
+    """Whether the service also stores a link to this user."""
     visibility: int
-    """0 for oneself, 1 for everyone."""
+    """Visibility of the connection: 0 only the user, 1 everyone."""
     revoked: bool | UnsetType = UNSET
+    """Always true if the service revoked the connection; otherwise absent."""
 
 
 class SetConnection(Struct, kw_only=True):
-    """What a person says of an account of theirs."""
+    """Request body for connecting an account or updating a connection."""
 
     name: Annotated[str, Meta(min_length=1, max_length=CONNECTION_NAME_MAX)] | None | UnsetType = UNSET
+    """Name of the account; null removes it."""
     visibility: Literal[0, 1] | UnsetType = UNSET
+    """Visibility of the connection: 0 only the user, 1 everyone."""
     show_activity: bool | UnsetType = UNSET
+    """Whether activities on the service are shown in the user's presence."""
     friend_sync: bool | UnsetType = UNSET
+    """Whether friends from the service are suggested to the user."""
     two_way_link: bool | UnsetType = UNSET
+    """Whether the service also stores a link to this user."""
 
 
 LIST_MY_CONNECTIONS = Operation(
@@ -48,7 +59,7 @@ LIST_MY_CONNECTIONS = Operation(
     scopes=("connections",),
 )
 
-# First-party: people connect and disconnect accounts with their own token (decisions/0025).
+# First-party: users connect and disconnect accounts with their own token (decisions/0025).
 SET_MY_CONNECTION = Operation(
     "PUT",
     "/users/@me/connections/{connection_type}/{connection_id}",

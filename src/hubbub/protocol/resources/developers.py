@@ -1,8 +1,7 @@
-"""What developers do with applications of their own: make and delete them, reset their secrets, ask for approvals, invite testers.
+"""Developers: management of one's own applications, their secrets, approvals, testers and assets.
 
-First-party: the public description has only what an application's bot may do. Where the platform's own client has an address for
-it we use the same (decisions/0039).
-"""
+These routes are first-party: the public API only has the operations of an application's bot. Where the platform's own
+client uses a URL, we use the same (decisions/0039)."""
 
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
@@ -19,46 +18,49 @@ from hubbub.protocol.resources.oauth2 import OAUTH2_TOKEN_REVOKE
 from hubbub.protocol.resources.users import User
 
 APPLICATIONS_MAX: Final = 50
-"""So many one person may own."""
+"""Maximum number of applications that a user may own."""
 APPLICATION_TESTERS_MAX: Final = 50
 APPLICATION_ASSETS_MAX: Final = 300
 ASSET_NAME_MAX: Final = 300
 APPROVAL_REASON_MAX: Final = 2000
 
 INTENT_GRANT_DAYS: Final = 365
-"""Spec, Limits: at or above 10,000 users privileged intents are granted by review, and asked for again every year."""
+"""Days until granted privileged intents must be renewed; from 10,000 users on they require a review (spec, Limits)."""
 INTENT_GRACE_DAYS: Final = 90
-"""How long one that has grown too large has to ask for a review (http.md 4)."""
+"""Days that an application has to request a review after it exceeds the limit (http.md 4)."""
 
-_OWNED: Final = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
+_APPLICATION_ERRORS: Final = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
 
 
-# Applications of one's own
+# Applications
 
 
 class CreateApplication(Struct, kw_only=True):
-    """A new application."""
+    """Request body for creating an application."""
 
     name: ApplicationName
+    """Name of the application, 2 to 32 characters."""
 
 
 class Confirmation(Struct, kw_only=True):
-    """That it is the owner who asks."""
+    """Request body that confirms a sensitive operation with a two-factor code."""
 
     code: Annotated[str, Meta(max_length=64)] | UnsetType = UNSET
-    """Of the authenticator; needed from people who have one."""
+    """Two-factor code; required if the caller has two-factor authentication enabled."""
 
 
 class BotToken(Struct, kw_only=True):
-    """A bot's token, shown this once."""
+    """A newly created bot token."""
 
     token: str
+    """Token of the bot; returned only once."""
 
 
 class ClientSecret(Struct, kw_only=True):
-    """An application's secret, shown this once."""
+    """A newly created client secret."""
 
     secret: str
+    """OAuth2 client secret of the application; returned only once."""
 
 
 LIST_APPLICATIONS = Operation("GET", "/applications", result=list[PublicApplication], auth=Auth.USER)
@@ -79,7 +81,7 @@ DELETE_APPLICATION = Operation(
     body=Confirmation,
     optional_body=True,
     auth=Auth.USER,
-    raises=(*_OWNED, errors.TWO_FACTOR_REQUIRED),
+    raises=(*_APPLICATION_ERRORS, errors.TWO_FACTOR_REQUIRED),
     emits=(OAUTH2_TOKEN_REVOKE,),
 )
 
@@ -91,7 +93,7 @@ CREATE_APPLICATION_BOT = Operation(
     result=BotToken,
     status=201,
     auth=Auth.USER,
-    raises=_OWNED,
+    raises=_APPLICATION_ERRORS,
     limit=SECRETS_LIMIT,
 )
 
@@ -102,7 +104,7 @@ RESET_BOT_TOKEN = Operation(
     optional_body=True,
     result=BotToken,
     auth=Auth.USER,
-    raises=(*_OWNED, errors.APPLICATION_HAS_NO_BOT, errors.TWO_FACTOR_REQUIRED),
+    raises=(*_APPLICATION_ERRORS, errors.APPLICATION_HAS_NO_BOT, errors.TWO_FACTOR_REQUIRED),
     limit=SECRETS_LIMIT,
 )
 
@@ -113,7 +115,7 @@ RESET_CLIENT_SECRET = Operation(
     optional_body=True,
     result=ClientSecret,
     auth=Auth.USER,
-    raises=(*_OWNED, errors.TWO_FACTOR_REQUIRED),
+    raises=(*_APPLICATION_ERRORS, errors.TWO_FACTOR_REQUIRED),
     limit=SECRETS_LIMIT,
 )
 
@@ -123,29 +125,29 @@ RESET_CLIENT_SECRET = Operation(
 
 @dataclass(frozen=True, slots=True)
 class IntentRule:
-    """A privileged intent."""
+    """A privileged intent and the application flags that enable it."""
 
     words: str
-    """What a bot hears with it."""
+    """Data that a bot receives with the intent."""
     limited: int
-    """The flag of one that switched it on itself,"""
+    """Flag of an application below the user limit that enabled the intent itself."""
     granted: int
-    """and of one that was granted it."""
+    """Flag of an application that was granted the intent by review."""
 
 
 PRIVILEGED_INTENTS: Final[dict[str, IntentRule]] = {
     "GUILD_PRESENCES": IntentRule(
-        "Who is online, and what they do",
+        "See which members are online and what they are doing",
         ApplicationFlags.GATEWAY_PRESENCE_LIMITED,
         ApplicationFlags.GATEWAY_PRESENCE,
     ),
     "GUILD_MEMBERS": IntentRule(
-        "Who joins, leaves and changes, and the whole list of members",
+        "See members join, leave and change, and list all members",
         ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED,
         ApplicationFlags.GATEWAY_GUILD_MEMBERS,
     ),
     "MESSAGE_CONTENT": IntentRule(
-        "What is written in messages that do not mention it",
+        "Read the content of messages that do not mention the bot",
         ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED,
         ApplicationFlags.GATEWAY_MESSAGE_CONTENT,
     ),
@@ -155,54 +157,67 @@ ApprovalKind = Literal["scope", "intent"]
 
 
 class Approval(Struct, kw_only=True):
-    """Something that an application may have to ask the operator for."""
+    """A scope or privileged intent that may require the operator's approval."""
 
     kind: ApprovalKind
+    """Kind of the approval: `scope` or `intent`."""
     name: str
+    """Name of the scope or intent."""
     description: str
+    """What the scope or intent gives access to."""
     state: Literal["open", "none", "pending", "approved", "denied", "lapsed"]
-    """`open` needs no approval of this application now; `none` needs one and nobody asked."""
+    """State of the approval: `open` requires none at present, `none` requires one that was not requested yet."""
     enabled: bool | UnsetType = UNSET
-    """Of an intent: whether the bot may ask for it."""
+    """Whether the bot may identify with the intent; intents only."""
     reason: str | UnsetType = UNSET
-    """What the application gave as its reason."""
+    """Reason that the application gave for the request; absent if none was made."""
     requested_at: Timestamp | None = None
+    """Time of the request; null if none was made."""
     decided_at: Timestamp | None = None
+    """Time of the decision; null while pending."""
     ends_at: Timestamp | None = None
-    """Until when it must have been renewed."""
+    """Time by which the approval must be renewed; null if it does not expire."""
 
 
 class Reach(Struct, kw_only=True):
-    """How large an application is, as far as privileged intents are concerned."""
+    """Size of an application, which decides whether privileged intents require approval."""
 
     counted: Literal["users", "guilds"]
-    """Guilds before 10 June 2026."""
+    """Unit of `count`: `users`, or `guilds` before 10 June 2026."""
     count: int
+    """Number of users or guilds that the application reaches."""
     free_below: int
+    """Count from which privileged intents require approval."""
     free: bool
-    """Whether privileged intents are a switch of its own."""
+    """Whether the application may enable privileged intents itself."""
     lapses_at: Timestamp | None = None
-    """When intents that it switched on while small are taken from it, unless it asks for a review."""
+    """Time at which self-enabled intents are revoked unless a review is requested; null if none are affected."""
 
 
 class Approvals(Struct, kw_only=True):
-    """What an application may ask for, and what came of it."""
+    """Approvals of an application."""
 
     reach: Reach
+    """Size of the application."""
     intents: list[Approval]
+    """Privileged intents."""
     scopes: list[Approval]
+    """OAuth2 scopes that require approval."""
 
 
 class RequestApproval(Struct, kw_only=True):
-    """What is asked for, and why."""
+    """Request body for requesting an approval."""
 
     kind: ApprovalKind
+    """Kind of the approval: `scope` or `intent`."""
     name: Annotated[str, Meta(min_length=1, max_length=100)]
+    """Name of the scope or intent."""
     reason: Annotated[str, Meta(min_length=1, max_length=APPROVAL_REASON_MAX)]
+    """Reason for the request, 1 to 2000 characters."""
 
 
 GET_APPLICATION_APPROVALS = Operation(
-    "GET", "/applications/{application_id}/approvals", result=Approvals, auth=Auth.USER, raises=_OWNED
+    "GET", "/applications/{application_id}/approvals", result=Approvals, auth=Auth.USER, raises=_APPLICATION_ERRORS
 )
 
 REQUEST_APPLICATION_APPROVAL = Operation(
@@ -211,7 +226,7 @@ REQUEST_APPLICATION_APPROVAL = Operation(
     body=RequestApproval,
     result=Approval,
     auth=Auth.USER,
-    raises=_OWNED,
+    raises=_APPLICATION_ERRORS,
 )
 
 
@@ -219,36 +234,43 @@ REQUEST_APPLICATION_APPROVAL = Operation(
 
 
 class Tester(Struct, kw_only=True):
-    """A person who tries an application before it is approved."""
+    """A user who tests an application before it is approved."""
 
     user: User
+    """The user."""
     state: Literal[1, 2]
-    """1 invited, 2 accepted."""
+    """State of the invitation: 1 invited, 2 accepted."""
 
 
 class InviteTester(Struct, kw_only=True):
-    """Whom to invite."""
+    """Request body for inviting a tester or creating a test user."""
 
     username: Annotated[str, Meta(min_length=1, max_length=32)]
+    """Username of the user."""
 
 
 class TestUser(Struct, kw_only=True):
-    """A person of a rehearsal, with what one needs to act as them, shown this once."""
+    """A newly created user of a rehearsal, with credentials."""
 
     user: User
+    """The user."""
     token: str
+    """Token of the user; returned only once."""
     password: str
+    """Password of the user; returned only once."""
 
 
 class TesterInvitation(Struct, kw_only=True):
-    """An application that asks one to be its tester, or whose tester one is."""
+    """An application that the current user tests or is invited to test."""
 
     application: PublicApplication
+    """The application."""
     state: Literal[1, 2]
+    """State of the invitation: 1 invited, 2 accepted."""
 
 
 LIST_APPLICATION_TESTERS = Operation(
-    "GET", "/applications/{application_id}/testers", result=list[Tester], auth=Auth.USER, raises=_OWNED
+    "GET", "/applications/{application_id}/testers", result=list[Tester], auth=Auth.USER, raises=_APPLICATION_ERRORS
 )
 
 INVITE_APPLICATION_TESTER = Operation(
@@ -258,14 +280,14 @@ INVITE_APPLICATION_TESTER = Operation(
     result=Tester,
     status=201,
     auth=Auth.USER,
-    raises=_OWNED,
+    raises=_APPLICATION_ERRORS,
 )
 
 DELETE_APPLICATION_TESTER = Operation(
     "DELETE",
     "/applications/{application_id}/testers/{user_id}",
     auth=Auth.USER,
-    raises=(*_OWNED, errors.UNKNOWN_USER),
+    raises=(*_APPLICATION_ERRORS, errors.UNKNOWN_USER),
 )
 
 CREATE_TEST_USER = Operation(
@@ -275,9 +297,9 @@ CREATE_TEST_USER = Operation(
     result=TestUser,
     status=201,
     auth=Auth.USER,
-    raises=(*_OWNED, errors.NOT_FOUND),
+    raises=(*_APPLICATION_ERRORS, errors.NOT_FOUND),
 )
-"""Only a rehearsal makes people up; elsewhere there is no such address."""
+"""Available in rehearsals only; other servers respond with 404."""
 
 LIST_MY_TESTER_INVITATIONS = Operation("GET", "/users/@me/testing", result=list[TesterInvitation], auth=Auth.USER)
 
@@ -290,32 +312,36 @@ DELETE_TESTER_INVITATION = Operation(
 )
 
 
-# Pictures for rich presence
+# Rich presence assets
 
 
 class AssetImage(ImageData):
-    """A picture for rich presence; 1024 by 1024 is what others are shown at most."""
+    """Image for rich presence, at most 1024 by 1024 pixels; larger images are scaled down."""
 
     side_max = 1024
     moving = frozenset()
 
 
 class Asset(Struct, kw_only=True):
-    """A picture that activities name by its key."""
+    """A rich presence image, which activities refer to by its name."""
 
     id: AssetId
+    """ID of the asset."""
     type: int
-    """1 small, 2 large."""
+    """Type of the asset: 1 small image, 2 large image."""
     name: str
+    """Key of the asset, in lower case."""
 
 
 class CreateAsset(Struct, kw_only=True):
-    """A new picture."""
+    """Request body for creating an asset."""
 
     name: Annotated[str, Meta(min_length=1, max_length=ASSET_NAME_MAX)]
-    """Kept in lower case."""
+    """Key of the asset, 1 to 300 characters; stored in lower case."""
     image: AssetImage
+    """Image as a data URI."""
     type: Literal[1, 2] = 2
+    """Type of the asset: 1 small image, 2 large image."""
 
 
 LIST_APPLICATION_ASSETS = Operation(
@@ -325,7 +351,7 @@ LIST_APPLICATION_ASSETS = Operation(
     auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE,
     raises=(errors.UNKNOWN_APPLICATION,),
 )
-"""Open to everybody: games look their own keys up, and clients those of others."""
+"""Works without a token: games look up their own keys, and clients those of other applications."""
 
 CREATE_APPLICATION_ASSET = Operation(
     "POST",
@@ -334,12 +360,12 @@ CREATE_APPLICATION_ASSET = Operation(
     result=Asset,
     status=201,
     auth=Auth.USER,
-    raises=_OWNED,
+    raises=_APPLICATION_ERRORS,
 )
 
 DELETE_APPLICATION_ASSET = Operation(
     "DELETE",
     "/oauth2/applications/{application_id}/assets/{asset_id}",
     auth=Auth.USER,
-    raises=(*_OWNED, errors.UNKNOWN_ASSET),
+    raises=(*_APPLICATION_ERRORS, errors.UNKNOWN_ASSET),
 )

@@ -1,4 +1,4 @@
-"""Direct message channels and groups: opening them, and who is in them."""
+"""Direct messages: private channels between two users, and groups."""
 
 from typing import Annotated, Final
 
@@ -13,40 +13,48 @@ from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.protocol.resources.users import User
 
 GROUP_RECIPIENTS_MAX: Final = 10
-"""In one group, whoever asks included."""
+"""Maximum number of users in a group, the caller included."""
 GROUPS_MAX: Final = 10
-"""Active groups of one application or user."""
+"""Maximum number of active groups of an application or user."""
 
 
 class CreateDm(Struct, kw_only=True):
-    """With whom to open a channel: one user, or the owners of the tokens for a group."""
+    """Request body for opening a direct message channel or creating a group."""
 
     recipient_id: UserId | None | UnsetType = UNSET
+    """ID of the user to open a direct message channel with."""
     recipients: Annotated[list[UserId], Meta(max_length=GROUP_RECIPIENTS_MAX)] | None | UnsetType = UNSET
-    """How people name the members of a group."""
+    """IDs of the users to create a group with, at most 10; users only, bots use `access_tokens`."""
     access_tokens: list[str] | None | UnsetType = UNSET
-    """Tokens with the scope gdm.join."""
+    """OAuth2 access tokens, with the scope `gdm.join`, of the users to create a group with; bots only."""
     nicks: dict[str, str | None] | None | UnsetType = UNSET
-    """By user id."""
+    """Nicknames in the group, by user ID."""
 
 
 class AddGroupDmUser(Struct, kw_only=True):
-    """Whom to add to a group: the owner of a token with the scope gdm.join."""
+    """Request body for adding a user to a group."""
 
     access_token: str | None | UnsetType = UNSET
+    """OAuth2 access token of the user, with the scope `gdm.join`; required for bots."""
     nick: str | None | UnsetType = UNSET
+    """Nickname of the user in the group."""
 
 
 class ChannelRecipientChange(Struct, kw_only=True):
-    """Who came to a group or left it."""
+    """A user who was added to or removed from a group."""
 
     channel_id: ChannelId
+    """ID of the group."""
     user: User
+    """The user."""
     nick: str | UnsetType = UNSET
+    """Nickname of the user in the group; absent if none."""
 
 
 CHANNEL_RECIPIENT_ADD = Event("CHANNEL_RECIPIENT_ADD", ChannelRecipientChange, intents=Intents.PRIVATE_CHANNELS)
+"""Sent when a user is added to a group."""
 CHANNEL_RECIPIENT_REMOVE = Event("CHANNEL_RECIPIENT_REMOVE", ChannelRecipientChange, intents=Intents.PRIVATE_CHANNELS)
+"""Sent when a user leaves or is removed from a group."""
 
 CREATE_DM = Operation(
     "POST",
@@ -66,7 +74,7 @@ CREATE_DM = Operation(
     limit=RateLimit(10, 600.0, bucket="direct messages", code=errors.OPENING_DMS_TOO_FAST),
 )
 
-# http.md 5: the older address of the same, for people only.
+# Older URL of CREATE_DM, for users only (http.md 5).
 CREATE_DM_BY_USER = Operation(
     "POST",
     "/users/{user_id}/channels",
@@ -78,10 +86,10 @@ CREATE_DM_BY_USER = Operation(
     limit=CREATE_DM.limit,
 )
 
-# Absent from the OpenAPI file (http.md 5): bots get an empty list.
+# Not in the OpenAPI file; bots receive an empty list (http.md 5).
 LIST_MY_CHANNELS = Operation("GET", "/users/@me/channels", result=list[PrivateChannel])
 
-# http.md 4.2: 201 with the channel for who was not there, 204 for who already was.
+# The status is 201 with the channel for a new recipient, and 204 for a user who is already in the group (http.md 4.2).
 ADD_GROUP_DM_USER = Operation(
     "PUT",
     "/channels/{channel_id}/recipients/{user_id}",

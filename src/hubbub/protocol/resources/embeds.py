@@ -1,4 +1,4 @@
-"""Embeds: the rich boxes under a message, as sent and as shown."""
+"""Embeds: rich content of messages."""
 
 from datetime import datetime
 from typing import Annotated, Final
@@ -11,7 +11,7 @@ from hubbub.protocol.resources.components import Component
 EMBEDS_MAX: Final = 10
 EMBED_FIELDS_MAX: Final = 25
 EMBED_TEXT_MAX: Final = 6000
-"""Characters of all titles, descriptions, field names and values, footers and author names of a message."""
+"""Maximum number of characters in all titles, descriptions, fields, footers and author names of a message."""
 EMBED_TITLE_MAX: Final = 256
 EMBED_DESCRIPTION_MAX: Final = 4096
 EMBED_FIELD_NAME_MAX: Final = 256
@@ -25,116 +25,172 @@ Url = Annotated[str, Meta(max_length=EMBED_URL_MAX)]
 
 
 class EmbedField(Struct, kw_only=True):
-    """A name and a value."""
+    """A field of an embed."""
 
     name: str
+    """Name of the field, at most 256 characters."""
     value: str
+    """Value of the field, at most 1024 characters."""
     inline: bool
+    """Whether the field may be displayed beside other fields."""
 
 
 class EmbedAuthor(Struct, kw_only=True):
-    """The line above the title."""
+    """Author line of an embed, above the title."""
 
     name: str
+    """Name of the author, at most 256 characters."""
     url: str | UnsetType = UNSET
+    """URL that the name links to."""
     icon_url: str | UnsetType = UNSET
+    """URL of the author's icon."""
     proxy_icon_url: str | UnsetType = UNSET
+    """URL of the icon at the media proxy."""
 
 
 class EmbedFooter(Struct, kw_only=True):
-    """The line at the foot."""
+    """Footer of an embed."""
 
     text: str
+    """Text of the footer, at most 2048 characters."""
     icon_url: str | UnsetType = UNSET
+    """URL of the footer's icon."""
     proxy_icon_url: str | UnsetType = UNSET
+    """URL of the icon at the media proxy."""
 
 
 class EmbedProvider(Struct, kw_only=True):
-    """The site a link leads to."""
+    """Website that a link embed comes from."""
 
     name: str
+    """Name of the website."""
     url: str | UnsetType = UNSET
+    """URL of the website."""
 
 
 class EmbedMedia(Struct, kw_only=True):
-    """An image, a thumbnail or a video."""
+    """An image, thumbnail or video of an embed."""
 
     url: str | UnsetType = UNSET
+    """URL of the media."""
     proxy_url: str | UnsetType = UNSET
+    """URL of the media at the media proxy."""
     width: int | UnsetType = UNSET
+    """Width in pixels."""
     height: int | UnsetType = UNSET
+    """Height in pixels."""
     content_type: str | UnsetType = UNSET
+    """Media type."""
     placeholder: str | UnsetType = UNSET
+    """ThumbHash placeholder of the media."""
     placeholder_version: int | UnsetType = UNSET
+    """Version of the placeholder format."""
     description: str | UnsetType = UNSET
+    """Alternative text."""
     flags: int | UnsetType = UNSET
+    """Flags of the media, those of an attachment."""
 
 
 class Embed(Struct, kw_only=True):
-    """An embed as shown."""
+    """An embed of a message."""
 
     type: str = "rich"
+    """Type of the embed: `rich` for embeds sent by users and applications, otherwise the kind of link."""
     title: str | UnsetType = UNSET
+    """Title, at most 256 characters."""
     description: str | UnsetType = UNSET
+    """Description, at most 4096 characters."""
     url: str | UnsetType = UNSET
+    """URL that the title links to."""
     timestamp: Timestamp | UnsetType = UNSET
+    """Time displayed in the footer."""
     color: int | UnsetType = UNSET
+    """Color of the bar at the side, as an RGB integer."""
     footer: EmbedFooter | UnsetType = UNSET
+    """Footer."""
     image: EmbedMedia | UnsetType = UNSET
+    """Image."""
     thumbnail: EmbedMedia | UnsetType = UNSET
+    """Thumbnail."""
     video: EmbedMedia | UnsetType = UNSET
+    """Video; link embeds only."""
     provider: EmbedProvider | UnsetType = UNSET
+    """Website that the link leads to; link embeds only."""
     author: EmbedAuthor | UnsetType = UNSET
+    """Author line."""
     fields: list[EmbedField] | UnsetType = UNSET
+    """Fields, at most 25."""
     flags: int | UnsetType = UNSET
+    """Flags of the embed."""
     components: list[Component] | UnsetType = UNSET
+    """Components that the embed displays instead of its other content."""
 
 
 class EmbedFieldRequest(Struct, kw_only=True):
-    """A name and a value to show."""
+    """A field of an embed to send."""
 
     name: Annotated[str, Meta(max_length=EMBED_FIELD_NAME_MAX)]
+    """Name of the field, at most 256 characters."""
     value: Annotated[str, Meta(max_length=EMBED_FIELD_VALUE_MAX)]
+    """Value of the field, at most 1024 characters."""
     inline: bool | None | UnsetType = UNSET
+    """Whether the field may be displayed beside other fields; false if absent."""
 
 
 class EmbedAuthorRequest(Struct, kw_only=True):
-    """The line above the title to show."""
+    """Author line of an embed to send."""
 
     name: Annotated[str, Meta(max_length=EMBED_AUTHOR_MAX)] | None | UnsetType = UNSET
+    """Name of the author, at most 256 characters."""
     url: Url | None | UnsetType = UNSET
+    """URL that the name links to, at most 2048 characters."""
     icon_url: Url | None | UnsetType = UNSET
+    """URL of the author's icon, or `attachment://filename` for an uploaded file."""
 
 
 class EmbedFooterRequest(Struct, kw_only=True):
-    """The line at the foot to show."""
+    """Footer of an embed to send."""
 
     text: Annotated[str, Meta(max_length=EMBED_FOOTER_MAX)] | None | UnsetType = UNSET
+    """Text of the footer, at most 2048 characters."""
     icon_url: Url | None | UnsetType = UNSET
+    """URL of the footer's icon, or `attachment://filename` for an uploaded file."""
 
 
 class EmbedMediaRequest(Struct, kw_only=True):
-    """An image by address, or an uploaded file by `attachment://name`."""
+    """An image or thumbnail of an embed to send."""
 
     url: Url | None | UnsetType = UNSET
+    """URL of the image, or `attachment://filename` for an uploaded file."""
     description: Annotated[str, Meta(max_length=EMBED_DESCRIPTION_MAX)] | None | UnsetType = UNSET
+    """Alternative text of the image."""
 
 
-# http.md 3.4: `type` is always rich, and provider, video and sizes are not the sender's to say, so they are not read.
+# Senders cannot set the type (always rich), provider, video or sizes, so these fields are not read (http.md 3.4).
 class EmbedRequest(Struct, kw_only=True):
-    """An embed to show."""
+    """An embed to send; its texts and those of the message's other embeds have at most 6000 characters together."""
 
     title: Annotated[str, Meta(max_length=EMBED_TITLE_MAX)] | None | UnsetType = UNSET
+    """Title, at most 256 characters."""
     description: Annotated[str, Meta(max_length=EMBED_DESCRIPTION_MAX)] | None | UnsetType = UNSET
+    """Description, at most 4096 characters."""
     url: Url | None | UnsetType = UNSET
+    """URL that the title links to, at most 2048 characters."""
     timestamp: datetime | None | UnsetType = UNSET
+    """Time to display in the footer."""
     color: Annotated[int, Meta(ge=0, le=COLOR_MAX)] | None | UnsetType = UNSET
+    """Color of the bar at the side, as an RGB integer from 0 to 16777215."""
     footer: EmbedFooterRequest | None | UnsetType = UNSET
+    """Footer."""
     image: EmbedMediaRequest | None | UnsetType = UNSET
+    """Image."""
     thumbnail: EmbedMediaRequest | None | UnsetType = UNSET
+    """Thumbnail."""
     author: EmbedAuthorRequest | None | UnsetType = UNSET
-    # http.md 1.7: "Must be between 0 and 25 in length."
-    # The handler counts them: until 19 December 2023 more were cut off, not refused (dated-changes.md 3).
+    """Author line."""
+    # The handler checks the length (http.md 1.7): before 19 December 2023 further fields were dropped, not rejected
+    # (dated-changes.md 3).
     fields: (
         Annotated[list[EmbedFieldRequest], Meta(extra_json_schema={"maxItems": EMBED_FIELDS_MAX})] | None | UnsetType
     ) = UNSET
+    """Fields, at most 25."""

@@ -1,4 +1,4 @@
-"""Custom emoji of guilds and applications, and the little of an emoji that reactions and polls show."""
+"""Emojis: custom emoji of guilds and applications, and the partial emoji of reactions and polls."""
 
 from typing import Annotated, ClassVar, Final
 
@@ -17,16 +17,16 @@ EMOJI_NAME_MAX: Final = 32
 EMOJI_BYTES_MAX: Final = 262_144
 EMOJI_SIDE: Final = 128
 EMOJIS_MAX_BY_TIER: Final = (50, 100, 150, 250)
-"""Static ones by the guild's premium tier, and as many animated."""
+"""Maximum number of static emoji by the guild's premium tier; the same number of animated emoji is allowed."""
 EMOJIS_MAX_MORE: Final = 200
-"""At least so many with the feature MORE_EMOJI."""
+"""Maximum number of static emoji in a guild with MORE_EMOJI, unless its tier allows more."""
 APPLICATION_EMOJIS_MAX: Final = 2000
 
 EmojiName = Annotated[str, Meta(min_length=EMOJI_NAME_MIN, max_length=EMOJI_NAME_MAX, pattern=r"^[A-Za-z0-9_]*(?!\n)$")]
 
 
 class EmojiData(ImageData):
-    """The picture of an emoji."""
+    """Image of an emoji."""
 
     __slots__ = ()
 
@@ -35,87 +35,103 @@ class EmojiData(ImageData):
 
 
 class PartialEmoji(Struct, kw_only=True):
-    """An emoji as a reaction, a poll or a button names it."""
+    """An emoji of a reaction, poll or button."""
 
     id: EmojiId | None
-    """Null for a unicode emoji."""
+    """ID of a custom emoji; null for a Unicode emoji."""
     name: str | None
-    """The unicode emoji itself; null for a custom one that is gone."""
+    """The Unicode emoji, or the name of the custom emoji; null for a custom emoji that was deleted."""
     animated: bool | UnsetType = UNSET
+    """Whether the emoji is animated."""
 
 
 class Emoji(Struct, kw_only=True):
     """A custom emoji."""
 
     id: EmojiId
+    """ID of the emoji."""
     name: str
+    """Name of the emoji, 2 to 32 letters, digits and underscores."""
     roles: list[RoleId]
-    """Only these may use it; empty: everyone."""
+    """IDs of the roles that may use the emoji; empty if everyone may."""
     require_colons: bool = True
+    """Whether the name must be wrapped in colons when typed; always true."""
     managed: bool = False
+    """Whether an integration manages the emoji."""
     animated: bool = False
+    """Whether the emoji is animated."""
     available: bool = True
-    """False while the guild has lost the slots for it."""
+    """Whether the emoji can be used; false while the guild has lost the slot for it."""
     user: User | UnsetType = UNSET
-    """Who made it, for those who may manage expressions."""
+    """User who created the emoji; present only for callers who may manage it."""
 
 
 class ApplicationEmojis(Struct, kw_only=True):
-    """All emoji of an application."""
+    """Emoji of an application."""
 
     items: list[Emoji]
+    """The emoji."""
 
 
 class CreateGuildEmoji(Struct, kw_only=True):
-    """A new emoji of a guild."""
+    """Request body for creating a guild emoji."""
 
     name: EmojiName
+    """Name of the emoji, 2 to 32 letters, digits and underscores."""
     image: EmojiData
+    """Image as a data URI, 128 by 128 pixels and at most 256 KiB after scaling."""
     roles: list[RoleId | None] | None | UnsetType = UNSET
-    """Only these may use it."""
+    """IDs of the roles that may use the emoji; everyone may if absent, null or empty."""
 
 
 class UpdateGuildEmoji(Struct, kw_only=True):
-    """What of a guild's emoji may change."""
+    """Request body for updating a guild emoji."""
 
     name: EmojiName | UnsetType = UNSET
+    """New name, 2 to 32 letters, digits and underscores."""
     roles: list[RoleId | None] | None | UnsetType = UNSET
-    """Null, like an empty list, lets everybody use it."""
+    """New IDs of the roles that may use the emoji; null or an empty list allows everyone."""
 
 
 class CreateApplicationEmoji(Struct, kw_only=True):
-    """A new emoji of an application."""
+    """Request body for creating an application emoji."""
 
     name: EmojiName
+    """Name of the emoji, 2 to 32 letters, digits and underscores."""
     image: EmojiData
+    """Image as a data URI, 128 by 128 pixels and at most 256 KiB after scaling."""
 
 
 class UpdateApplicationEmoji(Struct, kw_only=True):
-    """What of an application's emoji may change."""
+    """Request body for updating an application emoji."""
 
     name: EmojiName | UnsetType = UNSET
+    """New name, 2 to 32 letters, digits and underscores."""
 
 
 class GuildEmojis(Struct, kw_only=True):
-    """All emoji of a guild, after one of them was made, changed or deleted."""
+    """Emoji of a guild after a change."""
 
     guild_id: GuildId
+    """ID of the guild."""
     emojis: list[Emoji]
+    """All emoji of the guild."""
 
 
 GUILD_EMOJIS_UPDATE = Event("GUILD_EMOJIS_UPDATE", GuildEmojis, intents=Intents.GUILD_EXPRESSIONS)
+"""Sent when an emoji of a guild is created, updated or deleted."""
 
-_IN_GUILD: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
-_CHANGING: Final = (*_IN_GUILD, errors.UNKNOWN_EMOJI, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
-_OF_APPLICATION: Final = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION, errors.NOT_FOUND)
+_GUILD_ERRORS: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
+_UPDATE_ERRORS: Final = (*_GUILD_ERRORS, errors.UNKNOWN_EMOJI, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
+_APPLICATION_ERRORS: Final = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION, errors.NOT_FOUND)
 
-LIST_GUILD_EMOJIS = Operation("GET", "/guilds/{guild_id}/emojis", result=list[Emoji], raises=_IN_GUILD)
+LIST_GUILD_EMOJIS = Operation("GET", "/guilds/{guild_id}/emojis", result=list[Emoji], raises=_GUILD_ERRORS)
 
 GET_GUILD_EMOJI = Operation(
-    "GET", "/guilds/{guild_id}/emojis/{emoji_id}", result=Emoji, raises=(*_IN_GUILD, errors.UNKNOWN_EMOJI)
+    "GET", "/guilds/{guild_id}/emojis/{emoji_id}", result=Emoji, raises=(*_GUILD_ERRORS, errors.UNKNOWN_EMOJI)
 )
 
-# CREATE_GUILD_EXPRESSIONS; before permission_splits MANAGE_GUILD_EXPRESSIONS suffices too.
+# Requires CREATE_GUILD_EXPRESSIONS; before changes.PERMISSION_SPLITS, MANAGE_GUILD_EXPRESSIONS is also sufficient.
 CREATE_GUILD_EMOJI = Operation(
     "POST",
     "/guilds/{guild_id}/emojis",
@@ -123,7 +139,7 @@ CREATE_GUILD_EMOJI = Operation(
     result=Emoji,
     status=201,
     raises=(
-        *_IN_GUILD,
+        *_GUILD_ERRORS,
         errors.MISSING_PERMISSIONS,
         errors.TWO_FACTOR_REQUIRED,
         errors.UNKNOWN_ROLE,
@@ -135,13 +151,13 @@ CREATE_GUILD_EMOJI = Operation(
     audits=(AuditLogAction.EMOJI_CREATE,),
 )
 
-# One's own with CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS, others' with the latter.
+# The creator needs CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS; other members need the latter.
 UPDATE_GUILD_EMOJI = Operation(
     "PATCH",
     "/guilds/{guild_id}/emojis/{emoji_id}",
     body=UpdateGuildEmoji,
     result=Emoji,
-    raises=(*_CHANGING, errors.UNKNOWN_ROLE),
+    raises=(*_UPDATE_ERRORS, errors.UNKNOWN_ROLE),
     emits=(GUILD_EMOJIS_UPDATE,),
     audits=(AuditLogAction.EMOJI_UPDATE,),
 )
@@ -149,20 +165,20 @@ UPDATE_GUILD_EMOJI = Operation(
 DELETE_GUILD_EMOJI = Operation(
     "DELETE",
     "/guilds/{guild_id}/emojis/{emoji_id}",
-    raises=_CHANGING,
+    raises=_UPDATE_ERRORS,
     emits=(GUILD_EMOJIS_UPDATE,),
     audits=(AuditLogAction.EMOJI_DELETE,),
 )
 
 LIST_APPLICATION_EMOJIS = Operation(
-    "GET", "/applications/{application_id}/emojis", result=ApplicationEmojis, raises=_OF_APPLICATION
+    "GET", "/applications/{application_id}/emojis", result=ApplicationEmojis, raises=_APPLICATION_ERRORS
 )
 
 GET_APPLICATION_EMOJI = Operation(
     "GET",
     "/applications/{application_id}/emojis/{emoji_id}",
     result=Emoji,
-    raises=(*_OF_APPLICATION, errors.UNKNOWN_EMOJI),
+    raises=(*_APPLICATION_ERRORS, errors.UNKNOWN_EMOJI),
 )
 
 CREATE_APPLICATION_EMOJI = Operation(
@@ -171,7 +187,7 @@ CREATE_APPLICATION_EMOJI = Operation(
     body=CreateApplicationEmoji,
     result=Emoji,
     status=201,
-    raises=(*_OF_APPLICATION, errors.MAX_EMOJIS, errors.CANNOT_RESIZE_ASSET),
+    raises=(*_APPLICATION_ERRORS, errors.MAX_EMOJIS, errors.CANNOT_RESIZE_ASSET),
 )
 
 UPDATE_APPLICATION_EMOJI = Operation(
@@ -179,11 +195,11 @@ UPDATE_APPLICATION_EMOJI = Operation(
     "/applications/{application_id}/emojis/{emoji_id}",
     body=UpdateApplicationEmoji,
     result=Emoji,
-    raises=(*_OF_APPLICATION, errors.UNKNOWN_EMOJI),
+    raises=(*_APPLICATION_ERRORS, errors.UNKNOWN_EMOJI),
 )
 
 DELETE_APPLICATION_EMOJI = Operation(
     "DELETE",
     "/applications/{application_id}/emojis/{emoji_id}",
-    raises=(*_OF_APPLICATION, errors.UNKNOWN_EMOJI),
+    raises=(*_APPLICATION_ERRORS, errors.UNKNOWN_EMOJI),
 )

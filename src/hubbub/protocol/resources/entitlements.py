@@ -1,4 +1,4 @@
-"""Entitlements: that somebody owns what an application sells."""
+"""Entitlements: ownership of an application's SKUs by users and guilds."""
 
 from typing import Annotated
 
@@ -19,67 +19,94 @@ from hubbub.protocol.ids import (
 from hubbub.protocol.operation import Auth, Event, Operation
 
 ENTITLEMENTS_MAX = 100
-"""On one page."""
+"""Maximum number of entitlements in a page."""
 SKU_IDS_MAX = 100
 
 SkuIds = Annotated[list[SkuId], Meta(max_length=SKU_IDS_MAX, extra={"comma": True})]
 
 
 class Entitlement(Struct, kw_only=True):
-    """That a user, or a guild, owns a SKU."""
+    """Ownership of a SKU by a user or guild."""
 
     id: EntitlementId
+    """ID of the entitlement."""
     sku_id: SkuId
+    """ID of the SKU."""
     application_id: ApplicationId
+    """ID of the application."""
     user_id: UserId
-    """Who owns it; with a guild, who bought it."""
+    """ID of the user who owns the entitlement, or who bought it for a guild."""
     guild_id: GuildId | UnsetType = UNSET
-    """The guild that owns it."""
+    """ID of the guild that owns the entitlement; absent if a user owns it."""
     type: EntitlementType
+    """How the entitlement was acquired."""
     deleted: bool
+    """Whether the entitlement was deleted."""
     consumed: bool
+    """Whether the entitlement of a consumable SKU was consumed."""
     starts_at: Timestamp | None
+    """Time from which the entitlement is valid; null for test entitlements without a start."""
     ends_at: Timestamp | None
-    """Null while it goes on."""
+    """Time until which the entitlement is valid; null if it has no end."""
     gift_code_flags: int = 0
+    """Flags of the gift code; 0 if it was not a gift."""
     promotion_id: Snowflake | None = None
+    """ID of the promotion through which it was acquired; null if none."""
     subscription_id: SubscriptionId | UnsetType = UNSET
+    """ID of the subscription that grants the entitlement; absent if none."""
 
 
 class GetEntitlements(Struct, kw_only=True):
-    """Which of an application's entitlements."""
+    """Query parameters for listing entitlements of an application, in ascending order of IDs."""
 
     user_id: UserId | UnsetType = UNSET
+    """Only entitlements of this user."""
     guild_id: GuildId | UnsetType = UNSET
+    """Only entitlements of this guild."""
     sku_ids: SkuIds | UnsetType = UNSET
+    """Only entitlements of these SKUs, as a comma-separated list of at most 100 IDs."""
     before: Snowflake | UnsetType = UNSET
+    """Only entitlements with a lower ID than this."""
     after: Snowflake | UnsetType = UNSET
+    """Only entitlements with a higher ID than this."""
     limit: Annotated[int, Meta(ge=1, le=ENTITLEMENTS_MAX)] = ENTITLEMENTS_MAX
+    """Maximum number of entitlements to return, 1 to 100."""
     exclude_ended: bool = False
+    """Whether to leave out entitlements that have ended."""
     exclude_deleted: bool = True
+    """Whether to leave out deleted entitlements."""
     only_active: bool = False
+    """Whether to return only entitlements that are valid at present."""
 
 
 class GetMyEntitlements(Struct, kw_only=True):
-    """Which of one's own entitlements."""
+    """Query parameters for listing the current user's entitlements."""
 
     sku_ids: SkuIds | UnsetType = UNSET
+    """Only entitlements of these SKUs, as a comma-separated list of at most 100 IDs."""
     exclude_consumed: bool = True
+    """Whether to leave out consumed entitlements."""
 
 
 class CreateEntitlement(Struct, kw_only=True):
-    """A test entitlement: what a buyer would have, without a purchase."""
+    """Request body for creating a test entitlement, which grants a subscription without a purchase."""
 
     sku_id: SkuId
+    """ID of the subscription SKU."""
     owner_id: Snowflake
+    """ID of the guild or user."""
     owner_type: EntitlementOwnerType
+    """Type of the owner: 1 guild, 2 user."""
 
 
 ENTITLEMENT_CREATE = Event("ENTITLEMENT_CREATE", Entitlement, webhook=True)
+"""Sent to an application when an entitlement is created."""
 ENTITLEMENT_UPDATE = Event("ENTITLEMENT_UPDATE", Entitlement, webhook=True)
+"""Sent to an application when an entitlement is consumed, renewed or ends."""
 ENTITLEMENT_DELETE = Event("ENTITLEMENT_DELETE", Entitlement, webhook=True)
+"""Sent to an application when an entitlement is deleted, such as by a refund; not sent when it ends."""
 
-_OWN = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
+_APPLICATION_ERRORS = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
 _SCOPES = ("applications.entitlements",)
 
 GET_ENTITLEMENTS = Operation(
@@ -89,7 +116,7 @@ GET_ENTITLEMENTS = Operation(
     result=list[Entitlement],
     auth=Auth.BOT | Auth.USER | Auth.BEARER,
     scopes=_SCOPES,
-    raises=_OWN,
+    raises=_APPLICATION_ERRORS,
 )
 
 CREATE_ENTITLEMENT = Operation(
@@ -98,7 +125,7 @@ CREATE_ENTITLEMENT = Operation(
     body=CreateEntitlement,
     result=Entitlement,
     raises=(
-        *_OWN,
+        *_APPLICATION_ERRORS,
         errors.UNKNOWN_SKU,
         errors.UNKNOWN_USER,
         errors.UNKNOWN_GUILD,
@@ -115,7 +142,7 @@ GET_ENTITLEMENT = Operation(
     result=Entitlement,
     auth=Auth.BOT | Auth.USER | Auth.BEARER,
     scopes=_SCOPES,
-    raises=(*_OWN, errors.UNKNOWN_ENTITLEMENT),
+    raises=(*_APPLICATION_ERRORS, errors.UNKNOWN_ENTITLEMENT),
 )
 
 DELETE_ENTITLEMENT = Operation(
@@ -123,7 +150,7 @@ DELETE_ENTITLEMENT = Operation(
     "/applications/{application_id}/entitlements/{entitlement_id}",
     auth=Auth.BOT | Auth.USER | Auth.BEARER,
     scopes=_SCOPES,
-    raises=(*_OWN, errors.UNKNOWN_ENTITLEMENT, errors.CANNOT_DELETE_ENTITLEMENT),
+    raises=(*_APPLICATION_ERRORS, errors.UNKNOWN_ENTITLEMENT, errors.CANNOT_DELETE_ENTITLEMENT),
     emits=(ENTITLEMENT_DELETE,),
 )
 
@@ -132,7 +159,7 @@ CONSUME_ENTITLEMENT = Operation(
     "/applications/{application_id}/entitlements/{entitlement_id}/consume",
     auth=Auth.BOT | Auth.USER | Auth.BEARER,
     scopes=_SCOPES,
-    raises=(*_OWN, errors.UNKNOWN_ENTITLEMENT, errors.SKU_NOT_CONSUMABLE),
+    raises=(*_APPLICATION_ERRORS, errors.UNKNOWN_ENTITLEMENT, errors.SKU_NOT_CONSUMABLE),
     emits=(ENTITLEMENT_UPDATE,),
 )
 
@@ -142,5 +169,5 @@ GET_CURRENT_USER_APPLICATION_ENTITLEMENTS = Operation(
     query=GetMyEntitlements,
     result=list[Entitlement],
     auth=Auth.USER | Auth.BEARER,
-    raises=_OWN,
+    raises=_APPLICATION_ERRORS,
 )

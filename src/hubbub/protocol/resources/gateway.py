@@ -1,4 +1,4 @@
-"""The gateway's own words: how a session begins, what it may ask for, and where to find the socket."""
+"""Gateway: connection handshake, session events and client commands, and the gateway URL."""
 
 from typing import Any
 
@@ -20,199 +20,248 @@ LARGE_THRESHOLD_MIN = 50
 LARGE_THRESHOLD_MAX = 250
 COMMANDS_MAX = 120
 COMMANDS_SECONDS = 60
-"""At most COMMANDS_MAX frames from a client in so many seconds, heartbeats included; then close 4008."""
+"""Window in seconds for COMMANDS_MAX client frames, heartbeats included; exceeding it closes with 4008."""
 GUILDS_PER_SHARD_MAX = 2500
 SESSION_STARTS_PER_DAY = 1000
 REQUESTED_MEMBERS_MAX = 100
 NONCE_BYTES_MAX = 32
 ALL_MEMBERS_SECONDS = 30
-"""One request for all members per guild and bot in so many seconds."""
+"""Seconds between two requests for all members of a guild by the same bot."""
 
 
 class GatewayUrl(Struct, kw_only=True):
-    """Where the gateway is."""
+    """URL of the gateway."""
 
     url: str
+    """WebSocket URL to connect to."""
 
 
 class SessionStartLimit(Struct, kw_only=True):
-    """How many sessions a bot may still begin."""
+    """Limit on the number of sessions that a bot may start."""
 
     total: int
+    """Number of session starts allowed per day."""
     remaining: int
+    """Number of session starts remaining."""
     reset_after: int
-    """Milliseconds."""
+    """Milliseconds until the limit resets."""
     max_concurrency: int
-    """How many may identify within five seconds."""
+    """Number of sessions that may identify within five seconds."""
 
 
 class BotGateway(GatewayUrl, kw_only=True):
-    """Where the gateway is, and how a bot should spread over it."""
+    """URL of the gateway, with the recommended number of shards."""
 
     shards: int
+    """Recommended number of shards."""
     session_start_limit: SessionStartLimit
+    """Limit on the number of sessions that the bot may start."""
 
 
 class Hello(Struct, kw_only=True):
-    """The server's first word."""
+    """First frame of a connection."""
 
     heartbeat_interval: int
-    """Milliseconds."""
+    """Interval in milliseconds at which the client sends heartbeats."""
     trace: list[str] = field(name="_trace", default_factory=list)
+    """Debugging data; clients should ignore it."""
 
 
 class Identify(Struct, kw_only=True):
-    """Begins a session; tolerant, since libraries differ in what they send (clients.md)."""
+    """Payload that starts a session; lenient, because client libraries send different fields (clients.md)."""
 
     token: str
-    """With or without the prefix `Bot `; with `Bearer ` for OAuth2 sessions."""
+    """Token, with or without the prefix `Bot `; with the prefix `Bearer ` for OAuth2 sessions."""
     properties: dict[str, Any] = {}
+    """Operating system, browser and device of the client."""
     intents: int | UnsetType = UNSET
-    """Bots must say them; their absence closes the socket with 4013."""
+    """Intents of the session; required for bots, whose connection is otherwise closed with 4013."""
     compress: bool | str | int | None = False
+    """Whether the client accepts payload compression."""
     large_threshold: int | None = None
-    """Clamped to LARGE_THRESHOLD_MIN and LARGE_THRESHOLD_MAX; the former where absent."""
+    """Member count above which offline members are left out of GUILD_CREATE; 50 to 250, default 50."""
     shard: list[int] | None = None
-    """This shard and how many there are; [0, 1] where absent. A bad one closes the socket with 4010."""
+    """Shard ID and number of shards; `[0, 1]` if absent. An invalid value closes the connection with 4010."""
     presence: SetPresence | None = None
+    """Initial presence; online without activities if absent or null."""
     capabilities: int | None = 0
+    """Bit set of optional features that the client supports; 0 if absent."""
 
 
 class Resume(Struct, kw_only=True):
-    """Goes on with a session on a new socket."""
+    """Payload that resumes a session on a new connection."""
 
     token: str
+    """Token of the session."""
     session_id: str
+    """ID of the session."""
     seq: int | None
-    """The last sequence number that was seen."""
+    """Last sequence number that the client received."""
 
 
 class RequestGuildMembers(Struct, kw_only=True):
-    """Asks for members by name, by id, or for all. Ids stay as they were sent, since `not_found` echoes them."""
+    """Request for guild members by name or by ID, or for all members.
+
+    IDs keep the form in which they were sent, because `not_found` returns them unchanged."""
 
     guild_id: str | int | list[str | int]
-    """One guild; people may name several."""
+    """ID of the guild; users may send a list of several."""
     query: str | None | UnsetType = UNSET
-    """The beginning of a name; empty with limit 0 asks for everybody."""
+    """Prefix of the username or nickname; an empty string with `limit` 0 requests all members."""
     limit: int | None | UnsetType = UNSET
+    """Maximum number of members to return, at most 100; 0 for all members."""
     user_ids: str | int | list[str | int] | None | UnsetType = UNSET
+    """ID or IDs of the users to return, at most 100; excludes `query`."""
     presences: bool | None = False
+    """Whether to include presences; requires the GUILD_PRESENCES intent."""
     nonce: str | None | UnsetType = UNSET
-    """Echoed, unless it is longer than NONCE_BYTES_MAX."""
+    """Value to return in the response; ignored if longer than NONCE_BYTES_MAX bytes."""
 
     @property
     def guild_ids(self) -> list[GuildId]:
-        """The guilds asked for; ValueError where one is no id."""
+        """Return the IDs of the requested guilds, or raise ValueError if one is not an ID."""
         sent = self.guild_id if isinstance(self.guild_id, list) else [self.guild_id]
         return [parse_wide(GuildId, value) for value in sent]
 
     @property
     def wanted(self) -> list[str | int]:
-        """The user ids asked for, as they were sent."""
+        """The requested user IDs, as they were sent."""
         if isinstance(self.user_ids, list):
             return self.user_ids
         return [] if self.user_ids is None or isinstance(self.user_ids, UnsetType) else [self.user_ids]
 
 
 class RequestSoundboardSounds(Struct, kw_only=True):
-    """Asks for the sounds of guilds."""
+    """Request for the soundboard sounds of guilds."""
 
     guild_ids: list[GuildId]
+    """IDs of the guilds."""
 
 
 class FeatureFlags(Struct, kw_only=True):
-    """What the operator switched off for games."""
+    """SDK features that the operator has disabled."""
 
     disabled_functions: list[str] = []
-    """Operations of the SDK, by name."""
+    """Names of disabled SDK operations."""
     disabled_gateway_events: list[str] = []
+    """Names of gateway events that are not sent."""
 
 
 class Ready(Struct, kw_only=True):
-    """The first dispatch of a session: who you are and where."""
+    """Initial state of a session."""
 
     v: int
+    """Gateway version."""
     user: MyUser
+    """The current user."""
     guilds: list[UnavailableGuild]
-    """Their content follows in a GUILD_CREATE each."""
+    """Guilds of the user, marked unavailable; a GUILD_CREATE follows for each."""
     session_id: str
+    """ID of the session, used for resuming."""
     resume_gateway_url: str
+    """URL for resuming the session."""
     application: FlaggedApplication | UnsetType = UNSET
-    """Absent in a person's session."""
+    """Application of the session; absent in user sessions."""
     shard: list[int] | UnsetType = UNSET
-    """Present where Identify had it."""
+    """Shard ID and number of shards; present only if Identify had it."""
     private_channels: list[PrivateChannel] = []
+    """Private channels of the user; empty for bots."""
     relationships: list[Any] = []
+    """Relationships of the user; empty for bots."""
     presences: list[Any] = []
+    """Presences of the user's friends; empty for bots."""
     user_settings: dict[str, Any] = {}
+    """Settings of the user; empty for bots."""
     session_type: str = "normal"
+    """Type of the session; always `normal`."""
     geo_ordered_rtc_regions: list[str] = []
+    """IDs of the voice regions, nearest first."""
     guild_join_requests: list[Any] = []
+    """Pending join requests of the user; empty for bots."""
     scopes: list[str] | UnsetType = UNSET
-    """In OAuth2 sessions this and all below: what was granted, in full."""
+    """Scopes granted to the session, with umbrella scopes expanded; OAuth2 sessions only."""
     users: list[User] | UnsetType = UNSET
-    """With `Capabilities.DEDUPE_USER_OBJECTS`: everybody who is elsewhere named by id only."""
+    """Users that other fields refer to by ID; only with `Capabilities.DEDUPE_USER_OBJECTS`."""
     game_relationships: list[Any] | UnsetType = UNSET
-    """Also in people's sessions."""
+    """Game relationships of the user; OAuth2 and user sessions only."""
     read_state: ReadStates | UnsetType = UNSET
-    """Only in people's sessions."""
+    """Read states of the user; user sessions only."""
     lobbies: list[Any] | UnsetType = UNSET
-    """With `Capabilities.AUTO_LOBBY_CONNECT`; without it LOBBY_CREATE follows for each."""
+    """Lobbies of the user; only with `Capabilities.AUTO_LOBBY_CONNECT`, otherwise a LOBBY_CREATE follows for each."""
     user_application_profiles: dict[str, Any] | UnsetType = UNSET
-    """By user."""
+    """Application profiles by user ID; OAuth2 sessions only."""
     feature_flags: FeatureFlags | UnsetType = UNSET
+    """SDK features that the operator has disabled; OAuth2 sessions only."""
     av_sf_protocol_floor: int | UnsetType = UNSET
-    """The lowest version of end-to-end encryption that calls take."""
+    """Minimum version of end-to-end encryption that calls require; OAuth2 sessions only."""
     trace: list[str] = field(name="_trace", default_factory=list)
+    """Debugging data; clients should ignore it."""
 
 
 class MergedPresences(Struct, kw_only=True):
-    """Who is there, as a session begins."""
+    """Presences at the start of a session."""
 
     guilds: list[Any] = []
+    """Presences of guild members, by guild in the order of READY."""
     friends: list[Presence] = []
+    """Presences of friends."""
 
 
 class ReadySupplemental(Struct, kw_only=True):
-    """The second part of READY, for clients that asked for two (`Capabilities.PRIORITIZED_READY_PAYLOAD`)."""
+    """Second part of READY for clients with `Capabilities.PRIORITIZED_READY_PAYLOAD`."""
 
     merged_presences: MergedPresences
+    """Presences of guild members and friends."""
     lazy_private_channels: list[Any] = []
+    """Private channels that READY left out."""
     game_invites: list[Any] = []
+    """Pending game invites of the user."""
 
 
 class Resumed(Struct, kw_only=True):
-    """All missed events were sent again; an object, since discord.py writes into it."""
+    """Result of resuming a session; an object, because discord.py writes into it."""
 
     trace: list[str] = field(name="_trace", default_factory=list)
+    """Debugging data; clients should ignore it."""
 
 
 class RateLimitedRequest(Struct, kw_only=True):
-    """Which request was refused."""
+    """The rejected request."""
 
     guild_id: Snowflake
+    """ID of the guild."""
     nonce: str | UnsetType = UNSET
+    """Nonce of the request; absent if it had none."""
 
 
 class RateLimited(Struct, kw_only=True):
-    """A command that came too soon; the socket stays open."""
+    """A client command that was rejected by a rate limit; the connection remains open."""
 
     opcode: int
+    """Opcode of the command."""
     retry_after: float
-    """Seconds."""
+    """Seconds to wait before sending the command again."""
     meta: RateLimitedRequest
+    """The rejected request."""
 
 
 READY = Event("READY", Ready)
+"""Sent once after Identify, with the initial state of the session."""
 READY_SUPPLEMENTAL = Event("READY_SUPPLEMENTAL", ReadySupplemental)
+"""Sent after READY to clients with `Capabilities.PRIORITIZED_READY_PAYLOAD`."""
 RESUMED = Event("RESUMED", Resumed)
+"""Sent after Resume, when all missed events have been replayed."""
 RATE_LIMITED = Event("RATE_LIMITED", RateLimited)
+"""Sent when a client command exceeds its own rate limit."""
 SOUNDBOARD_SOUNDS = Event("SOUNDBOARD_SOUNDS", SoundboardSounds)
+"""Sent in response to a request for soundboard sounds, once per guild."""
 
 REQUEST_GUILD_MEMBERS = Command("REQUEST_GUILD_MEMBERS", GatewayOpcode.REQUEST_GUILD_MEMBERS, RequestGuildMembers)
+"""Requests members of a guild; the server responds with GUILD_MEMBERS_CHUNK."""
 REQUEST_SOUNDBOARD_SOUNDS = Command(
     "REQUEST_SOUNDBOARD_SOUNDS", GatewayOpcode.REQUEST_SOUNDBOARD_SOUNDS, RequestSoundboardSounds
 )
+"""Requests the soundboard sounds of guilds; the server responds with SOUNDBOARD_SOUNDS for each."""
 
 GET_GATEWAY = Operation("GET", "/gateway", result=GatewayUrl, auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE)
 

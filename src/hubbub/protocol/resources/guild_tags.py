@@ -1,4 +1,4 @@
-"""Guild tags: up to four letters and a badge that members of a guild wear beside their name."""
+"""Guild tags: a tag of up to four characters and a badge that members can display beside their name."""
 
 from typing import Annotated
 
@@ -18,33 +18,37 @@ GUILD_TAG_MAX = 4
 
 
 class GuildProfile(Struct, kw_only=True):
-    """What of a guild its members may wear."""
+    """Tag and badge of a guild."""
 
     id: GuildId
+    """ID of the guild."""
     name: str
+    """Name of the guild."""
     tag: str | None
+    """Tag of the guild, 1 to 4 characters; null if it has none."""
     badge: str | None
-    """The hash of the badge's picture."""
+    """Hash of the badge image; null if none."""
 
 
 class UpdateGuildProfile(Struct, kw_only=True):
-    """A guild's new tag and badge; without a tag there is no badge."""
+    """Request body for updating a guild's tag and badge; a guild without a tag has no badge."""
 
     tag: Annotated[str, Meta(min_length=GUILD_TAG_MIN, max_length=GUILD_TAG_MAX)] | None | UnsetType = UNSET
+    """New tag, 1 to 4 characters; null removes the tag and the badge."""
     badge: ImageData | None | UnsetType = UNSET
-    """A data URI of the picture."""
+    """New badge image as a data URI; null removes it."""
 
 
 class WearTag(Struct, kw_only=True):
-    """Whose tag to wear."""
+    """Request body for selecting the guild whose tag the current user displays."""
 
     identity_guild_id: GuildId | None | UnsetType = UNSET
-    """None takes the tag off."""
+    """ID of the guild; null or absent removes the tag."""
     identity_enabled: bool | None | UnsetType = UNSET
-    """False takes it off and remembers the guild."""
+    """Whether to display the tag; false hides it but keeps the guild selected."""
 
 
-# First-party; the wire names the result only, `primary_guild` (decisions/0025).
+# First-party: the public API only has the resulting user field `primary_guild` (decisions/0025).
 GET_GUILD_PROFILE = Operation(
     "GET",
     "/guilds/{guild_id}/profile",

@@ -1,4 +1,4 @@
-"""Guilds: the places where people meet, as their members and as strangers see them."""
+"""Guilds: communities of members with channels and roles."""
 
 from typing import Annotated
 
@@ -40,219 +40,328 @@ MEMBERS_MAX = 500_000
 VIDEO_USERS_MAX = 25
 STAGE_VIDEO_USERS_MAX = 50
 LARGE_GUILD = 75_000
-"""Above so many members GUILD_CREATE carries only oneself and those in voice (gateway.md 4.4)."""
+"""Member count above which GUILD_CREATE contains only the current member and members in voice (gateway.md 4.4)."""
 
 GuildName = Annotated[str, Meta(min_length=GUILD_NAME_MIN, max_length=GUILD_NAME_MAX)]
 
 
 class IncidentsData(Struct, kw_only=True):
-    """What a guild switched off for a while."""
+    """Temporary safety restrictions of a guild."""
 
     invites_disabled_until: Timestamp | None
+    """Time until which invites are disabled; null if they are enabled."""
     dms_disabled_until: Timestamp | None
+    """Time until which direct messages between members are disabled; null if they are enabled."""
 
 
 class Guild(Struct, kw_only=True):
-    """A guild as its members see it; client libraries index nearly every key."""
+    """A guild as its members see it; client libraries read nearly every key without a default."""
 
     id: GuildId
+    """ID of the guild."""
     name: str
+    """Name of the guild, 2 to 100 characters."""
     owner_id: UserId
+    """ID of the user who owns the guild."""
     roles: list[Role]
+    """Roles of the guild."""
     emojis: list[Emoji]
+    """Custom emoji of the guild."""
     stickers: list[Sticker]
+    """Custom stickers of the guild."""
     features: list[str]
+    """Features of the guild, `GuildFeature` values."""
     icon: str | None = None
+    """Hash of the icon; null if none."""
     description: str | None = None
+    """Description of the guild; null if none."""
     home_header: str | None = None
+    """Hash of the header image of the guild's home page; null if none."""
     splash: str | None = None
+    """Hash of the invite background image; null if none."""
     discovery_splash: str | None = None
+    """Hash of the image shown in guild discovery; null if none."""
     banner: str | None = None
+    """Hash of the banner; null if none."""
     application_id: ApplicationId | None = None
-    """The application that made it."""
+    """ID of the application that created the guild; null if a user created it."""
     region: str = ""
-    """Left over from the times when a guild had one voice region."""
+    """Voice region of the guild; deprecated and always empty."""
     afk_channel_id: ChannelId | None = None
+    """ID of the voice channel that idle members are moved to; null if none."""
     afk_timeout: int = AfkTimeout.FIVE_MINUTES.value
+    """Seconds after which idle members are moved: 60, 300, 900, 1800 or 3600."""
     system_channel_id: ChannelId | None = None
+    """ID of the channel for welcome messages and other system messages; null if none."""
     system_channel_flags: int = 0
+    """Bit set of the system messages that are suppressed."""
     widget_enabled: bool = False
+    """Whether the widget is enabled."""
     widget_channel_id: ChannelId | None = None
+    """ID of the channel that the widget's invite leads to; null if it has no invite."""
     verification_level: int = 0
+    """Verification level that members must meet to send messages."""
     default_message_notifications: int = 0
+    """Default notification setting of members: 0 all messages, 1 only mentions."""
     mfa_level: int = 0
+    """Whether moderation requires two-factor authentication: 0 no, 1 yes."""
     explicit_content_filter: int = 0
+    """Members whose media is scanned: 0 none, 1 members without roles, 2 all."""
     max_presences: int | None = None
+    """Maximum number of presences; null for no limit."""
     max_members: int = MEMBERS_MAX
+    """Maximum number of members."""
     max_stage_video_channel_users: int = STAGE_VIDEO_USERS_MAX
+    """Maximum number of users in a stage channel while video is on."""
     max_video_channel_users: int = VIDEO_USERS_MAX
+    """Maximum number of users in a voice channel while video is on."""
     vanity_url_code: str | None = None
+    """Code of the vanity URL; null if none."""
     premium_tier: int = 0
+    """Boost level of the guild, 0 to 3."""
     premium_subscription_count: int = 0
+    """Number of boosts."""
     preferred_locale: str = "en-US"
+    """Language of the guild's system messages and of its discovery page."""
     rules_channel_id: ChannelId | None = None
+    """ID of the channel with the rules; null if none. Community guilds only."""
     safety_alerts_channel_id: ChannelId | None = None
+    """ID of the channel for safety alerts of the platform; null if none."""
     public_updates_channel_id: ChannelId | None = None
+    """ID of the channel for notices of the platform to moderators; null if none."""
     premium_progress_bar_enabled: bool = False
+    """Whether the boost progress bar is shown."""
     nsfw: bool = False
+    """Whether the guild is rated explicit or age-restricted."""
     nsfw_level: int = 0
+    """Age rating of the guild."""
     incidents_data: IncidentsData | None = None
+    """Temporary safety restrictions; null if none were set."""
     approximate_member_count: int | UnsetType = UNSET
-    """Only where `with_counts` asked for it."""
+    """Approximate number of members; present only if requested with `with_counts`."""
     approximate_presence_count: int | UnsetType = UNSET
+    """Approximate number of members who are not offline; present only if requested with `with_counts`."""
 
 
 class GuildCreated(Guild, kw_only=True):
-    """A guild with all that a session needs to know of it, at its start or when it joins."""
+    """A guild with the state that a gateway session needs."""
 
     joined_at: Timestamp
+    """Time the current user joined the guild."""
     large: bool
+    """Whether the guild has more members than the session's `large_threshold`."""
     member_count: int
+    """Number of members."""
     unavailable: bool | UnsetType = UNSET
-    """False at start-up and after an outage, absent on a real join; libraries tell the two by this key alone."""
+    """False when the guild becomes available; absent when the user joins it, which libraries rely on."""
     voice_states: list[VoiceState]
+    """Voice states of connected members, without `guild_id`."""
     members: list[members.Member]
+    """Members of the guild; in large guilds or without intents only some of them."""
     channels: list[Channel]
+    """Channels of the guild."""
     threads: list[Thread]
+    """Active threads that the current user can view."""
     presences: list[Presence]
+    """Presences of members; in large guilds only of members who are not offline."""
     stage_instances: list[StageInstance] = []
+    """Live stage instances."""
     guild_scheduled_events: list[ScheduledEvent] = []
+    """Scheduled events that the current user can view."""
     soundboard_sounds: list[SoundboardSound] = []
+    """Soundboard sounds of the guild."""
     activity_instances: list[EmbeddedActivity] = []
+    """Running activities."""
 
 
 class UnavailableGuild(Struct, kw_only=True):
-    """A guild of which only the id is told."""
+    """A guild of which only the ID is known."""
 
     id: GuildId
+    """ID of the guild."""
     unavailable: bool | UnsetType = UNSET
-    """True: in an outage, or yet to come; absent in GUILD_DELETE: the user is no longer in it."""
+    """True in an outage or before GUILD_CREATE; absent in GUILD_DELETE if the user is no longer a member."""
 
 
 class GuildPreview(Struct, kw_only=True):
-    """A guild as strangers see it."""
+    """A guild as users who are not members see it."""
 
     id: GuildId
+    """ID of the guild."""
     name: str
+    """Name of the guild."""
     icon: str | None
+    """Hash of the icon; null if none."""
     description: str | None
+    """Description of the guild; null if none."""
     home_header: str | None
+    """Hash of the header image of the guild's home page; null if none."""
     splash: str | None
+    """Hash of the invite background image; null if none."""
     discovery_splash: str | None
+    """Hash of the image shown in guild discovery; null if none."""
     features: list[str]
+    """Features of the guild, `GuildFeature` values."""
     approximate_member_count: int
+    """Approximate number of members."""
     approximate_presence_count: int
+    """Approximate number of members who are not offline."""
     emojis: list[Emoji]
+    """Custom emoji of the guild."""
     stickers: list[Sticker]
+    """Custom stickers of the guild."""
 
 
 class MyGuild(Struct, kw_only=True):
-    """A guild in the list of one's own."""
+    """A guild in the list of the current user's guilds."""
 
     id: GuildId
+    """ID of the guild."""
     name: str
+    """Name of the guild."""
     icon: str | None
+    """Hash of the icon; null if none."""
     banner: str | None | UnsetType = UNSET
-    """From guild_list_banner on."""
+    """Hash of the banner; null if none. Absent before changes.GUILD_LIST_BANNER."""
     owner: bool
+    """Whether the current user owns the guild."""
     permissions: Permissions
-    """Those of the user, in the guild."""
+    """Permissions of the current user in the guild, without channel overwrites."""
     features: list[str]
+    """Features of the guild, `GuildFeature` values."""
     approximate_member_count: int | UnsetType = UNSET
+    """Approximate number of members; present only if requested with `with_counts`."""
     approximate_presence_count: int | UnsetType = UNSET
+    """Approximate number of members who are not offline; present only if requested with `with_counts`."""
 
 
 class GetGuild(Struct, kw_only=True):
-    """How much of a guild to tell."""
+    """Query parameters for getting a guild."""
 
     with_counts: bool = False
+    """Whether to include approximate member and presence counts."""
 
 
 class ListMyGuilds(Struct, kw_only=True):
-    """A page of one's guilds, by ascending id."""
+    """Query parameters for listing the current user's guilds, in ascending order of IDs."""
 
     before: GuildId | UnsetType = UNSET
+    """Only guilds with a lower ID than this."""
     after: GuildId | UnsetType = UNSET
+    """Only guilds with a higher ID than this."""
     limit: Annotated[int, Meta(ge=1, le=GUILDS_PAGE_MAX)] = GUILDS_PAGE_MAX
+    """Maximum number of guilds to return, 1 to 200."""
     with_counts: bool = False
+    """Whether to include approximate member and presence counts."""
 
 
 class InitialRole(UpdateRole, kw_only=True):
-    """A role that comes with a new guild."""
+    """A role to create together with a guild."""
 
     id: Snowflake | UnsetType = UNSET
-    """Any number, by which overwrites of the same request name it."""
+    """Placeholder ID by which overwrites in the same request refer to the role."""
 
 
 class InitialChannel(CreateGuildChannel, kw_only=True):
-    """A channel that comes with a new guild: text, voice or category."""
+    """A text channel, voice channel or category to create together with a guild."""
 
     id: Snowflake | UnsetType = UNSET
-    """Any number, by which other fields of the same request name it."""
+    """Placeholder ID by which other fields of the same request refer to the channel."""
 
 
 class CreateGuild(Struct, kw_only=True):
-    """A new guild."""
+    """Request body for creating a guild."""
 
     name: GuildName
+    """Name of the guild, 2 to 100 characters."""
     icon: ImageData | None | UnsetType = UNSET
-    """A data URI of the picture."""
+    """Icon as a data URI."""
     region: str | None | UnsetType = UNSET
+    """Voice region; deprecated and ignored."""
     verification_level: VerificationLevel | None | UnsetType = UNSET
+    """Verification level that members must meet to send messages."""
     default_message_notifications: DefaultMessageNotifications | None | UnsetType = UNSET
+    """Default notification setting of members: 0 all messages, 1 only mentions."""
     explicit_content_filter: ExplicitContentFilter | None | UnsetType = UNSET
+    """Members whose media is scanned: 0 none, 1 members without roles, 2 all."""
     afk_timeout: AfkTimeout | None | UnsetType = UNSET
+    """Seconds after which idle members are moved: 60, 300, 900, 1800 or 3600."""
     system_channel_flags: Bits | None | UnsetType = UNSET
+    """Bit set of the system messages to suppress."""
     roles: Annotated[list[InitialRole], Meta(max_length=ROLES_MAX)] | None | UnsetType = UNSET
-    """The first one is @everyone."""
+    """Roles to create, at most 250; the first one sets the properties of @everyone."""
     channels: Annotated[list[InitialChannel], Meta(max_length=GUILD_CHANNELS_MAX)] | None | UnsetType = UNSET
-    """Absent: a text and a voice channel, each in a category."""
+    """Channels to create, at most 500; if absent, a text and a voice channel, each in a category."""
     afk_channel_id: Snowflake | None | UnsetType = UNSET
-    """One of `channels`, by the id given there."""
+    """Placeholder ID, from `channels`, of the channel that idle members are moved to."""
     system_channel_id: Snowflake | None | UnsetType = UNSET
+    """Placeholder ID, from `channels`, of the channel for system messages."""
 
 
 class UpdateGuild(Struct, kw_only=True):
-    """What may change about a guild; null goes back to the default."""
+    """Request body for updating a guild; null resets a field to its default."""
 
     name: GuildName | UnsetType = UNSET
+    """New name, 2 to 100 characters."""
     description: Annotated[str, Meta(max_length=GUILD_DESCRIPTION_MAX)] | None | UnsetType = UNSET
+    """New description, at most 300 characters; null removes it."""
     region: str | None | UnsetType = UNSET
+    """Voice region; deprecated and ignored."""
     icon: ImageData | None | UnsetType = UNSET
-    """Pictures are data URIs."""
+    """New icon as a data URI; null removes it. Animated icons require ANIMATED_ICON."""
     splash: ImageData | None | UnsetType = UNSET
+    """New invite background image as a data URI; null removes it. Requires INVITE_SPLASH."""
     discovery_splash: ImageData | None | UnsetType = UNSET
+    """New discovery image as a data URI; null removes it. Requires DISCOVERABLE."""
     banner: ImageData | None | UnsetType = UNSET
+    """New banner as a data URI; null removes it. Requires BANNER, animated banners ANIMATED_BANNER."""
     home_header: ImageData | None | UnsetType = UNSET
+    """New header image of the guild's home page as a data URI; null removes it."""
     owner_id: UserId | UnsetType = UNSET
-    """Hands the guild over; only its owner may."""
+    """ID of the user to transfer the guild to; only the owner may set it."""
     verification_level: VerificationLevel | None | UnsetType = UNSET
+    """New verification level that members must meet to send messages."""
     default_message_notifications: DefaultMessageNotifications | None | UnsetType = UNSET
+    """New default notification setting of members: 0 all messages, 1 only mentions."""
     explicit_content_filter: ExplicitContentFilter | None | UnsetType = UNSET
+    """Members whose media is scanned: 0 none, 1 members without roles, 2 all."""
     preferred_locale: str | None | UnsetType = UNSET
+    """New language of the guild's system messages; null resets it to `en-US`."""
     afk_timeout: AfkTimeout | None | UnsetType = UNSET
+    """New seconds after which idle members are moved: 60, 300, 900, 1800 or 3600."""
     afk_channel_id: ChannelId | None | UnsetType = UNSET
+    """ID of the voice channel that idle members are moved to; null for none."""
     system_channel_id: ChannelId | None | UnsetType = UNSET
+    """ID of the channel for welcome messages and other system messages; null for none."""
     system_channel_flags: Bits | None | UnsetType = UNSET
+    """Bit set of the system messages to suppress."""
     features: list[str] | None | UnsetType = UNSET
-    """Only some may be written; the rest is ignored."""
+    """New features; only COMMUNITY, DISCOVERABLE, INVITES_DISABLED and RAID_ALERTS_DISABLED change."""
     rules_channel_id: ChannelId | None | UnsetType = UNSET
+    """ID of the channel with the rules; null for none."""
     safety_alerts_channel_id: ChannelId | None | UnsetType = UNSET
+    """ID of the channel for safety alerts of the platform; null for none."""
     public_updates_channel_id: ChannelId | None | UnsetType = UNSET
+    """ID of the channel for notices of the platform to moderators; null for none."""
     premium_progress_bar_enabled: bool | None | UnsetType = UNSET
+    """Whether the boost progress bar is shown."""
 
 
 class GuildMfaLevel(Struct, kw_only=True):
-    """Whether moderators need two-factor: 0 no, 1 yes."""
+    """Two-factor requirement of a guild."""
 
     level: int
+    """Whether moderation requires two-factor authentication: 0 no, 1 yes."""
 
 
 GUILD_CREATE = Event("GUILD_CREATE", GuildCreated, intents=Intents.GUILDS)
+"""Sent when a guild becomes available to the session, or when the current user joins one."""
 GUILD_UPDATE = Event("GUILD_UPDATE", Guild, intents=Intents.GUILDS)
+"""Sent when a guild is updated."""
 GUILD_DELETE = Event("GUILD_DELETE", UnavailableGuild, intents=Intents.GUILDS)
+"""Sent when a guild becomes unavailable, is deleted, or when the current user leaves or is removed from it."""
 
-# Open to people only, from 2025-07-15: an application is then refused with 20001 (dated change).
+# From changes.GUILD_CREATE_FOR_APPS on, for users only: bots are rejected with 20001.
 CREATE_GUILD = Operation(
     "POST",
     "/guilds",
@@ -304,7 +413,7 @@ DELETE_GUILD = Operation(
     emits=(GUILD_DELETE,),
 )
 
-# Only the owner, who must have two-factor too.
+# For the owner only, who must have two-factor authentication enabled.
 SET_GUILD_MFA_LEVEL = Operation(
     "POST",
     "/guilds/{guild_id}/mfa",
@@ -322,7 +431,7 @@ SET_GUILD_MFA_LEVEL = Operation(
     audits=(AuditLogAction.GUILD_UPDATE,),
 )
 
-# Who is not a member may look when the guild is DISCOVERABLE.
+# Users who are not members need a guild with DISCOVERABLE.
 GET_GUILD_PREVIEW = Operation("GET", "/guilds/{guild_id}/preview", result=GuildPreview, raises=(errors.UNKNOWN_GUILD,))
 
 LIST_MY_GUILDS = Operation(
