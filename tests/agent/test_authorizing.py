@@ -47,7 +47,7 @@ async def test_a_person_is_asked_in_words_and_the_code_brings_a_token(machine: M
 
     (question,) = machine.person.asked
     assert (question.application, question.person) == ("Puddle", "mary")
-    assert question.scopes == ["See your name, picture and banner", "Know which guilds you are in"]
+    assert question.scopes == ["See your username, avatar and banner", "See which guilds you are in"]
     assert told["redirect_uri"] == game.redirect_uri
     tokens = (await game.exchange(told["code"])).ok()
     assert tokens["scope"] == "identify guilds"

@@ -68,7 +68,7 @@ async def test_the_public_sdk_plays(stage: Stage) -> None:
         frame = await launch(window)
         # The person is asked, in a window of ours.
         consent = page.get_by_role("dialog", name="Chess would like to come in")
-        await consent.get_by_text("See your name, picture and banner").wait_for()
+        await consent.get_by_text("See your username, avatar and banner").wait_for()
         await consent.get_by_role("button", name="Let it in").click()
         await wait_until(frame, "told.done || told.failed")
         told = await frame.evaluate("told")

@@ -1,1 +1,1 @@
-"""The shared words: what can be said on the wire. No I/O; imports nothing else of ours."""
+"""Wire protocol shared by server, SDK and tests. It does no I/O and imports nothing else from hubbub."""

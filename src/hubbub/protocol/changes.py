@@ -1,8 +1,7 @@
-"""Dated behaviour: every change of the specification that has a day, in one table (dated-changes.md).
+"""Dated behavior: every change of the specification that takes effect on a date (dated-changes.md).
 
-A rule asks `changes.PERMISSION_SPLITS.active(call.now)` each time and keeps no answer, so that a clock that is set back
-finds the old behaviour again.
-"""
+Code calls `changes.PERMISSION_SPLITS.active(call.now)` each time and does not cache the result, so that setting the
+clock back restores the old behavior."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
@@ -12,456 +11,474 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Change:
-    """One change of behaviour and the moment it holds from."""
+    """A change of behavior and the time at which it takes effect."""
 
     name: str
+    """Name of the change: the name of its constant in lower case."""
     date: date
+    """Date on which the change takes effect, in UTC."""
     subject: str
-    """The new behaviour."""
+    """Behavior from the effective time on."""
     time_of_day: time = time(0)
-    """UTC; the specification names days only, so midnight unless a source says otherwise."""
+    """Time of day in UTC; midnight unless a source states a time, because the specification names days only."""
     before: str = field(kw_only=True)
-    """The old behaviour, as a clock that stands earlier finds it."""
+    """Behavior before the effective time."""
 
     @cached_property
     def at_ms(self) -> int:
-        """The first millisecond of the new behaviour."""
+        """Effective time in Unix milliseconds."""
         return int(datetime.combine(self.date, self.time_of_day, UTC).timestamp()) * 1000
 
     def active(self, now_ms: int) -> bool:
-        """Whether the new behaviour holds at a moment; at the exact instant it does."""
+        """Return whether the change is in effect at a time in Unix milliseconds, the effective time included."""
         return now_ms >= self.at_ms
 
 
-# Gates that the specification requires
+# Changes that the specification dates
 
 VOICE_VERSIONS: Final = Change(
     "voice_versions",
     date(2024, 11, 18),
-    "Voice gateway versions below 4, and none, are rejected.",
-    before="All versions are taken, and none counts as 1.",
+    "Voice gateway connections without a version, or with a version below 4, are rejected.",
+    before="All versions are accepted; a connection without a version uses version 1.",
 )
 VOICE_ENCRYPTION: Final = Change(
     "voice_encryption",
     date(2024, 11, 18),
     "The old voice encryption modes are neither offered nor accepted.",
-    before="They are offered and accepted.",
+    before="The old modes are offered and accepted.",
 )
 WEBHOOK_UPLOAD_10MIB: Final = Change(
     "webhook_upload_10mib",
     date(2025, 1, 16),
-    "Webhooks and interaction responses may upload 10 MiB.",
-    before="25 MiB.",
+    "Files uploaded by webhooks and interaction responses are limited to 10 MiB.",
+    before="The limit is 25 MiB.",
 )
 GUILD_CREATE_FOR_APPS: Final = Change(
     "guild_create_for_apps",
     date(2025, 7, 15),
-    "Apps can no longer create guilds.",
-    before="An app that is in fewer than 10 guilds can create one.",
+    "Applications cannot create guilds.",
+    before="An application in fewer than 10 guilds can create guilds.",
 )
 MEMBER_REQUEST_LIMIT_LARGE: Final = Change(
     "member_request_limit_large",
     date(2025, 8, 14),
-    "In very large guilds, all members may be requested once per 30 seconds.",
-    before="As often as one likes.",
+    "In very large guilds, a bot may request all members once per 30 seconds.",
+    before="There is no limit.",
 )
 MEMBER_REQUEST_LIMIT: Final = Change(
     "member_request_limit",
     date(2025, 10, 1),
-    "In every guild, all members may be requested once per 30 seconds.",
-    before="As often as one likes, but in very large guilds.",
+    "In every guild, a bot may request all members once per 30 seconds.",
+    before="Only very large guilds have the limit.",
 )
 PERMISSION_SPLITS: Final = Change(
     "permission_splits",
     date(2026, 2, 23),
-    "Pins, slowmode, expressions and events need their own permissions; the older ones no longer suffice.",
-    before="MANAGE_MESSAGES, MANAGE_GUILD_EXPRESSIONS, MANAGE_EVENTS and their like suffice too.",
+    "Pinning, bypassing slowmode, and creating expressions and events require their own permissions.",
+    before="MANAGE_MESSAGES, MANAGE_GUILD_EXPRESSIONS, MANAGE_EVENTS and other older permissions are also sufficient.",
 )
 E2EE_VOICE_ONLY: Final = Change(
     "e2ee_voice_only",
     date(2026, 3, 1),
-    "Calls need end-to-end encryption.",
-    before="A call is encrypted end to end where all its clients can, and else only on the way.",
+    "Calls require end-to-end encryption.",
+    before="A call is end-to-end encrypted if all its clients support it; otherwise only the transport is encrypted.",
 )
 SDK_SUPPORT_WINDOW: Final = Change(
     "sdk_support_window",
     date(2026, 7, 1),
-    "With SDK 1.10, versions 1.6 to 1.10 are supported; nobody is refused.",
-    before="The five minor releases before it; nobody is refused either.",
+    "With the release of SDK 1.10, versions 1.6 to 1.10 are supported; older versions are not rejected.",
+    before="The previous five minor versions are supported; older versions are not rejected.",
 )
 PUBLISHER_SCHEME: Final = Change(
     "publisher_scheme",
     date(2026, 7, 7),
-    "Connections of the publisher's types are made under its new scheme, and never listed.",
-    before="They are made as all others are, and listed.",
+    "Connections of the publisher's types are created under its new scheme and never listed.",
+    before="They are created and listed like other connections.",
 )
 CONNECTIONS_PUBLISHER: Final = Change(
     "connections_publisher",
     date(2026, 7, 10),
-    "Connections of the publisher's types are no longer listed, old ones included.",
-    before="Those made before the new scheme are listed.",
+    "Connections of the publisher's types are not listed, including older ones.",
+    before="Connections created before the new scheme are listed.",
 )
 CHANNEL_OBFUSCATION: Final = Change(
     "channel_obfuscation",
     date(2026, 11, 16),
-    "Channels one cannot view are omitted over HTTP and obfuscated on the gateway, for everybody.",
-    before="They are sent whole, but on the gateway to those who ask for obfuscation.",
+    "Channels that a caller cannot view are omitted over HTTP and obfuscated on the gateway.",
+    before="Such channels are returned in full, except on the gateway to sessions that opted in to obfuscation.",
 )
 
-# Behaviour that the specification states without its day; the dates serve worlds whose clock stands earlier
+# Changes that the specification does not date; the dates apply in worlds whose clock is set earlier
 
 EMBED_FIELDS_REFUSED: Final = Change(
     "embed_fields_refused",
     date(2023, 12, 19),
-    "More than 25 fields in an embed are an error.",
-    before="The first 25 are kept.",
+    "An embed with more than 25 fields is rejected.",
+    before="The first 25 fields are kept, the others dropped.",
 )
 ENFORCE_NONCE: Final = Change(
     "enforce_nonce",
     date(2024, 2, 12),
-    "enforce_nonce is read.",
-    before="It is ignored.",
+    "The message field `enforce_nonce` takes effect.",
+    before="The field is ignored.",
 )
 PRUNE_PERMISSIONS: Final = Change(
     "prune_permissions",
     date(2024, 3, 15),
-    "Prune needs MANAGE_GUILD and KICK_MEMBERS.",
-    before="KICK_MEMBERS suffices.",
+    "Pruning members requires MANAGE_GUILD and KICK_MEMBERS.",
+    before="KICK_MEMBERS is sufficient.",
 )
 USER_INSTALLS: Final = Change(
     "user_installs",
     date(2024, 3, 18),
-    "integration_types, contexts, app_permissions always, and interaction_metadata.",
-    before="They are absent; app_permissions come in guilds only.",
+    (
+        "Applications can be installed by users: commands have `integration_types` and `contexts`, messages "
+        "have `interaction_metadata`, and interactions always have `app_permissions`."
+    ),
+    before="These fields are absent; `app_permissions` is present in guilds only.",
 )
 MEMBER_FLAGS_PERMISSIONS: Final = Change(
     "member_flags_permissions",
     date(2024, 4, 23),
-    "Member flags are edited with MANAGE_GUILD, MANAGE_ROLES, or with MODERATE_MEMBERS, KICK_MEMBERS and BAN_MEMBERS together.",
-    before="MODERATE_MEMBERS.",
+    (
+        "Updating member flags requires MANAGE_GUILD, MANAGE_ROLES, or the three permissions "
+        "MODERATE_MEMBERS, KICK_MEMBERS and BAN_MEMBERS."
+    ),
+    before="MODERATE_MEMBERS is required.",
 )
 MEMBER_PROFILE_RULES: Final = Change(
     "member_profile_rules",
     date(2024, 5, 31),
-    "Auto moderation has MEMBER_PROFILE and BLOCK_MEMBER_INTERACTION.",
-    before="It has neither.",
+    "Auto moderation has the trigger type MEMBER_PROFILE and the action BLOCK_MEMBER_INTERACTION.",
+    before="Neither exists.",
 )
 PREMIUM_BUTTONS: Final = Change(
     "premium_buttons",
     date(2024, 6, 17),
-    "Premium buttons; PREMIUM_REQUIRED answers are deprecated.",
-    before="There are none; PREMIUM_REQUIRED is how an app asks for a subscription.",
+    "Messages can have premium buttons; the response type PREMIUM_REQUIRED is deprecated.",
+    before="Premium buttons do not exist; an application responds with PREMIUM_REQUIRED to ask for a subscription.",
 )
 EXTERNAL_APPS: Final = Change(
     "external_apps",
     date(2024, 6, 27),
-    "USE_EXTERNAL_APPS, 5 follow-ups for user installs, owners as strings, auto moderation answers 400 on edits.",
-    before="None of these; in guilds of more than 25 members the answers of apps that a person brought along are ephemeral.",
+    (
+        "USE_EXTERNAL_APPS exists, user-installed applications send at most 5 follow-up messages, "
+        "`authorizing_integration_owners` has string values, and an edit that auto moderation blocks fails "
+        "with status 400."
+    ),
+    before=(
+        "None of this applies; in guilds with more than 25 members, responses of user-installed applications "
+        "are ephemeral."
+    ),
 )
 GUILD_LIST_BANNER: Final = Change(
     "guild_list_banner",
     date(2024, 7, 9),
-    "The list of one's own guilds carries banners.",
-    before="It does not.",
+    "Guilds in the current user's guild list have a `banner`.",
+    before="The field is absent.",
 )
 MESSAGE_FORWARDING: Final = Change(
     "message_forwarding",
     date(2024, 7, 15),
     "Messages can be forwarded.",
-    before="A reference is a reply, whatever its type.",
+    before="Every message reference is a reply, whatever its type.",
 )
 MEMBER_BANNER: Final = Change(
     "member_banner",
     date(2024, 7, 16),
-    "Guild members have banners.",
-    before="They have none.",
+    "Guild members have a `banner`.",
+    before="The field is absent.",
 )
 APPLICATION_EMOJIS: Final = Change(
     "application_emojis",
     date(2024, 7, 18),
-    "Applications have up to 2000 emoji of their own.",
-    before="Their routes answer 404.",
+    "Applications can have up to 2000 emoji.",
+    before="The routes respond with 404.",
 )
 SET_ACTIVITY_TYPES: Final = Change(
     "set_activity_types",
     date(2024, 7, 25),
-    "SET_ACTIVITY takes types 2, 3 and 5 beside 0.",
-    before="Only type 0.",
+    "SET_ACTIVITY accepts the activity types 2, 3 and 5 in addition to 0.",
+    before="Only type 0 is accepted.",
 )
 VOICE_STATE_READS: Final = Change(
     "voice_state_reads",
     date(2024, 8, 5),
     "Voice states can be read over HTTP.",
-    before="The routes answer 404.",
+    before="The routes respond with 404.",
 )
 GET_GUILD_ROLE: Final = Change(
     "get_guild_role",
     date(2024, 8, 12),
     "A single role can be read.",
-    before="The route answers 404.",
+    before="The route responds with 404.",
 )
 ENTRY_POINT_COMMANDS: Final = Change(
     "entry_point_commands",
     date(2024, 8, 26),
-    "Entry point commands and LAUNCH_ACTIVITY.",
-    before="There are neither.",
+    "Entry point commands and the response type LAUNCH_ACTIVITY exist.",
+    before="Neither exists.",
 )
 ACTIVITY_PROXY_PREFIX_REQUIRED: Final = Change(
     "activity_proxy_prefix_required",
     date(2024, 8, 28),
-    "Activities must use the proxy prefix.",
-    before="They may leave it out.",
+    "Activities must use the proxy path prefix `/.proxy`.",
+    before="The prefix is optional.",
 )
 POLL_IN_DEFERRED_EDIT: Final = Change(
     "poll_in_deferred_edit",
     date(2024, 9, 4),
-    "A deferred answer can become a poll.",
-    before="A poll there is left out.",
+    "Editing a deferred response can add a poll.",
+    before="The poll is ignored.",
 )
 SUBSCRIPTION_ENTITLEMENTS_MIGRATING: Final = Change(
     "subscription_entitlements_migrating",
     date(2024, 10, 1),
-    "Subscription entitlements move to type 1 without an end, each at its renewal.",
-    before="They are of type 8 and end with their period.",
+    "Subscription entitlements become type 1 without an end when they are renewed.",
+    before="They have type 8 and end with the billing period.",
 )
 WEBHOOK_EVENTS: Final = Change(
     "webhook_events",
     date(2024, 10, 25),
-    "Outgoing webhook events.",
-    before="Nothing is sent.",
+    "Webhook events are sent.",
+    before="No webhook events are sent.",
 )
 SUBSCRIPTION_ENTITLEMENTS_MIGRATED: Final = Change(
     "subscription_entitlements_migrated",
     date(2024, 11, 2),
-    "All subscription entitlements are of type 1, and ENTITLEMENT_UPDATE comes only at the end.",
+    "All subscription entitlements have type 1, and ENTITLEMENT_UPDATE is sent only when they end.",
     time(7, 59),
-    before="Those not renewed yet are of type 8, and ENTITLEMENT_UPDATE comes at each renewal.",
+    before="Entitlements that were not renewed yet have type 8, and ENTITLEMENT_UPDATE is sent at each renewal.",
 )
 RENEWAL_SKU_IDS: Final = Change(
     "renewal_sku_ids",
     date(2024, 12, 12),
-    "Subscriptions carry renewal_sku_ids.",
-    before="They do not.",
+    "Subscriptions have `renewal_sku_ids`.",
+    before="The field is absent.",
 )
 PER_ATTACHMENT_LIMIT: Final = Change(
     "per_attachment_limit",
     date(2025, 4, 3),
-    "Upload limits hold per attachment, and attachment_size_limit says them.",
-    before="Apps' files are weighed together, per message, and nothing says the limit.",
+    "The upload limit applies to each attachment, and interactions have `attachment_size_limit`.",
+    before="For applications the limit applies to all files of a message together, and the field is absent.",
 )
 COMPONENTS_V2: Final = Change(
     "components_v2",
     date(2025, 4, 22),
-    "Messages made of components.",
+    "Messages can consist of components.",
     before="Components are rows of buttons and selects below a message.",
 )
 COMPONENTS_40: Final = Change(
     "components_40",
     date(2025, 4, 29),
-    "40 components in a message.",
-    before="10 at the top, 30 in all and 10 in a container.",
+    "A message can have 40 components.",
+    before="A message can have 10 top-level components, 30 in total, and 10 in a container.",
 )
 APPLICATION_DEAUTHORIZED_EVENT: Final = Change(
     "application_deauthorized_event",
     date(2025, 6, 5),
-    "The webhook event APPLICATION_DEAUTHORIZED.",
-    before="It is not sent.",
+    "The webhook event APPLICATION_DEAUTHORIZED is sent.",
+    before="The event is not sent.",
 )
 PAGINATED_PINS: Final = Change(
     "paginated_pins",
     date(2025, 6, 25),
-    "Pins by pages.",
-    before="Only the old routes.",
+    "Pins can be listed in pages.",
+    before="Only the old routes exist.",
 )
 ROLE_GRADIENTS: Final = Change(
     "role_gradients",
     date(2025, 7, 2),
-    "Roles with gradient colors, and guild tags.",
-    before="Roles have one color, and nobody wears a tag.",
+    "Roles can have gradient colors, and guilds can have tags.",
+    before="Roles have one color, and guild tags do not exist.",
 )
 ACTIVITY_URLS: Final = Change(
     "activity_urls",
     date(2025, 7, 17),
-    "Activities carry URLs and a status display type.",
-    before="Both are left out.",
+    "Activities have URLs and a status display type.",
+    before="These fields are absent.",
 )
 ACTIVITY_PROXY_PREFIX_OPTIONAL: Final = Change(
     "activity_proxy_prefix_optional",
     date(2025, 7, 30),
-    "Activities may leave the proxy prefix out.",
-    before="They must have it.",
+    "The proxy path prefix `/.proxy` is optional for activities.",
+    before="The prefix is required.",
 )
 PIN_MESSAGES_INTRODUCED: Final = Change(
     "pin_messages_introduced",
     date(2025, 8, 20),
-    "PIN_MESSAGES exists.",
-    before="Only MANAGE_MESSAGES counts.",
+    "The permission PIN_MESSAGES exists.",
+    before="Only MANAGE_MESSAGES allows pinning.",
 )
 MODAL_LABELS: Final = Change(
     "modal_labels",
     date(2025, 8, 25),
-    "Labels and string selects in modals.",
-    before="Modals are rows of text inputs.",
+    "Modals can contain labels and string selects.",
+    before="Modals consist of rows of text inputs.",
 )
 MODAL_SELECTS: Final = Change(
     "modal_selects",
     date(2025, 9, 10),
-    "Other selects and text displays in modals; bots set their avatar, banner and bio per guild.",
-    before="String selects only; what bots say of their avatar, banner and bio is ignored.",
+    "Modals can contain other selects and text displays, and bots can set their avatar, banner and bio per guild.",
+    before="Modals can only contain string selects, and these fields are ignored for bots.",
 )
 MODAL_FILE_UPLOAD: Final = Change(
     "modal_file_upload",
     date(2025, 10, 15),
-    "File uploads in modals.",
-    before="There are none.",
+    "Modals can contain file uploads.",
+    before="File uploads do not exist.",
 )
 CREATE_PERMISSIONS_FOR_BOTS: Final = Change(
     "create_permissions_for_bots",
     date(2025, 11, 20),
-    "Bots can use CREATE_GUILD_EXPRESSIONS and CREATE_EVENTS.",
-    before="Bots need the MANAGE permissions.",
+    "CREATE_GUILD_EXPRESSIONS and CREATE_EVENTS are sufficient for bots.",
+    before="Bots need MANAGE_GUILD_EXPRESSIONS or MANAGE_EVENTS.",
 )
 BYPASS_SLOWMODE_INTRODUCED: Final = Change(
     "bypass_slowmode_introduced",
     date(2025, 11, 24),
-    "BYPASS_SLOWMODE exists.",
-    before="Only the MANAGE permissions let one speak at once.",
+    "The permission BYPASS_SLOWMODE exists.",
+    before="Only MANAGE_MESSAGES, MANAGE_CHANNELS and MANAGE_THREADS exempt users from slowmode.",
 )
 ROLE_MEMBER_COUNTS: Final = Change(
     "role_member_counts",
     date(2025, 12, 9),
-    "Members per role can be counted.",
-    before="The route answers 404.",
+    "The number of members of each role can be read.",
+    before="The route responds with 404.",
 )
 INVITE_TARGET_USERS: Final = Change(
     "invite_target_users",
     date(2026, 1, 13),
-    "Invites for certain users, and invites that give roles.",
-    before="Both are ignored, and their routes answer 404.",
+    "Invites can be limited to certain users and can grant roles.",
+    before="These fields are ignored, and the routes respond with 404.",
 )
 RELATIONSHIPS_FOR_ACTIVITIES: Final = Change(
     "relationships_for_activities",
     date(2026, 1, 21),
-    "Activities read relationships without approval.",
-    before="Each is approved for it by itself.",
+    "Activities can read relationships without approval.",
+    before="Each application needs approval.",
 )
 TARGET_USERS_HEADER: Final = Change(
     "target_users_header",
     date(2026, 2, 5),
-    "Target users come under the header user_id, and invites carry partial roles.",
-    before="The header is that of the upload, and the roles of invites are whole.",
+    "The CSV of target users has the header `user_id`, and invites contain partial roles.",
+    before="The CSV has the header of the upload, and invites contain full roles.",
 )
 MODAL_CHOICES: Final = Change(
     "modal_choices",
     date(2026, 2, 12),
-    "Radio groups, checkbox groups and checkboxes.",
-    before="There are none.",
+    "Modals can contain radio groups, checkbox groups and checkboxes.",
+    before="These components do not exist.",
 )
 MODERATION_METADATA: Final = Change(
     "moderation_metadata",
     date(2026, 2, 20),
-    "Moderation metadata of lobby and direct messages.",
-    before="The routes answer 404.",
+    "Lobby messages and direct messages can have moderation metadata.",
+    before="The routes respond with 404.",
 )
 CONTEXT_MENU_LIMIT_15: Final = Change(
     "context_menu_limit_15",
     date(2026, 3, 3),
-    "15 context menu commands of each kind.",
-    before="5.",
+    "An application can have 15 context menu commands of each type.",
+    before="An application can have 5 of each type.",
 )
 MESSAGE_SEARCH: Final = Change(
     "message_search",
     date(2026, 3, 19),
-    "Guild messages can be searched.",
-    before="People can search, apps cannot.",
+    "Applications can search guild messages.",
+    before="Only users can search.",
 )
 FORWARD_READABLE_CONTENT: Final = Change(
     "forward_readable_content",
     date(2026, 4, 14),
-    "Apps forward only what they can read (160014).",
-    before="They forward everything.",
+    "Applications can only forward messages whose content they can read (160014).",
+    before="They can forward every message.",
 )
 OIDC_REFRESH_DEPRECATED: Final = Change(
     "oidc_refresh_deprecated",
     date(2026, 4, 16),
-    "The refresh grant of provisional accounts by OIDC is deprecated.",
-    before="It is not. It is granted on both sides.",
+    "The refresh grant for provisional accounts with OIDC is deprecated, but still accepted.",
+    before="The grant is not deprecated.",
 )
 VOICE_STATUS: Final = Change(
     "voice_status",
     date(2026, 4, 20),
-    "Voice channel status.",
-    before="The route answers 404.",
+    "Voice channels can have a status.",
+    before="The route responds with 404.",
 )
 OIDC_STRICT_ISSUER: Final = Change(
     "oidc_strict_issuer",
     date(2026, 4, 22),
-    "Stricter checks of OIDC issuers, no redirects; old configurations keep theirs until edited.",
-    before="Laxer checks.",
+    (
+        "OIDC issuers are checked more strictly and redirects are not followed; existing configurations are "
+        "not checked again until they are edited."
+    ),
+    before="The checks are less strict.",
 )
 BULK_LOBBY_MEMBERS: Final = Change(
     "bulk_lobby_members",
     date(2026, 4, 24),
-    "Lobby members in bulk.",
-    before="The route answers 404.",
+    "Lobby members can be changed in bulk.",
+    before="The route responds with 404.",
 )
 PREMIUM_TYPE_SCOPE: Final = Change(
     "premium_type_scope",
     date(2026, 5, 5),
-    "premium_type needs identify.premium.",
-    before="identify suffices.",
+    "The user field `premium_type` requires the scope `identify.premium`.",
+    before="The scope `identify` is sufficient.",
 )
 FLAGS_NEW: Final = Change(
     "flags_new",
     date(2026, 5, 7),
-    "Applications carry flags_new.",
-    before="They do not.",
+    "Applications have `flags_new`.",
+    before="The field is absent.",
 )
 BAN_UNMERGE: Final = Change(
     "ban_unmerge",
     date(2026, 5, 22),
-    "A ban unmerges provisional accounts.",
-    before="It does too; only the documents were silent.",
+    "Documented: a ban unmerges provisional accounts.",
+    before="Undocumented; the behavior is the same.",
 )
 LOBBY_ROUTES: Final = Change(
     "lobby_routes",
     date(2026, 6, 3),
-    "Lobby PUT, messages and channel invites are documented.",
-    before="They are not, and work all the same.",
+    "Documented: creating or joining a lobby, lobby messages and lobby channel invites.",
+    before="Undocumented; the behavior is the same.",
 )
 PRIVILEGED_INTENTS_BY_USERS: Final = Change(
     "privileged_intents_by_users",
     date(2026, 6, 10),
-    "Privileged intents need approval from 10,000 users.",
-    before="From 100 guilds.",
+    "Privileged intents require approval from 10,000 users on.",
+    before="Privileged intents require approval from 100 guilds on.",
 )
 ATTACHMENT_SPOILER: Final = Change(
     "attachment_spoiler",
     date(2026, 6, 24),
-    "is_spoiler and description of attachments can be set and edited.",
-    before="The prefix of the file name alone says that a file is a spoiler.",
+    "The attachment fields `is_spoiler` and `description` can be set and edited.",
+    before="Only the prefix `SPOILER_` of the file name marks a spoiler.",
 )
 RESOLVED_CHANNEL_PERMISSIONS: Final = Change(
     "resolved_channel_permissions",
     date(2026, 7, 16),
-    "Resolved channels carry app_permissions.",
-    before="They do not.",
+    "Resolved channels have `app_permissions`.",
+    before="The field is absent.",
 )
 LOBBY_ADDITIONAL_NAME: Final = Change(
     "lobby_additional_name",
     date(2026, 7, 28),
-    "Lobby members have additional names.",
-    before="What is said of it is ignored.",
+    "Lobby members can have an additional name.",
+    before="The field is ignored.",
 )
 CHANNEL_APPLICATION_ID_NULLABLE: Final = Change(
     "channel_application_id_nullable",
     date(2026, 8, 5),
-    "A channel's application_id may be null, and file uploads filter by type.",
-    before="It is never null, and any file may be uploaded.",
+    "A channel's `application_id` can be null, and file uploads can be filtered by type.",
+    before="The field is never null, and any file can be uploaded.",
 )
 
 ENFORCE_NONCE_DEFAULT_VERSION: Final = 11
-"""The API version from which enforce_nonce is true unless said otherwise: a version, not a date."""
+"""API version from which `enforce_nonce` defaults to true; a version, not a date."""
 
 ALL: Final[dict[str, Change]] = {value.name: value for value in list(globals().values()) if isinstance(value, Change)}
-"""Every change by name."""
+"""All changes by name."""

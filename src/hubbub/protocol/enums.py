@@ -1,7 +1,6 @@
-"""Closed lists of the wire as enums: a request with any other value is refused while decoding.
+"""Enumerations of the wire protocol; decoding rejects a request with any other value.
 
-Readers of answers that must survive values of the future take plain ints instead and compare them with these.
-"""
+Response models that must tolerate values of future versions use plain integers instead."""
 
 from enum import IntEnum, StrEnum
 from typing import Final
@@ -10,7 +9,7 @@ from typing import Final
 
 
 class GatewayOpcode(IntEnum):
-    """What a gateway frame is about."""
+    """Opcode of a gateway frame."""
 
     DISPATCH = 0
     HEARTBEAT = 1
@@ -38,28 +37,36 @@ class GatewayOpcode(IntEnum):
 
 
 class CloseCode(IntEnum):
-    """Why the gateway closed a connection."""
+    """Close code of a gateway connection."""
 
     UNKNOWN_ERROR = 4000
     UNKNOWN_OPCODE = 4001
+    """The opcode is unknown, or its payload is invalid."""
     DECODE_ERROR = 4002
+    """The frame could not be decoded, or is too large."""
     NOT_AUTHENTICATED = 4003
+    """The client sent a frame before Identify."""
     AUTHENTICATION_FAILED = 4004
     ALREADY_AUTHENTICATED = 4005
     INVALID_SEQ = 4007
+    """The sequence number of a Resume was never sent."""
     RATE_LIMITED = 4008
     SESSION_TIMED_OUT = 4009
     INVALID_SHARD = 4010
     SHARDING_REQUIRED = 4011
+    """The session would contain too many guilds."""
     INVALID_API_VERSION = 4012
     INVALID_INTENTS = 4013
     DISALLOWED_INTENTS = 4014
+    """A privileged intent is not enabled for the application."""
     TOO_MANY_SESSIONS = 4015
+    """The user has too many sessions."""
     CONNECTION_REQUEST_CANCELED = 4016
+    """A request to connect from another device was canceled."""
 
 
 class VoiceCloseCode(IntEnum):
-    """Why the voice gateway closed a connection."""
+    """Close code of a voice gateway connection."""
 
     UNKNOWN_OPCODE = 4001
     DECODE_ERROR = 4002
@@ -72,41 +79,46 @@ class VoiceCloseCode(IntEnum):
     UNKNOWN_PROTOCOL = 4012
     WEBRTC_CRASHED = 4013
     DISCONNECTED = 4014
+    """The client was disconnected, for example because it was moved or its channel was deleted."""
     SERVER_CRASHED = 4015
     UNKNOWN_ENCRYPTION_MODE = 4016
     E2EE_REQUIRED = 4017
+    """The client does not support end-to-end encryption."""
     BAD_REQUEST = 4020
     RATE_LIMITED = 4021
     CALL_TERMINATED = 4022
+    """The call ended for all clients."""
 
 
 # Users and presence
 
 
 class Status(StrEnum):
-    """How present a user is."""
+    """Online status of a user."""
 
     ONLINE = "online"
     IDLE = "idle"
     DND = "dnd"
     INVISIBLE = "invisible"
+    """Shown to others as offline; used in requests only."""
     OFFLINE = "offline"
 
 
 class ActivityType(IntEnum):
-    """What a presence says the user does."""
+    """Type of a presence activity."""
 
     PLAYING = 0
     STREAMING = 1
     LISTENING = 2
     WATCHING = 3
     CUSTOM = 4
+    """Custom status; its text is in `state`."""
     COMPETING = 5
     HANG_STATUS = 6
 
 
 class ActivityActionType(IntEnum):
-    """What a message invites to do with an activity."""
+    """Action that a message offers for an activity."""
 
     JOIN = 1
     SPECTATE = 2
@@ -116,7 +128,7 @@ class ActivityActionType(IntEnum):
 
 
 class StatusDisplayType(IntEnum):
-    """Which field of an activity stands beside the user."""
+    """Field of an activity that is displayed in the user's status."""
 
     NAME = 0
     STATE = 1
@@ -124,16 +136,17 @@ class StatusDisplayType(IntEnum):
 
 
 class PremiumType(IntEnum):
-    """The level of premium a user has."""
+    """Premium subscription of a user."""
 
     NONE = 0
     TIER_1 = 1
     TIER_2 = 2
     TIER_0 = 3
+    """The basic subscription, below TIER_1."""
 
 
 class RelationshipType(IntEnum):
-    """What two users are to each other."""
+    """Relationship between two users."""
 
     NONE = 0
     FRIEND = 1
@@ -141,13 +154,15 @@ class RelationshipType(IntEnum):
     PENDING_INCOMING = 3
     PENDING_OUTGOING = 4
     IMPLICIT = 5
+    """A user who is not a friend but has frequent contact with the current user."""
     SUGGESTION = 6
 
 
 class ConnectionVisibility(IntEnum):
-    """Who sees a connected account."""
+    """Visibility of a connected account."""
 
     NONE = 0
+    """Visible only to its owner."""
     EVERYONE = 1
 
 
@@ -155,24 +170,28 @@ class ConnectionVisibility(IntEnum):
 
 
 class VerificationLevel(IntEnum):
-    """What a guild demands of who wants to speak."""
+    """Criteria that members must meet before they may send messages."""
 
     NONE = 0
     LOW = 1
+    """Verified email address."""
     MEDIUM = 2
+    """Registered for more than 5 minutes."""
     HIGH = 3
+    """Member for more than 10 minutes."""
     VERY_HIGH = 4
+    """Verified phone number."""
 
 
 class DefaultMessageNotifications(IntEnum):
-    """Which messages of a guild notify by default."""
+    """Default notification setting of a guild's members."""
 
     ALL_MESSAGES = 0
     ONLY_MENTIONS = 1
 
 
 class ExplicitContentFilter(IntEnum):
-    """Whose media are looked at."""
+    """Members whose media is scanned for explicit content."""
 
     DISABLED = 0
     MEMBERS_WITHOUT_ROLES = 1
@@ -180,14 +199,14 @@ class ExplicitContentFilter(IntEnum):
 
 
 class MfaLevel(IntEnum):
-    """Whether moderators need two-factor."""
+    """Whether moderation requires two-factor authentication."""
 
     NONE = 0
     ELEVATED = 1
 
 
 class NsfwLevel(IntEnum):
-    """How a guild is rated."""
+    """Age rating of a guild."""
 
     DEFAULT = 0
     EXPLICIT = 1
@@ -196,7 +215,7 @@ class NsfwLevel(IntEnum):
 
 
 class PremiumTier(IntEnum):
-    """The level a guild reached by boosts."""
+    """Boost level of a guild."""
 
     NONE = 0
     TIER_1 = 1
@@ -205,7 +224,7 @@ class PremiumTier(IntEnum):
 
 
 class AfkTimeout(IntEnum):
-    """Seconds until idle members are moved."""
+    """Seconds until idle members are moved to the AFK channel."""
 
     ONE_MINUTE = 60
     FIVE_MINUTES = 300
@@ -215,7 +234,7 @@ class AfkTimeout(IntEnum):
 
 
 class GuildFeature(StrEnum):
-    """A trait of a guild that the wire names; unknown ones may come."""
+    """Feature of a guild; other values may occur."""
 
     ANIMATED_BANNER = "ANIMATED_BANNER"
     ANIMATED_ICON = "ANIMATED_ICON"
@@ -257,21 +276,23 @@ class GuildFeature(StrEnum):
 
 
 class OnboardingMode(IntEnum):
-    """What counts toward the requirements of onboarding."""
+    """Which channels count toward the requirements of onboarding."""
 
     DEFAULT = 0
+    """Only default channels count."""
     ADVANCED = 1
+    """Default channels and channels offered by prompts count."""
 
 
 class OnboardingPromptType(IntEnum):
-    """How an onboarding question is shown."""
+    """Presentation of an onboarding prompt."""
 
     MULTIPLE_CHOICE = 0
     DROPDOWN = 1
 
 
 class JoinRequestStatus(StrEnum):
-    """How far a request to join has come."""
+    """Status of a join request."""
 
     STARTED = "STARTED"
     SUBMITTED = "SUBMITTED"
@@ -280,7 +301,7 @@ class JoinRequestStatus(StrEnum):
 
 
 class FormFieldType(StrEnum):
-    """A kind of question in the form that new members answer."""
+    """Type of a field in the member verification form."""
 
     TERMS = "TERMS"
     TEXT_INPUT = "TEXT_INPUT"
@@ -289,21 +310,21 @@ class FormFieldType(StrEnum):
 
 
 class NewMemberActionType(IntEnum):
-    """What a new member should do in a channel."""
+    """Action that a new member is asked to take in a channel."""
 
     VIEW = 0
     TALK = 1
 
 
 class IntegrationExpireBehavior(IntEnum):
-    """What happens to a subscriber who stops."""
+    """What happens to a member whose subscription expires."""
 
     REMOVE_ROLE = 0
     KICK = 1
 
 
 class WidgetStyle(StrEnum):
-    """How the widget picture looks."""
+    """Style of the widget image."""
 
     SHIELD = "shield"
     BANNER1 = "banner1"
@@ -313,7 +334,7 @@ class WidgetStyle(StrEnum):
 
 
 class InviteType(IntEnum):
-    """Where an invite leads."""
+    """Destination of an invite."""
 
     GUILD = 0
     GROUP_DM = 1
@@ -321,28 +342,28 @@ class InviteType(IntEnum):
 
 
 class InGameMessages(IntEnum):
-    """Whose direct messages the games that somebody plays show (sdk.md 9.3)."""
+    """Which direct messages games display to the user (sdk.md 9.3)."""
 
     UNSET = 0
-    """Not decided: as ALL."""
+    """Not set; equivalent to ALL."""
     ALL = 1
     USERS_WITH_GAME = 2
-    """Of those who play the same game."""
+    """Messages of users who play the same game."""
     NONE = 3
 
 
 class InviteTargetType(IntEnum):
-    """What in a voice channel an invite leads to."""
+    """Target of an invite to a voice channel."""
 
     STREAM = 1
     EMBEDDED_APPLICATION = 2
     ROLE_SUBSCRIPTIONS_PURCHASE = 3
     LOBBY = 5
-    """Into the guild of a lobby's linked channel; only lobbies make these (sdk.md 12.6)."""
+    """Guild of a lobby's linked channel; only lobbies create these invites (sdk.md 12.6)."""
 
 
 class TargetUsersJobStatus(IntEnum):
-    """How far the reading of an invite's target users has come."""
+    """Status of the job that imports an invite's target users."""
 
     UNSPECIFIED = 0
     PROCESSING = 1
@@ -354,7 +375,7 @@ class TargetUsersJobStatus(IntEnum):
 
 
 class ChannelType(IntEnum):
-    """What kind a channel is."""
+    """Type of a channel."""
 
     GUILD_TEXT = 0
     DM = 1
@@ -367,28 +388,32 @@ class ChannelType(IntEnum):
     PRIVATE_THREAD = 12
     GUILD_STAGE_VOICE = 13
     GUILD_DIRECTORY = 14
+    """Directory of a hub."""
     GUILD_FORUM = 15
     GUILD_MEDIA = 16
     LOBBY = 17
+    """Text chat of a game's lobby."""
     EPHEMERAL_DM = 18
+    """Direct messages between users of a game, one of whom has a provisional account."""
 
 
 class OverwriteType(IntEnum):
-    """Whom a channel overwrite is about."""
+    """Type of a permission overwrite's target."""
 
     ROLE = 0
     MEMBER = 1
 
 
 class VideoQualityMode(IntEnum):
-    """How sharp the video of a voice channel is."""
+    """Camera video quality of a voice channel."""
 
     AUTO = 1
     FULL = 2
+    """720p."""
 
 
 class AutoArchiveDuration(IntEnum):
-    """Minutes without messages until a thread is archived."""
+    """Minutes of inactivity until a thread is archived."""
 
     ONE_HOUR = 60
     ONE_DAY = 1440
@@ -397,14 +422,14 @@ class AutoArchiveDuration(IntEnum):
 
 
 class SortOrder(IntEnum):
-    """How the posts of a forum are ordered."""
+    """Sort order of forum posts."""
 
     LATEST_ACTIVITY = 0
     CREATION_DATE = 1
 
 
 class ForumLayout(IntEnum):
-    """How the posts of a forum are shown."""
+    """Layout of forum posts."""
 
     DEFAULT = 0
     LIST = 1
@@ -415,7 +440,7 @@ class ForumLayout(IntEnum):
 
 
 class MessageType(IntEnum):
-    """What kind a message is."""
+    """Type of a message."""
 
     DEFAULT = 0
     RECIPIENT_ADD = 1
@@ -459,42 +484,46 @@ class MessageType(IntEnum):
 
 
 class MessageReferenceType(IntEnum):
-    """What a message does with the one it refers to."""
+    """Type of a message reference."""
 
     DEFAULT = 0
+    """Reply to the message."""
     FORWARD = 1
 
 
 class AllowedMentionType(StrEnum):
-    """A kind of mention that may notify."""
+    """Type of mentions that may notify users."""
 
     USERS = "users"
     ROLES = "roles"
     EVERYONE = "everyone"
+    """Mentions of @everyone and @here."""
 
 
 class ReactionType(IntEnum):
-    """What kind a reaction is."""
+    """Type of a reaction."""
 
     NORMAL = 0
     BURST = 1
+    """Super reaction."""
 
 
 class PollLayoutType(IntEnum):
-    """How a poll is shown."""
+    """Layout of a poll."""
 
     DEFAULT = 1
 
 
 class StickerType(IntEnum):
-    """Where a sticker comes from."""
+    """Origin of a sticker."""
 
     STANDARD = 1
+    """Official sticker of a pack."""
     GUILD = 2
 
 
 class StickerFormatType(IntEnum):
-    """What a sticker's file is."""
+    """File format of a sticker."""
 
     PNG = 1
     APNG = 2
@@ -503,15 +532,17 @@ class StickerFormatType(IntEnum):
 
 
 class WebhookType(IntEnum):
-    """What kind a webhook is."""
+    """Type of a webhook."""
 
     INCOMING = 1
     CHANNEL_FOLLOWER = 2
+    """Posts messages of a followed announcement channel."""
     APPLICATION = 3
+    """Used by an application to respond to interactions."""
 
 
 class ComponentType(IntEnum):
-    """What kind a component is."""
+    """Type of a component."""
 
     ACTION_ROW = 1
     BUTTON = 2
@@ -536,32 +567,34 @@ class ComponentType(IntEnum):
 
 
 class ButtonStyle(IntEnum):
-    """How a button looks and what it does."""
+    """Style of a button."""
 
     PRIMARY = 1
     SECONDARY = 2
     SUCCESS = 3
     DANGER = 4
     LINK = 5
+    """Opens a URL; sends no interaction."""
     PREMIUM = 6
+    """Offers a SKU for purchase; sends no interaction."""
 
 
 class TextInputStyle(IntEnum):
-    """How many lines a text input has."""
+    """Style of a text input."""
 
     SHORT = 1
     PARAGRAPH = 2
 
 
 class SeparatorSpacing(IntEnum):
-    """How much room a separator takes."""
+    """Spacing around a separator."""
 
     SMALL = 1
     LARGE = 2
 
 
 class BaseTheme(IntEnum):
-    """What a shared theme is built on."""
+    """Base of a shared client theme."""
 
     UNSET = 0
     DARK = 1
@@ -574,14 +607,14 @@ class BaseTheme(IntEnum):
 
 
 class ApplicationIntegrationType(IntEnum):
-    """Where an application is installed."""
+    """Installation context of an application."""
 
     GUILD_INSTALL = 0
     USER_INSTALL = 1
 
 
 class EventWebhooksStatus(IntEnum):
-    """Whether webhook events are sent."""
+    """Status of an application's webhook events."""
 
     DISABLED = 1
     ENABLED = 2
@@ -589,16 +622,19 @@ class EventWebhooksStatus(IntEnum):
 
 
 class CommandType(IntEnum):
-    """How a command is called."""
+    """Type of an application command."""
 
     CHAT_INPUT = 1
     USER = 2
+    """Context menu command of users."""
     MESSAGE = 3
+    """Context menu command of messages."""
     PRIMARY_ENTRY_POINT = 4
+    """Command that launches the application's activity."""
 
 
 class CommandOptionType(IntEnum):
-    """What a command's option takes."""
+    """Type of a command option."""
 
     SUB_COMMAND = 1
     SUB_COMMAND_GROUP = 2
@@ -609,12 +645,13 @@ class CommandOptionType(IntEnum):
     CHANNEL = 7
     ROLE = 8
     MENTIONABLE = 9
+    """User or role."""
     NUMBER = 10
     ATTACHMENT = 11
 
 
 class CommandPermissionType(IntEnum):
-    """Whom a command permission is about."""
+    """Type of a command permission's target."""
 
     ROLE = 1
     USER = 2
@@ -622,14 +659,14 @@ class CommandPermissionType(IntEnum):
 
 
 class CommandHandlerType(IntEnum):
-    """Who answers an entry point command."""
+    """Handler of an entry point command."""
 
     APP_HANDLER = 1
     PLATFORM_LAUNCH_ACTIVITY = 2
 
 
 class InteractionType(IntEnum):
-    """What caused an interaction."""
+    """Type of an interaction."""
 
     PING = 1
     APPLICATION_COMMAND = 2
@@ -640,22 +677,25 @@ class InteractionType(IntEnum):
 
 
 class InteractionCallbackType(IntEnum):
-    """How an interaction is answered."""
+    """Type of an interaction response."""
 
     PONG = 1
     CHANNEL_MESSAGE_WITH_SOURCE = 4
     DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE = 5
+    """Acknowledges the interaction; a message follows."""
     DEFERRED_UPDATE_MESSAGE = 6
+    """Acknowledges a component interaction; an edit of its message may follow."""
     UPDATE_MESSAGE = 7
     APPLICATION_COMMAND_AUTOCOMPLETE_RESULT = 8
     MODAL = 9
     PREMIUM_REQUIRED = 10
+    """Deprecated: offers a subscription; use premium buttons instead."""
     LAUNCH_ACTIVITY = 12
     SOCIAL_LAYER_SKU_PURCHASE_ELIGIBILITY = 13
 
 
 class LaunchFailureReason(IntEnum):
-    """Why no activity was launched (activities.md 2), as far as it can happen here."""
+    """Reason why an activity was not launched (activities.md 2); only the reasons that occur here."""
 
     UNKNOWN_APPLICATION = 3
     UNKNOWN_CHANNEL = 4
@@ -668,15 +708,17 @@ class LaunchFailureReason(IntEnum):
 
 
 class InteractionContextType(IntEnum):
-    """Where an interaction happens."""
+    """Context in which an interaction occurs."""
 
     GUILD = 0
     BOT_DM = 1
+    """Direct message channel with the application's bot."""
     PRIVATE_CHANNEL = 2
+    """Other direct message channel or group."""
 
 
 class RoleConnectionMetadataType(IntEnum):
-    """How a role connection compares a value."""
+    """Comparison of a role connection value with the value that a guild configured."""
 
     INTEGER_LESS_THAN_EQUAL = 1
     INTEGER_GREATER_THAN_EQUAL = 2
@@ -689,7 +731,7 @@ class RoleConnectionMetadataType(IntEnum):
 
 
 class ConnectionType(StrEnum):
-    """Where people have accounts that they connect."""
+    """Service of a connected account."""
 
     BATTLENET = "battlenet"
     BLUESKY = "bluesky"
@@ -718,14 +760,14 @@ class ConnectionType(StrEnum):
 
 
 class TeamMembershipState(IntEnum):
-    """Whether one has accepted to be in a team."""
+    """State of a team membership."""
 
     INVITED = 1
     ACCEPTED = 2
 
 
 class TeamRole(StrEnum):
-    """What a member of a team may do."""
+    """Role of a team member."""
 
     ADMIN = "admin"
     DEVELOPER = "developer"
@@ -733,7 +775,7 @@ class TeamRole(StrEnum):
 
 
 class IdentityProvider(StrEnum):
-    """What kind of proof of identity a game hands in."""
+    """Type of external authentication token that a game provides."""
 
     OIDC = "OIDC"
     EPIC_ONLINE_SERVICES_ACCESS_TOKEN = "EPIC_ONLINE_SERVICES_ACCESS_TOKEN"
@@ -746,7 +788,7 @@ class IdentityProvider(StrEnum):
 
 
 class Scope(StrEnum):
-    """What an OAuth2 token may do."""
+    """OAuth2 scope."""
 
     IDENTIFY = "identify"
     EMAIL = "email"
@@ -802,14 +844,15 @@ class Scope(StrEnum):
 
 
 class WebhookPayloadType(IntEnum):
-    """What an outgoing webhook request is."""
+    """Type of an outgoing webhook request."""
 
     PING = 0
+    """Verifies the URL."""
     EVENT = 1
 
 
 class WebhookEventType(StrEnum):
-    """What an application can be told of by an outgoing webhook event."""
+    """Type of a webhook event."""
 
     APPLICATION_AUTHORIZED = "APPLICATION_AUTHORIZED"
     APPLICATION_DEAUTHORIZED = "APPLICATION_DEAUTHORIZED"
@@ -829,16 +872,17 @@ class WebhookEventType(StrEnum):
 
 
 class SkuType(IntEnum):
-    """What kind a SKU is."""
+    """Type of a SKU."""
 
     DURABLE = 2
     CONSUMABLE = 3
     SUBSCRIPTION = 5
     SUBSCRIPTION_GROUP = 6
+    """Group that the platform creates for each subscription SKU."""
 
 
 class EntitlementType(IntEnum):
-    """How an entitlement came about."""
+    """How an entitlement was acquired."""
 
     PURCHASE = 1
     PREMIUM_SUBSCRIPTION = 2
@@ -852,38 +896,40 @@ class EntitlementType(IntEnum):
 
 
 class EntitlementOwnerType(IntEnum):
-    """Who a test entitlement is for."""
+    """Type of a test entitlement's owner."""
 
     GUILD = 1
     USER = 2
 
 
 class SubscriptionStatus(IntEnum):
-    """Whether a subscription goes on."""
+    """Status of a subscription."""
 
     ACTIVE = 0
     INACTIVE = 1
     ENDING = 2
+    """Active, but will not renew."""
 
 
 # Stages, events, auto moderation
 
 
 class StagePrivacyLevel(IntEnum):
-    """Who may hear a stage."""
+    """Privacy level of a stage instance."""
 
     PUBLIC = 1
+    """Deprecated: visible publicly."""
     GUILD_ONLY = 2
 
 
 class EventPrivacyLevel(IntEnum):
-    """Who sees a scheduled event."""
+    """Privacy level of a scheduled event."""
 
     GUILD_ONLY = 2
 
 
 class EventStatus(IntEnum):
-    """How far a scheduled event has come."""
+    """Status of a scheduled event."""
 
     SCHEDULED = 1
     ACTIVE = 2
@@ -892,7 +938,7 @@ class EventStatus(IntEnum):
 
 
 class EventEntityType(IntEnum):
-    """Where a scheduled event takes place."""
+    """Location type of a scheduled event."""
 
     NONE = 0
     STAGE_INSTANCE = 1
@@ -901,14 +947,14 @@ class EventEntityType(IntEnum):
 
 
 class ScheduledEventResponse(IntEnum):
-    """Whether somebody wants to come to a scheduled event."""
+    """Response of a user to a scheduled event."""
 
     UNINTERESTED = 0
     INTERESTED = 1
 
 
 class RecurrenceFrequency(IntEnum):
-    """How often a scheduled event comes back."""
+    """Frequency at which a scheduled event repeats."""
 
     YEARLY = 0
     MONTHLY = 1
@@ -917,7 +963,7 @@ class RecurrenceFrequency(IntEnum):
 
 
 class Weekday(IntEnum):
-    """A day of the week in a recurrence rule."""
+    """Day of the week in a recurrence rule."""
 
     MONDAY = 0
     TUESDAY = 1
@@ -929,14 +975,14 @@ class Weekday(IntEnum):
 
 
 class VoiceEffectAnimationType(IntEnum):
-    """How a voice effect moves."""
+    """Animation of a voice channel effect."""
 
     PREMIUM = 0
     BASIC = 1
 
 
 class AutoModerationTriggerType(IntEnum):
-    """What makes a rule look."""
+    """Type of content that triggers a rule."""
 
     KEYWORD = 1
     SPAM = 3
@@ -946,23 +992,24 @@ class AutoModerationTriggerType(IntEnum):
 
 
 class AutoModerationEventType(IntEnum):
-    """When a rule looks."""
+    """Event in which a rule is checked."""
 
     MESSAGE_SEND = 1
     MEMBER_UPDATE = 2
 
 
 class AutoModerationActionType(IntEnum):
-    """What a rule does."""
+    """Action that a rule performs."""
 
     BLOCK_MESSAGE = 1
     SEND_ALERT_MESSAGE = 2
     TIMEOUT = 3
     BLOCK_MEMBER_INTERACTION = 4
+    """Prevents the member from posting, reacting and joining voice until their profile changes."""
 
 
 class AutoModerationKeywordPresetType(IntEnum):
-    """A list of words that the platform keeps."""
+    """Keyword list maintained by the platform."""
 
     PROFANITY = 1
     SEXUAL_CONTENT = 2
@@ -973,7 +1020,7 @@ class AutoModerationKeywordPresetType(IntEnum):
 
 
 class AuditLogAction(IntEnum):
-    """What an audit log entry says was done."""
+    """Type of an audit log entry."""
 
     GUILD_UPDATE = 1
     CHANNEL_CREATE = 10
@@ -1059,16 +1106,16 @@ class AuditLogAction(IntEnum):
 THREAD_TYPES: Final = frozenset(
     {ChannelType.ANNOUNCEMENT_THREAD, ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD}
 )
-"""Channels that live in another."""
+"""Types of threads."""
 
 VOICE_TYPES: Final = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE})
-"""Guild channels one connects to."""
+"""Types of guild channels with voice."""
 
 FORUM_TYPES: Final = frozenset({ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA})
-"""Channels whose messages are all in threads."""
+"""Types of channels whose messages are all in threads."""
 
 PRIVATE_TYPES: Final = frozenset({ChannelType.DM, ChannelType.GROUP_DM})
-"""Channels outside guilds."""
+"""Types of channels outside guilds."""
 
 # fmt: off
 LOCALES: Final = frozenset((
@@ -1078,7 +1125,7 @@ LOCALES: Final = frozenset((
     "ru", "uk", "hi", "th", "zh-CN", "ja", "zh-TW", "ko",
 ))
 # fmt: on
-"""The languages of users, guilds and command translations (http.md 1.13)."""
+"""Locales of users, guilds and command translations (http.md 1.13)."""
 
 LOCALE_FALLBACKS: Final = {"en-US": "en-GB", "en-GB": "en-US", "es-419": "es-ES"}
-"""Where a command's text is looked for next."""
+"""Locale to try next if a command has no translation in the first one."""

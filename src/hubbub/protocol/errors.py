@@ -1,8 +1,7 @@
-"""The one table of errors: every JSON code with its HTTP status and text, and the tree of form errors.
+"""Error codes with HTTP status and message, and the tree of form errors.
 
-`raise errors.UNKNOWN_CHANNEL()` on the server; the SDK raises the same kind back, so a caller asks
-`if error.kind is errors.UNKNOWN_CHANNEL`. Bad input is gathered in `FormErrors` and raised as one INVALID_FORM_BODY.
-"""
+The server raises `errors.UNKNOWN_CHANNEL()`; the SDK raises an error of the same kind, so callers compare `error.kind
+is errors.UNKNOWN_CHANNEL`. Invalid input is collected in `FormErrors` and raised as one INVALID_FORM_BODY."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,56 +9,59 @@ from types import MappingProxyType
 from typing import Any, Final
 
 Path = str | tuple[str | int, ...]
-"""Where in the request a form error sits: `("embeds", 0, "fields")` or "embeds.0.fields"; empty for the whole body."""
+"""Location of a form error in the request: `("embeds", 0, "fields")` or "embeds.0.fields"; empty for the whole body."""
 
 FormError = tuple[str, str]
-"""The constant and the text of one form error."""
+"""Code and message of a form error."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorCode:
-    """One kind of refusal: its JSON code, its HTTP status and its text."""
+    """A kind of error: JSON code, HTTP status and message."""
 
     code: int
+    """JSON error code; 0 for generic errors, which differ by status."""
     status: int
+    """HTTP status."""
     message: str
+    """Default message."""
 
     def __call__(self, **extra: Any) -> "ApiError":
-        """An error of this kind; `extra` joins the body (retry_after=1.5), and `message=` replaces the text."""
+        """Return an error of this kind; `extra` adds keys to the body, and `message=` replaces the message."""
         return ApiError(self, extra=extra)
 
 
 class ApiError(Exception):
-    """A refusal in the platform's form."""
+    """An error response of the API."""
 
     def __init__(
         self, kind: ErrorCode, *, errors: dict[str, Any] | None = None, extra: dict[str, Any] | None = None
     ) -> None:
         self.kind = kind
         self.errors = errors
-        """The form errors, nested as the request is."""
+        """Form errors, nested like the request; None if there are none."""
         self.extra = extra or {}
-        """Further keys of the body."""
+        """Additional keys of the body."""
         self.headers: dict[str, str] = {}
-        """Headers of the answer."""
+        """Headers of the response."""
         super().__init__(f"{self.extra.get('message', kind.message)} ({kind.code})")
 
     @property
     def status(self) -> int:
-        """The HTTP status of the answer."""
+        """HTTP status of the response."""
         return self.kind.status
 
     def by_field(self, names: Mapping[str, str] = MappingProxyType({})) -> Iterator[tuple[str, list[str]]]:
-        """The messages of the form errors by the path of their field; `names` are other names for its steps than the API's."""
+        """Yield the path and the messages of each field with form errors; `names` replaces steps of the path."""
         return _leaves(self.errors or {}, names)
 
     def in_words(self, names: Mapping[str, str] = MappingProxyType({})) -> str:
-        """All that was wrong, in one line for a person: `name: Must be 1 to 100 in length.; ...`, or what kind of refusal it is."""
-        told = [f"{path}: {text}" if path else text for path, texts in self.by_field(names) for text in texts]
-        return "; ".join(told) or str(self.extra.get("message", self.kind.message))
+        """Return all errors as one line, such as `name: Must be 1 to 100 in length.`, or the error's message."""
+        messages = [f"{path}: {text}" if path else text for path, texts in self.by_field(names) for text in texts]
+        return "; ".join(messages) or str(self.extra.get("message", self.kind.message))
 
     def body(self) -> dict[str, Any]:
-        """The answer's JSON body."""
+        """Return the JSON body of the response."""
         body: dict[str, Any] = {"message": self.kind.message, "code": self.kind.code, **self.extra}
         if self.errors is not None:
             body["errors"] = self.errors
@@ -76,19 +78,21 @@ def _leaves(tree: Mapping[str, Any], names: Mapping[str, str], path: str = "") -
 
 
 class FormErrors:
-    """Collects what is wrong with a request, so that several fields are reported together."""
+    """A collection of form errors, so that all invalid fields are reported together."""
 
     __slots__ = ("tree",)
 
     def __init__(self) -> None:
         self.tree: dict[str, Any] = {}
-        """Mirrors the request; array indexes are string keys, leaves are `{"_errors": [{"code", "message"}]}`."""
+        """Errors nested like the request, with array indexes as string keys.
+
+        Leaves are `{"_errors": [{"code", "message"}]}`."""
 
     def __bool__(self) -> bool:
         return bool(self.tree)
 
     def add(self, path: Path, code: str, message: str) -> None:
-        """Note one form error: `form.add("name", *errors.bad_length(1, 100))`."""
+        """Add a form error: `form.add("name", *errors.bad_length(1, 100))`."""
         node = self.tree
         steps: Iterable[str | int] = (path.split(".") if path else ()) if isinstance(path, str) else path
         for step in steps:
@@ -96,24 +100,24 @@ class FormErrors:
         node.setdefault("_errors", []).append({"code": code, "message": message})
 
     def error(self) -> ApiError:
-        """What was collected, as an error."""
+        """Return the collected errors as an INVALID_FORM_BODY."""
         return ApiError(INVALID_FORM_BODY, errors=self.tree)
 
     def raise_if_any(self) -> None:
-        """Raise INVALID_FORM_BODY when anything was noted."""
+        """Raise INVALID_FORM_BODY if any error was added."""
         if self.tree:
             raise self.error()
 
 
 def invalid(path: Path, code: str, message: str) -> ApiError:
-    """An INVALID_FORM_BODY about one field: `raise errors.invalid("name", *errors.required())`."""
+    """Return an INVALID_FORM_BODY for one field: `raise errors.invalid("name", *errors.required())`."""
     form = FormErrors()
     form.add(path, code, message)
     return form.error()
 
 
 class below:
-    """What is checked inside came under this key of the request, and the paths of its form errors begin with it."""
+    """Context manager that prefixes the paths of form errors raised inside with a key of the request."""
 
     def __init__(self, key: str) -> None:
         self._key = key
@@ -126,7 +130,7 @@ class below:
             error.errors = {self._key: error.errors}
 
 
-# Generic: code 0, told apart by status (http.md 1.7).
+# Generic errors: code 0, distinguished by status (http.md 1.7).
 
 BAD_REQUEST: Final = ErrorCode(0, 400, "400: Bad Request")
 UNAUTHORIZED: Final = ErrorCode(0, 401, "401: Unauthorized")
@@ -343,7 +347,7 @@ MAX_GUILDS: Final = ErrorCode(30001, 400, "Maximum number of servers reached (10
 MAX_FRIENDS: Final = ErrorCode(30002, 400, "Maximum number of friends reached (1000)")
 MAX_RECIPIENTS: Final = ErrorCode(30004, 400, "Maximum number of recipients reached (10)")
 MAX_GROUP_DMS: Final = ErrorCode(30011, 400, "Maximum number of group DMs reached (10)")
-# Open in the spec: the codes of a lobby's limits; these are the nearest of the public table (decisions/0042).
+# The specification leaves the codes of lobby limits open; these are the closest ones of the public table (decisions/0042).
 MAX_LOBBIES: Final = ErrorCode(30074, 400, "Maximum number of lobbies reached (100)")
 MAX_LOBBY_MEMBERS: Final = ErrorCode(30075, 400, "Maximum number of lobby members reached (1000)")
 MAX_ROLES: Final = ErrorCode(30005, 400, "Maximum number of server roles reached (250)")
@@ -361,7 +365,7 @@ INVITE_TO_GUILD_WITHOUT_BOT: Final = ErrorCode(
     50036, 403, "An invite was accepted to a guild the application's bot is not in"
 )
 INVALID_GUILD: Final = ErrorCode(50055, 400, "Invalid Guild")
-# The public status is 451, which libraries do not map; http.md 1.9 settles on 403.
+# The public status is 451, which client libraries do not map; we use 403 (http.md 1.9).
 GUILD_NOT_AVAILABLE_IN_LOCATION: Final = ErrorCode(50095, 403, "This server is not available in your location")
 MORE_BOOSTS_NEEDED: Final = ErrorCode(50101, 403, "This server needs more boosts to perform this action")
 OWNER_CANNOT_BE_PENDING: Final = ErrorCode(50131, 400, "Owner cannot be pending member")
@@ -506,121 +510,121 @@ OIDC_TOKEN_WITHOUT_KID: Final = ErrorCode(530027, 400, "The OIDC JWT has no kid 
 
 
 NAMES: Final[dict[str, ErrorCode]] = {name: value for name, value in globals().items() if isinstance(value, ErrorCode)}
-"""Every entry of the table by its name here."""
+"""All error codes by constant name."""
 
 ALL: Final[dict[int, ErrorCode]] = {kind.code: kind for kind in NAMES.values() if kind.code}
-"""Every entry by its JSON code; the generic ones (code 0) are told apart by status and are not here."""
+"""Error codes by JSON code, without the generic ones (code 0)."""
 
 _GENERIC: Final = {kind.status: kind for kind in NAMES.values() if not kind.code}
 
 
 def find(code: int, status: int | None = None) -> ErrorCode | None:
-    """The entry of a JSON code; for code 0 the status decides."""
+    """Return the error code with a JSON code, or None; for code 0 the status decides."""
     if code:
         return ALL.get(code)
     return None if status is None else _GENERIC.get(status)
 
 
-# Form errors: the inner constants of http.md 1.7, each with the text the platform gives it.
+# Form errors: the codes of http.md 1.7 with the platform's messages. The API reference publishes these docstrings.
 
 
 def required() -> FormError:
-    """A required key is missing or null."""
+    """A required field is missing or null."""
     return "BASE_TYPE_REQUIRED", "This field is required"
 
 
 def choices(values: Iterable[object]) -> FormError:
-    """The value is not one of a few."""
+    """The value is not one of the allowed values."""
     return "BASE_TYPE_CHOICES", f"Value must be one of {_listed(values)}."
 
 
-def bad_length(least: int, most: int) -> FormError:
-    """A string or array is outside both bounds' range."""
-    return "BASE_TYPE_BAD_LENGTH", f"Must be between {least} and {most} in length."
+def bad_length(minimum: int, maximum: int) -> FormError:
+    """The length of a string or array is outside the allowed range."""
+    return "BASE_TYPE_BAD_LENGTH", f"Must be between {minimum} and {maximum} in length."
 
 
-def max_length(most: int) -> FormError:
+def max_length(maximum: int) -> FormError:
     """A string or array is too long."""
-    return "BASE_TYPE_MAX_LENGTH", f"Must be {most} or fewer in length."
+    return "BASE_TYPE_MAX_LENGTH", f"Must be {maximum} or fewer in length."
 
 
-def min_length(least: int) -> FormError:
+def min_length(minimum: int) -> FormError:
     """A string or array is too short."""
-    return "BASE_TYPE_MIN_LENGTH", f"Must be {least} or more in length."
+    return "BASE_TYPE_MIN_LENGTH", f"Must be {minimum} or more in length."
 
 
 def regex() -> FormError:
-    """A string does not have the demanded form."""
+    """A string does not match the required pattern."""
     return "STRING_TYPE_REGEX", "String value did not match validation regex."
 
 
 def not_string(value: object) -> FormError:
-    """Something else where a string belongs."""
+    """The value is not a string."""
     return "STRING_TYPE_CONVERT", f'Could not interpret "{_shown(value)}" as string.'
 
 
 def not_snowflake(value: object) -> FormError:
-    """Something else where an id belongs."""
+    """The value is not an ID."""
     return "NUMBER_TYPE_COERCE", f'Value "{_shown(value)}" is not snowflake.'
 
 
 def not_number(value: object, kind: str = "int") -> FormError:
-    """Something else where a number belongs; `kind` is int or float."""
+    """The value is not a number; `kind` is int or float."""
     return "NUMBER_TYPE_COERCE", f'Value "{_shown(value)}" is not {kind}.'
 
 
-def number_max(most: float, kind: str = "int") -> FormError:
+def number_max(maximum: float, kind: str = "int") -> FormError:
     """A number is too large."""
-    return "NUMBER_TYPE_MAX", f"{kind} value should be less than or equal to {most}."
+    return "NUMBER_TYPE_MAX", f"{kind} value should be less than or equal to {maximum}."
 
 
-def number_min(least: float, kind: str = "int") -> FormError:
+def number_min(minimum: float, kind: str = "int") -> FormError:
     """A number is too small."""
-    return "NUMBER_TYPE_MIN", f"{kind} value should be greater than or equal to {least}."
+    return "NUMBER_TYPE_MIN", f"{kind} value should be greater than or equal to {minimum}."
 
 
 def not_boolean() -> FormError:
-    """Something else where true or false belongs."""
+    """The value is not a boolean."""
     return "BOOLEAN_TYPE_CONVERT", "Must be either true or false."
 
 
 def bad_enum(value: object) -> FormError:
-    """The value is not of the enumeration."""
+    """The value is not a member of the enumeration."""
     return "ENUM_TYPE_COERCE", f'Value "{_shown(value)}" is not a valid enum value.'
 
 
 def not_model() -> FormError:
-    """Something else where an object of known fields belongs."""
+    """The value is not an object."""
     return "MODEL_TYPE_CONVERT", "Only dictionaries may be used in a ModelType"
 
 
 def not_dict() -> FormError:
-    """Something else where a map belongs."""
+    """The value is not a map."""
     return "DICT_TYPE_CONVERT", "Only dictionaries may be used in a DictType"
 
 
 def not_list() -> FormError:
-    """Something else where an array belongs."""
+    """The value is not an array."""
     return "LIST_TYPE_CONVERT", "Only iterables may be used in a ListType"
 
 
 def union_choices(values: Iterable[object], field: str = "type") -> FormError:
-    """The discriminating field has a value nobody knows."""
+    """The discriminator field has an unknown value."""
     return "UNION_TYPE_CHOICES", f'Value of field "{field}" must be one of {_listed(values)}.'
 
 
 def bad_timestamp(value: object) -> FormError:
-    """A timestamp that cannot be read."""
+    """The value is not a valid timestamp."""
     return "DATE_TIME_TYPE_PARSE", f"Could not parse {_shown(value)}. Should be ISO8601."
 
 
 def bad_url() -> FormError:
-    """Not a URL."""
+    """The value is not a valid URL."""
     return "URL_TYPE_INVALID_URL", "Not a well formed URL."
 
 
 def bad_scheme(scheme: str, allowed: Iterable[str] = ("http", "https")) -> FormError:
-    """A URL of a scheme we do not take."""
+    """The scheme of a URL is not supported."""
     return (
         "URL_TYPE_INVALID_SCHEME",
         f'Scheme "{_shown(scheme)}" is not supported. Scheme must be one of {_listed(allowed)}.',
@@ -628,52 +632,52 @@ def bad_scheme(scheme: str, allowed: Iterable[str] = ("http", "https")) -> FormE
 
 
 def duplicate() -> FormError:
-    """A value occurs twice where each may occur once."""
+    """A value occurs more than once in a set."""
     return "SET_TYPE_ALREADY_CONTAINS_VALUE", "The set already contains this value"
 
 
 def max_size(size: str) -> FormError:
-    """Uploaded data is too large; `size` says the limit with its unit ("256.0 kb")."""
+    """An uploaded file is too large; `size` is the limit with its unit, such as "256.0 kb"."""
     return "BINARY_TYPE_MAX_SIZE", f"File cannot be larger than {size}."
 
 
 def bad_image() -> FormError:
-    """Image data that cannot be decoded."""
+    """Image data cannot be decoded."""
     return "IMAGE_INVALID", "Invalid image data"
 
 
 def nonce_type() -> FormError:
-    """A nonce that is neither string nor integer."""
+    """A nonce is neither a string nor an integer."""
     return "NONCE_TYPE_INVALID_TYPE", "This field must be a string or integer."
 
 
-def nonce_length(most: int = 25) -> FormError:
-    """A nonce that is too long."""
-    return "NONCE_TYPE_TOO_LONG", f"Must be {most} or fewer characters long."
+def nonce_length(maximum: int = 25) -> FormError:
+    """A nonce is too long."""
+    return "NONCE_TYPE_TOO_LONG", f"Must be {maximum} or fewer characters long."
 
 
-def embed_size(most: int = 6000) -> FormError:
+def embed_size(maximum: int = 6000) -> FormError:
     """The texts of all embeds together are too long."""
-    return "MAX_EMBED_SIZE_EXCEEDED", f"Embed size exceeds maximum size of {most}"
+    return "MAX_EMBED_SIZE_EXCEEDED", f"Embed size exceeds maximum size of {maximum}"
 
 
 def reply_unknown_message() -> FormError:
-    """The message replied to is not there."""
+    """The referenced message does not exist."""
     return "REPLIES_UNKNOWN_MESSAGE", "Unknown message"
 
 
 def reply_other_channel() -> FormError:
-    """The message replied to is in another channel."""
+    """The referenced message is in another channel."""
     return "REPLIES_CANNOT_REFERENCE_OTHER_CHANNEL", "Cannot reply to a message in a different channel"
 
 
 def reply_system_message() -> FormError:
-    """The message replied to is a system message."""
+    """The referenced message is a system message."""
     return "REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE", "Cannot reply to a system message"
 
 
 def mentions_exclusive(kind: str) -> FormError:
-    """Both "all of a kind" and a list of ids of that kind; `kind` is users or roles."""
+    """`parse` contains a type of mention whose IDs are also listed; `kind` is users or roles."""
     return (
         "MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE",
         f'parse:["{kind}"] and {kind}: [ids...] are mutually exclusive.',
@@ -681,7 +685,7 @@ def mentions_exclusive(kind: str) -> FormError:
 
 
 def components_v2_field(field: str) -> FormError:
-    """A field that a Components V2 message cannot have."""
+    """The field is not allowed in a message with IS_COMPONENTS_V2."""
     return (
         "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2",
         f"The '{field}' field cannot be used when using MessageFlags.IS_COMPONENTS_V2",
@@ -694,42 +698,42 @@ def attachment_not_found() -> FormError:
 
 
 def custom_id_duplicated() -> FormError:
-    """The same custom_id occurs twice."""
+    """Two components have the same `custom_id`."""
     return "COMPONENT_CUSTOM_ID_DUPLICATED", "Component custom id cannot be duplicated"
 
 
 def component_width() -> FormError:
-    """A row is wider than five units."""
+    """The components of an action row are wider than five units."""
     return "COMPONENT_LAYOUT_WIDTH_EXCEEDED", "The specified component exceeds the maximum width"
 
 
 def component_type() -> FormError:
-    """A component that may not stand here."""
+    """The component type is not allowed in this position."""
     return "COMPONENT_TYPE_INVALID", "The specified component type is invalid in this context"
 
 
 def component_field() -> FormError:
-    """A key that this component cannot have here."""
+    """The field is not allowed on this component."""
     return "COMPONENT_FIELD_INVALID", "This field cannot be used on this component"
 
 
 def component_sku() -> FormError:
-    """A premium button's SKU is not an active one of the application."""
+    """The SKU of a premium button is not an active SKU of the application."""
     return "BUTTON_COMPONENT_INVALID_SKU", "Invalid SKU"
 
 
 def button_custom_id_required() -> FormError:
-    """A button that needs a custom_id has none."""
+    """A button requires a `custom_id`."""
     return "BUTTON_COMPONENT_CUSTOM_ID_REQUIRED", "A custom id is required"
 
 
 def button_custom_id_or_url() -> FormError:
-    """A button has both a custom_id and a URL."""
+    """A button has both a `custom_id` and a URL."""
     return "BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE", "A custom id and url cannot both be specified"
 
 
 def button_emoji() -> FormError:
-    """A button's emoji does not exist."""
+    """The emoji of a button does not exist."""
     return "BUTTON_COMPONENT_INVALID_EMOJI", "Invalid emoji"
 
 
@@ -739,27 +743,27 @@ def option_value_duplicated() -> FormError:
 
 
 def too_many_default_values() -> FormError:
-    """More options are preselected than may be selected."""
+    """A select has more default values than `max_values`."""
     return "SELECT_COMPONENT_TOO_MANY_DEFAULT_VALUES", "The number of default values exceeds max_values"
 
 
 def parent_type() -> FormError:
-    """The parent is not a category."""
+    """The parent channel is not a category."""
     return "CHANNEL_PARENT_INVALID_TYPE", "Not a category"
 
 
-def parent_max_channels(most: int = 50) -> FormError:
-    """The category is full."""
-    return "CHANNEL_PARENT_MAX_CHANNELS", f"Maximum number of channels in category reached ({most})"
+def parent_max_channels(maximum: int = 50) -> FormError:
+    """The category has the maximum number of channels."""
+    return "CHANNEL_PARENT_MAX_CHANNELS", f"Maximum number of channels in category reached ({maximum})"
 
 
 def command_name() -> FormError:
-    """A command or option name with characters it may not have."""
+    """The name of a command or option contains invalid characters."""
     return "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid"
 
 
 def command_options_required() -> FormError:
-    """A required option stands after an optional one."""
+    """A required option follows an optional one."""
     return (
         "APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID",
         "Required options must be placed before non-required options",
@@ -767,32 +771,32 @@ def command_options_required() -> FormError:
 
 
 def command_context_menu(what: str) -> FormError:
-    """A context menu command has what only chat input commands have: a description, options."""
+    """A context menu command has a property of chat input commands; `what` is description or options."""
     return f"CONTEXT_MENU_COMMAND_{what.upper()}_NOT_ALLOWED", f"Context menu commands cannot have {what}"
 
 
 def command_option_name_duplicated() -> FormError:
-    """Two options beside each other have the same name, in some language."""
+    """Two options on the same level have the same name, in at least one locale."""
     return "APPLICATION_COMMAND_OPTIONS_NAME_DUPLICATE", "Option names must be unique"
 
 
 def command_option_choices() -> FormError:
-    """An option that completes what is typed cannot have choices too."""
+    """An option has both autocomplete and choices."""
     return "APPLICATION_COMMAND_OPTIONS_CHOICES_AUTOCOMPLETE", "Options with autocomplete cannot have choices"
 
 
 def command_handler() -> FormError:
-    """Only entry point commands have a handler."""
+    """A command other than an entry point command has a handler."""
     return "APPLICATION_COMMAND_HANDLER_NOT_ALLOWED", "Only entry point commands can have a handler"
 
 
 def command_permission_target() -> FormError:
-    """A command permission names somebody or something that is not in the guild."""
+    """The target of a command permission does not exist in the guild."""
     return "APPLICATION_COMMAND_PERMISSIONS_UNKNOWN_TARGET", "Unknown role, user or channel"
 
 
 def command_outdated() -> FormError:
-    """A person runs a command in a form that it no longer has; their client reads it again."""
+    """The command has changed since the client loaded it; the client should load it again."""
     return (
         "INTERACTION_APPLICATION_COMMAND_INVALID_VERSION",
         "This command is outdated, please try again in a few minutes",
@@ -800,20 +804,20 @@ def command_outdated() -> FormError:
 
 
 def command_duplicate_name() -> FormError:
-    """Two commands of one list have the same name."""
+    """Two commands in a list have the same name."""
     return "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique"
 
 
-def command_too_large(most: int = 8000) -> FormError:
+def command_too_large(maximum: int = 8000) -> FormError:
     """The texts of a command together are too long."""
-    return "APPLICATION_COMMAND_TOO_LARGE", f"Command exceeds maximum size ({most})"
+    return "APPLICATION_COMMAND_TOO_LARGE", f"Command exceeds maximum size ({maximum})"
 
 
 def _listed(values: Iterable[object]) -> str:
-    """The values as the platform lists them: ('http', 'https')."""
+    """Format values as the platform lists them: ('http', 'https')."""
     return f"({', '.join(repr(value) for value in values)})"
 
 
 def _shown(value: object) -> str:
-    """A client's value, short enough to send back."""
+    """Return a client's value, truncated for use in an error message."""
     return str(value)[:64]

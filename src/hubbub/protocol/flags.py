@@ -1,97 +1,97 @@
-"""Bit flags of objects, as plain ints (permissions and intents have their own files)."""
+"""Bit flags of objects, as plain integers. Permissions and intents have their own modules."""
 
 from typing import Final
 
 
 class ApplicationFlags:
-    """What an application is and may do; bits above 30 are only in `flags_new` (http.md 3.1)."""
+    """Flags of an application; bits above 30 are only in `flags_new` (http.md 3.1)."""
 
     AUTO_MODERATION_RULE_CREATE_BADGE: Final = 1 << 6
     """Uses auto moderation in many guilds."""
     PUBLIC_OAUTH2_CLIENT: Final = 1 << 8
-    """May exchange codes without a client secret."""
+    """Exchanges authorization codes without a client secret."""
     SOCIAL_LAYER_INTEGRATION_LIMITED: Final = 1 << 10
-    """Uses the social layer with the limits of development."""
+    """Uses the social layer with development limits."""
     GATEWAY_PRESENCE: Final = 1 << 12
     """Was granted the GUILD_PRESENCES intent."""
     GATEWAY_PRESENCE_LIMITED: Final = 1 << 13
-    """Enabled the GUILD_PRESENCES intent while small."""
+    """Enabled the GUILD_PRESENCES intent itself, below the size that requires approval."""
     GATEWAY_GUILD_MEMBERS: Final = 1 << 14
     """Was granted the GUILD_MEMBERS intent."""
     GATEWAY_GUILD_MEMBERS_LIMITED: Final = 1 << 15
-    """Enabled the GUILD_MEMBERS intent while small."""
+    """Enabled the GUILD_MEMBERS intent itself, below the size that requires approval."""
     VERIFICATION_PENDING_GUILD_LIMIT: Final = 1 << 16
-    """Grows unusually and is held back."""
+    """Shows unusual growth that prevents verification."""
     EMBEDDED: Final = 1 << 17
     """Is an activity."""
     GATEWAY_MESSAGE_CONTENT: Final = 1 << 18
     """Was granted the MESSAGE_CONTENT intent."""
     GATEWAY_MESSAGE_CONTENT_LIMITED: Final = 1 << 19
-    """Enabled the MESSAGE_CONTENT intent while small."""
+    """Enabled the MESSAGE_CONTENT intent itself, below the size that requires approval."""
     APPLICATION_COMMAND_BADGE: Final = 1 << 23
     """Has global commands."""
     IFRAME_MODAL: Final = 1 << 26
-    """May open its own page in a modal."""
+    """May display its own page in a modal."""
     SOCIAL_LAYER_INTEGRATION: Final = 1 << 27
     """Uses the social layer with full access."""
     PARENT: Final = 1 << 33
     """Is the publisher of other applications."""
     DISABLE_RELATIONSHIP_ACCESS: Final = 1 << 34
-    """Does without relationships."""
+    """Does not use relationships."""
     STOREFRONT_ELIGIBLE: Final = 1 << 35
     """May have a store page."""
 
     EDITABLE: Final = GATEWAY_PRESENCE_LIMITED | GATEWAY_GUILD_MEMBERS_LIMITED | GATEWAY_MESSAGE_CONTENT_LIMITED
-    """What the application itself may change."""
+    """Bits that the application may change itself."""
     NARROW: Final = (1 << 31) - 1
-    """The bits that the number `flags` carries."""
+    """Bits that `flags` contains."""
 
 
 class UserFlags:
-    """What a user is; most are badges."""
+    """Flags of a user; most are badges."""
 
     STAFF: Final = 1 << 0
-    """Works for the platform."""
+    """Employee of the platform."""
     PARTNER: Final = 1 << 1
-    """Owns a partnered guild."""
+    """Owner of a partnered guild."""
     HYPESQUAD: Final = 1 << 2
-    """Took part in events."""
+    """Participant of community events."""
     BUG_HUNTER_LEVEL_1: Final = 1 << 3
-    """Found bugs."""
+    """Bug hunter."""
     HYPESQUAD_ONLINE_HOUSE_1: Final = 1 << 6
-    """House of bravery."""
+    """Member of the house of bravery."""
     HYPESQUAD_ONLINE_HOUSE_2: Final = 1 << 7
-    """House of brilliance."""
+    """Member of the house of brilliance."""
     HYPESQUAD_ONLINE_HOUSE_3: Final = 1 << 8
-    """House of balance."""
+    """Member of the house of balance."""
     PREMIUM_EARLY_SUPPORTER: Final = 1 << 9
-    """Paid early."""
+    """Early premium subscriber."""
     TEAM_PSEUDO_USER: Final = 1 << 10
-    """Stands for a team."""
+    """User that represents a team."""
     SYSTEM: Final = 1 << 12
-    """Speaks for the platform."""
+    """User that represents the platform."""
     BUG_HUNTER_LEVEL_2: Final = 1 << 14
-    """Found many bugs."""
+    """Bug hunter of the second level."""
     VERIFIED_BOT: Final = 1 << 16
-    """A bot that was verified."""
+    """Verified bot."""
     VERIFIED_DEVELOPER: Final = 1 << 17
-    """Verified a bot early."""
+    """Developer who verified a bot early."""
     CERTIFIED_MODERATOR: Final = 1 << 18
-    """Passed the moderators' examination."""
+    """Alumnus of the moderator program."""
     BOT_HTTP_INTERACTIONS: Final = 1 << 19
-    """A bot that answers by HTTP and is shown as online."""
+    """Bot that receives interactions only over HTTP and is displayed as online."""
     SPAMMER: Final = 1 << 20
-    """Sends what nobody wants."""
+    """User marked as a spammer."""
     ACTIVE_DEVELOPER: Final = 1 << 22
-    """Has an application in use."""
+    """Developer of an application in use."""
     PROVISIONAL_ACCOUNT: Final = 1 << 23
-    """Made by a game, without an account of its own."""
+    """Provisional account created by a game."""
     QUARANTINED: Final = 1 << 44
-    """Held back by the platform."""
+    """User restricted by the platform."""
     COLLABORATOR: Final = 1 << 50
-    """Works with the platform."""
+    """Collaborator of the platform."""
     RESTRICTED_COLLABORATOR: Final = 1 << 51
-    """Works with the platform, with less access."""
+    """Collaborator of the platform with restricted access."""
 
     PUBLIC: Final = (
         STAFF
@@ -112,163 +112,163 @@ class UserFlags:
         | ACTIVE_DEVELOPER
         | PROVISIONAL_ACCOUNT
     )
-    """What others see as `public_flags`."""
+    """Bits that other users see as `public_flags`."""
 
 
 class ChannelFlags:
-    """Traits of a channel (http.md 3.2)."""
+    """Flags of a channel (http.md 3.2)."""
 
     PINNED: Final = 1 << 1
-    """A post pinned to the top of its forum."""
+    """Post pinned to the top of its forum or media channel."""
     REQUIRE_TAG: Final = 1 << 4
-    """A forum whose posts need a tag."""
+    """Forum or media channel whose posts require a tag."""
     HIDE_MEDIA_DOWNLOAD_OPTIONS: Final = 1 << 15
-    """A media channel that does not offer downloads."""
+    """Media channel that does not offer downloads."""
     CHANNEL_OBFUSCATED: Final = 1 << 17
-    """The viewer cannot see this channel; its data is made up."""
+    """The current user cannot view this channel; its data is obfuscated."""
     IS_SPOILER_CHANNEL: Final = 1 << 21
-    """All media in it are shown veiled."""
+    """All media in the channel is hidden behind a spoiler warning."""
 
 
 class MessageFlags:
-    """Traits of a message."""
+    """Flags of a message."""
 
     CROSSPOSTED: Final = 1 << 0
-    """Was published to the channels that follow."""
+    """Was published to the channels that follow its channel."""
     IS_CROSSPOST: Final = 1 << 1
-    """Came from a channel that is followed."""
+    """Was published from a followed channel."""
     SUPPRESS_EMBEDS: Final = 1 << 2
-    """Shows no embeds."""
+    """Displays no embeds."""
     SOURCE_MESSAGE_DELETED: Final = 1 << 3
-    """The message this one was copied from is gone."""
+    """The message that this crosspost was copied from was deleted."""
     URGENT: Final = 1 << 4
-    """Came from the platform's urgent system."""
+    """Comes from the platform's urgent message system."""
     HAS_THREAD: Final = 1 << 5
-    """A thread with the same id was started from it."""
+    """Has a thread with the same ID."""
     EPHEMERAL: Final = 1 << 6
-    """Only the user who caused the interaction sees it."""
+    """Visible only to the user who triggered the interaction."""
     LOADING: Final = 1 << 7
-    """An interaction's answer that is still being made."""
+    """Deferred interaction response whose content is not available yet."""
     FAILED_TO_MENTION_SOME_ROLES_IN_THREAD: Final = 1 << 8
-    """Some roles could not be mentioned and added to the thread."""
+    """Some mentioned roles and their members could not be added to the thread."""
     SUPPRESS_NOTIFICATIONS: Final = 1 << 12
-    """Notifies nobody loudly."""
+    """Does not trigger push and desktop notifications."""
     IS_VOICE_MESSAGE: Final = 1 << 13
-    """Is spoken."""
+    """Is a voice message."""
     HAS_SNAPSHOT: Final = 1 << 14
-    """Is a forward and carries a copy."""
+    """Is a forward and contains a snapshot of the original."""
     IS_COMPONENTS_V2: Final = 1 << 15
-    """Is made of components only."""
+    """Consists of components only; cannot be removed once set."""
     SENT_BY_SOCIAL_LAYER_INTEGRATION: Final = 1 << 16
     """Was sent from a game."""
 
     SETTABLE: Final = SUPPRESS_EMBEDS | SUPPRESS_NOTIFICATIONS | IS_VOICE_MESSAGE | IS_COMPONENTS_V2
-    """What the sender of a message may set."""
+    """Bits that the author of a message may set."""
 
 
 class AttachmentFlags:
-    """Traits of an attachment."""
+    """Flags of an attachment."""
 
     IS_CLIP: Final = 1 << 0
-    """A clip of a stream."""
+    """Clip of a stream."""
     IS_THUMBNAIL: Final = 1 << 1
-    """The picture of a post in a media channel."""
+    """Thumbnail of a post in a media channel."""
     IS_REMIX: Final = 1 << 2
-    """Was edited with the remix feature."""
+    """Edited with the remix feature."""
     IS_SPOILER: Final = 1 << 3
-    """Is shown veiled."""
+    """Hidden behind a spoiler warning."""
     CONTAINS_EXPLICIT_MEDIA: Final = 1 << 4
-    """Was found to be explicit."""
+    """Detected as explicit."""
     IS_ANIMATED: Final = 1 << 5
-    """Moves."""
+    """Animated image."""
 
 
 class EmbedFlags:
-    """Traits of an embed."""
+    """Flags of an embed."""
 
     CONTAINS_EXPLICIT_MEDIA: Final = 1 << 4
-    """Was found to be explicit."""
+    """Contains media detected as explicit."""
     IS_CONTENT_INVENTORY_ENTRY: Final = 1 << 5
-    """Shows an entry of the activity feed."""
+    """Displays an entry of the activity feed."""
 
 
 class MemberFlags:
-    """Traits of a guild member."""
+    """Flags of a guild member."""
 
     DID_REJOIN: Final = 1 << 0
-    """Left and came back."""
+    """Left the guild and joined again."""
     COMPLETED_ONBOARDING: Final = 1 << 1
-    """Went through onboarding."""
+    """Completed onboarding."""
     BYPASSES_VERIFICATION: Final = 1 << 2
-    """Is exempt from verification; the one bit that may be edited."""
+    """Is exempt from the verification requirements; the only bit that can be edited."""
     STARTED_ONBOARDING: Final = 1 << 3
-    """Began onboarding."""
+    """Started onboarding."""
     IS_GUEST: Final = 1 << 4
-    """May only be in the voice channel of their invite."""
+    """Guest who may only use the voice channel of their invite."""
     STARTED_HOME_ACTIONS: Final = 1 << 5
-    """Began the new members' actions of the guide."""
+    """Started the new member actions of the server guide."""
     COMPLETED_HOME_ACTIONS: Final = 1 << 6
-    """Did the new members' actions of the guide."""
+    """Completed the new member actions of the server guide."""
     AUTOMOD_QUARANTINED_USERNAME: Final = 1 << 7
-    """Their name was caught by auto moderation."""
+    """Quarantined by auto moderation because of a username, display name or nickname."""
     DM_SETTINGS_UPSELL_ACKNOWLEDGED: Final = 1 << 9
-    """Has read the hint about direct messages."""
+    """Dismissed the notice about direct message settings."""
     AUTOMOD_QUARANTINED_GUILD_TAG: Final = 1 << 10
-    """Their guild tag was caught by auto moderation."""
+    """Quarantined by auto moderation because of a guild tag."""
 
     AUTOMOD_QUARANTINED: Final = AUTOMOD_QUARANTINED_USERNAME | AUTOMOD_QUARANTINED_GUILD_TAG
-    """Who may only read until their profile changes."""
+    """Bits of members who may only read until their profile changes."""
 
     EDITABLE: Final = BYPASSES_VERIFICATION
-    """What moderators may change."""
+    """Bits that moderators may change."""
     QUARANTINED: Final = AUTOMOD_QUARANTINED_USERNAME | AUTOMOD_QUARANTINED_GUILD_TAG
-    """Either of these takes the member's interaction rights."""
+    """Bits that revoke the member's right to interact."""
 
 
 class RoleFlags:
-    """Traits of a role."""
+    """Flags of a role."""
 
     IN_PROMPT: Final = 1 << 0
-    """Can be chosen in onboarding."""
+    """Can be selected in onboarding."""
 
 
 class InviteFlags:
-    """Traits of an invite."""
+    """Flags of an invite."""
 
     IS_GUEST_INVITE: Final = 1 << 0
-    """Leads to a voice channel as a guest."""
+    """Invites to a voice channel as a guest."""
 
 
 class SystemChannelFlags:
-    """Which messages the system channel does without."""
+    """System messages that a guild suppresses."""
 
     SUPPRESS_JOIN_NOTIFICATIONS: Final = 1 << 0
-    """Who joined."""
+    """Suppress messages about new members."""
     SUPPRESS_PREMIUM_SUBSCRIPTIONS: Final = 1 << 1
-    """Who boosted."""
+    """Suppress messages about boosts."""
     SUPPRESS_GUILD_REMINDER_NOTIFICATIONS: Final = 1 << 2
-    """Hints about setting the guild up."""
+    """Suppress tips for setting up the guild."""
     SUPPRESS_JOIN_NOTIFICATION_REPLIES: Final = 1 << 3
-    """Buttons to wave at who joined."""
+    """Hide the reply buttons on messages about new members."""
     SUPPRESS_ROLE_SUBSCRIPTION_PURCHASE_NOTIFICATIONS: Final = 1 << 4
-    """Who bought a role."""
+    """Suppress messages about role subscription purchases."""
     SUPPRESS_ROLE_SUBSCRIPTION_PURCHASE_NOTIFICATION_REPLIES: Final = 1 << 5
-    """Buttons to greet who bought a role."""
+    """Hide the reply buttons on messages about role subscription purchases."""
 
     ALL: Final = (1 << 6) - 1
 
 
 class ActivityFlags:
-    """What a presence's activity offers (gateway.md 8)."""
+    """Flags of a presence activity (gateway.md 8)."""
 
     INSTANCE: Final = 1 << 0
-    """Is a single run of a game."""
+    """Is a single match or session of a game."""
     JOIN: Final = 1 << 1
     """Can be joined."""
     SPECTATE: Final = 1 << 2
-    """Can be watched."""
+    """Can be spectated."""
     JOIN_REQUEST: Final = 1 << 3
-    """One may ask to join."""
+    """Accepts requests to join."""
     SYNC: Final = 1 << 4
     """Can be listened to together."""
     PLAY: Final = 1 << 5
@@ -276,42 +276,42 @@ class ActivityFlags:
     PARTY_PRIVACY_FRIENDS: Final = 1 << 6
     """Friends may join the party."""
     PARTY_PRIVACY_VOICE_CHANNEL: Final = 1 << 7
-    """Who is in the voice channel may join the party."""
+    """Users in the same voice channel may join the party."""
     EMBEDDED: Final = 1 << 8
-    """Runs inside the client."""
+    """Runs inside the chat client."""
 
 
 class SkuFlags:
-    """What a SKU is sold as."""
+    """Flags of a SKU."""
 
     AVAILABLE: Final = 1 << 2
     """Can be bought."""
     GUILD_SUBSCRIPTION: Final = 1 << 7
-    """A subscription for a whole guild."""
+    """Subscription for a guild."""
     USER_SUBSCRIPTION: Final = 1 << 8
-    """A subscription for one user."""
+    """Subscription for a user."""
 
 
 class LobbyFlags:
-    """Traits of a lobby."""
+    """Flags of a lobby."""
 
     REQUIRE_APPLICATION_AUTHORIZATION: Final = 1 << 0
     """Users must authorize the application to post in the linked channel."""
 
 
 class LobbyMemberFlags:
-    """What a member of a lobby may do."""
+    """Flags of a lobby member."""
 
     CAN_LINK_LOBBY: Final = 1 << 0
-    """Link a channel to the lobby."""
+    """May link a channel to the lobby."""
 
 
 class SpeakingFlags:
-    """How a voice client speaks."""
+    """Flags of a voice client's speaking state."""
 
     MICROPHONE: Final = 1 << 0
-    """Voice."""
+    """Transmits the microphone."""
     SOUNDSHARE: Final = 1 << 1
-    """Sound of a program, without a speaking mark."""
+    """Transmits the sound of a program, without a speaking indicator."""
     PRIORITY: Final = 1 << 2
-    """Voice that lowers the others."""
+    """Priority speaker; lowers the volume of others."""

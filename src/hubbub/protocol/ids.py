@@ -1,41 +1,41 @@
-"""Snowflakes and other wide integers: strings on the wire, ints inside, a distinct type per resource."""
+"""Snowflakes and other 64-bit integers: strings on the wire, integers in code, with a distinct type per resource."""
 
 from typing import Final, NewType, Self, TypeVar
 
 EPOCH_MS: Final = 1_420_070_400_000
-"""2015-01-01T00:00:00Z: bit 22 and up of a snowflake count milliseconds from here."""
+"""Unix milliseconds of 2015-01-01T00:00:00Z, the epoch of the timestamp in bits 22 and up of a snowflake."""
 
 LATEST_MS: Final = 3_597_523_200_000
-"""2084-01-01T00:00:00Z: ids of this moment still fit 63 bits, some months later they would not."""
+"""Unix milliseconds of 2084-01-01T00:00:00Z; some months later, IDs no longer fit in 63 bits."""
 
 MAX_WIDE: Final = (1 << 63) - 1
 
 Timestamp = NewType("Timestamp", str)
-"""ISO 8601 with microseconds and offset, as answers carry it."""
+"""ISO 8601 timestamp with microseconds and offset, as responses contain it."""
 
 
 class WideInt(int):
-    """An integer that may exceed 53 bits, so JSON carries it as a decimal string."""
+    """An integer that may exceed 53 bits and is therefore a decimal string in JSON."""
 
     __slots__ = ()
 
     on_wire = int.__repr__
-    """That string (`wire.encode_hook`)."""
+    """Return the decimal string (`wire.encode_hook`)."""
 
 
 class Snowflake(WideInt):
-    """A time-ordered 64-bit id."""
+    """A time-ordered 64-bit ID."""
 
     __slots__ = ()
 
     @property
     def created_ms(self) -> int:
-        """Unix milliseconds of the moment the id was made."""
+        """Unix milliseconds at which the ID was created."""
         return (self >> 22) + EPOCH_MS
 
     @classmethod
     def at(cls, ms: int) -> Self:
-        """The smallest id of a moment, to build a pagination bound from a time."""
+        """Return the smallest ID of a millisecond, for use as a pagination bound."""
         return cls(max(0, ms - EPOCH_MS) << 22)
 
 
@@ -155,16 +155,16 @@ W = TypeVar("W", bound=WideInt)
 
 
 def parse_wide(kind: type[W], value: object) -> W:
-    """Read a wide integer from its string or number form; ValueError says why not."""
+    """Parse a wide integer from a string or number; raise ValueError if it is not one."""
     if (
         type(value) is str
         and len(value) < 20
         and value.isdecimal()
         and value.isascii()
-        and (read := kind(value)) <= MAX_WIDE
+        and (parsed := kind(value)) <= MAX_WIDE
     ):
-        # Nearly always.
-        return read
+        # Fast path: nearly all values are decimal strings in range.
+        return parsed
     if isinstance(value, str):
         if not (value.isascii() and value.isdigit()) or len(value) > 20:
             raise ValueError(f'Value "{value[:64]}" is not snowflake.')

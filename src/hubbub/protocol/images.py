@@ -1,4 +1,4 @@
-"""Pictures inside JSON: data URIs, read into bytes, known by what they are and not by what they say."""
+"""Images in JSON: data URIs whose content type is detected from the bytes."""
 
 import base64
 import binascii
@@ -19,20 +19,20 @@ _PREFIX_MAX: Final = 64
 
 
 class TooLargeError(ValueError):
-    """A picture or sound of more bytes than its field takes."""
+    """An image or sound that exceeds the maximum size of its field."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__(f"File cannot be larger than {in_words(most)}.")
-        self.most = most
+    def __init__(self, bytes_max: int) -> None:
+        super().__init__(f"File cannot be larger than {in_words(bytes_max)}.")
+        self.most = bytes_max
 
 
 def in_words(size: int) -> str:
-    """A number of bytes as error messages name it."""
+    """Format a number of bytes for error messages."""
     return f"{size / 1024:.1f} kb" if size < 1 << 20 else f"{size / (1 << 20):.1f} MB"
 
 
 def sniff_image(data: bytes) -> str | None:
-    """What kind of picture these bytes are, by their first ones; None for anything that no browser should show as one."""
+    """Return the media type of an image from its first bytes; None if it is not a supported image."""
     for magic, kind in _MAGIC:
         if data.startswith(magic):
             return kind
@@ -41,43 +41,46 @@ def sniff_image(data: bytes) -> str | None:
     return None
 
 
-def read_data_uri(text: object, kind: str, most: int) -> bytes:
-    """The bytes of `data:<kind>/...;base64,...`; TooLargeError above so many, ValueError for anything else."""
+def read_data_uri(text: object, kind: str, bytes_max: int) -> bytes:
+    """Decode `data:<kind>/...;base64,...`.
+
+    Raise TooLargeError above the maximum size, and ValueError for any other invalid input."""
     if not isinstance(text, str) or not text.startswith(f"data:{kind}/"):
         raise ValueError(f"Invalid {kind} data")
     head, comma, payload = text.partition(",")
     if not comma or len(head) > _PREFIX_MAX or not head.endswith(";base64"):
         raise ValueError(f"Invalid {kind} data")
-    # Four letters hold three bytes: what is too long is not even decoded.
-    if len(payload) // 4 * 3 > most + 3:
-        raise TooLargeError(most)
+    # Base64 encodes three bytes in four characters: reject oversized data before decoding it.
+    if len(payload) // 4 * 3 > bytes_max + 3:
+        raise TooLargeError(bytes_max)
     try:
         data = base64.b64decode(payload, validate=True)
     except (binascii.Error, ValueError):
         raise ValueError(f"Invalid {kind} data") from None
-    if len(data) > most:
-        raise TooLargeError(most)
+    if len(data) > bytes_max:
+        raise TooLargeError(bytes_max)
     return data
 
 
 def data_uri_bytes(size: int) -> int:
-    """How long the data URI of so many bytes can be."""
+    """Return the maximum length of a data URI for a number of bytes."""
     return (size + 2) // 3 * 4 + _PREFIX_MAX
 
 
 class ImageData:
-    """A picture sent as a data URI. It is kept under the hash of its bytes.
+    """An image sent as a data URI, stored under the hash of its bytes.
 
-    The server reads it, writes it anew without whatever else was in the file, and keeps that: then `data` and all the rest are
-    those of the new file (`become`). A subclass is a field with limits of its own."""
+    The server re-encodes the image, which removes all other content of the file, and replaces `data` and the other
+    attributes by those of the new file (`become`). Subclasses define fields with their own limits."""
 
     __slots__ = ("animated", "content_type", "data", "duration_ms", "hash")
 
     bytes_max: ClassVar[int] = IMAGE_BYTES_MAX
+    """Maximum size in bytes."""
     side_max: ClassVar[int] = IMAGE_SIDE_MAX
-    """A longer side is shrunk to this, in proportion."""
+    """Maximum length of a side in pixels; larger images are scaled down."""
     moving: ClassVar[Set[str]] = frozenset({"image/gif", "image/webp"})
-    """Kinds that keep all their frames; of others only the first one is kept."""
+    """Media types whose animations are kept; other images keep their first frame only."""
 
     def __init__(self, data: bytes, content_type: str) -> None:
         self.become(
@@ -87,15 +90,15 @@ class ImageData:
         )
 
     def become(self, data: bytes, content_type: str, *, animated: bool, duration_ms: int = 0) -> None:
-        """Be this file from now on."""
+        """Replace the content of the image."""
         self.data = data
         self.content_type = content_type
         self.animated = animated
         self.duration_ms = duration_ms
-        """How long one round of its frames takes."""
+        """Duration of one loop of the animation, in milliseconds."""
         digest = hashlib.sha256(data).hexdigest()[:32]
         self.hash = f"a_{digest}" if animated else digest
-        """The name assets and CDN addresses use; `a_` marks one that moves."""
+        """Name of the image in assets and CDN URLs; animated images have the prefix `a_`."""
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other.data == self.data
@@ -105,17 +108,21 @@ class ImageData:
 
     @property
     def raster(self) -> bool:
-        """Whether it is made of pixels."""
+        """Whether the image is a raster image."""
         return self.content_type.startswith("image/")
 
     @classmethod
     def parse(cls, text: object) -> Self:
-        """Read `data:image/png;base64,...`; ValueError for anything else. The bytes decide what it is, not the label."""
+        """Parse `data:image/png;base64,...`; raise ValueError for any other input.
+
+        The bytes determine the media type, not the label."""
         return cls.read(read_data_uri(text, "image", cls.bytes_max))
 
     @classmethod
     def read(cls, data: bytes) -> Self:
-        """A file that is a picture; TooLargeError for a large one, ValueError for what is none."""
+        """Return the image in a file.
+
+        Raise TooLargeError above the maximum size, and ValueError if the file is not an image."""
         if len(data) > cls.bytes_max:
             raise TooLargeError(cls.bytes_max)
         content_type = sniff_image(data)
@@ -124,5 +131,5 @@ class ImageData:
         return cls(data, content_type)
 
     def on_wire(self) -> str:
-        """The data URI again."""
+        """Return the image as a data URI."""
         return f"data:{self.content_type};base64,{base64.b64encode(self.data).decode()}"

@@ -1,4 +1,4 @@
-"""Whole numbers as wide as the public description has them, so that every store can hold what was let in."""
+"""Integer types with the widths of the public API description, so that every database can store accepted values."""
 
 from typing import Annotated, Final
 
@@ -10,4 +10,4 @@ INT32_MIN: Final = -(1 << 31)
 Int32 = Annotated[int, Meta(ge=INT32_MIN, le=INT32_MAX)]
 
 Bits = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
-"""Flags as somebody sets them."""
+"""Flags in a request: a non-negative integer of at most 63 bits."""

@@ -1,10 +1,9 @@
-"""What can be said, as data: operations (HTTP), events and commands (gateway).
+"""Declarations of HTTP operations, gateway events and gateway commands.
 
-An `Operation` states the whole contract of one HTTP call. The HTTP door takes routing, decoding, authentication, the permission
-check and the rate-limit bucket from it; the SDK takes the URL, the body and the result type; the reference and the OpenAPI file
-take everything. Its documented id is the constant's name in lower case (`CREATE_MESSAGE` is `create_message`), which
-`operations_of` reads from the module that holds it.
-"""
+An `Operation` is the whole contract of an HTTP call. The HTTP server takes routing, decoding, authentication, the
+permission check and the rate limit from it; the SDK takes the URL, the body and the result type; the API reference and
+the OpenAPI file take everything. Its documented ID is the constant's name in lower case (`CREATE_MESSAGE` is
+`create_message`), which `operations_of` reads from the module that declares it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,10 +16,10 @@ from hubbub.protocol.errors import ErrorCode
 from hubbub.protocol.images import ImageData
 
 if TYPE_CHECKING:
-    # Only checkers need the defaults, which Python has itself from 3.13 on: no reason to make games carry a library.
+    # Only type checkers need the defaults of type variables, so the SDK does not depend on typing_extensions.
     from typing_extensions import TypeVar
 
-    # And a game that names no enum need not make them all.
+    # Importing the enums at run time would slow down the start of games that do not use them.
     from hubbub.protocol.enums import AuditLogAction
 
     BodyT = TypeVar("BodyT", default=None)
@@ -33,156 +32,177 @@ else:
 
 
 class Auth(Flag):
-    """Which kinds of caller an operation admits."""
+    """Kinds of callers that an operation accepts."""
 
     NONE = 0
     BOT = auto()
     USER = auto()
-    """A person's own token, sent without a prefix."""
+    """A user's own token, sent without a prefix."""
     BEARER = auto()
-    """An OAuth2 access token; `scopes` says which one suffices."""
+    """An OAuth2 access token; if the operation has `scopes`, with one of them."""
     ANYONE = auto()
-    """Also nobody: the call works without a token."""
+    """Callers without a token."""
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """So many calls in so many seconds, counted for each value of a path parameter."""
+    """A maximum number of calls per time window, counted for each value of a path parameter."""
 
     calls: int
+    """Number of calls allowed per window."""
     seconds: float
+    """Length of the window in seconds."""
     per: str | None = None
-    """`channel_id`, `guild_id`, `webhook_id`; None takes the first of these that the path has."""
+    """Path parameter: `channel_id`, `guild_id` or `webhook_id`; None for the first of these in the path."""
     bucket: str | None = None
-    """Operations that name the same bucket share it."""
+    """Name of a bucket that several operations share; None for a bucket of its own."""
     code: ErrorCode | None = None
-    """The error code in the 429 body, where the platform gives one."""
+    """Error code in the 429 response; None for the generic one."""
     ages: tuple[float, ...] = ()
-    """Seconds: below, between and above these, the thing that the path's last id names has a bucket of its own by its age."""
+    """Ages in seconds that divide the objects named by the last ID of the path into separate buckets."""
 
 
 DEFAULT_LIMIT = RateLimit(5, 5.0)
 
 APPROVAL_WINDOW_SECONDS = 7200
-"""What caps before approval are counted in (sdk.md 16)."""
+"""Window in seconds of the limits that apply before approval (sdk.md 16)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Uploads:
-    """That an operation takes multipart bodies: `payload_json` or flat fields, and files."""
+    """File uploads of an operation with a multipart body: `payload_json` or flat fields, and files."""
 
     field: str = "files"
-    """`files` admits `files[n]` (and the old `file`); another word admits exactly that part."""
+    """Name of the file part; `files` accepts `files[n]` and the legacy `file`."""
     most: int = 10
+    """Maximum number of files."""
     keep: bool = True
-    """Whether the door puts the files into the file store; False where their content is only read."""
+    """Whether the HTTP server stores the files; False if the handler only reads their content."""
     largest: int = 0
-    """Bytes of a file that some caller may send where that is more than the configured limit; the operation then decides."""
+    """Maximum file size in bytes for any caller; 0 for the configured limit.
+
+    The handler checks the exact limit of the caller."""
     required: bool = False
-    """Whether there must be a file: its absence is told together with what is wrong with the body."""
+    """Whether a file is required; a missing file is reported together with the errors of the body."""
     image: type[ImageData] | None = None
-    """That a file is a picture of this kind: the door writes it anew, keeps it under its hash and gives it as `Upload.image`."""
+    """Image type of the file: the HTTP server re-encodes it, stores it under its hash and passes it as `Upload.image`.
+    """
 
 
 @dataclass(frozen=True, eq=False)
 class Operation(Generic[BodyT, ResultT]):
-    """One HTTP call: its method, path, shapes, who may make it, and what may come of it."""
+    """An HTTP call: method, path, models, accepted callers and possible outcomes."""
 
     method: str
+    """HTTP method."""
     path: str
+    """Path below the API version, with parameters in braces."""
     body: type[BodyT] = NoneType  # type: ignore[assignment]
-    """The JSON body's type; NoneType where there is none."""
+    """Type of the JSON body; NoneType for no body."""
     result: type[ResultT] = NoneType  # type: ignore[assignment]
-    """What a success carries; NoneType answers 204."""
+    """Type of the response body; NoneType responds with 204."""
     query: Any = NoneType
-    """A Struct of query parameters."""
+    """Struct of the query parameters; NoneType for none."""
     status: int = 0
-    """The success status; 0 means 200, or 204 without a result."""
+    """Status of a success; 0 for 200, or 204 without a result."""
     also: tuple[int, ...] = ()
-    """Further statuses of success that the handler may choose: 204 for what is there already, 202 for what takes time."""
+    """Other success statuses that the handler may return, such as 202 for a result that is not ready yet."""
     auth: Auth = Auth.BOT | Auth.USER
+    """Kinds of callers that the operation accepts."""
     scopes: tuple[str, ...] = ()
-    """Any of these admits a bearer token."""
+    """OAuth2 scopes, one of which a bearer token must have; empty if any bearer token is accepted."""
     publishers: bool = False
-    """Whether a publisher's own token suffices, which otherwise only gets its games theirs (sdk.md 8.7)."""
+    """Whether a publisher's own token is accepted (sdk.md 8.7).
+
+    Otherwise such a token can only obtain tokens for the publisher's games."""
     needs: int = 0
-    """Permission bits the caller must all hold in the channel (or guild) of the path."""
+    """Permissions that the caller must have in the channel or guild of the path."""
     raises: tuple[ErrorCode, ...] = ()
+    """Error codes that the operation may raise."""
     refusal: Any = NoneType
-    """A form that refusals may have besides the platform's own."""
+    """Model of an additional error response format; NoneType for none."""
     emits: tuple["Event[Any]", ...] = ()
-    """The events that a success may say. Not among them: the audit log's entry, GUILD_CREATE or GUILD_DELETE to one who came or
-    went, and what other resources make of the fact."""
+    """Events that a success may cause.
+
+    Audit log events, GUILD_CREATE and GUILD_DELETE to a user who joined or left, and events that other resources emit
+    in reaction are not listed."""
     audits: tuple["AuditLogAction", ...] = ()
-    """The entries that a success may write into the guild's audit log."""
+    """Audit log entries that a success may create."""
     limit: RateLimit | None = DEFAULT_LIMIT
-    """None: no bucket and no bucket headers."""
+    """Rate limit; None for no bucket and no bucket headers."""
     cap: int = 0
-    """Calls in APPROVAL_WINDOW_SECONDS that an application makes before it is approved for the social layer; 0: no matter."""
+    """Maximum number of calls per APPROVAL_WINDOW_SECONDS before social layer approval; 0 for no limit."""
     uploads: Uploads | None = None
+    """File uploads; None if the operation accepts none."""
     form: bool = False
-    """Takes application/x-www-form-urlencoded instead of JSON."""
+    """Whether the body is application/x-www-form-urlencoded instead of JSON."""
     optional_body: bool = False
-    """An absent body means an empty object."""
+    """Whether an absent body is treated as an empty object."""
     headers: tuple[str, ...] = ()
-    """Headers of the request that the handler reads from `call.headers`."""
+    """Request headers that the handler reads from `call.headers`."""
     body_of: tuple[str, frozenset[str]] | None = None
-    """A header, and the values with which the body is read; with another it may be anything, and the handler is given None."""
+    """A header and the values for which the body is decoded; for other values the handler receives None."""
     media_type: str = "application/json"
-    """What a success is; anything but JSON means the handler returns bytes."""
+    """Media type of a success; if it is not JSON, the handler returns bytes."""
     tags: tuple[str, ...] = field(default=())
+    """Tags in the OpenAPI file; empty for the tag of the resource."""
 
     @property
     def success(self) -> int:
-        """The status of a plain success."""
+        """Default status of a success."""
         return self.status or (204 if self.result is NoneType else 200)
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names in the path, in order."""
+        """Names of the path parameters, in order."""
         return tuple(name for _, name, _, _ in Formatter().parse(self.path) if name)
 
     def url(self, **values: object) -> str:
-        """The path with its parameters filled in."""
+        """Return the path with its parameters filled in."""
         return self.path.format(**values)
 
 
 @dataclass(frozen=True, eq=False)
 class Event(Generic[PayloadT]):
-    """One gateway dispatch: its name, its payload, and the intents that ask for it."""
+    """A gateway dispatch event: name, payload and required intents."""
 
     name: str
+    """Name of the event."""
     payload: type[PayloadT]
+    """Type of the payload."""
     intents: int = 0
-    """Any of these bits suffices in a guild; 0: sent to everybody concerned."""
+    """Intents, one of which is required in guilds; 0 for none."""
     dm_intents: int | None = None
-    """The bits outside guilds; None: the same as in guilds."""
+    """Intents, one of which is required outside guilds; None for the same as in guilds."""
     scope: str = ""
-    """What an OAuth2 session must have been granted to hear it, where it names users."""
+    """OAuth2 scope that an OAuth2 session requires to receive the event; empty for none."""
     webhook: bool = False
-    """Also leaves as an outgoing webhook event."""
+    """Whether the event is also sent as a webhook event."""
 
 
 @dataclass(frozen=True, eq=False)
 class Command(Generic[PayloadT]):
-    """One thing a client may say on the gateway after it identified."""
+    """A gateway command that a client may send after Identify."""
 
     name: str
+    """Name of the command."""
     opcode: int
+    """Opcode of the command."""
     payload: type[PayloadT]
+    """Type of the payload."""
     bots: bool = True
-    """False: only people's and OAuth2 sessions; a bot is closed with 4001."""
+    """Whether bots may send the command; if False, their connection is closed with 4001."""
 
 
 def operations_of(module: ModuleType) -> Iterator[tuple[str, Operation[Any, Any]]]:
-    """The operations a module declares, with their documented ids."""
+    """Yield the operations that a module declares, with their documented IDs."""
     for name, value in vars(module).items():
         if isinstance(value, Operation):
             yield name.lower(), value
 
 
 def events_of(module: ModuleType) -> Iterator[Event[Any]]:
-    """The events a module declares."""
+    """Yield the events that a module declares."""
     for value in vars(module).values():
         if isinstance(value, Event):
             yield value

@@ -1,4 +1,4 @@
-"""Permission bits and their arithmetic: pure functions over plain ints, shared by server, SDK and tests."""
+"""Permission bits and their computation: pure functions over integers, shared by server, SDK and tests."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -6,14 +6,14 @@ from typing import Final
 from hubbub.protocol.ids import WideInt
 
 Overwrite = tuple[int, int]
-"""The allowed and the denied bits of one channel overwrite."""
+"""Allowed and denied bits of a channel overwrite."""
 
 Rank = tuple[int, int]
-"""A role's position and id, which say how high it stands."""
+"""Position and ID of a role, which determine its rank."""
 
 
 class Permissions(WideInt):
-    """A set of permission bits on the wire; its attributes are the bits, as plain ints (http.md 2.1)."""
+    """A set of permission bits on the wire; its attributes are the bits as plain integers (http.md 2.1)."""
 
     __slots__ = ()
 
@@ -22,71 +22,71 @@ class Permissions(WideInt):
     KICK_MEMBERS: Final = 1 << 1
     """Remove members from the guild."""
     BAN_MEMBERS: Final = 1 << 2
-    """Ban and unban."""
+    """Ban and unban users."""
     ADMINISTRATOR: Final = 1 << 3
-    """All permissions, past all channel overwrites."""
+    """All permissions, regardless of channel overwrites."""
     MANAGE_CHANNELS: Final = 1 << 4
     """Create, edit and delete channels."""
     MANAGE_GUILD: Final = 1 << 5
     """Edit the guild."""
     ADD_REACTIONS: Final = 1 << 6
-    """Be the first to react with an emoji."""
+    """Add new reactions; joining an existing reaction does not require it."""
     VIEW_AUDIT_LOG: Final = 1 << 7
-    """Read the audit log."""
+    """View the audit log."""
     PRIORITY_SPEAKER: Final = 1 << 8
-    """Speak over others in a voice channel."""
+    """Be a priority speaker in voice channels."""
     STREAM: Final = 1 << 9
-    """Go live and send video."""
+    """Share video and screen."""
     VIEW_CHANNEL: Final = 1 << 10
-    """See the channel; without it nothing else holds there."""
+    """View the channel; all other permissions in it depend on this one."""
     SEND_MESSAGES: Final = 1 << 11
-    """Send messages, and create posts in a forum."""
+    """Send messages, and create posts in forum and media channels."""
     SEND_TTS_MESSAGES: Final = 1 << 12
-    """Send messages that are read aloud."""
+    """Send text-to-speech messages."""
     MANAGE_MESSAGES: Final = 1 << 13
-    """Delete others' messages and reactions."""
+    """Delete messages and reactions of other users."""
     EMBED_LINKS: Final = 1 << 14
-    """Have embeds in one's messages."""
+    """Have links embedded, and send embeds."""
     ATTACH_FILES: Final = 1 << 15
     """Upload files."""
     READ_MESSAGE_HISTORY: Final = 1 << 16
-    """Read messages sent before one came."""
+    """Read earlier messages."""
     MENTION_EVERYONE: Final = 1 << 17
-    """Notify by @everyone, @here and any role."""
+    """Mention @everyone, @here and all roles."""
     USE_EXTERNAL_EMOJIS: Final = 1 << 18
     """Use emoji of other guilds."""
     VIEW_GUILD_INSIGHTS: Final = 1 << 19
-    """Read the guild's statistics."""
+    """View the guild's statistics."""
     CONNECT: Final = 1 << 20
-    """Join a voice channel; without it no other power holds there."""
+    """Join voice channels; other permissions in the channel depend on it."""
     SPEAK: Final = 1 << 21
-    """Speak in a voice channel."""
+    """Speak in voice channels."""
     MUTE_MEMBERS: Final = 1 << 22
-    """Mute others in voice, and let speakers on a stage."""
+    """Mute members in voice channels, and manage speakers on a stage."""
     DEAFEN_MEMBERS: Final = 1 << 23
-    """Deafen others in voice."""
+    """Deafen members in voice channels."""
     MOVE_MEMBERS: Final = 1 << 24
-    """Move others between voice channels."""
+    """Move members between voice channels."""
     USE_VAD: Final = 1 << 25
-    """Speak by voice activity instead of push-to-talk."""
+    """Use voice activity detection instead of push-to-talk."""
     CHANGE_NICKNAME: Final = 1 << 26
-    """Change one's own nickname."""
+    """Change their own nickname."""
     MANAGE_NICKNAMES: Final = 1 << 27
-    """Change others' nicknames."""
+    """Change nicknames of other members."""
     MANAGE_ROLES: Final = 1 << 28
-    """Edit and grant lower roles; in a channel, edit its overwrites."""
+    """Edit and assign lower roles; in a channel, edit its permission overwrites."""
     MANAGE_WEBHOOKS: Final = 1 << 29
     """Create, edit and delete webhooks."""
     MANAGE_GUILD_EXPRESSIONS: Final = 1 << 30
-    """Edit and delete anyone's emoji, stickers and sounds."""
+    """Edit and delete emoji, stickers and sounds of all members."""
     USE_APPLICATION_COMMANDS: Final = 1 << 31
-    """Run commands of apps."""
+    """Use application commands."""
     REQUEST_TO_SPEAK: Final = 1 << 32
-    """Raise a hand on a stage."""
+    """Request to speak in stage channels."""
     MANAGE_EVENTS: Final = 1 << 33
-    """Edit and delete anyone's scheduled events."""
+    """Edit and delete scheduled events of all members."""
     MANAGE_THREADS: Final = 1 << 34
-    """Edit and delete threads, and see private ones."""
+    """Edit and delete threads, and view all private threads."""
     CREATE_PUBLIC_THREADS: Final = 1 << 35
     """Create public and announcement threads."""
     CREATE_PRIVATE_THREADS: Final = 1 << 36
@@ -94,36 +94,36 @@ class Permissions(WideInt):
     USE_EXTERNAL_STICKERS: Final = 1 << 37
     """Use stickers of other guilds."""
     SEND_MESSAGES_IN_THREADS: Final = 1 << 38
-    """Send messages in threads, where it stands for SEND_MESSAGES."""
+    """Send messages in threads, where it replaces SEND_MESSAGES."""
     USE_EMBEDDED_ACTIVITIES: Final = 1 << 39
-    """Start activities."""
+    """Launch activities."""
     MODERATE_MEMBERS: Final = 1 << 40
-    """Time members out."""
+    """Time out members."""
     VIEW_CREATOR_MONETIZATION_ANALYTICS: Final = 1 << 41
-    """Read what role subscriptions earn."""
+    """View statistics on role subscriptions."""
     USE_SOUNDBOARD: Final = 1 << 42
-    """Play soundboard sounds in voice."""
+    """Play soundboard sounds in voice channels."""
     CREATE_GUILD_EXPRESSIONS: Final = 1 << 43
-    """Create emoji, stickers and sounds, and edit and delete one's own."""
+    """Create emoji, stickers and sounds, and edit and delete their own."""
     CREATE_EVENTS: Final = 1 << 44
-    """Create scheduled events, and edit and delete one's own."""
+    """Create scheduled events, and edit and delete their own."""
     USE_EXTERNAL_SOUNDS: Final = 1 << 45
     """Play sounds of other guilds."""
     SEND_VOICE_MESSAGES: Final = 1 << 46
     """Send voice messages."""
     SET_VOICE_CHANNEL_STATUS: Final = 1 << 48
-    """Set the line shown above a voice channel."""
+    """Set the status of voice channels."""
     SEND_POLLS: Final = 1 << 49
     """Send polls."""
     USE_EXTERNAL_APPS: Final = 1 << 50
-    """Have user-installed apps answer in public."""
+    """Let user-installed applications send public responses."""
     PIN_MESSAGES: Final = 1 << 51
     """Pin and unpin messages."""
     BYPASS_SLOWMODE: Final = 1 << 52
-    """Send without waiting for slowmode."""
+    """Send messages without slowmode."""
 
     ALL: Final = ((1 << 53) - 1) & ~(1 << 47)
-    """Every bit; 47 is reserved."""
+    """All bits; bit 47 is reserved."""
 
     DEFAULT_EVERYONE: Final = (
         VIEW_CHANNEL
@@ -153,7 +153,7 @@ class Permissions(WideInt):
         | SEND_POLLS
         | USE_EXTERNAL_APPS
     )
-    """What @everyone may do in a new guild."""
+    """Permissions of @everyone in a new guild."""
 
     ELEVATED: Final = (
         KICK_MEMBERS
@@ -168,12 +168,14 @@ class Permissions(WideInt):
         | MANAGE_THREADS
         | VIEW_CREATOR_MONETIZATION_ANALYTICS
     )
-    """Need two-factor of the acting person, or of the acting bot's owner, in a guild that demands it."""
+    """Permissions that require two-factor authentication if the guild's `mfa_level` is 1.
+
+    The acting user, or the owner of the acting bot, must have it enabled."""
 
     TIMED_OUT: Final = VIEW_CHANNEL | READ_MESSAGE_HISTORY
-    """All that a timed-out member keeps."""
+    """Permissions that a timed-out member keeps."""
 
-    _EVERY_KIND: Final = (
+    _ANY_CHANNEL: Final = (
         CREATE_INSTANT_INVITE
         | MANAGE_CHANNELS
         | ADD_REACTIONS
@@ -196,7 +198,7 @@ class Permissions(WideInt):
         | BYPASS_SLOWMODE
     )
     TEXT: Final = (
-        _EVERY_KIND
+        _ANY_CHANNEL
         | MANAGE_THREADS
         | CREATE_PUBLIC_THREADS
         | CREATE_PRIVATE_THREADS
@@ -204,9 +206,9 @@ class Permissions(WideInt):
         | USE_EMBEDDED_ACTIVITIES
         | PIN_MESSAGES
     )
-    """Bits that mean something in overwrites of text, announcement, forum and media channels."""
+    """Bits that apply in overwrites of text, announcement, forum and media channels."""
     VOICE: Final = (
-        _EVERY_KIND
+        _ANY_CHANNEL
         | PRIORITY_SPEAKER
         | STREAM
         | CONNECT
@@ -222,13 +224,13 @@ class Permissions(WideInt):
         | USE_EXTERNAL_SOUNDS
         | SET_VOICE_CHANNEL_STATUS
     )
-    """The same for voice channels."""
+    """Bits that apply in overwrites of voice channels."""
     STAGE: Final = (
-        _EVERY_KIND | STREAM | CONNECT | MUTE_MEMBERS | MOVE_MEMBERS | REQUEST_TO_SPEAK | MANAGE_EVENTS | CREATE_EVENTS
+        _ANY_CHANNEL | STREAM | CONNECT | MUTE_MEMBERS | MOVE_MEMBERS | REQUEST_TO_SPEAK | MANAGE_EVENTS | CREATE_EVENTS
     )
-    """The same for stage channels."""
+    """Bits that apply in overwrites of stage channels."""
     CHANNEL: Final = TEXT | VOICE | STAGE
-    """Every bit that an overwrite can change."""
+    """Bits that overwrites can change in any channel."""
 
 
 BITS: Final[dict[str, int]] = {
@@ -236,20 +238,20 @@ BITS: Final[dict[str, int]] = {
     for name, value in vars(Permissions).items()
     if name.isupper() and isinstance(value, int) and value.bit_count() == 1
 }
-"""Each single permission by name."""
+"""All single permissions by name."""
 
-_WRITING: Final = (
+_NEEDS_SEND_MESSAGES: Final = (
     Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES | Permissions.ATTACH_FILES | Permissions.EMBED_LINKS
 )
 
 
 def names(bits: int) -> list[str]:
-    """The names of the known bits in a set, lowest first."""
+    """Return the names of the known bits in a set, lowest bit first."""
     return [name for name, bit in BITS.items() if bits & bit]
 
 
 def base_permissions(owner: bool, everyone: int, roles: Iterable[int]) -> int:
-    """What a member may do in the guild: @everyone's bits and those of all their roles."""
+    """Return a member's permissions in a guild, from @everyone and the member's roles."""
     if owner:
         return Permissions.ALL
     bits = everyone
@@ -264,7 +266,9 @@ def channel_permissions(
     role_overwrites: Iterable[Overwrite] = (),
     member_overwrite: Overwrite | None = None,
 ) -> int:
-    """What a member may do in a channel: overwrites of @everyone, then of all roles together, then the member's own."""
+    """Return a member's permissions in a channel.
+
+    Overwrites apply in the order @everyone, all roles together, member."""
     if base & Permissions.ADMINISTRATOR:
         return Permissions.ALL
     bits = base
@@ -277,30 +281,33 @@ def channel_permissions(
     bits = bits & ~deny | allow
     if member_overwrite is not None:
         bits = bits & ~member_overwrite[1] | member_overwrite[0]
-    # An overwrite speaks about its channel only: it never makes an administrator, nor takes a guild-wide bit away.
+    # Overwrites only affect channel permissions: they never grant ADMINISTRATOR or remove a guild-wide permission.
     return bits & Permissions.CHANNEL | base & ~Permissions.CHANNEL
 
 
 def thread_permissions(parent: int) -> int:
-    """What holds in a thread: the parent's bits, where SEND_MESSAGES_IN_THREADS decides about SEND_MESSAGES."""
+    """Return the permissions in a thread from those in its parent.
+
+    SEND_MESSAGES_IN_THREADS of the parent determines SEND_MESSAGES of the thread."""
     if parent & Permissions.SEND_MESSAGES_IN_THREADS:
         return parent | Permissions.SEND_MESSAGES
     return parent & ~Permissions.SEND_MESSAGES
 
 
 def can_see_thread(parent: int, *, private: bool, joined: bool) -> bool:
-    """Whether a thread shows: by the parent's VIEW_CHANNEL; private ones to members and MANAGE_THREADS holders."""
+    """Return whether a member with these parent permissions can view a thread.
+
+    Private threads are visible to their members and to members with MANAGE_THREADS."""
     if not parent & Permissions.VIEW_CHANNEL:
         return False
     return not private or joined or bool(parent & Permissions.MANAGE_THREADS)
 
 
 def without_implied_denials(bits: int, *, voice: bool = False) -> int:
-    """What is left in a channel once missing bits void those that rest on them; for checking, never for showing.
+    """Remove permissions that depend on a missing one; for checks only, never for output.
 
-    Without VIEW_CHANNEL nothing holds; in voice and stage channels without CONNECT only the view of the channel does;
-    without SEND_MESSAGES no mention of everyone, speech, file or embed.
-    """
+    Without VIEW_CHANNEL nothing remains; in voice and stage channels without CONNECT only VIEW_CHANNEL remains; without
+    SEND_MESSAGES a member cannot mention everyone, send text-to-speech, attach files or embed links."""
     if bits & Permissions.ADMINISTRATOR:
         return bits
     if not bits & Permissions.VIEW_CHANNEL:
@@ -308,48 +315,48 @@ def without_implied_denials(bits: int, *, voice: bool = False) -> int:
     if voice and not bits & Permissions.CONNECT:
         return Permissions.VIEW_CHANNEL
     if not bits & Permissions.SEND_MESSAGES:
-        return bits & ~_WRITING
+        return bits & ~_NEEDS_SEND_MESSAGES
     return bits
 
 
 def while_timed_out(bits: int) -> int:
-    """What a timed-out (or quarantined, or still pending) member keeps; owners and administrators keep all."""
+    """Return the permissions that a timed-out, quarantined or pending member keeps; administrators keep all."""
     return bits if bits & Permissions.ADMINISTRATOR else bits & Permissions.TIMED_OUT
 
 
 def effective(bits: int, *, timed_out: bool = False, voice: bool = False) -> int:
-    """The bits to check an action in a channel against: computed ones, less a timeout's and the implied denials."""
+    """Return the permissions to check an action in a channel against, after timeouts and implied denials."""
     if timed_out:
         bits = while_timed_out(bits)
     return without_implied_denials(bits, voice=voice)
 
 
 def highest(roles: Iterable[Rank]) -> Rank:
-    """The highest of some roles; below every role when there are none."""
+    """Return the highest of some roles, or a rank below all roles if there are none."""
     return max(roles, key=lambda role: (role[0], -role[1]), default=(-1, 0))
 
 
 def outranks(actor_top: Rank, target_top: Rank) -> bool:
-    """Whether one role stands strictly above another: by greater position, in a tie by lower id."""
+    """Return whether a role is strictly above another: by greater position, and in a tie by lower ID."""
     return (actor_top[0], -actor_top[1]) > (target_top[0], -target_top[1])
 
 
 def can_act_on(actor_top: Rank, target_top: Rank, *, actor_owns: bool = False, target_owns: bool = False) -> bool:
-    """Whether the hierarchy lets a member kick, ban, time out or rename another; nobody acts on the owner."""
+    """Return whether the role hierarchy allows a member to kick, ban, time out or rename another; never the owner."""
     return not target_owns and (actor_owns or outranks(actor_top, target_top))
 
 
 def can_grant(actor: int, changed: int) -> bool:
-    """Whether an actor may set or clear these bits on a role: only bits they hold."""
+    """Return whether an actor may set or clear these bits on a role: only bits that the actor has."""
     return not changed & ~actor
 
 
 def can_overwrite(guild: int, channel: int, changed: int, *, manages_by_overwrite: bool = False) -> bool:
-    """Whether an actor may change these bits in a channel's overwrites.
+    """Return whether an actor may change these bits in a channel's overwrites.
 
-    They must hold them in the guild or in the channel (its parent, for a new one); MANAGE_ROLES itself is for
-    administrators. One who has MANAGE_ROLES by an overwrite of the channel is free of both rules.
-    """
+    The actor must have the bits in the guild or in the channel (for a new channel, in its parent), and only
+    administrators may change MANAGE_ROLES. An actor who has MANAGE_ROLES by an overwrite of the channel is exempt from
+    both rules."""
     if guild & Permissions.ADMINISTRATOR or manages_by_overwrite:
         return True
     return not changed & Permissions.MANAGE_ROLES and not changed & ~(guild | channel)

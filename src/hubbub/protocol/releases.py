@@ -1,7 +1,6 @@
-"""The releases of the specification's SDK, and which of them are looked after (sdk.md 17).
+"""Releases of the specification's SDK and its support window (sdk.md 17).
 
-Of a minor's patches only those stand here whose day is known.
-"""
+Patch releases without a known date are not listed."""
 
 from typing import Final
 
@@ -35,14 +34,14 @@ RELEASES: Final = {
     "1.10.18369": "2026-08-11",
     "1.10.18687": "2026-08-13",
 }
-"""When each came out, the oldest first."""
+"""Release date by version, oldest first."""
 
 WINDOW: Final = 5
-"""The five newest minor versions are supported (the specification, Versioning 2)."""
+"""Number of supported minor versions (the specification, Versioning 2)."""
 
 
 def number(version: str) -> tuple[int, ...]:
-    """A version as what can be compared."""
+    """Return a version as a tuple that can be compared."""
     return tuple(map(int, version.split(".")))
 
 
@@ -50,7 +49,7 @@ NEWEST: Final = max(RELEASES, key=number)
 
 
 def is_supported(version: str, newest: str = NEWEST) -> bool:
-    """Whether a release is inside the support window; with 1.10 that is 1.6 to 1.10."""
+    """Return whether a release is in the support window; with 1.10, that is 1.6 to 1.10."""
     major, minor = number(version)[:2]
     newest_major, newest_minor = number(newest)[:2]
     return major == newest_major and newest_minor - WINDOW < minor <= newest_minor

@@ -1,7 +1,6 @@
-"""The local RPC: frames and codes (rpc.md). Which scopes a command needs is in `rpc_scopes.py`, which a game does not load.
+"""Local RPC: frames and codes (rpc.md). The scopes of commands are in `rpc_scopes.py`, which games do not load.
 
-A frame is an opcode and a length, both 32 bits in little endian, and so many bytes of JSON.
-"""
+A frame consists of an opcode and a length, both 32-bit little-endian integers, and a JSON payload of that length."""
 
 import struct
 from enum import IntEnum
@@ -11,23 +10,25 @@ import msgspec
 
 VERSION: Final = 1
 PLATFORM: Final = "hubbub"
-"""Our own sockets are called `hubbub-ipc-0` to `hubbub-ipc-9`."""
+"""Prefix of our own sockets, `hubbub-ipc-0` to `hubbub-ipc-9`."""
 COMPATIBLE: Final = "discord"
-"""The name that unmodified libraries look for (rpc.md 2)."""
+"""Socket prefix that unmodified client libraries look for (rpc.md 2)."""
 INDEXES: Final = range(10)
 WEBSOCKET_PORTS: Final = range(6463, 6473)
 
 HEADER: Final = struct.Struct("<II")
 FRAME_MAX: Final = 64 * 1024
-"""What a program may send in one frame; the agent's own answers may be longer."""
+"""Maximum payload size in bytes of a frame that a program sends; frames of the agent may be larger."""
 HANDSHAKE_SECONDS: Final = 10
 ACTIVITY_UPDATES_MAX: Final = 5
 ACTIVITY_UPDATES_SECONDS: Final = 20
-"""At most ACTIVITY_UPDATES_MAX updates in so many seconds per connection; of the others only the last counts (rpc.md 8)."""
+"""Window in seconds for ACTIVITY_UPDATES_MAX updates per connection (rpc.md 8).
+
+Of further updates only the last is applied, when the window ends."""
 
 
 class Opcode(IntEnum):
-    """What a frame is."""
+    """Opcode of an RPC frame."""
 
     HANDSHAKE = 0
     FRAME = 1
@@ -37,7 +38,7 @@ class Opcode(IntEnum):
 
 
 class CloseCode(IntEnum):
-    """Why a connection ends."""
+    """Close code of an RPC connection."""
 
     NORMAL = 1000
     UNSUPPORTED = 1003
@@ -51,11 +52,11 @@ class CloseCode(IntEnum):
 
 
 INVALID_CLIENT_ID_MESSAGE: Final = "Invalid Client ID"
-"""Exactly so: pypresence compares the text (rpc.md 4)."""
+"""Message for an unknown client ID; pypresence compares the exact text (rpc.md 4)."""
 
 
 class RpcErrorCode(IntEnum):
-    """Why a command was refused."""
+    """Error code of an RPC command."""
 
     UNKNOWN = 1000
     SERVICE_UNAVAILABLE = 1001
@@ -98,7 +99,7 @@ class RpcErrorCode(IntEnum):
 
 
 class RpcError(Exception):
-    """A command that cannot be, in the words that the program hears."""
+    """An RPC command failed; the code and message are sent to the program."""
 
     def __init__(self, code: RpcErrorCode, message: str) -> None:
         self.code = code
@@ -107,19 +108,23 @@ class RpcError(Exception):
 
 
 class Request(msgspec.Struct, kw_only=True):
-    """What a program asks. `args` may be missing or null, and unknown keys are passed over (rpc.md 5)."""
+    """An RPC command; unknown keys are ignored (rpc.md 5)."""
 
     cmd: str
+    """Name of the command."""
     args: dict[str, Any] | None = None
+    """Arguments of the command; may be absent or null."""
     evt: str | None = None
+    """Name of the event to subscribe to; only SUBSCRIBE and UNSUBSCRIBE."""
     nonce: Any = None
+    """Value that the response returns unchanged."""
 
 
 def frame(opcode: int, payload: Any) -> bytes:
-    """A frame, whole: pypresence does not put pieces together (rpc.md 3)."""
+    """Encode a frame as one piece; pypresence does not reassemble partial frames (rpc.md 3)."""
     return pack(opcode, msgspec.json.encode(payload))
 
 
 def pack(opcode: int, body: bytes) -> bytes:
-    """A frame of bytes that are JSON already."""
+    """Encode a frame with a payload that is already JSON."""
     return HEADER.pack(opcode, len(body)) + body

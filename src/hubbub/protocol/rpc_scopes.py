@@ -1,4 +1,4 @@
-"""The local RPC: every command and event, and the scopes that allow it (rpc.md 6, 9)."""
+"""Local RPC: commands and events, and the scopes that allow them (rpc.md 6, 9)."""
 
 from enum import StrEnum
 from typing import Final
@@ -7,22 +7,24 @@ from hubbub.protocol.enums import Scope
 
 
 class PseudoScope(StrEnum):
-    """What a connection may do by how it came, besides what a token allows (rpc.md 6)."""
+    """Scope that a connection has by its origin, in addition to the scopes of its token (rpc.md 6)."""
 
     LOCAL = "rpc.local"
-    """It has no browser's Origin."""
+    """The connection has no browser `Origin`."""
     AUTHENTICATED = "rpc.authenticated"
+    """The program authenticated with an access token."""
     EMBEDDED_APP = "rpc.embedded_app"
+    """The program is an embedded activity."""
     PRIVATE = "rpc.private"
-    """It is the platform's own page."""
+    """The connection comes from the platform's own web page."""
 
 
 Needs = tuple[frozenset[str], ...]
-"""Ways to be allowed: all scopes of one of these. Without any, everybody is."""
+"""Alternative sets of scopes, one of which is required in full; empty if no scope is required."""
 
 
-def _any(*ways: str | tuple[str, ...]) -> Needs:
-    return tuple(frozenset((way,) if isinstance(way, str) else way) for way in ways)
+def _any(*alternatives: str | tuple[str, ...]) -> Needs:
+    return tuple(frozenset((each,) if isinstance(each, str) else each) for each in alternatives)
 
 
 _RPC: Final = Scope.RPC.value
@@ -88,10 +90,10 @@ COMMANDS: Final[dict[str, Needs]] = {
     "GIFT_CODE_BROWSER": _any(_PRIVATE),
     "CONNECTIONS_CALLBACK": _any(_PRIVATE),
 }
-"""Every command and what it needs (rpc.md 6)."""
+"""Commands and the scopes that they require (rpc.md 6)."""
 
-_PLAY: Final = _any(_RPC, _LOCAL)
-_HEARS_VOICE: Final = _any(_RPC, _VOICE_READ)
+_ACTIVITY_EVENT: Final = _any(_RPC, _LOCAL)
+_VOICE_EVENT: Final = _any(_RPC, _VOICE_READ)
 
 EVENTS: Final[dict[str, Needs]] = {
     "CURRENT_USER_UPDATE": _any(_LOCAL, Scope.IDENTIFY.value),
@@ -101,27 +103,27 @@ EVENTS: Final[dict[str, Needs]] = {
     "GUILD_CREATE": _any(_RPC),
     "CHANNEL_CREATE": _any(_RPC),
     "VOICE_CHANNEL_SELECT": _any(_RPC),
-    "VOICE_STATE_CREATE": _HEARS_VOICE,
-    "VOICE_STATE_UPDATE": _HEARS_VOICE,
-    "VOICE_STATE_DELETE": _HEARS_VOICE,
-    "VOICE_SETTINGS_UPDATE": _HEARS_VOICE,
+    "VOICE_STATE_CREATE": _VOICE_EVENT,
+    "VOICE_STATE_UPDATE": _VOICE_EVENT,
+    "VOICE_STATE_DELETE": _VOICE_EVENT,
+    "VOICE_SETTINGS_UPDATE": _VOICE_EVENT,
     "VOICE_SETTINGS_UPDATE_2": _any(_LOCAL),
-    "VOICE_CONNECTION_STATUS": _HEARS_VOICE,
+    "VOICE_CONNECTION_STATUS": _VOICE_EVENT,
     "SPEAKING_START": _any(_RPC, _VOICE_READ, _LOCAL),
     "SPEAKING_STOP": _any(_RPC, _VOICE_READ, _LOCAL),
     "MESSAGE_CREATE": _any(_RPC),
     "MESSAGE_UPDATE": _any(_RPC),
     "MESSAGE_DELETE": _any(_RPC),
     "NOTIFICATION_CREATE": _any((_RPC, Scope.RPC_NOTIFICATIONS_READ.value)),
-    "ACTIVITY_JOIN": _PLAY,
-    "ACTIVITY_SPECTATE": _PLAY,
-    "ACTIVITY_JOIN_REQUEST": _PLAY,
-    "ACTIVITY_INVITE": _PLAY,
+    "ACTIVITY_JOIN": _ACTIVITY_EVENT,
+    "ACTIVITY_SPECTATE": _ACTIVITY_EVENT,
+    "ACTIVITY_JOIN_REQUEST": _ACTIVITY_EVENT,
+    "ACTIVITY_INVITE": _ACTIVITY_EVENT,
     "ENTITLEMENT_CREATE": _any(_AUTHENTICATED, _LOCAL),
     "ENTITLEMENT_DELETE": _any(_AUTHENTICATED, _LOCAL),
     "AUTHORIZE_REQUEST": (),
 }
-"""Every event that can be subscribed to, and what it needs (rpc.md 9)."""
+"""Events that can be subscribed to, and the scopes that they require (rpc.md 9)."""
 
 ABOUT: Final[dict[str, str]] = {
     "CURRENT_GUILD_MEMBER_UPDATE": "guild_id",
@@ -135,9 +137,9 @@ ABOUT: Final[dict[str, str]] = {
     "MESSAGE_UPDATE": "channel_id",
     "MESSAGE_DELETE": "channel_id",
 }
-"""Events of one thing, and the argument that names it."""
+"""Events with a subscription per guild or channel, and the argument that identifies it."""
 
 
 def allows(needs: Needs, held: frozenset[str]) -> bool:
-    """Whether these scopes are enough."""
-    return not needs or any(way <= held for way in needs)
+    """Return whether the held scopes satisfy the requirement."""
+    return not needs or any(alternative <= held for alternative in needs)

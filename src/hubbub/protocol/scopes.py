@@ -1,4 +1,4 @@
-"""OAuth2 scopes as data: what each lets an application do, in the words that a person is asked with, and who may ask for it."""
+"""OAuth2 scopes: their descriptions for users, and the applications that may request them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,17 +10,18 @@ from hubbub.protocol.flags import ApplicationFlags
 
 @dataclass(frozen=True, slots=True)
 class ScopeRule:
-    """What a scope is."""
+    """Description and rules of a scope."""
 
     words: str
-    """What it lets an application do, for the person who is asked."""
+    """What the scope allows an application to do, as shown to the user."""
     approval: bool = False
-    """Only for applications that the operator approved for it."""
+    """Whether the application needs the operator's approval to request the scope."""
     expands: tuple[str, ...] = ()
-    """What an umbrella stands for."""
+    """Scopes that an umbrella scope includes."""
     code_only: bool = False
-    """Only through the authorization code grant."""
+    """Whether the scope is limited to the authorization code grant."""
     client_credentials_only: bool = False
+    """Whether the scope is limited to the client credentials grant."""
 
 
 _PRESENCE: Final = (
@@ -44,99 +45,99 @@ _COMMUNICATION: Final = (
 )
 
 SCOPES: Final[dict[str, ScopeRule]] = {
-    Scope.IDENTIFY: ScopeRule("See your name, picture and banner"),
+    Scope.IDENTIFY: ScopeRule("See your username, avatar and banner"),
     Scope.EMAIL: ScopeRule("See your email address"),
     Scope.IDENTIFY_PREMIUM: ScopeRule("See whether you have a premium subscription", approval=True),
     Scope.OPENID: ScopeRule("Sign you in"),
-    Scope.CONNECTIONS: ScopeRule("See your accounts elsewhere that you connected"),
-    Scope.GUILDS: ScopeRule("Know which guilds you are in"),
-    Scope.GUILDS_JOIN: ScopeRule("Bring you into guilds"),
-    Scope.GUILDS_MEMBERS_READ: ScopeRule("Read your nick, picture and roles in the guilds you are in"),
+    Scope.CONNECTIONS: ScopeRule("See the accounts you have connected"),
+    Scope.GUILDS: ScopeRule("See which guilds you are in"),
+    Scope.GUILDS_JOIN: ScopeRule("Add you to guilds"),
+    Scope.GUILDS_MEMBERS_READ: ScopeRule("See your nickname, avatar and roles in your guilds"),
     Scope.GUILDS_CHANNELS_READ: ScopeRule("See the channels of your guilds", approval=True),
-    Scope.GDM_JOIN: ScopeRule("Bring you into group messages"),
+    Scope.GDM_JOIN: ScopeRule("Add you to group chats"),
     Scope.BOT: ScopeRule("Add its bot to a guild"),
     Scope.APPLICATIONS_COMMANDS: ScopeRule("Add its commands"),
     Scope.APPLICATIONS_COMMANDS_UPDATE: ScopeRule("Change its own commands", client_credentials_only=True),
-    Scope.APPLICATIONS_COMMANDS_PERMISSIONS_UPDATE: ScopeRule("Say who may use its commands, where you may"),
-    Scope.APPLICATIONS_BUILDS_READ: ScopeRule("Read the builds of your applications"),
+    Scope.APPLICATIONS_COMMANDS_PERMISSIONS_UPDATE: ScopeRule("Manage who can use its commands in guilds you manage"),
+    Scope.APPLICATIONS_BUILDS_READ: ScopeRule("See the builds of your applications"),
     Scope.APPLICATIONS_BUILDS_UPLOAD: ScopeRule("Upload builds of your applications", approval=True),
-    Scope.APPLICATIONS_STORE_UPDATE: ScopeRule("Change the store pages of your applications"),
-    Scope.APPLICATIONS_ENTITLEMENTS: ScopeRule("Read the entitlements of your applications"),
-    Scope.ROLE_CONNECTIONS_WRITE: ScopeRule("Tell guilds what it knows of you, for linked roles", code_only=True),
-    Scope.WEBHOOK_INCOMING: ScopeRule("Add a webhook to a channel that you choose", code_only=True),
-    Scope.MESSAGES_READ: ScopeRule("Read messages", approval=True),
-    Scope.DM_CHANNELS_READ: ScopeRule("See your direct and group messages", approval=True),
+    Scope.APPLICATIONS_STORE_UPDATE: ScopeRule("Update the store pages of your applications"),
+    Scope.APPLICATIONS_ENTITLEMENTS: ScopeRule("See the entitlements of your applications"),
+    Scope.ROLE_CONNECTIONS_WRITE: ScopeRule("Share details about you with guilds for linked roles", code_only=True),
+    Scope.WEBHOOK_INCOMING: ScopeRule("Add a webhook to a channel you choose", code_only=True),
+    Scope.MESSAGES_READ: ScopeRule("Read your messages", approval=True),
+    Scope.DM_CHANNELS_READ: ScopeRule("See your direct messages and groups", approval=True),
     Scope.DM_CHANNELS_MESSAGES_READ: ScopeRule("Read your direct messages", approval=True),
-    Scope.DM_CHANNELS_MESSAGES_WRITE: ScopeRule("Write direct messages for you", approval=True),
-    Scope.RELATIONSHIPS_READ: ScopeRule("Know your friends", approval=True),
-    Scope.RELATIONSHIPS_WRITE: ScopeRule("Change your list of friends", approval=True),
-    Scope.ACTIVITIES_READ: ScopeRule("See what you play", approval=True),
-    Scope.ACTIVITIES_WRITE: ScopeRule("Show others what you play", approval=True),
+    Scope.DM_CHANNELS_MESSAGES_WRITE: ScopeRule("Send direct messages on your behalf", approval=True),
+    Scope.RELATIONSHIPS_READ: ScopeRule("See your friends", approval=True),
+    Scope.RELATIONSHIPS_WRITE: ScopeRule("Change your friends list", approval=True),
+    Scope.ACTIVITIES_READ: ScopeRule("See what you are playing", approval=True),
+    Scope.ACTIVITIES_WRITE: ScopeRule("Show others what you are playing", approval=True),
     Scope.ACTIVITIES_INVITES_WRITE: ScopeRule("Invite others to play with you", approval=True),
-    Scope.PRESENCES_READ: ScopeRule("See who of your friends is online", approval=True),
+    Scope.PRESENCES_READ: ScopeRule("See which of your friends are online", approval=True),
     Scope.PRESENCES_WRITE: ScopeRule("Show you as online", approval=True),
-    Scope.GATEWAY_CONNECT: ScopeRule("Stay connected for you", approval=True),
-    Scope.VOICE: ScopeRule("Join voice channels for you", approval=True),
-    Scope.LOBBIES_WRITE: ScopeRule("Open and join lobbies for you", approval=True),
-    Scope.APPLICATION_IDENTITIES_WRITE: ScopeRule("Link your account in it with this one", approval=True),
+    Scope.GATEWAY_CONNECT: ScopeRule("Stay connected on your behalf", approval=True),
+    Scope.VOICE: ScopeRule("Join voice channels on your behalf", approval=True),
+    Scope.LOBBIES_WRITE: ScopeRule("Create and join lobbies on your behalf", approval=True),
+    Scope.APPLICATION_IDENTITIES_WRITE: ScopeRule("Link your game account to this account", approval=True),
     Scope.ACCOUNT_GLOBAL_NAME_UPDATE: ScopeRule("Change your display name", approval=True),
-    Scope.PAYMENT_SOURCES_COUNTRY_CODE: ScopeRule("Know the country you pay from", approval=True),
+    Scope.PAYMENT_SOURCES_COUNTRY_CODE: ScopeRule("See the country of your payment methods", approval=True),
     Scope.RPC: ScopeRule("Control the chat client on this computer", approval=True),
     Scope.RPC_NOTIFICATIONS_READ: ScopeRule("Read your notifications on this computer", approval=True),
-    Scope.RPC_VOICE_READ: ScopeRule("Read your voice settings and hear of voice events", approval=True),
+    Scope.RPC_VOICE_READ: ScopeRule("See your voice settings and voice activity", approval=True),
     Scope.RPC_VOICE_WRITE: ScopeRule("Change your voice settings", approval=True),
-    Scope.RPC_VIDEO_READ: ScopeRule("Know whether your camera is on", approval=True),
-    Scope.RPC_VIDEO_WRITE: ScopeRule("Switch your camera on and off", approval=True),
-    Scope.RPC_SCREENSHARE_READ: ScopeRule("Know whether you share your screen", approval=True),
+    Scope.RPC_VIDEO_READ: ScopeRule("See whether your camera is on", approval=True),
+    Scope.RPC_VIDEO_WRITE: ScopeRule("Turn your camera on and off", approval=True),
+    Scope.RPC_SCREENSHARE_READ: ScopeRule("See whether you are sharing your screen", approval=True),
     Scope.RPC_SCREENSHARE_WRITE: ScopeRule("Share your screen", approval=True),
     Scope.RPC_ACTIVITIES_WRITE: ScopeRule("Change your activity on this computer", approval=True),
     Scope.SDK_SOCIAL_LAYER_PRESENCE: ScopeRule(
-        "Show your game and your friends to each other, and invite to play", expands=_PRESENCE
+        "Show your game to friends, see theirs, and send game invites", expands=_PRESENCE
     ),
     Scope.SDK_SOCIAL_LAYER: ScopeRule(
-        "Show your game and your friends to each other, chat, and meet in lobbies", expands=_COMMUNICATION
+        "Show your game to friends, see theirs, chat, and use lobbies", expands=_COMMUNICATION
     ),
 }
-"""Every scope there is."""
+"""All scopes by name."""
 
 ALIASES: Final = {"application.commands": Scope.APPLICATIONS_COMMANDS.value}
-"""The specification also writes it so."""
+"""Alternative names that the specification uses for scopes."""
 
 INSTALLING: Final = frozenset({Scope.BOT.value, Scope.APPLICATIONS_COMMANDS.value})
-"""Scopes that install the application somewhere; these alone need no response_type."""
+"""Scopes that install the application; a request with only these needs no `response_type`."""
 ALWAYS_ASKED: Final = frozenset({Scope.BOT.value, Scope.WEBHOOK_INCOMING.value})
-"""Granting these does something each time, so the person is asked each time."""
+"""Scopes that require consent each time, because granting them has an effect each time."""
 
 FOR_TESTERS: Final = frozenset({Scope.RPC.value, Scope.MESSAGES_READ.value})
-"""Before it is approved, an application may ask its owner and its testers for these (rpc.md 6)."""
+"""Scopes that an unapproved application may request from its owner and its testers (rpc.md 6)."""
 
 SOCIAL_LAYER_FLAGS: Final = (
     ApplicationFlags.SOCIAL_LAYER_INTEGRATION | ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED
 )
-"""An application with one of these accepted the terms of the social layer: the scopes of the umbrella are open to it singly."""
+"""Flags of applications that accepted the social layer terms and may request its scopes individually."""
 
 
 def parse_scopes(text: str) -> tuple[str, ...]:
-    """The scopes of a space-separated list, each once, in its order; `bot` brings the commands with it."""
-    named = [ALIASES.get(word, word) for word in text.split()]
+    """Return the scopes of a space-separated list without duplicates; `bot` adds `applications.commands`."""
+    named = [ALIASES.get(name, name) for name in text.split()]
     if Scope.BOT in named:
         named.append(Scope.APPLICATIONS_COMMANDS.value)
     return tuple(dict.fromkeys(named))
 
 
 def expand(scopes: Iterable[str]) -> frozenset[str]:
-    """What the scopes allow: umbrellas, and all they stand for."""
+    """Return the scopes together with all scopes that umbrella scopes include."""
     allowed: set[str] = set()
     for scope in scopes:
         allowed.add(scope)
         if scope in SCOPES:
-            allowed.update(str(inner) for inner in SCOPES[scope].expands)
+            allowed.update(str(included) for included in SCOPES[scope].expands)
     return frozenset(allowed)
 
 
 def missing_approvals(scopes: Iterable[str], flags: int, approved: Iterable[str]) -> list[str]:
-    """The scopes that an application with these flags and approvals may not ask for."""
-    admitted = set(approved)
+    """Return the scopes that an application with these flags and approvals may not request."""
+    allowed = set(approved)
     if flags & SOCIAL_LAYER_FLAGS:
-        admitted.update(str(scope) for scope in _COMMUNICATION)
-    return [scope for scope in scopes if SCOPES[scope].approval and scope not in admitted]
+        allowed.update(str(scope) for scope in _COMMUNICATION)
+    return [scope for scope in scopes if SCOPES[scope].approval and scope not in allowed]

@@ -1,4 +1,4 @@
-"""Sounds inside JSON: data URIs of Ogg and MP3, known and measured by their bytes."""
+"""Sounds in JSON: data URIs of Ogg and MP3 files, detected and measured from their bytes."""
 
 import base64
 import hashlib
@@ -9,7 +9,8 @@ from hubbub.protocol.images import read_data_uri
 OGG: Final = "audio/ogg"
 MP3: Final = "audio/mpeg"
 
-# MPEG audio layer III: kbit/s by index, of version 1 and of the others; Hz of version 1. Version 2 halves it, 2.5 quarters it.
+# MPEG audio layer III: bitrates in kbit/s by index, for version 1 and for versions 2 and 2.5; sample rates of version 1 in Hz,
+# of which version 2 has half and version 2.5 a quarter.
 _KBITS: Final = (
     (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
@@ -19,22 +20,22 @@ _PAGE_HEADER: Final = 27
 _NO_GRANULE: Final = (1 << 64) - 1
 _OPUS_HERTZ: Final = 48000
 _TAIL_MAX: Final = 4096
-"""So many bytes after the last frame of an MP3 may be a tag or padding."""
+"""Maximum number of bytes of a tag or padding after the last frame of an MP3."""
 
 
 class Audio(NamedTuple):
-    """What the bytes of a sound say."""
+    """Properties of a sound, read from its bytes."""
 
     content_type: str | None
-    """None: neither Ogg nor MP3."""
+    """Media type; None if the sound is neither Ogg nor MP3."""
     data: bytes
-    """The sound, without the tags around an MP3's frames."""
+    """Content of the sound, without the tags around an MP3's frames."""
     duration_ms: int | None
-    """None where it cannot be told."""
+    """Duration in milliseconds; None if unknown."""
 
 
 def measure(data: bytes) -> Audio:
-    """Look at a sound."""
+    """Return the media type, content and duration of a sound."""
     if data.startswith(b"OggS"):
         return Audio(OGG, data, _ogg_ms(data))
     start = _after_id3(data)
@@ -45,7 +46,7 @@ def measure(data: bytes) -> Audio:
 
 
 def _ogg_ms(data: bytes) -> int | None:
-    """The position that the last page of the first stream ends at. Pages must follow each other without a gap."""
+    """Return the duration of the first stream of an Ogg file; None if its pages are not contiguous."""
     at, hertz, skipped, last, serial = 0, 0, 0, -1, b""
     while at < len(data):
         if data[at : at + 4] != b"OggS" or at + _PAGE_HEADER > len(data):
@@ -70,19 +71,19 @@ def _ogg_ms(data: bytes) -> int | None:
 
 
 def _codec(head: bytes) -> tuple[int, int]:
-    """Samples per second, and how many of the first are not heard; (0, 0) for a codec that is not known."""
+    """Return the sample rate and the number of samples to skip; (0, 0) for an unknown codec."""
     if head.startswith(b"\x01vorbis") and len(head) >= 16:
         return int.from_bytes(head[12:16], "little"), 0
     if head.startswith(b"OpusHead") and len(head) >= 12:
         return _OPUS_HERTZ, int.from_bytes(head[10:12], "little")
     if head.startswith(b"\x7fFLAC") and len(head) >= 30:
-        # STREAMINFO begins at 17; the rate is the 20 bits after the sizes of blocks and frames.
+        # STREAMINFO starts at byte 17; the sample rate is the 20 bits after the block and frame sizes.
         return int.from_bytes(head[27:30], "big") >> 4, 0
     return 0, 0
 
 
 def _after_id3(data: bytes) -> int:
-    """Where the frames of an MP3 begin."""
+    """Return the offset of the first frame of an MP3."""
     if not data.startswith(b"ID3") or len(data) < 10:
         return 0
     size = 0
@@ -92,7 +93,7 @@ def _after_id3(data: bytes) -> int:
 
 
 def _frame(data: bytes, at: int) -> tuple[int, float] | None:
-    """Bytes and milliseconds of the MPEG layer III frame at a place."""
+    """Return the size in bytes and the duration in milliseconds of the MPEG layer III frame at an offset."""
     if at + 4 > len(data) or data[at] != 0xFF or data[at + 1] & 0xE6 != 0xE2:
         return None
     version = data[at + 1] >> 3 & 3
@@ -107,7 +108,7 @@ def _frame(data: bytes, at: int) -> tuple[int, float] | None:
 
 
 def _mp3(data: bytes, start: int) -> tuple[bytes, int | None]:
-    """The frames of an MP3, and how long they take together; None where something else is between them."""
+    """Return the frames of an MP3 and their duration in milliseconds; None if there is other data between them."""
     at, milliseconds = start, 0.0
     while (frame := _frame(data, at)) is not None:
         at += frame[0]
@@ -118,11 +119,12 @@ def _mp3(data: bytes, start: int) -> tuple[bytes, int | None]:
 
 
 class SoundData:
-    """A sound sent as a data URI. It is kept under the hash of its bytes."""
+    """A sound sent as a data URI, stored under the hash of its bytes."""
 
     __slots__ = ("content_type", "data", "duration_ms", "hash")
 
     bytes_max: ClassVar[int] = 512 * 1024
+    """Maximum size in bytes."""
 
     def __init__(self, data: bytes) -> None:
         self.content_type, self.data, self.duration_ms = measure(data)
@@ -136,10 +138,12 @@ class SoundData:
 
     @classmethod
     def parse(cls, text: object) -> "SoundData":
-        """Read `data:audio/ogg;base64,...`; ValueError for anything else. What it is and how long is told by its bytes."""
+        """Parse `data:audio/ogg;base64,...`; raise ValueError for any other input.
+
+        The bytes determine the media type and the duration."""
         return cls(read_data_uri(text, "audio", cls.bytes_max))
 
     def on_wire(self) -> str:
-        """The data URI again."""
+        """Return the sound as a data URI."""
         kind = self.content_type or OGG
         return f"data:{kind};base64,{base64.b64encode(self.data).decode()}"

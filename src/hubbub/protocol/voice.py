@@ -1,5 +1,4 @@
-"""The voice gateway's words: opcodes, encryption modes and the payloads of its frames (voice.md 3). Close codes are
-`enums.VoiceCloseCode`."""
+"""Voice gateway: opcodes, encryption modes and payloads (voice.md 3). Its close codes are in `enums.VoiceCloseCode`."""
 
 from enum import IntEnum, IntFlag
 from typing import Any, Final
@@ -10,18 +9,18 @@ from hubbub.protocol import wire
 from hubbub.protocol.ids import ChannelId, Snowflake, UserId
 
 OLDEST_VERSION: Final = 4
-"""Versions below were discontinued (changes.VOICE_VERSIONS)."""
+"""Lowest supported gateway version (changes.VOICE_VERSIONS)."""
 BUFFERED_VERSION: Final = 8
-"""From here on messages are numbered, and those missed are told again after a Resume."""
+"""Version from which messages are numbered, and missed messages are sent again after Resume."""
 NEWEST_VERSION: Final = 9
 SEQ_MOST: Final = 0xFFFF
-"""Numbers of messages run from 1 to here, then from 1 again."""
+"""Highest sequence number; the next one is 1."""
 DAVE_VERSION: Final = 1
-"""The newest version of end-to-end encryption; 0 is none."""
+"""Newest version of the end-to-end encryption protocol; 0 means none."""
 
 
 class VoiceOpcode(IntEnum):
-    """What a frame of the voice gateway is."""
+    """Opcode of a voice gateway frame."""
 
     IDENTIFY = 0
     SELECT_PROTOCOL = 1
@@ -56,12 +55,12 @@ class VoiceOpcode(IntEnum):
 
 
 BINARY_OPCODES: Final = frozenset({VoiceOpcode.MLS_KEY_PACKAGE, VoiceOpcode.MLS_COMMIT_WELCOME})
-"""What clients say in binary frames: `u8 opcode`, then the payload."""
+"""Opcodes that clients send in binary frames: `u8 opcode`, then the payload."""
 
 AES_GCM: Final = "aead_aes256_gcm_rtpsize"
 XCHACHA20: Final = "aead_xchacha20_poly1305_rtpsize"
 MODES: Final = (AES_GCM, XCHACHA20)
-"""Encryption of packets between client and server. Clients take the first of these that they know."""
+"""Transport encryption modes in order of preference; clients use the first that they support."""
 OLD_MODES: Final = (
     "aead_aes256_gcm",
     "xsalsa20_poly1305_lite_rtpsize",
@@ -69,213 +68,277 @@ OLD_MODES: Final = (
     "xsalsa20_poly1305_suffix",
     "xsalsa20_poly1305",
 )
-"""Discontinued modes (changes.VOICE_ENCRYPTION)."""
+"""Discontinued transport encryption modes (changes.VOICE_ENCRYPTION)."""
 
 
 class SpeakingFlags(IntFlag):
-    """How somebody speaks."""
+    """Flags of a client's speaking state."""
 
     VOICE = 1
     SOUNDSHARE = 2
+    """Transmits the sound of a program, without a speaking indicator."""
     PRIORITY = 4
 
 
 class Frame(Struct):
-    """A client's frame of text; other keys are ignored."""
+    """A text frame of a client; unknown keys are ignored."""
 
     op: int
+    """Opcode of the frame."""
     d: Raw = Raw(b"null")
+    """Payload of the frame."""
 
 
 class Numbered(Struct, kw_only=True):
-    """A frame of the server, with its number where it can be told again."""
+    """A text frame of the server."""
 
     op: int
+    """Opcode of the frame."""
     d: Any
+    """Payload of the frame."""
     seq: int | UnsetType = UNSET
+    """Sequence number; absent for frames that are not sent again after Resume."""
 
 
-# What clients say
+# Payloads sent by clients
 
 
 class Stream(Struct, kw_only=True):
-    """One video stream of a client."""
+    """A video stream of a client."""
 
     type: str = "video"
+    """Type of the stream: `video` or `screen`."""
     rid: str = "100"
+    """RTP stream ID, which distinguishes the qualities of simulcast."""
     quality: int = 100
+    """Quality of the stream, 0 to 100."""
     active: bool = False
+    """Whether the stream is being sent."""
     ssrc: int = 0
+    """SSRC of the stream."""
     rtx_ssrc: int = 0
+    """SSRC of the retransmission stream."""
 
 
 class Identify(Struct, kw_only=True):
-    """Presents the ticket that VOICE_SERVER_UPDATE brought."""
+    """Starts a voice session with the token from VOICE_SERVER_UPDATE."""
 
     server_id: Snowflake
-    """The guild."""
+    """ID of the guild, private channel or lobby."""
     user_id: UserId
+    """ID of the user."""
     session_id: str
-    """Of the voice state."""
+    """Session ID of the user's voice state."""
     token: str
+    """Token from VOICE_SERVER_UPDATE."""
     max_dave_protocol_version: int | None = None
-    """The newest end-to-end encryption that the client speaks."""
+    """Newest end-to-end encryption version that the client supports; null or 0 for none."""
     video: bool | None = False
+    """Whether the client supports video."""
     streams: list[Stream] | None = None
+    """Video streams that the client may send."""
     channel_id: ChannelId | None = None
-    """From version 9 on."""
+    """ID of the channel; from version 9 on."""
 
 
 class Resume(Struct, kw_only=True):
-    """Goes on with a session after its connection broke."""
+    """Resumes a voice session on a new connection."""
 
     server_id: Snowflake
+    """ID of the guild, private channel or lobby."""
     session_id: str
+    """Session ID of the user's voice state."""
     token: str
+    """Token of the session."""
     seq_ack: int | None = -1
-    """The last number seen; -1 and none: nothing."""
+    """Last sequence number that the client received; -1 or null for none."""
     channel_id: ChannelId | None = None
+    """ID of the channel; from version 9 on."""
 
 
 class Transport(Struct, kw_only=True):
-    """How the client wants its packets."""
+    """Transport settings of a client for UDP."""
 
     mode: str
+    """Transport encryption mode."""
     address: str = ""
+    """External IP address of the client."""
     port: int = 0
+    """External UDP port of the client."""
 
 
 class SelectProtocol(Struct, kw_only=True):
-    """Chooses the transport. What `data` is depends on the protocol."""
+    """Selects the transport protocol."""
 
     protocol: str
+    """Transport protocol: `udp` or `webrtc`."""
     data: Raw = Raw(b"null")
+    """Transport settings; the format depends on the protocol."""
 
 
 class Heartbeat(Struct, kw_only=True):
-    """From version 8 on."""
+    """A heartbeat; from version 8 on."""
 
     t: int
+    """Nonce that the acknowledgment returns."""
     seq_ack: int | None = -1
+    """Last sequence number that the client received; -1 or null for none."""
 
 
 class SetSpeaking(Struct, kw_only=True):
-    """Begins or ends to speak."""
+    """Updates the speaking state of the client."""
 
     speaking: int | bool
+    """Speaking flags; 0 when the client stops speaking."""
     delay: int | None = 0
+    """Always 0."""
     ssrc: int | None = 0
+    """SSRC of the client's audio."""
 
 
 class SetVideo(Struct, kw_only=True):
-    """Which streams a client sends now; 0 is none."""
+    """Updates the video streams of the client."""
 
     audio_ssrc: int = 0
+    """SSRC of the audio stream."""
     video_ssrc: int = 0
+    """SSRC of the video stream; 0 for none."""
     rtx_ssrc: int = 0
+    """SSRC of the retransmission stream; 0 for none."""
     streams: list[Stream] = []
+    """Video streams that the client sends."""
 
 
 class TransitionDone(Struct, kw_only=True):
-    """A client is ready for a transition, or could not use its commit or welcome."""
+    """Reports that a client is ready for a transition, or that it rejected its commit or welcome."""
 
     transition_id: int
+    """ID of the transition."""
 
 
-# What the server says
+# Payloads sent by the server
 
 
 class Hello(Struct, kw_only=True):
-    """The first frame of a connection."""
+    """First frame of a connection."""
 
     v: int
+    """Version of the voice gateway."""
     heartbeat_interval: int
-    """Milliseconds."""
+    """Interval in milliseconds at which the client sends heartbeats."""
 
 
 class Ready(Struct, kw_only=True):
-    """Where packets go, and under which number."""
+    """Transport address of the voice server, and the client's SSRC."""
 
     ssrc: int
+    """SSRC of the client's audio."""
     ip: str
+    """IP address of the voice server."""
     port: int
+    """UDP port of the voice server."""
     modes: list[str]
+    """Transport encryption modes in order of preference."""
     experiments: list[str] = []
+    """Enabled experiments; always empty."""
     streams: list[Stream] = []
+    """Video streams with the SSRCs assigned to them."""
 
 
 class SessionDescription(Struct, kw_only=True):
-    """The key of this connection's packets."""
+    """Encryption key and codecs of the connection."""
 
     mode: str
+    """Selected transport encryption mode."""
     secret_key: list[int]
+    """Key of the transport encryption, as 32 byte values."""
     dave_protocol_version: int
+    """Version of the call's end-to-end encryption; 0 for none."""
     media_session_id: str
+    """ID of the media session."""
     audio_codec: str = "opus"
+    """Audio codec."""
     video_codec: str = "H264"
+    """Video codec."""
 
 
 class Acknowledged(Struct, kw_only=True):
-    """The answer to a heartbeat, from version 8 on."""
+    """Acknowledges a heartbeat; from version 8 on."""
 
     t: int
+    """Nonce of the heartbeat."""
 
 
 class ClientsConnect(Struct, kw_only=True):
-    """Who is in the call, or came to it."""
+    """Users who are in the call or joined it."""
 
     user_ids: list[UserId]
+    """IDs of the users."""
 
 
 class ClientDisconnect(Struct, kw_only=True):
-    """Who left the call."""
+    """A user who left the call."""
 
     user_id: UserId
+    """ID of the user."""
 
 
 class Speaking(Struct, kw_only=True):
-    """Somebody else speaks, or no longer does."""
+    """Speaking state of another user."""
 
     speaking: int
+    """Speaking flags; 0 when the user stops speaking."""
     ssrc: int
+    """SSRC of the user's audio."""
     user_id: UserId
+    """ID of the user."""
 
 
 class Video(Struct, kw_only=True):
-    """Which streams somebody else sends."""
+    """Video streams of another user."""
 
     user_id: UserId
+    """ID of the user."""
     audio_ssrc: int
+    """SSRC of the audio stream."""
     video_ssrc: int
+    """SSRC of the video stream; 0 for none."""
     streams: list[Stream] = []
+    """Video streams that the user sends."""
 
 
 class ClientFlags(Struct, kw_only=True):
-    """What somebody's client allows; null where it has not said."""
+    """Client flags of another user."""
 
     user_id: UserId
+    """ID of the user."""
     flags: int | None = None
+    """Flags of the client; null if unknown."""
 
 
 class ClientPlatform(Struct, kw_only=True):
-    """What somebody's client runs on; null where it has not said."""
+    """Client platform of another user."""
 
     user_id: UserId
+    """ID of the user."""
     platform: int | None = None
+    """Platform of the client; null if unknown."""
 
 
 class BackendVersion(Struct, kw_only=True):
-    """What the voice server is."""
+    """Versions of the voice server."""
 
     voice: str
+    """Version of the voice gateway."""
     rtc_worker: str
+    """Version of the media server."""
 
 
 def numbered(op: int, payload: object, seq: int | None) -> bytes:
-    """A server's frame of text."""
+    """Encode a text frame of the server."""
     return wire.encode(Numbered(op=op, d=payload, seq=UNSET if seq is None else seq))
 
 
 def binary(op: int, payload: bytes, seq: int) -> bytes:
-    """A server's binary frame."""
+    """Encode a binary frame of the server."""
     return seq.to_bytes(2, "big") + bytes((op,)) + payload

@@ -1,4 +1,4 @@
-"""JSON for every model: one encoder, one decoder per type, and the timestamp form of the wire."""
+"""JSON encoding and decoding of the models, and the timestamp format of the wire."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def decode_hook(kind: type, value: Any) -> Any:
-    """msgspec's hook for our own types."""
+    """Decode IDs, images and sounds for msgspec."""
     if issubclass(kind, WideInt):
         return parse_wide(kind, value)
     if issubclass(kind, ImageData | SoundData):
@@ -27,57 +27,60 @@ def decode_hook(kind: type, value: Any) -> Any:
 
 
 encode_hook: Callable[[Any], Any] = methodcaller("on_wire")
-"""msgspec's hook for our own types, which know what they are there: a wide integer its decimal string, a picture or sound its
-data URI. Nearly every id passes here, so it is a function of the interpreter's own."""
+"""Encode IDs, images and sounds for msgspec: a decimal string or a data URI.
+
+Nearly every ID passes through here, so it is a function implemented in C."""
 
 
 _encoder = msgspec.json.Encoder(enc_hook=encode_hook)
 encode = _encoder.encode
-"""Any model, list or dict to JSON bytes."""
+"""Encode a model, list or dict as JSON bytes."""
 
 
 @lru_cache(maxsize=4096)
 def decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    """The (cached) strict decoder of a type."""
+    """Return the cached strict decoder of a type."""
     return msgspec.json.Decoder(kind, dec_hook=decode_hook)
 
 
 def decode(data: bytes | str, kind: type[T]) -> T:
-    """JSON to a model; msgspec.ValidationError or DecodeError otherwise, whatever it is that strangers say."""
+    """Decode JSON into a model.
+
+    Raise msgspec.ValidationError or msgspec.DecodeError for any invalid input, however malformed."""
     hashable: Any = kind
     try:
         result: T = decoder(hashable).decode(data)
     except (RecursionError, UnicodeError) as error:
-        # Nested too deep, or not Unicode: both pass by the errors of msgspec itself.
+        # Input that is nested too deeply or is not valid Unicode does not raise one of msgspec's own errors.
         raise msgspec.DecodeError(str(error)) from None
     return result
 
 
 def decode_any(data: bytes | str) -> Any:
-    """JSON of whatever shape; msgspec.DecodeError otherwise."""
+    """Decode JSON of any shape; raise msgspec.DecodeError if it is invalid."""
     anything: Any = Any
     return decode(data, anything)
 
 
 def convert(value: Any, kind: type[T], *, strict: bool = True) -> T:
-    """Builtin values (dicts, lists, strings) to a model."""
+    """Convert built-in values (dicts, lists, strings) into a model."""
     return msgspec.convert(value, kind, strict=strict, dec_hook=decode_hook)
 
 
 def timestamp(ms: int) -> Timestamp:
-    """Unix milliseconds in the wire's form, e.g. 2026-01-02T03:04:05.678000+00:00."""
+    """Format Unix milliseconds as on the wire, for example 2026-01-02T03:04:05.678000+00:00."""
     return Timestamp(f"{_second(ms // 1000)}.{ms % 1000:03d}000+00:00")
 
 
 @lru_cache(maxsize=4096)
 def _second(seconds: int) -> str:
-    # Every message and member shows a time, and those of one page or channel are near each other.
+    # Timestamps are formatted for every message and member, and many within a response share a second.
     return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
 def milliseconds(moment: datetime) -> int:
-    """Unix milliseconds of a decoded timestamp; one without offset is read as UTC."""
+    """Return the Unix milliseconds of a timestamp; without an offset it is UTC."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    # Whole-number arithmetic: a float of seconds loses a millisecond now and then.
+    # Integer arithmetic: a float of seconds can be off by a millisecond.
     return (moment - _UNIX_EPOCH) // timedelta(milliseconds=1)
