@@ -1,7 +1,8 @@
 """Dated behavior: every change of the specification that takes effect on a date (dated-changes.md).
 
 Code calls `changes.PERMISSION_SPLITS.active(call.now)` each time and does not cache the result, so that setting the
-clock back restores the old behavior."""
+clock back restores the old behavior.
+"""
 
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time

@@ -1,6 +1,7 @@
 """Enumerations of the wire protocol; decoding rejects a request with any other value.
 
-Response models that must tolerate values of future versions use plain integers instead."""
+Response models that must tolerate values of future versions use plain integers instead.
+"""
 
 from enum import IntEnum, StrEnum
 from typing import Final

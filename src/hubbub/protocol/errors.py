@@ -1,7 +1,8 @@
 """Error codes with HTTP status and message, and the tree of form errors.
 
 The server raises `errors.UNKNOWN_CHANNEL()`; the SDK raises an error of the same kind, so callers compare `error.kind
-is errors.UNKNOWN_CHANNEL`. Invalid input is collected in `FormErrors` and raised as one INVALID_FORM_BODY."""
+is errors.UNKNOWN_CHANNEL`. Invalid input is collected in `FormErrors` and raised as one INVALID_FORM_BODY.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -86,7 +87,8 @@ class FormErrors:
         self.tree: dict[str, Any] = {}
         """Errors nested like the request, with array indexes as string keys.
 
-        Leaves are `{"_errors": [{"code", "message"}]}`."""
+        Leaves are `{"_errors": [{"code", "message"}]}`.
+        """
 
     def __bool__(self) -> bool:
         return bool(self.tree)

@@ -44,7 +44,8 @@ def sniff_image(data: bytes) -> str | None:
 def read_data_uri(text: object, kind: str, bytes_max: int) -> bytes:
     """Decode `data:<kind>/...;base64,...`.
 
-    Raise TooLargeError above the maximum size, and ValueError for any other invalid input."""
+    Raise TooLargeError above the maximum size, and ValueError for any other invalid input.
+    """
     if not isinstance(text, str) or not text.startswith(f"data:{kind}/"):
         raise ValueError(f"Invalid {kind} data")
     head, comma, payload = text.partition(",")
@@ -71,7 +72,8 @@ class ImageData:
     """An image sent as a data URI, stored under the hash of its bytes.
 
     The server re-encodes the image, which removes all other content of the file, and replaces `data` and the other
-    attributes by those of the new file (`become`). Subclasses define fields with their own limits."""
+    attributes by those of the new file (`become`). Subclasses define fields with their own limits.
+    """
 
     __slots__ = ("animated", "content_type", "data", "duration_ms", "hash")
 
@@ -115,14 +117,16 @@ class ImageData:
     def parse(cls, text: object) -> Self:
         """Parse `data:image/png;base64,...`; raise ValueError for any other input.
 
-        The bytes determine the media type, not the label."""
+        The bytes determine the media type, not the label.
+        """
         return cls.read(read_data_uri(text, "image", cls.bytes_max))
 
     @classmethod
     def read(cls, data: bytes) -> Self:
         """Return the image in a file.
 
-        Raise TooLargeError above the maximum size, and ValueError if the file is not an image."""
+        Raise TooLargeError above the maximum size, and ValueError if the file is not an image.
+        """
         if len(data) > cls.bytes_max:
             raise TooLargeError(cls.bytes_max)
         content_type = sniff_image(data)

@@ -3,7 +3,8 @@
 An `Operation` is the whole contract of an HTTP call. The HTTP server takes routing, decoding, authentication, the
 permission check and the rate limit from it; the SDK takes the URL, the body and the result type; the API reference and
 the OpenAPI file take everything. Its documented ID is the constant's name in lower case (`CREATE_MESSAGE` is
-`create_message`), which `operations_of` reads from the module that declares it."""
+`create_message`), which `operations_of` reads from the module that declares it.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -81,11 +82,14 @@ class Uploads:
     largest: int = 0
     """Maximum file size in bytes for any caller; 0 for the configured limit.
 
-    The handler checks the exact limit of the caller."""
+    The handler checks the exact limit of the caller.
+    """
     required: bool = False
     """Whether a file is required; a missing file is reported together with the errors of the body."""
     image: type[ImageData] | None = None
-    """Image type of the file: the HTTP server re-encodes it, stores it under its hash and passes it as `Upload.image`.
+    """Image type of the file; None for other files.
+
+    The HTTP server re-encodes the image, stores it under its hash and passes it as `Upload.image`.
     """
 
 
@@ -114,7 +118,8 @@ class Operation(Generic[BodyT, ResultT]):
     publishers: bool = False
     """Whether a publisher's own token is accepted (sdk.md 8.7).
 
-    Otherwise such a token can only obtain tokens for the publisher's games."""
+    Otherwise such a token can only obtain tokens for the publisher's games.
+    """
     needs: int = 0
     """Permissions that the caller must have in the channel or guild of the path."""
     raises: tuple[ErrorCode, ...] = ()
@@ -125,7 +130,8 @@ class Operation(Generic[BodyT, ResultT]):
     """Events that a success may cause.
 
     Audit log events, GUILD_CREATE and GUILD_DELETE to a user who joined or left, and events that other resources emit
-    in reaction are not listed."""
+    in reaction are not listed.
+    """
     audits: tuple["AuditLogAction", ...] = ()
     """Audit log entries that a success may create."""
     limit: RateLimit | None = DEFAULT_LIMIT

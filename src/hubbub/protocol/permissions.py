@@ -170,7 +170,8 @@ class Permissions(WideInt):
     )
     """Permissions that require two-factor authentication if the guild's `mfa_level` is 1.
 
-    The acting user, or the owner of the acting bot, must have it enabled."""
+    The acting user, or the owner of the acting bot, must have it enabled.
+    """
 
     TIMED_OUT: Final = VIEW_CHANNEL | READ_MESSAGE_HISTORY
     """Permissions that a timed-out member keeps."""
@@ -268,7 +269,8 @@ def channel_permissions(
 ) -> int:
     """Return a member's permissions in a channel.
 
-    Overwrites apply in the order @everyone, all roles together, member."""
+    Overwrites apply in the order @everyone, all roles together, member.
+    """
     if base & Permissions.ADMINISTRATOR:
         return Permissions.ALL
     bits = base
@@ -288,7 +290,8 @@ def channel_permissions(
 def thread_permissions(parent: int) -> int:
     """Return the permissions in a thread from those in its parent.
 
-    SEND_MESSAGES_IN_THREADS of the parent determines SEND_MESSAGES of the thread."""
+    SEND_MESSAGES_IN_THREADS of the parent determines SEND_MESSAGES of the thread.
+    """
     if parent & Permissions.SEND_MESSAGES_IN_THREADS:
         return parent | Permissions.SEND_MESSAGES
     return parent & ~Permissions.SEND_MESSAGES
@@ -297,7 +300,8 @@ def thread_permissions(parent: int) -> int:
 def can_see_thread(parent: int, *, private: bool, joined: bool) -> bool:
     """Return whether a member with these parent permissions can view a thread.
 
-    Private threads are visible to their members and to members with MANAGE_THREADS."""
+    Private threads are visible to their members and to members with MANAGE_THREADS.
+    """
     if not parent & Permissions.VIEW_CHANNEL:
         return False
     return not private or joined or bool(parent & Permissions.MANAGE_THREADS)
@@ -307,7 +311,8 @@ def without_implied_denials(bits: int, *, voice: bool = False) -> int:
     """Remove permissions that depend on a missing one; for checks only, never for output.
 
     Without VIEW_CHANNEL nothing remains; in voice and stage channels without CONNECT only VIEW_CHANNEL remains; without
-    SEND_MESSAGES a member cannot mention everyone, send text-to-speech, attach files or embed links."""
+    SEND_MESSAGES a member cannot mention everyone, send text-to-speech, attach files or embed links.
+    """
     if bits & Permissions.ADMINISTRATOR:
         return bits
     if not bits & Permissions.VIEW_CHANNEL:
@@ -356,7 +361,8 @@ def can_overwrite(guild: int, channel: int, changed: int, *, manages_by_overwrit
 
     The actor must have the bits in the guild or in the channel (for a new channel, in its parent), and only
     administrators may change MANAGE_ROLES. An actor who has MANAGE_ROLES by an overwrite of the channel is exempt from
-    both rules."""
+    both rules.
+    """
     if guild & Permissions.ADMINISTRATOR or manages_by_overwrite:
         return True
     return not changed & Permissions.MANAGE_ROLES and not changed & ~(guild | channel)

@@ -1,6 +1,7 @@
 """Releases of the specification's SDK and its support window (sdk.md 17).
 
-Patch releases without a known date are not listed."""
+Patch releases without a known date are not listed.
+"""
 
 from typing import Final
 

@@ -1,6 +1,7 @@
 """Local RPC: frames and codes (rpc.md). The scopes of commands are in `rpc_scopes.py`, which games do not load.
 
-A frame consists of an opcode and a length, both 32-bit little-endian integers, and a JSON payload of that length."""
+A frame consists of an opcode and a length, both 32-bit little-endian integers, and a JSON payload of that length.
+"""
 
 import struct
 from enum import IntEnum
@@ -24,7 +25,8 @@ ACTIVITY_UPDATES_MAX: Final = 5
 ACTIVITY_UPDATES_SECONDS: Final = 20
 """Window in seconds for ACTIVITY_UPDATES_MAX updates per connection (rpc.md 8).
 
-Of further updates only the last is applied, when the window ends."""
+Of further updates only the last is applied, when the window ends.
+"""
 
 
 class Opcode(IntEnum):

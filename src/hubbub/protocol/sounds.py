@@ -140,7 +140,8 @@ class SoundData:
     def parse(cls, text: object) -> "SoundData":
         """Parse `data:audio/ogg;base64,...`; raise ValueError for any other input.
 
-        The bytes determine the media type and the duration."""
+        The bytes determine the media type and the duration.
+        """
         return cls(read_data_uri(text, "audio", cls.bytes_max))
 
     def on_wire(self) -> str:

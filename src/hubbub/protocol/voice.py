@@ -121,7 +121,7 @@ class Stream(Struct, kw_only=True):
 
 
 class Identify(Struct, kw_only=True):
-    """Starts a voice session with the token from VOICE_SERVER_UPDATE."""
+    """Payload that starts a voice session with the token from VOICE_SERVER_UPDATE."""
 
     server_id: Snowflake
     """ID of the guild, private channel or lobby."""
@@ -142,7 +142,7 @@ class Identify(Struct, kw_only=True):
 
 
 class Resume(Struct, kw_only=True):
-    """Resumes a voice session on a new connection."""
+    """Payload that resumes a voice session on a new connection."""
 
     server_id: Snowflake
     """ID of the guild, private channel or lobby."""
@@ -157,7 +157,7 @@ class Resume(Struct, kw_only=True):
 
 
 class Transport(Struct, kw_only=True):
-    """Transport settings of a client for UDP."""
+    """UDP transport settings of a client."""
 
     mode: str
     """Transport encryption mode."""
@@ -168,7 +168,7 @@ class Transport(Struct, kw_only=True):
 
 
 class SelectProtocol(Struct, kw_only=True):
-    """Selects the transport protocol."""
+    """Payload that selects the transport protocol."""
 
     protocol: str
     """Transport protocol: `udp` or `webrtc`."""
@@ -186,7 +186,7 @@ class Heartbeat(Struct, kw_only=True):
 
 
 class SetSpeaking(Struct, kw_only=True):
-    """Updates the speaking state of the client."""
+    """Payload that updates the speaking state of the client."""
 
     speaking: int | bool
     """Speaking flags; 0 when the client stops speaking."""
@@ -197,7 +197,7 @@ class SetSpeaking(Struct, kw_only=True):
 
 
 class SetVideo(Struct, kw_only=True):
-    """Updates the video streams of the client."""
+    """Payload that updates the video streams of the client."""
 
     audio_ssrc: int = 0
     """SSRC of the audio stream."""
@@ -210,7 +210,7 @@ class SetVideo(Struct, kw_only=True):
 
 
 class TransitionDone(Struct, kw_only=True):
-    """Reports that a client is ready for a transition, or that it rejected its commit or welcome."""
+    """Report that a client is ready for a transition, or that it rejected its commit or welcome."""
 
     transition_id: int
     """ID of the transition."""
@@ -263,7 +263,7 @@ class SessionDescription(Struct, kw_only=True):
 
 
 class Acknowledged(Struct, kw_only=True):
-    """Acknowledges a heartbeat; from version 8 on."""
+    """Acknowledgment of a heartbeat; from version 8 on."""
 
     t: int
     """Nonce of the heartbeat."""
@@ -284,7 +284,7 @@ class ClientDisconnect(Struct, kw_only=True):
 
 
 class Speaking(Struct, kw_only=True):
-    """Speaking state of another user."""
+    """The speaking state of another user."""
 
     speaking: int
     """Speaking flags; 0 when the user stops speaking."""
@@ -295,7 +295,7 @@ class Speaking(Struct, kw_only=True):
 
 
 class Video(Struct, kw_only=True):
-    """Video streams of another user."""
+    """The video streams of another user."""
 
     user_id: UserId
     """ID of the user."""

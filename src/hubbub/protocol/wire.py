@@ -29,7 +29,8 @@ def decode_hook(kind: type, value: Any) -> Any:
 encode_hook: Callable[[Any], Any] = methodcaller("on_wire")
 """Encode IDs, images and sounds for msgspec: a decimal string or a data URI.
 
-Nearly every ID passes through here, so it is a function implemented in C."""
+Nearly every ID passes through here, so it is a function implemented in C.
+"""
 
 
 _encoder = msgspec.json.Encoder(enc_hook=encode_hook)
@@ -46,7 +47,8 @@ def decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 def decode(data: bytes | str, kind: type[T]) -> T:
     """Decode JSON into a model.
 
-    Raise msgspec.ValidationError or msgspec.DecodeError for any invalid input, however malformed."""
+    Raise msgspec.ValidationError or msgspec.DecodeError for any invalid input, however malformed.
+    """
     hashable: Any = kind
     try:
         result: T = decoder(hashable).decode(data)

@@ -1,5 +1,4 @@
-"""Accounts: registration, login and account settings of users. These routes are our own; the public API does not have
-them."""
+"""Accounts: registration, login and settings of users. The public API does not have these routes."""
 
 from typing import Annotated, Any, Final
 
@@ -237,6 +236,7 @@ DELETE_ACCOUNT = Operation(
 )
 """Deletes the account permanently; its messages remain, attributed to a deleted user.
 
-The user must transfer or delete their guilds and applications first."""
+The user must transfer or delete their guilds and applications first.
+"""
 
 HARVEST = Operation("GET", "/users/@me/harvest", result=Harvest, auth=Auth.USER)

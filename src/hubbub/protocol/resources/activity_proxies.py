@@ -20,8 +20,7 @@ class UrlMapping(Struct, kw_only=True):
     """A rule that maps a path prefix of the proxy host to a target host."""
 
     prefix: Annotated[str, Meta(min_length=1, max_length=URL_PREFIX_MAX)]
-    """Path prefix such as `/api`, or `/` for the root; `{name}` matches letters, digits, `_` and `-`, once per segment.
-    """
+    """Path prefix such as `/api`, or `/` for the root; `{name}` is a placeholder, at most one per segment."""
     target: Annotated[str, Meta(min_length=1, max_length=URL_TARGET_MAX)]
     """Target in the form `host[:port][/path]`, without a scheme; `{name}` inserts the text matched by the prefix."""
 

@@ -260,8 +260,7 @@ class ManageApplication(UpdateApplication, kw_only=True):
     channel_obfuscation: bool | UnsetType = UNSET
     """Whether the bot opts in early to channel obfuscation (changes.CHANNEL_OBFUSCATION)."""
     activities: bool | UnsetType = UNSET
-    """Whether the application can be launched as an activity; true also creates its launch command (activities.md 2).
-    """
+    """Whether the application can be launched as an activity; enabling it creates its launch command."""
     accept_social_layer_terms: Literal[True] | UnsetType = UNSET
     """Accepts the social layer terms, which unlocks its scopes with development limits."""
 
@@ -284,8 +283,10 @@ class RpcApplication(Struct, kw_only=True):
     rpc_origins: list[str]
     """Web origins that may connect to the local agent over a WebSocket."""
     activity_types: list[int]
-    """Activity types that SET_ACTIVITY accepts at present; the agent does not know the platform's clock
-    (decisions/0051)."""
+    """Activity types that SET_ACTIVITY accepts at present.
+
+    The agent does not know the platform's clock, so the server decides (decisions/0051).
+    """
 
 
 GET_MY_APPLICATION = Operation("GET", "/applications/@me", result=Application, auth=Auth.BOT)

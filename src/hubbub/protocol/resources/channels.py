@@ -1,7 +1,8 @@
 """Channels: guild channels, threads and private channels, with their permission overwrites and positions.
 
 The thread model and thread lifecycle events are here, because updating or deleting a channel also applies to threads;
-thread operations are in `threads`."""
+thread operations are in `threads`.
+"""
 
 from typing import Annotated, Final, Literal
 
@@ -425,7 +426,8 @@ class CreateGuildChannel(Struct, kw_only=True):
 class UpdateChannel(Struct, kw_only=True):
     """Request body for updating a channel, thread or group; the fields that apply depend on its type.
 
-    Absent fields keep their value; null resets a field to its default."""
+    Absent fields keep their value; null resets a field to its default.
+    """
 
     name: ChannelName | None | UnsetType = UNSET
     """New name, 1 to 100 characters."""
@@ -552,7 +554,8 @@ THREAD_DELETE = Event("THREAD_DELETE", ThreadDeleted, intents=Intents.GUILDS)
 THREAD_MEMBERS_UPDATE = Event("THREAD_MEMBERS_UPDATE", ThreadMembersUpdate, intents=Intents.GUILD_MEMBERS)
 """Sent when users are added to or removed from a thread.
 
-Without the GUILD_MEMBERS intent it is sent only about the current user."""
+Without the GUILD_MEMBERS intent it is sent only about the current user.
+"""
 
 GET_CHANNEL = Operation(
     "GET",

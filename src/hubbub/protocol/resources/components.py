@@ -1,5 +1,4 @@
-"""Components of messages and modals: their limits. Components are stored and returned as JSON with the fields of their
-type."""
+"""Components of messages and modals: their limits. Components are stored and returned as JSON."""
 
 from typing import Any, Final
 

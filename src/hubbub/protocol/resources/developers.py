@@ -1,7 +1,8 @@
 """Developers: management of one's own applications, their secrets, approvals, testers and assets.
 
 These routes are first-party: the public API only has the operations of an application's bot. Where the platform's own
-client uses a URL, we use the same (decisions/0039)."""
+client uses a URL, we use the same (decisions/0039).
+"""
 
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
@@ -195,7 +196,7 @@ class Reach(Struct, kw_only=True):
 
 
 class Approvals(Struct, kw_only=True):
-    """Approvals of an application."""
+    """All approvals of an application, and the size that they depend on."""
 
     reach: Reach
     """Size of the application."""

@@ -102,7 +102,8 @@ class Resume(Struct, kw_only=True):
 class RequestGuildMembers(Struct, kw_only=True):
     """Request for guild members by name or by ID, or for all members.
 
-    IDs keep the form in which they were sent, because `not_found` returns them unchanged."""
+    IDs keep the form in which they were sent, because `not_found` returns them unchanged.
+    """
 
     guild_id: str | int | list[str | int]
     """ID of the guild; users may send a list of several."""
