@@ -1,8 +1,4 @@
-"""Channels: guild channels, threads and private channels, with their permission overwrites and positions.
-
-The thread model and thread lifecycle events are here, because updating or deleting a channel also applies to threads;
-thread operations are in `threads`.
-"""
+"""Channels: guild channels, threads and private channels. Operations on threads are in `threads`."""
 
 from typing import Annotated, Final, Literal
 
@@ -68,7 +64,6 @@ NAME_AND_TOPIC_LIMIT: Final = RateLimit(2, 600.0, per="channel_id", code=errors.
 """Additional limit on changes to a channel's name or topic."""
 
 CREATABLE_TYPES: Final = frozenset({0, 2, 4, 5, 13, 15, 16})
-"""Channel types that can be created in a guild."""
 
 TagSetting = Literal["match_all", "match_some"]
 
@@ -246,17 +241,12 @@ class Channel(AnyChannel, kw_only=True):
     """A guild channel other than a thread; fields that its type does not have are absent."""
 
     guild_id: GuildId
-    """ID of the guild."""
     name: str
-    """Name of the channel, 1 to 100 characters."""
     position: int
-    """Sorting position; channels with the same position are sorted by ID."""
     permission_overwrites: list[Overwrite] | UnsetType
     """Permission overwrites of roles and members; absent in resolved interaction data."""
     parent_id: ChannelId | None
-    """ID of the category; null if the channel has none."""
     application_id: ApplicationId | None | UnsetType = None
-    """Null on guild channels, or absent."""
     linked_lobby: LinkedLobby | UnsetType = UNSET
     """Lobby linked to the channel; absent if none."""
     can_link_lobby: bool | UnsetType = UNSET
@@ -269,34 +259,22 @@ class Thread(AnyChannel, kw_only=True):
     """A thread, or a post of a forum or media channel."""
 
     guild_id: GuildId
-    """ID of the guild."""
     name: str
-    """Name of the thread, 1 to 100 characters."""
     parent_id: ChannelId
-    """ID of the channel in which the thread was created."""
     owner_id: UserId
-    """ID of the user who created the thread."""
     last_message_id: MessageId | None
-    """ID of the newest message, which may have been deleted; null if none."""
     rate_limit_per_user: int
-    """Slowmode interval in seconds, 0 to 21600; 0 if off."""
     thread_metadata: ThreadMetadata
-    """Properties that only threads have."""
     message_count: int
-    """Number of messages in the thread, without the first message and deleted messages."""
     member_count: int
-    """Number of members of the thread; stops counting at 50."""
     total_message_sent: int
-    """Number of messages ever sent in the thread, deleted ones included."""
 
 
 class PrivateChannel(AnyChannel, kw_only=True):
     """A direct message channel or a group; only groups have a name, an icon and an owner."""
 
     recipients: list[User]
-    """Other users in the channel."""
     last_message_id: MessageId | None
-    """ID of the newest message, which may have been deleted; null if none."""
 
 
 class ChannelRecipient(Struct, kw_only=True):
@@ -424,10 +402,7 @@ class CreateGuildChannel(Struct, kw_only=True):
 
 
 class UpdateChannel(Struct, kw_only=True):
-    """Request body for updating a channel, thread or group; the fields that apply depend on its type.
-
-    Absent fields keep their value; null resets a field to its default.
-    """
+    """Request body for updating a channel; absent fields keep their value, null resets a field to its default."""
 
     name: ChannelName | None | UnsetType = UNSET
     """New name, 1 to 100 characters."""
@@ -550,12 +525,8 @@ THREAD_UPDATE = Event("THREAD_UPDATE", Thread, intents=Intents.GUILDS)
 """Sent when a thread is updated; not sent when only `last_message_id` changes."""
 THREAD_DELETE = Event("THREAD_DELETE", ThreadDeleted, intents=Intents.GUILDS)
 """Sent when a thread is deleted that the current user can view."""
-# GUILD_MEMBERS applies to other users; changes to the current user's membership are sent without it (gateway.md 5).
 THREAD_MEMBERS_UPDATE = Event("THREAD_MEMBERS_UPDATE", ThreadMembersUpdate, intents=Intents.GUILD_MEMBERS)
-"""Sent when users are added to or removed from a thread.
-
-Without the GUILD_MEMBERS intent it is sent only about the current user.
-"""
+"""Sent when users join or leave a thread; without GUILD_MEMBERS only about the current user (gateway.md 5)."""
 
 GET_CHANNEL = Operation(
     "GET",

@@ -466,7 +466,7 @@ async def test_dated_changes_say_which_side_holds_now(town: World) -> None:
 
     assert "16 November 2026: is still to come Before, and now" in before
     assert "16 November 2026: has come" in after
-    assert "From then on, and now Channels one cannot view are omitted" in after
+    assert "From then on, and now Channels that a caller cannot view are omitted" in after
     assert ("15 November 2026" in page.text, "15 November 2026" in later.text) == (True, False)
     assert page.headers["ETag"] != later.headers["ETag"]
     assert all(change.before for change in changes.ALL.values())
