@@ -395,7 +395,7 @@ class ChannelType(IntEnum):
     LOBBY = 17
     """Text chat of a game's lobby."""
     EPHEMERAL_DM = 18
-    """Direct messages between users of a game, one of whom has a provisional account."""
+    """Direct messages between users of a game of which at least one has a provisional account."""
 
 
 class OverwriteType(IntEnum):

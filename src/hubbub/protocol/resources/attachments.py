@@ -33,18 +33,18 @@ FILE_TYPES: Final = {
     "audio": (".mp3", ".m4a", ".wav", ".ogg", ".opus", ".flac"),
 }
 """Groups that a file type filter can name, and the extensions of each (http.md 1.11)."""
-_ENDING: Final = re.compile(r"(\.[\w+-]{1,16}){1,3}")
+_EXTENSION: Final = re.compile(r"(\.[\w+-]{1,16}){1,3}")
 
 
-def is_file_type(word: str) -> bool:
+def is_file_type(item: str) -> bool:
     """Return whether a filter may contain this item: `image`, `video`, `audio` or an extension such as `.png`."""
-    return word.lower() in FILE_TYPES or _ENDING.fullmatch(word) is not None
+    return item.lower() in FILE_TYPES or _EXTENSION.fullmatch(item) is not None
 
 
-def is_of_type(filename: str, words: Iterable[str]) -> bool:
+def is_of_type(filename: str, items: Iterable[str]) -> bool:
     """Return whether a file passes a file type filter; only its name is checked."""
     name = filename.lower()
-    return any(name.endswith(FILE_TYPES.get(word.lower(), word.lower())) for word in words)
+    return any(name.endswith(FILE_TYPES.get(item.lower(), item.lower())) for item in items)
 
 
 class Attachment(Struct, kw_only=True):

@@ -1,4 +1,4 @@
-"""Developers: management of one's own applications, their secrets, approvals, testers and assets.
+"""Developers: management of applications by their owners, with secrets, approvals, testers and assets.
 
 These routes are first-party: the public API only has the operations of an application's bot. Where the platform's own
 client uses a URL, we use the same (decisions/0039).
