@@ -309,7 +309,7 @@ class OverwriteRequest(Struct, kw_only=True):
     id: Snowflake
     """ID of the role or the user."""
     type: OverwriteType | None | UnsetType = UNSET
-    """Type of the overwrite: 0 role, 1 member; 0 if absent."""
+    """Type of the overwrite: 0 role, 1 member; if absent or null, determined from the ID."""
     allow: Permissions | None | UnsetType = UNSET
     """Permissions to grant; none if absent or null."""
     deny: Permissions | None | UnsetType = UNSET
@@ -320,7 +320,7 @@ class SetChannelPermissionOverwrite(Struct, kw_only=True):
     """Request body for creating or replacing a permission overwrite."""
 
     type: OverwriteType | None | UnsetType = UNSET
-    """Type of the overwrite: 0 role, 1 member."""
+    """Type of the overwrite: 0 role, 1 member; if absent or null, determined from the ID."""
     allow: Permissions | None | UnsetType = UNSET
     """Permissions to grant; none if absent or null."""
     deny: Permissions | None | UnsetType = UNSET

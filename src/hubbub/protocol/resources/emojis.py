@@ -79,7 +79,7 @@ class CreateGuildEmoji(Struct, kw_only=True):
     name: EmojiName
     """Name of the emoji, 2 to 32 letters, digits and underscores."""
     image: EmojiData
-    """Image as a data URI, 128 by 128 pixels and at most 256 KiB after scaling."""
+    """Image as a data URI, at most 256 KiB; sides longer than 128 pixels are scaled down."""
     roles: list[RoleId | None] | None | UnsetType = UNSET
     """IDs of the roles that may use the emoji; everyone may if absent, null or empty."""
 
@@ -99,7 +99,7 @@ class CreateApplicationEmoji(Struct, kw_only=True):
     name: EmojiName
     """Name of the emoji, 2 to 32 letters, digits and underscores."""
     image: EmojiData
-    """Image as a data URI, 128 by 128 pixels and at most 256 KiB after scaling."""
+    """Image as a data URI, at most 256 KiB; sides longer than 128 pixels are scaled down."""
 
 
 class UpdateApplicationEmoji(Struct, kw_only=True):
