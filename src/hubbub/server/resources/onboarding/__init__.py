@@ -1,4 +1,4 @@
-"""Onboarding: the questions a guild asks newcomers, and what they answer."""
+"""Onboarding: the prompts that a guild shows to new members, and their answers."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.guilds import GuildDeleted

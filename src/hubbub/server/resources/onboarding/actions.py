@@ -1,4 +1,4 @@
-"""What newcomers are asked, and what they answer: write, audit, and what comes of it."""
+"""Store onboarding settings and answers, record audit log entries and assign the chosen roles."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -18,12 +18,12 @@ _AUDITED: Final = ("enabled", "mode", "default_channel_ids")
 
 
 def change(call: Call, before: OnboardingRow | None, after: OnboardingRow) -> None:
-    """Keep what newcomers are asked, and write each changed question down."""
+    """Store a guild's onboarding and record an audit log entry for each changed prompt."""
     if after == before:
         return
     store.put(call.tx, after)
-    old = None if before is None else _shown(before)
-    new = _shown(after)
+    old = None if before is None else _view(before)
+    new = _view(after)
     changes = audit.differences(old, new, _AUDITED)
     if before is None:
         audit.record(call, after.guild_id, AuditLogAction.ONBOARDING_CREATE, target_id=after.guild_id, changes=changes)
@@ -36,22 +36,23 @@ def change(call: Call, before: OnboardingRow | None, after: OnboardingRow) -> No
 
 
 def answer(call: Call, row: OnboardingRow, member: Membership, chosen: Sequence[Snowflake]) -> Membership:
-    """Keep a member's answers, and let them have the roles of these and no longer those of earlier ones."""
-    earlier = store.find_answers(call.tx, row.guild_id, member.row.user_id)
+    """Store a member's answers and replace the roles of the earlier answers by those of the new ones."""
+    previous = store.find_answers(call.tx, row.guild_id, member.row.user_id)
     store.put_answers(call.tx, row.guild_id, member.row.user_id, chosen)
-    # Managed roles are never given by hand (http.md 2.3), nor is @everyone, whatever became of them since they were offered.
-    givable = {
+    # Managed roles and @everyone are never assigned by hand (http.md 2.3), even if an option was created before the
+    # role changed.
+    assignable = {
         role.id for role in roles.list_of_guild(call.tx, row.guild_id) if not role.managed and not role.is_everyone
     }
-    lost, gained = (_roles(row, options) & givable for options in (earlier, chosen))
+    removed, added = (_option_role_ids(row, options) & assignable for options in (previous, chosen))
     flags = member.row.flags | MemberFlags.STARTED_ONBOARDING | MemberFlags.COMPLETED_ONBOARDING
-    # They did it themselves: like the answers to the form, it is not for the audit log.
+    # The member acts on their own behalf, as with the membership form, so the audit log has no entry.
     return members.change(
-        call, member, member.row._replace(flags=flags), set(member.roles) - lost | gained, logged=False
+        call, member, member.row._replace(flags=flags), set(member.roles) - removed | added, logged=False
     )
 
 
-def _roles(row: OnboardingRow, chosen: Iterable[Snowflake]) -> set[int]:
+def _option_role_ids(row: OnboardingRow, chosen: Iterable[Snowflake]) -> set[int]:
     wanted = set(chosen)
     return {
         int(role_id)
@@ -62,14 +63,14 @@ def _roles(row: OnboardingRow, chosen: Iterable[Snowflake]) -> set[int]:
     }
 
 
-def forget_member(call: Call, fact: MemberRemoved) -> None:
-    """Who left answers anew when they come back."""
-    store.delete_answers(call.tx, fact.guild_id, fact.user_id)
+def forget_member(call: Call, signal: MemberRemoved) -> None:
+    """Delete the answers of a removed member, who answers again after rejoining."""
+    store.delete_answers(call.tx, signal.guild_id, signal.user_id)
 
 
-def forget_guild(call: Call, fact: guilds.GuildDeleted) -> None:
-    """A guild is gone, and all its questions and answers with it."""
-    store.delete_of_guild(call.tx, fact.guild_id)
+def forget_guild(call: Call, signal: guilds.GuildDeleted) -> None:
+    """Delete the onboarding and the answers of a deleted guild."""
+    store.delete_of_guild(call.tx, signal.guild_id)
 
 
 def _record_prompts(
@@ -87,7 +88,7 @@ def _record_prompts(
         audit.record(call, guild_id, AuditLogAction.ONBOARDING_PROMPT_DELETE, target_id=gone.id, changes=changes)
 
 
-def _shown(row: OnboardingRow) -> wire.Onboarding:
+def _view(row: OnboardingRow) -> wire.Onboarding:
     return wire.Onboarding(
         guild_id=GuildId(row.guild_id),
         prompts=row.questions,

@@ -1,4 +1,4 @@
-"""Onboarding over HTTP."""
+"""HTTP handlers for onboarding."""
 
 from msgspec import UNSET
 
@@ -19,39 +19,42 @@ from hubbub.server.resources.onboarding.store import OnboardingRow
 
 @handles(wire.GET_GUILDS_ONBOARDING)
 def get_guilds_onboarding(call: Call, guild_id: GuildId) -> wire.Onboarding:
-    """What newcomers are asked."""
+    """Get a guild's onboarding."""
     access.guild(call, guild_id)
     return views.onboarding(call.tx, store.find(call.tx, guild_id) or OnboardingRow(guild_id))
 
 
 @handles(wire.PUT_GUILDS_ONBOARDING)
 def put_guilds_onboarding(call: Call, guild_id: GuildId, body: wire.SetOnboarding) -> wire.Onboarding:
-    """Say what newcomers are asked, and whether."""
-    around = rules.Surroundings(call, access.guild(call, guild_id))
-    known = store.find(call.tx, guild_id)
-    before = known or OnboardingRow(guild_id)
+    """Update a guild's onboarding.
+
+    Requires enough default channels while onboarding is enabled. Fields that are absent from the body stay unchanged.
+    """
+    contents = rules.Surroundings(call, access.guild(call, guild_id))
+    stored = store.find(call.tx, guild_id)
+    before = stored or OnboardingRow(guild_id)
     after = before
     form = FormErrors()
     if body.prompts is not UNSET:
-        prompts = rules.prompts(around, body.prompts or [], before.questions, form)
+        prompts = rules.prompts(contents, body.prompts or [], before.questions, form)
         after = after._replace(prompts=json.encode(prompts).decode())
     if body.default_channel_ids is not UNSET:
         listed = body.default_channel_ids or []
-        rules.check_channels(around, listed, ("default_channel_ids",), form)
+        rules.check_channels(contents, listed, ("default_channel_ids",), form)
         after = after._replace(default_channel_ids=json.encode(listed).decode())
     form.raise_if_any()
     if isinstance(body.enabled, bool):
         after = after._replace(enabled=int(body.enabled))
     if body.mode is not UNSET:
         after = after._replace(mode=int(body.mode or OnboardingMode.DEFAULT))
-    rules.require_enough(call, around, before, after)
-    actions.change(call, known, after)
+    rules.require_enough(call, contents, before, after)
+    actions.change(call, stored, after)
     return views.onboarding(call.tx, after)
 
 
 @handles(wire.GET_GUILD_ONBOARDING_RESPONSES)
 def get_guild_onboarding_responses(call: Call, guild_id: GuildId) -> wire.OnboardingAnswers:
-    """What the caller answered."""
+    """Get the current user's onboarding responses in a guild."""
     access.guild(call, guild_id)
     row = store.find(call.tx, guild_id) or OnboardingRow(guild_id)
     return views.answers(call.tx, row, _member(call, guild_id).row)
@@ -61,7 +64,10 @@ def get_guild_onboarding_responses(call: Call, guild_id: GuildId) -> wire.Onboar
 def set_guild_onboarding_responses(
     call: Call, guild_id: GuildId, body: wire.SetOnboardingAnswers
 ) -> wire.OnboardingAnswers:
-    """Answer, or answer differently."""
+    """Set the current user's onboarding responses in a guild.
+
+    Replaces earlier responses: the member receives the roles of the chosen options and loses those of options no longer
+    chosen."""
     row = rules.require_answering(access.guild(call, guild_id), store.find(call.tx, guild_id))
     rules.check_answers(row.questions, body.onboarding_responses)
     after = actions.answer(call, row, _member(call, guild_id), body.onboarding_responses)

@@ -1,4 +1,4 @@
-"""What onboarding may ask and give, and what it needs to be switched on (http.md 3.5)."""
+"""Validation of onboarding settings and answers (http.md 3.5)."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,13 +15,15 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import channels, emojis, roles
 from hubbub.server.resources.onboarding.store import OnboardingRow
 
-_SPOKEN_IN = frozenset(
+_TEXT_CHANNEL_TYPES = frozenset(
     {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA}
 )
 
 
 def require_answering(standing: GuildAccess, row: OnboardingRow | None) -> OnboardingRow:
-    """What is asked; raises for who may only read, and where nothing is asked."""
+    """Return the guild's enabled onboarding.
+
+    Raises an error if the caller is timed out or pending, or if onboarding is not enabled."""
     if standing.only_reads:
         raise errors.MISSING_PERMISSIONS()
     if row is None or not row.enabled:
@@ -30,13 +32,15 @@ def require_answering(standing: GuildAccess, row: OnboardingRow | None) -> Onboa
 
 
 def check_answers(prompts: Sequence[wire.OnboardingPrompt], chosen: Sequence[int]) -> None:
-    """Raise unless these are answers to the questions: each known and named once, one where only one may be chosen, and at least
-    one to what every newcomer must answer."""
+    """Raise an error unless the chosen options are valid answers.
+
+    Each option must exist and be listed once, a single-select prompt takes one option, and required prompts need at
+    least one."""
     form = FormErrors()
-    asked = {option.id: prompt for prompt in prompts for option in prompt.options}
+    prompt_by_option = {option.id: prompt for prompt in prompts for option in prompt.options}
     answered: set[Snowflake] = set()
     for index, option_id in enumerate(chosen):
-        prompt = asked.get(Snowflake(option_id))
+        prompt = prompt_by_option.get(Snowflake(option_id))
         if prompt is None:
             form.add(("onboarding_responses", index), "ONBOARDING_OPTION_UNKNOWN", "Unknown option")
         elif option_id in chosen[:index]:
@@ -54,7 +58,7 @@ def check_answers(prompts: Sequence[wire.OnboardingPrompt], chosen: Sequence[int
 
 
 class Surroundings:
-    """The guild's roles, channels and emoji, loaded once for all that a request names."""
+    """The guild's roles, channels and emoji, loaded once to validate all ids of a request."""
 
     def __init__(self, call: Call, standing: GuildAccess) -> None:
         self.call = call
@@ -64,16 +68,16 @@ class Surroundings:
         self.emojis = {emoji.id: emoji for emoji in emojis.of_guild(call.tx, standing.guild_id)}
 
     def can_give(self, role_id: int) -> bool:
-        """Whether the caller may have newcomers given this role."""
+        """Return whether the caller may let new members choose this role."""
         row = self.roles.get(role_id)
         return row is not None and not row.managed and not row.is_everyone and self.standing.above(row.rank)
 
 
-def check_channels(around: Surroundings, ids: Sequence[int], path: tuple[str | int, ...], form: FormErrors) -> None:
-    """Each must be a channel of the guild, named once."""
+def check_channels(contents: Surroundings, ids: Sequence[int], path: tuple[str | int, ...], form: FormErrors) -> None:
+    """Add a form error for each id that is not a channel of the guild, or that is listed twice."""
     seen: set[int] = set()
     for index, channel_id in enumerate(ids):
-        if channel_id not in around.channels:
+        if channel_id not in contents.channels:
             form.add((*path, index), "CHANNEL_UNKNOWN", "Unknown channel")
         elif channel_id in seen:
             form.add((*path, index), *errors.duplicate())
@@ -81,24 +85,24 @@ def check_channels(around: Surroundings, ids: Sequence[int], path: tuple[str | i
 
 
 def prompts(
-    around: Surroundings,
+    contents: Surroundings,
     wanted: Sequence[wire.SetOnboardingPrompt],
     known: Iterable[wire.OnboardingPrompt],
     form: FormErrors,
 ) -> list[wire.OnboardingPrompt]:
-    """The questions of a request, those that exist under their ids and others under new ones."""
+    """Build the prompts of a request; prompts that exist keep their ids, others get new ones."""
     before = {prompt.id: prompt for prompt in known}
-    made = []
+    built = []
     for index, prompt in enumerate(wanted):
         old = before.pop(prompt.id, None)
         options = {} if old is None else {option.id: option for option in old.options}
-        made.append(
+        built.append(
             wire.OnboardingPrompt(
-                id=around.call.new_id(Snowflake) if old is None else old.id,
+                id=contents.call.new_id(Snowflake) if old is None else old.id,
                 title=prompt.title,
                 options=[
-                    _option(around, option, options, ("prompts", index, "options", place), form)
-                    for place, option in enumerate(prompt.options)
+                    _option(contents, option, options, ("prompts", index, "options", option_index), form)
+                    for option_index, option in enumerate(prompt.options)
                 ],
                 single_select=bool(prompt.single_select or False),
                 required=bool(prompt.required or False),
@@ -106,39 +110,39 @@ def prompts(
                 type=int(prompt.type or OnboardingPromptType.MULTIPLE_CHOICE),
             )
         )
-    return made
+    return built
 
 
 def _option(
-    around: Surroundings,
+    contents: Surroundings,
     option: wire.SetOnboardingOption,
     known: dict[Snowflake, wire.OnboardingOption],
     path: tuple[str | int, ...],
     form: FormErrors,
 ) -> wire.OnboardingOption:
     old = known.pop(option.id, None) if option.id else None
-    role_ids, channel_ids = _listed(option.role_ids), _listed(option.channel_ids)
+    role_ids, channel_ids = _as_list(option.role_ids), _as_list(option.channel_ids)
     for index, role_id in enumerate(role_ids):
-        if not around.can_give(role_id):
+        if not contents.can_give(role_id):
             form.add((*path, "role_ids", index), "ROLE_INVALID", "Invalid role")
         elif role_id in role_ids[:index]:
             form.add((*path, "role_ids", index), *errors.duplicate())
-    check_channels(around, channel_ids, (*path, "channel_ids"), form)
+    check_channels(contents, channel_ids, (*path, "channel_ids"), form)
     return wire.OnboardingOption(
-        id=around.call.new_id(Snowflake) if old is None else old.id,
+        id=contents.call.new_id(Snowflake) if old is None else old.id,
         title=option.title,
         description=option.description or "",
-        emoji=_emoji(around, option, path, form),
+        emoji=_emoji(contents, option, path, form),
         role_ids=[RoleId(each) for each in role_ids],
         channel_ids=[ChannelId(each) for each in channel_ids],
     )
 
 
 def _emoji(
-    around: Surroundings, option: wire.SetOnboardingOption, path: tuple[str | int, ...], form: FormErrors
+    contents: Surroundings, option: wire.SetOnboardingOption, path: tuple[str | int, ...], form: FormErrors
 ) -> wire.OnboardingEmoji:
     if option.emoji_id:
-        known = around.emojis.get(option.emoji_id)
+        known = contents.emojis.get(option.emoji_id)
         if known is not None:
             return wire.OnboardingEmoji(id=EmojiId(option.emoji_id), name=known.name, animated=bool(known.animated))
         form.add((*path, "emoji_id"), "EMOJI_UNKNOWN", "Unknown emoji")
@@ -147,28 +151,30 @@ def _emoji(
     return wire.OnboardingEmoji(id=None, name=option.emoji_name or None, animated=False)
 
 
-def _listed(values: Sequence[int] | UnsetType | None) -> list[int]:
+def _as_list(values: Sequence[int] | UnsetType | None) -> list[int]:
     return [] if values is UNSET or values is None else list(values)
 
 
-def require_enough(call: Call, around: Surroundings, before: OnboardingRow, after: OnboardingRow) -> None:
-    """Raise when onboarding is on without the channels it needs: 7 to begin with, 5 of them for everybody to write in."""
+def require_enough(call: Call, contents: Surroundings, before: OnboardingRow, after: OnboardingRow) -> None:
+    """Raise an error if enabled onboarding lacks channels.
+
+    It needs 7 default channels; @everyone must be able to send messages in 5 of them."""
     if not after.enabled:
         return
     offered = set(after.channels)
     if after.mode == OnboardingMode.ADVANCED:
-        # Here what answers give counts too.
+        # In advanced mode the channels of prompt options count as well.
         offered |= {
             channel for prompt in after.questions for option in prompt.options for channel in option.channel_ids
         }
-    offered &= around.channels.keys()
-    everyone = around.roles[around.standing.guild_id].permissions
-    overwrites = channels.overwrites_of_guild(call.tx, around.standing.guild_id)
+    offered &= contents.channels.keys()
+    everyone = contents.roles[contents.standing.guild_id].permissions
+    overwrites = channels.overwrites_of_guild(call.tx, contents.standing.guild_id)
     needed = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
     writable = 0
     for channel_id in offered:
         own = {each.target_id: (each.allow, each.deny) for each in overwrites.get(channel_id, [])}
-        bits = channel_permissions(everyone, own.get(around.standing.guild_id), [], None)
-        writable += around.channels[channel_id].type in _SPOKEN_IN and not needed & ~bits
+        bits = channel_permissions(everyone, own.get(contents.standing.guild_id), [], None)
+        writable += contents.channels[channel_id].type in _TEXT_CHANNEL_TYPES and not needed & ~bits
     if len(offered) < wire.DEFAULT_CHANNELS_LEAST or writable < wire.WRITABLE_CHANNELS_LEAST:
         raise errors.CANNOT_UPDATE_ONBOARDING() if before.enabled else errors.CANNOT_ENABLE_ONBOARDING()

@@ -1,4 +1,4 @@
-"""Rows of onboarding."""
+"""SQL for the onboardings and onboarding_answers tables."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,24 +10,24 @@ from hubbub.server.core.store import Tx, places
 
 
 class OnboardingRow(NamedTuple):
-    """A guild's onboarding as we keep it."""
+    """A stored guild onboarding."""
 
     guild_id: int
     enabled: int = 0
     mode: int = 0
     default_channel_ids: str = "[]"
-    """A JSON list of ids."""
+    """JSON list of channel ids."""
     prompts: str = "[]"
-    """A list of `OnboardingPrompt` as JSON."""
+    """JSON list of `OnboardingPrompt`."""
 
     @property
     def channels(self) -> list[ChannelId]:
-        """The channels that everybody begins with; some may be gone."""
+        """Return the default channel ids. Some channels may have been deleted."""
         return json.decode(self.default_channel_ids, list[ChannelId])
 
     @property
     def questions(self) -> list[wire.OnboardingPrompt]:
-        """What is asked."""
+        """Return the decoded prompts."""
         return json.decode(self.prompts, list[wire.OnboardingPrompt])
 
 
@@ -35,12 +35,12 @@ COLUMNS = ", ".join(OnboardingRow._fields)
 
 
 def find(tx: Tx, guild_id: int) -> OnboardingRow | None:
-    """A guild's onboarding, or None when it never had one."""
+    """Return a guild's onboarding, or None if it was never set."""
     return tx.find(OnboardingRow, f"SELECT {COLUMNS} FROM onboardings WHERE guild_id = ?", guild_id)
 
 
 def put(tx: Tx, row: OnboardingRow) -> None:
-    """Keep a guild's onboarding."""
+    """Insert or update a guild's onboarding."""
     assignments = ", ".join(f"{field} = excluded.{field}" for field in OnboardingRow._fields[1:])
     tx.run(
         f"INSERT INTO onboardings ({COLUMNS}) VALUES ({places(row)}) ON CONFLICT (guild_id) DO UPDATE SET {assignments}",
@@ -49,26 +49,26 @@ def put(tx: Tx, row: OnboardingRow) -> None:
 
 
 def delete_of_guild(tx: Tx, guild_id: int) -> None:
-    """Forget it, with its guild."""
+    """Delete a guild's onboarding and all answers to it."""
     tx.run("DELETE FROM onboardings WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM onboarding_answers WHERE guild_id = ?", guild_id)
 
 
 def find_answers(tx: Tx, guild_id: int, user_id: int) -> list[Snowflake]:
-    """The options that a member chose; some may be gone."""
+    """Return the option ids that a member chose. Some options may have been deleted."""
     sql = "SELECT option_ids FROM onboarding_answers WHERE guild_id = ? AND user_id = ?"
-    kept = tx.value(sql, guild_id, user_id)
-    return [] if kept is None else json.decode(kept, list[Snowflake])
+    stored = tx.value(sql, guild_id, user_id)
+    return [] if stored is None else json.decode(stored, list[Snowflake])
 
 
 def list_answers(tx: Tx, user_id: int) -> list[tuple[int, list[Snowflake]]]:
-    """What a person chose in each guild."""
+    """Return (guild id, chosen option ids) for each guild in which the user answered."""
     rows = tx.all("SELECT guild_id, option_ids FROM onboarding_answers WHERE user_id = ? ORDER BY guild_id", user_id)
-    return [(guild_id, json.decode(kept, list[Snowflake])) for guild_id, kept in rows]
+    return [(guild_id, json.decode(option_ids, list[Snowflake])) for guild_id, option_ids in rows]
 
 
 def put_answers(tx: Tx, guild_id: int, user_id: int, option_ids: Sequence[Snowflake]) -> None:
-    """Keep what a member chose."""
+    """Insert or update the options that a member chose."""
     tx.run(
         "INSERT INTO onboarding_answers (guild_id, user_id, option_ids) VALUES (?, ?, ?) "
         "ON CONFLICT (guild_id, user_id) DO UPDATE SET option_ids = excluded.option_ids",
@@ -79,5 +79,5 @@ def put_answers(tx: Tx, guild_id: int, user_id: int, option_ids: Sequence[Snowfl
 
 
 def delete_answers(tx: Tx, guild_id: int, user_id: int) -> None:
-    """Forget what a member chose."""
+    """Delete a member's answers."""
     tx.run("DELETE FROM onboarding_answers WHERE guild_id = ? AND user_id = ?", guild_id, user_id)

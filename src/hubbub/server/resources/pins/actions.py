@@ -1,4 +1,4 @@
-"""Pinning and unpinning: write, audit, publish."""
+"""Pin and unpin messages: store, record in the audit log, publish."""
 
 from msgspec import UNSET
 
@@ -17,12 +17,12 @@ from hubbub.server.resources.pins import store
 
 
 def pin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
-    """Pin a message and say so in the channel; nothing happens when it is pinned."""
+    """Pin a message and post the system message about it. Does nothing if the message is already pinned."""
     if message.pinned_ms is not None:
         return
     if store.count(call.tx, channel.id) >= wire.PINS_MAX:
         raise errors.MAX_PINS()
-    # Pages are cut by the moment of pinning, so no two pins of a channel share one.
+    # Pages are delimited by the time of pinning, so two pins of a channel must not share a timestamp.
     last_ms = store.newest_ms(call.tx, channel.id)
     pinned_ms = call.now if last_ms is None else max(call.now, last_ms + 1)
     _publish(call, channel, pinned_ms)
@@ -35,7 +35,7 @@ def pin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
 
 
 def unpin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
-    """Unpin a message; nothing happens when it is not pinned."""
+    """Unpin a message. Does nothing if the message is not pinned."""
     if message.pinned_ms is None:
         return
     others = [row for row in store.list_newest(call.tx, channel.id, 2) if row.id != message.id]

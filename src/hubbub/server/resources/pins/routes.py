@@ -1,4 +1,4 @@
-"""Pins over HTTP: the new routes, and the old ones that do the same and show less."""
+"""HTTP handlers for pins: the paginated routes, and the older routes without pagination."""
 
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import ChannelId, MessageId
@@ -13,7 +13,9 @@ from hubbub.server.resources.pins import actions, rules, store
 
 @handles(wire.LIST_PINS)
 def list_pins(call: Call, channel_id: ChannelId, query: wire.ListPins) -> wire.PinnedMessages:
-    """A channel's pins by pages, the latest first."""
+    """List a channel's pinned messages.
+
+    The most recent pin comes first. The list is empty without READ_MESSAGE_HISTORY."""
     rules.require_pages(call.now)
     here = access.channel(call, channel_id)
     if not rules.can_read_pins(here):
@@ -22,11 +24,11 @@ def list_pins(call: Call, channel_id: ChannelId, query: wire.ListPins) -> wire.P
     rows = store.list_newest(call.tx, channel_id, query.limit + 1, before_ms)
     has_more = len(rows) > query.limit
     rows = rows[: query.limit]
-    shown = messages.views.messages(call, rows, guild_id=here.channel.guild_id)
+    views = messages.views.messages(call, rows, guild_id=here.channel.guild_id)
     return wire.PinnedMessages(
         items=[
             wire.PinnedMessage(pinned_at=json.timestamp(row.pinned_ms or 0), message=message)
-            for row, message in zip(rows, shown, strict=True)
+            for row, message in zip(rows, views, strict=True)
         ],
         has_more=has_more,
     )
@@ -34,7 +36,7 @@ def list_pins(call: Call, channel_id: ChannelId, query: wire.ListPins) -> wire.P
 
 @handles(wire.DEPRECATED_LIST_PINS)
 def deprecated_list_pins(call: Call, channel_id: ChannelId) -> list[Message]:
-    """A channel's latest pins."""
+    """List a channel's most recent pinned messages."""
     here = access.channel(call, channel_id)
     if not rules.can_read_pins(here):
         return []

@@ -1,4 +1,4 @@
-"""Who may pin, what, and where."""
+"""Permission and validity checks for pins."""
 
 from hubbub.protocol import changes, errors
 from hubbub.protocol.permissions import Permissions
@@ -10,15 +10,16 @@ from hubbub.server.resources.messages import MessageRow
 
 
 def require_pages(now: int) -> None:
-    """Raise before the day from which pins come by pages; the old routes were there always (dated-changes.md 3)."""
+    """Raise NOT_FOUND before the introduction of paginated routes; the older routes always exist (dated-changes.md 3)."""
     if not changes.PAGINATED_PINS.active(now):
         raise errors.NOT_FOUND()
 
 
 def require_pinner(call: Call, here: ChannelAccess) -> None:
-    """dated-changes.md 2.5: PIN_MESSAGES; before 2026-02-23 MANAGE_MESSAGES did as well, and at first it alone.
+    """Raise an error unless the caller may pin messages in the channel (dated-changes.md 2.5).
 
-    In a conversation everybody pins."""
+    The permission is PIN_MESSAGES. Before 2026-02-23 MANAGE_MESSAGES was accepted too, and originally it was the only
+    one. In a private channel every recipient may pin."""
     if here.guild is None:
         return
     needed = Permissions.PIN_MESSAGES
@@ -30,7 +31,7 @@ def require_pinner(call: Call, here: ChannelAccess) -> None:
 
 
 def require_open(here: ChannelAccess) -> None:
-    """A pin speaks in the channel, so a thread must be open to it (http.md 3.3)."""
+    """Raise an error if the caller may not post to a thread, since pinning posts a system message (http.md 3.3)."""
     if here.channel.archived:
         raise errors.THREAD_ARCHIVED()
     if here.channel.locked and not here.can(Permissions.MANAGE_THREADS):
@@ -38,11 +39,11 @@ def require_open(here: ChannelAccess) -> None:
 
 
 def require_pinnable(message: MessageRow) -> None:
-    """Only what people said is pinned, never the platform's own words."""
+    """Raise an error for system messages, which cannot be pinned."""
     if message.type not in wire.PINNABLE_TYPES:
         raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
 
 
 def can_read_pins(here: ChannelAccess) -> bool:
-    """http.md 4.2: without READ_MESSAGE_HISTORY the list is empty."""
+    """Return whether the caller may read pins; without READ_MESSAGE_HISTORY the list is empty (http.md 4.2)."""
     return here.can(Permissions.READ_MESSAGE_HISTORY)

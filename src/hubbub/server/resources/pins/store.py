@@ -1,4 +1,4 @@
-"""Which messages are pinned, read from the messages themselves by their own small index."""
+"""SQL for pinned messages, read from the messages table through a partial index."""
 
 from typing import Final
 
@@ -9,14 +9,14 @@ _COLUMNS: Final = ", ".join(MessageRow._fields)
 
 
 def count(tx: Tx, channel_id: int) -> int:
-    """How many messages of a channel are pinned."""
+    """Return the number of pinned messages in a channel."""
     return int(
         tx.value("SELECT COUNT(*) FROM messages WHERE channel_id = ? AND pinned_ms IS NOT NULL", channel_id) or 0
     )
 
 
 def newest_ms(tx: Tx, channel_id: int) -> int | None:
-    """When the latest of a channel's pins was made."""
+    """Return the time of the channel's most recent pin, or None."""
     found: int | None = tx.value(
         "SELECT MAX(pinned_ms) FROM messages WHERE channel_id = ? AND pinned_ms IS NOT NULL", channel_id
     )
@@ -24,7 +24,9 @@ def newest_ms(tx: Tx, channel_id: int) -> int | None:
 
 
 def list_newest(tx: Tx, channel_id: int, limit: int, before_ms: int | None = None) -> list[MessageRow]:
-    """A channel's pinned messages (pinned before a moment), the latest pin first."""
+    """Return a channel's pinned messages, most recent pin first.
+
+    `before_ms` restricts the list to messages pinned before that time."""
     bound, parameters = ("", ()) if before_ms is None else (" AND pinned_ms < ?", (before_ms,))
     return tx.fetch(
         MessageRow,

@@ -1,4 +1,4 @@
-"""Polls: votes, and their end by the clock or by their author. The poll itself, and how it shows, is with its message."""
+"""Polls: votes, and the end of a poll. The messages slice stores and shows the poll itself."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import messages

@@ -1,4 +1,4 @@
-"""Voting, and the end of a poll: write, publish."""
+"""Cast votes and end polls: store, publish."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -24,29 +24,29 @@ EXPIRE: Final = "polls.expire"
 
 
 class Ending(msgspec.Struct):
-    """Which poll to end."""
+    """Payload of the job that ends a poll."""
 
     channel_id: ChannelId
     message_id: MessageId
 
 
-def begin(call: Call, fact: messages.MessageCreated | messages.MessageFilled) -> None:
-    """A poll was sent: it ends by the clock."""
-    poll = rules.find_poll(fact.row)
+def begin(call: Call, signal: messages.MessageCreated | messages.MessageFilled) -> None:
+    """Schedule the end of the poll of a new message, if it has one."""
+    poll = rules.find_poll(signal.row)
     if poll is not None:
         due_ms = json.milliseconds(datetime.fromisoformat(poll.expiry))
-        ending = Ending(channel_id=ChannelId(fact.row.channel_id), message_id=MessageId(fact.row.id))
-        call.tx.enqueue(EXPIRE, ending, due_ms=due_ms, key=_key(fact.row.id))
+        ending = Ending(channel_id=ChannelId(signal.row.channel_id), message_id=MessageId(signal.row.id))
+        call.tx.enqueue(EXPIRE, ending, due_ms=due_ms, key=_key(signal.row.id))
 
 
 def vote(call: Call, channel: ChannelRef, row: MessageRow, chosen: set[int]) -> None:
-    """Let the caller vote for exactly these answers."""
+    """Replace the caller's votes with exactly these answers."""
     before = store.votes_of(call.tx, row.id, call.user_id)
-    gone, new = sorted(before - chosen), sorted(chosen - before)
-    store.remove(call.tx, row.id, call.user_id, gone)
-    store.add(call.tx, row.id, call.user_id, new)
-    _publish(call, channel, row, wire.MESSAGE_POLL_VOTE_REMOVE, gone)
-    _publish(call, channel, row, wire.MESSAGE_POLL_VOTE_ADD, new)
+    removed, added = sorted(before - chosen), sorted(chosen - before)
+    store.remove(call.tx, row.id, call.user_id, removed)
+    store.add(call.tx, row.id, call.user_id, added)
+    _publish(call, channel, row, wire.MESSAGE_POLL_VOTE_REMOVE, removed)
+    _publish(call, channel, row, wire.MESSAGE_POLL_VOTE_ADD, added)
 
 
 def _publish(
@@ -64,7 +64,7 @@ def _publish(
 
 
 def end(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) -> Message:
-    """Count a poll out and say what came of it."""
+    """End a poll, store the final state and post the result."""
     jobs.cancel(call.tx, EXPIRE, _key(row.id))
     poll.results.is_finalized = True
     poll.results.answer_counts = []
@@ -72,21 +72,21 @@ def end(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) -> Me
         poll.expiry = json.timestamp(call.now)
     extra = messages.views.extra(row)
     extra.poll = poll
-    shown = messages.change(call, channel, row._replace(extra=json.encode(extra).decode()))
-    _announce(call, channel, row, poll)
-    return shown
+    view = messages.change(call, channel, row._replace(extra=json.encode(extra).decode()))
+    _post_result(call, channel, row, poll)
+    return view
 
 
-def _announce(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) -> None:
+def _post_result(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) -> None:
     if users.find(call.tx, row.author_id) is None:
-        # A webhook's poll, or one whose author is gone: there is nobody to say it.
+        # The poll of a webhook, or of a deleted author: the result message would have no author.
         return
     reference = MessageReference(
         channel_id=ChannelId(channel.id), message_id=MessageId(row.id), guild_id=channel.guild_id or UNSET
     )
     messages.system(
         call,
-        # The words are the platform's, so they wake no archived thread.
+        # The result is a system message, so it does not unarchive a thread.
         channel._replace(archived=0),
         MessageType.POLL_RESULT,
         row.author_id,

@@ -1,4 +1,4 @@
-"""Polls end by the clock."""
+"""Jobs that end polls at their expiry."""
 
 from hubbub.server.core.access import find_channel
 from hubbub.server.core.call import Call
@@ -8,10 +8,10 @@ from hubbub.server.resources.polls import actions, rules
 
 
 def expire(call: Call, job: Job) -> None:
-    """End a poll whose time is over, unless it ended before or its message is gone."""
-    wanted = job.decode(actions.Ending)
-    channel = find_channel(call.tx, wanted.channel_id)
-    row = messages.find(call.tx, wanted.channel_id, wanted.message_id)
+    """End an expired poll, unless it has ended already or its message was deleted."""
+    expiry = job.decode(actions.Ending)
+    channel = find_channel(call.tx, expiry.channel_id)
+    row = messages.find(call.tx, expiry.channel_id, expiry.message_id)
     poll = None if row is None else rules.find_poll(row)
     if channel is None or row is None or poll is None or poll.results.is_finalized:
         return

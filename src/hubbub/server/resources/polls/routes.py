@@ -1,4 +1,4 @@
-"""Polls over HTTP."""
+"""HTTP handlers for polls."""
 
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources import polls as wire
@@ -15,7 +15,9 @@ from hubbub.server.resources.polls import actions, rules, store
 def get_answer_voters(
     call: Call, channel_id: ChannelId, message_id: MessageId, answer_id: int, query: wire.ListVoters
 ) -> wire.PollVoters:
-    """Who votes for an answer, in the order of their ids."""
+    """List the users who voted for a poll answer.
+
+    Users are ordered by id."""
     row = messages.get(call.tx, channel_id, message_id)
     rules.require_answer(row, answer_id)
     ids = store.list_voters(call.tx, message_id, answer_id, query.after or 0, query.limit)
@@ -25,7 +27,9 @@ def get_answer_voters(
 
 @handles(wire.VOTE_IN_POLL)
 def vote_in_poll(call: Call, channel_id: ChannelId, message_id: MessageId, body: wire.VoteInPoll) -> None:
-    """Vote, vote otherwise, or take one's vote back."""
+    """Vote in a poll.
+
+    The listed answers replace the caller's earlier votes; an empty list removes them."""
     here = access.channel(call, channel_id)
     row = messages.get(call.tx, channel_id, message_id)
     chosen = rules.require_vote(here, row, body)
@@ -34,7 +38,9 @@ def vote_in_poll(call: Call, channel_id: ChannelId, message_id: MessageId, body:
 
 @handles(POLL_EXPIRE)
 def poll_expire(call: Call, channel_id: ChannelId, message_id: MessageId) -> Message:
-    """End one's poll before its time."""
+    """End a poll.
+
+    Only the author of the poll may end it before its expiry."""
     here = access.channel(call, channel_id)
     row = messages.get(call.tx, channel_id, message_id)
     poll = rules.require_end(call, row)

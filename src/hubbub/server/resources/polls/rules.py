@@ -1,4 +1,4 @@
-"""Who may vote, for what, and who may end a poll."""
+"""Permission and validity checks for votes and for ending polls."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.resources import polls as wire
@@ -9,12 +9,12 @@ from hubbub.server.resources.messages import MessageRow
 
 
 def find_poll(row: MessageRow) -> wire.Poll | None:
-    """The poll of a message, without its votes."""
+    """Return the poll of a message without its votes, or None."""
     return messages.views.extra(row).poll if row.polled else None
 
 
 def require_answer(row: MessageRow, answer_id: int) -> None:
-    """Raise unless a message has a poll with this answer."""
+    """Raise an error unless the message has a poll with this answer."""
     poll = find_poll(row)
     if poll is None:
         raise errors.UNKNOWN_MESSAGE()
@@ -24,9 +24,9 @@ def require_answer(row: MessageRow, answer_id: int) -> None:
 
 
 def require_vote(here: ChannelAccess, row: MessageRow, body: wire.VoteInPoll) -> set[int]:
-    """The answers to vote for, or why not."""
+    """Return the answer ids to vote for, or raise an error if the vote is not allowed."""
     if here.guild is not None and here.guild.only_reads:
-        # Who is timed out or pending only reads.
+        # Members who are timed out or pending have read-only access.
         raise errors.MISSING_PERMISSIONS()
     if here.channel.archived:
         raise errors.THREAD_ARCHIVED()
@@ -37,9 +37,9 @@ def require_vote(here: ChannelAccess, row: MessageRow, body: wire.VoteInPoll) ->
         raise errors.POLL_EXPIRED()
     known = [answer.answer_id for answer in poll.answers]
     form = errors.FormErrors()
-    for place, answer_id in enumerate(body.answer_ids):
+    for index, answer_id in enumerate(body.answer_ids):
         if answer_id not in known:
-            form.add(("answer_ids", place), *errors.choices(known))
+            form.add(("answer_ids", index), *errors.choices(known))
     chosen = {int(answer_id) for answer_id in body.answer_ids}
     if len(chosen) > 1 and not poll.allow_multiselect:
         form.add(("answer_ids",), *errors.bad_length(0, 1))
@@ -48,7 +48,7 @@ def require_vote(here: ChannelAccess, row: MessageRow, body: wire.VoteInPoll) ->
 
 
 def require_end(call: Call, row: MessageRow) -> wire.Poll:
-    """The poll that the caller may end, or why not."""
+    """Return the poll if the caller may end it, otherwise raise an error."""
     if row.author_id != call.user_id:
         raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
     poll = find_poll(row)

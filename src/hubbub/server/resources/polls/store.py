@@ -1,4 +1,4 @@
-"""Rows of votes. How a message shows them, counted, is the messages' own query."""
+"""SQL for the poll_votes and poll_counts tables. The messages slice reads the counts for its views."""
 
 from collections.abc import Iterable
 
@@ -6,13 +6,13 @@ from hubbub.server.core.store import Tx
 
 
 def votes_of(tx: Tx, message_id: int, user_id: int) -> set[int]:
-    """The answers somebody votes for."""
+    """Return the answer ids that a user voted for."""
     rows = tx.all("SELECT answer_id FROM poll_votes WHERE message_id = ? AND user_id = ?", message_id, user_id)
     return {answer_id for (answer_id,) in rows}
 
 
 def add(tx: Tx, message_id: int, user_id: int, answers: Iterable[int]) -> None:
-    """Keep votes, and count them."""
+    """Insert votes and increment the counts."""
     for answer_id in answers:
         tx.run(
             "INSERT INTO poll_votes (message_id, user_id, answer_id) VALUES (?, ?, ?)", message_id, user_id, answer_id
@@ -26,7 +26,7 @@ def add(tx: Tx, message_id: int, user_id: int, answers: Iterable[int]) -> None:
 
 
 def remove(tx: Tx, message_id: int, user_id: int, answers: Iterable[int]) -> None:
-    """Drop votes, and count one less each."""
+    """Delete votes and decrement the counts."""
     for answer_id in answers:
         tx.run(
             "DELETE FROM poll_votes WHERE message_id = ? AND user_id = ? AND answer_id = ?",
@@ -38,13 +38,13 @@ def remove(tx: Tx, message_id: int, user_id: int, answers: Iterable[int]) -> Non
 
 
 def counts(tx: Tx, message_id: int) -> dict[int, int]:
-    """How many votes each answer has that has any."""
+    """Return the number of votes of each answer that has at least one."""
     rows = tx.all("SELECT answer_id, votes FROM poll_counts WHERE message_id = ? AND votes > 0", message_id)
     return {int(answer_id): int(votes) for answer_id, votes in rows}
 
 
 def list_voters(tx: Tx, message_id: int, answer_id: int, after: int, limit: int) -> list[int]:
-    """Who votes for an answer, in the order of their ids."""
+    """Return the ids of users who voted for an answer, in ascending order."""
     rows = tx.all(
         "SELECT user_id FROM poll_votes WHERE message_id = ? AND answer_id = ? AND user_id > ? ORDER BY user_id LIMIT ?",
         message_id,

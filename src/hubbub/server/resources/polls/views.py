@@ -1,4 +1,4 @@
-"""The result of a poll, as the message that tells of it shows it."""
+"""Build the embed of a poll result message."""
 
 from collections.abc import Mapping
 
@@ -7,22 +7,24 @@ from hubbub.protocol.resources.polls import Poll
 
 
 def result(poll: Poll, votes: Mapping[int, int]) -> Embed:
-    """What a poll came to: the answer with most votes, unless several or none have."""
-    most = max(votes.values(), default=0)
-    leading = [answer for answer in poll.answers if votes.get(answer.answer_id, 0) == most]
-    told: dict[str, object] = {
+    """Return the result embed of a poll.
+
+    It names a winning answer only if exactly one answer has the most votes."""
+    most_votes = max(votes.values(), default=0)
+    leading = [answer for answer in poll.answers if votes.get(answer.answer_id, 0) == most_votes]
+    values: dict[str, object] = {
         "poll_question_text": poll.question.text or "",
-        "victor_answer_votes": most,
+        "victor_answer_votes": most_votes,
         "total_votes": sum(votes.values()),
     }
-    if most and len(leading) == 1:
+    if most_votes and len(leading) == 1:
         media = leading[0].poll_media
-        told["victor_answer_id"] = leading[0].answer_id
-        told["victor_answer_text"] = media.text or ""
+        values["victor_answer_id"] = leading[0].answer_id
+        values["victor_answer_text"] = media.text or ""
         if media.emoji:
             if media.emoji.id is not None:
-                told["victor_answer_emoji_id"] = int(media.emoji.id)
-            told["victor_answer_emoji_name"] = media.emoji.name or ""
-            told["victor_answer_emoji_animated"] = "true" if media.emoji.animated else "false"
-    fields = [EmbedField(name=name, value=str(value), inline=False) for name, value in told.items()]
+                values["victor_answer_emoji_id"] = int(media.emoji.id)
+            values["victor_answer_emoji_name"] = media.emoji.name or ""
+            values["victor_answer_emoji_animated"] = "true" if media.emoji.animated else "false"
+    fields = [EmbedField(name=name, value=str(value), inline=False) for name, value in values.items()]
     return Embed(type="poll_result", fields=fields)

@@ -1,5 +1,6 @@
-"""Private calls: people who speak with each other in direct message channels and groups. The voice server itself is a door; who
-is in a call is kept by voice states."""
+"""Private calls: voice calls in direct messages and group channels.
+
+The voice states slice stores the participants; the voice server carries the media."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
@@ -26,7 +27,7 @@ SLICE = Slice(
 
 
 def reset(call: Call) -> None:
-    """A platform of one process starts with nobody in a call; before voice states are reset."""
+    """End all calls at the start of a single-process server. Call this before the reset of voice states."""
     actions.reset(call)
 
 

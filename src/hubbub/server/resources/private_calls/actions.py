@@ -1,4 +1,4 @@
-"""Calls begin, ring, and end with the last who leaves: write, publish."""
+"""Start, ring and end private calls: store, publish. A call ends when its last participant leaves."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -25,71 +25,75 @@ from hubbub.server.resources.relationships import UserBlocked
 from hubbub.server.resources.voice_states import CallerDisplaced, CallerLeaves, CallKind, CallStateRow
 
 SILENCE: Final = "private_calls.silence"
-"""The job that ends rings which nobody answers."""
+"""Kind of the job that ends unanswered rings."""
 
 
 class Silence(msgspec.Struct, kw_only=True):
-    """Where it may be time."""
+    """Payload of the job that ends unanswered rings."""
 
     channel_id: ChannelId
 
 
 def put(call: Call, channel: ChannelRef, row: CallStateRow) -> None:
-    """Somebody comes into the call of a channel, or is in it in another way; the first one begins it."""
+    """Add a participant to a channel's call, or update their voice state. The first participant starts the call."""
     if voice_states.calls.find_caller(call.tx, row.call_id, row.user_id) is None:
         known = store.find(call.tx, channel.id)
         if known is None:
             _begin(call, channel, row.user_id)
         else:
-            _took_part(call, channel, known, row.user_id)
+            _add_participant(call, channel, known, row.user_id)
             stop_ringing(call, known, [row.user_id])
     done = voice_states.calls.put(call, row)
     if done.changed:
-        _tell(call, channel.id, VOICE_STATE_UPDATE, views.voice_state(row))
+        _publish(call, channel.id, VOICE_STATE_UPDATE, views.voice_state(row))
     if done.needs_ticket:
-        # voice.md 1: the state always comes before the server, so that libraries connect.
-        _admit(call, row)
+        # voice.md 1: the state always precedes the server, since libraries connect when they receive the server.
+        _send_voice_server(call, row)
     if done.changed or done.needs_ticket:
         voice_states.calls.tell_server(call, row)
 
 
 def _begin(call: Call, channel: ChannelRef, user_id: int) -> None:
-    said = messages.system(call, channel, MessageType.CALL, user_id, about=MessageCall(participants=[UserId(user_id)]))
-    row = CallRow(int(channel.id), int(said.id))
+    message = messages.system(
+        call, channel, MessageType.CALL, user_id, about=MessageCall(participants=[UserId(user_id)])
+    )
+    row = CallRow(int(channel.id), int(message.id))
     store.insert(call.tx, row)
-    _tell(call, channel.id, wire.CALL_CREATE, views.call(call.tx, row))
+    _publish(call, channel.id, wire.CALL_CREATE, views.call(call.tx, row))
 
 
-def _took_part(call: Call, channel: ChannelRef, known: CallRow, user_id: int) -> None:
-    """The message says who took part, since somebody new does."""
-    said = messages.find(call.tx, known.channel_id, known.message_id)
-    about = None if said is None else messages.views.extra(said).call
-    if said is not None and about is not None and user_id not in about.participants:
-        _say(call, channel, said, MessageCall(participants=[*about.participants, UserId(user_id)]))
+def _add_participant(call: Call, channel: ChannelRef, known: CallRow, user_id: int) -> None:
+    """Add a user to the participants listed in the call's message."""
+    message = messages.find(call.tx, known.channel_id, known.message_id)
+    about = None if message is None else messages.views.extra(message).call
+    if message is not None and about is not None and user_id not in about.participants:
+        _update_message(call, channel, message, MessageCall(participants=[*about.participants, UserId(user_id)]))
 
 
-def _say(call: Call, channel: ChannelRef, said: messages.MessageRow, about: MessageCall) -> None:
-    extra = messages.views.extra(said)
+def _update_message(call: Call, channel: ChannelRef, message: messages.MessageRow, about: MessageCall) -> None:
+    extra = messages.views.extra(message)
     extra.call = about
-    messages.change(call, channel, said._replace(extra=messages.encode_extra(extra)))
+    messages.change(call, channel, message._replace(extra=messages.encode_extra(extra)))
 
 
-def _admit(call: Call, row: CallStateRow) -> None:
+def _send_voice_server(call: Call, row: CallStateRow) -> None:
     token, endpoint = voice_states.calls.admit(call, row)
     server = VoiceServer(token=token, guild_id=None, channel_id=ChannelId(row.call_id), endpoint=endpoint)
     call.tx.emit(VOICE_SERVER_UPDATE, server, voice_states.calls.holder(row))
 
 
 def leave(call: Call, rows: Sequence[CallStateRow], *, ended: bool = False) -> None:
-    """People leave calls; the last one ends it. `ended`: nobody may stay."""
+    """Remove participants from their calls. A call ends when its last participant leaves.
+
+    `ended` tells the voice server that no participant may stay."""
     for row in rows:
         voice_states.calls.remove(call, row)
-        _tell(call, row.call_id, VOICE_STATE_UPDATE, views.voice_state(row, left=True))
+        _publish(call, row.call_id, VOICE_STATE_UPDATE, views.voice_state(row, left=True))
     left = dict.fromkeys(int(row.call_id) for row in rows)
-    still = voice_states.calls.callers(call.tx, list(left))
+    remaining = voice_states.calls.callers(call.tx, list(left))
     for channel_id in left:
         known = store.find(call.tx, channel_id)
-        if channel_id not in still and known is not None:
+        if channel_id not in remaining and known is not None:
             _end(call, known)
     for row in rows:
         voice_states.calls.tell_server(call, row, ended=ended)
@@ -98,17 +102,17 @@ def leave(call: Call, rows: Sequence[CallStateRow], *, ended: bool = False) -> N
 def _end(call: Call, known: CallRow) -> None:
     store.delete(call.tx, known.channel_id)
     jobs.cancel(call.tx, SILENCE, _key(known.channel_id))
-    _tell(call, known.channel_id, wire.CALL_DELETE, wire.CallEnded(channel_id=ChannelId(known.channel_id)))
+    _publish(call, known.channel_id, wire.CALL_DELETE, wire.CallEnded(channel_id=ChannelId(known.channel_id)))
     channel = access.find_channel(call.tx, known.channel_id)
-    said = messages.find(call.tx, known.channel_id, known.message_id)
-    about = None if said is None else messages.views.extra(said).call
-    if channel is not None and said is not None and about is not None and about.ended_timestamp is UNSET:
+    message = messages.find(call.tx, known.channel_id, known.message_id)
+    about = None if message is None else messages.views.extra(message).call
+    if channel is not None and message is not None and about is not None and about.ended_timestamp is UNSET:
         about.ended_timestamp = json.timestamp(call.now)
-        _say(call, channel, said, about)
+        _update_message(call, channel, message, about)
 
 
 def reset(call: Call) -> None:
-    """Nobody is in a call any more."""
+    """End every call."""
     for known in store.list_all(call.tx):
         _end(call, known)
 
@@ -117,87 +121,87 @@ def reset(call: Call) -> None:
 
 
 def ring(call: Call, known: CallRow, user_ids: Sequence[int]) -> None:
-    """Ring some people for a while; who is rung already is rung for longer."""
-    rung = store.ringing(call.tx, known.channel_id)
+    """Ring users for a limited time; a ring that is already active is extended."""
+    ringing = store.ringing(call.tx, known.channel_id)
     store.ring(call.tx, known.channel_id, user_ids, call.now + wire.RING_SECONDS * 1000)
     if not user_ids:
         return
-    _silence_later(call, known)
-    if set(user_ids) - rung.keys():
-        _tell_ringing(call, known)
+    _schedule_ring_timeout(call, known)
+    if set(user_ids) - ringing.keys():
+        _publish_ringing(call, known)
 
 
 def stop_ringing(call: Call, known: CallRow, user_ids: Sequence[int]) -> None:
-    """Ring some people no longer: they declined, or who called gave up."""
+    """Stop ringing users who declined, or whose caller canceled."""
     if store.stop_ringing(call.tx, known.channel_id, user_ids):
-        _silence_later(call, known)
-        _tell_ringing(call, known)
+        _schedule_ring_timeout(call, known)
+        _publish_ringing(call, known)
 
 
-def _silence_later(call: Call, known: CallRow) -> None:
+def _schedule_ring_timeout(call: Call, known: CallRow) -> None:
     jobs.cancel(call.tx, SILENCE, _key(known.channel_id))
     ends = store.ringing(call.tx, known.channel_id).values()
     if ends:
-        silence = Silence(channel_id=ChannelId(known.channel_id))
-        call.tx.enqueue(SILENCE, silence, due_ms=min(ends), key=_key(known.channel_id))
+        timeout = Silence(channel_id=ChannelId(known.channel_id))
+        call.tx.enqueue(SILENCE, timeout, due_ms=min(ends), key=_key(known.channel_id))
 
 
 def silence(call: Call, job: jobs.Job) -> None:
-    """End the rings whose time is over."""
+    """End expired rings."""
     known = store.find(call.tx, job.decode(Silence).channel_id)
     if known is not None:
-        rung = store.ringing(call.tx, known.channel_id)
-        stop_ringing(call, known, [user_id for user_id, ends_ms in rung.items() if ends_ms <= call.now])
+        ringing = store.ringing(call.tx, known.channel_id)
+        stop_ringing(call, known, [user_id for user_id, ends_ms in ringing.items() if ends_ms <= call.now])
 
 
 def _key(channel_id: int) -> str:
     return f"{SILENCE}:{int(channel_id)}"
 
 
-def _tell_ringing(call: Call, known: CallRow) -> None:
-    _tell(call, known.channel_id, wire.CALL_UPDATE, views.change(call.tx, known))
+def _publish_ringing(call: Call, known: CallRow) -> None:
+    _publish(call, known.channel_id, wire.CALL_UPDATE, views.change(call.tx, known))
 
 
-# What others do
+# Listeners
 
 
-def caller_leaves(call: Call, fact: CallerLeaves) -> None:
-    """The voice server lost somebody for good, or they are somewhere else now."""
-    if fact.row.kind == CallKind.PRIVATE:
-        leave(call, [fact.row])
+def caller_leaves(call: Call, signal: CallerLeaves) -> None:
+    """Remove a user whom the voice server lost for good, or who joined another channel."""
+    if signal.row.kind == CallKind.PRIVATE:
+        leave(call, [signal.row])
 
 
-def caller_displaced(call: Call, fact: CallerDisplaced) -> None:
-    """The voice server itself was lost."""
-    if fact.row.kind == CallKind.PRIVATE:
-        _admit(call, fact.row)
-        voice_states.calls.tell_server(call, fact.row)
+def caller_displaced(call: Call, signal: CallerDisplaced) -> None:
+    """Send a new voice server to a user after theirs was lost."""
+    if signal.row.kind == CallKind.PRIVATE:
+        _send_voice_server(call, signal.row)
+        voice_states.calls.tell_server(call, signal.row)
 
 
-def recipient_came(call: Call, fact: RecipientCame) -> None:
-    """Who comes to a group learns of its call."""
-    known = store.find(call.tx, fact.channel_id)
+def recipient_came(call: Call, signal: RecipientCame) -> None:
+    """Publish the current call to a new recipient of a group channel."""
+    known = store.find(call.tx, signal.channel_id)
     if known is not None:
-        call.tx.emit(wire.CALL_CREATE, views.call(call.tx, known), Audience.of_users(fact.user_id))
+        call.tx.emit(wire.CALL_CREATE, views.call(call.tx, known), Audience.of_users(signal.user_id))
 
 
-def recipient_goes(call: Call, fact: RecipientGoes) -> None:
-    """Who leaves a group leaves its call."""
-    known = store.find(call.tx, fact.channel_id)
+def recipient_goes(call: Call, signal: RecipientGoes) -> None:
+    """Remove a recipient who leaves a group channel from its call."""
+    known = store.find(call.tx, signal.channel_id)
     if known is None:
         return
-    stop_ringing(call, known, [fact.user_id])
-    row = voice_states.calls.find_caller(call.tx, fact.channel_id, fact.user_id)
+    stop_ringing(call, known, [signal.user_id])
+    row = voice_states.calls.find_caller(call.tx, signal.channel_id, signal.user_id)
     if row is not None:
         leave(call, [row])
 
 
-def user_blocked(call: Call, fact: UserBlocked) -> None:
-    """Two people of whom one blocks the other speak no more; in a group each may stay."""
-    channel_id = direct_messages.find_channel(call.tx, fact.user_id, fact.other_id)
+def user_blocked(call: Call, signal: UserBlocked) -> None:
+    """End the direct message call of two users when one blocks the other. Group calls continue."""
+    channel_id = direct_messages.find_channel(call.tx, signal.user_id, signal.other_id)
     if channel_id is not None:
         leave(call, voice_states.calls.callers(call.tx, [channel_id]).get(channel_id, []), ended=True)
 
 
-def _tell(call: Call, channel_id: int, event: Event[Any], payload: Any) -> None:
+def _publish(call: Call, channel_id: int, event: Event[Any], payload: Any) -> None:
     call.tx.emit(event, payload, Audience.of_users(*channels.recipients_of(call.tx, channel_id)))

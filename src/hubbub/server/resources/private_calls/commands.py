@@ -1,4 +1,4 @@
-"""Private calls over the gateway: opcode 4 without a guild, and opcode 13, which asks of a call."""
+"""Gateway commands of private calls: opcode 4 without a guild, and opcode 13, which requests the state of a call."""
 
 from typing import Final
 
@@ -17,26 +17,28 @@ JOIN: Final = "private_calls.join"
 
 
 class Wish(msgspec.Struct, kw_only=True):
-    """Who wants to be in which call, and how."""
+    """A user's request to join a call, with their initial voice state."""
 
     channel_id: ChannelId
     user_id: UserId
     session_id: str
-    """As voice states show it."""
+    """Session id as voice states show it."""
     self_mute: bool
     self_deaf: bool
     self_video: bool
 
 
-def set_private_voice_state(call: Call, fact: PrivateVoiceAsked) -> None:
-    """Come into the call of a private channel, which begins by that; or leave. What is not allowed is not answered."""
-    body = fact.body
-    for channel_id in fact.failed:
+def set_private_voice_state(call: Call, signal: PrivateVoiceAsked) -> None:
+    """Join or leave the call of a private channel.
+
+    Joining starts the call if there is none. A request that is not allowed is ignored without an error."""
+    body = signal.body
+    for channel_id in signal.failed:
         jobs.cancel(call.tx, JOIN, _key(channel_id, call.user_id))
     if body.channel_id is None:
         actions.leave(call, voice_states.calls.list_of_user(call, CallKind.PRIVATE, call.user_id))
         return
-    wish = Wish(
+    request = Wish(
         channel_id=body.channel_id,
         user_id=call.user_id,
         session_id=voice.session_id(call.session_id),
@@ -44,41 +46,41 @@ def set_private_voice_state(call: Call, fact: PrivateVoiceAsked) -> None:
         self_deaf=body.self_deaf,
         self_video=body.self_video,
     )
-    if waits_ms := voice_states.calls.waits_ms(call, wish.channel_id, wish.user_id):
-        call.tx.enqueue(JOIN, wish, due_ms=call.now + waits_ms, key=_key(wish.channel_id, wish.user_id))
+    if waits_ms := voice_states.calls.waits_ms(call, request.channel_id, request.user_id):
+        call.tx.enqueue(JOIN, request, due_ms=call.now + waits_ms, key=_key(request.channel_id, request.user_id))
     else:
-        _join(call, wish)
+        _join(call, request)
 
 
 def join_at_last(call: Call, job: jobs.Job) -> None:
-    """Let somebody into a call who had to wait, since the voice server refused them before."""
+    """Join a call after the delay imposed because the voice server refused an earlier attempt."""
     _join(call, job.decode(Wish))
 
 
-def _join(call: Call, wish: Wish) -> None:
-    channel = rules.find_place(call.tx, wish.channel_id, wish.user_id)
-    if channel is None or not rules.can_call(call.tx, channel, wish.user_id):
+def _join(call: Call, request: Wish) -> None:
+    channel = rules.find_place(call.tx, request.channel_id, request.user_id)
+    if channel is None or not rules.can_call(call.tx, channel, request.user_id):
         return
-    # voice.md 1: a person is in one channel in all.
-    voice_states.leave_guilds(call, wish.user_id)
-    held = voice_states.calls.list_of_user(call, CallKind.PRIVATE, wish.user_id)
-    actions.leave(call, [row for row in held if row.call_id != wish.channel_id])
+    # voice.md 1: a user is in at most one voice channel or call.
+    voice_states.leave_guilds(call, request.user_id)
+    current = voice_states.calls.list_of_user(call, CallKind.PRIVATE, request.user_id)
+    actions.leave(call, [row for row in current if row.call_id != request.channel_id])
     row = voice_states.calls.state(
-        wish.channel_id,
-        wish.user_id,
+        request.channel_id,
+        request.user_id,
         CallKind.PRIVATE,
-        wish.session_id,
+        request.session_id,
         call.now,
-        self_mute=wish.self_mute,
-        self_deaf=wish.self_deaf,
-        self_video=wish.self_video,
+        self_mute=request.self_mute,
+        self_deaf=request.self_deaf,
+        self_video=request.self_video,
     )
     actions.put(call, channel, row)
 
 
 @obeys(wire.CONNECT_CALL)
 def connect_call(call: Call, body: wire.ConnectCall) -> None:
-    """Tell of the call of a private channel that the caller is in, if there is one."""
+    """Send the state of the call in one of the caller's private channels, if there is one."""
     known = store.find(call.tx, body.channel_id)
     if (
         known is not None
@@ -88,10 +90,10 @@ def connect_call(call: Call, body: wire.ConnectCall) -> None:
         call.replies.append((wire.CALL_CREATE, views.call(call.tx, known)))
 
 
-def forget_waiting(call: Call, fact: WaitingForgotten) -> None:
-    """Let nobody in who waits."""
-    for channel_id in fact.server_ids:
-        jobs.cancel(call.tx, JOIN, _key(channel_id, fact.user_id))
+def forget_waiting(call: Call, signal: WaitingForgotten) -> None:
+    """Cancel the pending joins of a user."""
+    for channel_id in signal.server_ids:
+        jobs.cancel(call.tx, JOIN, _key(channel_id, signal.user_id))
 
 
 def _key(channel_id: int, user_id: int) -> str:

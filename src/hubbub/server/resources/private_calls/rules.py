@@ -1,4 +1,4 @@
-"""Who may call whom."""
+"""Permission checks for private calls."""
 
 from collections.abc import Collection, Sequence
 
@@ -14,7 +14,7 @@ PRIVATE = frozenset({ChannelType.DM, ChannelType.GROUP_DM})
 
 
 def find_place(tx: Tx, channel_id: int, user_id: int) -> ChannelRef | None:
-    """A private channel that somebody is in, or None."""
+    """Return a private channel that the user is a recipient of, or None."""
     ref = access.find_channel(tx, channel_id)
     if ref is None or ref.type not in PRIVATE or user_id not in channels.recipients_of(tx, channel_id):
         return None
@@ -22,7 +22,7 @@ def find_place(tx: Tx, channel_id: int, user_id: int) -> ChannelRef | None:
 
 
 def require_place(call: Call, channel_id: int) -> ChannelRef:
-    """A private channel that the caller is in."""
+    """Return a private channel that the caller is a recipient of, or raise an error."""
     here = access.channel(call, channel_id)
     if here.channel.type not in PRIVATE:
         raise errors.WRONG_CHANNEL_TYPE()
@@ -30,7 +30,7 @@ def require_place(call: Call, channel_id: int) -> ChannelRef:
 
 
 def can_call(tx: Tx, channel: ChannelRef, user_id: int) -> bool:
-    """Whether somebody in a private channel may call there: in a group always, of two people who are friends."""
+    """Return whether a user may call in a private channel: always in a group, otherwise only between friends."""
     if channel.type == ChannelType.GROUP_DM:
         return True
     others = [each for each in channels.recipients_of(tx, channel.id) if each != user_id]
@@ -40,18 +40,19 @@ def can_call(tx: Tx, channel: ChannelRef, user_id: int) -> bool:
     )
 
 
-def ringable(call: Call, channel: ChannelRef, named: Sequence[int] | None, inside: Collection[int]) -> list[int]:
-    """Whom the caller may ring of those named, or of all who are not in the call. Bots have no private calls; who blocked the
-    caller, or was blocked by them, is not rung, and nobody learns of it."""
+def ringable(call: Call, channel: ChannelRef, named: Sequence[int] | None, participants: Collection[int]) -> list[int]:
+    """Return the users to ring: those named, or all recipients who are not in the call.
+
+    Bots have no private calls. A user who blocked the caller, or is blocked by them, is skipped silently."""
     present = [each for each in channels.recipients_of(call.tx, channel.id) if each != call.user_id]
     if named is not None and not set(named) <= set(present):
         raise errors.INVALID_RECIPIENTS()
-    wanted = [each for each in (present if named is None else dict.fromkeys(named)) if each not in inside]
-    people = users.find_many(call.tx, wanted)
-    if named is not None and any(people[each].bot for each in wanted if each in people):
+    wanted = [each for each in (present if named is None else dict.fromkeys(named)) if each not in participants]
+    found = users.find_many(call.tx, wanted)
+    if named is not None and any(found[each].bot for each in wanted if each in found):
         raise errors.INVALID_RECIPIENTS()
     return [
         each
         for each in wanted
-        if each in people and not people[each].bot and not relationships.is_blocked_between(call.tx, call.user_id, each)
+        if each in found and not found[each].bot and not relationships.is_blocked_between(call.tx, call.user_id, each)
     ]

@@ -1,4 +1,4 @@
-"""Rows of calls in private channels, and of whom they ring."""
+"""SQL for the private_calls and private_call_rings tables."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -7,20 +7,20 @@ from hubbub.server.core.store import Tx, places
 
 
 class CallRow(NamedTuple):
-    """A call while it lasts."""
+    """An ongoing call."""
 
     channel_id: int
     message_id: int
-    """What tells of it in the channel."""
+    """The system message about the call in its channel."""
 
 
 def find(tx: Tx, channel_id: int) -> CallRow | None:
-    """The call of a channel, or None."""
+    """Return the call of a channel, or None."""
     return tx.find(CallRow, "SELECT channel_id, message_id FROM private_calls WHERE channel_id = ?", channel_id)
 
 
 def list_of_user(tx: Tx, user_id: int) -> list[CallRow]:
-    """The calls in the private channels that somebody is in."""
+    """Return the calls in a user's private channels."""
     return tx.fetch(
         CallRow,
         "SELECT c.channel_id, c.message_id FROM private_calls c JOIN recipients r ON r.channel_id = c.channel_id "
@@ -30,29 +30,29 @@ def list_of_user(tx: Tx, user_id: int) -> list[CallRow]:
 
 
 def list_all(tx: Tx) -> list[CallRow]:
-    """Every call."""
+    """Return every call."""
     return tx.fetch(CallRow, "SELECT channel_id, message_id FROM private_calls ORDER BY channel_id")
 
 
 def insert(tx: Tx, row: CallRow) -> None:
-    """Keep a new call."""
+    """Insert a call."""
     tx.run("INSERT INTO private_calls (channel_id, message_id) VALUES (?, ?)", *row)
 
 
 def delete(tx: Tx, channel_id: int) -> None:
-    """Forget a call."""
+    """Delete a call and its rings."""
     for table in ("private_call_rings", "private_calls"):
         tx.run(f"DELETE FROM {table} WHERE channel_id = ?", channel_id)
 
 
 def ringing(tx: Tx, channel_id: int) -> dict[int, int]:
-    """Whom a call rings, and until when."""
+    """Return the users whom a call rings, with the end of each ring in milliseconds."""
     rows = tx.all("SELECT user_id, ends_ms FROM private_call_rings WHERE channel_id = ? ORDER BY user_id", channel_id)
     return {row[0]: row[1] for row in rows}
 
 
 def ring(tx: Tx, channel_id: int, user_ids: Iterable[int], ends_ms: int) -> None:
-    """Ring somebody until then."""
+    """Insert or extend the rings of users."""
     tx.run_many(
         "INSERT INTO private_call_rings (channel_id, user_id, ends_ms) VALUES (?, ?, ?) "
         "ON CONFLICT (channel_id, user_id) DO UPDATE SET ends_ms = excluded.ends_ms",
@@ -61,13 +61,11 @@ def ring(tx: Tx, channel_id: int, user_ids: Iterable[int], ends_ms: int) -> None
 
 
 def stop_ringing(tx: Tx, channel_id: int, user_ids: Iterable[int]) -> bool:
-    """Ring somebody no longer; whether anybody was rung."""
-    some = list(user_ids)
-    if not some:
+    """Delete the rings of users and return whether there were any."""
+    ids = list(user_ids)
+    if not ids:
         return False
     return (
-        tx.run(
-            f"DELETE FROM private_call_rings WHERE channel_id = ? AND user_id IN ({places(some)})", channel_id, *some
-        )
+        tx.run(f"DELETE FROM private_call_rings WHERE channel_id = ? AND user_id IN ({places(ids)})", channel_id, *ids)
         > 0
     )

@@ -1,4 +1,4 @@
-"""A call as those in its channel see it."""
+"""Build the wire models of private calls."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from hubbub.server.resources.voice_states import CallStateRow
 
 
 def voice_state(row: CallStateRow, *, left: bool = False) -> VoiceState:
-    """How somebody is in a call; `left` shows that they are not any more."""
+    """Return a participant's voice state; with `left`, the state that reports their departure."""
     return VoiceState(
         guild_id=None,
         channel_id=None if left else ChannelId(row.call_id),
@@ -32,7 +32,7 @@ def voice_state(row: CallStateRow, *, left: bool = False) -> VoiceState:
 
 
 def change(tx: Tx, row: CallRow) -> wire.CallChange:
-    """Whom a call rings."""
+    """Return the payload about a call's ringing recipients."""
     return wire.CallChange(
         channel_id=ChannelId(row.channel_id),
         message_id=MessageId(row.message_id),
@@ -42,26 +42,26 @@ def change(tx: Tx, row: CallRow) -> wire.CallChange:
 
 
 def call(tx: Tx, row: CallRow) -> wire.PrivateCall:
-    """A whole call."""
-    told = change(tx, row)
-    inside = voice_states.calls.callers(tx, [row.channel_id]).get(row.channel_id, [])
+    """Return a call with its participants."""
+    ringing = change(tx, row)
+    participants = voice_states.calls.callers(tx, [row.channel_id]).get(row.channel_id, [])
     return wire.PrivateCall(
-        channel_id=told.channel_id,
-        message_id=told.message_id,
-        region=told.region,
-        ringing=told.ringing,
-        voice_states=[voice_state(each) for each in inside],
+        channel_id=ringing.channel_id,
+        message_id=ringing.message_id,
+        region=ringing.region,
+        ringing=ringing.ringing,
+        voice_states=[voice_state(each) for each in participants],
     )
 
 
-def can_read(asking: Call) -> bool:
-    """Whether the caller may know of a person's conversations: the person, and a game that they let read those."""
-    actor = asking.actor
+def can_read(request: Call) -> bool:
+    """Return whether the caller may read private channels: users, and OAuth2 sessions with the scope for it."""
+    actor = request.actor
     return actor.kind == "user" or (actor.kind == "bearer" and Scope.DM_CHANNELS_READ in actor.scopes)
 
 
-def ready(asking: Call) -> dict[str, Any]:
-    """The calls that go on in the caller's conversations."""
-    if not can_read(asking):
+def ready(request: Call) -> dict[str, Any]:
+    """Return the ongoing calls of the caller's private channels for READY."""
+    if not can_read(request):
         return {}
-    return {"calls": [call(asking.tx, row) for row in store.list_of_user(asking.tx, asking.user_id)]}
+    return {"calls": [call(request.tx, row) for row in store.list_of_user(request.tx, request.user_id)]}

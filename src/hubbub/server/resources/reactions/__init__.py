@@ -1,4 +1,4 @@
-"""Reactions to messages. How a message shows them is with the messages; they go with it when it is deleted."""
+"""Reactions to messages. The messages slice shows them, and deletes them with their message."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.reactions import routes

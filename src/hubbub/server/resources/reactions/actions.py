@@ -1,4 +1,4 @@
-"""Adding and removing reactions: write, publish."""
+"""Add and remove reactions: store, publish."""
 
 from msgspec import UNSET
 
@@ -15,7 +15,7 @@ from hubbub.server.resources.reactions.store import ReactionRow
 
 
 def add(call: Call, channel: ChannelRef, message: MessageRow, row: ReactionRow) -> None:
-    """Keep a reaction of the caller; nothing happens when it was there."""
+    """Add a reaction of the caller. Does nothing if it exists."""
     if not store.insert(call.tx, row):
         return
     messages.set_reacted(call.tx, channel.id, message.id, True)
@@ -26,7 +26,7 @@ def add(call: Call, channel: ChannelRef, message: MessageRow, row: ReactionRow) 
         emoji=_partial(row),
         burst=bool(row.burst),
         type=row.burst,
-        # A webhook's message has no user for an author.
+        # The author of a webhook's message is not a user.
         message_author_id=UserId(message.author_id) if message.of_user else UNSET,
     )
     if row.burst == ReactionType.BURST:
@@ -39,19 +39,19 @@ def add(call: Call, channel: ChannelRef, message: MessageRow, row: ReactionRow) 
     call.tx.emit(wire.MESSAGE_REACTION_ADD, payload, messages.audience(call, channel))
 
 
-def remove(call: Call, channel: ChannelRef, message: MessageRow, standing: ReactionRow, user_id: int) -> None:
-    """Take a user's reaction away; nothing happens when there is none."""
-    kinds = store.delete_one(call.tx, message.id, standing.emoji, user_id)
-    if not kinds:
+def remove(call: Call, channel: ChannelRef, message: MessageRow, existing: ReactionRow, user_id: int) -> None:
+    """Remove a user's reactions with an emoji. Does nothing if there are none."""
+    bursts = store.delete_one(call.tx, message.id, existing.emoji, user_id)
+    if not bursts:
         return
-    _settle(call, channel, message)
+    _update_marker(call, channel, message)
     audience = messages.audience(call, channel)
-    for burst in kinds:
+    for burst in bursts:
         payload = wire.ReactionRemoved(
             user_id=UserId(user_id),
             channel_id=channel.id,
             message_id=MessageId(message.id),
-            emoji=_partial(standing),
+            emoji=_partial(existing),
             burst=bool(burst),
             type=burst,
             guild_id=channel.guild_id or UNSET,
@@ -60,31 +60,31 @@ def remove(call: Call, channel: ChannelRef, message: MessageRow, standing: React
 
 
 def clear(call: Call, channel: ChannelRef, message: MessageRow) -> None:
-    """Take all reactions of a message away."""
+    """Remove all reactions from a message."""
     if not store.delete_of_message(call.tx, message.id):
         return
-    _settle(call, channel, message)
+    _update_marker(call, channel, message)
     payload = wire.ReactionsCleared(
         channel_id=channel.id, message_id=MessageId(message.id), guild_id=channel.guild_id or UNSET
     )
     call.tx.emit(wire.MESSAGE_REACTION_REMOVE_ALL, payload, messages.audience(call, channel))
 
 
-def clear_emoji(call: Call, channel: ChannelRef, message: MessageRow, standing: ReactionRow) -> None:
-    """Take all reactions of one emoji away."""
-    store.delete_of_emoji(call.tx, message.id, standing.emoji)
-    _settle(call, channel, message)
+def clear_emoji(call: Call, channel: ChannelRef, message: MessageRow, existing: ReactionRow) -> None:
+    """Remove all reactions with one emoji from a message."""
+    store.delete_of_emoji(call.tx, message.id, existing.emoji)
+    _update_marker(call, channel, message)
     payload = wire.EmojiReactionsCleared(
         channel_id=ChannelId(channel.id),
         message_id=MessageId(message.id),
         guild_id=channel.guild_id or UNSET,
-        emoji=_partial(standing),
+        emoji=_partial(existing),
     )
     call.tx.emit(wire.MESSAGE_REACTION_REMOVE_EMOJI, payload, messages.audience(call, channel))
 
 
-def _settle(call: Call, channel: ChannelRef, message: MessageRow) -> None:
-    """A message without reactions is read without looking for them."""
+def _update_marker(call: Call, channel: ChannelRef, message: MessageRow) -> None:
+    """Clear the message's reaction marker if no reaction is left, so that reads skip the reactions table."""
     if not store.has_any(call.tx, message.id):
         messages.set_reacted(call.tx, channel.id, message.id, False)
 

@@ -1,4 +1,4 @@
-"""What a path says of an emoji: a unicode emoji, or `name:id` of a custom one."""
+"""Parse the emoji in a reaction path: a Unicode emoji, or `name:id` of a custom emoji."""
 
 import re
 from typing import Final, NamedTuple
@@ -7,22 +7,24 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import MAX_WIDE, EmojiId
 from hubbub.server.resources.emojis import VARIATION, is_unicode
 
-# Libraries write an animated one as `a:name:id`.
+# Libraries write an animated emoji as `a:name:id`.
 _CUSTOM: Final = re.compile(r"(?:a:)?(?P<name>\w{1,32}):(?P<id>\d{1,19})", re.ASCII)
 
 
 class EmojiKey(NamedTuple):
-    """An emoji as a reaction is counted by it."""
+    """An emoji with the key by which its reactions are counted."""
 
     key: str
-    """The same for every spelling: the id of a custom emoji, else the text without variation selectors."""
+    """The id of a custom emoji, otherwise the text without variation selectors. Equal for all spellings of an emoji."""
     name: str
-    """As it was written."""
+    """The emoji's name or text as the client wrote it."""
     id: EmojiId | None = None
 
 
 def read(text: str) -> EmojiKey:
-    """The emoji a path names; UNKNOWN_EMOJI for what is none."""
+    """Parse the emoji of a path.
+
+    Raises UNKNOWN_EMOJI if the text is not an emoji."""
     custom = _CUSTOM.fullmatch(text)
     if custom is not None and int(custom["id"]) <= MAX_WIDE:
         emoji_id = EmojiId(int(custom["id"]))

@@ -1,4 +1,4 @@
-"""Reactions over HTTP."""
+"""HTTP handlers for reactions."""
 
 from hubbub.protocol.enums import ReactionType
 from hubbub.protocol.ids import ChannelId, MessageId, UserId
@@ -17,7 +17,9 @@ from hubbub.server.resources.reactions import actions, emoji, rules, store
 def list_message_reactions_by_emoji(
     call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str, query: wire.ListReactions
 ) -> list[User]:
-    """Who reacted with an emoji, in the order of their ids."""
+    """List the users who reacted with an emoji.
+
+    Users are ordered by id."""
     messages.get(call.tx, channel_id, message_id)
     named = emoji.read(emoji_name)
     rules.find_standing(call.tx, message_id, named)
@@ -30,44 +32,50 @@ def list_message_reactions_by_emoji(
 def add_my_message_reaction(
     call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str, query: wire.AddReaction
 ) -> None:
-    """React to a message."""
-    here, message = _open(call, channel_id, message_id)
+    """Add a reaction to a message.
+
+    Requires ADD_REACTIONS unless the message already has a reaction with this emoji."""
+    here, message = _load_open(call, channel_id, message_id)
     named = emoji.read(emoji_name)
     rules.require_active(here)
     rules.require_welcome(call, message)
     if query.type == ReactionType.BURST:
         rules.require_burst(call)
-    standing = store.find_one(call.tx, message_id, named.key)
-    if standing is None:
-        standing = rules.require_first(call, here, message_id, named)
-    row = standing._replace(user_id=call.user_id, burst=int(query.type), created_ms=call.now)
+    existing = store.find_one(call.tx, message_id, named.key)
+    if existing is None:
+        existing = rules.require_first(call, here, message_id, named)
+    row = existing._replace(user_id=call.user_id, burst=int(query.type), created_ms=call.now)
     actions.add(call, here.channel, message, row)
 
 
 @handles(wire.DELETE_MY_MESSAGE_REACTION)
 def delete_my_message_reaction(call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str) -> None:
-    """Take one's own reaction back."""
-    here, message = _open(call, channel_id, message_id)
-    standing = rules.find_standing(call.tx, message_id, emoji.read(emoji_name))
-    if standing is not None:
-        actions.remove(call, here.channel, message, standing, call.user_id)
+    """Remove the current user's reaction from a message."""
+    here, message = _load_open(call, channel_id, message_id)
+    existing = rules.find_standing(call.tx, message_id, emoji.read(emoji_name))
+    if existing is not None:
+        actions.remove(call, here.channel, message, existing, call.user_id)
 
 
 @handles(wire.DELETE_USER_MESSAGE_REACTION)
 def delete_user_message_reaction(
     call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str, user_id: UserId
 ) -> None:
-    """Take somebody's reaction away."""
-    here, message = _moderated(call, channel_id, message_id)
-    standing = rules.find_standing(call.tx, message_id, emoji.read(emoji_name))
-    if standing is not None:
-        actions.remove(call, here.channel, message, standing, user_id)
+    """Remove a user's reaction from a message.
+
+    Requires MANAGE_MESSAGES."""
+    here, message = _load_moderated(call, channel_id, message_id)
+    existing = rules.find_standing(call.tx, message_id, emoji.read(emoji_name))
+    if existing is not None:
+        actions.remove(call, here.channel, message, existing, user_id)
 
 
 @handles(wire.DELETE_ALL_MESSAGE_REACTIONS)
 def delete_all_message_reactions(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
-    """Take all reactions of a message away."""
-    here, message = _moderated(call, channel_id, message_id)
+    """Remove all reactions from a message.
+
+    Requires MANAGE_MESSAGES."""
+    here, message = _load_moderated(call, channel_id, message_id)
     actions.clear(call, here.channel, message)
 
 
@@ -75,21 +83,23 @@ def delete_all_message_reactions(call: Call, channel_id: ChannelId, message_id: 
 def delete_all_message_reactions_by_emoji(
     call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str
 ) -> None:
-    """Take all reactions of one emoji away."""
-    here, message = _moderated(call, channel_id, message_id)
-    standing = rules.find_standing(call.tx, message_id, emoji.read(emoji_name))
-    if standing is not None:
-        actions.clear_emoji(call, here.channel, message, standing)
+    """Remove all reactions with one emoji from a message.
+
+    Requires MANAGE_MESSAGES."""
+    here, message = _load_moderated(call, channel_id, message_id)
+    existing = rules.find_standing(call.tx, message_id, emoji.read(emoji_name))
+    if existing is not None:
+        actions.clear_emoji(call, here.channel, message, existing)
 
 
-def _open(call: Call, channel_id: ChannelId, message_id: MessageId) -> tuple[ChannelAccess, MessageRow]:
+def _load_open(call: Call, channel_id: ChannelId, message_id: MessageId) -> tuple[ChannelAccess, MessageRow]:
     here = access.channel(call, channel_id)
     message = messages.get(call.tx, channel_id, message_id)
     rules.require_open(here)
     return here, message
 
 
-def _moderated(call: Call, channel_id: ChannelId, message_id: MessageId) -> tuple[ChannelAccess, MessageRow]:
+def _load_moderated(call: Call, channel_id: ChannelId, message_id: MessageId) -> tuple[ChannelAccess, MessageRow]:
     here = access.channel(call, channel_id)
     message = messages.get(call.tx, channel_id, message_id)
     rules.require_moderator(call, here)

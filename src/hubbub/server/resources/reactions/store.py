@@ -1,4 +1,4 @@
-"""Rows of reactions. How a message shows them, counted, is the messages' own query."""
+"""SQL for the reactions table. The messages slice reads the counts for its views."""
 
 from typing import NamedTuple
 
@@ -6,11 +6,11 @@ from hubbub.server.core.store import Tx
 
 
 class ReactionRow(NamedTuple):
-    """That somebody reacted to a message."""
+    """A user's reaction to a message."""
 
     message_id: int
     emoji: str
-    """The key that all spellings of an emoji share."""
+    """Key that all spellings of an emoji share."""
     user_id: int
     burst: int
     emoji_id: int | None
@@ -23,19 +23,19 @@ _COLUMNS = ", ".join(ReactionRow._fields)
 
 
 def find_one(tx: Tx, message_id: int, emoji: str) -> ReactionRow | None:
-    """Any reaction of this emoji on a message: how the emoji looks there."""
+    """Return any reaction with this emoji on a message, or None."""
     return tx.find(
         ReactionRow, f"SELECT {_COLUMNS} FROM reactions WHERE message_id = ? AND emoji = ? LIMIT 1", message_id, emoji
     )
 
 
 def count_emojis(tx: Tx, message_id: int) -> int:
-    """How many different emoji a message has."""
+    """Return the number of different emoji among a message's reactions."""
     return int(tx.value("SELECT COUNT(DISTINCT emoji) FROM reactions WHERE message_id = ?", message_id) or 0)
 
 
 def insert(tx: Tx, row: ReactionRow) -> bool:
-    """Keep a reaction; False when it was there."""
+    """Insert a reaction and return whether it is new."""
     return (
         tx.run(
             f"INSERT INTO reactions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
@@ -47,7 +47,7 @@ def insert(tx: Tx, row: ReactionRow) -> bool:
 
 
 def delete_one(tx: Tx, message_id: int, emoji: str, user_id: int) -> list[int]:
-    """Drop somebody's reactions of one emoji, and say of which kind (burst 0 or 1) there were."""
+    """Delete a user's reactions with one emoji and return their `burst` values (0 or 1)."""
     found = [
         burst
         for (burst,) in tx.all(
@@ -63,22 +63,22 @@ def delete_one(tx: Tx, message_id: int, emoji: str, user_id: int) -> list[int]:
 
 
 def delete_of_emoji(tx: Tx, message_id: int, emoji: str) -> int:
-    """Drop all reactions of one emoji, and say how many there were."""
+    """Delete all reactions with one emoji and return their number."""
     return tx.run("DELETE FROM reactions WHERE message_id = ? AND emoji = ?", message_id, emoji)
 
 
 def delete_of_message(tx: Tx, message_id: int) -> int:
-    """Drop all reactions to a message, and say how many there were."""
+    """Delete all reactions to a message and return their number."""
     return tx.run("DELETE FROM reactions WHERE message_id = ?", message_id)
 
 
 def has_any(tx: Tx, message_id: int) -> bool:
-    """Whether anybody reacted to a message."""
+    """Return whether a message has reactions."""
     return tx.value("SELECT 1 FROM reactions WHERE message_id = ? LIMIT 1", message_id) is not None
 
 
 def list_users(tx: Tx, message_id: int, emoji: str, burst: int, after: int, limit: int) -> list[int]:
-    """Who reacted with an emoji, in the order of their ids."""
+    """Return the ids of users who reacted with an emoji, in ascending order."""
     return [
         user_id
         for (user_id,) in tx.all(

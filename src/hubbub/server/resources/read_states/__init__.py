@@ -1,4 +1,4 @@
-"""Read states: up to where people have read."""
+"""Read states: the last message that each user has read in each channel."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Marks are set, and the person's other clients hear of it."""
+"""Update read states and publish them to the user's other sessions."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,10 @@ from hubbub.server.resources.read_states import store
 
 
 def mark(call: Call, wanted: Mapping[ChannelId, MessageId], *, back: bool = False) -> None:
-    """Set marks. They go forward: two clients may tell in any order; `back` is what a person decides by hand."""
+    """Set read states.
+
+    A read state only moves forward, since clients may report in any order. With `back` it may also move backward, which
+    a user requests explicitly."""
     before = store.find_some(call.tx, call.user_id, wanted)
     moved = {
         channel_id: message_id
@@ -22,23 +25,23 @@ def mark(call: Call, wanted: Mapping[ChannelId, MessageId], *, back: bool = Fals
     }
     store.put(call.tx, call.user_id, moved)
     for channel_id, message_id in moved.items():
-        told = wire.MessageAcked(channel_id=channel_id, message_id=message_id, manual=True if back else UNSET)
-        call.tx.emit(wire.MESSAGE_ACK, told, Audience.of_users(call.user_id))
+        payload = wire.MessageAcked(channel_id=channel_id, message_id=message_id, manual=True if back else UNSET)
+        call.tx.emit(wire.MESSAGE_ACK, payload, Audience.of_users(call.user_id))
 
 
-def forget_channels(call: Call, fact: channels.ChannelsDeleted) -> None:
-    """Channels are gone, and so is what was read there."""
-    store.delete_channels(call.tx, fact.channel_ids)
+def forget_channels(call: Call, signal: channels.ChannelsDeleted) -> None:
+    """Delete the read states of deleted channels."""
+    store.delete_channels(call.tx, signal.channel_ids)
 
 
-def forget(call: Call, fact: users.UserDeleted) -> None:
-    """An account is gone, and what it read."""
-    store.delete(call.tx, fact.user_id)
+def forget(call: Call, signal: users.UserDeleted) -> None:
+    """Delete the read states of a deleted user."""
+    store.delete(call.tx, signal.user_id)
 
 
-def harvest(call: Call, asked: users.DataAsked) -> None:
-    """How far a person has read, for their copy of all that is kept of them."""
-    asked.records["read_states"] = [
+def harvest(call: Call, export: users.DataAsked) -> None:
+    """Add a user's read states to the export of their data."""
+    export.records["read_states"] = [
         {"channel_id": str(each.id), "last_message_id": str(each.last_message_id)}
-        for each in store.list_all(call.tx, asked.user_id)
+        for each in store.list_all(call.tx, export.user_id)
     ]

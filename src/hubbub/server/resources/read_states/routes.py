@@ -1,4 +1,4 @@
-"""People's clients tell what was read; bots and games read nothing that anybody could mark."""
+"""HTTP handlers for read states. Only users have them; bots and OAuth2 sessions do not."""
 
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources import read_states as wire
@@ -18,7 +18,9 @@ def ack_message(call: Call, channel_id: ChannelId, message_id: MessageId, body: 
 
 @handles(wire.ACK_BULK)
 def ack_bulk(call: Call, body: wire.AckBulk) -> None:
-    """Mark several; what the caller is not in stays as it is, without a word: a mark there would mark nothing."""
-    asked = {each.channel_id: each.message_id for each in body.read_states}
-    theirs = store.channels_among(call.tx, call.user_id, asked)
-    actions.mark(call, {channel_id: each for channel_id, each in asked.items() if channel_id in theirs})
+    """Mark several channels as read.
+
+    Channels that the caller is not in are ignored."""
+    requested = {each.channel_id: each.message_id for each in body.read_states}
+    accessible = store.channels_among(call.tx, call.user_id, requested)
+    actions.mark(call, {channel_id: each for channel_id, each in requested.items() if channel_id in accessible})

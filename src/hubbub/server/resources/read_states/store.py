@@ -1,4 +1,4 @@
-"""Rows of what people have read."""
+"""SQL for the read_states table."""
 
 from collections.abc import Collection, Mapping
 
@@ -8,13 +8,13 @@ from hubbub.server.core.store import Tx, places
 
 
 def list_all(tx: Tx, user_id: int) -> list[ReadState]:
-    """All of a person's."""
+    """Return all read states of a user."""
     rows = tx.all("SELECT channel_id, last_message_id FROM read_states WHERE user_id = ? ORDER BY channel_id", user_id)
     return [ReadState(id=ChannelId(row[0]), last_message_id=MessageId(row[1])) for row in rows]
 
 
 def find_some(tx: Tx, user_id: int, channel_ids: Collection[int]) -> dict[int, int]:
-    """How far somebody has read those of these channels that they have read at all."""
+    """Return the last read message id of each listed channel that has a read state."""
     if not channel_ids:
         return {}
     sql = f"SELECT channel_id, last_message_id FROM read_states WHERE user_id = ? AND channel_id IN ({places(channel_ids)})"
@@ -22,7 +22,7 @@ def find_some(tx: Tx, user_id: int, channel_ids: Collection[int]) -> dict[int, i
 
 
 def channels_among(tx: Tx, user_id: int, channel_ids: Collection[int]) -> set[int]:
-    """Those of these channels that stand in a guild or a conversation of somebody."""
+    """Return those of the channels that belong to a guild or private channel of the user."""
     sql = (
         f"SELECT c.id FROM channels c WHERE c.id IN ({places(channel_ids)}) AND ("
         "EXISTS (SELECT 1 FROM members m WHERE m.guild_id = c.guild_id AND m.user_id = ?) "
@@ -32,7 +32,7 @@ def channels_among(tx: Tx, user_id: int, channel_ids: Collection[int]) -> set[in
 
 
 def put(tx: Tx, user_id: int, marks: Mapping[ChannelId, MessageId]) -> None:
-    """Keep marks."""
+    """Insert or update read states."""
     tx.run_many(
         "INSERT INTO read_states (user_id, channel_id, last_message_id) VALUES (?, ?, ?) "
         "ON CONFLICT (user_id, channel_id) DO UPDATE SET last_message_id = excluded.last_message_id",
@@ -41,11 +41,11 @@ def put(tx: Tx, user_id: int, marks: Mapping[ChannelId, MessageId]) -> None:
 
 
 def delete_channels(tx: Tx, channel_ids: Collection[int]) -> None:
-    """Forget what was read in channels."""
+    """Delete the read states of channels."""
     if channel_ids:
         tx.run(f"DELETE FROM read_states WHERE channel_id IN ({places(channel_ids)})", *channel_ids)
 
 
 def delete(tx: Tx, user_id: int) -> None:
-    """Forget what somebody has read."""
+    """Delete all read states of a user."""
     tx.run("DELETE FROM read_states WHERE user_id = ?", user_id)
