@@ -1,4 +1,4 @@
-"""Relationships: friends, requests and blocks, on the platform and in the games of a family."""
+"""Relationships: friends, friend requests and blocks, on the platform and within families of games."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import identities, users

@@ -1,4 +1,4 @@
-"""Asking, accepting, letting go and blocking; and what follows when accounts are merged, split or deleted: write, publish."""
+"""Create and remove friendships, friend requests and blocks, and update them when accounts change: store, publish."""
 
 from collections.abc import Iterable, Iterator
 
@@ -19,7 +19,7 @@ from hubbub.server.resources.users import UserRow
 
 
 class Book:
-    """What some users are to each other, read at once, and the people it is about."""
+    """The relationships among some users, loaded at once and kept in sync with the store."""
 
     def __init__(self, call: Call, rows: Iterable[RelationshipRow], people: Iterable[int]) -> None:
         self._tx = call.tx
@@ -30,28 +30,28 @@ class Book:
         return iter(list(self._rows.values()))
 
     def side(self, user_id: int, family_id: int, other_id: int) -> RelationshipRow | None:
-        """One side of a relationship."""
+        """Return one side of a relationship, or None."""
         return self._rows.get((user_id, family_id, other_id))
 
     def pair(self, user_id: int, family_id: int, other_id: int) -> Pair:
-        """Both sides, as types."""
+        """Return the types of both sides of a relationship."""
         mine, theirs = self.side(user_id, family_id, other_id), self.side(other_id, family_id, user_id)
         return Pair(mine.type if mine else rules.NONE, theirs.type if theirs else rules.NONE)
 
     def with_user(self, user_id: int) -> list[tuple[int, int]]:
-        """The family and the other of each relationship that a user is in, the platform's first."""
+        """Return (family id, other user's id) of each of a user's relationships; platform relationships come first."""
         keys = {
             (family, other if one == user_id else one) for one, family, other in self._rows if user_id in (one, other)
         }
         return sorted(keys)
 
     def put(self, row: RelationshipRow) -> None:
-        """Keep a side."""
+        """Store one side of a relationship."""
         store.put(self._tx, row)
         self._rows[row.user_id, row.family_id, row.other_id] = row
 
     def remove(self, row: RelationshipRow) -> None:
-        """Forget a side."""
+        """Delete one side of a relationship."""
         store.remove(self._tx, row)
         del self._rows[row.user_id, row.family_id, row.other_id]
 
@@ -61,102 +61,109 @@ def _book(call: Call, one: int, other: int) -> Book:
 
 
 def ask(call: Call, other: UserRow, family_id: int = PLATFORM) -> None:
-    """Ask somebody to be a friend, or accept if they asked; asking twice changes nothing."""
+    """Send a friend request, or accept the other user's request.
+
+    A request that is already pending stays unchanged."""
     book = _book(call, call.user_id, other.id)
-    asked = book.pair(call.user_id, family_id, other.id).mine
-    if asked != rules.OUTGOING:
-        pair = rules.FRIENDS if asked == rules.INCOMING else rules.ASKED
-        _become(call, book, (call.user_id, other.id), family_id, pair, _application(call))
+    current = book.pair(call.user_id, family_id, other.id).mine
+    if current != rules.OUTGOING:
+        pair = rules.FRIENDS if current == rules.INCOMING else rules.ASKED
+        _set_pair(call, book, (call.user_id, other.id), family_id, pair, _calling_application(call))
 
 
 def befriend(call: Call, one: int, other: int) -> None:
-    """Make two users friends without asking: a world's file says that they are."""
-    _become(call, _book(call, one, other), (one, other), PLATFORM, rules.FRIENDS)
+    """Make two users friends without a request, as a world file declares."""
+    _set_pair(call, _book(call, one, other), (one, other), PLATFORM, rules.FRIENDS)
 
 
 def block(call: Call, other_id: int) -> None:
-    """Block somebody: whatever the two were to each other, on the platform and in games, is over (sdk.md 9.3)."""
+    """Block a user and end all other relationships with them, on the platform and in games (sdk.md 9.3)."""
     book = _book(call, call.user_id, other_id)
     for family_id, _ in book.with_user(call.user_id):
         if family_id != PLATFORM:
-            _become(call, book, (call.user_id, other_id), family_id, rules.STRANGERS)
+            _set_pair(call, book, (call.user_id, other_id), family_id, rules.STRANGERS)
     theirs = book.pair(call.user_id, PLATFORM, other_id).theirs
-    kept = rules.BLOCKED if theirs == rules.BLOCKED else rules.NONE
-    _become(call, book, (call.user_id, other_id), PLATFORM, Pair(rules.BLOCKED, kept))
+    remaining = rules.BLOCKED if theirs == rules.BLOCKED else rules.NONE
+    _set_pair(call, book, (call.user_id, other_id), PLATFORM, Pair(rules.BLOCKED, remaining))
     call.tell(UserBlocked(user_id=call.user_id, other_id=UserId(other_id)))
 
 
 def let_go(call: Call, other_id: int, family_id: int = PLATFORM) -> None:
-    """End a friendship, a request or one's own block."""
+    """End a friendship, withdraw or decline a request, or remove the caller's block."""
     book = _book(call, call.user_id, other_id)
     theirs = book.pair(call.user_id, family_id, other_id).theirs
-    # Who unblocks is not unblocked by it.
-    kept = rules.BLOCKED if theirs == rules.BLOCKED else rules.NONE
-    _become(call, book, (call.user_id, other_id), family_id, Pair(rules.NONE, kept))
+    # Unblocking a user does not remove the other user's block.
+    remaining = rules.BLOCKED if theirs == rules.BLOCKED else rules.NONE
+    _set_pair(call, book, (call.user_id, other_id), family_id, Pair(rules.NONE, remaining))
 
 
 def call_by(call: Call, row: RelationshipRow, nickname: str | None) -> None:
-    """Give a friend a name of one's own."""
+    """Set the caller's nickname for a friend and publish it if it changed."""
     changed = row._replace(nickname=nickname)
     if changed != row:
         store.put(call.tx, changed)
         call.tx.emit(wire.RELATIONSHIP_UPDATE, views.change(changed), Audience.of_users(row.user_id))
 
 
-# What becomes of accounts
+# Account changes
 
 
-def user_changed(call: Call, fact: users.UserChanged) -> None:
-    """Somebody has another name or picture: their friends see it, those with whom a request is open, and those who block them.
-    Friends of a game see it in that game; it has no event of its own for this, so theirs is the platform's (sdk.md 9.6), and so
-    is that of those with whom they write."""
-    if fact.tag_only:
+def user_changed(call: Call, signal: users.UserChanged) -> None:
+    """Publish a user's changed name or avatar to related users.
+
+    Recipients are friends, users with a pending request, and users who block the changed user. Game friends receive the
+    platform's event in that game, since games have no event of their own (sdk.md 9.6); so do users with whom the
+    changed user has a private channel."""
+    if signal.tag_only:
         return
-    known = store.acquaintances(call.tx, fact.row.id)
-    friends = known.pop(PLATFORM, set()).union(store.blocked_by(call.tx, fact.row.id))
-    told = wire.RelationshipChange(id=UserId(fact.row.id), user=users.user(fact.row))
+    related = store.acquaintances(call.tx, signal.row.id)
+    friends = related.pop(PLATFORM, set()).union(store.blocked_by(call.tx, signal.row.id))
+    payload = wire.RelationshipChange(id=UserId(signal.row.id), user=users.user(signal.row))
     if friends:
-        call.tx.emit(wire.RELATIONSHIP_UPDATE, told, Audience.of_users(*friends))
-    for family_id, others in known.items():
-        if fellows := others - friends:
+        call.tx.emit(wire.RELATIONSHIP_UPDATE, payload, Audience.of_users(*friends))
+    for family_id, others in related.items():
+        if game_friends := others - friends:
             call.tx.emit(
-                wire.RELATIONSHIP_UPDATE, told, Audience.of_users(*fellows, family_id=family_id, games_only=True)
+                wire.RELATIONSHIP_UPDATE,
+                payload,
+                Audience.of_users(*game_friends, family_id=family_id, games_only=True),
             )
-    if others := store.correspondents(call.tx, fact.row.id) - friends:
-        # The name is that of a conversation, so only games that may see conversations hear it.
+    if others := store.correspondents(call.tx, signal.row.id) - friends:
+        # The event belongs to a private channel, so only OAuth2 sessions that may read private channels receive it.
         audience = Audience.of_users(*others, games_only=True, granted=Scope.DM_CHANNELS_READ)
-        call.tx.emit(wire.RELATIONSHIP_UPDATE, told, audience)
+        call.tx.emit(wire.RELATIONSHIP_UPDATE, payload, audience)
 
 
-def move(call: Call, fact: identities.AccountsMerged) -> None:
-    """A provisional account became part of a full one: its friends are the other's, and so are blocks (sdk.md 8.5)."""
-    source, target = int(fact.source_id), int(fact.user_id)
+def move(call: Call, signal: identities.AccountsMerged) -> None:
+    """Move the relationships of a merged provisional account to the full account, blocks included (sdk.md 8.5)."""
+    source, target = int(signal.source_id), int(signal.user_id)
     moved = store.list_all(call.tx, source)
     if not moved:
         return
     rows = {*moved, *store.list_all(call.tx, target)}
     book = Book(call, rows, {source, target} | {row.other_id for row in rows} | {row.user_id for row in rows})
-    # The platform comes first, so a block that moves is known when games follow.
+    # Platform relationships are processed first, so that a moved block is effective when game relationships follow.
     for family_id, other in book.with_user(source):
         side = book.side(source, family_id, other) or book.side(other, family_id, source)
         pair = book.pair(source, family_id, other)
-        _become(call, book, (source, other), family_id, rules.STRANGERS)
+        _set_pair(call, book, (source, other), family_id, rules.STRANGERS)
         if other == target:
             continue
         wanted = rules.joined(book.pair(target, family_id, other), pair)
         if family_id != PLATFORM and rules.BLOCKED in book.pair(target, PLATFORM, other):
             wanted = rules.STRANGERS
-        _become(call, book, (target, other), family_id, wanted, side.application_id if side else None)
+        _set_pair(call, book, (target, other), family_id, wanted, side.application_id if side else None)
         if rules.BLOCKED in wanted:
-            for game, known in book.with_user(target):
-                if known == other and game != PLATFORM:
-                    _become(call, book, (target, other), game, rules.STRANGERS)
+            for game, known_id in book.with_user(target):
+                if known_id == other and game != PLATFORM:
+                    _set_pair(call, book, (target, other), game, rules.STRANGERS)
 
 
-def copy(call: Call, fact: identities.AccountUnmerged) -> None:
-    """A full account left a game: the provisional one that stands for it there has its game friends, those platform friends who
-    use the application, and its blocks (sdk.md 8.6)."""
-    full, provisional, family = int(fact.user_id), int(fact.provisional_id), int(fact.family_id)
+def copy(call: Call, signal: identities.AccountUnmerged) -> None:
+    """Copy relationships from a full account to the provisional account that replaces it in a game (sdk.md 8.6).
+
+    Copied are the game friends, the platform friends who use the application, and the blocks."""
+    full, provisional, family = int(signal.user_id), int(signal.provisional_id), int(signal.family_id)
     rows = store.list_all(call.tx, full)
     book = Book(call, rows, {provisional, full} | {row.other_id for row in rows} | {row.user_id for row in rows})
     for family_id, other in book.with_user(full):
@@ -166,91 +173,93 @@ def copy(call: Call, fact: identities.AccountUnmerged) -> None:
         )
         if other != provisional and (friends or rules.BLOCKED in pair):
             side = book.side(full, family_id, other) or book.side(other, family_id, full)
-            _become(call, book, (provisional, other), family_id, pair, side.application_id if side else None)
+            _set_pair(call, book, (provisional, other), family_id, pair, side.application_id if side else None)
 
 
-def profile_changed(call: Call, fact: identities.ProfileChanged) -> None:
-    """A game knows somebody otherwise: their friends in it see that."""
-    known = store.acquaintances(call.tx, fact.told.user_id)
-    friends = known.get(PLATFORM, set()) | known.get(int(fact.told.application_id), set())
-    identities.show_profile(call, fact.told, friends)
+def profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
+    """Publish a user's changed profile in a game to their friends there."""
+    related = store.acquaintances(call.tx, signal.told.user_id)
+    friends = related.get(PLATFORM, set()) | related.get(int(signal.told.application_id), set())
+    identities.show_profile(call, signal.told, friends)
 
 
-def forget(call: Call, fact: users.UserDeleted) -> None:
-    """An account is gone: nobody has it as a friend any more."""
-    rows = store.list_all(call.tx, fact.user_id)
-    store.remove_user(call.tx, fact.user_id)
-    cast = Cast(call.tx, [fact.user_id])
+def forget(call: Call, signal: users.UserDeleted) -> None:
+    """Delete all relationships of a deleted user and publish their removal."""
+    rows = store.list_all(call.tx, signal.user_id)
+    store.remove_user(call.tx, signal.user_id)
+    cast = Cast(call.tx, [signal.user_id])
     for row in rows:
-        if row.user_id != fact.user_id:
-            _tell_removed(call, row, cast)
+        if row.user_id != signal.user_id:
+            _publish_removed(call, row, cast)
 
 
-def forget_family(call: Call, fact: identities.FamilyJoined) -> None:
-    """A game joined a publisher: its own game relationships are deleted (sdk.md 8.7)."""
-    rows = store.list_family(call.tx, fact.application_id)
-    store.remove_family(call.tx, fact.application_id)
+def forget_family(call: Call, signal: identities.FamilyJoined) -> None:
+    """Delete the game relationships of an application that joins a publisher (sdk.md 8.7)."""
+    rows = store.list_family(call.tx, signal.application_id)
+    store.remove_family(call.tx, signal.application_id)
     cast = Cast(call.tx, [row.other_id for row in rows])
     for row in rows:
-        _tell_removed(call, row, cast)
+        _publish_removed(call, row, cast)
 
 
-# Both sides
+# Both sides of a relationship
 
 
-def _application(call: Call) -> int | None:
+def _calling_application(call: Call) -> int | None:
     actor = call.find_actor
     return int(actor.application_id) if actor is not None and actor.kind == "bearer" and actor.application_id else None
 
 
-def _become(
+def _set_pair(
     call: Call, book: Book, two: tuple[int, int], family_id: int, pair: Pair, application_id: int | None = None
 ) -> None:
-    """Keep what two users are to each other from now on, and tell each what is new; the first of them did it."""
+    """Store both sides of a relationship and publish each side that changed.
+
+    The first user of `two` is the one who acts; only the other one is notified."""
     one, other = two
     before = book.pair(one, family_id, other)
     if before == pair:
         return
     for user_id, other_id, type in ((one, other, pair.mine), (other, one, pair.theirs)):
-        was = book.side(user_id, family_id, other_id)
-        if type == (was.type if was else rules.NONE):
+        previous = book.side(user_id, family_id, other_id)
+        if type == (previous.type if previous else rules.NONE):
             continue
         if type == rules.NONE:
-            assert was is not None
-            book.remove(was)
-            _tell_removed(call, was, book.cast)
+            assert previous is not None
+            book.remove(previous)
+            _publish_removed(call, previous, book.cast)
             continue
         row = RelationshipRow(
             user_id=user_id,
             family_id=family_id,
             other_id=other_id,
             type=type,
-            nickname=was.nickname if was and type == rules.FRIEND else None,
-            application_id=was.application_id if was and was.application_id else application_id,
+            nickname=previous.nickname if previous and type == rules.FRIEND else None,
+            application_id=previous.application_id if previous and previous.application_id else application_id,
             since_ms=call.now,
         )
         book.put(row)
-        _tell_added(call, row, book.cast, notify=user_id == other and type in (rules.INCOMING, rules.FRIEND))
+        _publish_added(call, row, book.cast, notify=user_id == other and type in (rules.INCOMING, rules.FRIEND))
     if pair == rules.FRIENDS:
         for user_id, friend_id in (two, two[::-1]):
             if family_id == PLATFORM or book.pair(one, PLATFORM, other) != rules.FRIENDS:
-                _introduce(call, user_id, friend_id, family_id, book.cast)
+                _publish_presence(call, user_id, friend_id, family_id, book.cast)
     elif family_id == PLATFORM and before == rules.FRIENDS:
-        # What they still are in games shows them less of each other from now on.
-        for game, known in book.with_user(one):
-            if known == other and game != PLATFORM and book.pair(one, game, other) == rules.FRIENDS:
+        # Remaining game friendships expose less of each other's presence from now on.
+        for game, known_id in book.with_user(one):
+            if known_id == other and game != PLATFORM and book.pair(one, game, other) == rules.FRIENDS:
                 for user_id, friend_id in (two, two[::-1]):
-                    _introduce(call, user_id, friend_id, game, book.cast, gone=True)
+                    _publish_presence(call, user_id, friend_id, game, book.cast, gone=True)
 
 
-def _tell_added(call: Call, row: RelationshipRow, cast: Cast, *, notify: bool) -> None:
+def _publish_added(call: Call, row: RelationshipRow, cast: Cast, *, notify: bool) -> None:
     other = cast.users.get(row.other_id)
     if other is None:
         return
     if row.is_game:
-        to = Audience.of_users(row.user_id, family_id=row.family_id)
-        inside = views.game(row, other, cast.profiles(row.other_id, row.family_id))
-        call.tx.emit(wire.GAME_RELATIONSHIP_ADD, views.game(row, other), to, games={0: inside})
+        audience = Audience.of_users(row.user_id, family_id=row.family_id)
+        in_game = views.game(row, other, cast.profiles(row.other_id, row.family_id))
+        call.tx.emit(wire.GAME_RELATIONSHIP_ADD, views.game(row, other), audience, games={0: in_game})
         return
     call.tx.emit(
         wire.RELATIONSHIP_ADD,
@@ -268,25 +277,29 @@ def _tell_added(call: Call, row: RelationshipRow, cast: Cast, *, notify: bool) -
     )
 
 
-def _tell_removed(call: Call, row: RelationshipRow, cast: Cast) -> None:
+def _publish_removed(call: Call, row: RelationshipRow, cast: Cast) -> None:
     if row.is_game:
-        to = Audience.of_users(row.user_id, family_id=row.family_id)
-        call.tx.emit(wire.GAME_RELATIONSHIP_REMOVE, views.game(row, cast.users.get(row.other_id)), to)
+        audience = Audience.of_users(row.user_id, family_id=row.family_id)
+        call.tx.emit(wire.GAME_RELATIONSHIP_REMOVE, views.game(row, cast.users.get(row.other_id)), audience)
     else:
         call.tx.emit(wire.RELATIONSHIP_REMOVE, views.removed(row), Audience.of_users(row.user_id))
 
 
-def _introduce(call: Call, user_id: int, friend_id: int, family_id: int, cast: Cast, *, gone: bool = False) -> None:
-    """Show a new friend whether somebody is there; `gone` where that they are not is news as well."""
+def _publish_presence(
+    call: Call, user_id: int, friend_id: int, family_id: int, cast: Cast, *, even_offline: bool = False
+) -> None:
+    """Publish a user's presence to a friend.
+
+    With `gone`, an offline presence is published as well."""
     if family_id == PLATFORM:
-        seen, to = call.presences.find(user_id), Audience.of_users(friend_id)
+        presence, audience = call.presences.find(user_id), Audience.of_users(friend_id)
     else:
-        seen = call.presences.find(user_id, family_id=family_id)
-        to = Audience.of_users(friend_id, family_id=family_id, games_only=True)
-    if seen is not None or gone:
+        presence = call.presences.find(user_id, family_id=family_id)
+        audience = Audience.of_users(friend_id, family_id=family_id, games_only=True)
+    if presence is not None or even_offline:
         call.tx.emit(
             presence_wire.PRESENCE_UPDATE,
-            presences.shown(user_id, seen),
-            to,
-            games=presences.for_games(user_id, seen, cast.families(user_id)),
+            presences.shown(user_id, presence),
+            audience,
+            games=presences.for_games(user_id, presence, cast.families(user_id)),
         )

@@ -1,4 +1,4 @@
-"""What the relationships slice tells others, inside the transaction."""
+"""Signals that the relationships slice raises inside the transaction."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from hubbub.protocol.ids import UserId
 
 
 class UserBlocked(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody blocks another."""
+    """Raised when a user blocks another user."""
 
     user_id: UserId
     other_id: UserId

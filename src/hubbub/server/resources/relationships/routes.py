@@ -1,4 +1,4 @@
-"""Relationships over HTTP: a person's own, and those a game may see and change for them."""
+"""HTTP handlers for relationships, of users and of OAuth2 sessions of games."""
 
 from msgspec import UNSET
 
@@ -17,19 +17,25 @@ ASKING = (None, UNSET, wire.DEFAULT_TYPE, rules.FRIEND)
 
 @handles(wire.LIST_MY_RELATIONSHIPS)
 def list_my_relationships(call: Call) -> list[wire.Relationship]:
-    """What others are to the caller; a game hears of friends only."""
+    """List the current user's relationships.
+
+    OAuth2 sessions receive friends only."""
     return views.listed(call)
 
 
 @handles(wire.REQUEST_FRIEND)
 def request_friend(call: Call, body: wire.RequestFriend) -> None:
-    """Ask somebody by name."""
+    """Send a friend request by username.
+
+    Accepts the other user's request if there is one."""
     _ask(call, rules.require_named(call, body))
 
 
 @handles(wire.SET_RELATIONSHIP)
 def set_relationship(call: Call, user_id: UserId, body: wire.SetRelationship) -> None:
-    """Ask, accept or block."""
+    """Create a relationship.
+
+    Sends or accepts a friend request, or blocks the user, depending on `type`."""
     if body.type not in (*ASKING, rules.BLOCKED):
         raise errors.invalid("type", *errors.choices((wire.DEFAULT_TYPE, int(rules.FRIEND), int(rules.BLOCKED))))
     other = rules.require_person(call, user_id)
@@ -61,7 +67,9 @@ def _ask(call: Call, other: UserRow, family_id: int = PLATFORM) -> None:
 
 @handles(wire.UPDATE_RELATIONSHIP)
 def update_relationship(call: Call, user_id: UserId, body: wire.UpdateRelationship) -> None:
-    """Call a friend by another name."""
+    """Update a relationship.
+
+    Sets the nickname of a friend."""
     known = store.find(call.tx, call.user_id, user_id)
     if known is None or known.type != rules.FRIEND:
         raise errors.UNKNOWN_USER()
@@ -70,26 +78,32 @@ def update_relationship(call: Call, user_id: UserId, body: wire.UpdateRelationsh
 
 @handles(wire.DELETE_RELATIONSHIP)
 def delete_relationship(call: Call, user_id: UserId) -> None:
-    """Unfriend, reject, cancel or unblock; whoever is nothing to the caller stays so."""
+    """Delete a relationship.
+
+    Removes a friend, declines or cancels a request, or unblocks a user. Does nothing if there is no relationship."""
     rules.require_person(call, user_id)
     actions.let_go(call, user_id)
 
 
 @handles(wire.LIST_MY_GAME_RELATIONSHIPS)
 def list_my_game_relationships(call: Call) -> list[wire.GameRelationship]:
-    """What others are to the caller in the game; to a person, in all games."""
+    """List the current user's game relationships.
+
+    OAuth2 sessions receive the relationships of their own family; users receive those of all games."""
     return views.games_listed(call, with_users=call.actor.kind == "user")
 
 
 @handles(wire.REQUEST_GAME_FRIEND)
 def request_game_friend(call: Call, body: wire.RequestFriend) -> None:
-    """Ask another player by name."""
+    """Send a game friend request by username."""
     _ask(call, rules.require_named(call, body), _family(call))
 
 
 @handles(wire.SET_GAME_RELATIONSHIP)
 def set_game_relationship(call: Call, user_id: UserId, body: wire.SetGameRelationship) -> None:
-    """Ask another player, or accept."""
+    """Create a game relationship.
+
+    Sends a game friend request, or accepts one."""
     if body.type not in ASKING:
         raise errors.invalid("type", *errors.choices((wire.DEFAULT_TYPE, int(rules.FRIEND))))
     _ask(call, rules.require_person(call, user_id), _family(call))
@@ -97,7 +111,9 @@ def set_game_relationship(call: Call, user_id: UserId, body: wire.SetGameRelatio
 
 @handles(wire.DELETE_GAME_RELATIONSHIP)
 def delete_game_relationship(call: Call, user_id: UserId) -> None:
-    """Unfriend, reject or cancel in the game."""
+    """Delete a game relationship.
+
+    Removes a game friend, or declines or cancels a request."""
     rules.require_person(call, user_id)
     actions.let_go(call, user_id, _family(call))
 

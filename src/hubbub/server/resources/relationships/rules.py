@@ -1,4 +1,4 @@
-"""Who may ask whom, and what becomes of two relationships that meet."""
+"""Permission checks for friend requests, and the merge of relationships."""
 
 from collections.abc import Collection
 from typing import Final, NamedTuple
@@ -20,7 +20,7 @@ OUTGOING: Final = RelationshipType.PENDING_OUTGOING
 
 
 class Pair(NamedTuple):
-    """What two users are to each other, seen from each side."""
+    """The relationship types of two users, one for each side."""
 
     mine: int = NONE
     theirs: int = NONE
@@ -32,8 +32,10 @@ STRANGERS: Final = Pair()
 
 
 def joined(kept: Pair, moved: Pair) -> Pair:
-    """What two users are when one of them takes over what another account had with the same user: a block outlives
-    everything, a friend more than a request, and requests that cross make friends (sdk.md 8.5)."""
+    """Return the relationship after one account takes over another's relationship with the same user.
+
+    A block takes precedence over everything, a friendship over a request, and crossing requests become a friendship
+    (sdk.md 8.5)."""
     blocks = Pair(*(BLOCKED if BLOCKED in sides else NONE for sides in zip(kept, moved, strict=True)))
     if blocks != STRANGERS:
         return blocks
@@ -43,7 +45,7 @@ def joined(kept: Pair, moved: Pair) -> Pair:
 
 
 def require_person(call: Call, user_id: int) -> UserRow:
-    """Somebody else who is there."""
+    """Return a user, or raise UNKNOWN_USER."""
     found = users.find(call.tx, user_id)
     if found is None:
         raise errors.UNKNOWN_USER()
@@ -51,7 +53,9 @@ def require_person(call: Call, user_id: int) -> UserRow:
 
 
 def require_named(call: Call, body: wire.RequestFriend) -> UserRow:
-    """Somebody by name; names are unique, so a discriminator of old finds nobody."""
+    """Return a user by name, or raise NO_USER_WITH_TAG.
+
+    Names are unique, so a legacy discriminator matches no user."""
     found = None
     if body.discriminator in (None, 0, "0", ""):
         found = users.find_person(call.tx, body.username.lower())
@@ -61,55 +65,59 @@ def require_named(call: Call, body: wire.RequestFriend) -> UserRow:
 
 
 def require_askable(call: Call, other: UserRow) -> None:
-    """Whether the caller may ask somebody to be a friend, of either kind."""
+    """Raise an error if the caller cannot befriend this user, on the platform or in a game."""
     if other.id == call.user_id:
         raise errors.CANNOT_BEFRIEND_SELF()
     if other.bot:
         raise errors.BOTS_CANNOT_HAVE_FRIENDS()
     if other.system:
         raise errors.FRIEND_REQUESTS_DISABLED()
-    # Also for those whom the caller blocks: nobody is unblocked by the way (decisions/0040).
+    # This includes users whom the caller blocks: a friend request does not unblock (decisions/0040).
     if store.is_blocked_between(call.tx, call.user_id, other.id):
         raise errors.FRIEND_REQUEST_BLOCKED()
 
 
 def require_welcome(call: Call, other: UserRow, family_id: int) -> None:
-    """Raise where somebody does not want to be asked by the caller."""
-    wanted = user_settings.find(call.tx, other.id).friend_source_flags
-    if wanted.all:
+    """Raise an error if a user's settings do not accept friend requests from the caller."""
+    accepted = user_settings.find(call.tx, other.id).friend_source_flags
+    if accepted.all:
         return
-    if wanted.mutual_friends and store.have_a_friend_in_common(call.tx, call.user_id, other.id, family_id):
+    if accepted.mutual_friends and store.have_a_friend_in_common(call.tx, call.user_id, other.id, family_id):
         return
-    if wanted.mutual_guilds and store.share_a_guild(call.tx, call.user_id, other.id):
+    if accepted.mutual_guilds and store.share_a_guild(call.tx, call.user_id, other.id):
         return
     raise errors.FRIEND_REQUESTS_DISABLED()
 
 
 def require_room_for_friend(call: Call) -> None:
-    """sdk.md 9.3: 1000 friends; requests that wait for an answer count, so that an answer always fits."""
+    """Raise MAX_FRIENDS at 1000 friends (sdk.md 9.3).
+
+    Outgoing requests count as well, so that every acceptance fits."""
     if store.count(call.tx, call.user_id, (FRIEND, OUTGOING)) >= wire.FRIENDS_MAX:
         raise errors.MAX_FRIENDS()
 
 
 def require_room_for_block(call: Call) -> None:
-    """sdk.md 9.3: 5000 blocked."""
+    """Raise an error at 5000 blocked users (sdk.md 9.3)."""
     if store.count(call.tx, call.user_id, (BLOCKED,)) >= wire.BLOCKED_MAX:
-        # Open in the spec: the code. We take the one for friends, with words of its own (decisions/0040).
+        # Open in the spec: the error code. This is the code for friends with a different message (decisions/0040).
         raise errors.MAX_FRIENDS(message=f"Maximum number of blocked users reached ({wire.BLOCKED_MAX})")
 
 
 def require_player(call: Call, other: UserRow, family_id: int) -> None:
-    """sdk.md 9.3: a game friend request needs the target to have authorized the same application."""
+    """Raise an error unless the target of a game friend request has authorized the application (sdk.md 9.3)."""
     if not plays(call.tx, other.id, family_id):
         raise errors.FRIEND_REQUESTS_DISABLED()
 
 
 def plays(tx: Tx, user_id: int, family_id: int) -> bool:
-    """Whether somebody plays a game of a family: they let one of its applications in, or are known to it by an identity."""
+    """Return whether a user plays a game of a family.
+
+    A player has authorized one of its applications or has an identity in it."""
     return user_id in players_among(tx, [user_id], family_id)
 
 
 def players_among(tx: Tx, user_ids: Collection[int], family_id: int) -> set[int]:
-    """Those of these users who play a game of a family."""
+    """Return those of the users who play a game of a family."""
     known = {user_id for user_id, family in identities.players(tx, user_ids) if family == family_id}
     return known | oauth2.players_among(tx, applications.family(tx, family_id), set(user_ids) - known)

@@ -1,4 +1,4 @@
-"""Relationships as their owner sees them."""
+"""Build the wire models of relationships."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -23,15 +23,15 @@ Profiles = list[UserApplicationProfile]
 
 
 class Cast:
-    """Some users, and the families of games each of them plays; read once for all."""
+    """Some users with the families of games that each of them plays, loaded once."""
 
     def __init__(self, tx: Tx, user_ids: Iterable[int]) -> None:
         wanted = list(dict.fromkeys(user_ids))
         self.users: Mapping[int, UserRow] = users.find_many(tx, wanted)
-        acting = oauth2.applications_of(tx, wanted)
-        known = applications.find_many(tx, {application_id for _, application_id in acting})
+        grants = oauth2.applications_of(tx, wanted)
+        known = applications.find_many(tx, {application_id for _, application_id in grants})
         self._families: dict[int, set[int]] = {}
-        for user_id, application_id in acting:
+        for user_id, application_id in grants:
             if (row := known.get(application_id)) is not None:
                 self._families.setdefault(user_id, set()).add(int(row.family_id))
         self._tx = tx
@@ -40,18 +40,18 @@ class Cast:
             self._families.setdefault(user_id, set()).add(family_id)
 
     def families(self, user_id: int) -> set[int]:
-        """The families of games that somebody plays."""
+        """Return the families of games that a user plays."""
         return self._families.get(user_id, set())
 
     def profiles(self, user_id: int, family_id: int) -> Profiles | UnsetType:
-        """Who somebody is in a family of games, where it knows them."""
+        """Return a user's profiles in a family of games, or UNSET."""
         if (user_id, family_id) not in self._known:
             return UNSET
         return identities.profiles(self._tx, family_id, [user_id]).get(str(int(user_id)), UNSET)
 
 
 def relationship(row: RelationshipRow, other: UserRow, *, played: bool | None = None) -> wire.Relationship:
-    """A relationship of the platform; `played` is told to games."""
+    """Return a platform relationship. `played` is set only for games."""
     return wire.Relationship(**_common(row, other, played))
 
 
@@ -63,7 +63,7 @@ def added(
     played: bool | None = None,
     profiles: Profiles | UnsetType = UNSET,
 ) -> wire.AddedRelationship:
-    """A relationship that is new to its owner."""
+    """Return the payload of a new relationship."""
     return wire.AddedRelationship(
         should_notify=True if notify else UNSET, user_application_profiles=profiles, **_common(row, other, played)
     )
@@ -84,19 +84,19 @@ def _common(row: RelationshipRow, other: UserRow, played: bool | None) -> dict[s
 
 
 def change(row: RelationshipRow) -> wire.RelationshipChange:
-    """A relationship whose type stayed."""
+    """Return the payload of an updated relationship."""
     return wire.RelationshipChange(
         id=UserId(row.other_id), type=row.type, nickname=row.nickname, user_ignored=False, since=timestamp(row.since_ms)
     )
 
 
 def removed(row: RelationshipRow) -> wire.RemovedRelationship:
-    """A relationship that is over."""
+    """Return the payload of a removed relationship."""
     return wire.RemovedRelationship(id=UserId(row.other_id), type=row.type, nickname=row.nickname)
 
 
 def game(row: RelationshipRow, other: UserRow | None, profiles: Profiles | UnsetType = UNSET) -> wire.GameRelationship:
-    """A relationship in a game."""
+    """Return a game relationship."""
     return wire.GameRelationship(
         id=UserId(row.other_id),
         application_id=ApplicationId(row.application_id or row.family_id),
@@ -109,7 +109,7 @@ def game(row: RelationshipRow, other: UserRow | None, profiles: Profiles | Unset
 
 
 def listed(call: Call) -> list[wire.Relationship]:
-    """The caller's relationships on the platform; to a game only friends (sdk.md 9.6)."""
+    """Return the caller's platform relationships; OAuth2 sessions receive friends only (sdk.md 9.6)."""
     bearer = call.actor.kind == "bearer"
     return _platform(call, store.list_of(call.tx, call.user_id, type=rules.FRIEND if bearer else None))
 
@@ -125,14 +125,14 @@ def _platform(call: Call, rows: list[RelationshipRow]) -> list[wire.Relationship
 
 
 def players(call: Call, user_ids: list[int]) -> set[int] | None:
-    """Who of these plays the calling game's family; None where no game asks."""
+    """Return those of the users who play the calling game's family, or None if the caller is not an OAuth2 session."""
     if call.actor.kind != "bearer" or call.actor.family_id is None:
         return None
     return rules.players_among(call.tx, user_ids, call.actor.family_id)
 
 
 def games_listed(call: Call, *, with_users: bool) -> list[wire.GameRelationship]:
-    """The caller's relationships in games: in the calling game's family, or to a person in all."""
+    """Return the caller's game relationships: in the calling game's family, or for a user in all games."""
     if call.actor.kind == "bearer":
         rows = store.list_of(call.tx, call.user_id, call.actor.family_id) if call.actor.family_id else []
     else:
@@ -142,7 +142,7 @@ def games_listed(call: Call, *, with_users: bool) -> list[wire.GameRelationship]
 
 
 def ready(call: Call) -> dict[str, Any]:
-    """What READY tells: all relationships, and who of the friends is there (sdk.md 5.4)."""
+    """Return the READY fields: relationships, and the presences of friends (sdk.md 5.4)."""
     actor = call.actor
     if actor.is_bot:
         return {}
@@ -150,32 +150,32 @@ def ready(call: Call) -> dict[str, Any]:
         return {"relationships": [], "game_relationships": [], "merged_presences": {"guilds": [], "friends": []}}
     mine = _platform(call, store.list_of(call.tx, call.user_id))
     games = games_listed(call, with_users=True)
-    told: dict[int, Any] = {}
+    friend_presences: dict[int, Any] = {}
     for one in mine:
-        if one.type == rules.FRIEND and (seen := call.presences.find(one.id)) is not None:
+        if one.type == rules.FRIEND and (presence := call.presences.find(one.id)) is not None:
             played = None if one.has_played_game is UNSET else bool(one.has_played_game)
-            told[one.id] = presences.shown(one.id, seen, has_played_game=played)
+            friend_presences[one.id] = presences.shown(one.id, presence, has_played_game=played)
     if actor.kind == "bearer" and actor.family_id is not None:
         for other in games:
-            if other.type == rules.FRIEND and other.id not in told:
-                seen = call.presences.find(other.id, family_id=actor.family_id)
-                if seen is not None:
-                    told[other.id] = presences.shown(other.id, seen, has_played_game=True)
+            if other.type == rules.FRIEND and other.id not in friend_presences:
+                presence = call.presences.find(other.id, family_id=actor.family_id)
+                if presence is not None:
+                    friend_presences[other.id] = presences.shown(other.id, presence, has_played_game=True)
     parts: dict[str, Any] = {
         "relationships": mine,
         "game_relationships": games,
-        "merged_presences": {"guilds": [], "friends": list(told.values())},
+        "merged_presences": {"guilds": [], "friends": list(friend_presences.values())},
     }
     if actor.kind == "bearer" and actor.family_id is not None:
-        named = {*(int(one.id) for one in mine), *(int(one.id) for one in games)}
-        parts["user_application_profiles"] = identities.profiles(call.tx, actor.family_id, named)
+        related_ids = {*(int(one.id) for one in mine), *(int(one.id) for one in games)}
+        parts["user_application_profiles"] = identities.profiles(call.tx, actor.family_id, related_ids)
     return parts
 
 
-def harvest(call: Call, asked: users.DataAsked) -> None:
-    """What others are to a person, for their copy of all that is kept of them; what they are to others is others' own."""
-    rows = [*store.list_of(call.tx, asked.user_id), *store.list_in_games(call.tx, asked.user_id)]
-    asked.records["relationships"] = [
+def harvest(call: Call, export: users.DataAsked) -> None:
+    """Add a user's own sides of relationships to the export of their data."""
+    rows = [*store.list_of(call.tx, export.user_id), *store.list_in_games(call.tx, export.user_id)]
+    export.records["relationships"] = [
         {
             "id": str(row.other_id),
             "type": row.type,

@@ -1,4 +1,4 @@
-"""Role connections: what applications tell of their users, and the roles that are linked to it."""
+"""Role connections: metadata that applications provide about users, and the linked roles that require it."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.guilds import GuildDeleted

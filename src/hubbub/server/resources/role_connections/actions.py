@@ -1,4 +1,4 @@
-"""What applications tell of users: write, and let linked roles follow."""
+"""Store role connections and update the linked roles of members."""
 
 from collections.abc import Sequence
 
@@ -19,32 +19,34 @@ from hubbub.server.resources.users import UserDeleted
 
 
 def set_metadata(call: Call, application_id: int, records: list[RoleConnectionMetadata]) -> None:
-    """Replace what an application can tell; who wears a role for it keeps it until told anew."""
+    """Replace an application's metadata records.
+
+    Members keep their linked roles until the application next updates their connections."""
     store.put_metadata(call.tx, application_id, records)
 
 
 def tell(call: Call, row: RoleConnectionRow) -> None:
-    """Keep what an application tells of a user, and let their linked roles follow."""
+    """Store a user's role connection and update their linked roles."""
     store.put(call.tx, row)
-    _follow(call, row.user_id)
+    _update_linked_roles(call, row.user_id)
 
 
 def forget(call: Call, user_id: int, application_id: int) -> None:
-    """Forget what an application told of a user, and let their linked roles follow."""
+    """Delete a user's role connection and update their linked roles."""
     if store.delete(call.tx, user_id, application_id):
-        _follow(call, user_id)
+        _update_linked_roles(call, user_id)
 
 
-def _follow(call: Call, user_id: int) -> None:
-    """Give and take linked roles in every guild a user is in, as what is told of them now says."""
+def _update_linked_roles(call: Call, user_id: int) -> None:
+    """Assign and remove linked roles in every guild of a user, according to their current connections."""
     linked = store.linked_of_user(call.tx, user_id)
     if not linked:
         return
-    told = store.list_of_user(call.tx, user_id)
-    known = store.metadata(call.tx, told)
+    connections = store.list_of_user(call.tx, user_id)
+    known = store.metadata(call.tx, connections)
     by_guild: dict[int, dict[int, bool]] = {}
     for role in linked:
-        by_guild.setdefault(role.guild_id, {})[role.role_id] = rules.qualifies(role, told, known, call.now)
+        by_guild.setdefault(role.guild_id, {})[role.role_id] = rules.qualifies(role, connections, known, call.now)
     for guild_id, wanted in by_guild.items():
         found = members.find(call.tx, guild_id, user_id)
         if found is not None:
@@ -52,13 +54,13 @@ def _follow(call: Call, user_id: int) -> None:
 
 
 def set_worn(call: Call, member: Membership, wanted: dict[int, bool]) -> None:
-    """Give a member the roles that are wanted and take those that are not. Nobody did it, so no audit entry (http.md 4.10)."""
-    worn = {role for role in member.roles if wanted.get(role, True)} | {role for role, on in wanted.items() if on}
-    members.change(call, member, member.row, worn, logged=False)
+    """Assign or remove a member's roles without an audit log entry, since no user acts (http.md 4.10)."""
+    role_ids = {role for role in member.roles if wanted.get(role, True)} | {role for role, on in wanted.items() if on}
+    members.change(call, member, member.row, role_ids, logged=False)
 
 
 def link(call: Call, row: RoleRow, alternatives: Sequence[Sequence[Requirement]]) -> None:
-    """Say what a role requires; without alternatives it is an ordinary one."""
+    """Set the requirements of a linked role. Without alternatives it becomes an ordinary role."""
     tags = json.decode(row.tags, RoleTags) if row.tags else RoleTags()
     if alternatives:
         text = json.encode(alternatives).decode()
@@ -67,20 +69,20 @@ def link(call: Call, row: RoleRow, alternatives: Sequence[Sequence[Requirement]]
     else:
         store.delete_linked(call.tx, row.id)
         tags.guild_connections = UNSET
-    kept = None if tags == RoleTags() else json.encode(tags).decode()
-    roles.change(call, row, row._replace(tags=kept))
+    encoded = None if tags == RoleTags() else json.encode(tags).decode()
+    roles.change(call, row, row._replace(tags=encoded))
 
 
-def forget_role(call: Call, fact: RoleDeleted) -> None:
-    """What a role required goes with it."""
-    store.delete_linked(call.tx, fact.role_id)
+def forget_role(call: Call, signal: RoleDeleted) -> None:
+    """Delete the requirements of a deleted role."""
+    store.delete_linked(call.tx, signal.role_id)
 
 
-def forget_guild(call: Call, fact: GuildDeleted) -> None:
-    """What its roles required goes with a guild."""
-    store.delete_linked_of_guild(call.tx, fact.guild_id)
+def forget_guild(call: Call, signal: GuildDeleted) -> None:
+    """Delete the linked roles of a deleted guild."""
+    store.delete_linked_of_guild(call.tx, signal.guild_id)
 
 
-def forget_user(call: Call, fact: UserDeleted) -> None:
-    """A person is gone, and what applications told of them."""
-    store.delete_of_user(call.tx, fact.user_id)
+def forget_user(call: Call, signal: UserDeleted) -> None:
+    """Delete the role connections of a deleted user."""
+    store.delete_of_user(call.tx, signal.user_id)

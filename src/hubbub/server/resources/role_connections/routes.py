@@ -1,4 +1,4 @@
-"""Role connections over HTTP."""
+"""HTTP handlers for role connections."""
 
 from msgspec import UNSET
 
@@ -20,7 +20,7 @@ from hubbub.server.resources.roles import RoleRow
 def get_application_role_connections_metadata(
     call: Call, application_id: ApplicationId
 ) -> list[wire.RoleConnectionMetadata]:
-    """What an application can tell of its users."""
+    """List an application's role connection metadata records."""
     applications.require_manager(call, application_id)
     return store.metadata(call.tx, [application_id]).get(application_id, [])
 
@@ -29,7 +29,7 @@ def get_application_role_connections_metadata(
 def update_application_role_connections_metadata(
     call: Call, application_id: ApplicationId, body: wire.MetadataRecords
 ) -> list[wire.RoleConnectionMetadata]:
-    """Replace what an application can tell of its users."""
+    """Replace an application's role connection metadata records."""
     applications.require_manager(call, application_id)
     records = rules.records(body or [])
     actions.set_metadata(call, application_id, records)
@@ -38,7 +38,7 @@ def update_application_role_connections_metadata(
 
 @handles(wire.GET_APPLICATION_USER_ROLE_CONNECTION)
 def get_application_user_role_connection(call: Call, application_id: ApplicationId) -> wire.RoleConnection:
-    """What the application tells of the user."""
+    """Get the current user's role connection for an application."""
     rules.require_own_connection(call, application_id)
     row = store.find(call.tx, call.user_id, application_id)
     return wire.RoleConnection() if row is None else _connection(row)
@@ -48,7 +48,9 @@ def get_application_user_role_connection(call: Call, application_id: Application
 def update_application_user_role_connection(
     call: Call, application_id: ApplicationId, body: wire.SetRoleConnection
 ) -> wire.RoleConnection:
-    """Tell of the user; what is left out is no longer told."""
+    """Update the current user's role connection for an application.
+
+    Fields that are left out are cleared. The user's linked roles are updated in every guild."""
     rules.require_own_connection(call, application_id)
     values = body.metadata or {}
     rules.require_values(store.metadata(call.tx, [application_id]).get(application_id, []), values)
@@ -65,7 +67,9 @@ def update_application_user_role_connection(
 
 @handles(wire.DELETE_APPLICATION_USER_ROLE_CONNECTION)
 def delete_application_user_role_connection(call: Call, application_id: ApplicationId) -> None:
-    """Tell nothing of the user any more."""
+    """Delete the current user's role connection for an application.
+
+    The user's linked roles are updated in every guild."""
     rules.require_own_connection(call, application_id)
     actions.forget(call, call.user_id, application_id)
 
@@ -74,7 +78,9 @@ def delete_application_user_role_connection(call: Call, application_id: Applicat
 def get_guild_role_connections_configuration(
     call: Call, guild_id: GuildId, role_id: RoleId
 ) -> list[list[wire.Requirement]]:
-    """What a linked role requires; nothing for an ordinary one."""
+    """Get the requirements of a linked role.
+
+    The list is empty for an ordinary role."""
     access.guild(call, guild_id)
     _get_role(call, guild_id, role_id)
     row = store.find_linked(call.tx, role_id)
@@ -85,35 +91,39 @@ def get_guild_role_connections_configuration(
 def update_guild_role_connections_configuration(
     call: Call, guild_id: GuildId, role_id: RoleId, body: wire.Configuration
 ) -> list[list[wire.Requirement]]:
-    """Say what a linked role requires; nothing makes it an ordinary one."""
+    """Set the requirements of a linked role.
+
+    An empty list makes it an ordinary role."""
     standing = access.guild(call, guild_id)
     row = _get_role(call, guild_id, role_id)
     if row.is_everyone or row.managed:
         raise errors.INVALID_ROLE()
     if not standing.above(row.rank):
         raise errors.MISSING_PERMISSIONS()
-    named = {requirement.application_id for requirements in body for requirement in requirements}
-    if any(applications.find(call.tx, each) is None for each in named):
+    application_ids = {requirement.application_id for requirements in body for requirement in requirements}
+    if any(applications.find(call.tx, each) is None for each in application_ids):
         raise errors.UNKNOWN_APPLICATION()
-    rules.require_configuration(body, store.metadata(call.tx, named))
+    rules.require_configuration(body, store.metadata(call.tx, application_ids))
     actions.link(call, row, body)
     return body
 
 
 @handles(wire.ASSIGN_GUILD_ROLE_CONNECTION)
 def assign_guild_role_connection(call: Call, guild_id: GuildId, role_id: RoleId) -> None:
-    """Take a linked role that one qualifies for."""
-    linked, member = _linked(call, guild_id, role_id)
-    told = store.list_of_user(call.tx, call.user_id)
-    if not rules.qualifies(linked, told, store.metadata(call.tx, told), call.now):
+    """Assign a linked role to the current user.
+
+    The user must meet the role's requirements."""
+    linked, member = _load_linked(call, guild_id, role_id)
+    connections = store.list_of_user(call.tx, call.user_id)
+    if not rules.qualifies(linked, connections, store.metadata(call.tx, connections), call.now):
         raise errors.MISSING_PERMISSIONS()
     actions.set_worn(call, member, {role_id: True})
 
 
 @handles(wire.UNASSIGN_GUILD_ROLE_CONNECTION)
 def unassign_guild_role_connection(call: Call, guild_id: GuildId, role_id: RoleId) -> None:
-    """Give a linked role back."""
-    _, member = _linked(call, guild_id, role_id)
+    """Remove a linked role from the current user."""
+    _, member = _load_linked(call, guild_id, role_id)
     actions.set_worn(call, member, {role_id: False})
 
 
@@ -124,7 +134,7 @@ def _get_role(call: Call, guild_id: GuildId, role_id: RoleId) -> RoleRow:
     return row
 
 
-def _linked(call: Call, guild_id: GuildId, role_id: RoleId) -> tuple[LinkedRoleRow, Membership]:
+def _load_linked(call: Call, guild_id: GuildId, role_id: RoleId) -> tuple[LinkedRoleRow, Membership]:
     access.guild(call, guild_id)
     _get_role(call, guild_id, role_id)
     linked = store.find_linked(call.tx, role_id)

@@ -1,4 +1,4 @@
-"""What records and values may be, and whether a user meets what a linked role requires."""
+"""Validation of metadata records and values, and evaluation of linked role requirements."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,13 +17,13 @@ from hubbub.server.resources.role_connections.store import LinkedRoleRow, RoleCo
 
 _NUMBERS: Final = frozenset(RoleConnectionMetadataType(kind) for kind in (1, 2, 3, 4))
 _TIMES: Final = frozenset(RoleConnectionMetadataType(kind) for kind in (5, 6))
-_WHOLE: Final = re.compile(r"-?[0-9]{1,18}")
-_TRUTH: Final = {"0": 0, "1": 1, "false": 0, "true": 1}
+_INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
+_BOOLEANS: Final = {"0": 0, "1": 1, "false": 0, "true": 1}
 _DAY_MS: Final = 86_400_000
 
 
 def require_own_connection(call: Call, application_id: int) -> None:
-    """Raise unless the token was given to this application."""
+    """Raise an error unless the caller's token belongs to this application."""
     if applications.find(call.tx, application_id) is None:
         raise errors.UNKNOWN_APPLICATION()
     if call.actor.application_id != application_id:
@@ -31,7 +31,7 @@ def require_own_connection(call: Call, application_id: int) -> None:
 
 
 def records(wanted: Sequence[wire.SetRoleConnectionMetadata]) -> list[RoleConnectionMetadata]:
-    """The records as they are kept, or the form errors that say why not."""
+    """Return the records to store, or raise the form errors."""
     form = errors.FormErrors()
     seen: set[str] = set()
     found = []
@@ -67,7 +67,7 @@ def _localized(
 
 
 def require_values(known: Iterable[RoleConnectionMetadata], values: Mapping[str, str]) -> None:
-    """Raise the form errors of values that have no record, or cannot be compared as it says."""
+    """Raise form errors for values that have no record or do not match its type."""
     kinds = {record.key: record.type for record in known}
     form = errors.FormErrors()
     for key, value in values.items():
@@ -82,24 +82,24 @@ def require_values(known: Iterable[RoleConnectionMetadata], values: Mapping[str,
 
 def _problem(kind: int, value: str) -> tuple[str, str] | None:
     if kind in _NUMBERS:
-        return None if _WHOLE.fullmatch(value) else errors.not_number(value)
+        return None if _INTEGER.fullmatch(value) else errors.not_number(value)
     if kind in _TIMES:
-        return None if _moment(value) is not None else errors.bad_timestamp(value)
-    return None if value.lower() in _TRUTH else errors.not_boolean()
+        return None if _parse_time(value) is not None else errors.bad_timestamp(value)
+    return None if value.lower() in _BOOLEANS else errors.not_boolean()
 
 
-def _moment(text: str) -> int | None:
+def _parse_time(text: str) -> int | None:
     try:
-        read = datetime.fromisoformat(text)
+        parsed = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return int((read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp() * 1000)
+    return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def require_configuration(
     alternatives: Sequence[Sequence[Requirement]], known: Mapping[int, Sequence[RoleConnectionMetadata]]
 ) -> None:
-    """Raise the form errors of requirements that no value could be compared with."""
+    """Raise form errors for requirements that cannot be compared with any value."""
     form = errors.FormErrors()
     for outer, requirements in enumerate(alternatives):
         for inner, requirement in enumerate(requirements):
@@ -114,7 +114,7 @@ def require_configuration(
                 form.add((*path, "value"), *errors.required())
             else:
                 problem = (
-                    # Times are compared by their age in days.
+                    # Requirements on times are a number of days.
                     _problem(RoleConnectionMetadataType.INTEGER_EQUAL if kind in _TIMES else kind, requirement.value)
                 )
                 if problem is not None:
@@ -124,23 +124,24 @@ def require_configuration(
 
 def qualifies(
     role: LinkedRoleRow,
-    told: Mapping[int, RoleConnectionRow],
+    connections: Mapping[int, RoleConnectionRow],
     known: Mapping[int, Sequence[RoleConnectionMetadata]],
     now: int,
 ) -> bool:
-    """Whether what applications tell of a user meets any alternative of a linked role."""
+    """Return whether a user's connections meet any alternative of a linked role."""
     return any(
-        all(_meets(requirement, told, known, now) for requirement in requirements) for requirements in role.alternatives
+        all(_meets(requirement, connections, known, now) for requirement in requirements)
+        for requirements in role.alternatives
     )
 
 
 def _meets(
     requirement: Requirement,
-    told: Mapping[int, RoleConnectionRow],
+    connections: Mapping[int, RoleConnectionRow],
     known: Mapping[int, Sequence[RoleConnectionMetadata]],
     now: int,
 ) -> bool:
-    row = told.get(requirement.application_id)
+    row = connections.get(requirement.application_id)
     if row is None:
         return False
     key = requirement.connection_metadata_field
@@ -154,17 +155,19 @@ def _meets(
 
 
 def compares(kind: int, value: str, wanted: str, now: int) -> bool:
-    """Whether a value stands to the one a guild asks for as the record's type says; times by their age in whole days."""
+    """Return whether a value satisfies the guild's requirement, by the record's type.
+
+    Times are compared by their age in whole days."""
     types = RoleConnectionMetadataType
     if kind in _TIMES:
-        age = (now - (_moment(value) or 0)) // _DAY_MS
+        age = (now - (_parse_time(value) or 0)) // _DAY_MS
         return age <= int(wanted) if kind == types.DATETIME_LESS_THAN_EQUAL else age >= int(wanted)
     if kind in _NUMBERS:
-        mine, asked = int(value), int(wanted)
+        left, right = int(value), int(wanted)
     else:
-        mine, asked = _TRUTH[value.lower()], _TRUTH[wanted.lower()]
+        left, right = _BOOLEANS[value.lower()], _BOOLEANS[wanted.lower()]
     if kind == types.INTEGER_LESS_THAN_EQUAL:
-        return mine <= asked
+        return left <= right
     if kind == types.INTEGER_GREATER_THAN_EQUAL:
-        return mine >= asked
-    return (mine == asked) is (kind in (types.INTEGER_EQUAL, types.BOOLEAN_EQUAL))
+        return left >= right
+    return (left == right) is (kind in (types.INTEGER_EQUAL, types.BOOLEAN_EQUAL))

@@ -1,4 +1,4 @@
-"""Rows of what applications tell of users, and of linked roles."""
+"""SQL for the role_connection_metadata, role_connections and linked_roles tables."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -9,41 +9,41 @@ from hubbub.server.core.store import Tx, places
 
 
 class RoleConnectionRow(NamedTuple):
-    """What an application tells of a user."""
+    """The role connection of a user with an application."""
 
     user_id: int
     application_id: int
     platform_name: str | None
     platform_username: str | None
     metadata: str
-    """JSON of values by key."""
+    """JSON object of values by key."""
 
     @property
     def values(self) -> dict[str, str]:
-        """The values by key."""
+        """Return the values by key."""
         return json.decode(self.metadata, dict[str, str])
 
 
 class LinkedRoleRow(NamedTuple):
-    """A role that is worn by whom applications vouch for."""
+    """A role that members receive when they meet its requirements."""
 
     role_id: int
     guild_id: int
     configuration: str
-    """JSON of the alternatives."""
+    """JSON list of alternatives."""
 
     @property
     def alternatives(self) -> list[list[Requirement]]:
-        """The sets of requirements, any of which suffices."""
+        """Return the alternative sets of requirements; any one of them suffices."""
         return json.decode(self.configuration, list[list[Requirement]])
 
 
-_CONNECTION = ", ".join(RoleConnectionRow._fields)
-_LINKED = ", ".join(LinkedRoleRow._fields)
+_CONNECTION_COLUMNS = ", ".join(RoleConnectionRow._fields)
+_LINKED_COLUMNS = ", ".join(LinkedRoleRow._fields)
 
 
 def metadata(tx: Tx, application_ids: Iterable[int]) -> dict[int, list[RoleConnectionMetadata]]:
-    """The records of applications, by application; who has none is left out."""
+    """Return metadata records by application id. Applications without records are left out."""
     wanted = list(dict.fromkeys(application_ids))
     if not wanted:
         return {}
@@ -55,7 +55,7 @@ def metadata(tx: Tx, application_ids: Iterable[int]) -> dict[int, list[RoleConne
 
 
 def put_metadata(tx: Tx, application_id: int, records: list[RoleConnectionMetadata]) -> None:
-    """Replace the records of an application."""
+    """Insert or replace the records of an application."""
     tx.run(
         "INSERT INTO role_connection_metadata (application_id, records) VALUES (?, ?) "
         "ON CONFLICT (application_id) DO UPDATE SET records = excluded.records",
@@ -65,25 +65,25 @@ def put_metadata(tx: Tx, application_id: int, records: list[RoleConnectionMetada
 
 
 def find(tx: Tx, user_id: int, application_id: int) -> RoleConnectionRow | None:
-    """What an application tells of a user, or None."""
+    """Return a user's connection with an application, or None."""
     return tx.find(
         RoleConnectionRow,
-        f"SELECT {_CONNECTION} FROM role_connections WHERE user_id = ? AND application_id = ?",
+        f"SELECT {_CONNECTION_COLUMNS} FROM role_connections WHERE user_id = ? AND application_id = ?",
         user_id,
         application_id,
     )
 
 
 def list_of_user(tx: Tx, user_id: int) -> dict[int, RoleConnectionRow]:
-    """What all applications tell of a user, by application."""
-    rows = tx.fetch(RoleConnectionRow, f"SELECT {_CONNECTION} FROM role_connections WHERE user_id = ?", user_id)
+    """Return all connections of a user, by application id."""
+    rows = tx.fetch(RoleConnectionRow, f"SELECT {_CONNECTION_COLUMNS} FROM role_connections WHERE user_id = ?", user_id)
     return {row.application_id: row for row in rows}
 
 
 def put(tx: Tx, row: RoleConnectionRow) -> None:
-    """Keep what an application tells of a user."""
+    """Insert or update a connection."""
     tx.run(
-        f"INSERT INTO role_connections ({_CONNECTION}) VALUES ({places(row)}) "
+        f"INSERT INTO role_connections ({_CONNECTION_COLUMNS}) VALUES ({places(row)}) "
         "ON CONFLICT (user_id, application_id) DO UPDATE SET platform_name = excluded.platform_name, "
         "platform_username = excluded.platform_username, metadata = excluded.metadata",
         *row,
@@ -91,19 +91,19 @@ def put(tx: Tx, row: RoleConnectionRow) -> None:
 
 
 def delete(tx: Tx, user_id: int, application_id: int) -> bool:
-    """Forget what an application told of a user; False when it told nothing."""
+    """Delete a connection and return whether it existed."""
     return bool(
         tx.run("DELETE FROM role_connections WHERE user_id = ? AND application_id = ?", user_id, application_id)
     )
 
 
 def find_linked(tx: Tx, role_id: int) -> LinkedRoleRow | None:
-    """A linked role, or None."""
-    return tx.find(LinkedRoleRow, f"SELECT {_LINKED} FROM linked_roles WHERE role_id = ?", role_id)
+    """Return a linked role, or None."""
+    return tx.find(LinkedRoleRow, f"SELECT {_LINKED_COLUMNS} FROM linked_roles WHERE role_id = ?", role_id)
 
 
 def linked_of_user(tx: Tx, user_id: int) -> list[LinkedRoleRow]:
-    """The linked roles of all guilds that a user is in."""
+    """Return the linked roles of all guilds that a user is in."""
     columns = ", ".join(f"l.{field}" for field in LinkedRoleRow._fields)
     return tx.fetch(
         LinkedRoleRow,
@@ -114,24 +114,24 @@ def linked_of_user(tx: Tx, user_id: int) -> list[LinkedRoleRow]:
 
 
 def put_linked(tx: Tx, row: LinkedRoleRow) -> None:
-    """Keep the requirements of a role."""
+    """Insert or update the requirements of a role."""
     tx.run(
-        f"INSERT INTO linked_roles ({_LINKED}) VALUES ({places(row)}) "
+        f"INSERT INTO linked_roles ({_LINKED_COLUMNS}) VALUES ({places(row)}) "
         "ON CONFLICT (role_id) DO UPDATE SET configuration = excluded.configuration",
         *row,
     )
 
 
 def delete_linked(tx: Tx, role_id: int) -> None:
-    """Make a role an ordinary one."""
+    """Delete the requirements of a role."""
     tx.run("DELETE FROM linked_roles WHERE role_id = ?", role_id)
 
 
 def delete_linked_of_guild(tx: Tx, guild_id: int) -> None:
-    """Forget the linked roles of a guild."""
+    """Delete the linked roles of a guild."""
     tx.run("DELETE FROM linked_roles WHERE guild_id = ?", guild_id)
 
 
 def delete_of_user(tx: Tx, user_id: int) -> None:
-    """Forget what applications told of a user."""
+    """Delete all connections of a user."""
     tx.run("DELETE FROM role_connections WHERE user_id = ?", user_id)

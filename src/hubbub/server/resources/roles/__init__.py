@@ -1,4 +1,4 @@
-"""Roles: named sets of permissions that members wear."""
+"""Roles: named sets of permissions that are assigned to members."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.roles import routes, views

@@ -1,4 +1,4 @@
-"""Making, changing and deleting roles: write, audit, publish."""
+"""Create, update and delete roles: store, record in the audit log, publish."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _AUDITED = ("name", "permissions", "color", "colors", "hoist", "mentionable", "i
 
 
 def create(call: Call, row: RoleRow) -> wire.Role:
-    """Add a role to a guild."""
+    """Create a role in a guild."""
     store.insert(call.tx, row)
     role = views.role(row, call.now)
     audit.record(
@@ -36,25 +36,25 @@ def create(call: Call, row: RoleRow) -> wire.Role:
 
 
 def change(call: Call, before: RoleRow, after: RoleRow) -> wire.Role:
-    """Keep what changed of a role; nothing is said when nothing did."""
+    """Update a role. Does nothing if nothing changed."""
     role = views.role(after, call.now)
     if after != before:
         store.update(call.tx, after)
-        _changed(call, before, role)
+        _record_update(call, before, role)
     return role
 
 
 def reorder(call: Call, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> None:
-    """Keep the new places of roles, and tell of each that has one."""
+    """Store the new positions of roles and publish each moved role."""
     old = {row.id: row for row in before}
     moved = [row for row in after if row.position != old[row.id].position]
     store.set_positions(call.tx, moved)
     for row in moved:
-        _changed(call, old[row.id], views.role(row, call.now))
+        _record_update(call, old[row.id], views.role(row, call.now))
 
 
 def delete(call: Call, row: RoleRow) -> None:
-    """Remove a role from its guild and its members; they are not told one by one (http.md 4.4)."""
+    """Delete a role and remove it from its members, without an event for each member (http.md 4.4)."""
     store.delete(call.tx, row)
     audit.record(
         call,
@@ -72,7 +72,7 @@ def delete(call: Call, row: RoleRow) -> None:
     call.tell(RoleDeleted(GuildId(row.guild_id), RoleId(row.id)))
 
 
-def _changed(call: Call, before: RoleRow, role: wire.Role) -> None:
+def _record_update(call: Call, before: RoleRow, role: wire.Role) -> None:
     audit.record(
         call,
         before.guild_id,

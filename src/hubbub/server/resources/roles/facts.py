@@ -1,4 +1,4 @@
-"""What the roles slice tells upper floors, inside the transaction."""
+"""Signals that the roles slice raises inside the transaction."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from hubbub.protocol.ids import GuildId, RoleId
 
 
 class RoleDeleted(msgspec.Struct, frozen=True):
-    """A role is gone: overwrites and invites that name it go too."""
+    """Raised after a role was deleted; permission overwrites and invites that refer to it are deleted too."""
 
     guild_id: GuildId
     role_id: RoleId

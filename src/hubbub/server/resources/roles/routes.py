@@ -1,4 +1,4 @@
-"""Roles over HTTP."""
+"""HTTP handlers for roles."""
 
 from msgspec import UNSET
 
@@ -15,14 +15,16 @@ from hubbub.server.resources.roles.store import RoleRow
 
 @handles(wire.LIST_GUILD_ROLES)
 def list_guild_roles(call: Call, guild_id: GuildId) -> list[wire.Role]:
-    """All roles of a guild, the lowest first."""
+    """List guild roles.
+
+    The lowest role comes first."""
     access.guild(call, guild_id)
     return [views.role(row, call.now) for row in store.list_of_guild(call.tx, guild_id)]
 
 
 @handles(wire.GET_GUILD_ROLE)
 def get_guild_role(call: Call, guild_id: GuildId, role_id: RoleId) -> wire.Role:
-    """One role."""
+    """Get a guild role."""
     if not changes.GET_GUILD_ROLE.active(call.now):
         raise errors.NOT_FOUND()
     access.guild(call, guild_id)
@@ -31,7 +33,7 @@ def get_guild_role(call: Call, guild_id: GuildId, role_id: RoleId) -> wire.Role:
 
 @handles(wire.GUILD_ROLE_MEMBER_COUNTS)
 def guild_role_member_counts(call: Call, guild_id: GuildId) -> dict[RoleId, int]:
-    """How many members wear each role."""
+    """Get the number of members of each role."""
     if not changes.ROLE_MEMBER_COUNTS.active(call.now):
         raise errors.NOT_FOUND()
     access.guild(call, guild_id)
@@ -40,11 +42,13 @@ def guild_role_member_counts(call: Call, guild_id: GuildId) -> dict[RoleId, int]
 
 @handles(wire.CREATE_GUILD_ROLE)
 def create_guild_role(call: Call, guild_id: GuildId, body: wire.CreateRole) -> wire.Role:
-    """Make a role, just above @everyone."""
+    """Create a guild role.
+
+    The new role is placed just above @everyone."""
     standing = access.guild(call, guild_id)
     everyone = _get(call, guild_id, guild_id)
     new = RoleRow(call.new_id(RoleId), guild_id, wire.DEFAULT_ROLE_NAME, everyone.permissions)
-    row = _filled(call, body, new, everyone.permissions)
+    row = _apply(call, body, new, everyone.permissions)
     rules.require_grantable(standing, 0, row.permissions)
     if store.count(call.tx, guild_id) >= wire.ROLES_MAX:
         raise errors.MAX_ROLES()
@@ -53,31 +57,33 @@ def create_guild_role(call: Call, guild_id: GuildId, body: wire.CreateRole) -> w
 
 @handles(wire.UPDATE_GUILD_ROLE)
 def update_guild_role(call: Call, guild_id: GuildId, role_id: RoleId, body: wire.UpdateRole) -> wire.Role:
-    """Change a role."""
+    """Update a guild role.
+
+    The role must be below the caller's highest role, and the caller can only change permissions that they have."""
     standing = access.guild(call, guild_id)
     before = _get(call, guild_id, role_id)
     rules.require_below(standing, before)
     if before.is_everyone:
-        # Only its permissions mean something: everybody has it and it has no look (decisions/0010).
+        # Only the permissions of @everyone matter: all members have it, and it has no appearance (decisions/0010).
         body = wire.UpdateRole(permissions=body.permissions)
         default = Permissions.DEFAULT_EVERYONE
     else:
         default = _get(call, guild_id, guild_id).permissions if body.permissions is None else 0
-    after = _filled(call, body, before, default)
+    after = _apply(call, body, before, default)
     rules.require_grantable(standing, before.permissions, after.permissions)
     return actions.change(call, before, after)
 
 
 @handles(wire.BULK_UPDATE_GUILD_ROLES)
 def bulk_update_guild_roles(call: Call, guild_id: GuildId, body: list[wire.MoveRole]) -> list[wire.Role]:
-    """Move roles up and down."""
+    """Update the positions of guild roles."""
     standing = access.guild(call, guild_id)
     everyone, *before = store.list_of_guild(call.tx, guild_id)
     known = {row.id for row in before}
     wanted: dict[int, int] = {}
     for move in body:
         if move.id == everyone.id:
-            # discord.js sends the whole list, @everyone at 0 included.
+            # discord.js sends the whole list, including @everyone at position 0.
             if move.position:
                 raise errors.INVALID_ROLE()
         elif move.id not in known:
@@ -92,7 +98,7 @@ def bulk_update_guild_roles(call: Call, guild_id: GuildId, body: list[wire.MoveR
 
 @handles(wire.DELETE_GUILD_ROLE)
 def delete_guild_role(call: Call, guild_id: GuildId, role_id: RoleId) -> None:
-    """Delete a role."""
+    """Delete a guild role."""
     standing = access.guild(call, guild_id)
     row = _get(call, guild_id, role_id)
     rules.require_deletable(row)
@@ -107,8 +113,10 @@ def _get(call: Call, guild_id: int, role_id: int) -> RoleRow:
     return row
 
 
-def _filled(call: Call, body: wire.UpdateRole, row: RoleRow, default: int) -> RoleRow:
-    """The role as a body wants it; null goes back to what a new role has, of permissions `default`."""
+def _apply(call: Call, body: wire.UpdateRole, row: RoleRow, default: int) -> RoleRow:
+    """Return the role with the changes of a body applied.
+
+    Null resets a field to the value of a new role; for permissions that is `default`."""
     features = store.guild_features(call.tx, row.guild_id)
     rules.require_icons(body, features)
     colors = rules.colors(body, rules.Colors(row.color, row.secondary_color, row.tertiary_color), features, call.now)

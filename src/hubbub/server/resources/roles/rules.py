@@ -1,4 +1,4 @@
-"""Who may change which role, and what a role may be."""
+"""Permission and validity checks for roles."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from hubbub.server.resources.roles.store import RoleRow
 
 
 class Colors(NamedTuple):
-    """A role's three colours."""
+    """The three colors of a role."""
 
     primary: int
     secondary: int | None = None
@@ -22,25 +22,25 @@ class Colors(NamedTuple):
 
 
 def require_below(access: GuildAccess, row: RoleRow) -> None:
-    """Raise unless the role stands below the actor's highest (http.md 2.3)."""
+    """Raise an error unless the role is below the caller's highest role (http.md 2.3)."""
     if not access.above(row.rank):
         raise errors.MISSING_PERMISSIONS()
 
 
 def require_grantable(access: GuildAccess, before: int, after: int) -> None:
-    """Raise unless the actor holds every bit that changes."""
+    """Raise an error unless the caller has every permission that changes."""
     if not can_grant(access.allowed, before ^ after):
         raise errors.MISSING_PERMISSIONS()
 
 
 def require_deletable(row: RoleRow) -> None:
-    """Raise for a role that nobody deletes by hand: @everyone, and those that an integration keeps."""
+    """Raise an error for roles that cannot be deleted by hand: @everyone and managed roles."""
     if row.is_everyone or row.managed:
         raise errors.INVALID_ROLE()
 
 
 def clean_name(name: str) -> str:
-    """A role's name without the white space around it, which is no name by itself."""
+    """Return a role name without surrounding white space, or raise an error if nothing remains."""
     cleaned = name.strip()
     if not cleaned:
         raise errors.invalid("name", *errors.bad_length(1, wire.ROLE_NAME_MAX))
@@ -48,23 +48,25 @@ def clean_name(name: str) -> str:
 
 
 def require_icons(body: wire.UpdateRole, features: frozenset[str]) -> None:
-    """Raise unless the guild may give its roles an icon, where one is asked for."""
+    """Raise an error if the body sets an icon and the guild lacks the feature."""
     if (body.icon or body.unicode_emoji) and GuildFeature.ROLE_ICONS not in features:
         raise errors.MORE_BOOSTS_NEEDED()
 
 
 def known_bits(permissions: int) -> int:
-    """The bits that mean something: one that we do not know yet must not come to life with a later version."""
+    """Remove unknown permission bits, which a later version might give a meaning."""
     return permissions & Permissions.ALL
 
 
 def colors(body: wire.UpdateRole, before: Colors, features: frozenset[str], now: int) -> Colors:
-    """The colours a request leads to; `colors` wins over `color`, and either may be absent."""
+    """Return the colors that a request results in.
+
+    `colors` takes precedence over `color`; either may be absent."""
     wanted = body.colors if changes.ROLE_GRADIENTS.active(now) else UNSET
     if wanted is None or (wanted is UNSET and body.color is None):
         return Colors(0)
     if wanted is UNSET:
-        # The old field knows one colour only, so that it ends a gradient when it changes it.
+        # The old field holds a single color, so changing it ends a gradient.
         return before if body.color is UNSET or body.color == before.primary else Colors(body.color or 0)
     secondary = wanted.secondary_color if wanted.secondary_color is not UNSET else None
     tertiary = wanted.tertiary_color if wanted.tertiary_color is not UNSET else None
@@ -80,27 +82,28 @@ def colors(body: wire.UpdateRole, before: Colors, features: frozenset[str], now:
 
 
 def reordered(rows: Sequence[RoleRow], wanted: Mapping[int, int]) -> list[RoleRow]:
-    """The roles (lowest first, without @everyone) with some put where they are wanted and the others closing up around them.
+    """Return the roles with some moved to the wanted positions and the others filling the gaps.
 
-    Positions count from 1. What is wanted twice, or beyond the end, goes to the nearest place that keeps the wanted order.
-    """
+    `rows` are sorted from lowest to highest, without @everyone. Positions count from 1. A position that is wanted twice
+    or is beyond the end becomes the nearest one that keeps the wanted order."""
     moved = sorted((row for row in rows if row.id in wanted), key=lambda row: wanted[row.id])
-    places: list[int] = []
+    positions: list[int] = []
     for row in moved:
-        places.append(max(wanted[row.id], places[-1] + 1 if places else 1))
+        positions.append(max(wanted[row.id], positions[-1] + 1 if positions else 1))
     limit = len(rows)
-    for index in range(len(places) - 1, -1, -1):
-        places[index] = min(places[index], limit)
-        limit = places[index] - 1
-    taken = dict(zip(places, moved, strict=True))
+    for index in range(len(positions) - 1, -1, -1):
+        positions[index] = min(positions[index], limit)
+        limit = positions[index] - 1
+    taken = dict(zip(positions, moved, strict=True))
     others = (row for row in rows if row.id not in wanted)
     return [
-        (taken[place] if place in taken else next(others))._replace(position=place) for place in range(1, len(rows) + 1)
+        (taken[position] if position in taken else next(others))._replace(position=position)
+        for position in range(1, len(rows) + 1)
     ]
 
 
 def require_reorder(access: GuildAccess, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> None:
-    """Raise when a role at or above the actor's highest would stand elsewhere, or get company from below."""
-    untouchable = [row.id for row in before if not access.above(row.rank)]
-    if untouchable and [row.id for row in after[-len(untouchable) :]] != untouchable:
+    """Raise an error if a role at or above the caller's highest role would move, or if another role would move above it."""
+    protected = [row.id for row in before if not access.above(row.rank)]
+    if protected and [row.id for row in after[-len(protected) :]] != protected:
         raise errors.MISSING_PERMISSIONS()

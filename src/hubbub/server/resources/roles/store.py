@@ -1,4 +1,4 @@
-"""Rows of roles, and who wears them."""
+"""SQL for the roles and member_roles tables."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from hubbub.server.core.store import Tx, places
 
 
 class RoleRow(NamedTuple):
-    """A role as we keep it."""
+    """A stored role."""
 
     id: int
     guild_id: int
@@ -27,16 +27,16 @@ class RoleRow(NamedTuple):
     mentionable: int = 0
     flags: int = 0
     tags: str | None = None
-    """`RoleTags` as JSON."""
+    """JSON of `RoleTags`, or None."""
 
     @property
     def rank(self) -> Rank:
-        """How high it stands."""
+        """Return the key by which roles are compared in the hierarchy."""
         return self.position, self.id
 
     @property
     def is_everyone(self) -> bool:
-        """Whether it is the role that all members have."""
+        """Return whether this is the @everyone role, which all members have."""
         return self.id == self.guild_id
 
 
@@ -44,12 +44,12 @@ COLUMNS = ", ".join(RoleRow._fields)
 
 
 def find(tx: Tx, guild_id: int, role_id: int) -> RoleRow | None:
-    """A role of a guild, or None."""
+    """Return a role of a guild, or None."""
     return tx.find(RoleRow, f"SELECT {COLUMNS} FROM roles WHERE id = ? AND guild_id = ?", role_id, guild_id)
 
 
 def find_many(tx: Tx, guild_id: int, role_ids: Iterable[int]) -> dict[int, RoleRow]:
-    """The roles there are of these in a guild, by id, in one query."""
+    """Return those of the roles that exist in the guild, by id."""
     wanted = list(dict.fromkeys(role_ids))
     if not wanted:
         return {}
@@ -60,53 +60,53 @@ def find_many(tx: Tx, guild_id: int, role_ids: Iterable[int]) -> dict[int, RoleR
 
 
 def list_of_guild(tx: Tx, guild_id: int) -> list[RoleRow]:
-    """A guild's roles, the lowest (@everyone) first."""
+    """Return a guild's roles from lowest (@everyone) to highest."""
     rows = tx.fetch(RoleRow, f"SELECT {COLUMNS} FROM roles WHERE guild_id = ?", guild_id)
-    # Among equal positions the lower id stands higher (http.md 2.3).
+    # Among equal positions the lower id ranks higher (http.md 2.3).
     return sorted(rows, key=lambda row: (row.position, -row.id))
 
 
 def count(tx: Tx, guild_id: int) -> int:
-    """How many roles a guild has, @everyone apart."""
+    """Return the number of roles of a guild without @everyone."""
     return int(tx.value("SELECT COUNT(*) FROM roles WHERE guild_id = ? AND id <> ?", guild_id, guild_id))
 
 
 def insert(tx: Tx, row: RoleRow) -> None:
-    """Keep a new role."""
+    """Insert a role."""
     tx.run(f"INSERT INTO roles ({COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def insert_many(tx: Tx, rows: Sequence[RoleRow]) -> None:
-    """Keep new roles."""
+    """Insert roles."""
     tx.run_many(f"INSERT INTO roles ({COLUMNS}) VALUES ({places(RoleRow._fields)})", rows)
 
 
 def update(tx: Tx, row: RoleRow) -> None:
-    """Keep what changed of a role."""
+    """Update a role."""
     fields = RoleRow._fields[2:]
     settings = ", ".join(f"{field} = ?" for field in fields)
     tx.run(f"UPDATE roles SET {settings} WHERE id = ?", *row[2:], row.id)
 
 
 def set_positions(tx: Tx, rows: Sequence[RoleRow]) -> None:
-    """Keep the new places of some roles."""
+    """Update the positions of roles."""
     tx.run_many("UPDATE roles SET position = ? WHERE id = ?", [(row.position, row.id) for row in rows])
 
 
 def delete(tx: Tx, row: RoleRow) -> None:
-    """Remove a role, and take it off its members."""
+    """Delete a role and its member assignments."""
     tx.run("DELETE FROM member_roles WHERE role_id = ?", row.id)
     tx.run("DELETE FROM roles WHERE id = ?", row.id)
 
 
 def delete_of_guild(tx: Tx, guild_id: int) -> None:
-    """Remove all roles of a guild."""
+    """Delete all roles of a guild."""
     tx.run("DELETE FROM member_roles WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM roles WHERE guild_id = ?", guild_id)
 
 
 def member_counts(tx: Tx, guild_id: int) -> dict[RoleId, int]:
-    """How many members wear each role of a guild, @everyone apart."""
+    """Return the number of members of each role of a guild, without @everyone."""
     rows = tx.all(
         "SELECT r.id, COUNT(mr.user_id) FROM roles r LEFT JOIN member_roles mr ON mr.role_id = r.id "
         "WHERE r.guild_id = ? AND r.id <> ? GROUP BY r.id ORDER BY r.id",
@@ -117,13 +117,13 @@ def member_counts(tx: Tx, guild_id: int) -> dict[RoleId, int]:
 
 
 def guild_features(tx: Tx, guild_id: int) -> frozenset[str]:
-    """What a guild is allowed beyond the ordinary."""
+    """Return the feature names of a guild."""
     text = tx.value("SELECT features FROM guilds WHERE id = ?", guild_id)
     return frozenset(wire.decode(text or "[]", list[str]))
 
 
 def permissions_of(tx: Tx, user_id: int, guilds: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """A member's bits in each of these guilds (pairs of guild and owner id)."""
+    """Return a member's permissions in each guild; `guilds` are pairs of guild id and owner id."""
     owners = dict(guilds)
     if not owners:
         return {}

@@ -1,4 +1,4 @@
-"""A role as members see it, and as an invite shows it."""
+"""Build the wire models of roles."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from hubbub.server.resources.roles.store import RoleRow
 
 
 def role(row: RoleRow, now: int | None) -> wire.Role:
-    """A role as it is shown at a moment; without one, with all that roles came to have."""
+    """Return a role as shown at a point in time; None includes all fields."""
     return wire.Role(
         id=RoleId(row.id),
         name=row.name,
@@ -35,7 +35,7 @@ def role(row: RoleRow, now: int | None) -> wire.Role:
 
 
 def partial_role(row: RoleRow, now: int) -> wire.PartialRole:
-    """The little of a role that an invite tells."""
+    """Return the partial role that an invite shows."""
     return wire.PartialRole(
         id=RoleId(row.id),
         name=row.name,
@@ -48,14 +48,14 @@ def partial_role(row: RoleRow, now: int) -> wire.PartialRole:
 
 
 def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
-    """The roles in GUILD_CREATE, where they are others than the gateway holds: it may hold them for longer than a day."""
+    """Return the roles of GUILD_CREATE if they differ from those the gateway caches, which may be older than a dated change."""
     if changes.ROLE_GRADIENTS.active(call.now):
         return {}
     return {"roles": [msgspec.structs.replace(each, colors=UNSET) for each in view.guild.common["roles"]]}
 
 
 def _colors(row: RoleRow, now: int | None) -> wire.RoleColors | UnsetType:
-    # dated-changes.md 3: before gradients a role had its `color` alone.
+    # dated-changes.md 3: before gradients a role had `color` only.
     if now is not None and not changes.ROLE_GRADIENTS.active(now):
         return UNSET
     return wire.RoleColors(

@@ -1,4 +1,4 @@
-"""Scheduled events: what a guild plans."""
+"""Scheduled events of guilds."""
 
 from typing import Any, Final
 
@@ -23,25 +23,27 @@ AUDITED: Final = range(AuditLogAction.GUILD_SCHEDULED_EVENT_CREATE, AuditLogActi
 
 def _guild(call: Call, view: GuildView) -> dict[str, Any]:
     rows = store.list_open(call.tx, view.guild.id)
-    seen = [row for row in rows if row.channel_id is None or row.channel_id in view.visible]
-    return {"guild_scheduled_events": views.scheduled_events(call.tx, seen)}
+    visible = [row for row in rows if row.channel_id is None or row.channel_id in view.visible]
+    return {"guild_scheduled_events": views.scheduled_events(call.tx, visible)}
 
 
-def _audit_log(call: Call, fact: AuditLogRead) -> None:
-    """The events that a page of the audit log names."""
-    named = {
+def _audit_log(call: Call, signal: AuditLogRead) -> None:
+    """Add the scheduled events that a page of the audit log refers to."""
+    event_ids = {
         entry.target_id
-        for entry in fact.log.audit_log_entries
+        for entry in signal.log.audit_log_entries
         if entry.action_type in AUDITED and entry.target_id is not None
     }
-    rows = store.find_many(call.tx, fact.guild_id, sorted(named))
-    fact.log.guild_scheduled_events = views.scheduled_events(call.tx, rows)
+    rows = store.find_many(call.tx, signal.guild_id, sorted(event_ids))
+    signal.log.guild_scheduled_events = views.scheduled_events(call.tx, rows)
 
 
-def _invite(call: Call, fact: InviteResolved) -> None:
-    """The event that an invite leads to. One of another channel may be hidden from who holds the code (decisions/0055)."""
-    invite = fact.invite
-    row = store.find(call.tx, fact.event_id)
+def _invite(call: Call, signal: InviteResolved) -> None:
+    """Add the scheduled event of an invite.
+
+    An event in another channel is left out, since it may be hidden from users with the invite code (decisions/0055)."""
+    invite = signal.invite
+    row = store.find(call.tx, signal.event_id)
     if row is None or row.finished or row.guild_id != invite.guild_id:
         return
     if row.channel_id is None or (invite.channel is not None and row.channel_id == invite.channel.id):

@@ -1,4 +1,4 @@
-"""What scheduled events do by themselves: begin, end, or be called off when their time is over."""
+"""Jobs that start, end and cancel scheduled events at their time."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
@@ -7,12 +7,12 @@ from hubbub.server.resources.scheduled_events.actions import Due
 
 
 def advance(call: Call, job: Job) -> None:
-    """The time of an event has come."""
+    """Apply the automatic change of an event that is due."""
     actions.advance(call, job.decode(Due).event_id)
 
 
 def end(call: Call, job: Job) -> None:
-    """A voice channel with an event in it was empty for a while."""
+    """End an event whose voice channel has been empty for some time."""
     actions.end(call, job.decode(Due).event_id)
 
 

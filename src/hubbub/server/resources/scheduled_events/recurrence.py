@@ -1,4 +1,4 @@
-"""How an event repeats: which rules there are, and the moments they name (http.md 3.9). All in UTC."""
+"""Recurrence rules of scheduled events: validation, and the times of occurrences in UTC (http.md 3.9)."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -17,54 +17,54 @@ T = TypeVar("T")
 
 DAY_MS: Final = 86_400_000
 HORIZON_DAYS: Final = 366 * 8 + 31
-"""The rarest rule, 29 February, comes back within so many days."""
+"""Maximum distance of two occurrences in days: 29 February, across a century that is not a leap year."""
 
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _DAILY_SETS: Final = frozenset(
     frozenset(days) for days in ((0, 1, 2, 3, 4), (1, 2, 3, 4, 5), (6, 0, 1, 2, 3), (4, 5), (5, 6), (6, 0))
 )
-"""The weekdays that a daily rule may name: Monday to Friday, Tuesday to Saturday, Sunday to Thursday, and three weekends."""
+"""Weekday sets that a daily rule may use: Monday-Friday, Tuesday-Saturday, Sunday-Thursday, and three weekends."""
 _NOT_SETTABLE: Final = ("end", "by_year_day", "count")
 _PATH: Final = "recurrence_rule"
 
 
 def read(body: wire.SetRecurrenceRule, form: FormErrors) -> wire.RecurrenceRule:
-    """A rule as a body gives it; what is wrong with it goes to the form."""
+    """Build a rule from a body and add its problems to the form errors."""
     interval = body.interval or 1
-    days = _given(body.by_weekday)
-    nth = _given(body.by_n_weekday)
-    months, month_days = _given(body.by_month), _given(body.by_month_day)
+    days = _as_list(body.by_weekday)
+    nth = _as_list(body.by_n_weekday)
+    months, month_days = _as_list(body.by_month), _as_list(body.by_month_day)
     for field in _NOT_SETTABLE:
         if getattr(body, field) not in (UNSET, None):
-            _wrong(form, field, "RECURRENCE_RULE_FIELD_NOT_SETTABLE", "This field cannot be set.")
+            _add_error(form, field, "RECURRENCE_RULE_FIELD_NOT_SETTABLE", "This field cannot be set.")
     if sum((days is not None, nth is not None, months is not None or month_days is not None)) > 1:
-        _wrong(form, "", "RECURRENCE_RULE_EXCLUSIVE", "by_weekday, by_n_weekday and by_month exclude each other.")
+        _add_error(form, "", "RECURRENCE_RULE_EXCLUSIVE", "Set only one of by_weekday, by_n_weekday and by_month.")
         return _rule(body, interval, days, nth, months, month_days)
     longest = 2 if body.frequency == RecurrenceFrequency.WEEKLY else 1
     if not 1 <= interval <= longest:
-        _wrong(form, "interval", *(errors.number_min(1) if interval < 1 else errors.number_max(longest)))
+        _add_error(form, "interval", *(errors.number_min(1) if interval < 1 else errors.number_max(longest)))
     match body.frequency:
         case RecurrenceFrequency.DAILY:
-            _only(form, body, "by_weekday")
+            _allow_only(form, body, "by_weekday")
             if days is not None and frozenset(days) not in _DAILY_SETS:
-                _wrong(form, "by_weekday", *errors.choices(sorted(sorted(each) for each in _DAILY_SETS)))
+                _add_error(form, "by_weekday", *errors.choices(sorted(sorted(each) for each in _DAILY_SETS)))
         case RecurrenceFrequency.WEEKLY:
-            _only(form, body, "by_weekday")
-            _single(form, "by_weekday", days, required=False)
+            _allow_only(form, body, "by_weekday")
+            _require_single(form, "by_weekday", days, required=False)
         case RecurrenceFrequency.MONTHLY:
-            _only(form, body, "by_n_weekday")
-            _single(form, "by_n_weekday", nth)
+            _allow_only(form, body, "by_n_weekday")
+            _require_single(form, "by_n_weekday", nth)
         case RecurrenceFrequency.YEARLY:
-            _only(form, body, "by_month", "by_month_day")
-            if _single(form, "by_month", months) and _single(form, "by_month_day", month_days):
+            _allow_only(form, body, "by_month", "by_month_day")
+            if _require_single(form, "by_month", months) and _require_single(form, "by_month_day", month_days):
                 assert months is not None
                 assert month_days is not None
                 if not _is_day(months[0], month_days[0]):
-                    _wrong(form, ("by_month_day", 0), "RECURRENCE_RULE_NO_SUCH_DAY", "The month has no such day.")
+                    _add_error(form, ("by_month_day", 0), "RECURRENCE_RULE_NO_SUCH_DAY", "The month has no such day.")
     return _rule(body, interval, days, nth, months, month_days)
 
 
-def _given(values: Sequence[T] | UnsetType | None) -> list[T] | None:
+def _as_list(values: Sequence[T] | UnsetType | None) -> list[T] | None:
     return None if values is UNSET or values is None else list(values)
 
 
@@ -87,65 +87,67 @@ def _rule(
     )
 
 
-def _wrong(form: FormErrors, at: str | tuple[str | int, ...], code: str, message: str) -> None:
-    steps = (at,) if isinstance(at, str) else at
+def _add_error(form: FormErrors, path: str | tuple[str | int, ...], code: str, message: str) -> None:
+    steps = (path,) if isinstance(path, str) else path
     form.add((_PATH, *(step for step in steps if step != "")), code, message)
 
 
-def _only(form: FormErrors, body: wire.SetRecurrenceRule, *fields: str) -> None:
+def _allow_only(form: FormErrors, body: wire.SetRecurrenceRule, *fields: str) -> None:
     for field in ("by_weekday", "by_n_weekday", "by_month", "by_month_day"):
-        if field not in fields and _given(getattr(body, field)) is not None:
-            _wrong(form, field, "RECURRENCE_RULE_FREQUENCY", "This field does not go with the frequency.")
+        if field not in fields and _as_list(getattr(body, field)) is not None:
+            _add_error(form, field, "RECURRENCE_RULE_FREQUENCY", "This field cannot be used with this frequency.")
 
 
-def _single(form: FormErrors, field: str, values: Sequence[object] | None, *, required: bool = True) -> bool:
+def _require_single(form: FormErrors, field: str, values: Sequence[object] | None, *, required: bool = True) -> bool:
     if values is None:
         if required:
-            _wrong(form, field, *errors.required())
+            _add_error(form, field, *errors.required())
         return False
     if len(values) != 1:
-        _wrong(form, field, *errors.bad_length(1, 1))
+        _add_error(form, field, *errors.bad_length(1, 1))
         return False
     return True
 
 
 def _is_day(month: int, day: int) -> bool:
     try:
-        # A leap year, so that 29 February is one.
+        # 2000 is a leap year, so 29 February is valid.
         date(2000, month, day)
     except ValueError:
         return False
     return True
 
 
-# The moments of a rule
+# Occurrences
 
 
 def begun_at(rule: wire.RecurrenceRule, ms: int) -> wire.RecurrenceRule:
-    """The rule as it holds from a moment on: a series begins with its event, whatever start a body names (decisions/0021)."""
+    """Return the rule with its start replaced.
+
+    A series starts with its event, regardless of the start in the body (decisions/0021)."""
     return msgspec.structs.replace(rule, start=json.timestamp(ms))
 
 
 def start_ms(rule: wire.RecurrenceRule) -> int:
-    """When the rule begins to hold; its time of day is that of every occurrence."""
+    """Return the start of the rule in milliseconds; its time of day applies to every occurrence."""
     return json.milliseconds(datetime.fromisoformat(rule.start))
 
 
 def occurs(rule: wire.RecurrenceRule, ms: int) -> bool:
-    """Whether the rule names this moment."""
-    begins = start_ms(rule)
-    return ms >= begins and (ms - begins) % DAY_MS == 0 and _matches(rule, _day(begins), _day(ms))
+    """Return whether the rule has an occurrence at this time."""
+    rule_start_ms = start_ms(rule)
+    return ms >= rule_start_ms and (ms - rule_start_ms) % DAY_MS == 0 and _matches(rule, _day(rule_start_ms), _day(ms))
 
 
 def next_after(rule: wire.RecurrenceRule, ms: int) -> int | None:
-    """The first moment after this one that the rule names; None if there is none in reach."""
-    begins = start_ms(rule)
-    first = _day(begins)
+    """Return the first occurrence after a time in milliseconds, or None if there is none within the horizon."""
+    rule_start_ms = start_ms(rule)
+    first = _day(rule_start_ms)
     day = max(first, _day(ms))
     for _ in range(HORIZON_DAYS):
-        at = (day.toordinal() - _EPOCH) * DAY_MS + begins % DAY_MS
-        if at > ms and _matches(rule, first, day):
-            return at
+        candidate_ms = (day.toordinal() - _EPOCH) * DAY_MS + rule_start_ms % DAY_MS
+        if candidate_ms > ms and _matches(rule, first, day):
+            return candidate_ms
         if day == date.max:
             return None
         day += timedelta(days=1)

@@ -1,4 +1,4 @@
-"""Scheduled events over HTTP."""
+"""HTTP handlers for scheduled events."""
 
 from msgspec import UNSET, UnsetType
 
@@ -20,16 +20,18 @@ from hubbub.server.resources.scheduled_events.store import EventRow, EventUserRo
 def list_guild_scheduled_events(
     call: Call, guild_id: GuildId, query: wire.GetScheduledEvent
 ) -> list[wire.ScheduledEvent]:
-    """What a guild plans and what takes place now, as far as the caller sees the channels."""
+    """List guild scheduled events.
+
+    Events that have ended and events in channels hidden from the caller are left out."""
     standing = access.guild(call, guild_id)
-    seen = access.visible_channels(call.tx, standing)
-    rows = [row for row in store.list_open(call.tx, guild_id) if row.channel_id is None or row.channel_id in seen]
+    visible = access.visible_channels(call.tx, standing)
+    rows = [row for row in store.list_open(call.tx, guild_id) if row.channel_id is None or row.channel_id in visible]
     return views.scheduled_events(call.tx, rows, with_creators=True, with_user_count=query.with_user_count)
 
 
 @handles(wire.CREATE_GUILD_SCHEDULED_EVENT)
 def create_guild_scheduled_event(call: Call, guild_id: GuildId, body: wire.CreateScheduledEvent) -> wire.ScheduledEvent:
-    """Plan something."""
+    """Create a guild scheduled event."""
     access.guild(call, guild_id)
     form = FormErrors()
     row = EventRow(
@@ -54,40 +56,44 @@ def create_guild_scheduled_event(call: Call, guild_id: GuildId, body: wire.Creat
     if store.count_open(call.tx, guild_id) >= wire.ACTIVE_EVENTS_MAX:
         raise errors.MAX_SCHEDULED_EVENTS()
     actions.create(call, row)
-    return _show(call, row)
+    return _view(call, row)
 
 
 @handles(wire.GET_GUILD_SCHEDULED_EVENT)
 def get_guild_scheduled_event(
     call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, query: wire.GetScheduledEvent
 ) -> wire.ScheduledEvent:
-    """One event, over or not."""
-    return _show(call, _get(call, guild_id, guild_scheduled_event_id), with_user_count=query.with_user_count)
+    """Get a guild scheduled event.
+
+    Events that have ended are returned as well."""
+    return _view(call, _get(call, guild_id, guild_scheduled_event_id), with_user_count=query.with_user_count)
 
 
 @handles(wire.UPDATE_GUILD_SCHEDULED_EVENT)
 def update_guild_scheduled_event(
     call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, body: wire.UpdateScheduledEvent
 ) -> wire.ScheduledEvent:
-    """Change a plan, begin it, end it or call it off."""
-    before = _editable(call, guild_id, guild_scheduled_event_id)
+    """Update a guild scheduled event.
+
+    Also starts, ends or cancels the event through `status`."""
+    before = _get_editable(call, guild_id, guild_scheduled_event_id)
     form = FormErrors()
-    after = _filled(before, body, form)
+    after = _apply(before, body, form)
     if (after.channel_id, after.entity_type) != (before.channel_id, before.entity_type):
         rules.require_planner(call, after, rules.editing(call, after))
         if before.status == EventStatus.ACTIVE:
-            form.add("channel_id", "GUILD_SCHEDULED_EVENT_ACTIVE", "An event stays where it is while it takes place.")
+            form.add("channel_id", "GUILD_SCHEDULED_EVENT_ACTIVE", "The channel of an active event cannot be changed.")
     rules.check(after, before, call.now, form)
     status = body.status or before.status
     rules.require_step(before, status, form)
     form.raise_if_any()
     after = actions.change(call, before, after._replace(status=int(status)))
-    return _show(call, after)
+    return _view(call, after)
 
 
 @handles(wire.DELETE_GUILD_SCHEDULED_EVENT)
 def delete_guild_scheduled_event(call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId) -> None:
-    """Take a plan back."""
+    """Delete a guild scheduled event."""
     row = _get(call, guild_id, guild_scheduled_event_id)
     rules.require_planner(call, row, rules.editing(call, row))
     actions.delete(call, row)
@@ -100,8 +106,10 @@ def create_guild_scheduled_event_exception(
     guild_scheduled_event_id: ScheduledEventId,
     body: wire.CreateScheduledEventException,
 ) -> wire.ScheduledEventException:
-    """Let one occurrence differ."""
-    row = _editable(call, guild_id, guild_scheduled_event_id)
+    """Create an exception for one occurrence of a guild scheduled event.
+
+    Moves or cancels that occurrence."""
+    row = _get_editable(call, guild_id, guild_scheduled_event_id)
     original_ms = json.milliseconds(body.original_scheduled_start_time)
     field = "original_scheduled_start_time"
     if not rules.occurs(row, original_ms):
@@ -111,7 +119,7 @@ def create_guild_scheduled_event_exception(
     exception = ExceptionRow(row.id, Snowflake.at(original_ms), None, None, 0)
     if _find_exception(call, row, exception.id) is not None:
         raise errors.invalid(field, *errors.duplicate())
-    exception = _differing(call, row, exception, body)
+    exception = _apply_exception(call, row, exception, body)
     actions.put_exception(call, row, None, exception)
     return views.exception(exception)
 
@@ -124,10 +132,10 @@ def update_guild_scheduled_event_exception(
     exception_id: Snowflake,
     body: wire.UpdateScheduledEventException,
 ) -> wire.ScheduledEventException:
-    """Let one occurrence differ in another way."""
-    row = _editable(call, guild_id, guild_scheduled_event_id)
+    """Update an exception of a guild scheduled event."""
+    row = _get_editable(call, guild_id, guild_scheduled_event_id)
     before = _get_exception(call, row, exception_id)
-    after = _differing(call, row, before, body)
+    after = _apply_exception(call, row, before, body)
     actions.put_exception(call, row, before, after)
     return views.exception(after)
 
@@ -136,8 +144,10 @@ def update_guild_scheduled_event_exception(
 def delete_guild_scheduled_event_exception(
     call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, exception_id: Snowflake
 ) -> None:
-    """Let one occurrence be as the others."""
-    row = _editable(call, guild_id, guild_scheduled_event_id)
+    """Delete an exception of a guild scheduled event.
+
+    The occurrence follows the recurrence rule again."""
+    row = _get_editable(call, guild_id, guild_scheduled_event_id)
     actions.delete_exception(call, row, _get_exception(call, row, exception_id))
 
 
@@ -145,16 +155,16 @@ def delete_guild_scheduled_event_exception(
 def list_guild_scheduled_event_users(
     call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, query: wire.ListScheduledEventUsers
 ) -> list[wire.ScheduledEventUser]:
-    """Who wants to come."""
+    """List the users interested in a guild scheduled event."""
     row = _get(call, guild_id, guild_scheduled_event_id)
-    return _users(call, row, 0, query)
+    return _list_users(call, row, 0, query)
 
 
 @handles(wire.COUNT_GUILD_SCHEDULED_EVENT_USERS)
 def count_guild_scheduled_event_users(
     call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, query: wire.CountScheduledEventUsers
 ) -> wire.ScheduledEventUserCount:
-    """How many want to come, to the event and to some of its occurrences."""
+    """Count the users interested in a guild scheduled event and in some of its occurrences."""
     row = _get(call, guild_id, guild_scheduled_event_id)
     wanted = list(dict.fromkeys(query.guild_scheduled_event_exception_ids))
     counts = store.count_answers(call.tx, row.id, wanted)
@@ -172,17 +182,17 @@ def list_guild_scheduled_event_exception_users(
     guild_scheduled_event_exception_id: Snowflake,
     query: wire.ListScheduledEventUsers,
 ) -> list[wire.ScheduledEventUser]:
-    """Who answered for one occurrence, and what."""
+    """List the users who responded to one occurrence of a guild scheduled event, with their responses."""
     row = _get(call, guild_id, guild_scheduled_event_id)
     rules.occurrence(row, guild_scheduled_event_exception_id)
-    return _users(call, row, guild_scheduled_event_exception_id, query)
+    return _list_users(call, row, guild_scheduled_event_exception_id, query)
 
 
 @handles(wire.CREATE_GUILD_SCHEDULED_EVENT_USER)
 def create_guild_scheduled_event_user(
     call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId
 ) -> wire.ScheduledEventUser:
-    """Want to come."""
+    """Register the current user's interest in a guild scheduled event."""
     row = _get(call, guild_id, guild_scheduled_event_id)
     rules.require_open(row)
     answer = EventUserRow(row.id, 0, call.user_id, 1)
@@ -194,9 +204,9 @@ def create_guild_scheduled_event_user(
 def delete_guild_scheduled_event_user(
     call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId
 ) -> None:
-    """Not want to come any more."""
+    """Remove the current user's interest in a guild scheduled event."""
     row = _get(call, guild_id, guild_scheduled_event_id)
-    actions.withdraw(call, row, _own(call, row, 0))
+    actions.withdraw(call, row, _get_own_response(call, row, 0))
 
 
 @handles(wire.CREATE_GUILD_SCHEDULED_EVENT_EXCEPTION_USER)
@@ -207,7 +217,7 @@ def create_guild_scheduled_event_exception_user(
     guild_scheduled_event_exception_id: Snowflake,
     body: wire.AnswerScheduledEvent,
 ) -> wire.ScheduledEventUser:
-    """Want to come to one occurrence, or not to this one."""
+    """Set the current user's response to one occurrence of a guild scheduled event."""
     row = _get(call, guild_id, guild_scheduled_event_id)
     rules.require_open(row)
     rules.occurrence(row, guild_scheduled_event_exception_id)
@@ -223,9 +233,9 @@ def delete_guild_scheduled_event_exception_user(
     guild_scheduled_event_id: ScheduledEventId,
     guild_scheduled_event_exception_id: Snowflake,
 ) -> None:
-    """Take back what one answered for one occurrence."""
+    """Remove the current user's response to one occurrence of a guild scheduled event."""
     row = _get(call, guild_id, guild_scheduled_event_id)
-    actions.withdraw(call, row, _own(call, row, guild_scheduled_event_exception_id))
+    actions.withdraw(call, row, _get_own_response(call, row, guild_scheduled_event_exception_id))
 
 
 def _get(call: Call, guild_id: int, event_id: int) -> EventRow:
@@ -237,7 +247,7 @@ def _get(call: Call, guild_id: int, event_id: int) -> EventRow:
     return row
 
 
-def _editable(call: Call, guild_id: int, event_id: int) -> EventRow:
+def _get_editable(call: Call, guild_id: int, event_id: int) -> EventRow:
     row = _get(call, guild_id, event_id)
     rules.require_planner(call, row, rules.editing(call, row))
     rules.require_open(row)
@@ -252,51 +262,51 @@ def _find_exception(call: Call, row: EventRow, exception_id: int) -> ExceptionRo
 def _get_exception(call: Call, row: EventRow, exception_id: int) -> ExceptionRow:
     found = _find_exception(call, row, exception_id)
     if found is None:
-        # Open in the spec: exceptions have no code of their own (decisions/0021).
+        # Open in the spec: exceptions have no error code of their own (decisions/0021).
         raise errors.UNKNOWN_SCHEDULED_EVENT()
     return found
 
 
-def _own(call: Call, row: EventRow, exception_id: int) -> EventUserRow:
+def _get_own_response(call: Call, row: EventRow, exception_id: int) -> EventUserRow:
     found = store.find_user(call.tx, row.id, exception_id, call.user_id)
     if found is None:
         raise errors.UNKNOWN_SCHEDULED_EVENT_USER()
     return found
 
 
-def _show(call: Call, row: EventRow, *, with_user_count: bool = False) -> wire.ScheduledEvent:
+def _view(call: Call, row: EventRow, *, with_user_count: bool = False) -> wire.ScheduledEvent:
     return views.scheduled_events(call.tx, [row], with_creators=True, with_user_count=with_user_count)[0]
 
 
-def _users(
+def _list_users(
     call: Call, row: EventRow, exception_id: int, query: wire.ListScheduledEventUsers
 ) -> list[wire.ScheduledEventUser]:
     rows = store.page_of_users(
         call.tx,
         row.id,
         exception_id,
-        before=_id(query.before),
-        after=_id(query.after),
+        before=_or_none(query.before),
+        after=_or_none(query.after),
         limit=query.limit,
     )
     ids = [each.user_id for each in rows]
-    people = users.find_many(call.tx, ids)
-    inside = members.find_views(call.tx, row.guild_id, ids) if query.with_member else {}
-    found = []
+    found_users = users.find_many(call.tx, ids)
+    member_views = members.find_views(call.tx, row.guild_id, ids) if query.with_member else {}
+    views_of_users = []
     for each in rows:
-        shown = views.event_user(each)
-        shown.user = users.user(people[each.user_id]) if each.user_id in people else UNSET
-        shown.member = inside.get(each.user_id, UNSET)
-        found.append(shown)
-    return found
+        view = views.event_user(each)
+        view.user = users.user(found_users[each.user_id]) if each.user_id in found_users else UNSET
+        view.member = member_views.get(each.user_id, UNSET)
+        views_of_users.append(view)
+    return views_of_users
 
 
-def _id(value: int | UnsetType) -> int | None:
+def _or_none(value: int | UnsetType) -> int | None:
     return None if value is UNSET else value
 
 
-def _filled(row: EventRow, body: wire.UpdateScheduledEvent, form: FormErrors) -> EventRow:
-    """The event as a body wants it."""
+def _apply(row: EventRow, body: wire.UpdateScheduledEvent, form: FormErrors) -> EventRow:
+    """Return the event with the changes of a body applied."""
     before = row
     if body.name is not UNSET:
         row = row._replace(name=body.name)
@@ -325,10 +335,10 @@ def _filled(row: EventRow, body: wire.UpdateScheduledEvent, form: FormErrors) ->
     return row
 
 
-def _differing(
+def _apply_exception(
     call: Call, row: EventRow, exception: ExceptionRow, body: wire.UpdateScheduledEventException
 ) -> ExceptionRow:
-    """The exception as a body wants it."""
+    """Return the exception with the changes of a body applied."""
     if body.scheduled_start_time is not UNSET:
         moment = body.scheduled_start_time
         exception = exception._replace(start_ms=None if moment is None else json.milliseconds(moment))

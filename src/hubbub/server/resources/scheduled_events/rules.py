@@ -1,4 +1,4 @@
-"""Who may plan what and where, and what a plan may be."""
+"""Permission and validity checks for scheduled events."""
 
 from typing import Final
 
@@ -22,16 +22,18 @@ _CHANNELS: Final = {
     EventEntityType.STAGE_INSTANCE: (ChannelType.GUILD_STAGE_VOICE, STAGE_MODERATOR),
     EventEntityType.VOICE: (ChannelType.GUILD_VOICE, Permissions.VIEW_CHANNEL | Permissions.CONNECT),
 }
-"""The channel that each kind of event takes place in, and what one must hold there (http.md 3.9)."""
+"""Channel type and required permissions for each type of event (http.md 3.9)."""
 
-_STEPS: Final[dict[int, tuple[EventStatus, ...]]] = {
+_TRANSITIONS: Final[dict[int, tuple[EventStatus, ...]]] = {
     EventStatus.SCHEDULED: (EventStatus.SCHEDULED, EventStatus.ACTIVE, EventStatus.CANCELED),
     EventStatus.ACTIVE: (EventStatus.ACTIVE, EventStatus.COMPLETED),
 }
 
 
 def creating(call: Call) -> int:
-    """The bits of which one lets the caller plan: CREATE_EVENTS, and MANAGE_EVENTS until the split (dated-changes.md 2.5)."""
+    """Return the permissions that allow creating events; one is enough.
+
+    These are CREATE_EVENTS and, until the permission split, MANAGE_EVENTS (dated-changes.md 2.5)."""
     bits = 0 if changes.PERMISSION_SPLITS.active(call.now) else Permissions.MANAGE_EVENTS
     if not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.active(call.now):
         bits |= Permissions.CREATE_EVENTS
@@ -39,14 +41,14 @@ def creating(call: Call) -> int:
 
 
 def editing(call: Call, row: EventRow) -> int:
-    """The bits of which one lets the caller change or delete this event."""
+    """Return the permissions that allow updating or deleting this event; one is enough."""
     if row.creator_id != call.user_id:
         return Permissions.MANAGE_EVENTS
     return creating(call) | Permissions.MANAGE_EVENTS
 
 
 def require_planner(call: Call, row: EventRow, bits: int) -> None:
-    """Raise unless the caller holds one of these bits where the event takes place, and what the channel asks for there."""
+    """Raise an error unless the caller has one of these permissions, and those that the event's channel requires."""
     allowed = access.guild(call, row.guild_id).allowed
     if row.channel_id is not None and row.entity_type in _CHANNELS:
         kind, needed = _CHANNELS[EventEntityType(row.entity_type)]
@@ -63,20 +65,20 @@ def require_planner(call: Call, row: EventRow, bits: int) -> None:
 
 
 def require_visible(call: Call, row: EventRow) -> None:
-    """Raise unless the caller sees the channel that the event is in."""
+    """Raise an error unless the caller can see the event's channel."""
     access.guild(call, row.guild_id)
     if row.channel_id is not None:
         access.channel(call, row.channel_id)
 
 
 def require_open(row: EventRow) -> None:
-    """Raise for an event that is over."""
+    """Raise an error if the event has ended or was canceled."""
     if row.finished:
         raise errors.CANNOT_UPDATE_FINISHED_EVENT()
 
 
 def check(row: EventRow, before: EventRow | None, now: int, form: FormErrors) -> None:
-    """What is wrong with an event as a request would have it; what it does not touch is not looked at again."""
+    """Add form errors for an invalid event. Fields that the request does not change are not checked again."""
     if row.entity_type == EventEntityType.EXTERNAL:
         if row.channel_id is not None:
             form.add("channel_id", "GUILD_SCHEDULED_EVENT_CHANNEL", "An external event has no channel.")
@@ -95,7 +97,9 @@ def check(row: EventRow, before: EventRow | None, now: int, form: FormErrors) ->
 
 
 def check_times(start_ms: int, end_ms: int | None, now: int, form: FormErrors, *, starts: bool = True) -> None:
-    """An event begins in the future and ends after that."""
+    """Add form errors unless the event starts in the future and ends after its start.
+
+    The start is checked only with `starts`."""
     latest = now + wire.EVENT_YEARS_MAX * YEAR_MS
     if starts and start_ms <= now:
         form.add("scheduled_start_time", "GUILD_SCHEDULED_EVENT_SCHEDULE_PAST", "Cannot schedule event in the past.")
@@ -107,20 +111,22 @@ def check_times(start_ms: int, end_ms: int | None, now: int, form: FormErrors, *
 
 
 def require_step(row: EventRow, status: int, form: FormErrors) -> None:
-    """Only some statuses follow one another (http.md 3.9)."""
-    allowed = _STEPS.get(row.status, ())
+    """Add a form error unless the status transition is allowed (http.md 3.9)."""
+    allowed = _TRANSITIONS.get(row.status, ())
     if status not in allowed:
         form.add("status", *errors.choices([int(each) for each in allowed if each != row.status]))
 
 
 def occurs(row: EventRow, ms: int) -> bool:
-    """Whether a recurring event takes place at a moment: at those of its rule, and at its own start on whatever day that is."""
+    """Return whether a recurring event takes place at a time.
+
+    That is each occurrence of its rule, and its own start on any day."""
     rule = row.rule
     return rule is not None and (ms == row.start_ms or recurrence.occurs(rule, ms))
 
 
 def occurrence(row: EventRow, exception_id: int) -> int:
-    """The moment of an occurrence that an exception's id names, or 10070."""
+    """Return the time of the occurrence that an exception id refers to, or raise UNKNOWN_SCHEDULED_EVENT (10070)."""
     moment = Snowflake(exception_id)
     if Snowflake.at(moment.created_ms) != moment or not occurs(row, moment.created_ms):
         raise errors.UNKNOWN_SCHEDULED_EVENT()
@@ -128,5 +134,5 @@ def occurrence(row: EventRow, exception_id: int) -> int:
 
 
 def location(metadata: wire.EntityMetadata | None) -> str | None:
-    """Where an external event takes place, if that is said."""
+    """Return the location of an external event, or None."""
     return None if metadata is None or metadata.location is UNSET else metadata.location

@@ -1,4 +1,4 @@
-"""Rows of scheduled events, of their exceptions, and of those who want to come."""
+"""SQL for the scheduled_events, scheduled_event_exceptions and scheduled_event_users tables."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ FINISHED = frozenset({EventStatus.COMPLETED, EventStatus.CANCELED})
 
 
 class EventRow(NamedTuple):
-    """A scheduled event as we keep it. Of a recurring one, the times are those of the next occurrence (or of this one)."""
+    """A stored scheduled event. The times of a recurring event are those of its current or next occurrence."""
 
     id: int
     guild_id: int
@@ -28,25 +28,25 @@ class EventRow(NamedTuple):
     description: str | None = None
     image: str | None = None
     recurrence: str | None = None
-    """`RecurrenceRule` as JSON."""
+    """JSON of `RecurrenceRule`, or None."""
 
     @property
     def finished(self) -> bool:
-        """Whether it is over, or will never be."""
+        """Return whether the event is completed or canceled."""
         return self.status in FINISHED
 
     @property
     def rule(self) -> wire.RecurrenceRule | None:
-        """How it repeats, if it does."""
+        """Return the recurrence rule, or None."""
         return None if self.recurrence is None else json.decode(self.recurrence, wire.RecurrenceRule)
 
     def repeating(self, rule: wire.RecurrenceRule | None) -> "EventRow":
-        """The event with another rule, or none."""
+        """Return a copy of the event with another rule, or without one."""
         return self._replace(recurrence=None if rule is None else json.encode(rule).decode())
 
 
 class ExceptionRow(NamedTuple):
-    """One occurrence that differs from the rule."""
+    """An occurrence that differs from the rule."""
 
     event_id: int
     id: int
@@ -56,7 +56,7 @@ class ExceptionRow(NamedTuple):
 
 
 class EventUserRow(NamedTuple):
-    """Somebody who answered; with exception 0, for the event as a whole."""
+    """A user's response to an event (exception id 0) or to one occurrence."""
 
     event_id: int
     exception_id: int
@@ -65,18 +65,18 @@ class EventUserRow(NamedTuple):
 
 
 COLUMNS = ", ".join(EventRow._fields)
-_EXCEPTION = ", ".join(ExceptionRow._fields)
-_USER = ", ".join(EventUserRow._fields)
+_EXCEPTION_COLUMNS = ", ".join(ExceptionRow._fields)
+_USER_COLUMNS = ", ".join(EventUserRow._fields)
 _OPEN = f"({EventStatus.SCHEDULED:d}, {EventStatus.ACTIVE:d})"
 
 
 def find(tx: Tx, event_id: int) -> EventRow | None:
-    """An event, or None."""
+    """Return an event, or None."""
     return tx.find(EventRow, f"SELECT {COLUMNS} FROM scheduled_events WHERE id = ?", event_id)
 
 
 def find_many(tx: Tx, guild_id: int, event_ids: Sequence[int]) -> list[EventRow]:
-    """The events there are of these in a guild, the oldest first."""
+    """Return those of the events that exist in a guild, by ascending id."""
     if not event_ids:
         return []
     return tx.fetch(
@@ -88,7 +88,7 @@ def find_many(tx: Tx, guild_id: int, event_ids: Sequence[int]) -> list[EventRow]
 
 
 def list_open(tx: Tx, guild_id: int) -> list[EventRow]:
-    """A guild's events that are not over, the oldest first."""
+    """Return a guild's scheduled and active events, by ascending id."""
     return tx.fetch(
         EventRow,
         f"SELECT {COLUMNS} FROM scheduled_events WHERE guild_id = ? AND status IN {_OPEN} ORDER BY id",
@@ -97,45 +97,45 @@ def list_open(tx: Tx, guild_id: int) -> list[EventRow]:
 
 
 def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[EventRow]:
-    """The events that are planned in some channels, or take place there."""
+    """Return the scheduled and active events of channels."""
     found: list[EventRow] = []
     for start in range(0, len(channel_ids), 500):
-        some = channel_ids[start : start + 500]
+        batch = channel_ids[start : start + 500]
         found += tx.fetch(
             EventRow,
-            f"SELECT {COLUMNS} FROM scheduled_events WHERE channel_id IN ({places(some)}) AND status IN {_OPEN} ORDER BY id",
-            *some,
+            f"SELECT {COLUMNS} FROM scheduled_events WHERE channel_id IN ({places(batch)}) AND status IN {_OPEN} ORDER BY id",
+            *batch,
         )
     return found
 
 
 def count_open(tx: Tx, guild_id: int) -> int:
-    """How many events of a guild are not over."""
+    """Return the number of a guild's scheduled and active events."""
     return int(
         tx.value(f"SELECT COUNT(*) FROM scheduled_events WHERE guild_id = ? AND status IN {_OPEN}", guild_id) or 0
     )
 
 
 def insert(tx: Tx, row: EventRow) -> None:
-    """Keep a new event."""
+    """Insert an event."""
     tx.run(f"INSERT INTO scheduled_events ({COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def update(tx: Tx, row: EventRow) -> None:
-    """Keep what changed of an event."""
+    """Update an event."""
     assignments = ", ".join(f"{field} = ?" for field in EventRow._fields[2:])
     tx.run(f"UPDATE scheduled_events SET {assignments} WHERE id = ?", *row[2:], row.id)
 
 
 def delete(tx: Tx, event_id: int) -> None:
-    """Forget an event with all that hangs on it."""
+    """Delete an event with its exceptions and responses."""
     tx.run("DELETE FROM scheduled_event_users WHERE event_id = ?", event_id)
     tx.run("DELETE FROM scheduled_event_exceptions WHERE event_id = ?", event_id)
     tx.run("DELETE FROM scheduled_events WHERE id = ?", event_id)
 
 
 def delete_of_guild(tx: Tx, guild_id: int) -> None:
-    """Forget every event of a guild."""
+    """Delete all events of a guild with their exceptions and responses."""
     for table in ("scheduled_event_users", "scheduled_event_exceptions"):
         tx.run(f"DELETE FROM {table} WHERE event_id IN (SELECT id FROM scheduled_events WHERE guild_id = ?)", guild_id)
     tx.run("DELETE FROM scheduled_events WHERE guild_id = ?", guild_id)
@@ -145,13 +145,13 @@ def delete_of_guild(tx: Tx, guild_id: int) -> None:
 
 
 def exceptions_of(tx: Tx, event_ids: Iterable[int]) -> dict[int, list[ExceptionRow]]:
-    """The exceptions of some events, by event, in the order of the occurrences."""
+    """Return the exceptions of events by event id, in the order of occurrences."""
     wanted = list(event_ids)
     found: dict[int, list[ExceptionRow]] = {}
     if wanted:
         for row in tx.fetch(
             ExceptionRow,
-            f"SELECT {_EXCEPTION} FROM scheduled_event_exceptions WHERE event_id IN ({places(wanted)}) "
+            f"SELECT {_EXCEPTION_COLUMNS} FROM scheduled_event_exceptions WHERE event_id IN ({places(wanted)}) "
             "ORDER BY event_id, id",
             *wanted,
         ):
@@ -160,21 +160,21 @@ def exceptions_of(tx: Tx, event_ids: Iterable[int]) -> dict[int, list[ExceptionR
 
 
 def put_exception(tx: Tx, row: ExceptionRow) -> None:
-    """Keep how one occurrence differs."""
+    """Insert or update an exception."""
     tx.run(
-        f"INSERT INTO scheduled_event_exceptions ({_EXCEPTION}) VALUES ({places(row)}) ON CONFLICT (event_id, id) "
+        f"INSERT INTO scheduled_event_exceptions ({_EXCEPTION_COLUMNS}) VALUES ({places(row)}) ON CONFLICT (event_id, id) "
         "DO UPDATE SET start_ms = excluded.start_ms, end_ms = excluded.end_ms, canceled = excluded.canceled",
         *row,
     )
 
 
 def delete_exception(tx: Tx, event_id: int, exception_id: int) -> None:
-    """Let one occurrence be as the rule says."""
+    """Delete an exception."""
     tx.run("DELETE FROM scheduled_event_exceptions WHERE event_id = ? AND id = ?", event_id, exception_id)
 
 
 def delete_exceptions(tx: Tx, event_id: int) -> None:
-    """Forget all exceptions of an event, and what people answered for single occurrences."""
+    """Delete all exceptions of an event and all responses to single occurrences."""
     tx.run("DELETE FROM scheduled_event_exceptions WHERE event_id = ?", event_id)
     tx.run("DELETE FROM scheduled_event_users WHERE event_id = ? AND exception_id <> 0", event_id)
 
@@ -183,10 +183,10 @@ def delete_exceptions(tx: Tx, event_id: int) -> None:
 
 
 def find_user(tx: Tx, event_id: int, exception_id: int, user_id: int) -> EventUserRow | None:
-    """What somebody answered, or None."""
+    """Return a user's response, or None."""
     return tx.find(
         EventUserRow,
-        f"SELECT {_USER} FROM scheduled_event_users WHERE event_id = ? AND exception_id = ? AND user_id = ?",
+        f"SELECT {_USER_COLUMNS} FROM scheduled_event_users WHERE event_id = ? AND exception_id = ? AND user_id = ?",
         event_id,
         exception_id,
         user_id,
@@ -196,8 +196,8 @@ def find_user(tx: Tx, event_id: int, exception_id: int, user_id: int) -> EventUs
 def page_of_users(
     tx: Tx, event_id: int, exception_id: int, *, before: int | None, after: int | None, limit: int
 ) -> list[EventUserRow]:
-    """A page of those who answered, by ascending user id; `before` wins over `after`."""
-    start = f"SELECT {_USER} FROM scheduled_event_users WHERE event_id = ? AND exception_id = ?"
+    """Return a page of responses by ascending user id. `before` takes precedence over `after`."""
+    start = f"SELECT {_USER_COLUMNS} FROM scheduled_event_users WHERE event_id = ? AND exception_id = ?"
     if before is not None:
         rows = tx.fetch(
             EventUserRow,
@@ -214,7 +214,7 @@ def page_of_users(
 
 
 def count_users(tx: Tx, event_ids: Iterable[int]) -> dict[int, int]:
-    """How many want to come to each of some events."""
+    """Return the number of interested users of each event."""
     wanted = list(event_ids)
     if not wanted:
         return {}
@@ -227,7 +227,7 @@ def count_users(tx: Tx, event_ids: Iterable[int]) -> dict[int, int]:
 
 
 def count_answers(tx: Tx, event_id: int, exception_ids: Sequence[int]) -> dict[int, int]:
-    """How many want to come to each of some occurrences."""
+    """Return the number of interested users of each occurrence."""
     if not exception_ids:
         return {}
     rows = tx.all(
@@ -240,16 +240,16 @@ def count_answers(tx: Tx, event_id: int, exception_ids: Sequence[int]) -> dict[i
 
 
 def put_user(tx: Tx, row: EventUserRow) -> None:
-    """Keep what somebody answered."""
+    """Insert or update a response."""
     tx.run(
-        f"INSERT INTO scheduled_event_users ({_USER}) VALUES ({places(row)}) "
+        f"INSERT INTO scheduled_event_users ({_USER_COLUMNS}) VALUES ({places(row)}) "
         "ON CONFLICT (event_id, exception_id, user_id) DO UPDATE SET response = excluded.response",
         *row,
     )
 
 
 def delete_user(tx: Tx, event_id: int, exception_id: int, user_id: int) -> None:
-    """Forget what somebody answered."""
+    """Delete a response."""
     tx.run(
         "DELETE FROM scheduled_event_users WHERE event_id = ? AND exception_id = ? AND user_id = ?",
         event_id,
@@ -259,7 +259,7 @@ def delete_user(tx: Tx, event_id: int, exception_id: int, user_id: int) -> None:
 
 
 def list_of_user(tx: Tx, guild_id: int, user_id: int) -> list[EventUserRow]:
-    """What somebody answered for the events of a guild."""
+    """Return a user's responses to the events of a guild."""
     columns = ", ".join(f"u.{field}" for field in EventUserRow._fields)
     return tx.fetch(
         EventUserRow,

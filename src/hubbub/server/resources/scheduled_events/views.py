@@ -1,4 +1,4 @@
-"""Scheduled events, their exceptions and their users on the wire."""
+"""Build the wire models of scheduled events."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def scheduled_event(
     creator: User | UnsetType = UNSET,
     user_count: int | UnsetType = UNSET,
 ) -> wire.ScheduledEvent:
-    """An event; who made it and how many come is told over HTTP."""
+    """Return an event. Only HTTP responses include the creator and the user count."""
     return wire.ScheduledEvent(
         id=ScheduledEventId(row.id),
         guild_id=GuildId(row.guild_id),
@@ -32,7 +32,7 @@ def scheduled_event(
         description=row.description,
         image=row.image,
         scheduled_start_time=json.timestamp(row.start_ms),
-        scheduled_end_time=_moment(row.end_ms),
+        scheduled_end_time=_timestamp(row.end_ms),
         status=row.status,
         entity_type=row.entity_type,
         entity_id=None if row.entity_id is None else Snowflake(row.entity_id),
@@ -46,17 +46,17 @@ def scheduled_event(
 def scheduled_events(
     tx: Tx, rows: Sequence[EventRow], *, with_creators: bool = False, with_user_count: bool = False
 ) -> list[wire.ScheduledEvent]:
-    """Several events, in a few queries for any number."""
+    """Return several events with a constant number of queries."""
     ids = [row.id for row in rows]
     exceptions = store.exceptions_of(tx, [row.id for row in rows if row.recurrence is not None])
-    makers = [row.creator_id for row in rows if row.creator_id is not None] if with_creators else []
-    people = users.find_many(tx, makers)
+    creator_ids = [row.creator_id for row in rows if row.creator_id is not None] if with_creators else []
+    creators = users.find_many(tx, creator_ids)
     counts = store.count_users(tx, ids) if with_user_count else {}
     return [
         scheduled_event(
             row,
             exceptions.get(row.id, []),
-            creator=users.user(people[row.creator_id]) if row.creator_id in people else UNSET,
+            creator=users.user(creators[row.creator_id]) if row.creator_id in creators else UNSET,
             user_count=counts.get(row.id, UNSET),
         )
         for row in rows
@@ -64,30 +64,30 @@ def scheduled_events(
 
 
 def exception(row: ExceptionRow) -> wire.ScheduledEventException:
-    """How one occurrence differs."""
+    """Return an exception."""
     return wire.ScheduledEventException(
         event_id=ScheduledEventId(row.event_id),
         event_exception_id=Snowflake(row.id),
-        scheduled_start_time=_moment(row.start_ms),
-        scheduled_end_time=_moment(row.end_ms),
+        scheduled_start_time=_timestamp(row.start_ms),
+        scheduled_end_time=_timestamp(row.end_ms),
         is_canceled=bool(row.canceled),
     )
 
 
 def guild_exception(row: ExceptionRow, guild_id: int) -> wire.GuildScheduledEventException:
-    """The same with its guild, for events."""
+    """Return an exception with its guild id, for gateway events."""
     return wire.GuildScheduledEventException(
         guild_id=GuildId(guild_id),
         event_id=ScheduledEventId(row.event_id),
         event_exception_id=Snowflake(row.id),
-        scheduled_start_time=_moment(row.start_ms),
-        scheduled_end_time=_moment(row.end_ms),
+        scheduled_start_time=_timestamp(row.start_ms),
+        scheduled_end_time=_timestamp(row.end_ms),
         is_canceled=bool(row.canceled),
     )
 
 
 def event_user(row: EventUserRow) -> wire.ScheduledEventUser:
-    """Somebody who answered, without who they are."""
+    """Return a user's response without the user object."""
     return wire.ScheduledEventUser(
         guild_scheduled_event_id=ScheduledEventId(row.event_id),
         guild_scheduled_event_exception_id=Snowflake(row.exception_id) if row.exception_id else None,
@@ -96,5 +96,5 @@ def event_user(row: EventUserRow) -> wire.ScheduledEventUser:
     )
 
 
-def _moment(ms: int | None) -> Timestamp | None:
+def _timestamp(ms: int | None) -> Timestamp | None:
     return None if ms is None else json.timestamp(ms)

@@ -1,4 +1,4 @@
-"""SKUs: what applications sell."""
+"""SKUs: products that applications sell."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
@@ -10,11 +10,11 @@ from hubbub.server.resources.skus.store import SkuRow, find, find_many
 from hubbub.server.resources.skus.views import seller, store_sku
 
 
-def _hear_named(call: Call, fact: SkusNamed) -> None:
-    if fact.application_id is not None:
-        fact.active.update(each for each in fact.sku_ids if is_active(call.tx, fact.application_id, each))
+def _mark_active(call: Call, signal: SkusNamed) -> None:
+    if signal.application_id is not None:
+        signal.active.update(each for each in signal.sku_ids if is_active(call.tx, signal.application_id, each))
 
 
-SLICE = Slice(name="skus", modules=(routes,), hears={SkusNamed: _hear_named})
+SLICE = Slice(name="skus", modules=(routes,), hears={SkusNamed: _mark_active})
 
 __all__ = ["SLICE", "SkuRow", "create", "find", "find_many", "is_active", "is_on_sale", "seller", "store_sku"]

@@ -1,4 +1,4 @@
-"""Making and changing what applications sell."""
+"""Create and update SKUs."""
 
 from hubbub.protocol.enums import SkuType
 from hubbub.protocol.ids import ApplicationId, SkuId
@@ -16,7 +16,7 @@ def create(
     sku_id: SkuId | None = None,
     group_id: SkuId | None = None,
 ) -> SkuRow:
-    """A new SKU; a subscription comes with its group."""
+    """Create a SKU; a subscription gets a SUBSCRIPTION_GROUP as well."""
     rules.require_creation(store.list_of_application(call.tx, application_id), body)
     row = SkuRow(
         id=sku_id or call.new_id(SkuId),
@@ -41,5 +41,7 @@ def create(
 
 
 def change(call: Call, row: SkuRow) -> None:
-    """Keep what changed. Who subscribed to what is no longer on sale keeps it until the period ends."""
+    """Update a SKU.
+
+    Subscribers keep a SKU that is no longer sold until their period ends."""
     store.update(call.tx, row)

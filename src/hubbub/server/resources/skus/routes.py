@@ -1,4 +1,4 @@
-"""SKUs over HTTP."""
+"""HTTP handlers for SKUs."""
 
 from msgspec import UNSET
 
@@ -16,21 +16,25 @@ from hubbub.server.resources.skus.store import SkuRow
 
 @handles(wire.LIST_SKUS)
 def list_skus(call: Call, application_id: ApplicationId) -> list[wire.Sku]:
-    """All SKUs of an application, with the groups of its subscriptions."""
+    """List the SKUs of an application.
+
+    Includes the groups of its subscriptions."""
     applications.require_manager(call, application_id)
     return [views.sku(row) for row in store.list_of_application(call.tx, application_id)]
 
 
 @handles(wire.CREATE_SKU)
 def create_sku(call: Call, application_id: ApplicationId, body: wire.CreateSku) -> wire.StoreSku:
-    """Sell something new."""
+    """Create a SKU."""
     applications.require_manager(call, application_id)
     return views.store_sku(actions.create(call, application_id, body))
 
 
 @handles(wire.UPDATE_SKU)
 def update_sku(call: Call, application_id: ApplicationId, sku_id: SkuId, body: wire.UpdateSku) -> wire.StoreSku:
-    """Change what is sold, publish it or take it back."""
+    """Update a SKU.
+
+    Also publishes or unpublishes it."""
     row = _get(call, application_id, sku_id)
     if body.name is not UNSET:
         row = row._replace(name=body.name)
@@ -50,20 +54,26 @@ def update_sku(call: Call, application_id: ApplicationId, sku_id: SkuId, body: w
 
 @handles(wire.DELETE_SKU)
 def delete_sku(call: Call, application_id: ApplicationId, sku_id: SkuId) -> None:
-    """Sell it no more; it stays in the list."""
+    """Delete a SKU.
+
+    It is no longer sold, but stays in the list of the application's SKUs."""
     actions.change(call, _get(call, application_id, sku_id)._replace(state=store.DELETED))
 
 
 @handles(wire.LIST_STORE_SKUS)
 def list_store_skus(call: Call, application_id: ApplicationId) -> list[wire.StoreSku]:
-    """What an application sells or may sell, published or not."""
+    """List the SKUs that an application manages in its store.
+
+    Includes unpublished SKUs; groups and deleted SKUs are left out."""
     applications.require_manager(call, application_id)
     return [views.store_sku(row) for row in store.list_of_application(call.tx, application_id) if rules.is_own(row)]
 
 
 @handles(wire.GET_STORE)
 def get_store(call: Call, application_id: ApplicationId) -> wire.Store:
-    """What an application has in its store."""
+    """Get the store of an application.
+
+    Contains the listed SKUs that are on sale."""
     application = _application(call, application_id)
     rows = store.list_of_application(call.tx, application_id)
     return views.shop(application, [row for row in rows if rules.is_on_sale(row) and row.listed])
@@ -71,7 +81,9 @@ def get_store(call: Call, application_id: ApplicationId) -> wire.Store:
 
 @handles(wire.GET_STORE_SKU)
 def get_store_sku(call: Call, application_id: ApplicationId, sku_id: SkuId) -> wire.StoreSku:
-    """One thing on sale, in the store or not."""
+    """Get a SKU that is on sale.
+
+    The SKU need not be listed in the store."""
     _application(call, application_id)
     row = store.find(call.tx, sku_id)
     if row is None or row.application_id != application_id or not rules.is_on_sale(row):

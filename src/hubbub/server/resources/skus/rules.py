@@ -1,4 +1,4 @@
-"""What may be sold, and is."""
+"""Checks for the creation and the sale of SKUs."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import SkuType
@@ -12,35 +12,37 @@ SUBSCRIPTIONS = SkuFlags.GUILD_SUBSCRIPTION | SkuFlags.USER_SUBSCRIPTION
 
 
 def is_on_sale(row: SkuRow) -> bool:
-    """Whether it can be bought now."""
+    """Return whether a SKU can be bought now."""
     return row.state == store.PUBLISHED and row.type != SkuType.SUBSCRIPTION_GROUP
 
 
 def is_own(row: SkuRow) -> bool:
-    """Whether it is something that its application made and keeps: no group, and not deleted."""
+    """Return whether a SKU is neither a group nor deleted."""
     return row.type != SkuType.SUBSCRIPTION_GROUP and row.state != store.DELETED
 
 
 def is_active(tx: Tx, application_id: int, sku_id: int) -> bool:
-    """Whether an application may offer this SKU with a premium button: published, and its own."""
+    """Return whether an application may offer this SKU with a premium button: its own and on sale."""
     row = store.find(tx, sku_id)
     return row is not None and row.application_id == application_id and is_on_sale(row)
 
 
 def require_creation(present: list[SkuRow], body: wire.CreateSku) -> None:
-    """Spec, 7.1: so many for each application, which offers subscriptions either to users or to guilds."""
+    """Raise an error if an application may not create this SKU (Spec, 7.1).
+
+    The number of SKUs is limited, and subscriptions are offered either to users or to guilds, not both."""
     if body.type is SkuType.SUBSCRIPTION_GROUP:
         raise errors.invalid("type", *errors.choices((2, 3, 5)))
     own = [row for row in present if is_own(row)]
     if len(own) >= wire.SKUS_MAX:
-        raise errors.invalid("type", "SKU_LIMIT_REACHED", f"An application has at most {wire.SKUS_MAX} SKUs.")
+        raise errors.invalid("type", "SKU_LIMIT_REACHED", f"An application can have at most {wire.SKUS_MAX} SKUs.")
     if body.type != SkuType.SUBSCRIPTION:
         if body.flags:
-            raise errors.invalid("flags", "SKU_FLAGS_INVALID", "Only subscriptions are for guilds or for users.")
+            raise errors.invalid("flags", "SKU_FLAGS_INVALID", "Only subscriptions can be for guilds or users.")
         return
     if body.flags not in (SkuFlags.GUILD_SUBSCRIPTION, SkuFlags.USER_SUBSCRIPTION):
-        raise errors.invalid("flags", "SKU_FLAGS_INVALID", "A subscription is either for guilds or for users.")
+        raise errors.invalid("flags", "SKU_FLAGS_INVALID", "A subscription must be for either guilds or users.")
     if any(row.is_subscription and row.flags & SUBSCRIPTIONS != body.flags for row in own):
         raise errors.invalid(
-            "flags", "SKU_FLAGS_MIXED", "An application offers subscriptions either to users or to guilds."
+            "flags", "SKU_FLAGS_MIXED", "An application can offer subscriptions to users or to guilds, not both."
         )

@@ -1,4 +1,4 @@
-"""Rows of what applications sell."""
+"""SQL for the skus table."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -14,7 +14,7 @@ DELETED: Final = 2
 
 
 class SkuRow(NamedTuple):
-    """A SKU as we keep it."""
+    """A stored SKU."""
 
     id: SkuId
     application_id: ApplicationId
@@ -27,16 +27,16 @@ class SkuRow(NamedTuple):
     state: int
     listed: int
     group_id: int | None = None
-    """The SUBSCRIPTION_GROUP of a subscription."""
+    """The SUBSCRIPTION_GROUP of a subscription, or None."""
 
     @property
     def for_guilds(self) -> bool:
-        """Whether it is bought for a guild."""
+        """Return whether the SKU is bought for a guild."""
         return bool(self.flags & SkuFlags.GUILD_SUBSCRIPTION)
 
     @property
     def is_subscription(self) -> bool:
-        """Whether it is paid every month."""
+        """Return whether the SKU is paid every month."""
         return self.type == SkuType.SUBSCRIPTION
 
 
@@ -44,13 +44,13 @@ COLUMNS = ", ".join(SkuRow._fields)
 
 
 def find(tx: Tx, sku_id: int) -> SkuRow | None:
-    """A SKU, or None."""
+    """Return a SKU, or None."""
     row = tx.one(f"SELECT {COLUMNS} FROM skus WHERE id = ?", sku_id)
     return None if row is None else _row(row)
 
 
 def find_many(tx: Tx, sku_ids: Iterable[int]) -> dict[int, SkuRow]:
-    """The SKUs there are of these, by id, in one query."""
+    """Return those of the SKUs that exist, by id."""
     wanted = list(dict.fromkeys(sku_ids))
     if not wanted:
         return {}
@@ -59,19 +59,19 @@ def find_many(tx: Tx, sku_ids: Iterable[int]) -> dict[int, SkuRow]:
 
 
 def list_of_application(tx: Tx, application_id: int) -> list[SkuRow]:
-    """Everything an application sells or sold, groups included, the oldest first."""
+    """Return all SKUs of an application by ascending id, including groups and deleted SKUs."""
     return [
         _row(row) for row in tx.all(f"SELECT {COLUMNS} FROM skus WHERE application_id = ? ORDER BY id", application_id)
     ]
 
 
 def insert(tx: Tx, row: SkuRow) -> None:
-    """Keep a new SKU."""
+    """Insert a SKU."""
     tx.run(f"INSERT INTO skus ({COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def update(tx: Tx, row: SkuRow) -> None:
-    """Keep what changed of a SKU; its group is called the same."""
+    """Update a SKU. Its group gets the same name and state."""
     tx.run(
         "UPDATE skus SET name = ?, description = ?, price = ?, currency = ?, state = ?, listed = ? WHERE id = ?",
         row.name,

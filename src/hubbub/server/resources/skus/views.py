@@ -1,4 +1,4 @@
-"""A SKU as applications list it, and as buyers see it."""
+"""Build the wire models of SKUs."""
 
 import re
 from typing import Any
@@ -11,17 +11,17 @@ from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.skus import store
 from hubbub.server.resources.skus.store import SkuRow
 
-_BETWEEN = re.compile(r"[\W_]+")
+_SEPARATORS = re.compile(r"[\W_]+")
 _STATES: dict[int, Any] = {store.UNPUBLISHED: "unpublished", store.PUBLISHED: "published", store.DELETED: "deleted"}
 
 
 def sku(row: SkuRow) -> wire.Sku:
-    """What the application's own list shows."""
+    """Return a SKU as the application's own list shows it."""
     return wire.Sku(**_common(row))
 
 
 def store_sku(row: SkuRow) -> wire.StoreSku:
-    """With its price."""
+    """Return a SKU with its price and state."""
     return wire.StoreSku(
         **_common(row),
         description=row.description,
@@ -33,12 +33,12 @@ def store_sku(row: SkuRow) -> wire.StoreSku:
 
 
 def seller(row: ApplicationRow) -> wire.StoreApplication:
-    """An application as it sells something."""
+    """Return the application that sells a SKU."""
     return wire.StoreApplication(id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description)
 
 
 def shop(application: ApplicationRow, rows: list[SkuRow]) -> wire.Store:
-    """An application's store."""
+    """Return an application's store."""
     return wire.Store(application=seller(application), skus=[store_sku(row) for row in rows])
 
 
@@ -48,6 +48,6 @@ def _common(row: SkuRow) -> dict[str, Any]:
         "type": SkuType(row.type),
         "application_id": ApplicationId(row.application_id),
         "name": row.name,
-        "slug": _BETWEEN.sub("-", row.name.lower()).strip("-"),
+        "slug": _SEPARATORS.sub("-", row.name.lower()).strip("-"),
         "flags": row.flags | (SkuFlags.AVAILABLE if row.state == store.PUBLISHED else 0),
     }
