@@ -103,7 +103,7 @@ def reordered(rows: Sequence[RoleRow], wanted: Mapping[int, int]) -> list[RoleRo
 
 
 def require_reorder(access: GuildAccess, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> None:
-    """Raise an error if a role at or above the caller's highest role would move, or if another role would move above it."""
+    """Raise an error if the order of roles at or above the caller's highest role would change."""
     protected = [row.id for row in before if not access.above(row.rank)]
     if protected and [row.id for row in after[-len(protected) :]] != protected:
         raise errors.MISSING_PERMISSIONS()

@@ -48,7 +48,9 @@ def partial_role(row: RoleRow, now: int) -> wire.PartialRole:
 
 
 def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
-    """Return the roles of GUILD_CREATE if they differ from those the gateway caches, which may be older than a dated change."""
+    """Return the roles of GUILD_CREATE if they differ from those that the gateway caches.
+
+    Cached roles may be older than a dated change."""
     if changes.ROLE_GRADIENTS.active(call.now):
         return {}
     return {"roles": [msgspec.structs.replace(each, colors=UNSET) for each in view.guild.common["roles"]]}

@@ -1,4 +1,4 @@
-"""Search: an index of messages, kept in the background, and what is found in it; threads by name and tag."""
+"""Search: an index of messages that jobs maintain, the search for messages in it, and the search for threads."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import channels, guilds, messages

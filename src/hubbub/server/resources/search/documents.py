@@ -1,8 +1,8 @@
-"""What a message can be found by: its words, and marks for everything else, all of which become terms of one index.
+"""Search documents: the words of a message and marks for all its other searchable properties.
 
-A term begins with its guild, so that no search meets what other guilds said. Marks are a letter and a value; texts that are not
-ids are marked by their hash. They are stored: a letter never changes its meaning.
-"""
+Words and marks become terms of one index. A term begins with the prefix of its guild, so that a search never matches
+messages of other guilds. A mark is a letter and a value; values that are not ids are hashed. Marks are stored, so the
+meaning of a letter never changes."""
 
 import hashlib
 import re
@@ -27,14 +27,14 @@ from hubbub.server.resources.search.words import words
 
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _GUILD_DIGITS: Final = 13
-"""Enough for every 64-bit number; one width, so that no guild's prefix begins another's."""
+"""Number of base 36 digits that hold any 64-bit number. The fixed width keeps guild prefixes distinct."""
 
 _URL: Final = re.compile(r"https?://[^\s<>\"')\]]+", re.IGNORECASE)
 
 EVERYONE: Final = "e"
 PINNED: Final = "p"
 PRIVATE: Final = "x"
-"""In a private thread."""
+"""Mark of messages in private threads."""
 
 AUTHOR_TYPES: Final = {"user": "tu", "bot": "tb", "webhook": "tw"}
 HAS: Final = {
@@ -59,70 +59,70 @@ class Document(NamedTuple):
     guild_id: int
     channel_id: int
     words: str
-    """Separated by spaces, in order."""
+    """Words in order, separated by spaces."""
     marks: str
-    """Separated by spaces."""
+    """Marks, separated by spaces."""
 
 
 # Marks with a value
 
 
 def author(user_id: int) -> str:
-    """Who said it."""
+    """Return the mark of an author."""
     return f"a{int(user_id)}"
 
 
 def in_channel(channel_id: int) -> str:
-    """Where it was said: the channel or thread."""
+    """Return the mark of the channel or thread that contains the message."""
     return f"c{int(channel_id)}"
 
 
 def under(channel_id: int) -> str:
-    """The channel whose permissions hold where it was said."""
+    """Return the mark of the channel whose permissions apply: the channel itself, or a thread's parent."""
     return f"v{int(channel_id)}"
 
 
 def mentions_user(user_id: int) -> str:
-    """Whom it notifies."""
+    """Return the mark of a mentioned user."""
     return f"m{int(user_id)}"
 
 
 def mentions_role(role_id: int) -> str:
-    """Which role it notifies."""
+    """Return the mark of a mentioned role."""
     return f"r{int(role_id)}"
 
 
 def replies_to_user(user_id: int) -> str:
-    """Whom it answers."""
+    """Return the mark of the user whose message is replied to."""
     return f"q{int(user_id)}"
 
 
 def replies_to_message(message_id: int) -> str:
-    """What it answers."""
+    """Return the mark of the message that is replied to."""
     return f"s{int(message_id)}"
 
 
 def provider(name: str) -> str:
-    """The site an embed shows."""
-    return f"d{_hashed(name)}"
+    """Return the mark of an embed's provider."""
+    return f"d{_hash(name)}"
 
 
 def hostname(name: str) -> str:
-    """A host a link leads to, or a domain above it."""
-    return f"l{_hashed(name.rstrip('.'))}"
+    """Return the mark of a link's host name or of a parent domain."""
+    return f"l{_hash(name.rstrip('.'))}"
 
 
 def filename(name: str) -> str:
-    """A file's name, with or without its extension."""
-    return f"n{_hashed(name)}"
+    """Return the mark of a file name, with or without its extension."""
+    return f"n{_hash(name)}"
 
 
 def extension(name: str) -> str:
-    """What a file's name ends with."""
-    return f"o{_hashed(name.lstrip('.'))}"
+    """Return the mark of a file name's extension."""
+    return f"o{_hash(name.lstrip('.'))}"
 
 
-def _hashed(text: str) -> str:
+def _hash(text: str) -> str:
     return hashlib.blake2b(text.strip().casefold().encode(), digest_size=8).hexdigest()
 
 
@@ -131,27 +131,27 @@ def _hashed(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def prefix(guild_id: int) -> str:
-    """What all terms of a guild begin with, itself a term that all its messages have."""
+    """Return the prefix of all terms of a guild. It is also a term of every message of the guild."""
     digits = ""
-    left = int(guild_id)
+    remaining = int(guild_id)
     for _ in range(_GUILD_DIGITS):
-        left, digit = divmod(left, 36)
+        remaining, digit = divmod(remaining, 36)
         digits = _DIGITS[digit] + digits
     return digits
 
 
 def word_term(guild: str, word: str) -> str:
-    """The term of a word; `guild` is its prefix."""
+    """Return the term of a word; `guild` is the guild's prefix."""
     return f"{guild}w{word}"
 
 
 def mark_term(guild: str, mark: str) -> str:
-    """The term of a mark; `guild` is its prefix."""
+    """Return the term of a mark; `guild` is the guild's prefix."""
     return f"{guild}_{mark}"
 
 
 def terms(document: Document) -> list[str]:
-    """All terms of a message, its words first and in order."""
+    """Return all terms of a message, starting with its words in order."""
     guild = prefix(document.guild_id)
     found = [f"{guild}w{word}" for word in document.words.split()]
     found += [f"{guild}_{mark}" for mark in document.marks.split()]
@@ -159,11 +159,13 @@ def terms(document: Document) -> list[str]:
     return found
 
 
-# From a message
+# Building documents
 
 
 def document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], replied: Mapping[int, int]) -> Document:
-    """A message as the index keeps it; `bots` are the authors that are bots, `replied` the authors of answered messages by id."""
+    """Build the document of a message.
+
+    `bots` are the authors that are bots. `replied` maps ids of replied-to messages to their authors."""
     marks = [author(row.author_id), in_channel(channel.id), under(channel.ruling_id)]
     if not row.of_user:
         marks.append(AUTHOR_TYPES["webhook"])
@@ -180,11 +182,11 @@ def document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], replied:
         marks += [mentions_user(user_id) for user_id in messages.views.mentions(row)]
     if row.mention_roles is not None:
         marks += [mentions_role(role_id) for role_id in json.decode(row.mention_roles, list[RoleId])]
-    answered = replied_to(row)
-    if answered is not None:
-        marks.append(replies_to_message(answered))
-        if answered in replied:
-            marks.append(replies_to_user(replied[answered]))
+    replied_id = replied_to(row)
+    if replied_id is not None:
+        marks.append(replies_to_message(replied_id))
+        if replied_id in replied:
+            marks.append(replies_to_user(replied[replied_id]))
     marks += _link_marks(row.content)
     if row.attachments is not None:
         marks += _file_marks(messages.views.attachments(row))
@@ -204,12 +206,12 @@ def document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], replied:
         if extra.poll is not None:
             marks.append(HAS["poll"])
             texts += _poll_texts(extra.poll)
-    said = [word for text in texts if text for word in words(text)]
-    return Document(row.id, channel.guild_id or 0, channel.id, " ".join(said), " ".join(dict.fromkeys(marks)))
+    found_words = [word for text in texts if text for word in words(text)]
+    return Document(row.id, channel.guild_id or 0, channel.id, " ".join(found_words), " ".join(dict.fromkeys(marks)))
 
 
 def replied_to(row: MessageRow) -> int | None:
-    """The message that a reply answers."""
+    """Return the id of the message that a reply refers to, or None."""
     if row.type != MessageType.REPLY or row.reference is None:
         return None
     reference = json.decode(row.reference, MessageReference)
@@ -230,7 +232,7 @@ def _link_marks(content: str) -> Iterator[str]:
         linked = True
         yield hostname(host)
         labels = host.split(".")
-        # Who searches for example.com finds www.example.com as well.
+        # A search for example.com also finds www.example.com.
         for start in range(1, len(labels) - 1):
             yield hostname(".".join(labels[start:]))
     if linked:

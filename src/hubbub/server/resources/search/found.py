@@ -1,4 +1,4 @@
-"""From what was asked to what is found and shown."""
+"""Execute searches: build the query, order the hits and build the response."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
@@ -24,9 +24,9 @@ from hubbub.server.resources.search.store import Query, ThreadRow
 from hubbub.server.resources.search.words import Unit, near, score, units, words
 
 COUNTED: Final = 2000
-"""So many hits are counted, however few are asked for."""
+"""Maximum number of counted hits, unless a page needs more."""
 RANKED: Final = 2000
-"""By relevance so many of the newest hits are compared; older ones follow them in the order of time."""
+"""Number of newest hits that are ranked by relevance; older hits follow by time."""
 
 THREAD_HOLDERS: Final = FORUMS | {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT}
 
@@ -34,16 +34,16 @@ THREAD_HOLDERS: Final = FORUMS | {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNO
 # Messages
 
 
-def find_messages(call: Call, guild_id: GuildId, scope: Scope, asked: wire.SearchMessages) -> wire.FoundMessages:
-    """A page of the messages that fit."""
-    query = _query(call, guild_id, scope, asked)
-    ids = [] if query is None else _ordered(call, query, asked)
-    page = ids[asked.offset : asked.offset + asked.limit]
+def find_messages(call: Call, guild_id: GuildId, scope: Scope, params: wire.SearchMessages) -> wire.FoundMessages:
+    """Return a page of matching messages."""
+    query = _query(call, guild_id, scope, params)
+    ids = [] if query is None else _ordered(call, query, params)
+    page = ids[params.offset : params.offset + params.limit]
     rows = _rows(call, scope, page)
     found = wire.FoundMessages(
         doing_deep_historical_index=False,
         total_results=len(ids),
-        messages=[[_hit(shown)] for shown in messages.views.messages(call, rows, guild_id=guild_id)],
+        messages=[[_found_message(view)] for view in messages.views.messages(call, rows, guild_id=guild_id)],
     )
     threads, members = _threads(call, {row.channel_id for row in rows})
     if threads:
@@ -51,67 +51,69 @@ def find_messages(call: Call, guild_id: GuildId, scope: Scope, asked: wire.Searc
     return found
 
 
-def _query(call: Call, guild_id: GuildId, scope: Scope, asked: wire.SearchMessages) -> Query | None:
-    """What to ask the index; None where nothing can be found."""
+def _query(call: Call, guild_id: GuildId, scope: Scope, params: wire.SearchMessages) -> Query | None:
+    """Build the index query, or return None if nothing can match."""
     if not scope.seen:
         return None
-    every, none, private = scope.narrow()
-    groups = list(every)
-    unwanted = list(none)
-    if asked.channel_id:
-        named = channels.find_many(call.tx, asked.channel_id)
-        inside = [row.id for row in named.values() if row.guild_id == guild_id and _sees(scope, row)]
-        if not inside:
+    required, excluded, private = scope.narrow()
+    groups = list(required)
+    unwanted = list(excluded)
+    if params.channel_id:
+        found_channels = channels.find_many(call.tx, params.channel_id)
+        channel_ids = [
+            row.id for row in found_channels.values() if row.guild_id == guild_id and _can_search(scope, row)
+        ]
+        if not channel_ids:
             return None
-        # Each of these is seen, so nothing else has to be said of channels.
-        groups = [tuple(documents.in_channel(channel_id) for channel_id in inside)]
+        # The caller can see each of these channels, so no other channel condition is needed.
+        groups = [tuple(documents.in_channel(channel_id) for channel_id in channel_ids)]
         unwanted, private = [], None
-    for mark, values in _lists(asked):
+    for mark, values in _mark_filters(params):
         if values:
             groups.append(tuple(dict.fromkeys(mark(value) for value in values)))
-    types = [value for value in asked.author_type if not value.startswith("-")]
+    types = [value for value in params.author_type if not value.startswith("-")]
     if types:
         groups.append(tuple(documents.AUTHOR_TYPES[value] for value in types))
-    unwanted += [documents.AUTHOR_TYPES[value[1:]] for value in asked.author_type if value.startswith("-")]
-    groups += [(documents.HAS[value],) for value in asked.has if not value.startswith("-")]
-    unwanted += [documents.HAS[value[1:]] for value in asked.has if value.startswith("-")]
-    for said, flag in ((asked.pinned, documents.PINNED), (asked.mention_everyone, documents.EVERYONE)):
-        if said is True:
+    unwanted += [documents.AUTHOR_TYPES[value[1:]] for value in params.author_type if value.startswith("-")]
+    groups += [(documents.HAS[value],) for value in params.has if not value.startswith("-")]
+    unwanted += [documents.HAS[value[1:]] for value in params.has if value.startswith("-")]
+    for expected, flag in ((params.pinned, documents.PINNED), (params.mention_everyone, documents.EVERYONE)):
+        if expected is True:
             groups.append((flag,))
-        elif said is False:
+        elif expected is False:
             unwanted.append(flag)
-    wanted = units(asked.content)
-    if asked.content.strip() and not wanted:
-        # Signs alone: nothing is a word of them.
+    wanted = units(params.content)
+    if params.content.strip() and not wanted:
+        # The text has only punctuation, which contains no words.
         return None
     return Query(
         guild_id=guild_id,
         units=wanted,
-        slop=asked.slop,
+        slop=params.slop,
         every=tuple(groups),
         none=tuple(dict.fromkeys(unwanted)),
         private=private,
-        after=asked.min_id or 0,
-        before=asked.max_id if isinstance(asked.max_id, int) else None,
+        after=params.min_id or 0,
+        before=params.max_id if isinstance(params.max_id, int) else None,
     )
 
 
-def _lists(asked: wire.SearchMessages) -> Iterable[tuple[Callable[[Any], str], Sequence[Any]]]:
+def _mark_filters(params: wire.SearchMessages) -> Iterable[tuple[Callable[[Any], str], Sequence[Any]]]:
     return (
-        (documents.author, asked.author_id),
-        (documents.mentions_user, asked.mentions),
-        (documents.mentions_role, asked.mentions_role_id),
-        (documents.replies_to_user, asked.replied_to_user_id),
-        (documents.replies_to_message, asked.replied_to_message_id),
-        (documents.EMBED_TYPES.__getitem__, asked.embed_type),
-        (documents.provider, asked.embed_provider),
-        (documents.hostname, asked.link_hostname),
-        (documents.filename, asked.attachment_filename),
-        (documents.extension, asked.attachment_extension),
+        (documents.author, params.author_id),
+        (documents.mentions_user, params.mentions),
+        (documents.mentions_role, params.mentions_role_id),
+        (documents.replies_to_user, params.replied_to_user_id),
+        (documents.replies_to_message, params.replied_to_message_id),
+        (documents.EMBED_TYPES.__getitem__, params.embed_type),
+        (documents.provider, params.embed_provider),
+        (documents.hostname, params.link_hostname),
+        (documents.filename, params.attachment_filename),
+        (documents.extension, params.attachment_extension),
     )
 
 
-def _sees(scope: Scope, row: ChannelRow) -> bool:
+def _can_search(scope: Scope, row: ChannelRow) -> bool:
     is_thread = row.type in (
         ChannelType.ANNOUNCEMENT_THREAD,
         ChannelType.PUBLIC_THREAD,
@@ -121,50 +123,50 @@ def _sees(scope: Scope, row: ChannelRow) -> bool:
     return scope.sees(row.id, ruling_id, private=row.type == ChannelType.PRIVATE_THREAD)
 
 
-def _ordered(call: Call, query: Query, asked: wire.SearchMessages) -> list[int]:
-    """The ids of all hits that a page can reach."""
-    ascending = asked.sort_order == wire.SortOrder.ASC
-    by_time = asked.sort_by == wire.SortBy.TIMESTAMP or not query.units
+def _ordered(call: Call, query: Query, params: wire.SearchMessages) -> list[int]:
+    """Return the ids of all hits that pages can reach, in order."""
+    ascending = params.sort_order == wire.SortOrder.ASC
+    by_time = params.sort_by == wire.SortBy.TIMESTAMP or not query.units
     limit = wire.SEARCH_REACH
     if by_time or not ascending:
-        # Counting means visiting every hit: no more than a page needs, or a person reads. The least relevant come first only where
-        # all are known.
-        limit = min(limit, max(COUNTED, asked.offset + asked.limit))
+        # Counting visits every hit, so no more are counted than a page needs or a user would read. Ascending relevance
+        # needs all hits, since the least relevant one comes first.
+        limit = min(limit, max(COUNTED, params.offset + params.limit))
     if by_time:
         return store.find(call.tx, query, newest_first=not ascending, limit=limit)
     ids = store.find(call.tx, query, newest_first=True, limit=limit)
     ranks = dict.fromkeys(ids[:RANKED], 0.0)
-    ranks |= ((each, score(said, query.units)) for each, said in store.words_of(call.tx, ids[:RANKED]))
-    # The sort is stable: equals stay newest first.
+    ranks |= ((each, score(found_words, query.units)) for each, found_words in store.words_of(call.tx, ids[:RANKED]))
+    # The sort is stable, so equal hits stay newest first.
     ids = sorted(ids[:RANKED], key=ranks.__getitem__, reverse=True) + ids[RANKED:]
     return ids[::-1] if ascending else ids
 
 
 def _rows(call: Call, scope: Scope, ids: Sequence[int]) -> list[MessageRow]:
-    """The messages of a page, those left out that are gone by now or no longer to be seen."""
+    """Return the messages of a page without those that were deleted or became invisible since they were indexed."""
     indexed = store.find_documents(call.tx, ids)
-    places = channels.find_many(call.tx, {document.channel_id for document in indexed.values()})
+    found_channels = channels.find_many(call.tx, {document.channel_id for document in indexed.values()})
     by_channel: dict[int, list[int]] = {}
     for document in indexed.values():
-        place = places.get(document.channel_id)
-        if place is not None and _sees(scope, place):
+        channel = found_channels.get(document.channel_id)
+        if channel is not None and _can_search(scope, channel):
             by_channel.setdefault(document.channel_id, []).append(document.id)
     found = {
         message_id: row
-        for channel_id, some in by_channel.items()
-        for message_id, row in messages.find_many(call.tx, channel_id, some).items()
+        for channel_id, message_ids in by_channel.items()
+        for message_id, row in messages.find_many(call.tx, channel_id, message_ids).items()
     }
     return [found[each] for each in ids if each in found]
 
 
-def _hit(shown: Any) -> wire.FoundMessage:
-    keys = {name: getattr(shown, name) for name in shown.__struct_fields__}
+def _found_message(view: Any) -> wire.FoundMessage:
+    keys = {name: getattr(view, name) for name in view.__struct_fields__}
     keys["reactions"] = msgspec.UNSET
     return wire.FoundMessage(**keys)
 
 
 def _threads(call: Call, channel_ids: Iterable[int]) -> tuple[list[Thread], list[ThreadMember]]:
-    """Those of some channels that are threads, with the caller's own memberships."""
+    """Return those of the channels that are threads, with the caller's memberships."""
     rows = [
         row
         for row in channels.find_many(call.tx, sorted(channel_ids)).values()
@@ -174,10 +176,12 @@ def _threads(call: Call, channel_ids: Iterable[int]) -> tuple[list[Thread], list
 
 
 def _with_memberships(call: Call, rows: Sequence[ChannelRow]) -> tuple[list[Thread], list[ThreadMember]]:
-    mine = store.memberships(call.tx, call.user_id, [row.id for row in rows])
-    members = [channels.thread_member(mine[row.id]) for row in rows if row.id in mine]
+    memberships = store.memberships(call.tx, call.user_id, [row.id for row in rows])
+    members = [channels.thread_member(memberships[row.id]) for row in rows if row.id in memberships]
     threads = [
-        channels.thread(row, member=channels.thread_member(mine[row.id]) if row.id in mine else msgspec.UNSET)
+        channels.thread(
+            row, member=channels.thread_member(memberships[row.id]) if row.id in memberships else msgspec.UNSET
+        )
         for row in rows
     ]
     return threads, members
@@ -187,7 +191,7 @@ def _with_memberships(call: Call, rows: Sequence[ChannelRow]) -> tuple[list[Thre
 
 
 def require_holder(here: ChannelAccess) -> GuildId:
-    """The guild of a channel that has threads to search, or why not."""
+    """Return the guild of a channel that can have threads, or raise an error."""
     if here.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
     if here.channel.type not in THREAD_HOLDERS:
@@ -195,49 +199,49 @@ def require_holder(here: ChannelAccess) -> GuildId:
     return here.guild.guild_id
 
 
-def find_threads(call: Call, here: ChannelAccess, asked: wire.SearchThreads) -> wire.FoundThreads:
-    """A page of the threads of a channel that fit."""
-    wanted = units(asked.name)
+def find_threads(call: Call, here: ChannelAccess, params: wire.SearchThreads) -> wire.FoundThreads:
+    """Return a page of matching threads of a channel."""
+    wanted = units(params.name)
     rows = store.list_threads(
         call.tx,
         here.channel.id,
-        archived=asked.archived if isinstance(asked.archived, bool) else None,
-        after=asked.min_id or 0,
-        before=asked.max_id if isinstance(asked.max_id, int) else None,
-        with_last=asked.sort_by == wire.ThreadSortBy.LAST_MESSAGE_TIME,
+        archived=params.archived if isinstance(params.archived, bool) else None,
+        after=params.min_id or 0,
+        before=params.max_id if isinstance(params.max_id, int) else None,
+        with_last=params.sort_by == wire.ThreadSortBy.LAST_MESSAGE_TIME,
     )
-    if asked.name.strip():
-        rows = [row for row in rows if wanted and near(words(row.name or ""), wanted, asked.slop)]
-    if asked.tag:
-        rows = [row for row in rows if _wears(row, set(asked.tag), asked.tag_setting)]
+    if params.name.strip():
+        rows = [row for row in rows if wanted and near(words(row.name or ""), wanted, params.slop)]
+    if params.tag:
+        rows = [row for row in rows if _has_tags(row, set(params.tag), params.tag_setting)]
     if not here.can(Permissions.MANAGE_THREADS):
         joined = set(store.joined_private_threads(call.tx, here.guild_id, call.user_id))
         rows = [row for row in rows if row.type != ChannelType.PRIVATE_THREAD or row.id in joined]
-    rows.sort(key=_order(asked, wanted), reverse=asked.sort_order == wire.SortOrder.DESC)
-    page = [row.id for row in islice(rows, asked.offset, asked.offset + asked.limit)]
+    rows.sort(key=_order(params, wanted), reverse=params.sort_order == wire.SortOrder.DESC)
+    page = [row.id for row in islice(rows, params.offset, params.offset + params.limit)]
     full = channels.find_many(call.tx, page)
     threads, members = _with_memberships(call, [full[each] for each in page if each in full])
     found = wire.FoundThreads(
         threads=threads,
         members=members,
-        has_more=len(rows) > asked.offset + asked.limit,
+        has_more=len(rows) > params.offset + params.limit,
         total_results=len(rows),
     )
     if here.channel.type in FORUMS:
-        # The first message of a post has the post's id.
+        # The first message of a forum post has the id of the post.
         first = [row for each in page if (row := messages.find(call.tx, each, each)) is not None]
         found.first_messages = messages.views.messages(call, first, guild_id=here.guild_id)
     return found
 
 
-def _wears(row: ThreadRow, tags: set[TagId], setting: wire.TagSetting) -> bool:
-    worn = set(json.decode(row.applied_tags or "[]", list[TagId]))
-    return tags <= worn if setting == wire.TagSetting.MATCH_ALL else bool(tags & worn)
+def _has_tags(row: ThreadRow, tags: set[TagId], setting: wire.TagSetting) -> bool:
+    applied = set(json.decode(row.applied_tags or "[]", list[TagId]))
+    return tags <= applied if setting == wire.TagSetting.MATCH_ALL else bool(tags & applied)
 
 
-def _order(asked: wire.SearchThreads, wanted: tuple[Unit, ...]) -> Callable[[ThreadRow], tuple[float, int]]:
-    """What to sort threads by; equals by their age."""
-    match asked.sort_by:
+def _order(params: wire.SearchThreads, wanted: tuple[Unit, ...]) -> Callable[[ThreadRow], tuple[float, int]]:
+    """Return the sort key of threads; equal threads are sorted by id."""
+    match params.sort_by:
         case wire.ThreadSortBy.RELEVANCE:
             return lambda row: (score(words(row.name or ""), wanted), row.id)
         case wire.ThreadSortBy.LAST_MESSAGE_TIME:

@@ -1,4 +1,4 @@
-"""Search over HTTP. A search may have to begin an index or bring it up to date, so it is not one transaction."""
+"""HTTP handlers for search. A search may have to build or update the index first, so it uses several transactions."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,47 +19,52 @@ T = TypeVar("T")
 
 @handles(wire.GUILD_SEARCH, long=True)
 async def guild_search(work: Work, guild_id: GuildId, query: wire.SearchMessages) -> wire.FoundMessages:
-    """Messages of a guild that fit."""
+    """Search the messages of a guild.
 
-    def look(call: Call, fresh: bool) -> wire.FoundMessages | GuildId:
-        where = scope.require(call, guild_id, nsfw=query.include_nsfw)
-        return _behind(call, guild_id, fresh) or found.find_messages(call, guild_id, where, query)
+    The first search in a guild starts building its index; until it is ready, the response is 202."""
 
-    return await _find(work, look)
+    def search(call: Call, fresh: bool) -> wire.FoundMessages | GuildId:
+        search_scope = scope.require(call, guild_id, nsfw=query.include_nsfw)
+        return _find_outdated(call, guild_id, fresh) or found.find_messages(call, guild_id, search_scope, query)
+
+    return await _search(work, search)
 
 
 @handles(wire.THREAD_SEARCH, long=True)
 async def thread_search(work: Work, channel_id: ChannelId, query: wire.SearchThreads) -> wire.FoundThreads:
-    """Threads of a channel that fit."""
+    """Search the threads of a channel."""
 
-    def look(call: Call, fresh: bool) -> wire.FoundThreads | GuildId:
+    def search(call: Call, fresh: bool) -> wire.FoundThreads | GuildId:
         here = access.channel(call, channel_id)
         guild_id = found.require_holder(here)
-        # Threads are not looked for in the index of messages, so what it still lacks does not matter.
-        return _behind(call, guild_id, True) or found.find_threads(call, here, query)
+        # Threads are not in the message index, so pending changes do not matter.
+        return _find_outdated(call, guild_id, True) or found.find_threads(call, here, query)
 
-    return await _find(work, look)
+    return await _search(work, search)
 
 
-def _behind(call: Call, guild_id: GuildId, fresh: bool) -> GuildId | None:
-    """The guild whose index must be worked on first, if it must."""
+def _find_outdated(call: Call, guild_id: GuildId, fresh: bool) -> GuildId | None:
+    """Return the guild id if its index must be built or updated first, otherwise None."""
     state = store.find_state(call.tx, guild_id)
     return guild_id if state is None or not state.ready or (state.behind and not fresh) else None
 
 
-async def _find(work: Work, look: Callable[[Call, bool], T | GuildId]) -> T:
-    """Search; where the index is behind, bring it up to date once, and search what there is."""
-    answer = await work.read(lambda call: look(call, False), long=True)
-    if isinstance(answer, GuildId):
-        await _prepare(work, answer)
-        answer = await work.read(lambda call: look(call, True), long=True)
-    if isinstance(answer, GuildId):
+async def _search(work: Work, search: Callable[[Call, bool], T | GuildId]) -> T:
+    """Search; if the index is outdated, update it once and search again."""
+    result = await work.read(lambda call: search(call, False), long=True)
+    if isinstance(result, GuildId):
+        await _prepare(work, result)
+        result = await work.read(lambda call: search(call, True), long=True)
+    if isinstance(result, GuildId):
         raise errors.INDEX_NOT_AVAILABLE(documents_indexed=0, retry_after=wire.RETRY_AFTER_S)
-    return answer
+    return result
 
 
 async def _prepare(work: Work, guild_id: GuildId) -> None:
-    """Index the changes that wait; a guild without an index gets one, and until it is there the answer is 202."""
+    """Index pending changes.
+
+    For a guild without an index, start building one and raise INDEX_NOT_AVAILABLE (202), unless the configuration asks
+    to build it at once."""
 
     def step(call: Call) -> tuple[store.State | None, bool]:
         indexing.begin(call, guild_id)
@@ -68,11 +73,11 @@ async def _prepare(work: Work, guild_id: GuildId) -> None:
             indexing.look_at_changes(call, guild_id)
         return state, call.config.search_at_once
 
-    state, at_once = await work.write(step)
+    state, build_now = await work.write(step)
     if state is None or state.ready:
         return
-    at: Build | None = Build(guild_id=guild_id) if at_once else None
-    while at is not None:
-        at = await work.write(partial(indexing.build_more, at=at))
-    if not at_once:
+    progress: Build | None = Build(guild_id=guild_id) if build_now else None
+    while progress is not None:
+        progress = await work.write(partial(indexing.build_more, at=progress))
+    if not build_now:
         raise errors.INDEX_NOT_AVAILABLE(documents_indexed=state.documents, retry_after=wire.RETRY_AFTER_S)

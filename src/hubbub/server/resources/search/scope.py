@@ -1,4 +1,4 @@
-"""Where a caller may search: channels they can see and read the history of, age-restricted ones only on request."""
+"""The channels that a caller may search: visible ones with readable history; age-restricted ones only on request."""
 
 from collections.abc import Mapping
 
@@ -13,28 +13,30 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import messages
 from hubbub.server.resources.search import documents, store
 
-_READS = Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY
+_READ_PERMISSIONS = Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
-    """The channels to search; threads are ruled by their parents."""
+    """The channels that a search covers. Threads have the permissions of their parents."""
 
     seen: dict[int, int]
-    """Readable channels, and the caller's bits there."""
+    """The caller's permissions in each readable channel, by channel id."""
     hidden: frozenset[int]
-    """All others of the guild that hold messages."""
+    """Other channels of the guild that contain messages."""
     threads: frozenset[int]
-    """Private threads the caller is in."""
+    """Private threads that the caller is a member of."""
 
     def sees(self, channel_id: int, ruling_id: int, *, private: bool) -> bool:
-        """Whether a channel or thread may be searched."""
+        """Return whether a channel or thread may be searched."""
         bits = self.seen.get(ruling_id)
         if bits is None:
             return False
         return not private or bool(bits & Permissions.MANAGE_THREADS) or channel_id in self.threads
 
     def narrow(self) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...], tuple[str, ...] | None]:
-        """The same for the index: `every`, `none` and `private` of a Query. What is said shorter is said."""
+        """Return `every`, `none` and `private` of a `Query` that restricts it to this scope.
+
+        Lists either the readable or the hidden channels, whichever are fewer."""
         every: tuple[tuple[str, ...], ...] = ()
         none: tuple[str, ...] = ()
         if len(self.hidden) > len(self.seen):
@@ -49,7 +51,10 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def require(call: Call, guild_id: int, *, nsfw: bool) -> Scope:
-    """Where the caller may search in a guild; http.md 3.4: MISSING_ACCESS for who reads nothing, or has not the intent."""
+    """Return the caller's scope in a guild.
+
+    Raises MISSING_ACCESS if the caller cannot read any channel, or is a bot without the message content intent (http.md
+    3.4)."""
     standing = access.guild(call, guild_id)
     actor = call.actor
     if actor.is_bot:
@@ -74,8 +79,8 @@ def _readable(call: Call, standing: GuildAccess, kinds: Mapping[int, tuple[int, 
         if kind == ChannelType.GUILD_CATEGORY:
             continue
         allowed = effective(bits, timed_out=standing.restricted, voice=kind in VOICES)
-        # What was said in a voice channel is for those who may come in; messages.rules asks the same of who lists them.
-        needed = _READS | (Permissions.CONNECT if kind in VOICES else 0)
+        # Messages of voice channels require CONNECT, as in messages.rules.
+        needed = _READ_PERMISSIONS | (Permissions.CONNECT if kind in VOICES else 0)
         if not needed & ~allowed:
             readable[channel_id] = allowed
     return readable

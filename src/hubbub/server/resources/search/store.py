@@ -1,4 +1,4 @@
-"""The index: FTS5 on SQLite, tsvector and GIN on PostgreSQL, behind the same few functions; and which guilds have one."""
+"""SQL for the search index (FTS5 on SQLite, tsvector and GIN on PostgreSQL) and for its state."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
@@ -12,49 +12,49 @@ from hubbub.server.resources.search.documents import Document
 from hubbub.server.resources.search.words import Unit, reach
 
 BATCH: Final = 500
-"""How many ids go into one IN list."""
-_NOWHERE: Final = 1 << 30
-"""A place behind every word."""
+"""Maximum number of ids in one IN list."""
+_POSITION_MAX: Final = 1 << 30
+"""A word position behind every real one."""
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """What to find in one guild."""
+    """A query for messages of one guild."""
 
     guild_id: int
     units: tuple[Unit, ...] = ()
-    """Words that must all be there,"""
+    """Words and phrases that must all be present."""
     slop: int = 0
-    """with at most so many others among them."""
+    """Maximum number of other words among the matched ones."""
     every: tuple[tuple[str, ...], ...] = ()
-    """Of each of these groups of marks, one must be there;"""
+    """Groups of marks; one mark of each group must be present."""
     none: tuple[str, ...] = ()
-    """of these marks none may."""
+    """Marks that must not be present."""
     private: tuple[str, ...] | None = None
-    """In private threads one of these marks must be there; None: all private threads are searched."""
+    """Marks of which one must be present on messages in private threads; None searches all private threads."""
     after: int = 0
     before: int | None = None
 
     @property
     def needs_nearness(self) -> bool:
-        """Whether it is of several words, which must stand near each other."""
+        """Return whether the query has several words, which must be near each other."""
         return sum(len(unit) for unit in self.units) > 1
 
 
 class State(NamedTuple):
-    """How far the index of a guild is."""
+    """The state of a guild's index."""
 
     ready: bool
     documents: int
-    """While it is not ready: how many messages are indexed."""
+    """Number of indexed messages while the index is not ready."""
     behind: bool
-    """Whether changes wait to be indexed."""
+    """Whether there are changes that are not indexed yet."""
 
 
 # Guilds
 
 
 def find_state(tx: Tx, guild_id: int) -> State | None:
-    """How far the index of a guild is; None when nobody has searched there."""
+    """Return the state of a guild's index, or None if the guild was never searched."""
     row = tx.one(
         "SELECT b.guild_id, b.documents, EXISTS (SELECT 1 FROM search_changes c WHERE c.guild_id = g.guild_id) "
         "FROM search_guilds g LEFT JOIN search_builds b ON b.guild_id = g.guild_id WHERE g.guild_id = ?",
@@ -64,7 +64,7 @@ def find_state(tx: Tx, guild_id: int) -> State | None:
 
 
 def begin(tx: Tx, guild_id: int) -> bool:
-    """Have a guild indexed from now on; False when it is already."""
+    """Insert a guild to be indexed and return whether it is new."""
     if not tx.run("INSERT INTO search_guilds (guild_id) VALUES (?) ON CONFLICT (guild_id) DO NOTHING", guild_id):
         return False
     tx.run("INSERT INTO search_builds (guild_id) VALUES (?)", guild_id)
@@ -72,57 +72,57 @@ def begin(tx: Tx, guild_id: int) -> bool:
 
 
 def count_built(tx: Tx, guild_id: int, number: int) -> None:
-    """Some old messages more are indexed."""
+    """Add to the number of indexed messages."""
     tx.run("UPDATE search_builds SET documents = documents + ? WHERE guild_id = ?", number, guild_id)
 
 
 def finish(tx: Tx, guild_id: int) -> None:
-    """All old messages are indexed."""
+    """Mark the index of a guild as complete."""
     tx.run("DELETE FROM search_builds WHERE guild_id = ?", guild_id)
 
 
 def is_building(tx: Tx, guild_id: int) -> bool:
-    """Whether old messages of a guild are still to be indexed."""
+    """Return whether existing messages of a guild are still to be indexed."""
     return tx.value("SELECT 1 FROM search_builds WHERE guild_id = ?", guild_id) is not None
 
 
 def forget_guild(tx: Tx, guild_id: int) -> None:
-    """A guild is gone; its messages go with its channels."""
+    """Delete the index state of a guild. Its documents are deleted with its channels."""
     for table in ("search_guilds", "search_builds", "search_changes"):
         tx.run(f"DELETE FROM {table} WHERE guild_id = ?", guild_id)
 
 
 def next_channel(tx: Tx, guild_id: int, after: int) -> int | None:
-    """The channel or thread of a guild with the next higher id."""
+    """Return the guild's channel or thread with the next higher id, or None."""
     found: int | None = tx.value("SELECT MIN(id) FROM channels WHERE guild_id = ? AND id > ?", guild_id, after)
     return found
 
 
 # Changes
 
-_NOTE: Final = (
+_INSERT_CHANGE: Final = (
     "INSERT INTO search_changes (guild_id, message_id, channel_id) VALUES (?, ?, ?) "
     "ON CONFLICT (guild_id, message_id) DO NOTHING"
 )
 
 
 def note(tx: Tx, guild_id: int, channel_id: int, message_id: int) -> bool:
-    """Remember that a message changed, where its guild is indexed; True when nobody waits yet to look at it.
+    """Record a changed message if its guild is indexed; return whether a job must be scheduled.
 
-    Every message pays for this, so a guild without an index pays for one small question only."""
+    This runs for every message, so a guild without an index costs one small query only."""
     pending = tx.value("SELECT pending FROM search_guilds WHERE guild_id = ?", guild_id)
     if pending is None:
         return False
-    return tx.run(_NOTE, guild_id, message_id, channel_id) > 0 and not pending
+    return tx.run(_INSERT_CHANGE, guild_id, message_id, channel_id) > 0 and not pending
 
 
 def set_pending(tx: Tx, guild_id: int, pending: bool) -> None:
-    """Say whether a job to index the latest changes waits."""
+    """Record whether a job to index changes is scheduled."""
     tx.run("UPDATE search_guilds SET pending = ? WHERE guild_id = ?", int(pending), guild_id)
 
 
 def take_changes(tx: Tx, guild_id: int, limit: int) -> list[tuple[int, int]]:
-    """The channels and ids of some messages that changed, no longer to be looked at."""
+    """Delete a batch of recorded changes and return them as (channel id, message id)."""
     rows = tx.all(
         "SELECT channel_id, message_id FROM search_changes WHERE guild_id = ? ORDER BY message_id LIMIT ?",
         guild_id,
@@ -137,21 +137,21 @@ def take_changes(tx: Tx, guild_id: int, limit: int) -> list[tuple[int, int]]:
 # Documents
 
 _COLUMNS: Final = ", ".join(Document._fields)
-_FORGET_TERMS: Final = "INSERT INTO search_terms (search_terms, rowid, terms) VALUES ('delete', ?, ?)"
+_DELETE_TERMS: Final = "INSERT INTO search_terms (search_terms, rowid, terms) VALUES ('delete', ?, ?)"
 
 
 def find_documents(tx: Tx, ids: Sequence[int]) -> dict[int, Document]:
-    """The indexed messages of these."""
+    """Return the indexed documents with these ids, by id."""
     found: dict[int, Document] = {}
     for start in range(0, len(ids), BATCH):
-        some = ids[start : start + BATCH]
-        for row in tx.all(f"SELECT {_COLUMNS} FROM search_documents WHERE id IN ({places(some)})", *some):
+        batch = ids[start : start + BATCH]
+        for row in tx.all(f"SELECT {_COLUMNS} FROM search_documents WHERE id IN ({places(batch)})", *batch):
             found[row[0]] = Document(*row)
     return found
 
 
 def replace(tx: Tx, ids: Sequence[int], new: Iterable[Document]) -> None:
-    """Of these messages keep exactly the new ones."""
+    """Replace the documents with these ids by the new ones; ids without a new document are deleted."""
     wanted = {document.id: document for document in new}
     before = find_documents(tx, ids)
     _remove(tx, [document for document in before.values() if wanted.get(document.id) != document])
@@ -159,7 +159,7 @@ def replace(tx: Tx, ids: Sequence[int], new: Iterable[Document]) -> None:
 
 
 def remove_of_channel(tx: Tx, channel_id: int, limit: int) -> int:
-    """Drop some messages of a channel that is gone, and say how many."""
+    """Delete some documents of a channel and return their number."""
     rows = tx.fetch(
         Document, f"SELECT {_COLUMNS} FROM search_documents WHERE channel_id = ? ORDER BY id LIMIT ?", channel_id, limit
     )
@@ -168,11 +168,11 @@ def remove_of_channel(tx: Tx, channel_id: int, limit: int) -> int:
 
 
 def channels_with_documents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
-    """Those of some channels that have messages in the index."""
+    """Return those of the channels that have documents."""
     found: list[int] = []
     for start in range(0, len(channel_ids), BATCH):
-        some = channel_ids[start : start + BATCH]
-        rows = tx.all(f"SELECT DISTINCT channel_id FROM search_documents WHERE channel_id IN ({places(some)})", *some)
+        batch = channel_ids[start : start + BATCH]
+        rows = tx.all(f"SELECT DISTINCT channel_id FROM search_documents WHERE channel_id IN ({places(batch)})", *batch)
         found += [channel_id for (channel_id,) in rows]
     return found
 
@@ -182,7 +182,7 @@ def _add(tx: Tx, new: Sequence[Document]) -> None:
         return
     if tx.dialect == "sqlite":
         tx.run_many(f"INSERT INTO search_documents ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)", new)
-        # In the order of their ids, as the index likes them.
+        # FTS5 inserts fastest in the order of row ids.
         rows = sorted((document.id, " ".join(documents.terms(document))) for document in new)
         tx.run_many("INSERT INTO search_terms (rowid, terms) VALUES (?, ?)", rows)
     else:
@@ -196,36 +196,36 @@ def _remove(tx: Tx, old: Sequence[Document]) -> None:
     if not old:
         return
     if tx.dialect == "sqlite":
-        # The index keeps no text, so it must be told what to forget.
-        tx.run_many(_FORGET_TERMS, [(document.id, " ".join(documents.terms(document))) for document in old])
+        # The FTS5 table is contentless, so deleting requires the original terms.
+        tx.run_many(_DELETE_TERMS, [(document.id, " ".join(documents.terms(document))) for document in old])
     for start in range(0, len(old), BATCH):
         ids = [document.id for document in old[start : start + BATCH]]
         tx.run(f"DELETE FROM search_documents WHERE id IN ({places(ids)})", *ids)
 
 
-# What messages depend on
+# Message authors
 
 
 def bots_among(tx: Tx, user_ids: Iterable[int]) -> set[int]:
-    """Which of these users are bots."""
+    """Return those of the users who are bots."""
     wanted = list(dict.fromkeys(user_ids))
     found: set[int] = set()
     for start in range(0, len(wanted), BATCH):
-        some = wanted[start : start + BATCH]
-        rows = tx.all(f"SELECT id FROM users WHERE bot = 1 AND id IN ({places(some)})", *some)
+        batch = wanted[start : start + BATCH]
+        rows = tx.all(f"SELECT id FROM users WHERE bot = 1 AND id IN ({places(batch)})", *batch)
         found.update(user_id for (user_id,) in rows)
     return found
 
 
-# Finding
+# Search
 
 
 def find(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
-    """The ids of the messages that fit, in the order of time."""
+    """Return the ids of matching messages, ordered by time."""
     order = "DESC" if newest_first else "ASC"
     if tx.dialect == "sqlite":
         bounds = f"rowid > ?{'' if query.before is None else ' AND rowid < ?'}"
-        text = _gathered(
+        text = _fetch_joined(
             tx,
             "SELECT group_concat(id) FROM (SELECT rowid AS id FROM search_terms "
             f"WHERE search_terms MATCH ? AND {bounds} ORDER BY rowid {order} LIMIT ?) AS found",
@@ -234,18 +234,20 @@ def find(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
             limit,
         )
         return list(map(int, text.split(","))) if text else []
-    among = "guild_id = ? AND terms @@ CAST(? AS tsquery) AND id > ?" + ("" if query.before is None else " AND id < ?")
+    condition = "guild_id = ? AND terms @@ CAST(? AS tsquery) AND id > ?" + (
+        "" if query.before is None else " AND id < ?"
+    )
     parameters: tuple[Any, ...] = (query.guild_id, _tsquery(query), *_bounds(query))
     if query.needs_nearness:
-        # tsquery knows exact distances only, so nearness is asked of each message that has all the words, in the order of time and
-        # until enough are found: the limit counts hits (decisions/0023).
-        near, wanted = _near(query)
-        among += f" AND {near}"
+        # tsquery supports exact distances only, so proximity is checked for each message that has all words, in order
+        # of time until enough are found: the limit counts hits (decisions/0023).
+        near, wanted = _proximity_condition(query)
+        condition += f" AND {near}"
         parameters += wanted
-    text = _gathered(
+    text = _fetch_joined(
         tx,
         "SELECT string_agg(CAST(id AS text), ',') FROM "
-        f"(SELECT id FROM search_documents AS candidates WHERE {among} ORDER BY id {order} LIMIT ?) AS found",
+        f"(SELECT id FROM search_documents AS candidates WHERE {condition} ORDER BY id {order} LIMIT ?) AS found",
         *parameters,
         limit,
     )
@@ -253,20 +255,20 @@ def find(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
 
 
 def words_of(tx: Tx, ids: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
-    """The words of messages, in order; of one after the other, since thousands of lists at once call for the collector."""
+    """Yield the words of messages in order, one message at a time to limit garbage collection."""
     joined = "group_concat(id || ' ' || words, char(10))"
     if tx.dialect != "sqlite":
         joined = "string_agg(id || ' ' || words, chr(10))"
     for start in range(0, len(ids), BATCH):
-        some = ids[start : start + BATCH]
-        text = _gathered(tx, f"SELECT {joined} FROM search_documents WHERE id IN ({places(some)})", *some)
+        batch = ids[start : start + BATCH]
+        text = _fetch_joined(tx, f"SELECT {joined} FROM search_documents WHERE id IN ({places(batch)})", *batch)
         for line in text.split("\n") if text else ():
             id, *words = line.split(" ")
             yield int(id), words
 
 
-def _gathered(tx: Tx, sql: str, *parameters: Any) -> str | None:
-    """One row with one text of many values: thousands of rows would each wait for the interpreter (decisions/0003)."""
+def _fetch_joined(tx: Tx, sql: str, *parameters: Any) -> str | None:
+    """Return many values as one text in one row, since fetching thousands of rows is slow (decisions/0003)."""
     found: str | None = tx.value(sql, *parameters)
     return found
 
@@ -276,7 +278,7 @@ def _bounds(query: Query) -> tuple[int, ...]:
 
 
 def _fts5(query: Query) -> str:
-    """The query in the words of FTS5."""
+    """Return the query in FTS5 syntax."""
     guild = documents.prefix(query.guild_id)
 
     def mark(value: str) -> str:
@@ -303,7 +305,7 @@ def _fts5(query: Query) -> str:
 
 
 def _tsquery(query: Query) -> str:
-    """The query in the words of PostgreSQL, nearness aside."""
+    """Return the query as a PostgreSQL tsquery, without proximity."""
     guild = documents.prefix(query.guild_id)
 
     def mark(value: str) -> str:
@@ -322,9 +324,11 @@ def _tsquery(query: Query) -> str:
     return " & ".join(parts)
 
 
-def _near(query: Query) -> tuple[str, tuple[Any, ...]]:
-    """What `words.near` says of the message `candidates.id`, for PostgreSQL: the same window, in one walk from the last word back,
-    so that a long message of few different words costs no more than its length."""
+def _proximity_condition(query: Query) -> tuple[str, tuple[Any, ...]]:
+    """Return the SQL equivalent of `words.near` for the message `candidates.id` on PostgreSQL.
+
+    It uses the same window, in one pass from the last word backward, so the cost is linear in the length of the
+    message."""
     marks, wanted = [], []
     for number, unit in enumerate(query.units):
         if len(unit) == 1:
@@ -336,7 +340,7 @@ def _near(query: Query) -> tuple[str, tuple[Any, ...]]:
         marks.append(f"SELECT place, {number} AS number, {len(unit)} AS size FROM {found}")
         wanted.append(" ".join(unit))
     nexts = ", ".join(
-        f"COALESCE(MIN(place) FILTER (WHERE number = {each}) OVER back, {_NOWHERE})" for each in range(len(marks))
+        f"COALESCE(MIN(place) FILTER (WHERE number = {each}) OVER back, {_POSITION_MAX})" for each in range(len(marks))
     )
     return (
         "EXISTS (SELECT 1 FROM (SELECT string_to_array(candidates.words, ' ') AS said) "
@@ -346,17 +350,17 @@ def _near(query: Query) -> tuple[str, tuple[Any, ...]]:
     ), (*wanted, reach(query.units, query.slop))
 
 
-# Places
+# Channels
 
 
 def guild_channels(tx: Tx, guild_id: int) -> dict[int, tuple[int, int]]:
-    """The type of every channel of a guild but its threads, and whether it is age-restricted."""
+    """Return (type, age restriction) of every channel of a guild by id, without threads."""
     rows = tx.all("SELECT id, type, nsfw FROM channels WHERE guild_id = ? AND type NOT IN (10, 11, 12)", guild_id)
     return {channel_id: (kind, nsfw) for channel_id, kind, nsfw in rows}
 
 
 def joined_private_threads(tx: Tx, guild_id: int, user_id: int) -> list[int]:
-    """The private threads of a guild that somebody is in."""
+    """Return the private threads of a guild that a user is a member of."""
     rows = tx.all(
         "SELECT c.id FROM thread_members m JOIN channels c ON c.id = m.thread_id "
         "WHERE m.user_id = ? AND c.guild_id = ? AND c.type = 12",
@@ -367,7 +371,7 @@ def joined_private_threads(tx: Tx, guild_id: int, user_id: int) -> list[int]:
 
 
 def memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
-    """A user's memberships among some threads, by thread."""
+    """Return a user's memberships in threads, by thread id."""
     if not thread_ids:
         return {}
     rows = tx.fetch(
@@ -381,7 +385,7 @@ def memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, Th
 
 
 class ThreadRow(NamedTuple):
-    """A thread as far as a search goes."""
+    """The columns of a thread that a search needs."""
 
     id: int
     type: int
@@ -395,7 +399,7 @@ class ThreadRow(NamedTuple):
 def list_threads(
     tx: Tx, parent_id: int, *, archived: bool | None, after: int, before: int | None, with_last: bool
 ) -> list[ThreadRow]:
-    """The threads of a channel, newest first; `with_last` also reads each one's last message."""
+    """Return the threads of a channel, newest first. `with_last` includes the id of each thread's last message."""
     last = "(SELECT MAX(m.id) FROM messages m WHERE m.channel_id = c.id)" if with_last else "NULL"
     bounds = "" if archived is None else " AND c.archived = ?"
     bounds += "" if before is None else " AND c.id < ?"

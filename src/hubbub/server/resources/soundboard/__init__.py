@@ -1,4 +1,4 @@
-"""The soundboard: short sounds played into a voice channel."""
+"""The soundboard: short sounds that members play in voice channels."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.emojis import EmojiDeleted

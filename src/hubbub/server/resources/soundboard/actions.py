@@ -1,4 +1,4 @@
-"""Making, changing, deleting and playing sounds: write, audit, publish."""
+"""Create, update, delete and play sounds: store, record in the audit log, publish."""
 
 from msgspec import UNSET
 
@@ -18,27 +18,27 @@ _AUDITED = ("name", "volume", "emoji_id", "emoji_name")
 
 
 def create(call: Call, row: SoundRow) -> None:
-    """Add a sound to a guild."""
+    """Create a sound in a guild."""
     store.insert(call.tx, row)
-    shown = views.sound(row)
-    changes = audit.differences(None, shown, _AUDITED)
+    view = views.sound(row)
+    changes = audit.differences(None, view, _AUDITED)
     audit.record(call, row.guild_id, AuditLogAction.SOUNDBOARD_SOUND_CREATE, target_id=row.id, changes=changes)
-    call.tx.emit(wire.GUILD_SOUNDBOARD_SOUND_CREATE, shown, Audience.guild(row.guild_id))
+    call.tx.emit(wire.GUILD_SOUNDBOARD_SOUND_CREATE, view, Audience.guild(row.guild_id))
 
 
 def change(call: Call, before: SoundRow, after: SoundRow) -> None:
-    """Keep what changed of a sound; nothing is said when nothing did."""
+    """Update a sound. Does nothing if nothing changed."""
     if after == before:
         return
     store.update(call.tx, after)
-    shown = views.sound(after)
-    changes = audit.differences(views.sound(before), shown, _AUDITED)
+    view = views.sound(after)
+    changes = audit.differences(views.sound(before), view, _AUDITED)
     audit.record(call, after.guild_id, AuditLogAction.SOUNDBOARD_SOUND_UPDATE, target_id=after.id, changes=changes)
-    call.tx.emit(wire.GUILD_SOUNDBOARD_SOUND_UPDATE, shown, Audience.guild(after.guild_id))
+    call.tx.emit(wire.GUILD_SOUNDBOARD_SOUND_UPDATE, view, Audience.guild(after.guild_id))
 
 
 def delete(call: Call, row: SoundRow) -> None:
-    """Take a sound from a guild."""
+    """Delete a sound."""
     store.delete(call.tx, row.id)
     changes = audit.differences(views.sound(row), None, _AUDITED)
     audit.record(call, row.guild_id, AuditLogAction.SOUNDBOARD_SOUND_DELETE, target_id=row.id, changes=changes)
@@ -47,15 +47,15 @@ def delete(call: Call, row: SoundRow) -> None:
 
 
 def play(call: Call, here: ChannelAccess, sound: wire.SoundboardSound) -> None:
-    """Let everybody in a voice channel hear a sound."""
-    ours = sound.guild_id is not UNSET
+    """Play a sound to every member connected to a voice channel."""
+    is_guild_sound = sound.guild_id is not UNSET
     payload = wire.VoiceChannelEffect(
         channel_id=here.channel.id,
         guild_id=here.guild_id,
         user_id=call.user_id,
         emoji=_emoji(call, sound),
-        # gateway.md 10: the number of a default sound, the id of any other.
-        sound_id=str(int(sound.sound_id)) if ours else int(sound.sound_id),
+        # gateway.md 10: default sounds have a number, other sounds a snowflake id.
+        sound_id=str(int(sound.sound_id)) if is_guild_sound else int(sound.sound_id),
         sound_volume=sound.volume,
     )
     audience = Audience.guild(here.guild_id, users=store.listeners(call.tx, here.channel.id))
@@ -69,10 +69,10 @@ def _emoji(call: Call, sound: wire.SoundboardSound) -> PartialEmoji | None:
     return None if sound.emoji_name is None else PartialEmoji(id=None, name=sound.emoji_name)
 
 
-def emoji_deleted(call: Call, fact: emojis.EmojiDeleted) -> None:
-    """Sounds that showed an emoji of the guild show none: several may change at once, so all are told together."""
-    if store.forget_emoji(call.tx, fact.guild_id, fact.emoji_id):
+def emoji_deleted(call: Call, signal: emojis.EmojiDeleted) -> None:
+    """Remove a deleted emoji from the guild's sounds and publish all sounds in one event."""
+    if store.forget_emoji(call.tx, signal.guild_id, signal.emoji_id):
         payload = wire.SoundboardSounds(
-            guild_id=fact.guild_id, soundboard_sounds=views.of_guild(call.tx, fact.guild_id)
+            guild_id=signal.guild_id, soundboard_sounds=views.of_guild(call.tx, signal.guild_id)
         )
-        call.tx.emit(wire.GUILD_SOUNDBOARD_SOUNDS_UPDATE, payload, Audience.guild(fact.guild_id))
+        call.tx.emit(wire.GUILD_SOUNDBOARD_SOUNDS_UPDATE, payload, Audience.guild(signal.guild_id))

@@ -1,4 +1,4 @@
-"""The soundboard over the gateway: Request Soundboard Sounds (gateway.md 6.3)."""
+"""Gateway commands of the soundboard: Request Soundboard Sounds (gateway.md 6.3)."""
 
 from hubbub.protocol.resources import gateway as wire
 from hubbub.protocol.resources.soundboard import SoundboardSounds
@@ -11,11 +11,11 @@ from hubbub.server.resources.soundboard import store, views
 
 @obeys(wire.REQUEST_SOUNDBOARD_SOUNDS)
 def request_soundboard_sounds(call: Call, payload: wire.RequestSoundboardSounds) -> None:
-    """Tell the sounds of each guild that the caller is in."""
+    """Send the sounds of each requested guild that the caller is a member of."""
     for guild_id in dict.fromkeys(payload.guild_ids):
         standing = access.find_member(call.tx, call.now, guild_id, call.user_id)
         if standing is not None:
             rows = store.list_of_guild(call.tx, guild_id)
             sounds = views.sounds(call.tx, rows, makers=expressions.knows_makers(call, standing))
-            answer = SoundboardSounds(guild_id=guild_id, soundboard_sounds=sounds)
-            call.replies.append((wire.SOUNDBOARD_SOUNDS, answer))
+            reply = SoundboardSounds(guild_id=guild_id, soundboard_sounds=sounds)
+            call.replies.append((wire.SOUNDBOARD_SOUNDS, reply))

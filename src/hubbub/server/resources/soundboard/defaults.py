@@ -1,6 +1,6 @@
-"""The sounds that come with the program, the same on every platform.
+"""The default sounds that are part of the program.
 
-Their ids are small numbers, which no snowflake of ours ever is. The files are in `default/` beside this module."""
+Their ids are small numbers, which are never generated as snowflakes. The files are in `default/` beside this module."""
 
 from functools import cache
 from pathlib import Path
@@ -34,18 +34,18 @@ _BY_ID: Final = {each.id: each for each in _DEFAULTS}
 
 
 def sounds() -> list[wire.SoundboardSound]:
-    """All of them."""
+    """Return all default sounds."""
     return [_sound(each) for each in _DEFAULTS]
 
 
 def find(sound_id: int) -> wire.SoundboardSound | None:
-    """One of them, or None."""
+    """Return a default sound, or None."""
     found = _BY_ID.get(sound_id)
     return None if found is None else _sound(found)
 
 
 def find_file(tx: Tx, sound_id: int) -> str | bytes | None:
-    """The file of any sound: the key of a guild's, the bytes of a default one."""
+    """Return the file of a sound: the storage key of a guild's sound, the bytes of a default sound, or None."""
     default = _BY_ID.get(sound_id)
     if default is not None:
         return _read(default.file)

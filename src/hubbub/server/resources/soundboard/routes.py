@@ -1,4 +1,4 @@
-"""The soundboard over HTTP."""
+"""HTTP handlers for the soundboard."""
 
 from msgspec import UNSET
 
@@ -16,13 +16,13 @@ from hubbub.server.resources.soundboard.store import SoundRow
 
 @handles(wire.GET_SOUNDBOARD_DEFAULT_SOUNDS)
 def get_soundboard_default_sounds(call: Call) -> list[wire.SoundboardSound]:
-    """The sounds that everybody has."""
+    """List the default soundboard sounds."""
     return defaults.sounds()
 
 
 @handles(wire.LIST_GUILD_SOUNDBOARD_SOUNDS)
 def list_guild_soundboard_sounds(call: Call, guild_id: GuildId) -> wire.GuildSounds:
-    """A guild's sounds."""
+    """List guild soundboard sounds."""
     standing = access.guild(call, guild_id)
     rows = store.list_of_guild(call.tx, guild_id)
     return wire.GuildSounds(items=views.sounds(call.tx, rows, makers=expressions.knows_makers(call, standing)))
@@ -30,14 +30,14 @@ def list_guild_soundboard_sounds(call: Call, guild_id: GuildId) -> wire.GuildSou
 
 @handles(wire.GET_GUILD_SOUNDBOARD_SOUND)
 def get_guild_soundboard_sound(call: Call, guild_id: GuildId, sound_id: SoundId) -> wire.SoundboardSound:
-    """One sound of a guild."""
+    """Get a guild soundboard sound."""
     standing = access.guild(call, guild_id)
-    return _show(call, standing, _get(call, guild_id, sound_id))
+    return _view(call, standing, _get(call, guild_id, sound_id))
 
 
 @handles(wire.CREATE_GUILD_SOUNDBOARD_SOUND)
 def create_guild_soundboard_sound(call: Call, guild_id: GuildId, body: wire.CreateSound) -> wire.SoundboardSound:
-    """Make a sound."""
+    """Create a guild soundboard sound."""
     standing = expressions.require_create(call, guild_id)
     file = rules.require_sound(body.sound)
     rules.require_emoji(call.tx, guild_id, body.emoji_id, body.emoji_name)
@@ -53,14 +53,16 @@ def create_guild_soundboard_sound(call: Call, guild_id: GuildId, body: wire.Crea
         file=file,
     )
     actions.create(call, row)
-    return _show(call, standing, row)
+    return _view(call, standing, row)
 
 
 @handles(wire.UPDATE_GUILD_SOUNDBOARD_SOUND)
 def update_guild_soundboard_sound(
     call: Call, guild_id: GuildId, sound_id: SoundId, body: wire.UpdateSound
 ) -> wire.SoundboardSound:
-    """Change a sound's name, volume or emoji."""
+    """Update a guild soundboard sound.
+
+    Name, volume and emoji can be changed."""
     standing = access.guild(call, guild_id)
     before = _get(call, guild_id, sound_id)
     expressions.require_change(call, guild_id, before.user_id)
@@ -70,7 +72,7 @@ def update_guild_soundboard_sound(
         after = after._replace(name=body.name)
     if body.volume is not UNSET:
         after = after._replace(volume=_volume(body))
-    # A sound shows one emoji: a new one takes the place of the other kind.
+    # A sound has one emoji: a new one replaces the other kind.
     if body.emoji_id is not UNSET:
         after = after._replace(emoji_id=body.emoji_id)
     if body.emoji_name is not UNSET:
@@ -80,12 +82,12 @@ def update_guild_soundboard_sound(
     elif body.emoji_name:
         after = after._replace(emoji_id=None)
     actions.change(call, before, after)
-    return _show(call, standing, after)
+    return _view(call, standing, after)
 
 
 @handles(wire.DELETE_GUILD_SOUNDBOARD_SOUND)
 def delete_guild_soundboard_sound(call: Call, guild_id: GuildId, sound_id: SoundId) -> None:
-    """Delete a sound."""
+    """Delete a guild soundboard sound."""
     access.guild(call, guild_id)
     row = _get(call, guild_id, sound_id)
     expressions.require_change(call, guild_id, row.user_id)
@@ -94,7 +96,9 @@ def delete_guild_soundboard_sound(call: Call, guild_id: GuildId, sound_id: Sound
 
 @handles(wire.SEND_SOUNDBOARD_SOUND)
 def send_soundboard_sound(call: Call, channel_id: ChannelId, body: wire.SendSound) -> None:
-    """Play a sound into the voice channel one is connected to."""
+    """Send a soundboard sound to a voice channel.
+
+    The caller must be connected to the channel."""
     here = access.channel(call, channel_id)
     rules.require_heard(call, here)
     actions.play(call, here, rules.require_playable(call, here, body))
@@ -111,5 +115,5 @@ def _get(call: Call, guild_id: GuildId, sound_id: SoundId) -> SoundRow:
     return row
 
 
-def _show(call: Call, standing: GuildAccess, row: SoundRow) -> wire.SoundboardSound:
+def _view(call: Call, standing: GuildAccess, row: SoundRow) -> wire.SoundboardSound:
     return views.sounds(call.tx, [row], makers=expressions.knows_makers(call, standing))[0]

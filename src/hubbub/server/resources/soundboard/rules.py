@@ -1,4 +1,4 @@
-"""What may be a sound, and who may play which where."""
+"""Permission and validity checks for sounds."""
 
 from msgspec import UnsetType
 
@@ -16,7 +16,7 @@ from hubbub.server.resources.soundboard import defaults, store, views
 
 
 def require_sound(sound: SoundData) -> str:
-    """The hash of a file that is a short sound; what is none says why."""
+    """Return the hash of a valid sound file, or raise an error."""
     if sound.content_type is None:
         raise errors.FILE_TYPE_INVALID()
     if not sound.duration_ms:
@@ -27,16 +27,18 @@ def require_sound(sound: SoundData) -> str:
 
 
 def require_slot(tx: Tx, guild_id: GuildId) -> None:
-    """Raise unless the guild has room for one more."""
-    most = expressions.slots(tx, guild_id, wire.SOUNDS_MAX_BY_TIER, GuildFeature.MORE_SOUNDBOARD, wire.SOUNDS_MAX_MORE)
-    if store.count_of_guild(tx, guild_id) >= most:
+    """Raise MAX_SOUNDS if the guild has no free slot."""
+    slots_max = expressions.slots(
+        tx, guild_id, wire.SOUNDS_MAX_BY_TIER, GuildFeature.MORE_SOUNDBOARD, wire.SOUNDS_MAX_MORE
+    )
+    if store.count_of_guild(tx, guild_id) >= slots_max:
         raise errors.MAX_SOUNDS()
 
 
 def require_emoji(
     tx: Tx, guild_id: GuildId, emoji_id: EmojiId | UnsetType | None, name: str | UnsetType | None
 ) -> None:
-    """Raise unless what is to be shown beside a sound is an emoji of the guild, or a unicode one."""
+    """Raise an error unless the emoji of a sound is a Unicode emoji or an emoji of the guild."""
     if emoji_id:
         row = emojis.find(tx, emoji_id)
         if row is None or row.guild_id != guild_id:
@@ -46,7 +48,7 @@ def require_emoji(
 
 
 def require_heard(call: Call, here: ChannelAccess) -> None:
-    """Raise unless the caller is connected to this voice channel, and neither they nor others silenced them there."""
+    """Raise an error unless the caller is connected to this voice channel and is neither muted nor deafened there."""
     if here.channel.type not in (ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE):
         raise errors.WRONG_CHANNEL_TYPE()
     state = voice_states.find(call.tx, here.guild_id, call.user_id)
@@ -58,7 +60,10 @@ def require_heard(call: Call, here: ChannelAccess) -> None:
 
 
 def require_playable(call: Call, here: ChannelAccess, body: wire.SendSound) -> wire.SoundboardSound:
-    """The sound, if the caller may play it here: a default one, the guild's, with USE_EXTERNAL_SOUNDS one of their other guilds."""
+    """Return the sound if the caller may play it here, otherwise raise an error.
+
+    Allowed are default sounds, the guild's sounds and, with USE_EXTERNAL_SOUNDS, sounds of the caller's other guilds.
+    """
     default = defaults.find(body.sound_id)
     if default is not None:
         return default

@@ -1,4 +1,4 @@
-"""A guild's sound as others see it."""
+"""Build the wire models of soundboard sounds."""
 
 from msgspec import UNSET
 
@@ -11,8 +11,8 @@ from hubbub.server.resources.soundboard import store
 from hubbub.server.resources.soundboard.store import SoundRow
 
 
-def sound(row: SoundRow, maker: User | None = None) -> wire.SoundboardSound:
-    """A sound; with who made it for those who may know."""
+def sound(row: SoundRow, creator: User | None = None) -> wire.SoundboardSound:
+    """Return a sound, with its creator if given."""
     return wire.SoundboardSound(
         name=row.name,
         sound_id=SoundId(row.id),
@@ -21,17 +21,17 @@ def sound(row: SoundRow, maker: User | None = None) -> wire.SoundboardSound:
         emoji_name=row.emoji_name,
         available=True,
         guild_id=GuildId(row.guild_id),
-        user=UNSET if maker is None else maker,
+        user=UNSET if creator is None else creator,
     )
 
 
 def sounds(tx: Tx, rows: list[SoundRow], *, makers: bool) -> list[wire.SoundboardSound]:
-    """Some sounds, with who made them or not."""
+    """Return several sounds, with their creators if `makers` is set."""
     found = users.find_many(tx, [row.user_id for row in rows]) if makers else {}
-    shown = {user_id: users.user(user) for user_id, user in found.items()}
-    return [sound(row, shown.get(row.user_id)) for row in rows]
+    creators = {user_id: users.user(user) for user_id, user in found.items()}
+    return [sound(row, creators.get(row.user_id)) for row in rows]
 
 
 def of_guild(tx: Tx, guild_id: int) -> list[wire.SoundboardSound]:
-    """A guild's sounds as all its members see them."""
+    """Return a guild's sounds as all its members see them."""
     return [sound(row) for row in store.list_of_guild(tx, guild_id)]
