@@ -375,7 +375,7 @@ async def test_a_refund_that_the_provider_refuses_is_not_asked_for_for_ever(
     await paid_world.clock.run_for(10 * DAY_MS)
 
     assert len(bank.asked_back) == 1
-    assert "will not be given back: too late" in caplog.text
+    assert "was refused: too late" in caplog.text
 
 
 async def test_a_payment_that_comes_after_the_refund_is_given_back_too(paid_world: World, bank: Bank) -> None:

@@ -1,4 +1,4 @@
-"""Opening, changing and closing stages: write, audit, publish."""
+"""Start, update and end stage instances: store, record in the audit log, publish."""
 
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ _AUDITED: Final = ("topic", "privacy_level")
 
 
 class Silence(msgspec.Struct):
-    """What the job that closes a silent stage knows."""
+    """Payload of the job that ends a stage without speakers."""
 
     channel_id: ChannelId
     id: StageInstanceId
@@ -41,21 +41,21 @@ def create(
     scheduled_event_id: int | None = None,
     notify: bool = False,
 ) -> StageInstanceRow:
-    """Open a stage, whoever asks; `notify` lets the whole guild know."""
+    """Start a stage instance without checking permissions. `notify` notifies the whole guild."""
     call.tell(NamesDrafted((topic,)))
     opener = None if call.find_actor is None else int(call.user_id)
-    number = call.new_id(StageInstanceId)
-    row = StageInstanceRow(channel_id, number, guild_id, topic, privacy_level, scheduled_event_id, opener)
+    stage_instance_id = call.new_id(StageInstanceId)
+    row = StageInstanceRow(channel_id, stage_instance_id, guild_id, topic, privacy_level, scheduled_event_id, opener)
     store.insert(call.tx, row)
     _record(call, AuditLogAction.STAGE_INSTANCE_CREATE, None, row)
-    _tell(call, wire.STAGE_INSTANCE_CREATE, row)
-    _say(call, MessageType.STAGE_START, row, everyone=notify)
-    _wait_for_speakers(call, row)
+    _publish(call, wire.STAGE_INSTANCE_CREATE, row)
+    _post_message(call, MessageType.STAGE_START, row, everyone=notify)
+    _schedule_close(call, row)
     return row
 
 
 def begin_event(call: Call, row: StageInstanceRow) -> None:
-    """Tell whoever keeps events that the one this stage is for begins now."""
+    """Signal the start of the scheduled event that the stage instance belongs to, if any."""
     if row.scheduled_event_id is not None:
         call.tell(
             StageInstanceOpened(
@@ -68,53 +68,56 @@ def begin_event(call: Call, row: StageInstanceRow) -> None:
 
 
 def change(call: Call, before: StageInstanceRow, after: StageInstanceRow) -> None:
-    """Keep what changed of a live stage; nothing is said when nothing did."""
+    """Update a stage instance. Does nothing if nothing changed."""
     if after != before:
         if after.topic != before.topic:
             call.tell(NamesDrafted((after.topic,)))
         store.update(call.tx, after)
         _record(call, AuditLogAction.STAGE_INSTANCE_UPDATE, before, after)
-        _tell(call, wire.STAGE_INSTANCE_UPDATE, after)
+        _publish(call, wire.STAGE_INSTANCE_UPDATE, after)
         if after.topic != before.topic:
-            _say(call, MessageType.STAGE_TOPIC, after)
+            _post_message(call, MessageType.STAGE_TOPIC, after)
 
 
 def close(call: Call, row: StageInstanceRow, *, said: bool = True) -> None:
-    """A stage closes; one that nobody closed by hand leaves no entry in the audit log. `said` is false where its chat goes too."""
+    """End a stage instance.
+
+    Without an acting user there is no audit log entry. `said` is false if the channel is deleted too, so that no
+    message is posted."""
     store.delete(call.tx, row.channel_id)
     jobs.cancel(call.tx, CLOSE, _key(row))
     if call.find_actor is not None:
         _record(call, AuditLogAction.STAGE_INSTANCE_DELETE, row, None)
-    _tell(call, wire.STAGE_INSTANCE_DELETE, row)
+    _publish(call, wire.STAGE_INSTANCE_DELETE, row)
     if said:
-        _say(call, MessageType.STAGE_END, row)
+        _post_message(call, MessageType.STAGE_END, row)
     if row.scheduled_event_id is not None:
         event_id = ScheduledEventId(row.scheduled_event_id)
         call.tell(StageInstanceClosed(guild_id=GuildId(row.guild_id), scheduled_event_id=event_id))
 
 
-def close_with_channels(call: Call, fact: ChannelsDeleted) -> None:
-    """Channels are going, and what is live on them ends."""
-    for row in store.list_of_channels(call.tx, fact.channel_ids):
+def close_with_channels(call: Call, signal: ChannelsDeleted) -> None:
+    """End the stage instances of deleted channels."""
+    for row in store.list_of_channels(call.tx, signal.channel_ids):
         close(call, row, said=False)
 
 
-def watch_speakers(call: Call, fact: VoiceChannelChanged) -> None:
-    """Somebody came to a channel, or left: a stage without speakers closes after a while."""
-    row = store.find(call.tx, fact.channel_id)
+def watch_speakers(call: Call, signal: VoiceChannelChanged) -> None:
+    """Reschedule the end of a stage without speakers after a member joined or left its channel."""
+    row = store.find(call.tx, signal.channel_id)
     if row is not None:
         jobs.cancel(call.tx, CLOSE, _key(row))
-        _wait_for_speakers(call, row)
+        _schedule_close(call, row)
 
 
-def hear_speaker(call: Call, fact: SpeakerCame) -> None:
-    """Somebody may speak in a channel now; where a stage is live, its chat shows it."""
-    row = store.find(call.tx, fact.channel_id)
+def hear_speaker(call: Call, signal: SpeakerCame) -> None:
+    """Post a message in the stage's chat when a member becomes a speaker."""
+    row = store.find(call.tx, signal.channel_id)
     if row is not None:
-        _say(call, MessageType.STAGE_SPEAKER, row, by=fact.user_id, topic="")
+        _post_message(call, MessageType.STAGE_SPEAKER, row, by=signal.user_id, topic="")
 
 
-def _wait_for_speakers(call: Call, row: StageInstanceRow) -> None:
+def _schedule_close(call: Call, row: StageInstanceRow) -> None:
     if not voice_states.speakers(call.tx, row.channel_id):
         due_ms = call.now + wire.STAGE_IDLE_MS
         call.tx.enqueue(
@@ -141,17 +144,17 @@ def _record(call: Call, action: int, before: StageInstanceRow | None, after: Sta
     )
 
 
-def _say(
+def _post_message(
     call: Call,
     kind: MessageType,
     row: StageInstanceRow,
     *,
-    by: int | None = None,
+    author_id: int | None = None,
     topic: str | None = None,
     everyone: bool = False,
 ) -> None:
-    """Let the stage's chat show what happened, in the name of who did it, or of who opened the stage."""
-    author = by if by is not None else row.opened_by if call.find_actor is None else call.user_id
+    """Post a system message in the stage's chat, by the acting user or by the one who started the stage."""
+    author = author_id if author_id is not None else row.opened_by if call.find_actor is None else call.user_id
     if author is not None:
         call.tell(
             StageSaid(
@@ -164,5 +167,5 @@ def _say(
         )
 
 
-def _tell(call: Call, event: Event[Any], row: StageInstanceRow) -> None:
+def _publish(call: Call, event: Event[Any], row: StageInstanceRow) -> None:
     call.tx.emit(event, views.stage_instance(row), Audience.viewers(row.guild_id, row.channel_id))

@@ -1,4 +1,4 @@
-"""What the stage instances slice tells others, inside the transaction."""
+"""Signals that the stage instances slice raises inside the transaction."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from hubbub.protocol.ids import ChannelId, GuildId, ScheduledEventId, StageInsta
 
 
 class StageInstanceOpened(msgspec.Struct, frozen=True, kw_only=True):
-    """A stage opened for a planned event; whoever keeps events begins it, or raises."""
+    """Raised when a stage instance starts for a scheduled event; the listener starts the event or raises an error."""
 
     guild_id: GuildId
     channel_id: ChannelId
@@ -15,18 +15,18 @@ class StageInstanceOpened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StageInstanceClosed(msgspec.Struct, frozen=True, kw_only=True):
-    """A stage that was open for a planned event closed: the event is over."""
+    """Raised when the stage instance of a scheduled event ends, which ends the event."""
 
     guild_id: GuildId
     scheduled_event_id: ScheduledEventId
 
 
 class StageSaid(msgspec.Struct, frozen=True, kw_only=True):
-    """Something happened on a stage that its chat shows: a message of this kind, by the one who did it."""
+    """Raised to post a system message of this type in a stage's chat."""
 
     kind: int
     channel_id: ChannelId
     user_id: UserId
     topic: str = ""
     everyone: bool = False
-    """That the whole guild is notified."""
+    """Whether the whole guild is notified."""

@@ -1,4 +1,4 @@
-"""Stage instances over HTTP."""
+"""HTTP handlers for stage instances."""
 
 from msgspec import UNSET
 
@@ -16,7 +16,9 @@ from hubbub.server.resources.stage_instances.store import StageInstanceRow
 
 @handles(wire.CREATE_STAGE_INSTANCE)
 def create_stage_instance(call: Call, body: wire.CreateStageInstance) -> wire.StageInstance:
-    """Open a stage."""
+    """Create a stage instance.
+
+    Starts the stage. `send_start_notification` requires MENTION_EVERYONE."""
     here = access.channel(call, body.channel_id)
     if here.channel.type != ChannelType.GUILD_STAGE_VOICE:
         raise errors.WRONG_CHANNEL_TYPE()
@@ -40,14 +42,14 @@ def create_stage_instance(call: Call, body: wire.CreateStageInstance) -> wire.St
 
 @handles(wire.GET_STAGE_INSTANCE)
 def get_stage_instance(call: Call, channel_id: ChannelId) -> wire.StageInstance:
-    """What is live on a stage."""
+    """Get the stage instance of a channel."""
     access.channel(call, channel_id)
     return views.stage_instance(_get(call, channel_id))
 
 
 @handles(wire.UPDATE_STAGE_INSTANCE)
 def update_stage_instance(call: Call, channel_id: ChannelId, body: wire.UpdateStageInstance) -> wire.StageInstance:
-    """Change what is live on a stage."""
+    """Update a stage instance."""
     before = _get(call, channel_id)
     after = before
     if body.topic is not UNSET:
@@ -60,7 +62,9 @@ def update_stage_instance(call: Call, channel_id: ChannelId, body: wire.UpdateSt
 
 @handles(wire.DELETE_STAGE_INSTANCE)
 def delete_stage_instance(call: Call, channel_id: ChannelId) -> None:
-    """Close a stage."""
+    """Delete a stage instance.
+
+    Ends the stage."""
     actions.close(call, _get(call, channel_id))
 
 

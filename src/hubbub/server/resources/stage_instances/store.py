@@ -1,4 +1,4 @@
-"""Rows of stage instances."""
+"""SQL for the stage_instances table."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from hubbub.server.core.store import Tx, places
 
 
 class StageInstanceRow(NamedTuple):
-    """A live stage as we keep it; a channel has at most one."""
+    """A stored stage instance; a channel has at most one."""
 
     channel_id: int
     id: int
@@ -22,33 +22,33 @@ COLUMNS = ", ".join(StageInstanceRow._fields)
 
 
 def find(tx: Tx, channel_id: int) -> StageInstanceRow | None:
-    """What is live on a stage channel, or None."""
+    """Return the stage instance of a channel, or None."""
     return tx.find(StageInstanceRow, f"SELECT {COLUMNS} FROM stage_instances WHERE channel_id = ?", channel_id)
 
 
 def list_of_guild(tx: Tx, guild_id: int) -> list[StageInstanceRow]:
-    """All live stages of a guild, the oldest first."""
+    """Return all stage instances of a guild, oldest first."""
     return tx.fetch(StageInstanceRow, f"SELECT {COLUMNS} FROM stage_instances WHERE guild_id = ? ORDER BY id", guild_id)
 
 
 def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[StageInstanceRow]:
-    """What is live on some channels."""
+    """Return the stage instances of channels."""
     found: list[StageInstanceRow] = []
     for start in range(0, len(channel_ids), 500):
-        some = channel_ids[start : start + 500]
+        batch = channel_ids[start : start + 500]
         found += tx.fetch(
-            StageInstanceRow, f"SELECT {COLUMNS} FROM stage_instances WHERE channel_id IN ({places(some)})", *some
+            StageInstanceRow, f"SELECT {COLUMNS} FROM stage_instances WHERE channel_id IN ({places(batch)})", *batch
         )
     return found
 
 
 def insert(tx: Tx, row: StageInstanceRow) -> None:
-    """Keep a stage that opens."""
+    """Insert a stage instance."""
     tx.run(f"INSERT INTO stage_instances ({COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def update(tx: Tx, row: StageInstanceRow) -> None:
-    """Keep what may change of a live stage."""
+    """Update the mutable columns of a stage instance."""
     tx.run(
         "UPDATE stage_instances SET topic = ?, privacy_level = ? WHERE channel_id = ?",
         row.topic,
@@ -58,5 +58,5 @@ def update(tx: Tx, row: StageInstanceRow) -> None:
 
 
 def delete(tx: Tx, channel_id: int) -> None:
-    """Forget a stage that closed."""
+    """Delete a stage instance."""
     tx.run("DELETE FROM stage_instances WHERE channel_id = ?", channel_id)

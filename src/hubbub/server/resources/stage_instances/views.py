@@ -1,4 +1,4 @@
-"""A stage instance on the wire."""
+"""Build the wire models of stage instances."""
 
 from hubbub.protocol.ids import ChannelId, GuildId, ScheduledEventId, StageInstanceId
 from hubbub.protocol.resources import stage_instances as wire
@@ -6,7 +6,7 @@ from hubbub.server.resources.stage_instances.store import StageInstanceRow
 
 
 def stage_instance(row: StageInstanceRow) -> wire.StageInstance:
-    """A live stage, the same for everybody who sees its channel."""
+    """Return a stage instance; it looks the same to all members who see its channel."""
     event_id = row.scheduled_event_id
     return wire.StageInstance(
         id=StageInstanceId(row.id),

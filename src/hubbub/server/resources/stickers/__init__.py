@@ -1,4 +1,4 @@
-"""Stickers, of guilds and of the standard packs."""
+"""Stickers of guilds and of the standard pack."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.stickers import routes

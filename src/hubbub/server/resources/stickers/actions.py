@@ -1,4 +1,4 @@
-"""Making, changing and deleting stickers: write, audit, publish."""
+"""Create, update and delete stickers: store, record in the audit log, publish."""
 
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import GuildId
@@ -13,25 +13,27 @@ _AUDITED = ("name", "description", "tags", "type", "format_type", "available", "
 
 
 def create(call: Call, row: StickerRow) -> None:
-    """Add a sticker to a guild."""
+    """Create a sticker in a guild."""
     store.insert(call.tx, row)
-    _told(call, AuditLogAction.STICKER_CREATE, None, row)
+    _record_and_publish(call, AuditLogAction.STICKER_CREATE, None, row)
 
 
 def change(call: Call, before: StickerRow, after: StickerRow) -> None:
-    """Keep what changed of a sticker; nothing is said when nothing did."""
+    """Update a sticker. Does nothing if nothing changed."""
     if after != before:
         store.update(call.tx, after)
-        _told(call, AuditLogAction.STICKER_UPDATE, before, after)
+        _record_and_publish(call, AuditLogAction.STICKER_UPDATE, before, after)
 
 
 def delete(call: Call, row: StickerRow) -> None:
-    """Take a sticker from a guild; messages that show it stay."""
+    """Delete a sticker. Messages that contain it stay unchanged."""
     store.delete(call.tx, row.id)
-    _told(call, AuditLogAction.STICKER_DELETE, row, None)
+    _record_and_publish(call, AuditLogAction.STICKER_DELETE, row, None)
 
 
-def _told(call: Call, action: AuditLogAction, before: StickerRow | None, after: StickerRow | None) -> None:
+def _record_and_publish(
+    call: Call, action: AuditLogAction, before: StickerRow | None, after: StickerRow | None
+) -> None:
     row = after or before
     assert row is not None
     changes = audit.differences(

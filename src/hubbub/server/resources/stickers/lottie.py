@@ -1,4 +1,4 @@
-"""Drawings in Lottie's JSON: read only as far as the rules about stickers go."""
+"""Validation of Lottie animations, as far as the rules for stickers go."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _NUMBERS = ("fr", "ip", "op", "w", "h")
 
 
 def require_drawing(data: bytes) -> None:
-    """Raise unless it is a vector animation that a sticker may be (http.md 1.9: 170001 to 170007)."""
+    """Raise an error unless the data is a vector animation allowed as a sticker (http.md 1.9: 170001 to 170007)."""
     try:
         drawing = json.decode_any(data)
     except msgspec.DecodeError:
@@ -40,10 +40,10 @@ def require_drawing(data: bytes) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    # No number of a drawing is so large that whole and broken ones could not be told apart, or taken from each other.
+    # Below 2**53 integers and floats are exact, so comparisons and differences are reliable.
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1 << 53
 
 
 def _is_raster(asset: Any) -> bool:
-    """An asset with a path is a picture: inside the file or, worse, elsewhere."""
+    """Return whether an asset is a raster image, embedded in the file or referenced by URL."""
     return isinstance(asset, dict) and bool(asset.get("p"))

@@ -1,6 +1,6 @@
-"""The standard pack: a few stickers that come with the program, the same on every platform.
+"""The standard sticker pack, which is part of the program.
 
-Their ids are small numbers, which no snowflake of ours ever is. The files are in `default/` beside this module."""
+Its ids are small numbers, which are never generated as snowflakes. The files are in `default/` beside this module."""
 
 from functools import cache
 from pathlib import Path
@@ -28,7 +28,7 @@ class _Standard(NamedTuple):
 
 _STANDARD: Final = (
     _Standard(101, "happy.png", StickerFormatType.PNG, "Happy", "A face with a smile", "smile, happy, yes"),
-    _Standard(102, "sad.png", StickerFormatType.PNG, "Sad", "A face without one", "sad, no, sorry"),
+    _Standard(102, "sad.png", StickerFormatType.PNG, "Sad", "A face with a frown", "sad, no, sorry"),
     _Standard(103, "surprised.png", StickerFormatType.PNG, "Surprised", "A face with an open mouth", "wow, oh, what"),
     _Standard(104, "heartbeat.png", StickerFormatType.APNG, "Heartbeat", "A heart that beats", "heart, love, thanks"),
     _Standard(105, "blink.gif", StickerFormatType.GIF, "Blink", "A face that blinks", "hello, wink, hi"),
@@ -37,25 +37,25 @@ _BY_ID: Final = {each.id: each for each in _STANDARD}
 
 
 def pack() -> wire.StickerPack:
-    """The pack."""
+    """Return the standard pack."""
     return wire.StickerPack(
         id=PACK_ID,
         sku_id=PACK_ID,
         name="Faces",
-        description="What comes with every Hubbub",
+        description="Included with every Hubbub server",
         stickers=[_sticker(each) for each in _STANDARD],
         cover_sticker_id=StickerId(_STANDARD[0].id),
     )
 
 
 def find_standard(sticker_id: int) -> wire.Sticker | None:
-    """A standard sticker, or None."""
+    """Return a standard sticker, or None."""
     found = _BY_ID.get(sticker_id)
     return None if found is None else _sticker(found)
 
 
 def find_file(tx: Tx, sticker_id: int) -> str | bytes | None:
-    """The file of any sticker: the key of a guild's, the bytes of a standard one."""
+    """Return the file of a sticker: the storage key of a guild's sticker, the bytes of a standard sticker, or None."""
     standard = _BY_ID.get(sticker_id)
     if standard is not None:
         return _read(standard.file)

@@ -1,4 +1,4 @@
-"""Stickers over HTTP."""
+"""HTTP handlers for stickers."""
 
 from msgspec import UNSET
 
@@ -16,7 +16,7 @@ from hubbub.server.resources.stickers.store import StickerRow
 
 @handles(wire.LIST_GUILD_STICKERS)
 def list_guild_stickers(call: Call, guild_id: GuildId) -> list[wire.Sticker]:
-    """A guild's stickers."""
+    """List guild stickers."""
     standing = access.guild(call, guild_id)
     rows = store.list_of_guild(call.tx, guild_id)
     return views.stickers(call.tx, rows, makers=expressions.knows_makers(call, standing))
@@ -24,14 +24,14 @@ def list_guild_stickers(call: Call, guild_id: GuildId) -> list[wire.Sticker]:
 
 @handles(wire.GET_GUILD_STICKER)
 def get_guild_sticker(call: Call, guild_id: GuildId, sticker_id: StickerId) -> wire.Sticker:
-    """One sticker of a guild."""
+    """Get a guild sticker."""
     standing = access.guild(call, guild_id)
-    return _show(call, standing, _get(call, guild_id, sticker_id))
+    return _view(call, standing, _get(call, guild_id, sticker_id))
 
 
 @handles(wire.CREATE_GUILD_STICKER)
 def create_guild_sticker(call: Call, guild_id: GuildId, body: wire.CreateGuildSticker) -> wire.Sticker:
-    """Make a sticker of the file that came along."""
+    """Create a guild sticker from the uploaded file."""
     standing = expressions.require_create(call, guild_id)
     form = errors.FormErrors()
     description = rules.description(body.description, form)
@@ -54,14 +54,16 @@ def create_guild_sticker(call: Call, guild_id: GuildId, body: wire.CreateGuildSt
         image=image.hash,
     )
     actions.create(call, row)
-    return _show(call, standing, row)
+    return _view(call, standing, row)
 
 
 @handles(wire.UPDATE_GUILD_STICKER)
 def update_guild_sticker(
     call: Call, guild_id: GuildId, sticker_id: StickerId, body: wire.UpdateGuildSticker
 ) -> wire.Sticker:
-    """Change what a sticker is called."""
+    """Update a guild sticker.
+
+    Name, description and tags can be changed."""
     standing = access.guild(call, guild_id)
     before = _get(call, guild_id, sticker_id)
     expressions.require_change(call, guild_id, before.user_id)
@@ -75,12 +77,12 @@ def update_guild_sticker(
         after = after._replace(description=rules.description(body.description, form))
         form.raise_if_any()
     actions.change(call, before, after)
-    return _show(call, standing, after)
+    return _view(call, standing, after)
 
 
 @handles(wire.DELETE_GUILD_STICKER)
 def delete_guild_sticker(call: Call, guild_id: GuildId, sticker_id: StickerId) -> None:
-    """Delete a sticker."""
+    """Delete a guild sticker."""
     access.guild(call, guild_id)
     row = _get(call, guild_id, sticker_id)
     expressions.require_change(call, guild_id, row.user_id)
@@ -89,7 +91,9 @@ def delete_guild_sticker(call: Call, guild_id: GuildId, sticker_id: StickerId) -
 
 @handles(wire.GET_STICKER)
 def get_sticker(call: Call, sticker_id: StickerId) -> wire.Sticker:
-    """Any sticker: whoever sees one in a message may ask what it is."""
+    """Get a sticker.
+
+    Any user may read any sticker, since stickers appear in messages."""
     standard = packs.find_standard(sticker_id)
     if standard is not None:
         return standard
@@ -102,13 +106,13 @@ def get_sticker(call: Call, sticker_id: StickerId) -> wire.Sticker:
 
 @handles(wire.LIST_STICKER_PACKS)
 def list_sticker_packs(call: Call) -> wire.StickerPacks:
-    """The standard packs."""
+    """List sticker packs."""
     return wire.StickerPacks(sticker_packs=[packs.pack()])
 
 
 @handles(wire.GET_STICKER_PACK)
 def get_sticker_pack(call: Call, pack_id: Snowflake) -> wire.StickerPack:
-    """One standard pack."""
+    """Get a sticker pack."""
     if pack_id != packs.PACK_ID:
         raise errors.UNKNOWN_STICKER_PACK()
     return packs.pack()
@@ -121,5 +125,5 @@ def _get(call: Call, guild_id: GuildId, sticker_id: StickerId) -> StickerRow:
     return row
 
 
-def _show(call: Call, standing: GuildAccess, row: StickerRow) -> wire.Sticker:
+def _view(call: Call, standing: GuildAccess, row: StickerRow) -> wire.Sticker:
     return views.stickers(call.tx, [row], makers=expressions.knows_makers(call, standing))[0]

@@ -1,4 +1,4 @@
-"""What may be a sticker, and who may send which."""
+"""Permission and validity checks for stickers."""
 
 from collections.abc import Sequence
 
@@ -20,8 +20,10 @@ from hubbub.server.resources.stickers.store import StickerRow
 
 
 def require_sendable(call: Call, here: ChannelAccess, sticker_ids: Sequence[StickerId]) -> list[wire.StickerItem]:
-    """The stickers of a message, each once; INVALID_STICKER for an unknown one, STICKER_NOT_ALLOWED for one of elsewhere that the
-    caller may not send here."""
+    """Return the distinct stickers of a message, or raise an error.
+
+    INVALID_STICKER is raised for an unknown sticker, STICKER_NOT_ALLOWED for an external one that the caller may not
+    send here."""
     wanted = list(dict.fromkeys(sticker_ids))
     rows = store.find_many(call.tx, [each for each in wanted if packs.find_standard(each) is None])
     items = []
@@ -30,15 +32,17 @@ def require_sendable(call: Call, here: ChannelAccess, sticker_ids: Sequence[Stic
         if sticker is None:
             raise errors.INVALID_STICKER()
         if isinstance(sticker, StickerRow):
-            _require_at_hand(call, here, sticker)
+            _require_usable(call, here, sticker)
         items.append(
             wire.StickerItem(id=StickerId(sticker.id), name=sticker.name, format_type=int(sticker.format_type))
         )
     return items
 
 
-def _require_at_hand(call: Call, here: ChannelAccess, row: StickerRow) -> None:
-    """A guild's own stickers are for all who may speak; others' for who is there too and may bring them."""
+def _require_usable(call: Call, here: ChannelAccess, row: StickerRow) -> None:
+    """Raise an error if the caller may not send a sticker here.
+
+    A guild's own stickers are usable by all its members; external ones require membership and USE_EXTERNAL_STICKERS."""
     if here.guild is not None and here.guild.guild_id == row.guild_id:
         return
     if not store.is_member(call.tx, row.guild_id, call.user_id):
@@ -48,16 +52,16 @@ def _require_at_hand(call: Call, here: ChannelAccess, row: StickerRow) -> None:
 
 
 def require_slot(tx: Tx, guild_id: GuildId) -> None:
-    """Raise unless the guild has room for one more."""
-    most = expressions.slots(
+    """Raise MAX_STICKERS if the guild has no free slot."""
+    slots_max = expressions.slots(
         tx, guild_id, wire.STICKERS_MAX_BY_TIER, GuildFeature.MORE_STICKERS, wire.STICKERS_MAX_MORE
     )
-    if store.count_of_guild(tx, guild_id) >= most:
+    if store.count_of_guild(tx, guild_id) >= slots_max:
         raise errors.MAX_STICKERS()
 
 
 def format_of(tx: Tx, guild_id: GuildId, image: ImageData) -> StickerFormatType:
-    """What kind of sticker a file makes, or why it makes none."""
+    """Return the format type of a sticker file, or raise an error if the file is not allowed."""
     if image.content_type == wire.LOTTIE:
         features = json.decode(store.features_of(tx, guild_id), list[str])
         if GuildFeature.VERIFIED not in features and GuildFeature.PARTNERED not in features:
@@ -74,7 +78,7 @@ def format_of(tx: Tx, guild_id: GuildId, image: ImageData) -> StickerFormatType:
 
 
 def description(text: str | None | UnsetType, form: errors.FormErrors) -> str | None:
-    """A description as it is kept: none, or long enough to say something."""
+    """Return the description to store, or None; add a form error if it is too short."""
     if not text:
         return None
     if len(text) < wire.STICKER_DESCRIPTION_MIN:

@@ -1,4 +1,4 @@
-"""Rows of guilds' stickers."""
+"""SQL for the stickers table."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -7,30 +7,30 @@ from hubbub.server.core.store import Tx, places
 
 
 class StickerRow(NamedTuple):
-    """A guild's sticker as we keep it."""
+    """A stored sticker of a guild."""
 
     id: int
     guild_id: int
     user_id: int
-    """Who made it."""
+    """The user who created the sticker."""
     name: str
     description: str | None
     tags: str
     format_type: int
     image: str
-    """The hash of its file."""
+    """The hash of the file."""
 
 
 COLUMNS = ", ".join(StickerRow._fields)
 
 
 def find(tx: Tx, sticker_id: int) -> StickerRow | None:
-    """A guild's sticker, or None."""
+    """Return a guild's sticker, or None."""
     return tx.find(StickerRow, f"SELECT {COLUMNS} FROM stickers WHERE id = ?", sticker_id)
 
 
 def find_many(tx: Tx, sticker_ids: Iterable[int]) -> dict[int, StickerRow]:
-    """The guilds' stickers there are of these, by id, in one query."""
+    """Return those of the stickers that exist, by id."""
     wanted = list(dict.fromkeys(sticker_ids))
     if not wanted:
         return {}
@@ -39,27 +39,27 @@ def find_many(tx: Tx, sticker_ids: Iterable[int]) -> dict[int, StickerRow]:
 
 
 def list_of_guild(tx: Tx, guild_id: int) -> list[StickerRow]:
-    """A guild's stickers, the oldest first."""
+    """Return a guild's stickers, oldest first."""
     return tx.fetch(StickerRow, f"SELECT {COLUMNS} FROM stickers WHERE guild_id = ? ORDER BY id", guild_id)
 
 
 def count_of_guild(tx: Tx, guild_id: int) -> int:
-    """How many stickers a guild has."""
+    """Return the number of a guild's stickers."""
     return int(tx.value("SELECT COUNT(*) FROM stickers WHERE guild_id = ?", guild_id))
 
 
 def features_of(tx: Tx, guild_id: int) -> str:
-    """A guild's features, as JSON."""
+    """Return a guild's features as JSON."""
     return str(tx.value("SELECT features FROM guilds WHERE id = ?", guild_id) or "[]")
 
 
 def insert(tx: Tx, row: StickerRow) -> None:
-    """Keep a new sticker."""
+    """Insert a sticker."""
     tx.run(f"INSERT INTO stickers ({COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def update(tx: Tx, row: StickerRow) -> None:
-    """Keep what changed of a sticker."""
+    """Update a sticker."""
     tx.run(
         "UPDATE stickers SET name = ?, description = ?, tags = ? WHERE id = ?",
         row.name,
@@ -70,10 +70,10 @@ def update(tx: Tx, row: StickerRow) -> None:
 
 
 def delete(tx: Tx, sticker_id: int) -> None:
-    """Remove a sticker."""
+    """Delete a sticker."""
     tx.run("DELETE FROM stickers WHERE id = ?", sticker_id)
 
 
 def is_member(tx: Tx, guild_id: int, user_id: int) -> bool:
-    """Whether a user is in a guild, and so may take its stickers elsewhere."""
+    """Return whether a user is a member of a guild."""
     return tx.value("SELECT 1 FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None

@@ -1,4 +1,4 @@
-"""A guild's sticker as others see it."""
+"""Build the wire models of stickers."""
 
 from msgspec import UNSET
 
@@ -12,8 +12,8 @@ from hubbub.server.resources.stickers import store
 from hubbub.server.resources.stickers.store import StickerRow
 
 
-def sticker(row: StickerRow, maker: User | None = None) -> wire.Sticker:
-    """A sticker; with who made it for those who may know."""
+def sticker(row: StickerRow, creator: User | None = None) -> wire.Sticker:
+    """Return a sticker, with its creator if given."""
     return wire.Sticker(
         id=StickerId(row.id),
         name=row.name,
@@ -23,17 +23,17 @@ def sticker(row: StickerRow, maker: User | None = None) -> wire.Sticker:
         description=row.description,
         available=True,
         guild_id=GuildId(row.guild_id),
-        user=UNSET if maker is None else maker,
+        user=UNSET if creator is None else creator,
     )
 
 
 def stickers(tx: Tx, rows: list[StickerRow], *, makers: bool) -> list[wire.Sticker]:
-    """Some stickers, with who made them or not."""
+    """Return several stickers, with their creators if `makers` is set."""
     found = users.find_many(tx, [row.user_id for row in rows]) if makers else {}
-    shown = {user_id: users.user(user) for user_id, user in found.items()}
-    return [sticker(row, shown.get(row.user_id)) for row in rows]
+    creators = {user_id: users.user(user) for user_id, user in found.items()}
+    return [sticker(row, creators.get(row.user_id)) for row in rows]
 
 
 def of_guild(tx: Tx, guild_id: int) -> list[wire.Sticker]:
-    """A guild's stickers as all its members see them."""
+    """Return a guild's stickers as all its members see them."""
     return [sticker(row) for row in store.list_of_guild(tx, guild_id)]

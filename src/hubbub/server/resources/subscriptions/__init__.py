@@ -1,4 +1,4 @@
-"""Subscriptions, and the purchases that begin them."""
+"""Subscriptions, and the purchases that start them."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import ApplicationDeleting

@@ -1,4 +1,4 @@
-"""What happens by the clock: renewals, ends, and purchases that were cut off."""
+"""Jobs that renew and end subscriptions and complete interrupted purchases."""
 
 import logging
 from typing import Final
@@ -16,14 +16,15 @@ from hubbub.server.resources.subscriptions.store import SubscriptionRow
 
 log = logging.getLogger(__name__)
 
-# Spec, 7.3: it stays active while the payment is retried; how often is our choice (decisions/0033).
+# Spec, 7.3: a subscription stays active while its payment is retried; the number of retries is our choice
+# (decisions/0033).
 RETRY_MS: Final = 24 * 3_600_000
-"""After a payment that was declined. Who does not answer at all is asked sooner."""
+"""Delay after a declined payment, in milliseconds. A provider that does not respond is asked sooner."""
 GRACE_MS: Final = 3 * RETRY_MS
 
 
 async def renew(work: Work, job: Job) -> None:
-    """A period is over: take the next payment, or end the subscription."""
+    """Charge the next period of a subscription whose period is over, or end the subscription."""
     renewal = job.decode(Renewal)
     charge = await work.write(lambda call: _begin(call, renewal))
     if charge is None:
@@ -31,21 +32,23 @@ async def renew(work: Work, job: Job) -> None:
     try:
         await ledger.take(work, charge)
     except PaymentDeclined as declined:
-        log.info("renewal of subscription %d was declined: %s", renewal.subscription_id, declined)
+        log.info("Renewal of subscription %d was declined: %s", renewal.subscription_id, declined)
         await work.write(lambda call: _declined(call, renewal, charge))
     except PaymentUncertain as error:
-        log.warning("nobody knows whether subscription %d is paid", renewal.subscription_id, exc_info=error)
-        await work.write(lambda call: _unanswered(call, renewal))
+        log.warning(
+            "Payment of subscription %d has an unknown outcome; retrying", renewal.subscription_id, exc_info=error
+        )
+        await work.write(lambda call: _uncertain(call, renewal))
     else:
         await work.write(lambda call: _paid(call, renewal, charge))
 
 
 def _begin(call: Call, renewal: Renewal) -> Charge | None:
-    """What to pay; None where nothing is, and an end was made."""
+    """Return the charge for the next period, or end the subscription and return None."""
     row = _due(call, renewal)
     if row is None:
         return None
-    sku = _next(call, row)
+    sku = _find_renewal_sku(call, row)
     if sku is None:
         actions.end(call, row)
         return None
@@ -53,19 +56,19 @@ def _begin(call: Call, renewal: Renewal) -> Charge | None:
 
 
 def _due(call: Call, renewal: Renewal) -> SubscriptionRow | None:
-    """The subscription, unless it was renewed, upgraded or ended meanwhile."""
+    """Return the subscription unless it was renewed, upgraded or ended since the job was scheduled."""
     row = store.find(call.tx, renewal.subscription_id)
     if row is None or row.status == SubscriptionStatus.INACTIVE or row.period_end_ms != renewal.period_end_ms:
         return None
     return row
 
 
-def _next(call: Call, row: SubscriptionRow) -> SkuRow | None:
-    """What the subscription renews into; None where it ends."""
+def _find_renewal_sku(call: Call, row: SubscriptionRow) -> SkuRow | None:
+    """Return the SKU that the subscription renews to, or None if it ends."""
     if row.status != SubscriptionStatus.ACTIVE or (row.guild_id and guilds.find(call.tx, row.guild_id) is None):
         return None
     sku = skus.find(call.tx, row.renewal_sku_id)
-    # Spec, 7.1: what is no longer published is not renewed.
+    # Spec, 7.1: a SKU that is no longer published is not renewed.
     return sku if sku is not None and skus.is_on_sale(sku) else None
 
 
@@ -82,37 +85,37 @@ def _declined(call: Call, renewal: Renewal, charge: Charge) -> None:
     row = _due(call, renewal)
     if row is not None:
         ledger.declined(call, charge.key)
-        _unpaid(call, row, _since(call, renewal), call.now + RETRY_MS)
+        _retry_or_end(call, row, _first_attempt_ms(call, renewal), call.now + RETRY_MS)
 
 
-def _unanswered(call: Call, renewal: Renewal) -> None:
+def _uncertain(call: Call, renewal: Renewal) -> None:
     row = _due(call, renewal)
     if row is not None:
-        since_ms = _since(call, renewal)
-        _unpaid(call, row, since_ms, ledger.again_ms(call.now, since_ms))
+        since_ms = _first_attempt_ms(call, renewal)
+        _retry_or_end(call, row, since_ms, ledger.again_ms(call.now, since_ms))
 
 
-def _since(call: Call, renewal: Renewal) -> int:
-    """When it was first tried; jobs of earlier releases do not say it."""
+def _first_attempt_ms(call: Call, renewal: Renewal) -> int:
+    """Return the time of the first attempt; older versions of the job stored only the number of declined payments."""
     return renewal.since_ms or call.now - renewal.declined * RETRY_MS
 
 
-def _unpaid(call: Call, row: SubscriptionRow, since_ms: int, again_ms: int) -> None:
-    """Try again, up to the end of the days that a payment has: nothing is given for ever that nobody paid."""
-    last_ms = since_ms + GRACE_MS
-    if call.now >= last_ms:
+def _retry_or_end(call: Call, row: SubscriptionRow, since_ms: int, retry_ms: int) -> None:
+    """Schedule another attempt within the grace period, or end the unpaid subscription after it."""
+    deadline_ms = since_ms + GRACE_MS
+    if call.now >= deadline_ms:
         actions.end(call, row)
     else:
-        actions.renew_at(call, row, min(again_ms, last_ms), since_ms=since_ms)
+        actions.renew_at(call, row, min(retry_ms, deadline_ms), since_ms=since_ms)
 
 
 async def settle(work: Work, job: Job) -> None:
-    """Finish a purchase that its buyer's request did not."""
+    """Complete a purchase whose request was interrupted."""
     purchase_id = job.decode(int)
     try:
         await purchases.settle(work, purchase_id)
     except PaymentUncertain as error:
-        log.warning("nobody knows whether purchase %d is paid", purchase_id, exc_info=error)
+        log.warning("Payment of purchase %d has an unknown outcome; retrying", purchase_id, exc_info=error)
         await work.write(lambda call: purchases.postpone(call, purchase_id))
 
 

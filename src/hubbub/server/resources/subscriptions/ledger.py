@@ -1,8 +1,8 @@
-"""Money: what is asked for, taken and given back.
+"""The ledger of payments: charges and refunds.
 
-A payment is kept before its provider is asked. Where nobody knows whether it was taken it is asked for again, in the same words;
-what is taken and gives nothing is given back, however long its provider cannot be reached.
-"""
+A payment is stored before its provider is asked. If the outcome of a charge is unknown, the identical charge is
+submitted again (same idempotency key). A charge that leads to no entitlement is refunded; the refund is retried until
+the provider responds."""
 
 import asyncio
 import logging
@@ -29,19 +29,23 @@ LATER_MS: Final = 3_600_000
 
 
 class Returning(msgspec.Struct, frozen=True):
-    """A payment to give back. Stored as JSON in jobs: add fields with a default, never rename."""
+    """Payload of the refund job of a payment.
+
+    Stored as JSON in jobs: add fields with a default, never rename."""
 
     key: str
     since_ms: int
 
 
 def again_ms(now: int, since_ms: int) -> int:
-    """When to ask a provider again that has not answered since a moment: later and later, at least every hour."""
+    """Return when to ask an unresponsive provider again. The delay grows from a minute to an hour."""
     return now + min(max(now - since_ms, SOON_MS), LATER_MS)
 
 
 def ask(call: Call, key: str, sku: SkuRow, user_id: int, guild_id: int | None, subscription_id: int | None) -> Charge:
-    """A payment to take: as it was asked for before, while nobody knows whether it was taken."""
+    """Return the charge to submit.
+
+    If an earlier attempt has an unknown outcome, it is the same charge again, with its original amount."""
     row = store.find_payment(call.tx, key)
     if row is None:
         row = PaymentRow(
@@ -60,7 +64,7 @@ def ask(call: Call, key: str, sku: SkuRow, user_id: int, guild_id: int | None, s
 
 
 def charge(row: PaymentRow) -> Charge:
-    """A payment as its provider is told of it."""
+    """Return a payment as the charge that is sent to its provider."""
     return Charge(
         key=row.key,
         user_id=UserId(row.user_id),
@@ -73,60 +77,62 @@ def charge(row: PaymentRow) -> Charge:
     )
 
 
-async def take(work: Work, asked: Charge) -> None:
-    """Have a payment taken, or raise PaymentDeclined or PaymentUncertain."""
+async def take(work: Work, requested: Charge) -> None:
+    """Submit a charge.
+
+    Raises PaymentDeclined or PaymentUncertain."""
     try:
-        # In real seconds: somebody else's machine is slow, whatever our clock says.
+        # Wall-clock seconds: the provider is a remote system and does not follow the server's clock.
         async with asyncio.timeout(PATIENCE_SECONDS):
-            await work.payments.charge(asked)
+            await work.payments.charge(requested)
     except PaymentDeclined:
         raise
     except Exception as error:
-        raise PaymentUncertain(asked.key) from error
+        raise PaymentUncertain(requested.key) from error
 
 
-def taken(call: Call, asked: Charge, entitlement_id: int | None) -> None:
-    """It was taken, and this is what it gave."""
-    row = _kept(call, asked)
+def taken(call: Call, requested: Charge, entitlement_id: int | None) -> None:
+    """Record that a charge succeeded, with the entitlement that it paid for."""
+    row = _find_or_insert(call, requested)
     store.update_payment(call.tx, row._replace(state=store.TAKEN, entitlement_id=entitlement_id))
 
 
 def declined(call: Call, key: str) -> None:
-    """It was not taken; the next attempt is at the price of its day."""
+    """Delete a declined payment, so that the next attempt uses the current price."""
     store.delete_payment(call.tx, key)
 
 
 def release(call: Call, key: str) -> None:
-    """Nobody wants it any more: give it back if it was asked for, as it may have been taken."""
+    """Refund a payment that is no longer needed and whose charge may have succeeded."""
     row = store.find_payment(call.tx, key)
     if row is not None and row.state == store.ASKED:
         give_back(call, charge(row))
 
 
-def useless(call: Call, asked: Charge) -> None:
-    """It was taken after what it was for had gone; not if it was only taken twice, which is once."""
-    row = store.find_payment(call.tx, asked.key)
+def useless(call: Call, requested: Charge) -> None:
+    """Refund a charge that succeeded after its purpose disappeared, unless it is already recorded as taken."""
+    row = store.find_payment(call.tx, requested.key)
     if row is None or row.state != store.TAKEN:
-        give_back(call, asked)
+        give_back(call, requested)
 
 
 def refund(call: Call, entitlement_id: int) -> None:
-    """Give the last payment for an entitlement back."""
+    """Refund the last payment of an entitlement."""
     row = store.last_payment(call.tx, entitlement_id)
     if row is not None:
         give_back(call, charge(row))
 
 
-def give_back(call: Call, asked: Charge) -> None:
-    """Have it given back; once more where it may have been taken since the last time."""
-    store.update_payment(call.tx, _kept(call, asked)._replace(state=store.RETURNING))
-    _enqueue(call, Returning(asked.key, call.now), call.now)
+def give_back(call: Call, requested: Charge) -> None:
+    """Schedule a refund; an earlier refund is repeated, since the charge may have succeeded after it."""
+    store.update_payment(call.tx, _find_or_insert(call, requested)._replace(state=store.RETURNING))
+    _enqueue(call, Returning(requested.key, call.now), call.now)
 
 
-def _kept(call: Call, asked: Charge) -> PaymentRow:
-    row = store.find_payment(call.tx, asked.key)
+def _find_or_insert(call: Call, requested: Charge) -> PaymentRow:
+    row = store.find_payment(call.tx, requested.key)
     if row is None:
-        row = PaymentRow(**msgspec.structs.asdict(asked), asked_ms=call.now)
+        row = PaymentRow(**msgspec.structs.asdict(requested), asked_ms=call.now)
         store.insert_payment(call.tx, row)
     return row
 
@@ -138,25 +144,25 @@ def _enqueue(call: Call, returning: Returning, due_ms: int) -> None:
 
 
 async def return_payment(work: Work, job: Job) -> None:
-    """Give a payment back, and never forget to."""
+    """Refund a payment and reschedule the job until the provider responds."""
     returning = job.decode(Returning)
-    asked = await work.read(lambda call: _returning(call, returning.key))
-    if asked is None:
+    requested = await work.read(lambda call: _find_returning(call, returning.key))
+    if requested is None:
         return
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            await work.payments.refund(asked)
+            await work.payments.refund(requested)
     except PaymentDeclined as error:
-        log.error("payment %s will not be given back: %s", returning.key, error)
+        log.error("Refund of payment %s was refused: %s", returning.key, error)
         await work.write(lambda call: _end(call, returning.key, store.KEPT))
     except Exception as error:
-        log.warning("payment %s could not be given back, and is tried again", returning.key, exc_info=error)
+        log.warning("Refund of payment %s failed; retrying", returning.key, exc_info=error)
         await work.write(lambda call: _enqueue(call, returning, again_ms(call.now, returning.since_ms)))
     else:
         await work.write(lambda call: _end(call, returning.key, store.RETURNED))
 
 
-def _returning(call: Call, key: str) -> Charge | None:
+def _find_returning(call: Call, key: str) -> Charge | None:
     row = store.find_payment(call.tx, key)
     return charge(row) if row is not None and row.state == store.RETURNING else None
 

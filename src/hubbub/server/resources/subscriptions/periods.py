@@ -1,17 +1,17 @@
-"""Months, as subscriptions count them."""
+"""Monthly billing periods."""
 
 import calendar
 from datetime import UTC, datetime
 
 
 def day_of(ms: int) -> int:
-    """The day of the month that a subscription which begins now renews on."""
+    """Return the day of the month on which a subscription that starts now renews."""
     return datetime.fromtimestamp(ms // 1000, UTC).day
 
 
 def next_month(ms: int, anchor_day: int) -> int:
-    """The same time a month later, on the anchor's day or the last one that the month has."""
-    moment = datetime.fromtimestamp(ms // 1000, UTC)
-    year, month = moment.year + moment.month // 12, moment.month % 12 + 1
+    """Return the same time a month later, on the anchor day or on the last day of a shorter month."""
+    current = datetime.fromtimestamp(ms // 1000, UTC)
+    year, month = current.year + current.month // 12, current.month % 12 + 1
     day = min(anchor_day, calendar.monthrange(year, month)[1])
-    return int(moment.replace(year=year, month=month, day=day).timestamp()) * 1000 + ms % 1000
+    return int(current.replace(year=year, month=month, day=day).timestamp()) * 1000 + ms % 1000

@@ -1,4 +1,4 @@
-"""Buying. A purchase is kept before it is paid; it is settled by the buyer's own request or, if that is cut off, by a job."""
+"""Purchases: stored before they are paid, and completed by the buyer's request or, if interrupted, by a job."""
 
 import logging
 from typing import Final
@@ -20,28 +20,28 @@ log = logging.getLogger(__name__)
 
 SETTLE: Final = "purchases.settle"
 SETTLE_AFTER_MS: Final = 60_000
-"""How long whoever buys has, before a job looks what became of it."""
+"""Delay in milliseconds before a job completes a purchase that the buyer's request did not."""
 GIVE_UP_MS: Final = 24 * 3_600_000
-"""How long a purchase waits for a provider that does not answer."""
+"""Time in milliseconds after which a purchase with an unresponsive provider is abandoned."""
 
 
 def begin(call: Call, sku: SkuRow, guild_id: GuildId | None) -> PurchaseRow:
-    """Keep that somebody wants to buy something, which they may and do not have yet."""
-    _require_for(call, sku, guild_id)
-    if _has(call, sku, guild_id):
+    """Store a pending purchase of a SKU that the caller may buy and does not have yet."""
+    _require_target(call, sku, guild_id)
+    if _has_already(call, sku, guild_id):
         raise errors.ENTITLEMENT_ALREADY_GRANTED()
-    return _keep(call, sku, guild_id, None)
+    return _store(call, sku, guild_id, None)
 
 
 def begin_upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> PurchaseRow:
-    """Keep that somebody wants a dearer subscription instead of theirs."""
-    if any(each.subscription_id == row.id for each in _pending(call, sku)):
+    """Store a pending upgrade of a subscription to a more expensive SKU."""
+    if any(each.subscription_id == row.id for each in _list_pending(call, sku)):
         raise errors.ENTITLEMENT_ALREADY_GRANTED()
-    return _keep(call, sku, None if row.guild_id is None else GuildId(row.guild_id), row.id)
+    return _store(call, sku, None if row.guild_id is None else GuildId(row.guild_id), row.id)
 
 
 def require_on_sale(call: Call, sku_id: SkuId) -> SkuRow:
-    """Something that can be bought."""
+    """Return a SKU that can be bought, or raise an error."""
     sku = skus.find(call.tx, sku_id)
     if sku is None:
         raise errors.UNKNOWN_SKU()
@@ -50,7 +50,7 @@ def require_on_sale(call: Call, sku_id: SkuId) -> SkuRow:
     return sku
 
 
-def _require_for(call: Call, sku: SkuRow, guild_id: GuildId | None) -> None:
+def _require_target(call: Call, sku: SkuRow, guild_id: GuildId | None) -> None:
     if sku.for_guilds:
         if guild_id is None:
             raise errors.invalid("guild_id", *errors.required())
@@ -59,22 +59,22 @@ def _require_for(call: Call, sku: SkuRow, guild_id: GuildId | None) -> None:
         raise errors.invalid("guild_id", "SKU_NOT_FOR_GUILDS", "This SKU is not sold to guilds.")
 
 
-def _has(call: Call, sku: SkuRow, guild_id: GuildId | None) -> bool:
-    pending = [each for each in _pending(call, sku) if each.guild_id == guild_id]
+def _has_already(call: Call, sku: SkuRow, guild_id: GuildId | None) -> bool:
+    pending = [each for each in _list_pending(call, sku) if each.guild_id == guild_id]
     if sku.is_subscription:
-        bought = skus.find(call.tx, pending[0].sku_id) if pending else None
-        going_on = bought is not None and bought.is_subscription
-        return going_on or store.is_subscribed(call.tx, sku.application_id, call.user_id, guild_id)
-    # Spec, 7.1: of a consumable one that is not used up.
-    bought_now = any(each.sku_id == sku.id for each in pending)
-    return bought_now or entitlements.owns(call.tx, sku.id, call.user_id, None, call.now)
+        pending_sku = skus.find(call.tx, pending[0].sku_id) if pending else None
+        is_subscribing = pending_sku is not None and pending_sku.is_subscription
+        return is_subscribing or store.is_subscribed(call.tx, sku.application_id, call.user_id, guild_id)
+    # Spec, 7.1: a consumable can be bought again once it is consumed.
+    is_buying = any(each.sku_id == sku.id for each in pending)
+    return is_buying or entitlements.owns(call.tx, sku.id, call.user_id, None, call.now)
 
 
-def _pending(call: Call, sku: SkuRow) -> list[PurchaseRow]:
+def _list_pending(call: Call, sku: SkuRow) -> list[PurchaseRow]:
     return store.pending_purchases(call.tx, sku.application_id, call.user_id)
 
 
-def _keep(call: Call, sku: SkuRow, guild_id: GuildId | None, subscription_id: int | None) -> PurchaseRow:
+def _store(call: Call, sku: SkuRow, guild_id: GuildId | None, subscription_id: int | None) -> PurchaseRow:
     row = PurchaseRow(
         id=call.new_id(Snowflake),
         application_id=sku.application_id,
@@ -85,52 +85,56 @@ def _keep(call: Call, sku: SkuRow, guild_id: GuildId | None, subscription_id: in
         state=store.PENDING,
     )
     store.insert_purchase(call.tx, row)
-    ledger.ask(call, _payment(row.id), sku, row.user_id, row.guild_id, row.subscription_id)
-    call.tx.enqueue(SETTLE, int(row.id), due_ms=call.now + SETTLE_AFTER_MS, key=_key(row))
+    ledger.ask(call, _payment_key(row.id), sku, row.user_id, row.guild_id, row.subscription_id)
+    call.tx.enqueue(SETTLE, int(row.id), due_ms=call.now + SETTLE_AFTER_MS, key=_job_key(row))
     return row
 
 
 async def settle(work: Work, purchase_id: int) -> PurchaseRow | None:
-    """Take the payment and give what was bought; None where it was declined. Doing it again does nothing more."""
-    asked = await work.read(lambda call: _charge(call, purchase_id))
-    if asked is not None:
+    """Charge a purchase and grant it; return None if the payment was declined.
+
+    Calling this again has no further effect."""
+    charge = await work.read(lambda call: _charge(call, purchase_id))
+    if charge is not None:
         try:
-            await ledger.take(work, asked)
+            await ledger.take(work, charge)
         except PaymentDeclined as declined:
-            log.info("purchase %d was declined: %s", purchase_id, declined)
+            log.info("Purchase %d was declined: %s", purchase_id, declined)
             return await work.write(lambda call: _decline(call, purchase_id))
-    return await work.write(lambda call: _complete(call, purchase_id, asked))
+    return await work.write(lambda call: _complete(call, purchase_id, charge))
 
 
 def postpone(call: Call, purchase_id: int) -> None:
-    """Its provider does not answer: ask again later, or let the buyer go after a day; if it took the money, it gives it back."""
+    """Retry a purchase whose provider does not respond later, or abandon it after a day.
+
+    If an abandoned charge succeeded, it is refunded."""
     row = store.find_purchase(call.tx, purchase_id)
     if row is None or row.state != store.PENDING:
         return
-    begun_ms = Snowflake(row.id).created_ms
-    if call.now >= begun_ms + GIVE_UP_MS:
+    started_ms = Snowflake(row.id).created_ms
+    if call.now >= started_ms + GIVE_UP_MS:
         give_up(call, row)
         return
-    jobs.cancel(call.tx, SETTLE, _key(row))
-    call.tx.enqueue(SETTLE, int(row.id), due_ms=ledger.again_ms(call.now, begun_ms), key=_key(row))
+    jobs.cancel(call.tx, SETTLE, _job_key(row))
+    call.tx.enqueue(SETTLE, int(row.id), due_ms=ledger.again_ms(call.now, started_ms), key=_job_key(row))
 
 
 def give_up(call: Call, row: PurchaseRow) -> None:
-    """End a purchase that nobody knows to be paid."""
-    ledger.release(call, _payment(row.id))
+    """Abandon a purchase whose payment has an unknown outcome."""
+    ledger.release(call, _payment_key(row.id))
     _end(call, row._replace(state=store.DECLINED))
 
 
 def _charge(call: Call, purchase_id: int) -> Charge | None:
     row = store.find_purchase(call.tx, purchase_id)
-    asked = store.find_payment(call.tx, _payment(purchase_id))
-    return None if row is None or asked is None or row.state != store.PENDING else ledger.charge(asked)
+    payment = store.find_payment(call.tx, _payment_key(purchase_id))
+    return None if row is None or payment is None or row.state != store.PENDING else ledger.charge(payment)
 
 
 def _decline(call: Call, purchase_id: int) -> None:
     row = store.find_purchase(call.tx, purchase_id)
     if row is not None and row.state == store.PENDING:
-        ledger.declined(call, _payment(purchase_id))
+        ledger.declined(call, _payment_key(purchase_id))
         _end(call, row._replace(state=store.DECLINED))
 
 
@@ -138,7 +142,7 @@ def _complete(call: Call, purchase_id: int, paid: Charge | None) -> PurchaseRow 
     row = store.find_purchase(call.tx, purchase_id)
     if row is None or row.state == store.DECLINED:
         if paid is not None:
-            # Given up while the provider was taking it.
+            # The purchase was abandoned while the provider charged it.
             ledger.give_back(call, paid)
         return None
     if row.state == store.DONE:
@@ -151,11 +155,11 @@ def _complete(call: Call, purchase_id: int, paid: Charge | None) -> PurchaseRow 
     current = None if row.subscription_id is None else store.find(call.tx, row.subscription_id)
     if sku.is_subscription:
         if current is None or current.status == SubscriptionStatus.INACTIVE:
-            # Also where the one to upgrade ended meanwhile: what is paid is given.
-            begun = actions.begin(call, sku, row.user_id, row.guild_id)
+            # This includes an upgrade of a subscription that ended meanwhile: a paid purchase is granted.
+            subscription = actions.begin(call, sku, row.user_id, row.guild_id)
         else:
-            begun = actions.upgrade(call, current, sku)
-        row = row._replace(subscription_id=begun.id, entitlement_id=begun.entitlement_id)
+            subscription = actions.upgrade(call, current, sku)
+        row = row._replace(subscription_id=subscription.id, entitlement_id=subscription.entitlement_id)
     else:
         row = row._replace(entitlement_id=entitlements.grant(call, sku, row.user_id).id)
     ledger.taken(call, paid, row.entitlement_id)
@@ -166,20 +170,20 @@ def _complete(call: Call, purchase_id: int, paid: Charge | None) -> PurchaseRow 
 
 def _end(call: Call, row: PurchaseRow) -> None:
     store.update_purchase(call.tx, row)
-    jobs.cancel(call.tx, SETTLE, _key(row))
+    jobs.cancel(call.tx, SETTLE, _job_key(row))
 
 
-def _payment(purchase_id: int) -> str:
+def _payment_key(purchase_id: int) -> str:
     return f"purchase/{purchase_id}"
 
 
-def _key(row: PurchaseRow) -> str:
+def _job_key(row: PurchaseRow) -> str:
     return f"{SETTLE}/{row.id}"
 
 
-def user_deleted(call: Call, fact: UserDeleted) -> None:
-    """A person is gone, buys nothing and pays for nothing more."""
-    for purchase in store.pending_of_user(call.tx, fact.user_id):
+def user_deleted(call: Call, signal: UserDeleted) -> None:
+    """Abandon the pending purchases of a deleted user and delete their subscriptions."""
+    for purchase in store.pending_of_user(call.tx, signal.user_id):
         give_up(call, purchase)
-    for row in store.list_of_user(call.tx, fact.user_id):
+    for row in store.list_of_user(call.tx, signal.user_id):
         actions.delete(call, row)

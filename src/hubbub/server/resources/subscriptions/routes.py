@@ -1,4 +1,4 @@
-"""Subscriptions and purchases over HTTP."""
+"""HTTP handlers for subscriptions and purchases."""
 
 import logging
 
@@ -21,7 +21,9 @@ log = logging.getLogger(__name__)
 
 @handles(wire.GET_SKU_SUBSCRIPTIONS)
 def get_sku_subscriptions(call: Call, sku_id: SkuId, query: wire.GetSubscriptions) -> list[wire.Subscription]:
-    """A user's subscriptions to one of the application's SKUs, by ascending id."""
+    """List a user's subscriptions to a SKU.
+
+    Ordered by ascending id. Requires a token of the SKU's application."""
     rules.require_sku(call, sku_id)
     if call.actor.kind == "bearer":
         user_id = call.user_id
@@ -42,7 +44,7 @@ def get_sku_subscriptions(call: Call, sku_id: SkuId, query: wire.GetSubscription
 
 @handles(wire.GET_SKU_SUBSCRIPTION)
 def get_sku_subscription(call: Call, sku_id: SkuId, subscription_id: SubscriptionId) -> wire.Subscription:
-    """One subscription to one of the application's SKUs."""
+    """Get a subscription to a SKU."""
     rules.require_sku(call, sku_id)
     row = store.find(call.tx, subscription_id)
     if row is None or row.sku_id != sku_id or (call.actor.kind == "bearer" and row.user_id != call.user_id):
@@ -52,10 +54,12 @@ def get_sku_subscription(call: Call, sku_id: SkuId, subscription_id: Subscriptio
 
 @handles(wire.CREATE_PURCHASE)
 async def create_purchase(work: Work, body: wire.CreatePurchase) -> wire.Purchase:
-    """Buy something."""
-    begun = await work.write(lambda call: _begin(work, call, body))
-    done = await _settle(work, begun)
-    return await work.read(lambda call: _bought(call, done))
+    """Create a purchase.
+
+    Charges the caller and grants the entitlement or the subscription."""
+    pending = await work.write(lambda call: _begin(work, call, body))
+    done = await _settle(work, pending)
+    return await work.read(lambda call: _purchase_view(call, done))
 
 
 def _begin(work: Work, call: Call, body: wire.CreatePurchase) -> PurchaseRow:
@@ -65,32 +69,34 @@ def _begin(work: Work, call: Call, body: wire.CreatePurchase) -> PurchaseRow:
     return purchases.begin(call, sku, body.guild_id)
 
 
-async def _settle(work: Work, begun: PurchaseRow) -> PurchaseRow:
+async def _settle(work: Work, pending: PurchaseRow) -> PurchaseRow:
     try:
-        done = await purchases.settle(work, begun.id)
+        completed = await purchases.settle(work, pending.id)
     except PaymentUncertain as error:
-        # The job that was left with the purchase asks again.
-        log.exception("the payment provider failed", exc_info=error)
+        # The job scheduled with the purchase retries the payment.
+        log.exception("The payment provider failed", exc_info=error)
         raise errors.UNAVAILABLE() from None
-    if done is None:
-        # http.md 1.9 has one code for a payment that cannot be had, and the platform's words for it speak of gifts.
+    if completed is None:
+        # http.md 1.9 has one code for a failed payment, and the platform's message for it is about gifts.
         raise errors.PAYMENT_SOURCE_REQUIRED(message="The payment was declined. Nothing was bought.")
-    return done
+    return completed
 
 
-def _bought(call: Call, done: PurchaseRow) -> wire.Purchase:
-    owned = None if done.entitlement_id is None else entitlements.find(call.tx, done.entitlement_id)
-    assert owned is not None
-    bought = wire.Purchase(entitlement=entitlements.entitlement(owned, call.now))
+def _purchase_view(call: Call, done: PurchaseRow) -> wire.Purchase:
+    entitlement = None if done.entitlement_id is None else entitlements.find(call.tx, done.entitlement_id)
+    assert entitlement is not None
+    view = wire.Purchase(entitlement=entitlements.entitlement(entitlement, call.now))
     row = None if done.subscription_id is None else store.find(call.tx, done.subscription_id)
     if row is not None:
-        bought.subscription = views.subscription(row, call.now)
-    return bought
+        view.subscription = views.subscription(row, call.now)
+    return view
 
 
 @handles(wire.LIST_MY_SUBSCRIPTIONS)
 def list_my_subscriptions(call: Call) -> list[wire.MySubscription]:
-    """What the caller pays for or paid for, with what it is."""
+    """List the current user's subscriptions.
+
+    Includes subscriptions that have ended, with their SKUs and applications."""
     rows = store.list_of_user(call.tx, call.user_id)
     sold = skus.find_many(call.tx, [each for row in rows for each in (row.sku_id, row.renewal_sku_id)])
     sellers = applications.find_many(call.tx, [row.application_id for row in rows])
@@ -101,14 +107,16 @@ def list_my_subscriptions(call: Call) -> list[wire.MySubscription]:
 async def change_my_subscription(
     work: Work, subscription_id: SubscriptionId, body: wire.ChangeSubscription
 ) -> wire.Subscription:
-    """Subscribe to something else instead: dearer at once, cheaper from the next renewal on."""
+    """Change the SKU of a subscription.
+
+    An upgrade is charged and takes effect at once; a downgrade takes effect at the next renewal."""
     changed = await work.write(lambda call: _change(work, call, subscription_id, body))
     if isinstance(changed, PurchaseRow):
         done = await _settle(work, changed)
         assert done.subscription_id is not None
-        # After a crash in between it may be another one that began.
+        # If the subscription ended meanwhile, the purchase started another one.
         subscription_id = SubscriptionId(done.subscription_id)
-    return await work.read(lambda call: _shown(call, rules.require_own(call, subscription_id)))
+    return await work.read(lambda call: _view(call, rules.require_own(call, subscription_id)))
 
 
 def _change(
@@ -118,9 +126,9 @@ def _change(
     rules.require_going_on(row)
     sku = purchases.require_on_sale(call, body.sku_id)
     rules.require_replacement(row, sku)
-    now = skus.find(call.tx, row.sku_id)
-    # What costs another currency is neither dearer nor cheaper, and can wait until something has to be paid.
-    if sku.id != row.sku_id and (now is None or (sku.currency == now.currency and sku.price >= now.price)):
+    current = skus.find(call.tx, row.sku_id)
+    # Prices in different currencies cannot be compared, so the change waits for the next renewal.
+    if sku.id != row.sku_id and (current is None or (sku.currency == current.currency and sku.price >= current.price)):
         if not work.payments.enabled:
             raise errors.MONETIZATION_NOT_ENABLED()
         return purchases.begin_upgrade(call, row, sku)
@@ -131,26 +139,32 @@ def _change(
 
 @handles(wire.CANCEL_MY_SUBSCRIPTION)
 def cancel_my_subscription(call: Call, subscription_id: SubscriptionId) -> wire.Subscription:
-    """Pay no more; it goes on until the period ends."""
+    """Cancel a subscription.
+
+    It stays active until its period ends."""
     row = rules.require_own(call, subscription_id)
     rules.require_going_on(row)
-    return _shown(call, actions.cancel(call, row) if row.status == SubscriptionStatus.ACTIVE else row)
+    return _view(call, actions.cancel(call, row) if row.status == SubscriptionStatus.ACTIVE else row)
 
 
 @handles(wire.RESUME_MY_SUBSCRIPTION)
 def resume_my_subscription(call: Call, subscription_id: SubscriptionId) -> wire.Subscription:
-    """Pay again before the period ends."""
+    """Resume a canceled subscription.
+
+    Possible until its period ends."""
     row = rules.require_own(call, subscription_id)
     rules.require_going_on(row)
-    return _shown(call, actions.resume(call, row) if row.status == SubscriptionStatus.ENDING else row)
+    return _view(call, actions.resume(call, row) if row.status == SubscriptionStatus.ENDING else row)
 
 
 @handles(wire.REFUND_ENTITLEMENT)
 def refund_entitlement(call: Call, application_id: ApplicationId, entitlement_id: EntitlementId) -> None:
-    """Give the money back, as soon as the payment provider does, and take away what it bought."""
+    """Refund an entitlement.
+
+    The entitlement is removed at once; the payment provider returns the money."""
     applications.require_manager(call, application_id)
     actions.refund(call, entitlements.require_of(call, application_id, entitlement_id))
 
 
-def _shown(call: Call, row: SubscriptionRow) -> wire.Subscription:
+def _view(call: Call, row: SubscriptionRow) -> wire.Subscription:
     return views.subscription(row, call.now)

@@ -1,4 +1,4 @@
-"""Who may see and change a subscription."""
+"""Permission checks for subscriptions."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import SubscriptionStatus
@@ -11,7 +11,7 @@ from hubbub.server.resources.subscriptions.store import SubscriptionRow
 
 
 def require_sku(call: Call, sku_id: int) -> None:
-    """A SKU of the calling application."""
+    """Raise an error unless the SKU belongs to the calling application."""
     sku = skus.find(call.tx, sku_id)
     if sku is None:
         raise errors.UNKNOWN_SKU()
@@ -20,7 +20,7 @@ def require_sku(call: Call, sku_id: int) -> None:
 
 
 def require_own(call: Call, subscription_id: int) -> SubscriptionRow:
-    """A subscription that the caller pays for."""
+    """Return a subscription of the caller, or raise NOT_FOUND."""
     row = store.find(call.tx, subscription_id)
     if row is None or row.user_id != call.user_id:
         raise errors.NOT_FOUND()
@@ -28,20 +28,20 @@ def require_own(call: Call, subscription_id: int) -> SubscriptionRow:
 
 
 def require_going_on(row: SubscriptionRow) -> None:
-    """One that has not ended."""
+    """Raise an error if the subscription has ended."""
     if row.status == SubscriptionStatus.INACTIVE:
         raise errors.invalid("subscription_id", "SUBSCRIPTION_INACTIVE", "This subscription has ended.")
 
 
 def require_replacement(row: SubscriptionRow, sku: SkuRow) -> None:
-    """Another subscription of the same application and kind."""
+    """Raise an error unless the SKU is a subscription of the same application and kind."""
     if sku.application_id != row.application_id or not sku.is_subscription or sku.for_guilds != bool(row.guild_id):
         raise errors.INVALID_SKU()
 
 
-def require_deletable(call: Call, fact: ApplicationDeleting) -> None:
-    """Raise while somebody pays for what the application sells."""
-    if store.has_subscribers(call.tx, fact.row.id):
+def require_deletable(call: Call, signal: ApplicationDeleting) -> None:
+    """Raise an error while the application to be deleted has subscribers."""
+    if store.has_subscribers(call.tx, signal.row.id):
         raise errors.invalid(
-            "application_id", "APPLICATION_HAS_SUBSCRIPTIONS", "People are subscribed to what this application sells."
+            "application_id", "APPLICATION_HAS_SUBSCRIPTIONS", "This application still has active subscriptions."
         )

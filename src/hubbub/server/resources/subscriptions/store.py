@@ -1,4 +1,4 @@
-"""Rows of subscriptions and purchases."""
+"""SQL for the subscriptions, purchases and payments tables."""
 
 from typing import Any, Final, NamedTuple
 
@@ -17,7 +17,7 @@ KEPT: Final = 4
 
 
 class SubscriptionRow(NamedTuple):
-    """A subscription as we keep it."""
+    """A stored subscription."""
 
     id: int
     application_id: int
@@ -25,7 +25,7 @@ class SubscriptionRow(NamedTuple):
     guild_id: int | None
     sku_id: int
     renewal_sku_id: int
-    """What it becomes at the next renewal, if it renews."""
+    """The SKU from the next renewal on, if the subscription renews."""
     entitlement_id: int | None
     period_start_ms: int
     period_end_ms: int
@@ -35,7 +35,7 @@ class SubscriptionRow(NamedTuple):
 
 
 class PurchaseRow(NamedTuple):
-    """A purchase as we keep it."""
+    """A stored purchase."""
 
     id: int
     application_id: int
@@ -43,13 +43,13 @@ class PurchaseRow(NamedTuple):
     guild_id: int | None
     sku_id: int
     subscription_id: int | None
-    """The subscription it upgrades, and afterwards the one it began."""
+    """The subscription to upgrade; after completion, the subscription that was started or upgraded."""
     state: int
     entitlement_id: int | None = None
 
 
 class PaymentRow(NamedTuple):
-    """A payment as we keep it: what its provider is asked for, in the same words each time."""
+    """A stored payment: the parameters of its charge, which are the same on each attempt."""
 
     key: str
     user_id: int
@@ -62,44 +62,44 @@ class PaymentRow(NamedTuple):
     asked_ms: int
     state: int = ASKED
     entitlement_id: int | None = None
-    """What it paid for, once it was taken."""
+    """The entitlement that was paid for, once the charge succeeded."""
 
 
 COLUMNS = ", ".join(SubscriptionRow._fields)
-_PURCHASE = ", ".join(PurchaseRow._fields)
-_PAYMENT = ", ".join(PaymentRow._fields)
+_PURCHASE_COLUMNS = ", ".join(PurchaseRow._fields)
+_PAYMENT_COLUMNS = ", ".join(PaymentRow._fields)
 
 
 def find(tx: Tx, subscription_id: int) -> SubscriptionRow | None:
-    """A subscription, or None."""
+    """Return a subscription, or None."""
     return tx.find(SubscriptionRow, f"SELECT {COLUMNS} FROM subscriptions WHERE id = ?", subscription_id)
 
 
 def insert(tx: Tx, row: SubscriptionRow) -> None:
-    """Keep a new subscription."""
+    """Insert a subscription."""
     tx.run(f"INSERT INTO subscriptions ({COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def update(tx: Tx, row: SubscriptionRow) -> None:
-    """Keep what changed of a subscription."""
+    """Update a subscription."""
     names = ", ".join(f"{name} = ?" for name in SubscriptionRow._fields[1:])
     tx.run(f"UPDATE subscriptions SET {names} WHERE id = ?", *row[1:], row.id)
 
 
 def delete(tx: Tx, subscription_id: int) -> None:
-    """Forget a subscription."""
+    """Delete a subscription."""
     tx.run("DELETE FROM subscriptions WHERE id = ?", subscription_id)
 
 
 def list_of_user(tx: Tx, user_id: int) -> list[SubscriptionRow]:
-    """What a user pays for or paid for, the oldest first."""
+    """Return all subscriptions of a user, oldest first."""
     return tx.fetch(SubscriptionRow, f"SELECT {COLUMNS} FROM subscriptions WHERE user_id = ? ORDER BY id", user_id)
 
 
 def page(
     tx: Tx, sku_id: int, user_id: int, *, before: int | None, after: int | None, limit: int
 ) -> list[SubscriptionRow]:
-    """A user's subscriptions to a SKU by ascending id; with `before`, the last ones below it."""
+    """Return a user's subscriptions to a SKU by ascending id; with `before` only, the last ones below it."""
     where, parameters = ["sku_id = ?", "user_id = ?"], list[Any]([sku_id, user_id])
     order = "ASC"
     if before is not None:
@@ -119,7 +119,7 @@ def page(
 
 
 def is_subscribed(tx: Tx, application_id: int, user_id: int, guild_id: int | None) -> bool:
-    """Whether a guild, or else a user, has a subscription of an application that goes on."""
+    """Return whether a guild, or else a user, has a subscription of an application that has not ended."""
     holder, value = (
         ("guild_id = ?", guild_id) if guild_id is not None else ("guild_id IS NULL AND user_id = ?", user_id)
     )
@@ -128,23 +128,23 @@ def is_subscribed(tx: Tx, application_id: int, user_id: int, guild_id: int | Non
 
 
 def has_subscribers(tx: Tx, application_id: int) -> bool:
-    """Whether anybody pays for what an application sells."""
+    """Return whether an application has subscriptions that have not ended."""
     sql = "SELECT 1 FROM subscriptions WHERE application_id = ? AND status <> ? LIMIT 1"
     return tx.value(sql, application_id, int(SubscriptionStatus.INACTIVE)) is not None
 
 
 def find_purchase(tx: Tx, purchase_id: int) -> PurchaseRow | None:
-    """A purchase, or None."""
-    return tx.find(PurchaseRow, f"SELECT {_PURCHASE} FROM purchases WHERE id = ?", purchase_id)
+    """Return a purchase, or None."""
+    return tx.find(PurchaseRow, f"SELECT {_PURCHASE_COLUMNS} FROM purchases WHERE id = ?", purchase_id)
 
 
 def insert_purchase(tx: Tx, row: PurchaseRow) -> None:
-    """Keep a new purchase."""
-    tx.run(f"INSERT INTO purchases ({_PURCHASE}) VALUES ({places(row)})", *row)
+    """Insert a purchase."""
+    tx.run(f"INSERT INTO purchases ({_PURCHASE_COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def update_purchase(tx: Tx, row: PurchaseRow) -> None:
-    """Keep what became of a purchase."""
+    """Update the outcome of a purchase."""
     tx.run(
         "UPDATE purchases SET state = ?, subscription_id = ?, entitlement_id = ? WHERE id = ?",
         row.state,
@@ -155,47 +155,49 @@ def update_purchase(tx: Tx, row: PurchaseRow) -> None:
 
 
 def pending_purchases(tx: Tx, application_id: int, user_id: int) -> list[PurchaseRow]:
-    """What a user is buying of an application at this moment."""
+    """Return a user's pending purchases from an application."""
     return tx.fetch(
         PurchaseRow,
-        f"SELECT {_PURCHASE} FROM purchases WHERE user_id = ? AND application_id = ? AND state = {PENDING}",
+        f"SELECT {_PURCHASE_COLUMNS} FROM purchases WHERE user_id = ? AND application_id = ? AND state = {PENDING}",
         user_id,
         application_id,
     )
 
 
 def pending_of_user(tx: Tx, user_id: int) -> list[PurchaseRow]:
-    """What a user is buying at this moment."""
+    """Return a user's pending purchases."""
     return tx.fetch(
-        PurchaseRow, f"SELECT {_PURCHASE} FROM purchases WHERE user_id = ? AND state = {PENDING} ORDER BY id", user_id
+        PurchaseRow,
+        f"SELECT {_PURCHASE_COLUMNS} FROM purchases WHERE user_id = ? AND state = {PENDING} ORDER BY id",
+        user_id,
     )
 
 
 def find_payment(tx: Tx, key: str) -> PaymentRow | None:
-    """A payment, or None."""
-    return tx.find(PaymentRow, f"SELECT {_PAYMENT} FROM payments WHERE key = ?", key)
+    """Return a payment, or None."""
+    return tx.find(PaymentRow, f"SELECT {_PAYMENT_COLUMNS} FROM payments WHERE key = ?", key)
 
 
 def last_payment(tx: Tx, entitlement_id: int) -> PaymentRow | None:
-    """The last one that was taken for an entitlement and not given back, or None."""
+    """Return the last charge that succeeded for an entitlement and was not refunded, or None."""
     return tx.find(
         PaymentRow,
-        f"SELECT {_PAYMENT} FROM payments WHERE entitlement_id = ? AND state = {TAKEN}"
+        f"SELECT {_PAYMENT_COLUMNS} FROM payments WHERE entitlement_id = ? AND state = {TAKEN}"
         " ORDER BY asked_ms DESC, key DESC LIMIT 1",
         entitlement_id,
     )
 
 
 def insert_payment(tx: Tx, row: PaymentRow) -> None:
-    """Keep a payment that will be asked for."""
-    tx.run(f"INSERT INTO payments ({_PAYMENT}) VALUES ({places(row)})", *row)
+    """Insert a payment."""
+    tx.run(f"INSERT INTO payments ({_PAYMENT_COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def update_payment(tx: Tx, row: PaymentRow) -> None:
-    """Keep what became of a payment."""
+    """Update the outcome of a payment."""
     tx.run("UPDATE payments SET state = ?, entitlement_id = ? WHERE key = ?", row.state, row.entitlement_id, row.key)
 
 
 def delete_payment(tx: Tx, key: str) -> None:
-    """Forget a payment that was declined."""
+    """Delete a payment."""
     tx.run("DELETE FROM payments WHERE key = ?", key)

@@ -1,4 +1,4 @@
-"""A subscription as its application and its buyer see it."""
+"""Build the wire models of subscriptions."""
 
 from collections.abc import Mapping
 
@@ -16,23 +16,23 @@ from hubbub.server.resources.subscriptions.store import SubscriptionRow
 
 
 def my_subscription(
-    row: SubscriptionRow, now: int, sold: Mapping[int, SkuRow], seller: ApplicationRow | None
+    row: SubscriptionRow, now: int, skus_by_id: Mapping[int, SkuRow], seller: ApplicationRow | None
 ) -> wire.MySubscription:
-    """One's own, with what is bought and of whom."""
+    """Return a subscription with its SKUs and application, as its buyer sees it."""
     renews = row.status == SubscriptionStatus.ACTIVE
     return wire.MySubscription(
         **structs.asdict(subscription(row, now)),
         application=None if seller is None else skus.seller(seller),
-        sku=skus.store_sku(sold[row.sku_id]),
-        renewal_sku=skus.store_sku(sold[row.renewal_sku_id]) if renews else None,
+        sku=skus.store_sku(skus_by_id[row.sku_id]),
+        renewal_sku=skus.store_sku(skus_by_id[row.renewal_sku_id]) if renews else None,
         guild_id=None if row.guild_id is None else GuildId(row.guild_id),
     )
 
 
 def subscription(row: SubscriptionRow, now: int) -> wire.Subscription:
-    """A subscription."""
+    """Return a subscription as its application sees it."""
     renews = row.status == SubscriptionStatus.ACTIVE
-    shown = wire.Subscription(
+    view = wire.Subscription(
         id=SubscriptionId(row.id),
         user_id=UserId(row.user_id),
         sku_ids=[SkuId(row.sku_id)],
@@ -44,5 +44,5 @@ def subscription(row: SubscriptionRow, now: int) -> wire.Subscription:
         canceled_at=None if row.canceled_ms is None else json.timestamp(row.canceled_ms),
     )
     if not changes.RENEWAL_SKU_IDS.active(now):
-        shown.renewal_sku_ids = UNSET
-    return shown
+        view.renewal_sku_ids = UNSET
+    return view
