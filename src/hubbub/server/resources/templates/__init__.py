@@ -1,4 +1,4 @@
-"""Guild templates: the shape of a guild, from which others can be made."""
+"""Guild templates: snapshots of a guild's structure from which new guilds are created."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
@@ -6,10 +6,10 @@ from hubbub.server.resources.guilds import GuildDeleted
 from hubbub.server.resources.templates import routes, store
 
 
-def _guild_deleted(call: Call, fact: GuildDeleted) -> None:
-    store.delete_of_guild(call.tx, fact.guild_id)
+def _delete_of_guild(call: Call, signal: GuildDeleted) -> None:
+    store.delete_of_guild(call.tx, signal.guild_id)
 
 
-SLICE = Slice(name="templates", modules=(routes,), hears={GuildDeleted: _guild_deleted})
+SLICE = Slice(name="templates", modules=(routes,), hears={GuildDeleted: _delete_of_guild})
 
 __all__ = ["SLICE"]

@@ -1,4 +1,4 @@
-"""Guild templates over HTTP. They leave no events and nothing in the audit log (http.md 4.4)."""
+"""HTTP handlers for guild templates. They publish no events and record no audit log entries (http.md 4.4)."""
 
 import secrets
 import string
@@ -24,16 +24,16 @@ _BASE62: Final = string.digits + string.ascii_letters
 
 @handles(wire.GET_GUILD_TEMPLATE, long=True)
 def get_guild_template(call: Call, code: str) -> wire.Template:
-    """A template, for whoever has its code."""
+    """Get a guild template by its code."""
     row = store.find(call.tx, code)
     if row is None:
         raise errors.UNKNOWN_GUILD_TEMPLATE()
-    return _show(call, row)
+    return _view(call, row)
 
 
 @handles(wire.CREATE_GUILD_FROM_TEMPLATE)
 def create_guild_from_template(call: Call, code: str, body: wire.CreateGuildFromTemplate) -> Guild:
-    """Found a guild of a template's shape."""
+    """Create a guild from a template."""
     template = store.find(call.tx, code)
     if template is None:
         raise errors.UNKNOWN_GUILD_TEMPLATE()
@@ -52,14 +52,18 @@ def create_guild_from_template(call: Call, code: str, body: wire.CreateGuildFrom
 
 @handles(wire.LIST_GUILD_TEMPLATES, long=True)
 def list_guild_templates(call: Call, guild_id: GuildId) -> list[wire.Template]:
-    """A guild's templates: one, or none."""
+    """List guild templates.
+
+    A guild has at most one."""
     row = store.find_of_guild(call.tx, guild_id)
-    return [] if row is None else [_show(call, row)]
+    return [] if row is None else [_view(call, row)]
 
 
 @handles(wire.CREATE_GUILD_TEMPLATE)
 def create_guild_template(call: Call, guild_id: GuildId, body: wire.CreateTemplate) -> wire.Template:
-    """Take down a guild's shape."""
+    """Create a guild template.
+
+    Takes a snapshot of the guild's roles, channels and settings."""
     if store.find_of_guild(call.tx, guild_id) is not None:
         raise errors.GUILD_ALREADY_HAS_TEMPLATE()
     row = TemplateRow(
@@ -71,39 +75,45 @@ def create_guild_template(call: Call, guild_id: GuildId, body: wire.CreateTempla
         creator_id=call.user_id,
         created_ms=call.now,
         updated_ms=call.now,
-        snapshot=_taken(call, guild_id),
+        snapshot=_take_snapshot(call, guild_id),
     )
     store.insert(call.tx, row)
-    return _show(call, row)
+    return _view(call, row)
 
 
 @handles(wire.SYNC_GUILD_TEMPLATE)
 def sync_guild_template(call: Call, guild_id: GuildId, code: str) -> wire.Template:
-    """Take a guild's shape down anew."""
-    row = _get(call, guild_id, code)._replace(snapshot=_taken(call, guild_id), updated_ms=call.now)
+    """Sync a guild template.
+
+    Replaces the stored snapshot with the guild's current structure."""
+    row = _get(call, guild_id, code)._replace(snapshot=_take_snapshot(call, guild_id), updated_ms=call.now)
     store.update(call.tx, row)
-    return _show(call, row)
+    return _view(call, row)
 
 
 @handles(wire.UPDATE_GUILD_TEMPLATE)
 def update_guild_template(call: Call, guild_id: GuildId, code: str, body: wire.UpdateTemplate) -> wire.Template:
-    """Give a template another name or description."""
+    """Update a guild template.
+
+    Name and description can be changed."""
     row = _get(call, guild_id, code)
     if body.name is not UNSET:
         row = row._replace(name=body.name)
     if body.description is not UNSET:
         row = row._replace(description=body.description or None)
     store.update(call.tx, row)
-    return _show(call, row)
+    return _view(call, row)
 
 
 @handles(wire.DELETE_GUILD_TEMPLATE)
 def delete_guild_template(call: Call, guild_id: GuildId, code: str) -> wire.Template:
-    """Delete a template; guilds made from it stay."""
+    """Delete a guild template.
+
+    Guilds created from it are not affected."""
     row = _get(call, guild_id, code)
-    shown = _show(call, row)
+    view = _view(call, row)
     store.delete(call.tx, row.code)
-    return shown
+    return view
 
 
 def _get(call: Call, guild_id: int, code: str) -> TemplateRow:
@@ -113,20 +123,20 @@ def _get(call: Call, guild_id: int, code: str) -> TemplateRow:
     return row
 
 
-def _taken(call: Call, guild_id: int) -> str:
+def _take_snapshot(call: Call, guild_id: int) -> str:
     return json.encode(snapshots.take(call.tx, guild_id)).decode()
 
 
-def _source(call: Call, row: TemplateRow) -> wire.TemplateGuild:
+def _load_snapshot(call: Call, row: TemplateRow) -> wire.TemplateGuild:
     source = json.decode(row.snapshot, wire.TemplateGuild)
     if not changes.ROLE_GRADIENTS.active(call.now):
-        # dated-changes.md 3: what is kept has its colours, as the roles themselves.
+        # dated-changes.md 3: stored snapshots always include colors, as roles do.
         for role in source.roles:
             role.colors = UNSET
     return source
 
 
-def _show(call: Call, row: TemplateRow) -> wire.Template:
+def _view(call: Call, row: TemplateRow) -> wire.Template:
     creator = users.find(call.tx, row.creator_id)
     return wire.Template(
         code=row.code,
@@ -138,6 +148,6 @@ def _show(call: Call, row: TemplateRow) -> wire.Template:
         created_at=json.timestamp(row.created_ms),
         updated_at=json.timestamp(row.updated_ms),
         source_guild_id=GuildId(row.guild_id),
-        serialized_source_guild=_source(call, row),
-        is_dirty=True if row.snapshot != _taken(call, row.guild_id) else None,
+        serialized_source_guild=_load_snapshot(call, row),
+        is_dirty=True if row.snapshot != _take_snapshot(call, row.guild_id) else None,
     )

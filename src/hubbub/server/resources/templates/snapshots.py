@@ -1,4 +1,4 @@
-"""A guild's shape taken down in a template, and a guild built from it again."""
+"""Take a snapshot of a guild's structure, and create a guild from a snapshot."""
 
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.resources import channels, guilds, roles
 
-# The published shape knows four types of channel; what it does not know becomes the nearest of them.
+# The published format has four channel types; other types become the nearest of them.
 _TYPES: Final = {
     ChannelType.GUILD_TEXT: ChannelType.GUILD_TEXT,
     ChannelType.GUILD_ANNOUNCEMENT: ChannelType.GUILD_TEXT,
@@ -27,19 +27,19 @@ _TYPES: Final = {
 
 
 def take(tx: Tx, guild_id: int) -> wire.TemplateGuild:
-    """A guild's shape: its roles (those of applications aside), its channels, its settings; nobody and nothing that was said."""
+    """Return the structure of a guild: its settings, its roles without managed ones, and its channels."""
     guild = guilds.find(tx, guild_id)
     if guild is None:
         raise errors.UNKNOWN_GUILD()
     role_rows = [row for row in roles.list_of_guild(tx, guild_id) if not row.managed]
-    role_numbers = {row.id: number for number, row in enumerate(role_rows)}
+    role_numbers = {row.id: template_id for template_id, row in enumerate(role_rows)}
     overwrites = channels.overwrites_of_guild(tx, guild_id)
     channel_rows = channels.list_of_guild(tx, guild_id)
-    # Categories first, so that a channel's parent has a number before it.
+    # Categories come first, so that a parent is numbered before its channels.
     channel_rows.sort(key=lambda row: (row.type != ChannelType.GUILD_CATEGORY, row.position, row.id))
-    numbers = {row.id: number for number, row in enumerate(channel_rows, start=1)}
+    numbers = {row.id: template_id for template_id, row in enumerate(channel_rows, start=1)}
 
-    def number(channel_id: int | None) -> ChannelId | None:
+    def template_id(channel_id: int | None) -> ChannelId | None:
         return ChannelId(numbers[channel_id]) if channel_id in numbers else None
 
     return wire.TemplateGuild(
@@ -50,22 +50,22 @@ def take(tx: Tx, guild_id: int) -> wire.TemplateGuild:
         default_message_notifications=guild.default_message_notifications,
         explicit_content_filter=guild.explicit_content_filter,
         preferred_locale=guild.preferred_locale,
-        afk_channel_id=number(guild.afk_channel_id),
+        afk_channel_id=template_id(guild.afk_channel_id),
         afk_timeout=guild.afk_timeout,
-        system_channel_id=number(guild.system_channel_id),
+        system_channel_id=template_id(guild.system_channel_id),
         system_channel_flags=guild.system_channel_flags,
         roles=[_role(role_numbers[row.id], row) for row in role_rows],
         channels=[
-            _channel(numbers[row.id], row, number(row.parent_id), overwrites.get(row.id, []), role_numbers)
+            _channel(numbers[row.id], row, template_id(row.parent_id), overwrites.get(row.id, []), role_numbers)
             for row in channel_rows
             if row.type in _TYPES
         ],
     )
 
 
-def _role(number: int, row: roles.RoleRow) -> wire.TemplateRole:
+def _role(template_id: int, row: roles.RoleRow) -> wire.TemplateRole:
     return wire.TemplateRole(
-        id=number,
+        id=template_id,
         name=row.name,
         permissions=Permissions(row.permissions),
         color=row.color,
@@ -80,7 +80,7 @@ def _role(number: int, row: roles.RoleRow) -> wire.TemplateRole:
 
 
 def _channel(
-    number: int,
+    template_id: int,
     row: channels.ChannelRow,
     parent: ChannelId | None,
     overwrites: list[channels.OverwriteRow],
@@ -89,7 +89,7 @@ def _channel(
     forum = row.type in channels.FORUMS
     reaction = row.default_reaction_emoji
     return wire.TemplateChannel(
-        id=number,
+        id=template_id,
         type=int(_TYPES[ChannelType(row.type)]),
         name=row.name,
         position=row.position,
@@ -100,7 +100,7 @@ def _channel(
         rate_limit_per_user=row.rate_limit_per_user,
         parent_id=None if parent is None else Snowflake(parent),
         default_auto_archive_duration=row.default_auto_archive_duration,
-        # People do not come along, so that only what is said of roles does.
+        # Members are not part of a snapshot, so only role overwrites are included.
         permission_overwrites=[
             Overwrite(
                 id=Snowflake(role_numbers[each.target_id]),
@@ -111,9 +111,11 @@ def _channel(
             for each in overwrites
             if each.target_id in role_numbers
         ],
-        available_tags=[_tag(place, tag) for place, tag in enumerate(channels.tags(row))] if forum else None,
+        available_tags=[_tag(index, tag) for index, tag in enumerate(channels.tags(row))] if forum else None,
         template="",
-        default_reaction_emoji=None if reaction is None else _plain(json.decode(reaction, DefaultReaction)),
+        default_reaction_emoji=None
+        if reaction is None
+        else _without_custom_emoji(json.decode(reaction, DefaultReaction)),
         default_thread_rate_limit_per_user=row.default_thread_rate_limit_per_user,
         default_sort_order=row.default_sort_order,
         default_forum_layout=row.default_forum_layout if forum else None,
@@ -122,26 +124,28 @@ def _channel(
     )
 
 
-def _tag(number: int, tag: ForumTag) -> wire.TemplateTag:
-    # A custom emoji stays with its guild.
-    return wire.TemplateTag(id=number, name=tag.name, emoji_id=None, emoji_name=tag.emoji_name, moderated=tag.moderated)
+def _tag(template_id: int, tag: ForumTag) -> wire.TemplateTag:
+    # A custom emoji belongs to the original guild.
+    return wire.TemplateTag(
+        id=template_id, name=tag.name, emoji_id=None, emoji_name=tag.emoji_name, moderated=tag.moderated
+    )
 
 
-def _plain(reaction: DefaultReaction) -> DefaultReaction | None:
+def _without_custom_emoji(reaction: DefaultReaction) -> DefaultReaction | None:
     return None if reaction.emoji_id is not None else reaction
 
 
-# Building
+# Creating guilds
 
 
 def found(call: Call, shape: wire.TemplateGuild, name: str, settings: dict[str, Any]) -> guilds.GuildRow:
-    """Make a guild of a template's shape."""
+    """Create a guild from a snapshot."""
     guild_id = call.new_id(GuildId)
     role_ids: dict[int, int] = {role.id: guild_id if role.id == 0 else call.new_id(RoleId) for role in shape.roles}
     channel_ids: dict[int, int] = {
         channel.id: call.new_id(ChannelId) for channel in shape.channels if channel.id is not None
     }
-    begin = guilds.Founding(
+    contents = guilds.Founding(
         everyone=next((int(role.permissions) for role in shape.roles if role.id == 0), Permissions.DEFAULT_EVERYONE),
         roles=[_new_role(role_ids[role.id], guild_id, role) for role in shape.roles if role.id],
         channels=[
@@ -177,7 +181,7 @@ def found(call: Call, shape: wire.TemplateGuild, name: str, settings: dict[str, 
         owner_id=call.user_id,
         name=name,
         guild_id=guild_id,
-        begin=begin,
+        begin=contents,
         verification_level=shape.verification_level,
         default_message_notifications=shape.default_message_notifications,
         explicit_content_filter=shape.explicit_content_filter,
@@ -187,7 +191,7 @@ def found(call: Call, shape: wire.TemplateGuild, name: str, settings: dict[str, 
         description=shape.description,
         **settings,
     )
-    _furnish(call, shape, channel_ids)
+    _apply_channel_settings(call, shape, channel_ids)
     return row
 
 
@@ -204,8 +208,8 @@ def _new_role(role_id: int, guild_id: int, role: wire.TemplateRole) -> roles.Rol
     )
 
 
-def _furnish(call: Call, shape: wire.TemplateGuild, channel_ids: dict[int, int]) -> None:
-    """What a channel has that a new guild's request cannot say."""
+def _apply_channel_settings(call: Call, shape: wire.TemplateGuild, channel_ids: dict[int, int]) -> None:
+    """Apply channel settings that the creation of a guild does not support."""
     rows = channels.find_many(call.tx, channel_ids.values())
     for channel in shape.channels:
         before = rows.get(channel_ids.get(channel.id or 0, 0))

@@ -1,4 +1,4 @@
-"""Rows of guild templates."""
+"""SQL for the guild_templates table."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from hubbub.server.core.store import Tx, places
 
 
 class TemplateRow(NamedTuple):
-    """A template as we keep it; a guild has at most one."""
+    """A stored template; a guild has at most one."""
 
     code: str
     guild_id: int
@@ -17,29 +17,29 @@ class TemplateRow(NamedTuple):
     created_ms: int
     updated_ms: int
     snapshot: str
-    """`TemplateGuild` as JSON."""
+    """JSON of `TemplateGuild`."""
 
 
 COLUMNS = ", ".join(TemplateRow._fields)
 
 
 def find(tx: Tx, code: str) -> TemplateRow | None:
-    """A template, or None."""
+    """Return a template, or None."""
     return tx.find(TemplateRow, f"SELECT {COLUMNS} FROM guild_templates WHERE code = ?", code)
 
 
 def find_of_guild(tx: Tx, guild_id: int) -> TemplateRow | None:
-    """A guild's template, or None."""
+    """Return a guild's template, or None."""
     return tx.find(TemplateRow, f"SELECT {COLUMNS} FROM guild_templates WHERE guild_id = ?", guild_id)
 
 
 def insert(tx: Tx, row: TemplateRow) -> None:
-    """Keep a new template."""
+    """Insert a template."""
     tx.run(f"INSERT INTO guild_templates ({COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def update(tx: Tx, row: TemplateRow) -> None:
-    """Keep what changed of a template."""
+    """Update a template."""
     tx.run(
         "UPDATE guild_templates SET name = ?, description = ?, updated_ms = ?, snapshot = ? WHERE code = ?",
         row.name,
@@ -51,15 +51,15 @@ def update(tx: Tx, row: TemplateRow) -> None:
 
 
 def use(tx: Tx, code: str) -> None:
-    """Count one more guild made from it."""
+    """Increment the usage count of a template."""
     tx.run("UPDATE guild_templates SET usage_count = usage_count + 1 WHERE code = ?", code)
 
 
 def delete(tx: Tx, code: str) -> None:
-    """Forget a template."""
+    """Delete a template."""
     tx.run("DELETE FROM guild_templates WHERE code = ?", code)
 
 
 def delete_of_guild(tx: Tx, guild_id: int) -> None:
-    """Forget the template of a guild that is going."""
+    """Delete the template of a guild."""
     tx.run("DELETE FROM guild_templates WHERE guild_id = ?", guild_id)

@@ -9,15 +9,17 @@ from hubbub.server.resources.threads.actions import ARCHIVE_JOB
 from hubbub.server.resources.threads.facts import TitleDrafted
 from hubbub.server.resources.threads.posts import create_unattended
 
-_DEEDS = (AuditLogAction.THREAD_CREATE, AuditLogAction.THREAD_UPDATE, AuditLogAction.THREAD_DELETE)
+_THREAD_ACTIONS = (AuditLogAction.THREAD_CREATE, AuditLogAction.THREAD_UPDATE, AuditLogAction.THREAD_DELETE)
 
 
-def _name(call: Call, fact: audit_log.AuditLogRead) -> None:
-    """The threads that a page of the log speaks of, as far as they are still there."""
-    entries = fact.log.audit_log_entries
-    named = [entry.target_id for entry in entries if entry.action_type in _DEEDS and entry.target_id is not None]
-    if named:
-        fact.log.threads += views.named(call, fact.guild_id, named)
+def _add_to_audit_log(call: Call, signal: audit_log.AuditLogRead) -> None:
+    """Add the threads that a page of the audit log refers to, as far as they still exist."""
+    entries = signal.log.audit_log_entries
+    thread_ids = [
+        entry.target_id for entry in entries if entry.action_type in _THREAD_ACTIONS and entry.target_id is not None
+    ]
+    if thread_ids:
+        signal.log.threads += views.named(call, signal.guild_id, thread_ids)
 
 
 SLICE = Slice(
@@ -25,7 +27,7 @@ SLICE = Slice(
     modules=(routes, edits),
     jobs={ARCHIVE_JOB: jobs.archive},
     hears={
-        audit_log.AuditLogRead: _name,
+        audit_log.AuditLogRead: _add_to_audit_log,
         messages.MessageCreated: listeners.hear_message,
         messages.MessagesDeleted: listeners.hear_deletion,
         channels.ChannelsDeleted: listeners.hear_channels_deleted,

@@ -1,4 +1,4 @@
-"""The life of a thread: write, audit, publish."""
+"""Create, update and delete threads and their memberships: store, record in the audit log, publish."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -24,7 +24,7 @@ MINUTE_MS: Final = 60_000
 
 
 class Logged(msgspec.Struct, frozen=True, kw_only=True):
-    """What the audit log shows of a thread."""
+    """The fields of a thread that the audit log records."""
 
     name: str | None
     type: int
@@ -38,24 +38,24 @@ class Logged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Due(msgspec.Struct, frozen=True):
-    """Which thread to look at."""
+    """Payload of the job that archives an inactive thread."""
 
     thread_id: ChannelId
 
 
 def audience(tx: Tx, row: ChannelRow, *, also: Iterable[int] = (), **more: Any) -> Audience:
-    """Those who see a thread: who sees its parent, of a private one only its members and moderators."""
-    seen_by: frozenset[int] | None = None
+    """Return the audience of a thread: the viewers of its parent; for a private thread its members and moderators."""
+    thread_members: frozenset[int] | None = None
     if row.type == ChannelType.PRIVATE_THREAD:
-        seen_by = frozenset((*store.member_ids(tx, row.id), *also))
-    return Audience.viewers(row.guild_id or 0, row.parent_id or 0, members=seen_by, **more)
+        thread_members = frozenset((*store.member_ids(tx, row.id), *also))
+    return Audience.viewers(row.guild_id or 0, row.parent_id or 0, members=thread_members, **more)
 
 
 def create(call: Call, row: ChannelRow) -> ChannelRow:
-    """Open a thread, with its creator in it."""
+    """Create a thread with its creator as a member."""
     channels.insert(call.tx, row)
-    mine = ThreadMemberRow(row.id, call.user_id, call.now, 0)
-    store.insert_member(call.tx, mine)
+    membership = ThreadMemberRow(row.id, call.user_id, call.now, 0)
+    store.insert_member(call.tx, membership)
     row = row._replace(member_count=1)
     arm(call.tx, row)
     audit.record(
@@ -70,67 +70,67 @@ def create(call: Call, row: ChannelRow) -> ChannelRow:
         channels.created_thread(row, new=True),
         audience(call.tx, row, excluded=call.user_id),
     )
-    _tell_one(call, row, mine, new=True)
-    # http.md 4.2: who started it is the first to come.
-    announce_member(call, row, mine)
+    _publish_to_member(call, row, membership, new=True)
+    # http.md 4.2: the creator is the first member.
+    announce_member(call, row, membership)
     return row
 
 
 def open_unattended(call: Call, row: ChannelRow) -> ChannelRow:
-    """Open a thread that no member started: nobody is in it, and the audit log has nobody to name."""
+    """Create a thread that no member started. It has no members and no audit log entry."""
     channels.insert(call.tx, row)
     arm(call.tx, row)
     call.tx.emit(channel_wire.THREAD_CREATE, channels.created_thread(row, new=True), audience(call.tx, row))
     return row
 
 
-def _tell_one(call: Call, row: ChannelRow, mine: ThreadMemberRow, *, new: bool) -> None:
-    """THREAD_CREATE for somebody who has just come to be in a thread: with their membership."""
-    shown = channels.created_thread(row, member=channels.thread_member(mine), new=new)
-    only = Audience.guild(row.guild_id or 0, users=frozenset({mine.user_id}))
-    call.tx.emit(channel_wire.THREAD_CREATE, shown, only)
+def _publish_to_member(call: Call, row: ChannelRow, membership: ThreadMemberRow, *, new: bool) -> None:
+    """Publish THREAD_CREATE to a new member of a thread, with their membership."""
+    payload = channels.created_thread(row, member=channels.thread_member(membership), new=new)
+    audience = Audience.guild(row.guild_id or 0, users=frozenset({membership.user_id}))
+    call.tx.emit(channel_wire.THREAD_CREATE, payload, audience)
 
 
-def announce_member(call: Call, row: ChannelRow, mine: ThreadMemberRow) -> None:
-    """Say that somebody came to a thread: to themselves with the GUILDS intent, to others with GUILD_MEMBERS."""
-    found = members.find(call.tx, row.guild_id or 0, mine.user_id)
-    presence = call.presences.find(mine.user_id)
+def announce_member(call: Call, row: ChannelRow, membership: ThreadMemberRow) -> None:
+    """Publish a new thread member: to the member with the GUILDS intent, to others with GUILD_MEMBERS."""
+    found = members.find(call.tx, row.guild_id or 0, membership.user_id)
+    presence = call.presences.find(membership.user_id)
     added = channel_wire.AddedThreadMember(
         id=ChannelId(row.id),
-        user_id=UserId(mine.user_id),
-        join_timestamp=json.timestamp(mine.joined_ms),
-        flags=mine.flags,
+        user_id=UserId(membership.user_id),
+        join_timestamp=json.timestamp(membership.joined_ms),
+        flags=membership.flags,
         presence=None if presence is None else members.presence_in_guild(presence),
     )
     if found is not None:
         added.member = members.member(found)
-    _publish_members(call, row, mine.user_id, added_members=[added])
+    _publish_members(call, row, membership.user_id, added_members=[added])
 
 
-def _publish_members(call: Call, row: ChannelRow, user_id: int, **who: Any) -> None:
+def _publish_members(call: Call, row: ChannelRow, user_id: int, **changes: Any) -> None:
     payload = channel_wire.ThreadMembersUpdate(
         id=ChannelId(row.id),
         guild_id=GuildId(row.guild_id or 0),
         member_count=min(row.member_count, channel_wire.MEMBER_COUNT_CEILING),
-        **who,
+        **changes,
     )
-    to = audience(call.tx, row, also=(user_id,), always=user_id)
-    call.tx.emit(channel_wire.THREAD_MEMBERS_UPDATE, payload, to)
+    recipients = audience(call.tx, row, also=(user_id,), always=user_id)
+    call.tx.emit(channel_wire.THREAD_MEMBERS_UPDATE, payload, recipients)
 
 
 def join(call: Call, row: ChannelRow, user_id: int) -> bool:
-    """Let a user into a thread; False when they are in already."""
-    mine = ThreadMemberRow(row.id, user_id, call.now, 0)
-    if not store.insert_member(call.tx, mine):
+    """Add a user to a thread and return whether they are new."""
+    membership = ThreadMemberRow(row.id, user_id, call.now, 0)
+    if not store.insert_member(call.tx, membership):
         return False
     row = row._replace(member_count=row.member_count + 1)
-    announce_member(call, row, mine)
-    _tell_one(call, row, mine, new=False)
+    announce_member(call, row, membership)
+    _publish_to_member(call, row, membership, new=False)
     return True
 
 
 def leave(call: Call, row: ChannelRow, user_id: int) -> bool:
-    """Let a user go from a thread; False when they are not in."""
+    """Remove a user from a thread and return whether they were a member."""
     if not store.delete_member(call.tx, row.id, user_id):
         return False
     row = row._replace(member_count=max(0, row.member_count - 1))
@@ -139,7 +139,7 @@ def leave(call: Call, row: ChannelRow, user_id: int) -> bool:
 
 
 def change(call: Call, before: ChannelRow, after: ChannelRow, *, logged: bool = True) -> ChannelRow:
-    """Keep a thread's new state and tell of it; archiving stamps the moment and unpins."""
+    """Store and publish a thread's new state. Archiving sets its timestamp and unpins the thread."""
     if after.archived != before.archived:
         after = after._replace(archive_changed_ms=call.now)
         if after.archived:
@@ -153,28 +153,28 @@ def change(call: Call, before: ChannelRow, after: ChannelRow, *, logged: bool = 
         audit.record(call, after.guild_id or 0, AuditLogAction.THREAD_UPDATE, target_id=after.id, changes=changes)
     call.tx.emit(channel_wire.THREAD_UPDATE, channels.thread(after), audience(call.tx, after))
     if before.archived and not after.archived:
-        _remind(call, after)
+        _publish_memberships(call, after)
     arm(call.tx, after)
     return after
 
 
-def _remind(call: Call, row: ChannelRow) -> None:
-    """http.md 3.3: after it was unarchived, each member is told of their own membership."""
-    for mine in store.list_members(call.tx, row.id):
-        shown = wire.ThreadMemberUpdate(
+def _publish_memberships(call: Call, row: ChannelRow) -> None:
+    """Publish each member's own membership after a thread was unarchived (http.md 3.3)."""
+    for membership in store.list_members(call.tx, row.id):
+        payload = wire.ThreadMemberUpdate(
             id=ChannelId(row.id),
-            user_id=UserId(mine.user_id),
-            join_timestamp=json.timestamp(mine.joined_ms),
-            flags=mine.flags,
+            user_id=UserId(membership.user_id),
+            join_timestamp=json.timestamp(membership.joined_ms),
+            flags=membership.flags,
             guild_id=GuildId(row.guild_id or 0),
         )
-        only = Audience.viewers(row.guild_id or 0, row.parent_id or 0, users=frozenset({mine.user_id}))
-        call.tx.emit(wire.THREAD_MEMBER_UPDATE, shown, only)
+        audience = Audience.viewers(row.guild_id or 0, row.parent_id or 0, users=frozenset({membership.user_id}))
+        call.tx.emit(wire.THREAD_MEMBER_UPDATE, payload, audience)
 
 
 def delete(call: Call, row: ChannelRow) -> None:
-    """Delete a thread and all that was said in it."""
-    to = audience(call.tx, row)
+    """Delete a thread and its messages."""
+    recipients = audience(call.tx, row)
     audit.record(
         call,
         row.guild_id or 0,
@@ -183,17 +183,17 @@ def delete(call: Call, row: ChannelRow) -> None:
         changes=audit.differences(_logged(row), None),
     )
     forget(call, row.guild_id, [row.id])
-    gone = channel_wire.ThreadDeleted(
+    payload = channel_wire.ThreadDeleted(
         id=ChannelId(row.id),
         guild_id=GuildId(row.guild_id or 0),
         parent_id=ChannelId(row.parent_id or 0),
         type=row.type,
     )
-    call.tx.emit(channel_wire.THREAD_DELETE, gone, to)
+    call.tx.emit(channel_wire.THREAD_DELETE, payload, recipients)
 
 
 def forget(call: Call, guild_id: int | None, thread_ids: Sequence[int]) -> None:
-    """Remove threads and all that hangs on them, without a word."""
+    """Delete threads and all dependent data without publishing events."""
     call.tell(channels.ChannelsDeleted(guild_id=guild_id, channel_ids=tuple(thread_ids)))
     store.delete_rows(call.tx, thread_ids)
 
@@ -213,7 +213,7 @@ def _logged(row: ChannelRow) -> Logged:
 
 
 def archives_at(row: ChannelRow) -> int | None:
-    """When a thread archives itself if nobody speaks: so long after the last word; a pinned post never (http.md 3.3)."""
+    """Return when an inactive thread archives itself, or None for archived threads and pinned posts (http.md 3.3)."""
     if row.archived or row.flags & ChannelFlags.PINNED:
         return None
     active_ms = max(row.created_ms or 0, row.archive_changed_ms or 0)
@@ -223,8 +223,9 @@ def archives_at(row: ChannelRow) -> int | None:
 
 
 def arm(tx: Tx, row: ChannelRow) -> None:
-    """Have somebody look, at the right moment, whether a thread has fallen silent. A message does not move the moment: who
-    looks too early looks again later."""
+    """Schedule the job that archives an inactive thread.
+
+    New messages do not reschedule it; a job that runs too early schedules itself again."""
     jobs.cancel(tx, ARCHIVE_JOB, _key(row.id))
     due_ms = archives_at(row)
     if due_ms is not None:

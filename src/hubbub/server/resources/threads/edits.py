@@ -1,5 +1,7 @@
-"""Editing and deleting a channel over HTTP. It may be a thread, so this stands on the threads' floor; guild channels and
-private ones are passed down."""
+"""HTTP handlers that update and delete channels of any kind.
+
+A channel may be a thread, so these handlers belong to the threads slice; other channels are delegated to lower slices.
+"""
 
 from typing import Any
 
@@ -24,7 +26,9 @@ from hubbub.server.resources.threads.facts import TitleDrafted
 
 @handles(wire.UPDATE_CHANNEL)
 def update_channel(call: Call, channel_id: ChannelId, body: wire.UpdateChannel) -> wire.AnyChannel:
-    """Change a channel of any kind."""
+    """Update a channel.
+
+    Works for guild channels, threads and group channels; the allowed fields depend on the type."""
     here = access.channel(call, channel_id)
     if here.guild is None:
         return _update_group(call, here, body)
@@ -42,9 +46,9 @@ def delete_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
     if here.channel.is_thread:
         access.require_channel(call, channel_id, Permissions.MANAGE_THREADS)
         row = _get(call, channel_id)
-        shown = views.thread(row, channels.find_thread_member(call.tx, row.id, call.user_id))
+        view = views.thread(row, channels.find_thread_member(call.tx, row.id, call.user_id))
         actions.delete(call, row)
-        return shown
+        return view
     return channels.delete_guild_channel(call, here)
 
 
@@ -71,7 +75,7 @@ def _update_thread(call: Call, here: ChannelAccess, body: wire.UpdateChannel) ->
         call.tell(TitleDrafted(access=here, title=after.name or ""))
     after = actions.change(call, row, after)
     if renamed and not after.archived:
-        # The words are the platform's, so they wake nobody: an archived thread was opened above or is left alone.
+        # The name change is a system message, so it must not unarchive the thread.
         kind = MessageType.CHANNEL_NAME_CHANGE
         messages.system(call, here.channel._replace(archived=0), kind, call.user_id, content=after.name or "")
     return views.thread(_get(call, row.id), channels.find_thread_member(call.tx, row.id, call.user_id))
@@ -102,9 +106,9 @@ def _changes(call: Call, here: ChannelAccess, row: ChannelRow, body: wire.Update
     if body.applied_tags is not UNSET:
         if forum is None or forum.type not in FORUMS:
             raise errors.WRONG_CHANNEL_TYPE()
-        worn = json.decode(row.applied_tags or "[]", list[TagId])
+        applied = json.decode(row.applied_tags or "[]", list[TagId])
         moderates = here.can(Permissions.MANAGE_THREADS)
-        tags = rules.require_tags(forum, body.applied_tags or [], worn, moderates=moderates)
+        tags = rules.require_tags(forum, body.applied_tags or [], applied, moderates=moderates)
         changes["applied_tags"] = json.encode(tags).decode()
     return changes
 

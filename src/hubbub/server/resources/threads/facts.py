@@ -1,4 +1,4 @@
-"""What the threads slice tells others, inside the transaction."""
+"""Signals that the threads slice raises inside the transaction."""
 
 import msgspec
 
@@ -6,8 +6,8 @@ from hubbub.server.core.access import ChannelAccess
 
 
 class TitleDrafted(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody is about to open a thread or a post, or to rename one. Nothing is kept yet: whoever hears it may refuse."""
+    """Raised before a thread or post is created or renamed; a listener may reject it with an error."""
 
     access: ChannelAccess
-    """The channel it is opened in, or the thread itself."""
+    """The parent channel of a new thread, or the thread itself."""
     title: str

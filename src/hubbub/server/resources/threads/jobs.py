@@ -1,4 +1,4 @@
-"""Threads that fall silent archive themselves."""
+"""Jobs that archive inactive threads."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
@@ -7,7 +7,7 @@ from hubbub.server.resources.threads import actions
 
 
 def archive(call: Call, job: Job) -> None:
-    """Archive a thread if nobody has spoken for long enough; otherwise look again when that could be."""
+    """Archive a thread that is inactive for long enough, otherwise schedule the job again."""
     row = channels.find(call.tx, job.decode(actions.Due).thread_id)
     if row is None:
         return

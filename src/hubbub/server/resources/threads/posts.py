@@ -1,4 +1,4 @@
-"""Posts that nobody begins in person: a webhook does."""
+"""Forum posts created by webhooks."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -16,14 +16,14 @@ USUAL_DURATION: Final = 1440
 
 
 def create_unattended(call: Call, forum_id: int, name: str, tags: Iterable[TagId], *, owner_id: int) -> ChannelRow:
-    """A new post in a forum with nobody in it yet; its owner may be no user."""
+    """Create a forum post without members. `owner_id` may belong to a webhook."""
     forum = channels.find(call.tx, forum_id)
     if forum is None:
         raise errors.UNKNOWN_CHANNEL()
     name = name.strip()
     if not name:
         raise errors.invalid("thread_name", *errors.bad_length(1, 100))
-    worn = rules.require_tags(forum, tags, (), moderates=False)
+    applied_tags = rules.require_tags(forum, tags, (), moderates=False)
     rules.require_room(call, forum.guild_id or 0, ChannelType.PUBLIC_THREAD)
     row = ChannelRow(
         id=call.new_id(ChannelId),
@@ -37,6 +37,6 @@ def create_unattended(call: Call, forum_id: int, name: str, tags: Iterable[TagId
         archive_changed_ms=call.now,
         auto_archive_duration=forum.default_auto_archive_duration or USUAL_DURATION,
         created_ms=call.now,
-        applied_tags=json.encode(worn).decode(),
+        applied_tags=json.encode(applied_tags).decode(),
     )
     return actions.open_unattended(call, row)

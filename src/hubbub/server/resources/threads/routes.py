@@ -1,4 +1,4 @@
-"""Threads over HTTP."""
+"""HTTP handlers for threads."""
 
 from msgspec import UNSET
 
@@ -20,17 +20,19 @@ from hubbub.server.resources.channels import FORUMS, ChannelRow
 from hubbub.server.resources.threads import actions, rules, store, views
 from hubbub.server.resources.threads.facts import TitleDrafted
 
-_SPEAKING = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
-_HOLDING = _SPEAKING | FORUMS
-_USUAL_DURATION = 1440
+_TEXT_TYPES = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
+_PARENT_TYPES = _TEXT_TYPES | FORUMS
+_DEFAULT_ARCHIVE_MINUTES = 1440
 
 
 @handles(wire.CREATE_THREAD_FROM_MESSAGE)
 def create_thread_from_message(
     call: Call, channel_id: ChannelId, message_id: MessageId, body: wire.CreateThreadFromMessage
 ) -> Thread:
-    """Start a thread at a message, whose id it takes."""
-    here, parent = rules.require_parent(call, channel_id, _SPEAKING)
+    """Create a thread from a message.
+
+    The thread has the id of the message."""
+    here, parent = rules.require_parent(call, channel_id, _TEXT_TYPES)
     source = messages.get(call.tx, channel_id, message_id)
     if source.type not in rules.SPOKEN:
         raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
@@ -43,18 +45,20 @@ def create_thread_from_message(
     row = _new(call, here, parent, body, kind, message_id)
     row = actions.create(call, row)
     messages.set_flags(call, here.channel, message_id, on=MessageFlags.HAS_THREAD)
-    at_message = MessageReference(channel_id=channel_id, message_id=message_id, guild_id=here.guild_id)
+    reference = MessageReference(channel_id=channel_id, message_id=message_id, guild_id=here.guild_id)
     thread = access.channel(call, row.id).channel
-    messages.system(call, thread, MessageType.THREAD_STARTER_MESSAGE, call.user_id, reference=at_message)
+    messages.system(call, thread, MessageType.THREAD_STARTER_MESSAGE, call.user_id, reference=reference)
     if message_id != parent.last_message_id:
-        _tell_parent(call, here, row)
-    return _shown(call, row)
+        _post_thread_created(call, here, row)
+    return _view(call, row)
 
 
 @handles(wire.CREATE_THREAD)
 def create_thread(call: Call, channel_id: ChannelId, body: wire.CreateThread) -> wire.CreatedThread:
-    """Start a thread at no message, or a post in a forum."""
-    here, parent = rules.require_parent(call, channel_id, _HOLDING)
+    """Create a thread without a message, or a forum post.
+
+    In a forum the body must contain the first message."""
+    here, parent = rules.require_parent(call, channel_id, _PARENT_TYPES)
     if parent.type in FORUMS:
         return _create_post(call, here, parent, body)
     kind = rules.kind_without_message(parent, body.type or None)
@@ -66,7 +70,7 @@ def create_thread(call: Call, channel_id: ChannelId, body: wire.CreateThread) ->
         row = row._replace(invitable=int(body.invitable is not False))
     row = actions.create(call, row)
     if kind != ChannelType.PRIVATE_THREAD:
-        _tell_parent(call, here, row)
+        _post_thread_created(call, here, row)
     return views.created(row, channels.find_thread_member(call.tx, row.id, call.user_id))
 
 
@@ -81,14 +85,14 @@ def _create_post(call: Call, here: ChannelAccess, forum: ChannelRow, body: wire.
     row = _new(call, here, forum, body, ChannelType.PUBLIC_THREAD, call.new_id(ChannelId))
     row = actions.create(call, row._replace(applied_tags=json.encode(tags).decode()))
     thread = access.channel(call, row.id)
-    # A post is begun with SEND_MESSAGES of the forum (http.md 3.3), whatever holds for answers.
+    # Starting a post requires SEND_MESSAGES in the forum (http.md 3.3), regardless of the permission for replies.
     thread.allowed |= here.allowed & Permissions.SEND_MESSAGES
     author = messages.require_send(call, thread)
-    said = messages.create(call, thread, body.message, message_id=MessageId(row.id), author=author)
+    message = messages.create(call, thread, body.message, message_id=MessageId(row.id), author=author)
     row = row._replace(last_message_id=row.id)
-    shown = views.created(row, channels.find_thread_member(call.tx, row.id, call.user_id))
-    shown.message = said
-    return shown
+    view = views.created(row, channels.find_thread_member(call.tx, row.id, call.user_id))
+    view.message = message
+    return view
 
 
 def _new(
@@ -99,7 +103,7 @@ def _new(
     kind: int,
     thread_id: int,
 ) -> ChannelRow:
-    duration = body.auto_archive_duration or parent.default_auto_archive_duration or _USUAL_DURATION
+    duration = body.auto_archive_duration or parent.default_auto_archive_duration or _DEFAULT_ARCHIVE_MINUTES
     slowmode = parent.default_thread_rate_limit_per_user or 0
     if isinstance(body.rate_limit_per_user, int):
         slowmode = body.rate_limit_per_user
@@ -122,21 +126,21 @@ def _new(
     )
 
 
-def _tell_parent(call: Call, here: ChannelAccess, row: ChannelRow) -> None:
-    """The channel says that a thread was started, where no message of it shows that."""
-    there = MessageReference(channel_id=ChannelId(row.id), guild_id=here.guild_id)
+def _post_thread_created(call: Call, here: ChannelAccess, row: ChannelRow) -> None:
+    """Post a system message about a new thread in the parent channel."""
+    reference = MessageReference(channel_id=ChannelId(row.id), guild_id=here.guild_id)
     kind = MessageType.THREAD_CREATED
-    messages.system(call, here.channel, kind, call.user_id, content=row.name or "", reference=there)
+    messages.system(call, here.channel, kind, call.user_id, content=row.name or "", reference=reference)
 
 
-def _shown(call: Call, row: ChannelRow) -> Thread:
-    fresh = channels.find(call.tx, row.id) or row
-    return views.thread(fresh, channels.find_thread_member(call.tx, row.id, call.user_id))
+def _view(call: Call, row: ChannelRow) -> Thread:
+    current = channels.find(call.tx, row.id) or row
+    return views.thread(current, channels.find_thread_member(call.tx, row.id, call.user_id))
 
 
 @handles(wire.JOIN_THREAD)
 def join_thread(call: Call, channel_id: ChannelId) -> None:
-    """Come to a thread."""
+    """Join a thread."""
     here = rules.require_thread(call, channel_id)
     rules.require_acting(here)
     rules.require_open(here)
@@ -145,7 +149,7 @@ def join_thread(call: Call, channel_id: ChannelId) -> None:
 
 @handles(wire.LEAVE_THREAD)
 def leave_thread(call: Call, channel_id: ChannelId) -> None:
-    """Go from a thread."""
+    """Leave a thread."""
     here = rules.require_thread(call, channel_id)
     rules.require_open(here)
     actions.leave(call, _get(call, channel_id), call.user_id)
@@ -153,7 +157,9 @@ def leave_thread(call: Call, channel_id: ChannelId) -> None:
 
 @handles(wire.ADD_THREAD_MEMBER)
 def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> None:
-    """Bring another member to a thread."""
+    """Add a member to a thread.
+
+    Requires SEND_MESSAGES in the thread."""
     here = rules.require_thread(call, channel_id)
     if user_id == call.user_id:
         join_thread(call, channel_id)
@@ -182,7 +188,9 @@ def _add(call: Call, here: ChannelAccess, user_id: int) -> bool:
 
 @handles(wire.DELETE_THREAD_MEMBER)
 def delete_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> None:
-    """Send another member away from a thread."""
+    """Remove a member from a thread.
+
+    Requires MANAGE_THREADS, or to be the creator of a private thread."""
     here = rules.require_thread(call, channel_id)
     if user_id == call.user_id:
         leave_thread(call, channel_id)
@@ -197,21 +205,23 @@ def delete_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> 
 
 @handles(wire.GET_THREAD_MEMBER)
 def get_thread_member(call: Call, channel_id: ChannelId, user_id: UserId, query: wire.GetThreadMember) -> ThreadMember:
-    """Somebody's membership in a thread."""
+    """Get a thread member."""
     here = rules.require_thread(call, channel_id)
     found = channels.find_thread_member(call.tx, channel_id, user_id)
     if found is None:
         raise errors.UNKNOWN_MEMBER()
-    shown = channels.thread_member(found)
+    view = channels.thread_member(found)
     member = members.find(call.tx, here.guild_id, user_id) if query.with_member else None
     if member is not None:
-        shown.member = members.member(member)
-    return shown
+        view.member = members.member(member)
+    return view
 
 
 @handles(wire.LIST_THREAD_MEMBERS)
 def list_thread_members(call: Call, channel_id: ChannelId, query: wire.ListThreadMembers) -> list[ThreadMember]:
-    """Who is in a thread; with the guild members it goes by pages, else all at once."""
+    """List thread members.
+
+    With `with_member` the list is paginated, otherwise it is complete."""
     here = rules.require_thread(call, channel_id)
     rules.require_members_intent(call)
     if not query.with_member:
@@ -226,21 +236,23 @@ def list_thread_members(call: Call, channel_id: ChannelId, query: wire.ListThrea
 
 @handles(wire.LIST_PUBLIC_ARCHIVED_THREADS)
 def list_public_archived_threads(call: Call, channel_id: ChannelId, query: wire.ListArchivedThreads) -> wire.ThreadList:
-    """Archived public threads of a channel."""
-    rules.require_parent(call, channel_id, _HOLDING)
-    return _archived(call, channel_id, (ChannelType.ANNOUNCEMENT_THREAD, ChannelType.PUBLIC_THREAD), query)
+    """List public archived threads of a channel."""
+    rules.require_parent(call, channel_id, _PARENT_TYPES)
+    return _list_archived(call, channel_id, (ChannelType.ANNOUNCEMENT_THREAD, ChannelType.PUBLIC_THREAD), query)
 
 
 @handles(wire.LIST_PRIVATE_ARCHIVED_THREADS)
 def list_private_archived_threads(
     call: Call, channel_id: ChannelId, query: wire.ListArchivedThreads
 ) -> wire.ThreadList:
-    """Archived private threads of a channel, for moderators."""
-    rules.require_parent(call, channel_id, _HOLDING)
-    return _archived(call, channel_id, (ChannelType.PRIVATE_THREAD,), query)
+    """List private archived threads of a channel.
+
+    Requires MANAGE_THREADS."""
+    rules.require_parent(call, channel_id, _PARENT_TYPES)
+    return _list_archived(call, channel_id, (ChannelType.PRIVATE_THREAD,), query)
 
 
-def _archived(
+def _list_archived(
     call: Call, channel_id: int, kinds: tuple[ChannelType, ...], query: wire.ListArchivedThreads
 ) -> wire.ThreadList:
     before_ms = None if query.before is UNSET else json.milliseconds(query.before)
@@ -254,8 +266,8 @@ def _archived(
 def list_my_private_archived_threads(
     call: Call, channel_id: ChannelId, query: wire.ListMyArchivedThreads
 ) -> wire.ThreadList:
-    """Archived private threads that the caller is in."""
-    rules.require_parent(call, channel_id, _HOLDING)
+    """List the private archived threads of a channel that the current user has joined."""
+    rules.require_parent(call, channel_id, _PARENT_TYPES)
     rows = store.list_joined_private_archived(
         call.tx, channel_id, call.user_id, before=query.before or None, limit=query.limit + 1
     )
@@ -264,7 +276,9 @@ def list_my_private_archived_threads(
 
 @handles(wire.GET_ACTIVE_GUILD_THREADS)
 def get_active_guild_threads(call: Call, guild_id: GuildId) -> wire.ThreadList:
-    """The active threads of a guild that the caller sees, newest first."""
+    """List the active threads of a guild.
+
+    Contains the threads that the caller can see, newest first."""
     standing = access.guild(call, guild_id)
     return views.listed(call.tx, views.visible_active(call.tx, standing), call.user_id)
 

@@ -1,4 +1,4 @@
-"""Who may open, change and enter threads, and what a post must wear."""
+"""Permission and validity checks for threads."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -20,9 +20,9 @@ from hubbub.server.resources.channels import FORUMS, ChannelRow
 from hubbub.server.resources.threads import store
 
 SPOKEN: Final = frozenset({0, 19, 20, 23})
-"""Message types that people send; the others are the platform's own words."""
+"""Message types that users send; other types are system messages."""
 
-# http.md 2.4: what let a person ignore slowmode before BYPASS_SLOWMODE stood alone.
+# http.md 2.4: permissions that exempted users from slowmode before BYPASS_SLOWMODE replaced them.
 _OLD_BYPASS: Final = Permissions.MANAGE_MESSAGES | Permissions.MANAGE_CHANNELS | Permissions.MANAGE_THREADS
 
 _BY_CREATOR: Final = ("name", "archived", "auto_archive_duration")
@@ -30,7 +30,7 @@ _BY_MODERATOR: Final = ("locked", "invitable", "rate_limit_per_user", "flags", "
 
 
 def require_thread(call: Call, channel_id: int) -> ChannelAccess:
-    """The caller's standing in a thread; any other channel is of the wrong type."""
+    """Return the caller's standing in a thread. Raises WRONG_CHANNEL_TYPE for other channels."""
     here = access.channel(call, channel_id)
     if here.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
@@ -40,19 +40,21 @@ def require_thread(call: Call, channel_id: int) -> ChannelAccess:
 
 
 def require_acting(here: ChannelAccess) -> None:
-    """Whom a timeout, the guild's form or auto moderation holds back comes to no thread, and changes none (http.md 2.2)."""
+    """Raise an error for members with read-only access (http.md 2.2).
+
+    Reasons are a timeout, pending membership screening, and auto moderation."""
     if here.guild is not None and here.guild.only_reads:
         raise errors.MISSING_PERMISSIONS()
 
 
 def require_open(here: ChannelAccess) -> None:
-    """Nobody comes to an archived thread, nor leaves it."""
+    """Raise an error if the thread is archived, since members can neither join nor leave it then."""
     if here.channel.archived:
         raise errors.THREAD_ARCHIVED()
 
 
 def require_parent(call: Call, channel_id: int, kinds: frozenset[int]) -> tuple[ChannelAccess, ChannelRow]:
-    """The caller's standing in a channel that has threads."""
+    """Return the caller's standing in a channel of one of these types, with its row."""
     here = access.channel(call, channel_id)
     if here.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
@@ -65,26 +67,26 @@ def require_parent(call: Call, channel_id: int, kinds: frozenset[int]) -> tuple[
 
 
 def kind_without_message(parent: ChannelRow, wanted: ChannelType | None) -> int:
-    """The type of a thread that starts at no message: private unless said otherwise; announcements have but one kind."""
+    """Return the type of a thread without a message: private by default; announcement channels have one type only."""
     if parent.type == ChannelType.GUILD_ANNOUNCEMENT:
-        possible, usual = [ChannelType.ANNOUNCEMENT_THREAD], ChannelType.ANNOUNCEMENT_THREAD
+        possible, default = [ChannelType.ANNOUNCEMENT_THREAD], ChannelType.ANNOUNCEMENT_THREAD
     else:
         possible = [ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD]
-        usual = ChannelType.PRIVATE_THREAD
-    kind = usual if wanted is None else wanted
+        default = ChannelType.PRIVATE_THREAD
+    kind = default if wanted is None else wanted
     if kind not in possible:
         raise errors.invalid("type", *errors.choices(int(each) for each in possible))
     return int(kind)
 
 
 def require_creation(here: ChannelAccess, kind: int) -> None:
-    """Public and private threads each ask for their bit."""
+    """Raise an error unless the caller may create a public or private thread."""
     private = kind == ChannelType.PRIVATE_THREAD
     here.require(Permissions.CREATE_PRIVATE_THREADS if private else Permissions.CREATE_PUBLIC_THREADS)
 
 
 def require_room(call: Call, guild_id: int, kind: int) -> None:
-    """A guild has so many active threads and no more."""
+    """Raise an error if the guild has reached its maximum of active threads."""
     if store.count_active(call.tx, guild_id) >= wire.ACTIVE_THREADS_MAX:
         if kind == ChannelType.ANNOUNCEMENT_THREAD:
             raise errors.MAX_ACTIVE_ANNOUNCEMENT_THREADS()
@@ -92,7 +94,7 @@ def require_room(call: Call, guild_id: int, kind: int) -> None:
 
 
 def is_slowed(call: Call, here: ChannelAccess) -> bool:
-    """Whether slowmode concerns the caller: bots never, people unless they may bypass it (http.md 2.4)."""
+    """Return whether slowmode applies to the caller. Bots and users who may bypass it are exempt (http.md 2.4)."""
     if call.actor.is_bot:
         return False
     if changes.BYPASS_SLOWMODE_INTRODUCED.active(call.now) and here.can(Permissions.BYPASS_SLOWMODE):
@@ -101,7 +103,7 @@ def is_slowed(call: Call, here: ChannelAccess) -> bool:
 
 
 def require_patience(call: Call, here: ChannelAccess) -> None:
-    """A channel's slowmode also counts the threads one opens (http.md 3.2), and remembers this one."""
+    """Raise an error while slowmode forbids another thread; otherwise record this one (http.md 3.2)."""
     seconds = here.channel.rate_limit_per_user
     if not seconds or not is_slowed(call, here):
         return
@@ -112,13 +114,17 @@ def require_patience(call: Call, here: ChannelAccess) -> None:
     store.opened(call.tx, here.channel.id, call.user_id, call.now)
 
 
-def require_tags(forum: ChannelRow, wanted: Iterable[TagId], worn: Iterable[TagId], *, moderates: bool) -> list[TagId]:
-    """The tags a post shall wear: the forum's own, each once; moderated ones change only by moderators' hands."""
+def require_tags(
+    forum: ChannelRow, wanted: Iterable[TagId], applied: Iterable[TagId], *, moderates: bool
+) -> list[TagId]:
+    """Return the distinct tags for a post, or raise an error.
+
+    They must exist in the forum. Only moderators may change moderated tags."""
     tags = list(dict.fromkeys(wanted))
     available = {tag.id: tag for tag in channels.tags(forum)}
     if any(tag not in available for tag in tags):
         raise errors.UNKNOWN_TAG()
-    changed = set(tags) ^ {tag for tag in worn if tag in available}
+    changed = set(tags) ^ {tag for tag in applied if tag in available}
     if not moderates and any(available[tag].moderated for tag in changed):
         raise errors.MISSING_PERMISSIONS()
     if not tags and forum.flags & ChannelFlags.REQUIRE_TAG:
@@ -129,31 +135,33 @@ def require_tags(forum: ChannelRow, wanted: Iterable[TagId], worn: Iterable[TagI
 
 
 def require_edit(call: Call, here: ChannelAccess, row: ChannelRow, body: UpdateChannel) -> None:
-    """Who may change what of a thread (http.md 3.3)."""
-    named = [key for key in (*_BY_CREATOR, *_BY_MODERATOR) if getattr(body, key) is not UNSET]
-    if named:
+    """Raise an error unless the caller may make these changes to a thread (http.md 3.3)."""
+    changed = [key for key in (*_BY_CREATOR, *_BY_MODERATOR) if getattr(body, key) is not UNSET]
+    if changed:
         require_acting(here)
-    if row.locked and named and not here.can(Permissions.MANAGE_THREADS):
+    if row.locked and changed and not here.can(Permissions.MANAGE_THREADS):
         raise errors.THREAD_LOCKED()
-    if (row.locked and named) or not _is_free_to(call, here, row, body, named):
+    if (row.locked and changed) or not _can_edit_unmoderated(call, here, row, body, changed):
         access.require_channel(call, row.id, Permissions.MANAGE_THREADS)
-    opens = body.archived is False and bool(row.archived)
-    if row.archived and not opens and named and named != ["archived"]:
+    unarchives = body.archived is False and bool(row.archived)
+    if row.archived and not unarchives and changed and changed != ["archived"]:
         raise errors.THREAD_ARCHIVED()
 
 
-def _is_free_to(call: Call, here: ChannelAccess, row: ChannelRow, body: UpdateChannel, named: Iterable[str]) -> bool:
-    """Whether the caller may make these changes without being a moderator."""
+def _can_edit_unmoderated(
+    call: Call, here: ChannelAccess, row: ChannelRow, body: UpdateChannel, changed: Iterable[str]
+) -> bool:
+    """Return whether the caller may make these changes without MANAGE_THREADS."""
     if row.owner_id == call.user_id:
-        return all(key in _BY_CREATOR for key in named)
-    if any(key != "archived" for key in named) or body.archived is True:
+        return all(key in _BY_CREATOR for key in changed)
+    if any(key != "archived" for key in changed) or body.archived is True:
         return False
-    # To open it again one is in it, or may speak in it.
+    # Members of the thread and users who may send messages can unarchive it.
     return here.can(Permissions.SEND_MESSAGES) or channels.find_thread_member(call.tx, row.id, call.user_id) is not None
 
 
 def require_pinnable(call: Call, row: ChannelRow, forum: ChannelRow | None) -> None:
-    """A forum pins one post."""
+    """Raise an error if the post cannot be pinned: a forum has at most one pinned post."""
     if forum is None or forum.type not in FORUMS:
         raise errors.WRONG_CHANNEL_TYPE()
     pinned = store.pinned_post(call.tx, forum.id, ChannelFlags.PINNED)
@@ -162,7 +170,9 @@ def require_pinnable(call: Call, row: ChannelRow, forum: ChannelRow | None) -> N
 
 
 def require_adding(here: ChannelAccess, row: ChannelRow) -> None:
-    """One who can speak in a thread brings others, unless a private thread is closed to that."""
+    """Raise an error unless the caller may add members.
+
+    This requires SEND_MESSAGES; a private thread can restrict it to moderators."""
     here.require(Permissions.SEND_MESSAGES)
     if here.can(Permissions.MANAGE_THREADS):
         return
@@ -173,15 +183,15 @@ def require_adding(here: ChannelAccess, row: ChannelRow) -> None:
 
 
 def require_removing(call: Call, row: ChannelRow) -> None:
-    """Moderators send others away, and so does who made a private thread."""
+    """Raise an error unless the caller may remove members: a moderator, or the creator of a private thread."""
     require_acting(access.channel(call, row.id))
-    made = row.type == ChannelType.PRIVATE_THREAD and row.owner_id == call.user_id
-    if not made:
+    is_creator = row.type == ChannelType.PRIVATE_THREAD and row.owner_id == call.user_id
+    if not is_creator:
         access.require_channel(call, row.id, Permissions.MANAGE_THREADS)
 
 
 def require_members_intent(call: Call) -> None:
-    """An app lists members only with the GUILD_MEMBERS intent (http.md 4.2)."""
+    """Raise an error if a bot lacks the GUILD_MEMBERS intent (http.md 4.2)."""
     either = ApplicationFlags.GATEWAY_GUILD_MEMBERS | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
     if call.actor.is_bot and not call.actor.application_flags & either:
         raise errors.MISSING_ACCESS()

@@ -1,4 +1,4 @@
-"""Who is in a thread, and which threads there are."""
+"""SQL for threads and for the thread_members table."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -9,17 +9,17 @@ from hubbub.server.resources.channels import CHANNEL_COLUMNS, ChannelRow, Thread
 _THREADS: Final = f"SELECT {CHANNEL_COLUMNS} FROM channels c"
 _MEMBER: Final = "m.thread_id, m.user_id, m.joined_ms, m.flags"
 BATCH: Final = 500
-"""How many ids go into one IN list."""
+"""Maximum number of ids in one IN list."""
 
 
 def member_ids(tx: Tx, thread_id: int) -> list[int]:
-    """Who is in a thread."""
+    """Return the ids of a thread's members."""
     rows = tx.all("SELECT user_id FROM thread_members WHERE thread_id = ? ORDER BY user_id", thread_id)
     return [user_id for (user_id,) in rows]
 
 
 def list_members(tx: Tx, thread_id: int, *, after: int = 0, limit: int | None = None) -> list[ThreadMemberRow]:
-    """Who is in a thread, by user id."""
+    """Return a thread's members by ascending user id."""
     sql = f"SELECT {_MEMBER} FROM thread_members m WHERE m.thread_id = ? AND m.user_id > ? ORDER BY m.user_id"
     if limit is None:
         return tx.fetch(ThreadMemberRow, sql, thread_id, after)
@@ -27,22 +27,22 @@ def list_members(tx: Tx, thread_id: int, *, after: int = 0, limit: int | None = 
 
 
 def memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
-    """A user's memberships among some threads, by thread."""
+    """Return a user's memberships in threads, by thread id."""
     found: dict[int, ThreadMemberRow] = {}
     for start in range(0, len(thread_ids), BATCH):
-        some = thread_ids[start : start + BATCH]
+        batch = thread_ids[start : start + BATCH]
         for row in tx.fetch(
             ThreadMemberRow,
-            f"SELECT {_MEMBER} FROM thread_members m WHERE m.user_id = ? AND m.thread_id IN ({places(some)})",
+            f"SELECT {_MEMBER} FROM thread_members m WHERE m.user_id = ? AND m.thread_id IN ({places(batch)})",
             user_id,
-            *some,
+            *batch,
         ):
             found[row.thread_id] = row
     return found
 
 
 def insert_member(tx: Tx, row: ThreadMemberRow) -> bool:
-    """Let a user in and count them; False when they are in already."""
+    """Insert a membership, update the member count and return whether it is new."""
     new = tx.run(
         "INSERT INTO thread_members (thread_id, user_id, joined_ms, flags) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (thread_id, user_id) DO NOTHING",
@@ -54,22 +54,22 @@ def insert_member(tx: Tx, row: ThreadMemberRow) -> bool:
 
 
 def delete_member(tx: Tx, thread_id: int, user_id: int) -> bool:
-    """Let a user go and count them off; False when they are not in."""
-    gone = tx.run("DELETE FROM thread_members WHERE thread_id = ? AND user_id = ?", thread_id, user_id)
-    if gone:
+    """Delete a membership, update the member count and return whether it existed."""
+    deleted = tx.run("DELETE FROM thread_members WHERE thread_id = ? AND user_id = ?", thread_id, user_id)
+    if deleted:
         tx.run("UPDATE channels SET member_count = member_count - 1 WHERE id = ?", thread_id)
-    return bool(gone)
+    return bool(deleted)
 
 
 def delete_all_members(tx: Tx, thread_ids: Sequence[int]) -> None:
-    """Forget who was in threads that are going."""
+    """Delete the memberships of threads."""
     for start in range(0, len(thread_ids), BATCH):
-        some = thread_ids[start : start + BATCH]
-        tx.run(f"DELETE FROM thread_members WHERE thread_id IN ({places(some)})", *some)
+        batch = thread_ids[start : start + BATCH]
+        tx.run(f"DELETE FROM thread_members WHERE thread_id IN ({places(batch)})", *batch)
 
 
 def joined_in_guild(tx: Tx, guild_id: int, user_id: int) -> list[ChannelRow]:
-    """The threads of a guild that a user is in."""
+    """Return the threads of a guild that a user is a member of."""
     return tx.fetch(
         ChannelRow,
         f"{_THREADS} JOIN thread_members m ON m.thread_id = c.id WHERE m.user_id = ? AND c.guild_id = ?",
@@ -79,17 +79,17 @@ def joined_in_guild(tx: Tx, guild_id: int, user_id: int) -> list[ChannelRow]:
 
 
 def ids_of_parents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
-    """Every thread of these channels."""
+    """Return the ids of all threads of these channels."""
     found: list[int] = []
     for start in range(0, len(channel_ids), BATCH):
-        some = channel_ids[start : start + BATCH]
-        rows = tx.all(f"SELECT id FROM channels WHERE parent_id IN ({places(some)}) AND type IN (10, 11, 12)", *some)
+        batch = channel_ids[start : start + BATCH]
+        rows = tx.all(f"SELECT id FROM channels WHERE parent_id IN ({places(batch)}) AND type IN (10, 11, 12)", *batch)
         found += [thread_id for (thread_id,) in rows]
     return found
 
 
 def list_active(tx: Tx, guild_id: int) -> list[ChannelRow]:
-    """A guild's threads that are not archived, newest first."""
+    """Return a guild's active threads, newest first."""
     return tx.fetch(
         ChannelRow,
         f"{_THREADS} WHERE c.guild_id = ? AND c.type IN (10, 11, 12) AND c.archived = 0 ORDER BY c.id DESC",
@@ -98,7 +98,7 @@ def list_active(tx: Tx, guild_id: int) -> list[ChannelRow]:
 
 
 def count_active(tx: Tx, guild_id: int) -> int:
-    """How many threads of a guild are not archived."""
+    """Return the number of a guild's active threads."""
     return int(
         tx.value("SELECT COUNT(*) FROM channels WHERE guild_id = ? AND type IN (10, 11, 12) AND archived = 0", guild_id)
         or 0
@@ -108,7 +108,7 @@ def count_active(tx: Tx, guild_id: int) -> int:
 def list_archived(
     tx: Tx, parent_id: int, kinds: Sequence[int], *, before_ms: int | None, limit: int
 ) -> list[ChannelRow]:
-    """Archived threads of a channel, the one archived last first."""
+    """Return archived threads of a channel, most recently archived first."""
     bound = "" if before_ms is None else " AND c.archive_changed_ms < ?"
     return tx.fetch(
         ChannelRow,
@@ -124,7 +124,7 @@ def list_archived(
 def list_joined_private_archived(
     tx: Tx, parent_id: int, user_id: int, *, before: int | None, limit: int
 ) -> list[ChannelRow]:
-    """Archived private threads of a channel that a user is in, newest first."""
+    """Return archived private threads of a channel that a user is a member of, newest first."""
     bound = "" if before is None else " AND c.id < ?"
     return tx.fetch(
         ChannelRow,
@@ -138,13 +138,13 @@ def list_joined_private_archived(
 
 
 def pinned_post(tx: Tx, parent_id: int, pinned: int) -> int | None:
-    """The post pinned in a forum, if there is one."""
+    """Return the id of the post that is pinned in a forum, or None."""
     found: int | None = tx.value("SELECT id FROM channels WHERE parent_id = ? AND (flags & ?) <> 0", parent_id, pinned)
     return found
 
 
 def count_message(tx: Tx, thread_id: int) -> None:
-    """One message more."""
+    """Increment the message counts of a thread."""
     tx.run(
         "UPDATE channels SET message_count = message_count + 1, total_message_sent = total_message_sent + 1 WHERE id = ?",
         thread_id,
@@ -152,7 +152,7 @@ def count_message(tx: Tx, thread_id: int) -> None:
 
 
 def discount_messages(tx: Tx, thread_id: int, number: int) -> None:
-    """Some messages less; all that were ever sent stay counted."""
+    """Decrease the message count of a thread; the total of sent messages stays."""
     tx.run(
         "UPDATE channels SET message_count = CASE WHEN message_count > ? THEN message_count - ? ELSE 0 END WHERE id = ?",
         number,
@@ -162,7 +162,7 @@ def discount_messages(tx: Tx, thread_id: int, number: int) -> None:
 
 
 def last_opened(tx: Tx, channel_id: int, user_id: int) -> int | None:
-    """When somebody last opened a thread in a slow channel."""
+    """Return when a user last created a thread in a channel with slowmode, or None."""
     found: int | None = tx.value(
         "SELECT last_ms FROM slowmodes WHERE channel_id = ? AND user_id = ? AND kind = 'thread'", channel_id, user_id
     )
@@ -170,7 +170,7 @@ def last_opened(tx: Tx, channel_id: int, user_id: int) -> int | None:
 
 
 def opened(tx: Tx, channel_id: int, user_id: int, now: int) -> None:
-    """Remember that somebody opened a thread in a slow channel."""
+    """Record that a user created a thread in a channel with slowmode."""
     tx.run(
         "INSERT INTO slowmodes (channel_id, user_id, kind, last_ms) VALUES (?, ?, 'thread', ?)"
         " ON CONFLICT (channel_id, user_id, kind) DO UPDATE SET last_ms = excluded.last_ms",
@@ -181,8 +181,8 @@ def opened(tx: Tx, channel_id: int, user_id: int, now: int) -> None:
 
 
 def delete_rows(tx: Tx, thread_ids: Iterable[int]) -> None:
-    """Forget threads."""
+    """Delete threads."""
     wanted = list(thread_ids)
     for start in range(0, len(wanted), BATCH):
-        some = wanted[start : start + BATCH]
-        tx.run(f"DELETE FROM channels WHERE id IN ({places(some)}) AND type IN (10, 11, 12)", *some)
+        batch = wanted[start : start + BATCH]
+        tx.run(f"DELETE FROM channels WHERE id IN ({places(batch)}) AND type IN (10, 11, 12)", *batch)
