@@ -1,4 +1,4 @@
-"""Messages between players: what games send for them, the invites among it, and what moderation says of it."""
+"""Messages between players, sent through games, with the invites and moderation metadata attached to them."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def _forget(call: Call, _: Job) -> None:
 
 
 def _ready(call: Call) -> dict[str, Any]:
-    """The invites that wait for a player in the game that asks (sdk.md 5.4)."""
+    """Return the pending invites of a player in the calling game for READY (sdk.md 5.4)."""
     actor = call.actor
     if actor.kind != "bearer" or actor.family_id is None or Scope.ACTIVITIES_READ not in actor.scopes:
         return {}

@@ -1,4 +1,4 @@
-"""What players say to each other: kept in their direct channel, or passed on between games; and invites among it."""
+"""Messages between players: stored in their direct message channel or relayed between games, and activity invites."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -36,15 +36,15 @@ from hubbub.server.resources.users import UserRow
 
 FORGET: Final = "user_messages.forget"
 PASSING_MS: Final = 6 * 3_600_000
-"""How long it is known who said what passed, so that it can be changed and moderated."""
+"""Time in milliseconds for which an ephemeral message is recorded, so that it can be edited and moderated."""
 
 
 class Sweep(msgspec.Struct):
-    """The job that forgets what is over knows nothing else."""
+    """Empty payload of the job that deletes expired rows."""
 
 
 def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMessage:
-    """Say something to another player, or invite them."""
+    """Send a message or an activity invite to another player."""
     me = rules.require_player_self(call)
     application = rules.require_activity(call, other.id, body) if body.activity else None
     if application is None and not (body.content or "").strip():
@@ -53,74 +53,74 @@ def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMes
     game = FromGame(application_id=call.actor.application_id, metadata=body.metadata or {})
     content = body.content or ""
     if application is not None:
-        sent = body.activity
-        assert sent
+        activity = body.activity
+        assert activity
         if Scope.DM_CHANNELS_MESSAGES_WRITE not in call.actor.scopes:
-            # sdk.md 10.5: with the presence scopes the words are dropped and the invite still goes.
+            # sdk.md 10.5: with the presence scopes alone the text is dropped and the invite is still sent.
             content = ""
         party = _party(call, body, application, other)
         game = game._replace(
-            activity=MessageActivity(type=int(sent.type), party_id=party, session_id=sent.session_id),
+            activity=MessageActivity(type=int(activity.type), party_id=party, session_id=activity.session_id),
             application=views.application(application),
         )
     if rules.require_kept(call, me, other):
-        return _keep(call, me, other, content, game, body)
+        return _send_stored(call, me, other, content, game, body)
     if game.activity is None:
         rules.require_shown(call, other.id)
-    return _pass(call, me, other, content, game, body)
+    return _send_ephemeral(call, me, other, content, game, body)
 
 
 def _party(call: Call, body: wire.SendUserMessage, application: applications.ApplicationRow, other: UserRow) -> str:
-    sent = body.activity
-    assert sent
-    if sent.type == ActivityActionType.JOIN_REQUEST:
-        shown = call.presences.find(other.id, family_id=application.family_id) or call.presences.find(other.id)
-        activities = [] if shown is None else shown.activities
-        found = [each for each in activities if int(each.get("application_id", 0)) == application.id]
-        return rules.party_of(found[0]) if found else ""
-    return rules.party_of(call.presences.activity(call.user_id, sent.session_id, application.id) or {})
+    activity = body.activity
+    assert activity
+    if activity.type == ActivityActionType.JOIN_REQUEST:
+        presence = call.presences.find(other.id, family_id=application.family_id) or call.presences.find(other.id)
+        activities = [] if presence is None else presence.activities
+        matching = [each for each in activities if int(each.get("application_id", 0)) == application.id]
+        return rules.party_of(matching[0]) if matching else ""
+    return rules.party_of(call.presences.activity(call.user_id, activity.session_id, application.id) or {})
 
 
-# Kept: a direct message like any other, which a game sent
+# Stored: an ordinary direct message that a game sent
 
 
-def _keep(
+def _send_stored(
     call: Call, me: UserRow, other: UserRow, content: str, game: FromGame, body: wire.SendUserMessage
 ) -> wire.UserMessage:
     channel = direct_messages.open_direct(call, other)
     here = core_access.channel(call, channel.id)
     author = messages.require_send(call, here)
-    said = message_wire.CreateMessage(content=content)
-    shown = messages.create(call, here, said, author=author, game=game)
-    row = messages.get(call.tx, here.channel.id, shown.id)
+    draft = message_wire.CreateMessage(content=content)
+    view = messages.create(call, here, draft, author=author, game=game)
+    row = messages.get(call.tx, here.channel.id, view.id)
     if game.activity is not None and body.activity:
         _invite(call, me, other, row, here.channel.id, body.activity.session_id, game)
-    return views.kept(shown, row, channel, other.id, {})
+    return views.kept(view, row, channel, other.id, {})
 
 
 def edit(call: Call, other: UserRow, message_id: int, content: str) -> wire.UserMessage:
-    """Change what one said."""
+    """Edit a message of the caller."""
     found = _find(call, other.id, message_id)
     if isinstance(found, PassingRow):
         if found.author_id != call.user_id:
             raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
         me = rules.require_player_self(call)
         rules.require_unblocked(call, other.id)
-        said = _passing(found, content)
-        if not said.content:
+        message = _ephemeral_message(found, content)
+        if not message.content:
             raise errors.EMPTY_MESSAGE()
-        return _pass_on(call, message_wire.MESSAGE_UPDATE, said, me, other, edited=True)
+        return _publish_ephemeral(call, message_wire.MESSAGE_UPDATE, message, me, other, edited=True)
     here, row = found
     if row.author_id != call.user_id:
         raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
     author = messages.require_send(call, here)
-    shown = messages.edit(call, here, author, row, message_wire.UpdateMessage(content=content))
+    view = messages.edit(call, here, author, row, message_wire.UpdateMessage(content=content))
     channel = channels.private(_channel_row(call, here.channel.id), [users.user(other)])
-    return views.kept(shown, messages.get(call.tx, here.channel.id, row.id), channel, other.id, {})
+    return views.kept(view, messages.get(call.tx, here.channel.id, row.id), channel, other.id, {})
 
 
 def delete(call: Call, other: UserRow, message_id: int) -> None:
-    """Take back what one said."""
+    """Delete a message of the caller."""
     found = _find(call, other.id, message_id)
     if isinstance(found, PassingRow):
         if found.author_id != call.user_id:
@@ -129,13 +129,13 @@ def delete(call: Call, other: UserRow, message_id: int) -> None:
         store.forget_moderation(call.tx, [found.id])
         store.forget_invites(call.tx, [found.id])
         for one, another in ((call.user_id, other.id), (other.id, call.user_id)):
-            gone = message_wire.MessageDeleted(id=MessageId(found.id), channel_id=ChannelId(another))
-            call.tx.emit(message_wire.MESSAGE_DELETE, gone, _players(found.family_id, one))
-        # Its words were not kept, so all is told but them.
+            payload = message_wire.MessageDeleted(id=MessageId(found.id), channel_id=ChannelId(another))
+            call.tx.emit(message_wire.MESSAGE_DELETE, payload, _players(found.family_id, one))
+        # The content was not stored, so the event contains everything except the content.
         me = rules.require_player_self(call)
-        whole = views.passing(call, _passing(found, ""), me, recipient_id=other.id)
+        message = views.passing(call, _ephemeral_message(found, ""), me, recipient_id=other.id)
         kind = WebhookEventType.GAME_DIRECT_MESSAGE_DELETE
-        _webhooks(call, (call.user_id, other.id), kind, whole, family_id=found.family_id)
+        _send_webhook_events(call, (call.user_id, other.id), kind, message, family_id=found.family_id)
         return
     here, row = found
     if row.author_id != call.user_id:
@@ -144,9 +144,9 @@ def delete(call: Call, other: UserRow, message_id: int) -> None:
 
 
 def _find(call: Call, other_id: int, message_id: int) -> "PassingRow | tuple[core_access.ChannelAccess, MessageRow]":
-    passed = store.find_passing(call.tx, message_id, call.now)
-    if passed is not None and {passed.author_id, passed.recipient_id} == {int(call.user_id), int(other_id)}:
-        return passed
+    ephemeral = store.find_passing(call.tx, message_id, call.now)
+    if ephemeral is not None and {ephemeral.author_id, ephemeral.recipient_id} == {int(call.user_id), int(other_id)}:
+        return ephemeral
     channel_id = direct_messages.find_channel(call.tx, call.user_id, other_id)
     row = None if channel_id is None else messages.find(call.tx, channel_id, message_id)
     if channel_id is None or row is None:
@@ -161,10 +161,10 @@ def _channel_row(call: Call, channel_id: int) -> channels.ChannelRow:
     return row
 
 
-# Passed on: between provisional accounts, and between players who are no friends
+# Ephemeral: relayed between provisional accounts, and between players who are not friends
 
 
-def _pass(
+def _send_ephemeral(
     call: Call, me: UserRow, other: UserRow, content: str, game: FromGame, body: wire.SendUserMessage
 ) -> wire.UserMessage:
     row = PassingRow(
@@ -176,14 +176,14 @@ def _pass(
         expires_ms=call.now + PASSING_MS,
     )
     store.insert_passing(call.tx, row)
-    _forget_later(call, row.expires_ms)
-    said = _passing(row, content, game)
+    _schedule_sweep(call, row.expires_ms)
+    message = _ephemeral_message(row, content, game)
     if game.activity is not None and body.activity:
-        _invite(call, me, other, said, me.id, body.activity.session_id, game)
-    return _pass_on(call, message_wire.MESSAGE_CREATE, said, me, other)
+        _invite(call, me, other, message, me.id, body.activity.session_id, game)
+    return _publish_ephemeral(call, message_wire.MESSAGE_CREATE, message, me, other)
 
 
-def _passing(row: PassingRow, content: str, game: FromGame | None = None) -> MessageRow:
+def _ephemeral_message(row: PassingRow, content: str, game: FromGame | None = None) -> MessageRow:
     extra = messages.Extra()
     if game is not None:
         extra.metadata, extra.activity, extra.application = game.metadata, game.activity, game.application
@@ -199,35 +199,35 @@ def _passing(row: PassingRow, content: str, game: FromGame | None = None) -> Mes
     )
 
 
-def _pass_on(
-    call: Call, event: Event[Any], said: MessageRow, me: UserRow, other: UserRow, *, edited: bool = False
+def _publish_ephemeral(
+    call: Call, event: Event[Any], message: MessageRow, me: UserRow, other: UserRow, *, edited: bool = False
 ) -> wire.UserMessage:
-    """Tell both players' games, and the application's webhook."""
+    """Publish an ephemeral message to both players' games and to the webhooks of applications."""
     if edited:
-        said = said._replace(edited_ms=call.now)
-        store.forget_moderation(call.tx, [said.id])
+        message = message._replace(edited_ms=call.now)
+        store.forget_moderation(call.tx, [message.id])
     family_id = rules.family_of(call)
     moderation: dict[str, str] | None = {} if edited else None
-    mine = views.passing(call, said, other, recipient_id=other.id, moderation=moderation)
-    theirs = views.passing(call, said, me, recipient_id=other.id, moderation=moderation)
-    call.tx.emit(event, mine, _players(family_id, me.id))
-    call.tx.emit(event, theirs, _players(family_id, other.id))
+    for_author = views.passing(call, message, other, recipient_id=other.id, moderation=moderation)
+    for_recipient = views.passing(call, message, me, recipient_id=other.id, moderation=moderation)
+    call.tx.emit(event, for_author, _players(family_id, me.id))
+    call.tx.emit(event, for_recipient, _players(family_id, other.id))
     kind = WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE if edited else WebhookEventType.GAME_DIRECT_MESSAGE_CREATE
-    _webhooks(call, (me.id, other.id), kind, theirs, family_id=family_id)
+    _send_webhook_events(call, (me.id, other.id), kind, for_recipient, family_id=family_id)
     names = wire.UserMessage.__struct_fields__
-    return wire.UserMessage(**{name: getattr(mine, name) for name in names})
+    return wire.UserMessage(**{name: getattr(for_author, name) for name in names})
 
 
 def _players(family_id: int, *user_ids: int) -> Audience:
     return Audience(users=frozenset(user_ids), family_id=family_id, games_only=True)
 
 
-def _forget_later(call: Call, due_ms: int) -> None:
+def _schedule_sweep(call: Call, due_ms: int) -> None:
     jobs.enqueue_once(call.tx, FORGET, Sweep(), due_ms=due_ms, key=FORGET)
 
 
 def forget(call: Call) -> None:
-    """Forget what passed and what was offered too long ago."""
+    """Delete expired ephemeral messages and invites, and reschedule the job."""
     due_ms = store.forget_old(call.tx, call.now)
     if due_ms is not None:
         call.tx.enqueue(FORGET, Sweep(), due_ms=due_ms, key=FORGET)
@@ -239,10 +239,10 @@ def forget(call: Call) -> None:
 def _invite(
     call: Call, me: UserRow, other: UserRow, row: MessageRow, channel_id: int, session_id: str, game: FromGame
 ) -> None:
-    """Keep an invite for as long as it is good, and tell the recipient's sessions that do not read messages."""
+    """Store an invite while it is valid, and publish it to the recipient's sessions that do not receive messages."""
     assert game.activity is not None
     assert game.application is not None
-    kept = InviteRow(
+    invite = InviteRow(
         message_id=row.id,
         channel_id=channel_id,
         type=game.activity.type,
@@ -253,11 +253,11 @@ def _invite(
         party_id=game.activity.party_id or "",
         expires_ms=call.now + wire.INVITE_VALID_MS,
     )
-    store.insert_invite(call.tx, kept)
-    if kept.type == ActivityActionType.JOIN:
-        store.answer_requests(call.tx, other.id, me.id, kept.application_id, call.now)
-    _forget_later(call, kept.expires_ms)
-    told = views.invite(row, me, channel_id, session_id, game.application)
+    store.insert_invite(call.tx, invite)
+    if invite.type == ActivityActionType.JOIN:
+        store.answer_requests(call.tx, other.id, me.id, invite.application_id, call.now)
+    _schedule_sweep(call, invite.expires_ms)
+    payload = views.invite(row, me, channel_id, session_id, game.application)
     family_id = rules.family_of(call)
     audience = Audience(
         users=frozenset((int(other.id),)),
@@ -265,16 +265,18 @@ def _invite(
         games_only=True,
         lacking=Scope.DM_CHANNELS_MESSAGES_READ,
     )
-    call.tx.emit(wire.ACTIVITY_INVITE_CREATE, told, audience)
+    call.tx.emit(wire.ACTIVITY_INVITE_CREATE, payload, audience)
 
 
 def accept(call: Call, sender_id: int, session_id: str, application_id: int, query: wire.AcceptInvite) -> str:
-    """The secret that joins what somebody is invited to; their other sessions in the game hear that they accepted."""
+    """Return the join secret of an activity and publish the acceptance to the caller's other sessions in the game.
+
+    Without a valid invite, the sender's activity must allow the caller to join directly."""
     application = applications.find(call.tx, application_id)
     if application is None or (call.actor.family_id is not None and application.family_id != call.actor.family_id):
         raise errors.INVALID_ACTIVITY_ACTION()
     if relationships.is_blocked_between(call.tx, call.user_id, sender_id):
-        # sdk.md 9.3: a block stops invites, those on their way too.
+        # sdk.md 9.3: a block also stops invites that were already sent.
         raise errors.MISSING_ACCESS()
     activity = call.presences.activity(sender_id, session_id, application_id)
     secret = call.presences.join_secret(sender_id, session_id, application_id)
@@ -286,44 +288,48 @@ def accept(call: Call, sender_id: int, session_id: str, application_id: int, que
         return secret
     if invited.recipient_id != call.user_id or invited.type != ActivityActionType.JOIN:
         raise errors.MISSING_ACCESS()
-    same = (invited.sender_id, invited.session_id, invited.application_id) == (sender_id, session_id, application_id)
+    matches = (invited.sender_id, invited.session_id, invited.application_id) == (sender_id, session_id, application_id)
     if query.channel_id and query.channel_id != invited.channel_id:
-        same = False
-    if not same or activity is None or secret is None or rules.party_of(activity) != invited.party_id:
+        matches = False
+    if not matches or activity is None or secret is None or rules.party_of(activity) != invited.party_id:
         raise errors.INVALID_ACTIVITY_ACTION()
     store.answer_invite(call.tx, invited.message_id, call.now)
-    _tell_accepted(call, invited, application)
+    _publish_accepted(call, invited, application)
     return secret
 
 
-def _tell_accepted(call: Call, invited: InviteRow, application: applications.ApplicationRow) -> None:
+def _publish_accepted(call: Call, invited: InviteRow, application: applications.ApplicationRow) -> None:
     sender = users.find(call.tx, invited.sender_id)
     if sender is None:
         return
-    told = views.kept_invite(invited, sender, application)
-    call.tx.emit(wire.ACTIVITY_INVITE_CREATE, told, _players(application.family_id, call.user_id))
+    payload = views.kept_invite(invited, sender, application)
+    call.tx.emit(wire.ACTIVITY_INVITE_CREATE, payload, _players(application.family_id, call.user_id))
 
 
-# What moderation says
+# Moderation
 
 
 def moderate(call: Call, one: int, other: int, message_id: int, metadata: dict[str, str]) -> None:
-    """Keep what the application's moderation says of a message between two players; their games hear of it (sdk.md 11.4)."""
+    """Store the moderation metadata of a message between two players and publish it to their games (sdk.md 11.4)."""
     family_id = call.actor.family_id
     assert family_id is not None
-    passed = store.find_passing(call.tx, message_id, call.now)
-    if passed is not None:
-        if passed.family_id != family_id or {passed.author_id, passed.recipient_id} != {int(one), int(other)}:
+    ephemeral = store.find_passing(call.tx, message_id, call.now)
+    if ephemeral is not None:
+        if ephemeral.family_id != family_id or {ephemeral.author_id, ephemeral.recipient_id} != {int(one), int(other)}:
             raise errors.UNKNOWN_MESSAGE()
-        people = users.find_many(call.tx, (one, other))
+        found_users = users.find_many(call.tx, (one, other))
         store.put_moderation(call.tx, family_id, message_id, metadata)
-        # Its words are nobody's to repeat: clients know them, and take what is new.
-        for mine, another in ((one, other), (other, one)):
+        # The content is not stored; clients have it and only need the new metadata.
+        for user_id, partner_id in ((one, other), (other, one)):
             update = views.passing(
-                call, _passing(passed, ""), people[another], recipient_id=passed.recipient_id, moderation=metadata
+                call,
+                _ephemeral_message(ephemeral, ""),
+                found_users[partner_id],
+                recipient_id=ephemeral.recipient_id,
+                moderation=metadata,
             )
-            told = {"id": update.id, "channel_id": update.channel_id, "moderation_metadata": metadata}
-            call.tx.emit(message_wire.MESSAGE_UPDATE, told, _players(family_id, mine))
+            payload = {"id": update.id, "channel_id": update.channel_id, "moderation_metadata": metadata}
+            call.tx.emit(message_wire.MESSAGE_UPDATE, payload, _players(family_id, user_id))
         return
     channel_id = direct_messages.find_channel(call.tx, one, other)
     ref = None if channel_id is None else core_access.find_channel(call.tx, channel_id)
@@ -335,69 +341,70 @@ def moderate(call: Call, one: int, other: int, message_id: int, metadata: dict[s
     if row.application_id is None or applications.family_id(call.tx, row.application_id) != family_id:
         raise errors.MISSING_ACCESS()
     store.put_moderation(call.tx, family_id, message_id, metadata)
-    told_whole = views.dispatched(call, ref, row, metadata)
-    call.tx.emit(message_wire.MESSAGE_UPDATE, told_whole, _players(family_id, one, other))
+    message = views.dispatched(call, ref, row, metadata)
+    call.tx.emit(message_wire.MESSAGE_UPDATE, message, _players(family_id, one, other))
 
 
-# Direct messages, wherever they were written
+# Direct messages from any client
 
 
-def created(call: Call, fact: MessageCreated) -> None:
-    """A direct message was kept: the games that its people are in hear of it on their webhooks."""
-    if fact.channel.type == ChannelType.DM:
-        _tell_webhooks(call, fact.channel, fact.row, WebhookEventType.GAME_DIRECT_MESSAGE_CREATE)
+def created(call: Call, signal: MessageCreated) -> None:
+    """Send webhook events for a new direct message to the games of its participants."""
+    if signal.channel.type == ChannelType.DM:
+        _send_message_events(call, signal.channel, signal.row, WebhookEventType.GAME_DIRECT_MESSAGE_CREATE)
 
 
-def changed(call: Call, fact: MessageChanged) -> None:
-    """A direct message was edited: what moderation said of it no longer holds, and games are told so."""
-    if fact.channel.type != ChannelType.DM or fact.row.edited_ms != call.now:
+def changed(call: Call, signal: MessageChanged) -> None:
+    """Clear the moderation metadata of an edited direct message and send webhook events."""
+    if signal.channel.type != ChannelType.DM or signal.row.edited_ms != call.now:
         return
-    families = store.moderators(call.tx, fact.row.id)
+    families = store.moderators(call.tx, signal.row.id)
     if families:
-        store.forget_moderation(call.tx, [fact.row.id])
-        people = [user_id for user_id, _ in messages.recipients(call.tx, fact.channel.id)]
-        cleared = views.dispatched(call, fact.channel, fact.row, {})
+        store.forget_moderation(call.tx, [signal.row.id])
+        participants = [user_id for user_id, _ in messages.recipients(call.tx, signal.channel.id)]
+        cleared = views.dispatched(call, signal.channel, signal.row, {})
         for family_id in families:
-            call.tx.emit(message_wire.MESSAGE_UPDATE, cleared, _players(family_id, *people))
-    _tell_webhooks(call, fact.channel, fact.row, WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE)
+            call.tx.emit(message_wire.MESSAGE_UPDATE, cleared, _players(family_id, *participants))
+    _send_message_events(call, signal.channel, signal.row, WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE)
 
 
-def deleted(call: Call, fact: MessagesDeleted) -> None:
-    """Direct messages are gone, and what was said of them."""
-    if fact.channel.type != ChannelType.DM:
+def deleted(call: Call, signal: MessagesDeleted) -> None:
+    """Delete the moderation metadata and invites of deleted direct messages and send webhook events."""
+    if signal.channel.type != ChannelType.DM:
         return
-    store.forget_moderation(call.tx, [row.id for row in fact.rows])
-    store.forget_invites(call.tx, [row.id for row in fact.rows])
-    for row in fact.rows:
-        _tell_webhooks(call, fact.channel, row, WebhookEventType.GAME_DIRECT_MESSAGE_DELETE)
+    store.forget_moderation(call.tx, [row.id for row in signal.rows])
+    store.forget_invites(call.tx, [row.id for row in signal.rows])
+    for row in signal.rows:
+        _send_message_events(call, signal.channel, row, WebhookEventType.GAME_DIRECT_MESSAGE_DELETE)
 
 
-def _tell_webhooks(call: Call, channel: ChannelRef, row: MessageRow, kind: WebhookEventType) -> None:
-    people = [user_id for user_id, _ in messages.recipients(call.tx, channel.id)]
-    if not game_sessions.readers_of(call.tx, people):
+def _send_message_events(call: Call, channel: ChannelRef, row: MessageRow, kind: WebhookEventType) -> None:
+    participants = [user_id for user_id, _ in messages.recipients(call.tx, channel.id)]
+    if not game_sessions.readers_of(call.tx, participants):
         return
-    around = messages.views.Around(call)
-    around.load((row,))
-    shown = messages.views.dispatched(around, channel, row)
-    found = users.find_many(call.tx, people)
-    whole = wire.DispatchedUserMessage(
-        **{name: getattr(shown, name) for name in shown.__struct_fields__},
-        channel=channels.private(_channel_row(call, channel.id), [users.user(each) for each in found.values()]),
-        recipient_id=next((UserId(each) for each in found if each != row.author_id), UNSET),
+    related = messages.views.Around(call)
+    related.load((row,))
+    view = messages.views.dispatched(related, channel, row)
+    found_users = users.find_many(call.tx, participants)
+    payload = wire.DispatchedUserMessage(
+        **{name: getattr(view, name) for name in view.__struct_fields__},
+        channel=channels.private(_channel_row(call, channel.id), [users.user(each) for each in found_users.values()]),
+        recipient_id=next((UserId(each) for each in found_users if each != row.author_id), UNSET),
         metadata=messages.views.extra(row).metadata or UNSET,
     )
-    _webhooks(call, people, kind, whole)
+    _send_webhook_events(call, participants, kind, payload)
 
 
-def _webhooks(
-    call: Call, people: Sequence[int], kind: WebhookEventType, data: Any, *, family_id: int | None = None
+def _send_webhook_events(
+    call: Call, participants: Sequence[int], kind: WebhookEventType, data: Any, *, family_id: int | None = None
 ) -> None:
-    """Tell every game that one of the two is in now and lets read their messages (sdk.md 11.5); of what passed, the family's
-    games alone."""
-    for application_id in game_sessions.readers_of(call.tx, people, family_id):
-        webhook_events.send(call, ApplicationId(application_id), kind, data, subject_id=min(people))
+    """Send an event to every game in which a participant is active and has granted access to messages (sdk.md 11.5).
+
+    With `family_id`, which ephemeral messages have, only to games of that family."""
+    for application_id in game_sessions.readers_of(call.tx, participants, family_id):
+        webhook_events.send(call, ApplicationId(application_id), kind, data, subject_id=min(participants))
 
 
-def user_deleted(call: Call, fact: users.UserDeleted) -> None:
-    """An account is gone."""
-    store.forget_user(call.tx, fact.user_id)
+def user_deleted(call: Call, signal: users.UserDeleted) -> None:
+    """Delete the data of a deleted user."""
+    store.forget_user(call.tx, signal.user_id)

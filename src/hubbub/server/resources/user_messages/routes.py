@@ -1,4 +1,4 @@
-"""Messages between players over HTTP."""
+"""HTTP handlers for messages between players."""
 
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import ChannelType, Scope
@@ -16,7 +16,10 @@ from hubbub.server.resources.user_messages import actions, rules, store, views
 
 @handles(wire.SEND_USER_MESSAGE)
 def send_user_message(call: Call, user_id: UserId, body: wire.SendUserMessage) -> wire.UserMessage:
-    """Say something to another player, or invite them to join."""
+    """Send a message to another player.
+
+    May contain an invite to join the sender's activity, or a request to join the recipient's. Without an activity the
+    `dm_channels.messages.write` scope is required."""
     if call.actor.kind == "user":
         call = rules.as_game(call, body)
     if not body.activity and Scope.DM_CHANNELS_MESSAGES_WRITE not in call.actor.scopes:
@@ -28,19 +31,21 @@ def send_user_message(call: Call, user_id: UserId, body: wire.SendUserMessage) -
 def edit_user_message(
     call: Call, user_id: UserId, message_id: MessageId, body: wire.EditUserMessage
 ) -> wire.UserMessage:
-    """Change what one said to another player."""
+    """Edit a message to another player."""
     return actions.edit(call, rules.require_player(call, user_id), message_id, body.content)
 
 
 @handles(wire.DELETE_USER_MESSAGE)
 def delete_user_message(call: Call, user_id: UserId, message_id: MessageId) -> None:
-    """Take back what one said to another player."""
+    """Delete a message to another player."""
     actions.delete(call, rules.require_player(call, user_id), message_id)
 
 
 @handles(wire.LIST_USER_MESSAGES)
 def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages) -> list[wire.UserMessage]:
-    """What two players said to each other, newest first, and nothing older than 72 hours."""
+    """List the messages between two players.
+
+    Newest first, at most 72 hours old."""
     other = rules.require_player(call, user_id)
     family_id = rules.family_of(call)
     channel_id = direct_messages.find_channel(call.tx, call.user_id, other.id)
@@ -51,18 +56,20 @@ def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages
     row = channels.find(call.tx, channel_id)
     assert row is not None
     channel = channels.private(row, [users.user(other)])
-    said = store.moderation(call.tx, family_id, [each.id for each in rows])
-    around = messages.views.Around(call)
-    around.load(rows, call.user_id)
+    moderation = store.moderation(call.tx, family_id, [each.id for each in rows])
+    related = messages.views.Around(call)
+    related.load(rows, call.user_id)
     return [
-        views.kept(messages.views.show(Message, around, each), each, channel, other.id, said.get(each.id, {}))
+        views.kept(messages.views.show(Message, related, each), each, channel, other.id, moderation.get(each.id, {}))
         for each in rows
     ]
 
 
 @handles(wire.LIST_USER_MESSAGE_SUMMARIES)
 def list_user_message_summaries(call: Call) -> list[wire.UserMessageSummary]:
-    """With whom the player spoke, the latest first."""
+    """List the players with whom the current user has exchanged messages.
+
+    Ordered by the most recent message."""
     return [
         wire.UserMessageSummary(user_id=channel.recipients[0].id, last_message_id=channel.last_message_id)
         for channel in direct_messages.private_channels(call)
@@ -72,7 +79,9 @@ def list_user_message_summaries(call: Call) -> list[wire.UserMessageSummary]:
 
 @handles(wire.GET_USER_DM)
 def get_user_dm(call: Call, user_id: UserId) -> PrivateChannel:
-    """The direct channel with somebody, where there is one."""
+    """Get the direct message channel with a user.
+
+    Fails if there is none."""
     channel_id = direct_messages.find_channel(call.tx, call.user_id, user_id)
     row = None if channel_id is None else channels.find(call.tx, channel_id)
     if row is None:
@@ -84,7 +93,9 @@ def get_user_dm(call: Call, user_id: UserId) -> PrivateChannel:
 def update_user_message_external_moderation_metadata(
     call: Call, user_id_1: UserId, user_id_2: UserId, message_id: MessageId, body: ModerationMetadata
 ) -> None:
-    """Say what the application's moderation thinks of a message; it replaces what was said before."""
+    """Set the moderation metadata of a message between two players.
+
+    Replaces the metadata that the application set before."""
     if not changes.MODERATION_METADATA.active(call.now):
         raise errors.NOT_FOUND()
     actions.moderate(call, user_id_1, user_id_2, message_id, body)
@@ -94,16 +105,20 @@ def update_user_message_external_moderation_metadata(
 def get_activity_join_secret(
     call: Call, user_id: UserId, session_id: str, application_id: ApplicationId, query: wire.AcceptInvite
 ) -> wire.JoinSecret:
-    """Accept an invite: the host's secret as it is now."""
+    """Get the join secret of an activity.
+
+    Accepts an invite; the secret is the current one of the host's session."""
     return wire.JoinSecret(secret=actions.accept(call, user_id, session_id, application_id, query))
 
 
-# Notices
+# Disclosures
 
 
 @handles(wire.GET_DISCLOSURES)
 def get_disclosures(call: Call, application_id: ApplicationId) -> wire.Disclosures:
-    """What a player should know of an application, and what of it they have read."""
+    """Get the disclosures of an application.
+
+    Includes those that the current user has acknowledged."""
     return _disclosures(call, _require_own(call, application_id))
 
 
@@ -111,7 +126,7 @@ def get_disclosures(call: Call, application_id: ApplicationId) -> wire.Disclosur
 def acknowledge_disclosures(
     call: Call, application_id: ApplicationId, body: wire.AcknowledgeDisclosures
 ) -> wire.Disclosures:
-    """Note that a player has read something."""
+    """Acknowledge disclosures of an application."""
     row = _require_own(call, application_id)
     known = _notices(row)
     for index, each in enumerate(body.disclosures):
@@ -137,5 +152,7 @@ def _notices(row: applications.ApplicationRow) -> list[int]:
 
 def _disclosures(call: Call, row: applications.ApplicationRow) -> wire.Disclosures:
     notices = _notices(row)
-    read = [each for each in store.acknowledged(call.tx, call.user_id, row.id) if each in notices]
-    return wire.Disclosures(disclosures=notices, acked_disclosures=read, all_acked=set(read) == set(notices))
+    acknowledged = [each for each in store.acknowledged(call.tx, call.user_id, row.id) if each in notices]
+    return wire.Disclosures(
+        disclosures=notices, acked_disclosures=acknowledged, all_acked=set(acknowledged) == set(notices)
+    )

@@ -1,4 +1,4 @@
-"""Whom a player may write to, what is kept of it, and what can be joined (sdk.md 10.3, 11.3)."""
+"""Permission checks for messages between players and for activity invites (sdk.md 10.3, 11.3)."""
 
 from typing import Any
 
@@ -22,7 +22,9 @@ from hubbub.server.resources.users import UserRow
 
 
 def as_game(call: Call, body: wire.SendUserMessage) -> Call:
-    """The request of a person's own client as their game would make it: an invite to what they play, and nothing else."""
+    """Return the call as the user's game would make it.
+
+    The user's own client may only send invites to an activity of the user."""
     form = errors.FormErrors()
     for name in ("application_id", "activity"):
         if not getattr(body, name):
@@ -43,13 +45,13 @@ def as_game(call: Call, body: wire.SendUserMessage) -> Call:
 
 
 def family_of(call: Call) -> ApplicationId:
-    """The family of the game that speaks for the caller."""
+    """Return the family of the calling game."""
     assert call.actor.family_id is not None
     return call.actor.family_id
 
 
 def require_player(call: Call, user_id: int) -> UserRow:
-    """Somebody else, who is no bot."""
+    """Return the recipient, or raise an error for the caller themselves and for bots."""
     found = users.find(call.tx, user_id)
     if found is None:
         raise errors.UNKNOWN_USER()
@@ -59,7 +61,7 @@ def require_player(call: Call, user_id: int) -> UserRow:
 
 
 def require_player_self(call: Call) -> UserRow:
-    """The player who speaks."""
+    """Return the calling player."""
     found = users.find(call.tx, call.user_id)
     if found is None:
         raise errors.UNKNOWN_USER()
@@ -67,84 +69,94 @@ def require_player_self(call: Call) -> UserRow:
 
 
 def is_provisional(row: UserRow) -> bool:
-    """Whether this is a game's placeholder and no account of the platform."""
+    """Return whether the user is a provisional account of a game, not a full account."""
     return bool(row.flags & UserFlags.PROVISIONAL_ACCOUNT)
 
 
 def require_unblocked(call: Call, other_id: int) -> None:
-    """Raise where one of the two blocks the other: nothing new is said, and nothing said is changed."""
+    """Raise an error if either user blocks the other. Edits are rejected as well."""
     if relationships.is_blocked_between(call.tx, call.user_id, other_id):
         raise errors.CANNOT_MESSAGE_USER()
 
 
 def require_kept(call: Call, me: UserRow, other: UserRow) -> bool:
-    """Whether a message to somebody is kept and seen on the platform; raises where it may not be sent at all."""
+    """Return whether a message is stored and visible on the platform; raise an error if it may not be sent at all.
+
+    A message that is not stored is relayed between the games only."""
     tx, family_id = call.tx, family_of(call)
     require_unblocked(call, other.id)
     both_play = game_sessions.is_playing(tx, me.id, family_id) and game_sessions.is_playing(tx, other.id, family_id)
     if is_provisional(me) and identities.is_restricted(call, me.id):
-        # sdk.md 11.3: what somebody banned says never leaves the game.
+        # sdk.md 11.3: messages of a banned player stay within the game.
         if not both_play:
             raise errors.CANNOT_MESSAGE_USER()
         return False
     if relationships.are_friends(tx, me.id, other.id, family_id=family_id):
-        # sdk.md 8.1: a provisional account writes to friends only while it is in the game.
+        # sdk.md 8.1: a provisional account may message friends only while it is in the game.
         if is_provisional(me) and not game_sessions.is_playing(tx, me.id, family_id):
             raise errors.CANNOT_MESSAGE_USER()
-        if not relationships.are_friends(tx, me.id, other.id) and not _keeps_game_friends(call, other.id):
+        if not relationships.are_friends(tx, me.id, other.id) and not _accepts_game_friends(call, other.id):
             if not both_play:
                 raise errors.CANNOT_MESSAGE_USER()
             return False
         return not (is_provisional(me) and is_provisional(other))
-    known = direct_messages.find_channel(tx, me.id, other.id) is not None
-    if known and direct_messages.can_write_by_a_guild(call, other.id):
+    has_channel = direct_messages.find_channel(tx, me.id, other.id) is not None
+    if has_channel and direct_messages.can_write_by_a_guild(call, other.id):
         return True
     if not both_play:
-        raise (errors.CANNOT_MESSAGE_USER if known else errors.NO_MUTUAL_GUILDS)()
+        raise (errors.CANNOT_MESSAGE_USER if has_channel else errors.NO_MUTUAL_GUILDS)()
     return False
 
 
-def _keeps_game_friends(call: Call, other_id: int) -> bool:
-    """sdk.md 9.3: what game friends say reaches the chat client unless the user disabled it."""
+def _accepts_game_friends(call: Call, other_id: int) -> bool:
+    """Return whether messages of game friends reach the user's chat client, unless disabled by them (sdk.md 9.3)."""
     return user_settings.find(call.tx, other_id).allow_game_friend_dms_in_platform
 
 
 def require_shown(call: Call, other_id: int) -> None:
-    """Raise where somebody wants no messages in games, and so would never see one that nobody keeps."""
+    """Raise an error if a user disabled messages in games, since they would never see an ephemeral message."""
     if user_settings.find(call.tx, other_id).slayer_sdk_receive_dms_in_game == InGameMessages.NONE:
         raise errors.CANNOT_MESSAGE_USER()
 
 
 def require_activity(call: Call, other_id: int, body: wire.SendUserMessage) -> applications.ApplicationRow:
-    """The application whose activity somebody is invited to, or asks to join; 50039 where there is nothing to join."""
-    sent = body.activity
-    assert sent
+    """Return the application of the activity to join.
+
+    Raises INVALID_ACTIVITY_ACTION (50039) if there is nothing to join."""
+    requested = body.activity
+    assert requested
     row = applications.find(call.tx, body.application_id or call.actor.application_id or 0)
     if row is None or row.family_id != family_of(call):
         raise errors.INVALID_ACTIVITY_ACTION()
-    if sent.type == ActivityActionType.JOIN_REQUEST:
-        shown = call.presences.find(other_id, family_id=row.family_id) or call.presences.find(other_id)
-        activities = () if shown is None else shown.activities
+    if requested.type == ActivityActionType.JOIN_REQUEST:
+        presence = call.presences.find(other_id, family_id=row.family_id) or call.presences.find(other_id)
+        activities = () if presence is None else presence.activities
         if not any(is_joinable(each) for each in activities if int(each.get("application_id", 0)) == row.id):
             raise errors.INVALID_ACTIVITY_ACTION()
         return row
-    if sent.type != ActivityActionType.JOIN:
+    if requested.type != ActivityActionType.JOIN:
         raise errors.INVALID_ACTIVITY_ACTION()
-    activity = call.presences.activity(call.user_id, sent.session_id, row.id)
-    if activity is None or not is_joinable(activity) or party_of(activity) != (sent.party_id or party_of(activity)):
+    activity = call.presences.activity(call.user_id, requested.session_id, row.id)
+    if (
+        activity is None
+        or not is_joinable(activity)
+        or party_of(activity) != (requested.party_id or party_of(activity))
+    ):
         raise errors.INVALID_ACTIVITY_ACTION()
-    if call.presences.join_secret(call.user_id, sent.session_id, row.id) is None:
+    if call.presences.join_secret(call.user_id, requested.session_id, row.id) is None:
         raise errors.INVALID_ACTIVITY_ACTION()
     return row
 
 
 def party_of(activity: dict[str, Any]) -> str:
-    """The party that an activity shows."""
+    """Return the id of an activity's party, or an empty string."""
     return str((activity.get("party") or {}).get("id") or "")
 
 
 def is_joinable(activity: dict[str, Any]) -> bool:
-    """Whether there is a way in, and a party with room; without a most there always is (sdk.md 10.3)."""
+    """Return whether an activity has a join secret and a party with a free slot (sdk.md 10.3).
+
+    A party without a maximum size always has one."""
     if not party_of(activity) or not activity.get("flags", 0) & ActivityFlags.JOIN:
         return False
     size = (activity.get("party") or {}).get("size")
@@ -152,12 +164,13 @@ def is_joinable(activity: dict[str, Any]) -> bool:
 
 
 def may_join_directly(call: Call, sender_id: int, activity: dict[str, Any], family_id: int) -> bool:
-    """Whether somebody's friends, or those in one voice channel with them, may join without being asked: the activity says so,
-    and they did not decide otherwise (sdk.md 10.3, 10.5)."""
-    flags, decided = activity.get("flags", 0), user_settings.find(call.tx, sender_id)
-    if flags & ActivityFlags.PARTY_PRIVACY_FRIENDS and decided.allow_activity_party_privacy_friends:
+    """Return whether the caller may join an activity without an invite (sdk.md 10.3, 10.5).
+
+    Friends, or users in the same voice channel, may join if both the activity and the host's settings allow it."""
+    flags, settings = activity.get("flags", 0), user_settings.find(call.tx, sender_id)
+    if flags & ActivityFlags.PARTY_PRIVACY_FRIENDS and settings.allow_activity_party_privacy_friends:
         if relationships.are_friends(call.tx, call.user_id, sender_id, family_id=family_id):
             return True
-    if flags & ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL and decided.allow_activity_party_privacy_voice_channel:
+    if flags & ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL and settings.allow_activity_party_privacy_voice_channel:
         return voice_states.are_together(call.tx, call.user_id, sender_id)
     return False

@@ -1,4 +1,4 @@
-"""User settings: what people decide about who may reach them."""
+"""User settings: preferences about who may contact a user."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""People decide, and their clients hear of it."""
+"""Update user settings and publish them to the user's sessions."""
 
 import msgspec
 from msgspec import UNSET
@@ -11,12 +11,12 @@ from hubbub.server.resources.user_settings import rules, store
 
 
 def change(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
-    """Keep what the caller decided, and tell their clients."""
+    """Update the caller's settings and publish them if they changed."""
     before = store.find(call.tx, call.user_id)
     if body.restricted_guilds is not UNSET:
         rules.require_guilds(call, before.restricted_guilds, body.restricted_guilds)
-    said = {name: getattr(body, name) for name in body.__struct_fields__ if getattr(body, name) is not UNSET}
-    after = msgspec.structs.replace(before, **said)
+    changes = {name: getattr(body, name) for name in body.__struct_fields__ if getattr(body, name) is not UNSET}
+    after = msgspec.structs.replace(before, **changes)
     if after.friend_source_flags.all:
         after.friend_source_flags = store.EVERYBODY
     after.restricted_guilds = sorted(set(after.restricted_guilds))
@@ -26,11 +26,11 @@ def change(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
     return after
 
 
-def forget(call: Call, fact: users.UserDeleted) -> None:
-    """An account is gone, and what it decided."""
-    store.delete(call.tx, fact.user_id)
+def forget(call: Call, signal: users.UserDeleted) -> None:
+    """Delete the settings of a deleted user."""
+    store.delete(call.tx, signal.user_id)
 
 
-def harvest(call: Call, asked: users.DataAsked) -> None:
-    """What a person decided, for their copy of all that is kept of them."""
-    asked.records["settings"] = msgspec.to_builtins(store.find(call.tx, asked.user_id), enc_hook=str)
+def harvest(call: Call, export: users.DataAsked) -> None:
+    """Add a user's settings to the export of their data."""
+    export.records["settings"] = msgspec.to_builtins(store.find(call.tx, export.user_id), enc_hook=str)

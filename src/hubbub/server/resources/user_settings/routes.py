@@ -1,4 +1,4 @@
-"""A person's settings over HTTP; games neither see nor change them."""
+"""HTTP handlers for user settings. OAuth2 sessions have no access to them."""
 
 from hubbub.protocol.resources import user_settings as wire
 from hubbub.server.core.call import Call
@@ -8,11 +8,11 @@ from hubbub.server.resources.user_settings import actions, store
 
 @handles(wire.GET_USER_SETTINGS)
 def get_user_settings(call: Call) -> wire.UserSettings:
-    """What the caller decided."""
+    """Get the current user's settings."""
     return store.find(call.tx, call.user_id)
 
 
 @handles(wire.UPDATE_USER_SETTINGS)
 def update_user_settings(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
-    """Decide otherwise."""
+    """Update the current user's settings."""
     return actions.change(call, body)

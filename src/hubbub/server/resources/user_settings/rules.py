@@ -1,4 +1,4 @@
-"""What a person may decide."""
+"""Validation of user settings."""
 
 from collections.abc import Collection, Sequence
 
@@ -8,11 +8,13 @@ from hubbub.server.resources.user_settings import store
 
 
 def require_guilds(call: Call, before: Collection[int], wanted: Sequence[int]) -> None:
-    """Guilds that the caller is in. One that they left since they decided on it may stay, for the day they come back."""
+    """Raise form errors for guilds that the caller is not a member of.
+
+    A guild that the caller left after restricting it may stay in the list."""
     new = set(wanted).difference(before)
     unknown = new.difference(store.guilds_among(call.tx, call.user_id, new))
     form = FormErrors()
     for index, guild_id in enumerate(wanted):
         if guild_id in unknown:
-            form.add(("restricted_guilds", index), "GUILD_UNKNOWN", "You are in no guild of this id.")
+            form.add(("restricted_guilds", index), "GUILD_UNKNOWN", "You are not a member of this guild.")
     form.raise_if_any()

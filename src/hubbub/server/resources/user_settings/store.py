@@ -1,4 +1,4 @@
-"""Rows of what people decided about themselves; who decided nothing has none."""
+"""SQL for the user_settings table. A user with default settings has no row."""
 
 from collections.abc import Collection
 from typing import Final
@@ -12,7 +12,7 @@ EVERYBODY: Final = FriendSources(all=True, mutual_friends=True, mutual_guilds=Tr
 
 
 def find(tx: Tx, user_id: int) -> UserSettings:
-    """What somebody decided, or what holds for who did not."""
+    """Return a user's settings, or the defaults."""
     found = tx.value("SELECT settings FROM user_settings WHERE user_id = ?", user_id)
     if found is not None:
         return json.decode(found, UserSettings)
@@ -27,13 +27,13 @@ def find(tx: Tx, user_id: int) -> UserSettings:
 
 
 def find_some(tx: Tx, user_ids: Collection[int]) -> dict[int, UserSettings]:
-    """What those of these users decided who decided anything."""
+    """Return the settings of those users who changed the defaults."""
     rows = tx.all(f"SELECT user_id, settings FROM user_settings WHERE user_id IN ({places(user_ids)})", *user_ids)
     return {row[0]: json.decode(row[1], UserSettings) for row in rows}
 
 
 def put(tx: Tx, user_id: int, settings: UserSettings) -> None:
-    """Keep what somebody decided."""
+    """Insert or update a user's settings."""
     tx.run(
         "INSERT INTO user_settings (user_id, settings) VALUES (?, ?) "
         "ON CONFLICT (user_id) DO UPDATE SET settings = excluded.settings",
@@ -43,7 +43,7 @@ def put(tx: Tx, user_id: int, settings: UserSettings) -> None:
 
 
 def guilds_among(tx: Tx, user_id: int, guild_ids: Collection[int]) -> set[int]:
-    """Those of these guilds that somebody is in."""
+    """Return those of the guilds that a user is a member of."""
     if not guild_ids:
         return set()
     sql = f"SELECT guild_id FROM members WHERE user_id = ? AND guild_id IN ({places(guild_ids)})"
@@ -51,5 +51,5 @@ def guilds_among(tx: Tx, user_id: int, guild_ids: Collection[int]) -> set[int]:
 
 
 def delete(tx: Tx, user_id: int) -> None:
-    """Forget what somebody decided."""
+    """Delete a user's settings."""
     tx.run("DELETE FROM user_settings WHERE user_id = ?", user_id)

@@ -1,4 +1,4 @@
-"""Users: people and bots."""
+"""Users and bots."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Changing a user: write, publish, tell."""
+"""Update and delete users: store, publish, signal."""
 
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import PremiumType
@@ -13,7 +13,7 @@ from hubbub.server.resources.users.store import UserRow
 
 
 def change(call: Call, row: UserRow) -> wire.MyUser:
-    """Keep a user's new look, and let their sessions and guilds hear of it."""
+    """Update a user's profile and publish it to their sessions and guilds."""
     store.update(call.tx, row)
     announce(call, row)
     call.tell(UserChanged(row))
@@ -21,33 +21,37 @@ def change(call: Call, row: UserRow) -> wire.MyUser:
 
 
 def announce(call: Call, row: UserRow) -> None:
-    """Tell a user's sessions how they look now: their own as their own token would see it, games without what needs a scope."""
+    """Publish a user to their own sessions.
+
+    OAuth2 sessions receive it without the fields that require a scope."""
     own = Actor(user_id=row.id, kind="bot" if row.bot else "user")
     game = Actor(user_id=row.id, kind="bearer")
-    to = Audience.of_users(row.id)
-    shown, told = (views.my_user(row, viewer, call.now) for viewer in (own, game))
-    call.tx.emit(wire.USER_UPDATE, shown, to, games={0: told})
+    audience = Audience.of_users(row.id)
+    for_user, for_games = (views.my_user(row, viewer, call.now) for viewer in (own, game))
+    call.tx.emit(wire.USER_UPDATE, for_user, audience, games={0: for_games})
 
 
 def set_premium(call: Call, row: UserRow, premium_type: PremiumType) -> None:
-    """Give a person a level of premium, or none; only they see it."""
+    """Set a user's premium type. Only the user sees it."""
     if row.premium_type != premium_type:
         store.set_premium(call.tx, row.id, int(premium_type))
         announce(call, row._replace(premium_type=int(premium_type)))
 
 
-def wear(call: Call, row: UserRow, shown: wire.PrimaryGuild | None) -> UserRow:
-    """Keep the tag a user wears (or that they wear none), and let everybody who sees them hear of it."""
-    row = row._replace(primary_guild=None if shown is None else json.encode(shown).decode())
-    worn = shown is not None and shown.tag is not None
-    store.set_primary_guild(call.tx, row.id, shown.identity_guild_id if shown and worn else None, row.primary_guild)
+def wear(call: Call, row: UserRow, primary_guild: wire.PrimaryGuild | None) -> UserRow:
+    """Store the primary guild whose tag a user displays, or None, and publish the change."""
+    row = row._replace(primary_guild=None if primary_guild is None else json.encode(primary_guild).decode())
+    has_tag = primary_guild is not None and primary_guild.tag is not None
+    store.set_primary_guild(
+        call.tx, row.id, primary_guild.identity_guild_id if primary_guild and has_tag else None, row.primary_guild
+    )
     announce(call, row)
     call.tell(UserChanged(row, tag_only=True))
     return row
 
 
 def delete(call: Call, user_id: int) -> None:
-    """End a user for good: their tokens, then what upper floors keep of them, then the account itself."""
+    """Delete a user: first their tokens, then the data of higher tiers, then the account."""
     auth.revoke(call.tx, user_id)
     call.tell(UserDeleted(UserId(user_id)))
     store.delete(call.tx, user_id)

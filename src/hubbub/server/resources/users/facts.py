@@ -1,4 +1,4 @@
-"""What the users slice tells upper floors, inside the transaction."""
+"""Signals that the users slice raises inside the transaction."""
 
 from typing import Any
 
@@ -9,27 +9,27 @@ from hubbub.server.resources.users.store import UserRow
 
 
 class UserChanged(msgspec.Struct, frozen=True):
-    """A user changed how they look: the guilds they are in hear of it."""
+    """Raised after a user's profile changed, so that their guilds publish it."""
 
     row: UserRow
     tag_only: bool = False
-    """That name and pictures stayed: guilds change the tags of many at once."""
+    """Whether only the guild tag changed. Guilds change the tags of many users at once."""
 
 
 class UserDeletionAsked(msgspec.Struct, frozen=True):
-    """A person wants their account deleted: whoever knows why that cannot be raises."""
+    """Raised before a user deletes their account; a listener that forbids it raises an error."""
 
     user_id: UserId
 
 
 class DataAsked(msgspec.Struct, frozen=True):
-    """A person wants to see what is kept of them: each slice adds its part, by its name."""
+    """Raised to export a user's data; each slice adds its records under its own name."""
 
     user_id: UserId
     records: dict[str, Any]
 
 
 class UserDeleted(msgspec.Struct, frozen=True):
-    """An account is gone for good: whoever keeps something of it lets it go, and what others wrote to it stays."""
+    """Raised when an account is deleted; listeners delete its data. Messages of other users to it stay."""
 
     user_id: UserId

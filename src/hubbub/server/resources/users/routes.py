@@ -1,4 +1,4 @@
-"""Users over HTTP."""
+"""HTTP handlers for users."""
 
 from msgspec import UNSET
 
@@ -13,7 +13,7 @@ from hubbub.server.resources.users import actions, rules, store, views
 
 @handles(wire.GET_MY_USER)
 def get_my_user(call: Call) -> wire.MyUser:
-    """The caller."""
+    """Get the current user."""
     row = store.find(call.tx, call.user_id)
     if row is None:
         raise errors.UNKNOWN_USER()
@@ -22,7 +22,7 @@ def get_my_user(call: Call) -> wire.MyUser:
 
 @handles(wire.GET_USER)
 def get_user(call: Call, user_id: UserId) -> wire.User:
-    """Anybody, by id."""
+    """Get a user."""
     row = store.find(call.tx, user_id)
     if row is None:
         raise errors.UNKNOWN_USER()
@@ -31,7 +31,9 @@ def get_user(call: Call, user_id: UserId) -> wire.User:
 
 @handles(wire.UPDATE_MY_USER)
 def update_my_user(call: Call, body: wire.UpdateMyUser) -> wire.MyUser:
-    """Change one's own name and pictures."""
+    """Update the current user.
+
+    Changes the username, display name, avatar or banner. The username can be changed twice an hour."""
     row = store.find(call.tx, call.user_id)
     if row is None:
         raise errors.UNKNOWN_USER()
@@ -41,7 +43,7 @@ def update_my_user(call: Call, body: wire.UpdateMyUser) -> wire.MyUser:
         if not row.bot and taken is not None and taken.id != row.id:
             raise errors.invalid("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")
         if name != row.username:
-            # http.md 1.14: two an hour; pictures follow the operation's own bucket.
+            # http.md 1.14: two username changes an hour; images have the operation's own rate limit.
             quotas.take(call, "username", row.id, wire.USERNAME_LIMIT)
         row = row._replace(username=name)
     if body.global_name is not UNSET:

@@ -1,4 +1,4 @@
-"""What a name may be."""
+"""Validation of usernames."""
 
 import re
 
@@ -10,15 +10,15 @@ _RESERVED = frozenset({"everyone", "here"})
 
 
 def clean_name(text: str) -> str:
-    """A name with its white space collapsed."""
+    """Return a name with its white space collapsed."""
     return re.sub(r"\s+", " ", text).strip()
 
 
 def require_username(text: str, path: str = "username") -> str:
-    """A username as it will be kept, or the form error that says why not (http.md 3.7)."""
+    """Return the username to store, or raise a form error (http.md 3.7)."""
     name = clean_name(text)
     if not wire.USERNAME_MIN <= len(name) <= wire.USERNAME_MAX:
         raise errors.invalid(path, *errors.bad_length(wire.USERNAME_MIN, wire.USERNAME_MAX))
-    if name.lower() in _RESERVED or any(word in name for word in _FORBIDDEN):
+    if name.lower() in _RESERVED or any(text_part in name for text_part in _FORBIDDEN):
         raise errors.invalid(path, "USERNAME_INVALID", "Username is invalid.")
     return name

@@ -1,4 +1,4 @@
-"""Rows of people and bots."""
+"""SQL for the users table."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -8,7 +8,7 @@ from hubbub.server.core.store import Tx, places
 
 
 class UserRow(NamedTuple):
-    """A user as we keep them. What is their own business comes last: who only shows them does not read it."""
+    """A stored user. Private columns come last, so that queries for public views can leave them out."""
 
     id: UserId
     username: str
@@ -24,7 +24,7 @@ class UserRow(NamedTuple):
     locale: str = "en-US"
     verified: int = 0
     primary_guild: str | None = None
-    """`PrimaryGuild` as JSON."""
+    """JSON of `PrimaryGuild`, or None."""
     bio: str = ""
     flags: int = 0
     email: str | None = None
@@ -32,38 +32,38 @@ class UserRow(NamedTuple):
 
 
 SHOWN: Final = UserRow._fields[: UserRow._fields.index("bio")]
-"""What is read of somebody who only speaks, or is shown."""
+"""The columns needed to show a user to others."""
 COLUMNS = ", ".join(UserRow._fields)
 
 
 def find(tx: Tx, user_id: int) -> UserRow | None:
-    """A user, or None."""
+    """Return a user, or None."""
     return tx.find(UserRow, f"SELECT {COLUMNS} FROM users WHERE id = ?", user_id)
 
 
 def find_many(tx: Tx, user_ids: Iterable[int]) -> dict[int, UserRow]:
-    """The users there are of these, by id, in one query."""
+    """Return those of the users that exist, by id."""
     wanted = list(dict.fromkeys(user_ids))
     found: dict[int, UserRow] = {}
     for start in range(0, len(wanted), 500):
-        some = wanted[start : start + 500]
-        for row in tx.all(f"SELECT {COLUMNS} FROM users WHERE id IN ({places(some)})", *some):
+        batch = wanted[start : start + 500]
+        for row in tx.all(f"SELECT {COLUMNS} FROM users WHERE id IN ({places(batch)})", *batch):
             found[row[0]] = UserRow(*row)
     return found
 
 
 def find_person(tx: Tx, username: str) -> UserRow | None:
-    """A person by their unique name."""
+    """Return the user with this unique name, or None. Bots are excluded."""
     return tx.find(UserRow, f"SELECT {COLUMNS} FROM users WHERE username = ? AND bot = 0", username)
 
 
 def insert(tx: Tx, row: UserRow) -> None:
-    """Keep a new user."""
+    """Insert a user."""
     tx.run(f"INSERT INTO users ({COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def update(tx: Tx, row: UserRow) -> None:
-    """Keep what changed of a user."""
+    """Update a user's profile."""
     tx.run(
         "UPDATE users SET username = ?, global_name = ?, avatar = ?, banner = ?, accent_color = ?, bio = ? WHERE id = ?",
         row.username,
@@ -77,17 +77,17 @@ def update(tx: Tx, row: UserRow) -> None:
 
 
 def set_premium(tx: Tx, user_id: int, premium_type: int) -> None:
-    """Keep the level of premium a user has."""
+    """Update a user's premium type."""
     tx.run("UPDATE users SET premium_type = ? WHERE id = ?", premium_type, user_id)
 
 
 def set_primary_guild(tx: Tx, user_id: int, guild_id: int | None, shown: str | None) -> None:
-    """Keep the tag a user wears, and whose it is."""
+    """Update the primary guild of a user, and the guild whose tag is displayed."""
     tx.run("UPDATE users SET primary_guild = ?, primary_guild_id = ? WHERE id = ?", shown, guild_id, user_id)
 
 
 def wearers(tx: Tx, guild_id: int, *, after: int, limit: int) -> list[UserRow]:
-    """Who wears a guild's tag, by ascending id."""
+    """Return the users who display a guild's tag, by ascending id."""
     return tx.fetch(
         UserRow,
         f"SELECT {COLUMNS} FROM users WHERE primary_guild_id = ? AND id > ? ORDER BY id LIMIT ?",
@@ -98,5 +98,5 @@ def wearers(tx: Tx, guild_id: int, *, after: int, limit: int) -> list[UserRow]:
 
 
 def delete(tx: Tx, user_id: int) -> None:
-    """Forget a user; what they wrote is shown as by somebody who is gone."""
+    """Delete a user. Their messages are shown as those of a deleted user."""
     tx.run("DELETE FROM users WHERE id = ?", user_id)

@@ -1,4 +1,4 @@
-"""A user as others see them, and as they see themselves."""
+"""Build the wire models of users."""
 
 from msgspec import UNSET
 
@@ -11,7 +11,7 @@ from hubbub.server.resources.users.store import UserRow
 
 
 def user(row: UserRow) -> wire.User:
-    """The public side of a user."""
+    """Return a user as others see them."""
     return wire.User(
         id=UserId(row.id),
         username=row.username,
@@ -29,10 +29,10 @@ def user(row: UserRow) -> wire.User:
 
 
 def my_user(row: UserRow, actor: Actor, now: int | None = None) -> wire.MyUser:
-    """A user as the token in their hands may see them at a moment; without one, as today."""
+    """Return a user as their own token may see them at a point in time; None means today."""
     scope = "identify.premium" if now is None or changes.PREMIUM_TYPE_SCOPE.active(now) else "identify"
-    sees_premium = actor.kind == "user" or scope in actor.scopes
-    sees_email = actor.kind != "bearer" or "email" in actor.scopes
+    can_see_premium = actor.kind == "user" or scope in actor.scopes
+    can_see_email = actor.kind != "bearer" or "email" in actor.scopes
     return wire.MyUser(
         id=UserId(row.id),
         username=row.username,
@@ -48,9 +48,9 @@ def my_user(row: UserRow, actor: Actor, now: int | None = None) -> wire.MyUser:
         mfa_enabled=bool(row.mfa_enabled),
         locale=row.locale,
         # Spec, User.premium_type: 0 unless the token may read it.
-        premium_type=row.premium_type if sees_premium else 0,
+        premium_type=row.premium_type if can_see_premium else 0,
         verified=bool(row.verified or row.bot),
-        email=row.email if sees_email else UNSET,
+        email=row.email if can_see_email else UNSET,
     )
 
 
@@ -59,5 +59,5 @@ def _primary_guild(row: UserRow) -> wire.PrimaryGuild | None:
 
 
 def gone(user_id: int) -> wire.User:
-    """Somebody whose account was deleted, where something of theirs is still shown."""
+    """Return a placeholder for a deleted user."""
     return wire.User(id=UserId(user_id), username="Deleted User")

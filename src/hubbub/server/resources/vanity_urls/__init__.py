@@ -1,4 +1,4 @@
-"""Vanity URLs: an invite code of a guild's own choice."""
+"""Vanity URLs: custom invite codes of guilds."""
 
 from hubbub.protocol.enums import GuildFeature
 from hubbub.server.core.call import Call
@@ -8,15 +8,17 @@ from hubbub.server.resources.vanity_urls import routes, store
 from hubbub.server.resources.vanity_urls.store import VanityRow, find, use
 
 
-def _guild_deleted(call: Call, fact: GuildDeleted) -> None:
-    store.delete_of_guild(call.tx, fact.guild_id)
+def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+    store.delete_of_guild(call.tx, signal.guild_id)
 
 
-def _features_lost(call: Call, fact: FeaturesLost) -> None:
-    if GuildFeature.VANITY_URL in fact.features:
-        store.delete_of_guild(call.tx, fact.guild_id)
+def _on_features_lost(call: Call, signal: FeaturesLost) -> None:
+    if GuildFeature.VANITY_URL in signal.features:
+        store.delete_of_guild(call.tx, signal.guild_id)
 
 
-SLICE = Slice(name="vanity_urls", modules=(routes,), hears={GuildDeleted: _guild_deleted, FeaturesLost: _features_lost})
+SLICE = Slice(
+    name="vanity_urls", modules=(routes,), hears={GuildDeleted: _on_guild_deleted, FeaturesLost: _on_features_lost}
+)
 
 __all__ = ["SLICE", "VanityRow", "find", "use"]

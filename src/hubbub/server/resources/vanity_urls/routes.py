@@ -1,4 +1,4 @@
-"""Vanity URLs over HTTP."""
+"""HTTP handlers for vanity URLs."""
 
 import re
 from typing import Final
@@ -18,16 +18,20 @@ _CODE: Final = re.compile(r"[a-z0-9](?:-?[a-z0-9])+", re.ASCII)
 
 @handles(wire.GET_GUILD_VANITY_URL)
 def get_guild_vanity_url(call: Call, guild_id: GuildId) -> wire.VanityUrl:
-    """A guild's own code, and how often people came by it."""
-    _with_feature(call, guild_id)
+    """Get a guild's vanity URL.
+
+    Returns the code and its number of uses."""
+    _require_feature(call, guild_id)
     row = store.find_of_guild(call.tx, guild_id)
     return wire.VanityUrl(code=None, uses=0) if row is None else wire.VanityUrl(code=row.code, uses=row.uses)
 
 
 @handles(wire.UPDATE_GUILD_VANITY_URL)
 def update_guild_vanity_url(call: Call, guild_id: GuildId, body: wire.UpdateVanityUrl) -> wire.VanityUrl:
-    """Choose a code, or give it up."""
-    guild = _with_feature(call, guild_id)
+    """Update a guild's vanity URL.
+
+    Sets or removes the code. Requires the VANITY_URL feature."""
+    guild = _require_feature(call, guild_id)
     code = (body.code or "").strip().lower() or None
     if code is not None and (_CODE.fullmatch(code) is None or store.is_taken(call.tx, guild_id, code)):
         raise errors.INVITE_INVALID_OR_TAKEN()
@@ -38,7 +42,7 @@ def update_guild_vanity_url(call: Call, guild_id: GuildId, body: wire.UpdateVani
     return wire.VanityUrl(code=code, uses=0 if row is None else row.uses)
 
 
-def _with_feature(call: Call, guild_id: int) -> GuildRow:
+def _require_feature(call: Call, guild_id: int) -> GuildRow:
     row = guilds.find(call.tx, guild_id)
     if row is None:
         raise errors.UNKNOWN_GUILD()
