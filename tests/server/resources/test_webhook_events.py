@@ -238,7 +238,7 @@ async def test_what_was_given_up_is_seen_and_tried_again_by_those_who_manage(
     owner = await owner_of(near_world, bot)
     shown = (await owner.get(failed)).ok()
     assert [(each["type"], each["attempts"], each["error"]) for each in shown] == [
-        ("ENTITLEMENT_CREATE", 11, "GiveUp: it answered 500")
+        ("ENTITLEMENT_CREATE", 11, "GiveUp: the endpoint returned status 500")
     ] * 3
     assert [each["payload"]["event"]["data"] for each in shown] == [0, 1, 2]
     assert (await owner.get(f"{failed}?limit=1&after={shown[0]['id']}")).ok() == shown[1:2]

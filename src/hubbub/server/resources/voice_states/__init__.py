@@ -1,4 +1,4 @@
-"""Voice states: who is connected to which voice channel."""
+"""Voice states: the connections of users to voice channels."""
 
 from typing import Any
 
@@ -37,44 +37,44 @@ def _guild(call: Call, view: GuildView) -> dict[str, Any]:
     if not view.intents & Intents.GUILD_VOICE_STATES:
         return {"voice_states": []}
     rows = [row for row in store.list_of_guild(call.tx, view.guild.id) if row.channel_id in view.visible]
-    people = members.find_views(call.tx, view.guild.id, [row.user_id for row in rows])
+    found_members = members.find_views(call.tx, view.guild.id, [row.user_id for row in rows])
     states = []
     for row in rows:
-        if (member := people.get(row.user_id)) is not None:
+        if (member := found_members.get(row.user_id)) is not None:
             states.append(views.voice_state(row, member, with_guild=False))
     return {"voice_states": states}
 
 
-def _member_removed(call: Call, fact: MemberRemoved) -> None:
-    if (row := store.find(call.tx, fact.guild_id, fact.user_id)) is not None:
+def _on_member_removed(call: Call, signal: MemberRemoved) -> None:
+    if (row := store.find(call.tx, signal.guild_id, signal.user_id)) is not None:
         actions.leave(call, [row])
 
 
-def _channels_deleted(call: Call, fact: ChannelsDeleted) -> None:
-    actions.leave(call, store.list_of_channels(call.tx, fact.channel_ids), ended=True)
+def _on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+    actions.leave(call, store.list_of_channels(call.tx, signal.channel_ids), ended=True)
 
 
-def _guild_deleted(call: Call, fact: GuildDeleted) -> None:
-    actions.end_guild(call, fact.guild_id)
+def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+    actions.end_guild(call, signal.guild_id)
 
 
-def _moved(call: Call, fact: VoiceMoveRequested) -> None:
-    row = store.find(call.tx, fact.guild_id, fact.user_id)
+def _on_move_requested(call: Call, signal: VoiceMoveRequested) -> None:
+    row = store.find(call.tx, signal.guild_id, signal.user_id)
     if row is None:
         return
-    if fact.channel_id is None:
+    if signal.channel_id is None:
         actions.leave(call, [row])
     else:
-        actions.move(call, row, fact.channel_id)
+        actions.move(call, row, signal.channel_id)
 
 
-def _moderated(call: Call, fact: VoiceModerated) -> None:
-    if (row := store.find(call.tx, fact.guild_id, fact.user_id)) is not None:
+def _on_moderated(call: Call, signal: VoiceModerated) -> None:
+    if (row := store.find(call.tx, signal.guild_id, signal.user_id)) is not None:
         actions.refresh(call, row)
 
 
 def reset(call: Call) -> None:
-    """A platform of one process starts with nobody connected."""
+    """Delete all connections at the start of a single-process server."""
     actions.reset(call)
 
 
@@ -83,11 +83,11 @@ SLICE = Slice(
     modules=(routes, commands),
     jobs={actions.AWAY: actions.move_away, commands.JOIN: commands.join_at_last},
     hears={
-        ChannelsDeleted: _channels_deleted,
-        GuildDeleted: _guild_deleted,
-        MemberRemoved: _member_removed,
-        VoiceMoveRequested: _moved,
-        VoiceModerated: _moderated,
+        ChannelsDeleted: _on_channels_deleted,
+        GuildDeleted: _on_guild_deleted,
+        MemberRemoved: _on_member_removed,
+        VoiceMoveRequested: _on_move_requested,
+        VoiceModerated: _on_moderated,
     },
     guild=_guild,
     session_ended=session_ended,

@@ -1,4 +1,4 @@
-"""Joining, moving and leaving: write, publish, and keep the channel's status and start time true."""
+"""Join, move and leave voice channels: store, publish, and maintain the status and start time of channels."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -23,47 +23,50 @@ AWAY: Final = "voice_states.away"
 
 
 class Absence(msgspec.Struct, kw_only=True):
-    """What the job that moves somebody who is away knows."""
+    """Payload of the job that moves an inactive member to the AFK channel."""
 
     guild_id: GuildId
     user_id: UserId
 
 
 def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_session: str | None = None) -> None:
-    """A user joins, moves, or changes how they are connected. `game_session` is the gateway session that asks, if a game's."""
+    """Join or move a user, or update their voice state.
+
+    `game_session` is the requesting gateway session if it is an OAuth2 session."""
     store.put(call.tx, row)
     member = _member(call, row)
-    _tell(call, row, member)
+    _publish(call, row, member)
     moved = before is not None and before.channel_id != row.channel_id
     if before is not None and moved:
-        # gateway.md 5.1: for those who saw them and do not see where they went, they left.
-        _tell(call, before, member, left=True, unseen_in=row.channel_id)
+        # gateway.md 5.1: users who saw the member and cannot see the new channel see them leave.
+        _publish(call, before, member, left=True, hidden_in=row.channel_id)
     if before is None or moved:
-        _opened(call, row)
+        _set_start_time(call, row)
     if before is not None and moved:
-        _emptied(call, before.guild_id, before.channel_id)
-    _changed(call, row.guild_id, row.channel_id)
+        _clear_if_empty(call, before.guild_id, before.channel_id)
+    _signal_channel_changed(call, row.guild_id, row.channel_id)
     if before is not None and moved:
-        _changed(call, row.guild_id, before.channel_id)
+        _signal_channel_changed(call, row.guild_id, before.channel_id)
     if not row.suppress and (before is None or moved or before.suppress):
         call.tell(SpeakerCame(guild_id=row.guild_id, channel_id=row.channel_id, user_id=row.user_id))
-    _watch_absence(call, row)
-    # Another session of the same user takes over: it needs a connection of its own. So does who was sent to a server that is gone.
+    _schedule_afk(call, row)
+    # A session that takes over from another one of the same user needs its own connection. So does a user whose voice
+    # server was lost.
     if (
         before is None
         or moved
         or before.session_id != row.session_id
         or tickets.is_lost(call, row.guild_id, row.user_id)
     ):
-        # voice.md 1: the state always comes before the server, so that libraries connect.
+        # voice.md 1: the state always precedes the server, since libraries connect when they receive the server.
         admit(call, row, game_session)
     tell_server(call, row.guild_id, row.user_id)
 
 
 def admit(call: Call, row: VoiceStateRow, game_session: str | None = None) -> None:
-    """Give somebody a new ticket for the voice server, and tell the session that asked for it, or has the state."""
+    """Issue a new voice server ticket and send it to the requesting session, or to the session that owns the state."""
     if game_session is None:
-        # Through the guild, behind the state, and to the session's own shard.
+        # Published through the guild, so that it follows the state and goes to the session's own shard.
         audience = Audience.guild(row.guild_id, users=frozenset({int(row.user_id)}), voice_session=row.session_id)
     else:
         audience = Audience.of_users(row.user_id, session_id=game_session)
@@ -73,7 +76,7 @@ def admit(call: Call, row: VoiceStateRow, game_session: str | None = None) -> No
 
 
 def reallocate(call: Call, endpoint: str) -> None:
-    """A voice server is gone: everybody on it is sent to another, or told to wait for one."""
+    """Move all users of a lost voice server to another one, or let them wait for one."""
     store.delete_server(call.tx, endpoint)
     for row in store.list_of_server(call.tx, endpoint):
         admit(call, row)
@@ -83,20 +86,20 @@ def reallocate(call: Call, endpoint: str) -> None:
 
 
 def change(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
-    """Keep how somebody is connected now; nothing is said when nothing changed."""
+    """Update a voice state. Does nothing if nothing changed."""
     if after != before:
         put(call, before, after)
 
 
 def moderate(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
-    """Somebody on a stage is given the word by another, or loses it."""
+    """Update a member's voice state on a stage on behalf of a moderator, with an audit log entry."""
     change(call, before, after)
     suppressed = AuditLogChange(key="suppress", old_value=bool(before.suppress), new_value=bool(after.suppress))
     audit.record(call, after.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=after.user_id, changes=[suppressed])
 
 
 def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:
-    """Somebody is taken to another channel."""
+    """Move a member to another channel."""
     if before.channel_id == channel_id:
         return
     here = rules.find_standing(call, before.guild_id, channel_id, before.user_id)
@@ -109,9 +112,10 @@ def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:
     put(call, before, row)
 
 
-def _watch_absence(call: Call, row: VoiceStateRow) -> None:
-    """gateway.md 7: who is away is moved to the guild's AFK channel in time. Who hears nothing is away (decisions/0018); any
-    change of their state begins the time anew."""
+def _schedule_afk(call: Call, row: VoiceStateRow) -> None:
+    """Schedule the move of an inactive member to the AFK channel (gateway.md 7).
+
+    A deafened member counts as inactive (decisions/0018). Any change of the voice state restarts the timeout."""
     key = _key(row)
     jobs.cancel(call.tx, AWAY, key)
     guild = guilds.find(call.tx, row.guild_id) if row.self_deaf else None
@@ -121,7 +125,7 @@ def _watch_absence(call: Call, row: VoiceStateRow) -> None:
 
 
 def move_away(call: Call, job: jobs.Job) -> None:
-    """Take somebody who is still away to the guild's AFK channel, where there is one; stages are left alone."""
+    """Move a member who is still inactive to the guild's AFK channel, if there is one. Stages are exempt."""
     absence = job.decode(Absence)
     row = store.find(call.tx, absence.guild_id, absence.user_id)
     guild = guilds.find(call.tx, absence.guild_id)
@@ -137,31 +141,31 @@ def _key(row: VoiceStateRow) -> str:
 
 
 def leave(call: Call, rows: Sequence[VoiceStateRow], *, ended: bool = False) -> None:
-    """Users of one guild are no longer connected; `ended`: nobody can be, since their channel is gone."""
+    """Disconnect users of one guild. `ended` means that their channel was deleted."""
     if not rows:
         return
     guild_id = rows[0].guild_id
-    people = members.find_views(call.tx, guild_id, [row.user_id for row in rows])
+    found_members = members.find_views(call.tx, guild_id, [row.user_id for row in rows])
     for row in rows:
         store.delete(call.tx, guild_id, row.user_id)
         store.delete_ticket(call.tx, guild_id, row.user_id)
         jobs.cancel(call.tx, AWAY, _key(row))
-        _tell(call, row, people.get(row.user_id), left=True)
+        _publish(call, row, found_members.get(row.user_id), left=True)
     for channel_id in dict.fromkeys(row.channel_id for row in rows):
-        _emptied(call, guild_id, channel_id)
-        _changed(call, guild_id, channel_id)
+        _clear_if_empty(call, guild_id, channel_id)
+        _signal_channel_changed(call, guild_id, channel_id)
     for row in rows:
         tell_server(call, guild_id, row.user_id, ended=ended)
 
 
 def leave_guilds(call: Call, user_id: int) -> None:
-    """A person is in no guild's channel any more."""
+    """Disconnect a user from all guild channels."""
     for row in store.list_of_user(call.tx, user_id):
         leave(call, [row])
 
 
 def end_guild(call: Call, guild_id: GuildId) -> None:
-    """A guild is gone, and nobody is left to hear of its voice channels but the voice server."""
+    """Delete the voice states of a deleted guild. Only the voice server is notified."""
     rows = store.list_of_guild(call.tx, guild_id)
     store.delete_guild(call.tx, guild_id)
     for row in rows:
@@ -170,27 +174,27 @@ def end_guild(call: Call, guild_id: GuildId) -> None:
 
 
 def reset(call: Call) -> None:
-    """Nobody is connected any more; it is not told to sessions, for there are none."""
+    """Delete all voice states. No events are published, since there are no sessions."""
     channels = dict.fromkeys((row.guild_id, row.channel_id) for row in store.everywhere(call.tx))
     store.clear(call.tx)
     for guild_id, channel_id in channels:
-        _changed(call, guild_id, channel_id)
+        _signal_channel_changed(call, guild_id, channel_id)
 
 
 def refresh(call: Call, row: VoiceStateRow) -> None:
-    """Show a voice state again, since the guild's mute or deafen changed."""
-    _tell(call, row, _member(call, row))
+    """Publish a voice state again after the member's mute or deafen changed."""
+    _publish(call, row, _member(call, row))
     tell_server(call, row.guild_id, row.user_id)
 
 
 def set_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str | None) -> None:
-    """A new status line, or none."""
+    """Set or clear the status of a voice channel, with an audit log entry."""
     known = store.find_channel(call.tx, channel_id) or VoiceChannelRow(channel_id, guild_id, None, None)
     if known.status == status:
         return
     store.put_channel(call.tx, known._replace(status=status))
-    _status(call, guild_id, channel_id, status)
-    # Spec, Audit log: 192 carries the new status, clearing is 193.
+    _publish_status(call, guild_id, channel_id, status)
+    # Spec, Audit log: 192 contains the new status; clearing is 193.
     options: dict[str, object] = {"channel_id": int(channel_id)}
     if status is not None:
         options["status"] = status
@@ -200,12 +204,12 @@ def set_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str
     audit.record(call, guild_id, action, target_id=channel_id, options=options)
 
 
-def _changed(call: Call, guild_id: int, channel_id: int) -> None:
+def _signal_channel_changed(call: Call, guild_id: int, channel_id: int) -> None:
     call.tell(VoiceChannelChanged(guild_id=GuildId(guild_id), channel_id=ChannelId(channel_id)))
 
 
 def tell_server(call: Call, server_id: int, user_id: int, *, ended: bool = False) -> None:
-    """Let the voice server look at somebody's ticket again; `ended`: their whole call is over."""
+    """Let the voice server reload a user's ticket. `ended` means that the whole call is over."""
     changed = VoiceChanged(server_id=Snowflake(server_id), user_id=UserId(user_id), ended=ended)
     call.tx.emit(VOICE_CHANGED, changed, Audience())
 
@@ -214,37 +218,37 @@ def _member(call: Call, row: VoiceStateRow) -> Member | None:
     return members.find_views(call.tx, row.guild_id, [row.user_id]).get(row.user_id)
 
 
-def _tell(
-    call: Call, row: VoiceStateRow, member: Member | None, *, left: bool = False, unseen_in: int | None = None
+def _publish(
+    call: Call, row: VoiceStateRow, member: Member | None, *, left: bool = False, hidden_in: int | None = None
 ) -> None:
     state = views.voice_state(row, member, left=left)
-    if unseen_in is None:
-        # gateway.md 5: one's own state comes without the intent too, voice libraries wait for it.
+    if hidden_in is None:
+        # gateway.md 5: a user receives their own state without the intent as well, since voice libraries wait for it.
         audience = Audience.viewers(row.guild_id, row.channel_id, always=int(row.user_id))
     else:
-        audience = Audience.viewers(row.guild_id, row.channel_id, blind_to=unseen_in, excluded=int(row.user_id))
+        audience = Audience.viewers(row.guild_id, row.channel_id, blind_to=hidden_in, excluded=int(row.user_id))
     call.tx.emit(wire.VOICE_STATE_UPDATE, state, audience)
 
 
-def _opened(call: Call, row: VoiceStateRow) -> None:
+def _set_start_time(call: Call, row: VoiceStateRow) -> None:
     known = store.find_channel(call.tx, row.channel_id) or VoiceChannelRow(row.channel_id, row.guild_id, None, None)
     if known.started_ms is None:
         store.put_channel(call.tx, known._replace(started_ms=call.now))
-        _start_time(call, row.guild_id, row.channel_id, call.now // 1000)
+        _publish_start_time(call, row.guild_id, row.channel_id, call.now // 1000)
 
 
-def _emptied(call: Call, guild_id: GuildId, channel_id: ChannelId) -> None:
+def _clear_if_empty(call: Call, guild_id: GuildId, channel_id: ChannelId) -> None:
     known = store.find_channel(call.tx, channel_id)
     if known is None or store.connected(call.tx, channel_id):
         return
     store.delete_channel(call.tx, channel_id)
     if known.started_ms is not None:
-        _start_time(call, guild_id, channel_id, None)
+        _publish_start_time(call, guild_id, channel_id, None)
     if known.status is not None:
-        _status(call, guild_id, channel_id, None)
+        _publish_status(call, guild_id, channel_id, None)
 
 
-def _status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str | None) -> None:
+def _publish_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str | None) -> None:
     call.tx.emit(
         wire.VOICE_CHANNEL_STATUS_UPDATE,
         wire.VoiceChannelStatus(id=ChannelId(channel_id), guild_id=GuildId(guild_id), status=status),
@@ -252,7 +256,7 @@ def _status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str | 
     )
 
 
-def _start_time(call: Call, guild_id: GuildId, channel_id: ChannelId, seconds: int | None) -> None:
+def _publish_start_time(call: Call, guild_id: GuildId, channel_id: ChannelId, seconds: int | None) -> None:
     call.tx.emit(
         wire.VOICE_CHANNEL_START_TIME_UPDATE,
         wire.VoiceChannelStartTime(id=ChannelId(channel_id), guild_id=GuildId(guild_id), voice_start_time=seconds),

@@ -1,5 +1,6 @@
-"""Calls that are no guild's: of lobbies and of private channels. Who is in them is kept here, with their tickets; the slices whose
-calls they are say who may come, and tell whom it concerns."""
+"""Calls outside guilds: of lobbies and private channels.
+
+This module stores participants and tickets. The slices that own the calls check permissions and publish events."""
 
 from typing import NamedTuple
 
@@ -18,54 +19,55 @@ from hubbub.server.resources.voice_states.store import (
 
 
 class Put(NamedTuple):
-    """What came of somebody's wish to be in a call."""
+    """The result of adding or updating a participant."""
 
     changed: bool
-    """Whether there is something to tell of their state."""
+    """Whether the participant's state changed and must be published."""
     needs_ticket: bool
-    """Whether they have to connect to the voice server (anew)."""
+    """Whether the participant must connect to the voice server, possibly again."""
 
 
 def waits_ms(call: Call, call_id: int, user_id: int) -> int:
-    """How long somebody must wait whom the voice server refused before (voice.md 1)."""
+    """Return the delay in milliseconds before a join, imposed after refused voice connections (voice.md 1)."""
     return rules.waits_ms(call, *store.failures(call.tx, call_id, user_id))
 
 
 def put(call: Call, row: CallStateRow) -> Put:
-    """Somebody comes into a call, or is in it in another way; who is there already keeps their place."""
+    """Add a participant or update their state; the time of joining is kept."""
     before = store.find_caller(call.tx, row.call_id, row.user_id)
     if before is not None:
         row = row._replace(joined_ms=before.joined_ms)
     if row != before:
         store.put_caller(call.tx, row)
-    elsewhere = before is None or before.session_id != row.session_id
-    return Put(row != before, elsewhere or tickets.is_lost(call, row.call_id, row.user_id))
+    new_session = before is None or before.session_id != row.session_id
+    return Put(row != before, new_session or tickets.is_lost(call, row.call_id, row.user_id))
 
 
 def admit(call: Call, row: CallStateRow) -> tuple[str, str | None]:
-    """A new ticket for who is in a call: its token, and where the voice server is, if anywhere."""
+    """Issue a new ticket for a participant and return its token and the voice server's endpoint, if any."""
     return tickets.issue(call, row.call_id, row.user_id, row.call_id, row.session_id)
 
 
 def holder(row: CallStateRow, **more: int) -> Audience:
-    """The session that holds a place in a call."""
+    """Return the audience of the session that owns a participant's connection."""
     return Audience.of_users(row.user_id, voice_session=row.session_id, **more)
 
 
 def remove(call: Call, row: CallStateRow) -> None:
-    """Somebody is in a call no more."""
+    """Remove a participant and their ticket."""
     store.delete_caller(call.tx, row.call_id, row.user_id)
     store.delete_ticket(call.tx, row.call_id, row.user_id)
 
 
 def tell_server(call: Call, row: CallStateRow, *, ended: bool = False) -> None:
-    """Let the voice server look at somebody's ticket again, after everybody else was told: it closes the sockets of who has none.
-    `ended`: nobody can be in the call, since what it belongs to is gone."""
+    """Let the voice server reload a participant's ticket, which closes the socket of a participant without one.
+
+    Call this after all other events are published. `ended` means that the owner of the call was deleted."""
     actions.tell_server(call, row.call_id, row.user_id, ended=ended)
 
 
 def list_of_user(call: Call, kind: CallKind, user_id: int, session_id: str | None = None) -> list[CallStateRow]:
-    """The calls of a kind that somebody is in, by one of their sessions or by any."""
+    """Return the calls of a kind that a user is in, through one session or through any."""
     return [
         row
         for row in store.calls_of_user(call.tx, user_id)
@@ -73,15 +75,15 @@ def list_of_user(call: Call, kind: CallKind, user_id: int, session_id: str | Non
     ]
 
 
-def state(call_id: int, user_id: int, kind: CallKind, session_id: str, now: int, **traits: bool) -> CallStateRow:
-    """How somebody wants to be in a call: `self_deaf`, `self_mute` and `self_video`."""
+def state(call_id: int, user_id: int, kind: CallKind, session_id: str, now: int, **flags: bool) -> CallStateRow:
+    """Return the state of a new participant with `self_deaf`, `self_mute` and `self_video`."""
     return CallStateRow(
         call_id=Snowflake(call_id),
         user_id=UserId(user_id),
         kind=kind,
         session_id=session_id,
         joined_ms=now,
-        **{name: int(value) for name, value in traits.items()},
+        **{name: int(value) for name, value in flags.items()},
     )
 
 

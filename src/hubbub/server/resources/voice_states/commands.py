@@ -1,4 +1,4 @@
-"""Voice over the gateway: joining and leaving, and what a channel object does not carry."""
+"""Gateway commands of voice: join and leave voice channels, and request channel information."""
 
 from typing import Final
 
@@ -17,19 +17,21 @@ from hubbub.server.resources.voice_states.store import CallKind, VoiceStateRow
 
 @obeys(wire.SET_VOICE_STATE, writes=True)
 def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
-    """Join, move to or leave a voice channel. What is not allowed is not answered (gateway.md 7)."""
+    """Join, move to or leave a voice channel.
+
+    A request that is not allowed is ignored without an error (gateway.md 7)."""
     if body.guild_id is None:
         _set_private(call, body)
         return
     failures, failed_ms = store.failures(call.tx, body.guild_id, call.user_id)
     if failures:
-        # A later wish takes the place of one that waits.
+        # A later request replaces one that waits.
         jobs.cancel(call.tx, JOIN, _key(body.guild_id, call.user_id))
     if body.channel_id is None:
         if (before := store.find(call.tx, body.guild_id, call.user_id)) is not None:
             actions.leave(call, [before])
         return
-    wish = Wish(
+    request = Wish(
         guild_id=body.guild_id,
         user_id=call.user_id,
         channel_id=body.channel_id,
@@ -42,32 +44,33 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
     )
     waits_ms = rules.waits_ms(call, failures, failed_ms)
     if waits_ms:
-        call.tx.enqueue(JOIN, wish, due_ms=call.now + waits_ms, key=_key(wish.guild_id, wish.user_id))
+        call.tx.enqueue(JOIN, request, due_ms=call.now + waits_ms, key=_key(request.guild_id, request.user_id))
     else:
-        _connect(call, wish)
+        _connect(call, request)
 
 
 def _set_private(call: Call, body: wire.SetVoiceState) -> None:
-    """Without a guild: a person joins the call of a private channel, or leaves wherever they are. Bots and games have no
-    private calls."""
+    """Join the call of a private channel, or leave all calls.
+
+    Only users have private calls; bots and OAuth2 sessions are ignored."""
     if call.actor.kind != "user":
         return
-    failed = _forget_waiting(call, call.user_id)
+    failed = _cancel_pending_joins(call, call.user_id)
     if body.channel_id is None:
         actions.leave_guilds(call, call.user_id)
     call.tell(PrivateVoiceAsked(body=body, failed=failed))
 
 
 class Wish(msgspec.Struct, kw_only=True):
-    """Who wants to be connected where, and how."""
+    """A request to join a voice channel. Stored as JSON in jobs."""
 
     guild_id: GuildId
     user_id: UserId
     channel_id: ChannelId
     session_id: str
-    """As voice states show it."""
+    """Session id as voice states show it."""
     game_session: str | None
-    """The gateway session that asks, where it is a game's."""
+    """Id of the requesting gateway session if it is an OAuth2 session, otherwise None."""
     person: bool
     self_deaf: bool
     self_mute: bool
@@ -82,40 +85,40 @@ def _key(guild_id: int, user_id: int) -> str:
 
 
 def join_at_last(call: Call, job: jobs.Job) -> None:
-    """Connect somebody who had to wait, since the voice server refused them before."""
+    """Join a voice channel after the delay imposed because the voice server refused an earlier attempt."""
     _connect(call, job.decode(Wish))
 
 
-def _connect(call: Call, wish: Wish) -> None:
-    before = store.find(call.tx, wish.guild_id, wish.user_id)
-    stays = before if before is not None and before.channel_id == wish.channel_id else None
-    here = rules.find_standing(call, wish.guild_id, wish.channel_id, wish.user_id)
-    if here is None or not rules.can_connect(call, here, enters=stays is None):
+def _connect(call: Call, request: Wish) -> None:
+    before = store.find(call.tx, request.guild_id, request.user_id)
+    unmoved = before if before is not None and before.channel_id == request.channel_id else None
+    here = rules.find_standing(call, request.guild_id, request.channel_id, request.user_id)
+    if here is None or not rules.can_connect(call, here, enters=unmoved is None):
         return
-    if wish.person and before is None:
-        # voice.md 1: a person is in one channel in all, a bot in one of each guild.
-        actions.leave_guilds(call, wish.user_id)
-        for caller in calls.list_of_user(call, CallKind.PRIVATE, wish.user_id):
+    if request.person and before is None:
+        # voice.md 1: a user is in at most one channel, a bot in one per guild.
+        actions.leave_guilds(call, request.user_id)
+        for caller in calls.list_of_user(call, CallKind.PRIVATE, request.user_id):
             call.tell(CallerLeaves(row=caller))
     row = VoiceStateRow(
-        guild_id=wish.guild_id,
-        user_id=wish.user_id,
-        channel_id=wish.channel_id,
-        session_id=wish.session_id,
-        self_deaf=int(wish.self_deaf),
-        self_mute=int(wish.self_mute),
-        self_video=int(wish.self_video),
+        guild_id=request.guild_id,
+        user_id=request.user_id,
+        channel_id=request.channel_id,
+        session_id=request.session_id,
+        self_deaf=int(request.self_deaf),
+        self_mute=int(request.self_mute),
+        self_video=int(request.self_video),
         self_stream=0,
-        suppress=int(rules.suppressed(here)) if stays is None else stays.suppress,
-        request_to_speak_ms=None if stays is None else stays.request_to_speak_ms,
-        joined_ms=call.now if stays is None else stays.joined_ms,
+        suppress=int(rules.suppressed(here)) if unmoved is None else unmoved.suppress,
+        request_to_speak_ms=None if unmoved is None else unmoved.request_to_speak_ms,
+        joined_ms=call.now if unmoved is None else unmoved.joined_ms,
     )
-    actions.put(call, before, row, game_session=wish.game_session)
+    actions.put(call, before, row, game_session=request.game_session)
 
 
 @obeys(wire.REQUEST_CHANNEL_INFO)
 def request_channel_info(call: Call, body: wire.RequestChannelInfo) -> None:
-    """Tell the status and start time of the guild's voice channels that the caller sees and that have any."""
+    """Send the status and start time of the guild's voice channels that the caller can see."""
     member = access.find_member(call.tx, call.now, body.guild_id, call.user_id)
     if member is None:
         return
@@ -127,7 +130,7 @@ def request_channel_info(call: Call, body: wire.RequestChannelInfo) -> None:
             status=row.status if "status" in body.fields else UNSET,
             voice_start_time=_seconds(row.started_ms) if "voice_start_time" in body.fields else UNSET,
         )
-        # gateway.md 6.2: only channels with something to tell.
+        # gateway.md 6.2: channels without any information are left out.
         if row.channel_id in visible and (info.status or info.voice_start_time):
             channels.append(info)
     call.replies.append((wire.CHANNEL_INFO, wire.ChannelInfo(guild_id=body.guild_id, channels=channels)))
@@ -138,19 +141,19 @@ def _seconds(ms: int | None) -> int | None:
 
 
 def session_ended(call: Call, user_id: int, session_id: str) -> None:
-    """A gateway session is gone for good: whatever it was connected to, it leaves."""
-    shown = voice.session_id(session_id)
-    if failed := _forget_waiting(call, user_id):
+    """Disconnect a gateway session that ended from all channels and calls."""
+    voice_session_id = voice.session_id(session_id)
+    if failed := _cancel_pending_joins(call, user_id):
         call.tell(WaitingForgotten(user_id=UserId(user_id), server_ids=failed))
-    for row in store.list_of_session(call.tx, user_id, shown):
+    for row in store.list_of_session(call.tx, user_id, voice_session_id):
         actions.leave(call, [row])
     for caller in store.calls_of_user(call.tx, user_id):
-        if caller.session_id == shown:
+        if caller.session_id == voice_session_id:
             call.tell(CallerLeaves(row=caller))
 
 
-def _forget_waiting(call: Call, user_id: int) -> tuple[int, ...]:
-    """Join nobody who waits in a guild; what refused them, in guilds and elsewhere."""
+def _cancel_pending_joins(call: Call, user_id: int) -> tuple[int, ...]:
+    """Cancel a user's pending joins and return the server ids that refused them, of guilds and calls."""
     failed = tuple(store.failed_at(call.tx, user_id))
     for server_id in failed:
         jobs.cancel(call.tx, JOIN, _key(server_id, user_id))

@@ -1,4 +1,4 @@
-"""What the voice states slice tells others, inside the transaction."""
+"""Signals that the voice states slice raises inside the transaction."""
 
 import msgspec
 
@@ -8,14 +8,14 @@ from hubbub.server.resources.voice_states.store import CallStateRow
 
 
 class VoiceChannelChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody came to a voice channel, left it, or speaks there or no longer does."""
+    """Raised after the members of a voice channel, or its speakers, changed."""
 
     guild_id: GuildId
     channel_id: ChannelId
 
 
 class SpeakerCame(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody came to a voice channel where they may speak, or may speak there from now on."""
+    """Raised when a member joins a channel as a speaker, or becomes a speaker there."""
 
     guild_id: GuildId
     channel_id: ChannelId
@@ -23,28 +23,29 @@ class SpeakerCame(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WaitingForgotten(msgspec.Struct, frozen=True, kw_only=True):
-    """The session of somebody is gone whose joins may be waiting: these servers refused them."""
+    """Raised when a session with pending joins ends; the listed servers refused its connections."""
 
     user_id: UserId
     server_ids: tuple[int, ...]
 
 
 class CallerLeaves(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody has to leave the call of a lobby or of a private channel: their session is gone, the voice server
-    lost or refused them, or they are somewhere else now."""
+    """Raised when a user must leave the call of a lobby or a private channel.
+
+    Their session ended, the voice server lost or refused them, or they joined another channel."""
 
     row: CallStateRow
 
 
 class CallerDisplaced(msgspec.Struct, frozen=True, kw_only=True):
-    """The voice server of such a call is gone: they are sent to another, or told to wait for one."""
+    """Raised when the voice server of a call was lost and its participants need another one."""
 
     row: CallStateRow
 
 
 class PrivateVoiceAsked(msgspec.Struct, frozen=True, kw_only=True):
-    """A person wants to be in the call of a private channel, or in no call at all."""
+    """Raised when a user wants to join the call of a private channel, or to leave all calls."""
 
     body: SetVoiceState
     failed: tuple[int, ...]
-    """What refused them lately, where a join of theirs may be waiting."""
+    """Server ids that recently refused the user, for which a join may be pending."""

@@ -1,4 +1,4 @@
-"""Who may connect to a voice channel, who is heard there at once, and who lets whom speak on a stage."""
+"""Permission checks for voice channels and stages, and the join delay after refused connections."""
 
 from typing import Final
 
@@ -14,37 +14,40 @@ from hubbub.server.resources.voice_states import store
 from hubbub.server.resources.voice_states.store import VoiceStateRow
 
 FAILURES_FREE: Final = 2
-"""Refused voice connections in a row after which joining begins to wait,"""
+"""Number of consecutive refused voice connections that are not followed by a delay."""
 FIRST_WAIT_MS: Final = 1_000
+"""Initial join delay in milliseconds; it doubles with each further refusal."""
 LONGEST_WAIT_MS: Final = 8_000
-"""at first so long, then twice as long each time, and never longer;"""
+"""Maximum join delay in milliseconds."""
 FORGIVEN_MS: Final = 60_000
-"""and when they no longer count."""
+"""Time in milliseconds after which refusals are no longer counted."""
 
 
 def waits_ms(call: Call, failures: int, failed_ms: int) -> int:
-    """How long a join waits after refused voice connections (voice.md 1): there is a library that tries again at once, for ever."""
-    passed = call.now - failed_ms
-    if failures < FAILURES_FREE or call.config.rate_limits == "off" or not 0 <= passed < FORGIVEN_MS:
+    """Return the delay of a join after refused voice connections (voice.md 1).
+
+    A known library retries immediately and forever."""
+    elapsed_ms = call.now - failed_ms
+    if failures < FAILURES_FREE or call.config.rate_limits == "off" or not 0 <= elapsed_ms < FORGIVEN_MS:
         return 0
-    wait = min(FIRST_WAIT_MS << min(failures - FAILURES_FREE, 10), LONGEST_WAIT_MS)
-    return max(0, wait - passed)
+    wait_ms = min(FIRST_WAIT_MS << min(failures - FAILURES_FREE, 10), LONGEST_WAIT_MS)
+    return max(0, wait_ms - elapsed_ms)
 
 
 def require_reads(now: int) -> None:
-    """Raise before the day from which voice states can be read over HTTP (dated-changes.md 3)."""
+    """Raise NOT_FOUND before voice states became readable over HTTP (dated-changes.md 3)."""
     if not changes.VOICE_STATE_READS.active(now):
         raise errors.NOT_FOUND()
 
 
 def require_statuses(now: int) -> None:
-    """Raise before the day from which voice channels have a status (dated-changes.md 3)."""
+    """Raise NOT_FOUND before voice channels had a status (dated-changes.md 3)."""
     if not changes.VOICE_STATUS.active(now):
         raise errors.NOT_FOUND()
 
 
 def find_standing(call: Call, guild_id: int, channel_id: int, user_id: int) -> ChannelAccess | None:
-    """A member's standing in a voice channel of a guild; None when there is no such member or channel."""
+    """Return a member's standing in a voice channel, or None if there is no such member or channel."""
     member = access.find_member(call.tx, call.now, guild_id, user_id)
     ref = access.find_channel(call.tx, channel_id)
     if member is None or ref is None or ref.guild_id != guild_id or not ref.is_voice:
@@ -53,7 +56,9 @@ def find_standing(call: Call, guild_id: int, channel_id: int, user_id: int) -> C
 
 
 def can_connect(call: Call, here: ChannelAccess, *, enters: bool) -> bool:
-    """gateway.md 7: who sees the channel and may connect, while there is room; who moves members needs none."""
+    """Return whether a member may connect (gateway.md 7).
+
+    They must see the channel and have CONNECT; with MOVE_MEMBERS they ignore the user limit."""
     if not here.can(Permissions.VIEW_CHANNEL | Permissions.CONNECT):
         return False
     limit = store.user_limit(call.tx, here.channel.id) if enters else 0
@@ -61,7 +66,7 @@ def can_connect(call: Call, here: ChannelAccess, *, enters: bool) -> bool:
 
 
 def suppressed(here: ChannelAccess | None) -> bool:
-    """Whether who enters is not heard: the audience of a stage, and in a voice channel who may not speak (decisions/0018)."""
+    """Return whether a joining member is suppressed: in a stage's audience, or without SPEAK (decisions/0018)."""
     if here is None:
         return False
     if here.channel.type == ChannelType.GUILD_STAGE_VOICE:
@@ -72,7 +77,7 @@ def suppressed(here: ChannelAccess | None) -> bool:
 def require_on_stage(
     call: Call, row: VoiceStateRow | None, body: UpdateVoiceState
 ) -> tuple[VoiceStateRow, ChannelAccess]:
-    """The state of somebody who is on the stage that the body means, and the caller's standing there (http.md 3.9)."""
+    """Return a member's voice state on the stage of the body, and the caller's standing there (http.md 3.9)."""
     if row is None or (body.channel_id and body.channel_id != row.channel_id):
         raise errors.UNKNOWN_VOICE_STATE()
     here = access.channel(call, row.channel_id)

@@ -1,4 +1,4 @@
-"""Rows of voice states, of what a voice channel has only while people are in it, of calls elsewhere, and of tickets."""
+"""SQL for voice states, temporary voice channel data, calls outside guilds, tickets and voice servers."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -17,7 +17,7 @@ class VoiceStateRow(NamedTuple):
     user_id: UserId
     channel_id: ChannelId
     session_id: str
-    """Made from the gateway session's id, which others must not learn."""
+    """Derived from the gateway session id, which must stay secret."""
     self_deaf: int
     self_mute: int
     self_video: int
@@ -31,14 +31,14 @@ COLUMNS = ", ".join(VoiceStateRow._fields)
 
 
 def find(tx: Tx, guild_id: int, user_id: int) -> VoiceStateRow | None:
-    """A user's voice state in a guild, or None."""
+    """Return a user's voice state in a guild, or None."""
     return tx.find(
         VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states WHERE guild_id = ? AND user_id = ?", guild_id, user_id
     )
 
 
 def are_together(tx: Tx, one: int, other: int) -> bool:
-    """Whether two users are in one voice channel."""
+    """Return whether two users are in the same voice channel."""
     found = tx.value(
         "SELECT 1 FROM voice_states a JOIN voice_states b ON b.channel_id = a.channel_id "
         "WHERE a.user_id = ? AND b.user_id = ? LIMIT 1",
@@ -49,42 +49,42 @@ def are_together(tx: Tx, one: int, other: int) -> bool:
 
 
 def list_of_guild(tx: Tx, guild_id: int) -> list[VoiceStateRow]:
-    """Everybody connected in a guild."""
+    """Return all voice states of a guild."""
     return tx.fetch(VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states WHERE guild_id = ?", guild_id)
 
 
 def list_of_session(tx: Tx, user_id: int, session_id: str) -> list[VoiceStateRow]:
-    """What one gateway session holds."""
+    """Return the voice states of a gateway session."""
     return tx.fetch(
         VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states WHERE user_id = ? AND session_id = ?", user_id, session_id
     )
 
 
 def list_of_user(tx: Tx, user_id: int) -> list[VoiceStateRow]:
-    """Where one user is connected."""
+    """Return the voice states of a user."""
     return tx.fetch(VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states WHERE user_id = ?", user_id)
 
 
 def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[VoiceStateRow]:
-    """Everybody connected to one of these channels."""
+    """Return the voice states of channels, in order of joining."""
     found: list[VoiceStateRow] = []
     for start in range(0, len(channel_ids), 500):
-        some = channel_ids[start : start + 500]
+        batch = channel_ids[start : start + 500]
         found += tx.fetch(
             VoiceStateRow,
-            f"SELECT {COLUMNS} FROM voice_states WHERE channel_id IN ({places(some)}) ORDER BY joined_ms, user_id",
-            *some,
+            f"SELECT {COLUMNS} FROM voice_states WHERE channel_id IN ({places(batch)}) ORDER BY joined_ms, user_id",
+            *batch,
         )
     return found
 
 
 def everywhere(tx: Tx) -> list[VoiceStateRow]:
-    """Everybody connected anywhere."""
+    """Return all voice states."""
     return tx.fetch(VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states")
 
 
 def put(tx: Tx, row: VoiceStateRow) -> None:
-    """Keep a voice state; a user has one per guild."""
+    """Insert or update a voice state; a user has one in each guild."""
     assignments = ", ".join(f"{name} = excluded.{name}" for name in VoiceStateRow._fields[2:])
     tx.run(
         f"INSERT INTO voice_states ({COLUMNS}) VALUES ({places(row)}) ON CONFLICT (guild_id, user_id) DO UPDATE SET {assignments}",
@@ -93,29 +93,29 @@ def put(tx: Tx, row: VoiceStateRow) -> None:
 
 
 def delete(tx: Tx, guild_id: int, user_id: int) -> None:
-    """Forget a voice state."""
+    """Delete a voice state."""
     tx.run("DELETE FROM voice_states WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
 
 
 def connected(tx: Tx, channel_id: int) -> int:
-    """How many are connected to a channel."""
+    """Return the number of users connected to a channel."""
     count: int = tx.value("SELECT COUNT(*) FROM voice_states WHERE channel_id = ?", channel_id)
     return count
 
 
 def speakers(tx: Tx, channel_id: int) -> int:
-    """How many in a channel are not held back from speaking."""
+    """Return the number of users in a channel who are not suppressed."""
     count: int = tx.value("SELECT COUNT(*) FROM voice_states WHERE channel_id = ? AND suppress = 0", channel_id)
     return count
 
 
 def user_limit(tx: Tx, channel_id: int) -> int:
-    """How many a channel admits; 0 is no limit."""
+    """Return the user limit of a channel; 0 means unlimited."""
     return tx.value("SELECT user_limit FROM channels WHERE id = ?", channel_id) or 0
 
 
 class VoiceChannelRow(NamedTuple):
-    """What a voice channel has while people are in it."""
+    """Data that a voice channel has only while users are connected."""
 
     channel_id: ChannelId
     guild_id: GuildId
@@ -124,7 +124,7 @@ class VoiceChannelRow(NamedTuple):
 
 
 def find_channel(tx: Tx, channel_id: int) -> VoiceChannelRow | None:
-    """A voice channel's ephemeral side, or None when it has none."""
+    """Return the temporary data of a voice channel, or None."""
     return tx.find(
         VoiceChannelRow,
         "SELECT channel_id, guild_id, status, started_ms FROM voice_channels WHERE channel_id = ?",
@@ -133,7 +133,7 @@ def find_channel(tx: Tx, channel_id: int) -> VoiceChannelRow | None:
 
 
 def list_channels(tx: Tx, guild_id: int) -> list[VoiceChannelRow]:
-    """Those of a guild."""
+    """Return the temporary data of a guild's voice channels."""
     return tx.fetch(
         VoiceChannelRow,
         "SELECT channel_id, guild_id, status, started_ms FROM voice_channels WHERE guild_id = ?",
@@ -142,7 +142,7 @@ def list_channels(tx: Tx, guild_id: int) -> list[VoiceChannelRow]:
 
 
 def delete_guild(tx: Tx, guild_id: int) -> None:
-    """Forget everything of a guild."""
+    """Delete all voice data of a guild."""
     for table in ("voice_states", "voice_channels"):
         tx.run(f"DELETE FROM {table} WHERE guild_id = ?", guild_id)
     for table in ("voice_tickets", "voice_failures"):
@@ -150,7 +150,7 @@ def delete_guild(tx: Tx, guild_id: int) -> None:
 
 
 def put_channel(tx: Tx, row: VoiceChannelRow) -> None:
-    """Keep a voice channel's ephemeral side."""
+    """Insert or update the temporary data of a voice channel."""
     tx.run(
         "INSERT INTO voice_channels (channel_id, guild_id, status, started_ms) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (channel_id) DO UPDATE SET status = excluded.status, started_ms = excluded.started_ms",
@@ -159,12 +159,12 @@ def put_channel(tx: Tx, row: VoiceChannelRow) -> None:
 
 
 def delete_channel(tx: Tx, channel_id: int) -> None:
-    """Forget it."""
+    """Delete the temporary data of a voice channel."""
     tx.run("DELETE FROM voice_channels WHERE channel_id = ?", channel_id)
 
 
 def clear(tx: Tx) -> None:
-    """Nobody is connected any more."""
+    """Delete all voice data."""
     for table in ("voice_states", "voice_channels", "call_states", "voice_tickets", "voice_servers", "voice_failures"):
         tx.run(f"DELETE FROM {table}")
 
@@ -173,72 +173,75 @@ def clear(tx: Tx) -> None:
 
 
 class CallKind(IntEnum):
-    """Whose call it is, where it is not a guild's channel's."""
+    """The owner of a call outside a guild."""
 
     LOBBY = 1
     PRIVATE = 2
 
 
 class CallStateRow(NamedTuple):
-    """A user's connection to the call of a lobby or of a private channel."""
+    """A user's connection to the call of a lobby or a private channel."""
 
     call_id: Snowflake
-    """The lobby or the channel."""
+    """The id of the lobby or channel."""
     user_id: UserId
     kind: int
     session_id: str
-    """Made from the gateway session's id, which others must not learn."""
+    """Derived from the gateway session id, which must stay secret."""
     self_deaf: int
     self_mute: int
     self_video: int
     joined_ms: int
 
 
-_CALLS = ", ".join(CallStateRow._fields)
+_CALL_COLUMNS = ", ".join(CallStateRow._fields)
 
 
 def find_caller(tx: Tx, call_id: int, user_id: int) -> CallStateRow | None:
-    """How somebody is in a call, or None."""
+    """Return a participant of a call, or None."""
     return tx.find(
-        CallStateRow, f"SELECT {_CALLS} FROM call_states WHERE call_id = ? AND user_id = ?", call_id, user_id
+        CallStateRow, f"SELECT {_CALL_COLUMNS} FROM call_states WHERE call_id = ? AND user_id = ?", call_id, user_id
     )
 
 
 def callers(tx: Tx, call_ids: Sequence[int]) -> dict[int, list[CallStateRow]]:
-    """Who is in some calls, in the order in which they came; calls with nobody in them are absent."""
+    """Return the participants of calls in order of joining; calls without participants are absent."""
     found: dict[int, list[CallStateRow]] = {}
     for start in range(0, len(call_ids), 500):
-        some = call_ids[start : start + 500]
+        batch = call_ids[start : start + 500]
         for row in tx.fetch(
             CallStateRow,
-            f"SELECT {_CALLS} FROM call_states WHERE call_id IN ({places(some)}) ORDER BY joined_ms, user_id",
-            *some,
+            f"SELECT {_CALL_COLUMNS} FROM call_states WHERE call_id IN ({places(batch)}) ORDER BY joined_ms, user_id",
+            *batch,
         ):
             found.setdefault(row.call_id, []).append(row)
     return found
 
 
 def calls_of_user(tx: Tx, user_id: int) -> list[CallStateRow]:
-    """The calls that somebody is in."""
-    return tx.fetch(CallStateRow, f"SELECT {_CALLS} FROM call_states WHERE user_id = ? ORDER BY joined_ms", user_id)
+    """Return the calls that a user is in."""
+    return tx.fetch(
+        CallStateRow, f"SELECT {_CALL_COLUMNS} FROM call_states WHERE user_id = ? ORDER BY joined_ms", user_id
+    )
 
 
 def all_callers(tx: Tx) -> list[CallStateRow]:
-    """Everybody in any call."""
-    return tx.fetch(CallStateRow, f"SELECT {_CALLS} FROM call_states")
+    """Return the participants of all calls."""
+    return tx.fetch(CallStateRow, f"SELECT {_CALL_COLUMNS} FROM call_states")
 
 
 def put_caller(tx: Tx, row: CallStateRow) -> None:
-    """Keep how somebody is in a call."""
+    """Insert or update a participant."""
     assignments = ", ".join(f"{name} = excluded.{name}" for name in CallStateRow._fields[2:])
     tx.run(
-        f"INSERT INTO call_states ({_CALLS}) VALUES ({places(row)}) ON CONFLICT (call_id, user_id) DO UPDATE SET {assignments}",
+        f"INSERT INTO call_states ({_CALL_COLUMNS}) VALUES ({places(row)}) "
+        f"ON CONFLICT (call_id, user_id) DO UPDATE SET {assignments}",
         *row,
     )
 
 
 def delete_caller(tx: Tx, call_id: int, user_id: int) -> None:
-    """They are in it no more."""
+    """Delete a participant."""
     tx.run("DELETE FROM call_states WHERE call_id = ? AND user_id = ?", call_id, user_id)
 
 
@@ -246,20 +249,20 @@ def delete_caller(tx: Tx, call_id: int, user_id: int) -> None:
 
 
 class TicketRow(NamedTuple):
-    """What lets somebody into the voice server."""
+    """A stored ticket, which admits a user to the voice server."""
 
     server_id: int
-    """A guild, a lobby or a private channel."""
+    """The id of a guild, lobby or private channel."""
     user_id: int
     channel_id: int
-    """Whose call it is: a guild's channel, or the same again."""
+    """The id of a guild's channel, otherwise the same as `server_id`."""
     session_id: str
     token_hash: bytes
     server: str | None
 
 
 def put_ticket(tx: Tx, row: TicketRow) -> None:
-    """Keep a ticket in place of an older one."""
+    """Insert a ticket or replace the user's earlier one."""
     names = TicketRow._fields
     assignments = ", ".join(f"{name} = excluded.{name}" for name in names[2:])
     tx.run(
@@ -270,11 +273,11 @@ def put_ticket(tx: Tx, row: TicketRow) -> None:
 
 
 def delete_ticket(tx: Tx, server_id: int, user_id: int) -> None:
-    """Forget a ticket."""
+    """Delete a ticket."""
     tx.run("DELETE FROM voice_tickets WHERE server_id = ? AND user_id = ?", server_id, user_id)
 
 
-_TICKETS = (
+_SELECT_TICKETS = (
     "SELECT t.server_id, t.user_id, t.channel_id, t.session_id, t.token_hash, t.server, "
     "s.self_mute, k.self_mute, s.suppress, m.mute, s.self_deaf, k.self_deaf, m.deaf, c.type, f.failures FROM voice_tickets t "
     "LEFT JOIN voice_states s ON s.guild_id = t.server_id AND s.user_id = t.user_id "
@@ -287,13 +290,13 @@ _TICKETS = (
 
 
 def find_ticket(tx: Tx, token_hash: bytes) -> Ticket | None:
-    """The ticket of a token, with what the voice server must know of its owner."""
-    return _ticket(tx.one(_TICKETS + "t.token_hash = ?", token_hash))
+    """Return the ticket of a token with the state that the voice server needs, or None."""
+    return _ticket(tx.one(_SELECT_TICKETS + "t.token_hash = ?", token_hash))
 
 
 def ticket_of(tx: Tx, server_id: int, user_id: int) -> Ticket | None:
-    """The ticket of somebody in a guild, lobby or private channel."""
-    return _ticket(tx.one(_TICKETS + "t.server_id = ? AND t.user_id = ?", server_id, user_id))
+    """Return a user's ticket for a guild, lobby or private channel, or None."""
+    return _ticket(tx.one(_SELECT_TICKETS + "t.server_id = ? AND t.user_id = ?", server_id, user_id))
 
 
 def _ticket(row: tuple[Any, ...] | None) -> Ticket | None:
@@ -315,7 +318,7 @@ def _ticket(row: tuple[Any, ...] | None) -> Ticket | None:
 
 
 def server_of(tx: Tx, channel_id: int) -> str | None:
-    """The voice server that those in a channel were sent to."""
+    """Return the voice server that the participants of a channel use, or None."""
     server: str | None = tx.value(
         "SELECT server FROM voice_tickets WHERE channel_id = ? AND server IS NOT NULL LIMIT 1", channel_id
     )
@@ -323,7 +326,7 @@ def server_of(tx: Tx, channel_id: int) -> str | None:
 
 
 def list_of_server(tx: Tx, server: str) -> list[VoiceStateRow]:
-    """Everybody in a guild who was sent to a voice server."""
+    """Return the voice states of guild members on a voice server."""
     columns = ", ".join(f"s.{name}" for name in VoiceStateRow._fields)
     return tx.fetch(
         VoiceStateRow,
@@ -334,7 +337,7 @@ def list_of_server(tx: Tx, server: str) -> list[VoiceStateRow]:
 
 
 def callers_of_server(tx: Tx, server: str) -> list[CallStateRow]:
-    """The same of calls outside guilds."""
+    """Return the participants of calls outside guilds on a voice server."""
     columns = ", ".join(f"s.{name}" for name in CallStateRow._fields)
     return tx.fetch(
         CallStateRow,
@@ -345,7 +348,7 @@ def callers_of_server(tx: Tx, server: str) -> list[CallStateRow]:
 
 
 def put_server(tx: Tx, endpoint: str, now: int) -> None:
-    """A voice server is there."""
+    """Record that a voice server is alive."""
     tx.run(
         "INSERT INTO voice_servers (endpoint, seen_ms) VALUES (?, ?) "
         "ON CONFLICT (endpoint) DO UPDATE SET seen_ms = excluded.seen_ms",
@@ -355,17 +358,17 @@ def put_server(tx: Tx, endpoint: str, now: int) -> None:
 
 
 def delete_server(tx: Tx, endpoint: str) -> None:
-    """A voice server is gone."""
+    """Delete a voice server."""
     tx.run("DELETE FROM voice_servers WHERE endpoint = ?", endpoint)
 
 
 def servers(tx: Tx) -> dict[str, int]:
-    """Every voice server, and when it was last there."""
+    """Return the time of the last sign of life of every voice server, by endpoint."""
     return {row[0]: row[1] for row in tx.all("SELECT endpoint, seen_ms FROM voice_servers")}
 
 
 def failures(tx: Tx, server_id: int, user_id: int) -> tuple[int, int]:
-    """How often the voice server refused somebody, and when it last did."""
+    """Return how often the voice server refused a user, and when it last did, in milliseconds."""
     row = tx.one(
         "SELECT failures, failed_ms FROM voice_failures WHERE server_id = ? AND user_id = ?", server_id, user_id
     )
@@ -373,17 +376,17 @@ def failures(tx: Tx, server_id: int, user_id: int) -> tuple[int, int]:
 
 
 def failed_at(tx: Tx, user_id: int) -> list[int]:
-    """Where the voice server refused somebody lately; the table is as good as empty."""
+    """Return the server ids that recently refused a user. The table is almost always empty."""
     return [row[0] for row in tx.all("SELECT server_id FROM voice_failures WHERE user_id = ?", user_id)]
 
 
 def forget_failures(tx: Tx, before_ms: int) -> None:
-    """Forget refusals that count no more."""
+    """Delete refusals that are no longer counted."""
     tx.run("DELETE FROM voice_failures WHERE failed_ms < ?", before_ms)
 
 
 def put_failures(tx: Tx, server_id: int, user_id: int, count: int, now: int) -> None:
-    """Keep how often; 0 forgets it."""
+    """Set the number of refusals; 0 deletes the row."""
     if not count:
         tx.run("DELETE FROM voice_failures WHERE server_id = ? AND user_id = ?", server_id, user_id)
         return

@@ -1,4 +1,4 @@
-"""Tickets for the voice server: who is let in where, and what the voice door reports back (core/voice.py)."""
+"""Tickets for the voice server, and the operations that the voice server calls (core/voice.py)."""
 
 import hashlib
 import secrets
@@ -13,8 +13,9 @@ from hubbub.server.resources.voice_states.store import TicketRow
 
 
 def issue(call: Call, server_id: int, user_id: int, channel_id: int, session_id: str) -> tuple[str, str | None]:
-    """A new ticket for a guild, a lobby or a private channel: its token, and the endpoint of the voice server. Whatever the user
-    had there before is worth nothing from now on."""
+    """Issue a ticket for a guild, lobby or private channel; return its token and the voice server's endpoint.
+
+    Earlier tickets of the user there become invalid."""
     server, token = _server(call, channel_id), secrets.token_hex(16)
     ticket = TicketRow(server_id, user_id, channel_id, session_id, auth.hash_token(token), server)
     store.put_ticket(call.tx, ticket)
@@ -22,14 +23,16 @@ def issue(call: Call, server_id: int, user_id: int, channel_id: int, session_id:
 
 
 def is_lost(call: Call, server_id: int, user_id: int) -> bool:
-    """Whether somebody was sent to a voice server that is there no more, or to none while there is one now."""
+    """Return whether a user's voice server is lost, or a server became available for a user without one."""
     found = store.ticket_of(call.tx, server_id, user_id)
     live = _live(call)
     return found is not None and bool(live) and found.server not in live
 
 
 def _live(call: Call) -> list[str]:
-    """The voice servers that are there: our own, or where there are several processes, those that said so."""
+    """Return the endpoints of live voice servers.
+
+    This is the process's own server or, in a cluster, those with a recent heartbeat."""
     if call.config.nats_url is None:
         own = call.config.voice.endpoint
         return [own] if own is not None and "voice" in call.config.roles else []
@@ -37,7 +40,9 @@ def _live(call: Call) -> list[str]:
 
 
 def _server(call: Call, channel_id: int) -> str | None:
-    """A call is on one server: where the others are, or else one that follows from the channel alone."""
+    """Return the voice server for a channel, or None.
+
+    All participants share one server: the current one, or one chosen by a hash of the channel."""
     live = _live(call)
     if len(live) < 2:
         return live[0] if live else None
@@ -47,26 +52,26 @@ def _server(call: Call, channel_id: int) -> str | None:
     return max(live, key=lambda server: hashlib.sha256(f"{int(channel_id)} {server}".encode()).digest())
 
 
-# What the voice door asks and reports
+# Operations of the voice server
 
 
 def find_ticket(tx: Tx, token_hash: bytes) -> Ticket | None:
-    """The ticket of a token, as long as it is the newest of its owner."""
+    """Return the ticket of a token if it is the newest of its user, or None."""
     return store.find_ticket(tx, token_hash)
 
 
 def ticket_of(tx: Tx, server_id: int, user_id: int) -> Ticket | None:
-    """The ticket of somebody in a guild, lobby or private channel."""
+    """Return a user's ticket for a guild, lobby or private channel, or None."""
     return store.ticket_of(tx, server_id, user_id)
 
 
 def entered(call: Call, ticket: Ticket) -> None:
-    """A connection stands: earlier refusals are forgotten."""
+    """Clear earlier refusals after a connection was established."""
     store.put_failures(call.tx, ticket.server_id, ticket.user_id, 0, call.now)
 
 
 def refused(call: Call, ticket: Ticket) -> None:
-    """A connection with a good ticket was refused: they are not in the channel, and the next join waits."""
+    """Disconnect a user whose connection was refused despite a valid ticket, and delay their next join."""
     if not _is_newest(call, ticket):
         return
     store.forget_failures(call.tx, call.now - rules.FORGIVEN_MS)
@@ -76,13 +81,13 @@ def refused(call: Call, ticket: Ticket) -> None:
 
 
 def gone(call: Call, ticket: Ticket) -> None:
-    """A connection is gone for good: unless there is a newer ticket they leave the channel."""
+    """Disconnect a user whose voice connection ended for good, unless they have a newer ticket."""
     if _is_newest(call, ticket):
         _leave(call, ticket)
 
 
 def serve(call: Call, endpoint: str) -> None:
-    """A voice server of several is there; calls of those that are not go to others."""
+    """Record a heartbeat of a voice server and move the calls of lost servers to others."""
     known = store.servers(call.tx)
     store.put_server(call.tx, endpoint, call.now)
     for other, seen_ms in known.items():
@@ -91,7 +96,7 @@ def serve(call: Call, endpoint: str) -> None:
 
 
 def withdraw(call: Call, endpoint: str) -> None:
-    """A voice server of several ends; its calls go to others."""
+    """Remove a voice server that shuts down and move its calls to others."""
     actions.reallocate(call, endpoint)
 
 

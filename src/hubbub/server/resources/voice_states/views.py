@@ -1,4 +1,4 @@
-"""A voice state as others see it."""
+"""Build the wire models of voice states."""
 
 from msgspec import UNSET
 
@@ -12,7 +12,9 @@ from hubbub.server.resources.voice_states.store import VoiceStateRow
 def voice_state(
     row: VoiceStateRow, member: Member | None, *, left: bool = False, with_guild: bool = True
 ) -> wire.VoiceState:
-    """One voice state; `left` shows it without its channel. Who is no longer a member has none of the guild's restrictions."""
+    """Return a voice state; `left` shows it without its channel.
+
+    Without a member, the guild's mute and deafen are false."""
     return wire.VoiceState(
         guild_id=GuildId(row.guild_id) if with_guild else UNSET,
         channel_id=None if left else ChannelId(row.channel_id),

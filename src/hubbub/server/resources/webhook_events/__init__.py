@@ -1,8 +1,7 @@
-"""Outgoing webhook events.
+"""Outgoing webhook events of applications.
 
-Other slices call `send` where something happens that applications may want to hear of; whether this one does, how it is signed and
-how often it is tried is decided here.
-"""
+Other slices call `send` for each event. This slice checks the subscription, signs the request and retries failed
+deliveries."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
@@ -13,19 +12,19 @@ from hubbub.server.resources.webhook_events.actions import application_authorize
 from hubbub.server.resources.webhook_events.jobs import JOBS
 
 
-def _hear_authorized(call: Call, fact: ApplicationAuthorized) -> None:
+def _on_authorized(call: Call, signal: ApplicationAuthorized) -> None:
     application_authorized(
         call,
-        fact.application_id,
-        fact.user_id,
-        list(fact.scopes),
-        integration_type=fact.integration_type,
-        guild_id=fact.guild_id,
+        signal.application_id,
+        signal.user_id,
+        list(signal.scopes),
+        integration_type=signal.integration_type,
+        guild_id=signal.guild_id,
     )
 
 
-def _hear_deauthorized(call: Call, fact: ApplicationDeauthorized) -> None:
-    application_deauthorized(call, fact.application_id, fact.user_id)
+def _on_deauthorized(call: Call, signal: ApplicationDeauthorized) -> None:
+    application_deauthorized(call, signal.application_id, signal.user_id)
 
 
 SLICE = Slice(
@@ -35,8 +34,8 @@ SLICE = Slice(
     hears={
         EventWebhooksChanged: actions.begin_anew,
         ApplicationDeleting: actions.application_deleting,
-        ApplicationAuthorized: _hear_authorized,
-        ApplicationDeauthorized: _hear_deauthorized,
+        ApplicationAuthorized: _on_authorized,
+        ApplicationDeauthorized: _on_deauthorized,
     },
 )
 

@@ -1,4 +1,4 @@
-"""Leaving events for applications, and keeping account of how their receivers do."""
+"""Enqueue webhook events and track the failures of their receivers."""
 
 import logging
 from typing import Any, Final
@@ -22,26 +22,28 @@ DELIVER: Final = "webhook_events.deliver"
 PROBE: Final = "webhook_events.probe"
 
 PROBE_EVERY_MS: Final = 24 * 3_600_000
-"""How often an endpoint is asked again whether it refuses a forged request."""
+"""Interval in milliseconds between probes that check whether an endpoint rejects a forged request."""
 
-# Spec, 1.2: switched off after too many failures; the numbers are our choice (decisions/0032).
+# Spec, 1.2: disabled after too many failures; the numbers are our choice (decisions/0032).
 FAILURES_MAX: Final = 100
 FAILING_MS: Final = 24 * 3_600_000
 
 
 class Delivery(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """One event on its way. Stored as JSON in jobs: add fields with a default, never rename."""
+    """Payload of the job that delivers one event.
+
+    Stored as JSON in jobs: add fields with a default, never rename."""
 
     application_id: ApplicationId
     type: WebhookEventType
     body: str
-    """The payload as it is posted, the same at each attempt."""
+    """The payload that is posted, identical on each attempt."""
     url: str | None = None
-    """Where to, if not to the application's own address."""
+    """Destination URL if it differs from the application's own."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """Where to post, and what to sign with."""
+    """The destination of a delivery and the key that signs it."""
 
     url: str
     key: bytes
@@ -59,40 +61,40 @@ def send(
     subject_id: int,
     url: str | None = None,
 ) -> None:
-    """Tell an application of something, if it wants to hear of it. Events about one subject arrive in order.
+    """Send an event to an application that is subscribed to it. Events about one subject arrive in order.
 
-    `url` is where a lobby wants its events instead, whatever the application subscribed to."""
+    `url` is the webhook of a lobby, which receives its events regardless of the application's subscriptions."""
     if not changes.WEBHOOK_EVENTS.active(call.now):
         return
     if type is WebhookEventType.APPLICATION_DEAUTHORIZED and not changes.APPLICATION_DEAUTHORIZED_EVENT.active(
         call.now
     ):
         return
-    # Rows carry plain numbers.
+    # Rows contain plain integers.
     application_id = ApplicationId(application_id)
-    if url is None and not _subscribed(call, application_id, type):
+    if url is None and not _is_subscribed(call, application_id, type):
         return
     # Spec, 1.2: the timestamp of these events has no offset.
-    happened = wire.WebhookEventBody(type=type, timestamp=Timestamp(json.timestamp(call.now)[:26]), data=data)
-    payload = wire.WebhookEventPayload(application_id=application_id, event=happened)
+    event = wire.WebhookEventBody(type=type, timestamp=Timestamp(json.timestamp(call.now)[:26]), data=data)
+    payload = wire.WebhookEventPayload(application_id=application_id, event=event)
     delivery = Delivery(application_id=application_id, type=type, body=json.encode(payload).decode(), url=url)
     call.tx.enqueue(DELIVER, delivery, key=f"{key_prefix(application_id)}{int(subject_id)}")
 
 
 def key_prefix(application_id: int) -> str:
-    """How the keys of an application's deliveries begin; the subject follows."""
+    """Return the prefix of the job keys of an application's deliveries; the subject id follows."""
     return f"{DELIVER}/{int(application_id)}/"
 
 
-def _subscribed(call: Call, application_id: ApplicationId, type: WebhookEventType) -> bool:
+def _is_subscribed(call: Call, application_id: ApplicationId, type: WebhookEventType) -> bool:
     row = applications.find(call.tx, application_id)
     if row is None:
         return False
-    kept = applications.settings(row)
+    settings = applications.settings(row)
     return (
-        kept.event_webhooks_status == EventWebhooksStatus.ENABLED
-        and kept.event_webhooks_url is not None
-        and type in kept.event_webhooks_types
+        settings.event_webhooks_status == EventWebhooksStatus.ENABLED
+        and settings.event_webhooks_url is not None
+        and type in settings.event_webhooks_types
     )
 
 
@@ -105,13 +107,13 @@ def application_authorized(
     integration_type: int | None = None,
     guild_id: int | None = None,
 ) -> None:
-    """Tell that a user authorized the application: for a guild (0), for themselves (1), or only to some scopes (None)."""
-    person = users.find(call.tx, user_id)
-    if person is None:
+    """Send the event of an authorization: for a guild (0), for the user (1), or for scopes only (None)."""
+    user = users.find(call.tx, user_id)
+    if user is None:
         return
     data = wire.ApplicationAuthorized(
         integration_type=msgspec.UNSET if integration_type is None else integration_type,
-        user=users.user(person),
+        user=users.user(user),
         scopes=scopes,
     )
     row = None if guild_id is None else guilds.find(call.tx, guild_id)
@@ -121,84 +123,84 @@ def application_authorized(
 
 
 def application_deauthorized(call: Call, application_id: ApplicationId, user_id: int) -> None:
-    """Tell that a user's authorization is gone: taken back, revoked, unmerged or banned."""
-    person = users.find(call.tx, user_id)
-    if person is not None:
-        data = wire.ApplicationDeauthorized(user=users.user(person))
+    """Send the event of a removed authorization, by the user, by revocation, by unmerging or by a ban."""
+    user = users.find(call.tx, user_id)
+    if user is not None:
+        data = wire.ApplicationDeauthorized(user=users.user(user))
         send(call, application_id, WebhookEventType.APPLICATION_DEAUTHORIZED, data, subject_id=user_id)
 
 
 def find_target(call: Call, application_id: int, url: str | None = None) -> Target | None:
-    """Where an application's events go now; None when it does not receive any."""
+    """Return the current destination of an application's events, or None if it does not receive any."""
     row = applications.find(call.tx, application_id)
     key = signing.find_key(call.tx, application_id)
     if row is None or key is None:
         return None
     if url is None:
-        kept = applications.settings(row)
-        url = kept.event_webhooks_url
-        if url is None or kept.event_webhooks_status != EventWebhooksStatus.ENABLED:
+        settings = applications.settings(row)
+        url = settings.event_webhooks_url
+        if url is None or settings.event_webhooks_status != EventWebhooksStatus.ENABLED:
             return None
     return Target(url=url, key=key, now=call.now, failing=store.find_failures(call.tx, application_id) is not None)
 
 
-def begin_anew(call: Call, fact: EventWebhooksChanged) -> None:
-    """The owner saw to it: what failed before no longer counts."""
-    store.forget_failures(call.tx, fact.application_id)
-    row = applications.find(call.tx, fact.application_id)
+def begin_anew(call: Call, signal: EventWebhooksChanged) -> None:
+    """Reset failures after the owner changed the webhook settings, and reschedule the probe."""
+    store.forget_failures(call.tx, signal.application_id)
+    row = applications.find(call.tx, signal.application_id)
     if row is None or applications.settings(row).event_webhooks_url is None:
-        jobs.cancel(call.tx, PROBE, _probe_key(fact.application_id))
+        jobs.cancel(call.tx, PROBE, _probe_key(signal.application_id))
     else:
-        probe_later(call, fact.application_id)
+        probe_later(call, signal.application_id)
 
 
-def application_deleting(call: Call, fact: ApplicationDeleting) -> None:
-    """An application goes: nobody is left to read its events, or to look at those that were given up."""
-    jobs.forget(call.tx, DELIVER, key_prefix(fact.row.id))
-    jobs.cancel(call.tx, PROBE, _probe_key(fact.row.id))
-    store.forget_failures(call.tx, fact.row.id)
+def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
+    """Delete the pending and failed events of a deleted application."""
+    jobs.forget(call.tx, DELIVER, key_prefix(signal.row.id))
+    jobs.cancel(call.tx, PROBE, _probe_key(signal.row.id))
+    store.forget_failures(call.tx, signal.row.id)
 
 
 def is_gone(call: Call, application_id: int) -> bool:
-    """Whether an application was deleted, while something of it was on its way."""
+    """Return whether an application was deleted."""
     return applications.find(call.tx, application_id) is None
 
 
 def succeeded(call: Call, application_id: int) -> None:
-    """A receiver is well again."""
+    """Reset the failures of a receiver after a successful delivery."""
     store.forget_failures(call.tx, application_id)
 
 
 def failed(call: Call, application_id: int) -> None:
-    """An attempt failed; a receiver that is gone for long is no longer written to."""
+    """Count a failed attempt and disable a receiver that has failed for too long."""
     if is_gone(call, application_id):
         return
     attempts, since_ms = store.count_failure(call.tx, application_id, call.now)
     if attempts >= FAILURES_MAX and call.now - since_ms >= FAILING_MS:
-        log.warning("event webhooks of application %d are switched off: %d attempts failed", application_id, attempts)
-        _switch_off(call, application_id)
+        log.warning("Disabled the event webhooks of application %d: %d attempts failed", application_id, attempts)
+        _disable(call, application_id)
 
 
 def caught(call: Call, application_id: int) -> None:
-    """A receiver took a forged request: it does not check signatures, so it gets nothing any more (spec, 1.1)."""
-    log.warning("event webhooks of application %d are switched off: a forged request was taken", application_id)
-    _switch_off(call, application_id, remove=True)
+    """Disable a receiver that accepted a forged request, since it does not check signatures (spec, 1.1)."""
+    log.warning("Disabled the event webhooks of application %d: it accepted a forged request", application_id)
+    _disable(call, application_id, remove=True)
 
 
-def _switch_off(call: Call, application_id: int, *, remove: bool = False) -> None:
+def _disable(call: Call, application_id: int, *, remove: bool = False) -> None:
     row = applications.find(call.tx, application_id)
     if row is None:
         return
-    kept = applications.settings(row)
-    kept.event_webhooks_status = EventWebhooksStatus.DISABLED_BY_PLATFORM
+    settings = applications.settings(row)
+    settings.event_webhooks_status = EventWebhooksStatus.DISABLED_BY_PLATFORM
     if remove:
-        kept.event_webhooks_url = None
-    applications.change_settings(call, row, kept)
+        settings.event_webhooks_url = None
+    applications.change_settings(call, row, settings)
     store.forget_failures(call.tx, application_id)
 
 
 def probe_later(call: Call, application_id: int) -> None:
-    """Have the endpoint probed tomorrow, once."""
+    """Schedule the next probe of an endpoint."""
     if is_gone(call, application_id):
         return
     jobs.cancel(call.tx, PROBE, _probe_key(application_id))

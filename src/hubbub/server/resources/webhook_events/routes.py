@@ -1,4 +1,4 @@
-"""What could not be delivered, over HTTP."""
+"""HTTP handlers for webhook events that could not be delivered."""
 
 from msgspec import UNSET, Raw
 
@@ -18,7 +18,9 @@ from hubbub.server.resources.webhook_events import actions
 def list_failed_webhook_events(
     call: Call, application_id: ApplicationId, query: wire.ListFailedWebhookEvents
 ) -> list[wire.FailedWebhookEvent]:
-    """The events of an application that were given up, the oldest first."""
+    """List the failed webhook events of an application.
+
+    Oldest first."""
     applications.require_manager(call, application_id)
     found = jobs.list_failed(
         call.tx,
@@ -32,13 +34,13 @@ def list_failed_webhook_events(
 
 @handles(wire.RETRY_FAILED_WEBHOOK_EVENTS)
 def retry_failed_webhook_events(call: Call, application_id: ApplicationId) -> None:
-    """Deliver all of them anew."""
+    """Retry all failed webhook events of an application."""
     _retry(call, application_id)
 
 
 @handles(wire.RETRY_FAILED_WEBHOOK_EVENT)
 def retry_failed_webhook_event(call: Call, application_id: ApplicationId, event_id: Snowflake) -> None:
-    """Deliver one of them anew."""
+    """Retry a failed webhook event."""
     if not _retry(call, application_id, event_id):
         raise errors.NOT_FOUND()
 

@@ -1,16 +1,16 @@
-"""Rows of receivers that fail."""
+"""SQL for the webhook_event_failures table."""
 
 from hubbub.server.core.store import Tx
 
 
 def find_failures(tx: Tx, application_id: int) -> tuple[int, int] | None:
-    """How many attempts failed in a row and since when, or None."""
+    """Return (failed attempts in a row, time of the first one in milliseconds), or None."""
     row = tx.one("SELECT attempts, since_ms FROM webhook_event_failures WHERE application_id = ?", application_id)
     return None if row is None else (row[0], row[1])
 
 
 def count_failure(tx: Tx, application_id: int, now: int) -> tuple[int, int]:
-    """One more; how many there are now, and since when."""
+    """Count a failure and return the number of failures in a row and the time of the first one."""
     row = tx.one(
         "INSERT INTO webhook_event_failures (application_id, attempts, since_ms) VALUES (?, 1, ?)"
         " ON CONFLICT (application_id) DO UPDATE SET attempts = webhook_event_failures.attempts + 1"
@@ -23,5 +23,5 @@ def count_failure(tx: Tx, application_id: int, now: int) -> tuple[int, int]:
 
 
 def forget_failures(tx: Tx, application_id: int) -> None:
-    """It works again."""
+    """Delete the failures of an application."""
     tx.run("DELETE FROM webhook_event_failures WHERE application_id = ?", application_id)
