@@ -1,4 +1,4 @@
-"""Incoming webhooks, and channels that follow announcements."""
+"""Incoming webhooks, and channels that follow announcement channels."""
 
 from typing import Final
 
@@ -15,14 +15,18 @@ from hubbub.server.resources.webhooks.rules import require_holding
 from hubbub.server.resources.webhooks.store import WebhookRow, find
 from hubbub.server.resources.webhooks.views import with_token
 
-_DEEDS: Final = frozenset({AuditLogAction.WEBHOOK_CREATE, AuditLogAction.WEBHOOK_UPDATE, AuditLogAction.WEBHOOK_DELETE})
+_WEBHOOK_ACTIONS: Final = frozenset(
+    {AuditLogAction.WEBHOOK_CREATE, AuditLogAction.WEBHOOK_UPDATE, AuditLogAction.WEBHOOK_DELETE}
+)
 
 
-def _name(call: Call, fact: AuditLogRead) -> None:
-    entries = fact.log.audit_log_entries
-    named = [entry.target_id for entry in entries if entry.action_type in _DEEDS and entry.target_id is not None]
-    if named:
-        fact.log.webhooks += views.named(call, store.find_many(call.tx, named))
+def _add_to_audit_log(call: Call, signal: AuditLogRead) -> None:
+    entries = signal.log.audit_log_entries
+    webhook_ids = [
+        entry.target_id for entry in entries if entry.action_type in _WEBHOOK_ACTIONS and entry.target_id is not None
+    ]
+    if webhook_ids:
+        signal.log.webhooks += views.named(call, store.find_many(call.tx, webhook_ids))
 
 
 SLICE = Slice(
@@ -34,7 +38,7 @@ SLICE = Slice(
         MessageCrossposted: jobs.hear_crosspost,
         MessageChanged: jobs.hear_change,
         MessagesDeleted: jobs.hear_deletion,
-        AuditLogRead: _name,
+        AuditLogRead: _add_to_audit_log,
     },
 )
 

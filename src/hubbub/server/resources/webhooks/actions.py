@@ -1,4 +1,4 @@
-"""Making, changing and ending webhooks, and bringing announcements to who follows: write, audit, publish."""
+"""Create, update and delete webhooks, and copy announcements to followers: store, record in the audit log, publish."""
 
 from typing import Final
 
@@ -20,20 +20,20 @@ from hubbub.server.resources.webhooks import rules, store, tokens
 from hubbub.server.resources.webhooks.store import Crosspost, WebhookRow
 
 AT_ONCE: Final = 25
-"""So many copies are made or changed in one transaction, so that no announcement holds the store up."""
+"""Number of copies made or updated in one transaction, small enough not to block other writers for long."""
 
 GONE: Final = "[Original Message Deleted]"
-"""What a copy says once its source is deleted."""
+"""Content of a copy whose source was deleted."""
 
 
 class Logged(msgspec.Struct, frozen=True, kw_only=True):
-    """What the audit log shows of a webhook."""
+    """The fields of a webhook that the audit log records."""
 
     type: int
     name: str
     channel_id: ChannelId
     avatar_hash: str | None
-    """http.md 3.11: the log's own word for the avatar."""
+    """Hash of the avatar; the audit log has its own name for this field (http.md 3.11)."""
     application_id: ApplicationId | None
 
 
@@ -46,7 +46,7 @@ def create(
     *,
     application_id: int | None = None,
 ) -> WebhookRow:
-    """Make an incoming webhook, for an application where one is named or asks itself."""
+    """Create an incoming webhook, owned by the given application or by the calling bot's application, if any."""
     if application_id is None and call.actor.is_bot:
         application_id = call.actor.application_id
     rules.require_room(call, channel.id, guild_id)
@@ -71,33 +71,33 @@ def _add(call: Call, row: WebhookRow) -> WebhookRow:
     store.insert(call.tx, row)
     changes = audit.differences(None, _logged(row))
     audit.record(call, row.guild_id, AuditLogAction.WEBHOOK_CREATE, target_id=row.id, changes=changes)
-    _announce(call, row.guild_id, row.channel_id)
+    _publish_update(call, row.guild_id, row.channel_id)
     return row
 
 
 def change(call: Call, before: WebhookRow, after: WebhookRow) -> WebhookRow:
-    """Keep what changed of a webhook; nothing is said when nothing did."""
+    """Update a webhook. Does nothing if nothing changed."""
     if after == before:
         return after
     store.update(call.tx, after)
     changes = audit.differences(_logged(before), _logged(after))
     audit.record(call, after.guild_id, AuditLogAction.WEBHOOK_UPDATE, target_id=after.id, changes=changes)
     for channel_id in dict.fromkeys((before.channel_id, after.channel_id)):
-        _announce(call, after.guild_id, channel_id)
+        _publish_update(call, after.guild_id, channel_id)
     return after
 
 
 def delete(call: Call, row: WebhookRow) -> None:
-    """End a webhook; what it said stays."""
+    """Delete a webhook. Its messages stay."""
     store.delete(call.tx, row.id)
     changes = audit.differences(_logged(row), None)
     audit.record(call, row.guild_id, AuditLogAction.WEBHOOK_DELETE, target_id=row.id, changes=changes)
-    _announce(call, row.guild_id, row.channel_id)
+    _publish_update(call, row.guild_id, row.channel_id)
 
 
-def _announce(call: Call, guild_id: int, channel_id: int) -> None:
-    told = wire.WebhooksUpdate(guild_id=GuildId(guild_id), channel_id=ChannelId(channel_id))
-    call.tx.emit(wire.WEBHOOKS_UPDATE, told, Audience.viewers(guild_id, channel_id))
+def _publish_update(call: Call, guild_id: int, channel_id: int) -> None:
+    payload = wire.WebhooksUpdate(guild_id=GuildId(guild_id), channel_id=ChannelId(channel_id))
+    call.tx.emit(wire.WEBHOOKS_UPDATE, payload, Audience.viewers(guild_id, channel_id))
 
 
 def _logged(row: WebhookRow) -> Logged:
@@ -110,23 +110,25 @@ def _logged(row: WebhookRow) -> Logged:
     )
 
 
-def channels_deleted(call: Call, fact: ChannelsDeleted) -> None:
-    """Channels are going, and the webhooks into them. Who followed one of them keeps a webhook that nothing comes from."""
-    store.delete_of_channels(call.tx, fact.channel_ids)
+def channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+    """Delete the webhooks of deleted channels.
+
+    Followers of a deleted channel keep their webhook, which receives nothing any more."""
+    store.delete_of_channels(call.tx, signal.channel_ids)
 
 
 # Followers
 
 
 def follow(call: Call, source: ChannelRef, target: ChannelRef) -> WebhookRow:
-    """Bring a channel's announcements to another from now on; who follows already goes on as before."""
+    """Let a channel follow an announcement channel. Returns the existing webhook if it already does."""
     known = store.find_follower(call.tx, source.id, target.id)
     if known is not None:
         return known
     guild_id, source_guild_id = target.guild_id or 0, source.guild_id or 0
     rules.require_room(call, target.id, guild_id)
-    home = guilds.find(call.tx, source_guild_id)
-    name = f"{home.name if home is not None else ''} #{source.name}".strip()
+    source_guild = guilds.find(call.tx, source_guild_id)
+    name = f"{source_guild.name if source_guild is not None else ''} #{source.name}".strip()
     row = _add(
         call,
         WebhookRow(
@@ -136,18 +138,20 @@ def follow(call: Call, source: ChannelRef, target: ChannelRef) -> WebhookRow:
             channel_id=target.id,
             user_id=call.user_id,
             name=name[: wire.WEBHOOK_NAME_MAX],
-            avatar=None if home is None else home.icon,
+            avatar=None if source_guild is None else source_guild.icon,
             source_guild_id=source_guild_id,
             source_channel_id=source.id,
         ),
     )
-    there = MessageReference(channel_id=source.id, guild_id=GuildId(source_guild_id))
-    messages.system(call, target, MessageType.CHANNEL_FOLLOW_ADD, call.user_id, content=name, reference=there)
+    reference = MessageReference(channel_id=source.id, guild_id=GuildId(source_guild_id))
+    messages.system(call, target, MessageType.CHANNEL_FOLLOW_ADD, call.user_id, content=name, reference=reference)
     return row
 
 
 def bring(call: Call, source: MessageRow, after: int) -> int | None:
-    """Copy a published message to some of the channels that follow; after which webhook to go on, or None at the end."""
+    """Copy a published message to a batch of followers.
+
+    Returns the id of the last webhook, to continue after it, or None at the end."""
     followers = store.followers(call.tx, source.channel_id, after, AT_ONCE)
     for row in followers:
         channel = access.find_channel(call.tx, row.channel_id)
@@ -165,7 +169,9 @@ def bring(call: Call, source: MessageRow, after: int) -> int | None:
 
 
 def renew(call: Call, channel_id: int, message_id: int, after: int) -> int | None:
-    """Let some copies say what their source says now, or that it is gone; after which to go on, or None at the end."""
+    """Update a batch of copies from their source, or mark them if the source was deleted.
+
+    Returns the id of the last copy, to continue after it, or None at the end."""
     source = messages.find(call.tx, channel_id, message_id)
     copies = store.crossposts(call.tx, channel_id, message_id, after, AT_ONCE)
     for each in copies:
@@ -173,7 +179,7 @@ def renew(call: Call, channel_id: int, message_id: int, after: int) -> int | Non
         channel = access.find_channel(call.tx, each.channel_id)
         if row is None or channel is None:
             continue
-        changed = _without_source(row) if source is None else _like(row, source)
+        changed = _without_source(row) if source is None else _copy_content(row, source)
         if changed != row:
             messages.change(call, channel, changed)
     if len(copies) == AT_ONCE:
@@ -183,7 +189,7 @@ def renew(call: Call, channel_id: int, message_id: int, after: int) -> int | Non
     return None
 
 
-def _like(row: MessageRow, source: MessageRow) -> MessageRow:
+def _copy_content(row: MessageRow, source: MessageRow) -> MessageRow:
     return row._replace(
         flags=row.flags & ~messages.CARRIED_FLAGS | source.flags & messages.CARRIED_FLAGS,
         content=source.content,

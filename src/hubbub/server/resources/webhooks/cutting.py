@@ -1,10 +1,10 @@
-"""Text that somebody else wrote, in the room that there is for it."""
+"""Truncation of text."""
 
 from typing import Final
 
 ELLIPSIS: Final = "..."
 
 
-def cut(text: str, most: int) -> str:
-    """At most so many characters, with dots where there were more."""
-    return text if len(text) <= most else text[: most - len(ELLIPSIS)] + ELLIPSIS
+def cut(text: str, length_max: int) -> str:
+    """Return the text, truncated with an ellipsis to at most `most` characters."""
+    return text if len(text) <= length_max else text[: length_max - len(ELLIPSIS)] + ELLIPSIS

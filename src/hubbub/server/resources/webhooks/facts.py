@@ -1,4 +1,4 @@
-"""What the webhooks slice asks upper floors, inside the transaction."""
+"""Signals that the webhooks slice raises inside the transaction."""
 
 from typing import Protocol
 
@@ -11,23 +11,23 @@ from hubbub.server.core.call import Call
 
 
 class Speaker(Protocol):
-    """Who speaks through an address of the same form as a webhook's: an app that answers an interaction."""
+    """An author other than a webhook that uses webhook routes: an application that responds to an interaction."""
 
     def say(self, call: Call, body: wire.ExecuteWebhook) -> Message:
-        """Say something."""
+        """Create a message."""
 
     def get(self, call: Call, message_id: MessageId) -> Message:
-        """What was said."""
+        """Return a message."""
 
     def change(self, call: Call, message_id: MessageId, body: wire.UpdateWebhookMessage) -> Message:
-        """Say something else instead."""
+        """Update a message."""
 
     def delete(self, call: Call, message_id: MessageId) -> None:
-        """Take it back."""
+        """Delete a message."""
 
 
 class TokenPresented(msgspec.Struct, kw_only=True):
-    """Somebody has a token for what is no webhook. Whoever knows it says who speaks."""
+    """Raised for a token that does not belong to a webhook; a listener that recognizes it sets `speaker`."""
 
     webhook_id: int
     token: str

@@ -1,6 +1,7 @@
-"""What follows from an announcement: copies to everybody who follows, and changes of the copies, a few at a time.
+"""Jobs and listeners that copy published announcements to followers and keep the copies up to date, in batches.
 
-All that concerns one message has one key, so that it happens in order, and an announcement with many followers blocks nobody."""
+All jobs for one message share a key, so they run in order, and an announcement with many followers does not block
+others."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -19,58 +20,58 @@ RENEW: Final = "webhooks.renew"
 
 
 class Announcement(msgspec.Struct, kw_only=True):
-    """Which message, and after which webhook or copy to go on."""
+    """Payload of the jobs for one message. `after` is the id of the webhook or copy to continue after."""
 
     channel_id: int
     message_id: int
     after: int = 0
 
 
-def hear_crosspost(call: Call, fact: MessageCrossposted) -> None:
-    """A message was published: who follows gets a copy."""
-    # A poll is of one channel: its votes could not be counted over all of them.
-    if messages.views.extra(fact.row).poll is None:
-        _leave(call, BRING, Announcement(channel_id=fact.row.channel_id, message_id=fact.row.id))
+def hear_crosspost(call: Call, signal: MessageCrossposted) -> None:
+    """Schedule the copies of a published message."""
+    # Polls are not copied, since votes are counted in one channel only.
+    if messages.views.extra(signal.row).poll is None:
+        _enqueue(call, BRING, Announcement(channel_id=signal.row.channel_id, message_id=signal.row.id))
 
 
-def hear_change(call: Call, fact: MessageChanged) -> None:
-    """A published message changed: so do its copies."""
-    if fact.row.flags & MessageFlags.CROSSPOSTED:
-        _leave(call, RENEW, Announcement(channel_id=fact.row.channel_id, message_id=fact.row.id))
+def hear_change(call: Call, signal: MessageChanged) -> None:
+    """Schedule the update of a published message's copies."""
+    if signal.row.flags & MessageFlags.CROSSPOSTED:
+        _enqueue(call, RENEW, Announcement(channel_id=signal.row.channel_id, message_id=signal.row.id))
 
 
-def hear_deletion(call: Call, fact: MessagesDeleted) -> None:
-    """Published messages are gone: their copies say so. Copies are gone: nobody needs to find them."""
-    for row in fact.rows:
+def hear_deletion(call: Call, signal: MessagesDeleted) -> None:
+    """Schedule the update of copies of deleted messages, and forget deleted copies."""
+    for row in signal.rows:
         if row.flags & MessageFlags.CROSSPOSTED:
-            _leave(call, RENEW, Announcement(channel_id=row.channel_id, message_id=row.id))
-    copies = [row.id for row in fact.rows if row.flags & MessageFlags.IS_CROSSPOST]
+            _enqueue(call, RENEW, Announcement(channel_id=row.channel_id, message_id=row.id))
+    copies = [row.id for row in signal.rows if row.flags & MessageFlags.IS_CROSSPOST]
     if copies:
-        store.forget_copies(call.tx, fact.channel.id, copies)
+        store.forget_copies(call.tx, signal.channel.id, copies)
 
 
 def bring(call: Call, job: Job) -> None:
-    """Make some copies of a published message, and come back while there are more to make."""
-    wanted = job.decode(Announcement)
-    source = messages.find(call.tx, wanted.channel_id, wanted.message_id)
+    """Copy a published message to a batch of followers and reschedule the job while there are more."""
+    announcement = job.decode(Announcement)
+    source = messages.find(call.tx, announcement.channel_id, announcement.message_id)
     if source is None:
         return
-    after = actions.bring(call, source, wanted.after)
+    after = actions.bring(call, source, announcement.after)
     if after is not None:
-        wanted.after = after
-        _leave(call, BRING, wanted)
+        announcement.after = after
+        _enqueue(call, BRING, announcement)
 
 
 def renew(call: Call, job: Job) -> None:
-    """Change some copies of a published message, and come back while there are more to change."""
-    wanted = job.decode(Announcement)
-    after = actions.renew(call, wanted.channel_id, wanted.message_id, wanted.after)
+    """Update a batch of copies and reschedule the job while there are more."""
+    announcement = job.decode(Announcement)
+    after = actions.renew(call, announcement.channel_id, announcement.message_id, announcement.after)
     if after is not None:
-        wanted.after = after
-        _leave(call, RENEW, wanted)
+        announcement.after = after
+        _enqueue(call, RENEW, announcement)
 
 
-def _leave(call: Call, kind: str, announcement: Announcement) -> None:
+def _enqueue(call: Call, kind: str, announcement: Announcement) -> None:
     call.tx.enqueue(kind, announcement, key=f"announcement-{int(announcement.message_id)}")
 
 

@@ -1,4 +1,4 @@
-"""Webhooks over HTTP: managing them. What they say is in `speaking`."""
+"""HTTP handlers that manage webhooks. Their execution is in `speaking`."""
 
 from msgspec import UNSET
 
@@ -15,7 +15,7 @@ from hubbub.server.resources.webhooks.store import WebhookRow
 
 @handles(wire.CREATE_WEBHOOK)
 def create_webhook(call: Call, channel_id: ChannelId, body: wire.CreateWebhook) -> wire.Webhook:
-    """Make an address that messages can be sent to."""
+    """Create a webhook."""
     channel = access.channel(call, channel_id).channel
     guild_id = rules.require_holding(channel)
     name = rules.clean_name(body.name)
@@ -25,20 +25,22 @@ def create_webhook(call: Call, channel_id: ChannelId, body: wire.CreateWebhook) 
 
 @handles(wire.LIST_CHANNEL_WEBHOOKS)
 def list_channel_webhooks(call: Call, channel_id: ChannelId) -> list[wire.Webhook]:
-    """The webhooks of one channel."""
+    """List channel webhooks."""
     return views.webhooks(call, store.list_of_channel(call.tx, channel_id))
 
 
 @handles(wire.GET_GUILD_WEBHOOKS, long=True)
 def get_guild_webhooks(call: Call, guild_id: GuildId) -> list[wire.Webhook]:
-    """The webhooks of all channels of a guild that the caller sees."""
-    seen = access.visible_channels(call.tx, access.guild(call, guild_id))
-    return views.webhooks(call, [row for row in store.list_of_guild(call.tx, guild_id) if row.channel_id in seen])
+    """List guild webhooks.
+
+    Webhooks of channels that the caller cannot see are left out."""
+    visible = access.visible_channels(call.tx, access.guild(call, guild_id))
+    return views.webhooks(call, [row for row in store.list_of_guild(call.tx, guild_id) if row.channel_id in visible])
 
 
 @handles(wire.GET_WEBHOOK)
 def get_webhook(call: Call, webhook_id: WebhookId) -> wire.Webhook:
-    """One webhook."""
+    """Get a webhook."""
     row = rules.get(call, webhook_id)
     rules.require_seen(call, row)
     return views.webhook(call, row)
@@ -46,23 +48,25 @@ def get_webhook(call: Call, webhook_id: WebhookId) -> wire.Webhook:
 
 @handles(wire.UPDATE_WEBHOOK)
 def update_webhook(call: Call, webhook_id: WebhookId, body: wire.UpdateWebhook) -> wire.Webhook:
-    """Rename a webhook, give it another face, or move it within its guild."""
+    """Update a webhook.
+
+    Changes the name or avatar, or moves the webhook to another channel of its guild."""
     row = rules.get(call, webhook_id)
     access.require_channel(call, row.channel_id, rules.KEEPING)
-    after = _edited(row, body)
+    after = _apply(row, body)
     if body.channel_id and body.channel_id != row.channel_id:
-        there = access.require_channel(call, body.channel_id, rules.KEEPING).channel
-        if there.guild_id != row.guild_id:
+        target = access.require_channel(call, body.channel_id, rules.KEEPING).channel
+        if target.guild_id != row.guild_id:
             raise errors.UNKNOWN_CHANNEL()
-        rules.require_holding(there)
-        rules.require_room(call, there.id)
-        after = after._replace(channel_id=there.id)
+        rules.require_holding(target)
+        rules.require_room(call, target.id)
+        after = after._replace(channel_id=target.id)
     return views.webhook(call, actions.change(call, row, after))
 
 
 @handles(wire.DELETE_WEBHOOK)
 def delete_webhook(call: Call, webhook_id: WebhookId) -> None:
-    """End a webhook."""
+    """Delete a webhook."""
     row = rules.get(call, webhook_id)
     access.require_channel(call, row.channel_id, rules.KEEPING)
     actions.delete(call, row)
@@ -70,7 +74,9 @@ def delete_webhook(call: Call, webhook_id: WebhookId) -> None:
 
 @handles(wire.GET_WEBHOOK_BY_TOKEN)
 def get_webhook_by_token(call: Call, webhook_id: WebhookId, webhook_token: str) -> wire.Webhook:
-    """One webhook, for who has its token."""
+    """Get a webhook by its token.
+
+    The response does not contain the creator."""
     return views.with_token(call, rules.require_token(call, webhook_id, webhook_token))
 
 
@@ -78,20 +84,24 @@ def get_webhook_by_token(call: Call, webhook_id: WebhookId, webhook_token: str) 
 def update_webhook_by_token(
     call: Call, webhook_id: WebhookId, webhook_token: str, body: wire.UpdateWebhookByToken
 ) -> wire.Webhook:
-    """Rename a webhook or give it another face, with its token."""
+    """Update a webhook by its token.
+
+    Name and avatar can be changed."""
     row = rules.require_token(call, webhook_id, webhook_token)
-    return views.with_token(call, actions.change(call, row, _edited(row, body)))
+    return views.with_token(call, actions.change(call, row, _apply(row, body)))
 
 
 @handles(wire.DELETE_WEBHOOK_BY_TOKEN)
 def delete_webhook_by_token(call: Call, webhook_id: WebhookId, webhook_token: str) -> None:
-    """End a webhook, with its token."""
+    """Delete a webhook by its token."""
     actions.delete(call, rules.require_token(call, webhook_id, webhook_token))
 
 
 @handles(wire.FOLLOW_CHANNEL)
 def follow_channel(call: Call, channel_id: ChannelId, body: wire.FollowChannel) -> wire.ChannelFollower:
-    """Have a channel's announcements brought to another channel, in whichever guild."""
+    """Follow an announcement channel.
+
+    Published messages are copied to the target channel, which may be in another guild."""
     source = access.channel(call, channel_id).channel
     if source.type != ChannelType.GUILD_ANNOUNCEMENT:
         raise errors.WRONG_CHANNEL_TYPE()
@@ -103,7 +113,7 @@ def follow_channel(call: Call, channel_id: ChannelId, body: wire.FollowChannel) 
     return wire.ChannelFollower(channel_id=channel_id, webhook_id=WebhookId(row.id))
 
 
-def _edited(row: WebhookRow, body: wire.UpdateWebhookByToken) -> WebhookRow:
+def _apply(row: WebhookRow, body: wire.UpdateWebhookByToken) -> WebhookRow:
     if body.name is not UNSET:
         row = row._replace(name=rules.clean_name(body.name))
     if body.avatar is not UNSET:

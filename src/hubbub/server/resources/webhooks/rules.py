@@ -1,4 +1,4 @@
-"""What a webhook may be called, who may manage it, and where and how it may speak."""
+"""Permission and validity checks for webhooks."""
 
 import hashlib
 import re
@@ -34,19 +34,19 @@ HOLDING: Final = frozenset(
         ChannelType.GUILD_MEDIA,
     }
 )
-"""Channels that have webhooks; a thread has its parent's."""
+"""Channel types that can have webhooks. A thread uses those of its parent."""
 FOLLOWING: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
-"""Channels that announcements can be brought to."""
+"""Channel types that can follow an announcement channel."""
 
 SETTABLE_FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE
 
-# webhooks-and-interactions.md 6: the platform's own names are not for webhooks.
+# webhooks-and-interactions.md 6: webhooks may not use the platform's own names.
 _RESERVED: Final = ("clyde", "discord", "hubbub")
 
 _OWN_AVATAR: Final = re.compile(r"/avatars/[0-9]{1,19}/((?:a_)?[0-9a-f]{32})(?:\.[a-z]{3,4})?", re.ASCII)
 
-# A webhook may say whatever its address can be made to say; only what reaches beyond its channel is asked of somebody.
-_ALWAYS: Final = (
+# A webhook may send anything to its own channel. Permissions with effects beyond the channel depend on the owner.
+_ALWAYS_ALLOWED: Final = (
     Permissions.VIEW_CHANNEL
     | Permissions.READ_MESSAGE_HISTORY
     | Permissions.SEND_MESSAGES
@@ -55,7 +55,7 @@ _ALWAYS: Final = (
     | Permissions.ATTACH_FILES
     | Permissions.SEND_POLLS
 )
-_BORROWED: Final = (
+_INHERITED: Final = (
     Permissions.MENTION_EVERYONE
     | Permissions.SEND_TTS_MESSAGES
     | Permissions.USE_EXTERNAL_EMOJIS
@@ -76,7 +76,7 @@ Steps = tuple[str | int, ...]
 
 
 def clean_name(text: str, path: str = "name") -> str:
-    """A webhook's name as it will be kept, or the form error that says why not."""
+    """Return the webhook name to store, or raise a form error."""
     name = users.clean_name(text)
     if not 1 <= len(name) <= wire.WEBHOOK_NAME_MAX:
         raise errors.invalid(path, *errors.bad_length(1, wire.WEBHOOK_NAME_MAX))
@@ -86,11 +86,11 @@ def clean_name(text: str, path: str = "name") -> str:
     return name
 
 
-# Managing
+# Management
 
 
 def get(call: Call, webhook_id: int) -> WebhookRow:
-    """A webhook; raises UNKNOWN_WEBHOOK."""
+    """Return a webhook, or raise UNKNOWN_WEBHOOK."""
     row = store.find(call.tx, webhook_id)
     if row is None:
         raise errors.UNKNOWN_WEBHOOK()
@@ -98,7 +98,7 @@ def get(call: Call, webhook_id: int) -> WebhookRow:
 
 
 def require_token(call: Call, webhook_id: int, token: str) -> WebhookRow:
-    """A webhook for who has its token."""
+    """Return a webhook if the token is valid, otherwise raise an error."""
     row = get(call, webhook_id)
     if not tokens.fits(store.find_key(call.tx), row, token):
         raise errors.INVALID_WEBHOOK_TOKEN()
@@ -106,27 +106,27 @@ def require_token(call: Call, webhook_id: int, token: str) -> WebhookRow:
 
 
 def require_speaker(call: Call, webhook_id: int, token: str) -> WebhookRow | Speaker:
-    """A webhook for who has its token; or whoever else speaks under that address."""
+    """Return the webhook or other author that a token belongs to, otherwise raise an error."""
     row = store.find(call.tx, webhook_id)
     if row is None:
-        fact = TokenPresented(webhook_id=webhook_id, token=token)
-        call.tell(fact)
-        if fact.speaker is None:
+        signal = TokenPresented(webhook_id=webhook_id, token=token)
+        call.tell(signal)
+        if signal.speaker is None:
             raise errors.UNKNOWN_WEBHOOK()
-        return fact.speaker
+        return signal.speaker
     if not tokens.fits(store.find_key(call.tx), row, token):
         raise errors.INVALID_WEBHOOK_TOKEN()
     return row
 
 
 def require_seen(call: Call, row: WebhookRow) -> None:
-    """Raise unless the caller may look at a webhook: who manages it, and the application that owns it."""
+    """Raise an error unless the caller manages the webhook or is the application that owns it."""
     if row.application_id is None or row.application_id != call.actor.application_id:
         access.require_channel(call, row.channel_id, KEEPING)
 
 
 def require_holding(channel: ChannelRef) -> GuildId:
-    """The guild of a channel that can have webhooks."""
+    """Return the guild of a channel that can have webhooks, or raise an error."""
     if channel.guild_id is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
     if channel.type not in HOLDING:
@@ -135,18 +135,18 @@ def require_holding(channel: ChannelRef) -> GuildId:
 
 
 def require_room(call: Call, channel_id: int, guild_id: int | None = None) -> None:
-    """Raise when a channel, or its guild where that is asked too, has as many webhooks as it may."""
+    """Raise an error if the channel, or the given guild, has reached its maximum of webhooks."""
     if store.count_of_channel(call.tx, channel_id) >= wire.WEBHOOKS_PER_CHANNEL_MAX:
         raise errors.MAX_WEBHOOKS()
     if guild_id is not None and store.count_of_guild(call.tx, guild_id) >= wire.WEBHOOKS_PER_GUILD_MAX:
         raise errors.MAX_GUILD_WEBHOOKS()
 
 
-# Speaking
+# Execution
 
 
 def require_channel(call: Call, row: WebhookRow) -> ChannelRef:
-    """The channel of a webhook."""
+    """Return the channel of a webhook, or raise UNKNOWN_CHANNEL."""
     channel = access.find_channel(call.tx, row.channel_id)
     if channel is None:
         raise errors.UNKNOWN_CHANNEL()
@@ -154,7 +154,7 @@ def require_channel(call: Call, row: WebhookRow) -> ChannelRef:
 
 
 def require_thread(call: Call, row: WebhookRow, thread_id: int) -> ChannelRef:
-    """A thread of the webhook's channel; any other is unknown to it."""
+    """Return a thread of the webhook's channel. Raises UNKNOWN_CHANNEL for other threads."""
     thread = access.find_channel(call.tx, thread_id)
     if thread is None or not thread.is_thread or thread.parent_id != row.channel_id:
         raise errors.UNKNOWN_CHANNEL()
@@ -162,14 +162,16 @@ def require_thread(call: Call, row: WebhookRow, thread_id: int) -> ChannelRef:
 
 
 def standing(call: Call, row: WebhookRow, guild: GuildRow, channel: ChannelRef) -> ChannelAccess:
-    """What a webhook may do in a channel: of what reaches beyond it as much as the bot that made it, else as @everyone."""
+    """Return the permissions of a webhook in a channel.
+
+    Permissions with effects beyond the channel are those of the owning bot, otherwise those of @everyone."""
     member = None
     owner = None if row.application_id is None else applications.find(call.tx, row.application_id)
     if owner is not None and owner.bot_id is not None:
         member = access.find_member(call.tx, call.now, guild.id, owner.bot_id)
     if member is None:
         member = _everyone(call, guild)
-    bits = _ALWAYS | access.permissions_in(call.tx, member, channel.ruling_id) & _BORROWED
+    bits = _ALWAYS_ALLOWED | access.permissions_in(call.tx, member, channel.ruling_id) & _INHERITED
     return ChannelAccess(channel=channel, guild=member, permissions=bits, allowed=bits)
 
 
@@ -189,7 +191,7 @@ def _everyone(call: Call, guild: GuildRow) -> GuildAccess:
 
 
 def require_guild(call: Call, row: WebhookRow) -> GuildRow:
-    """The guild of a webhook."""
+    """Return the guild of a webhook, or raise UNKNOWN_WEBHOOK."""
     guild = guilds.find(call.tx, row.guild_id)
     if guild is None:
         raise errors.UNKNOWN_WEBHOOK()
@@ -197,8 +199,8 @@ def require_guild(call: Call, row: WebhookRow) -> GuildRow:
 
 
 def author(row: WebhookRow, guild: GuildRow, *, name: str | None = None, avatar: str | None = None) -> messages.Author:
-    """A webhook as the author of a message, under its own name and picture or under others."""
-    shown = users.UserRow(
+    """Return a webhook as the author of a message, with its own name and avatar or with overrides."""
+    user = users.UserRow(
         id=UserId(row.id),
         username=name or row.name,
         discriminator=messages.views.WEBHOOK_DISCRIMINATOR,
@@ -206,11 +208,11 @@ def author(row: WebhookRow, guild: GuildRow, *, name: str | None = None, avatar:
         bot=1,
         locale=guild.preferred_locale,
     )
-    return messages.Author(shown, None, 0, guild.premium_tier, webhook_id=row.id, application_id=row.application_id)
+    return messages.Author(user, None, 0, guild.premium_tier, webhook_id=row.id, application_id=row.application_id)
 
 
 def avatar_hash(call: Call, url: str) -> str:
-    """What `avatar` shows for a picture by address: one of ours by its own hash, any other by that of its address."""
+    """Return the avatar hash for an image URL: the hash of an avatar on our CDN, otherwise a hash of the URL."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -230,27 +232,30 @@ def avatar_hash(call: Call, url: str) -> str:
 def readable_components(
     row: WebhookRow, given: list[dict[str, Any]] | None | UnsetType, *, wanted: bool
 ) -> list[dict[str, Any]] | None | UnsetType:
-    """The components a webhook may send: an application's all, others those that nobody can press, and only if asked for."""
+    """Return the components that a webhook may send.
+
+    Webhooks of applications may send all components. Others may only send components that are not interactive, and only
+    if `wanted` is set."""
     if not given or row.application_id is not None:
         return given
     if not wanted:
         return UNSET
     form = errors.FormErrors()
     for index, component in enumerate(given):
-        _refuse_interactive(component, ("components", index), form)
+        _reject_interactive(component, ("components", index), form)
     form.raise_if_any()
     return given
 
 
-def _refuse_interactive(component: Any, path: Steps, form: errors.FormErrors) -> None:
+def _reject_interactive(component: Any, path: Steps, form: errors.FormErrors) -> None:
     if not isinstance(component, dict):
         return
     kind = component.get("type")
-    pressed = kind == ComponentType.BUTTON and component.get("style") != ButtonStyle.LINK
-    # What is no number is told so where all components are read.
-    if pressed or (isinstance(kind, int) and kind in _INTERACTIVE):
+    is_interactive_button = kind == ComponentType.BUTTON and component.get("style") != ButtonStyle.LINK
+    # A type that is not a number is reported later, when all components are validated.
+    if is_interactive_button or (isinstance(kind, int) and kind in _INTERACTIVE):
         form.add((*path, "type"), *errors.component_type())
     children = component.get("components")
     for index, child in enumerate(children if isinstance(children, list) else ()):
-        _refuse_interactive(child, (*path, "components", index), form)
-    _refuse_interactive(component.get("accessory"), (*path, "accessory"), form)
+        _reject_interactive(child, (*path, "components", index), form)
+    _reject_interactive(component.get("accessory"), (*path, "accessory"), form)

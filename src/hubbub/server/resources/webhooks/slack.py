@@ -1,4 +1,4 @@
-"""Messages in Slack's form, read into our own: attachments become embeds, and what is too long for those is cut."""
+"""Conversion of Slack messages: attachments become embeds, and text that is too long is truncated."""
 
 import re
 from datetime import UTC, datetime
@@ -21,14 +21,14 @@ from hubbub.protocol.resources.embeds import (
 from hubbub.server.resources.webhooks.cutting import cut
 
 _COLOR: Final = re.compile(r"#?([0-9a-fA-F]{6}|[0-9a-fA-F]{3})")
-_WORDS: Final = {"good": 0x2EB886, "warning": 0xDAA038, "danger": 0xA30200}
+_NAMED_COLORS: Final = {"good": 0x2EB886, "warning": 0xDAA038, "danger": 0xA30200}
 """The colors that Slack has names for."""
 
 Text = str | None | UnsetType
 
 
 def read(body: wire.SlackWebhook) -> wire.ExecuteWebhook:
-    """What a webhook shall say."""
+    """Convert a Slack message to the body of a webhook execution."""
     if body.payload:
         try:
             body = json.decode(body.payload, wire.SlackWebhook)
@@ -48,46 +48,48 @@ def read(body: wire.SlackWebhook) -> wire.ExecuteWebhook:
     )
 
 
-def _embed(one: wire.SlackAttachment, form: errors.FormErrors, path: tuple[str | int, ...]) -> EmbedRequest:
-    # Slack shows the pretext above the attachment; an embed has no such place, so it leads the text.
-    text = "\n".join(part for part in (one.pretext, one.text) if part)
+def _embed(attachment: wire.SlackAttachment, form: errors.FormErrors, path: tuple[str | int, ...]) -> EmbedRequest:
+    # Slack shows the pretext above the attachment; an embed has no such field, so it precedes the text.
+    text = "\n".join(part for part in (attachment.pretext, attachment.text) if part)
     embed = EmbedRequest(
-        title=_cut(one.title, embeds.EMBED_TITLE_MAX),
-        url=one.title_link or UNSET,
-        description=_cut(text, embeds.EMBED_DESCRIPTION_MAX),
-        color=_color(one.color, form, (*path, "color")),
-        timestamp=_timestamp(one.ts, form, (*path, "ts")),
+        title=_truncated(attachment.title, embeds.EMBED_TITLE_MAX),
+        url=attachment.title_link or UNSET,
+        description=_truncated(text, embeds.EMBED_DESCRIPTION_MAX),
+        color=_color(attachment.color, form, (*path, "color")),
+        timestamp=_timestamp(attachment.ts, form, (*path, "ts")),
     )
-    if one.author_name:
-        name = cut(one.author_name, embeds.EMBED_AUTHOR_MAX)
-        embed.author = EmbedAuthorRequest(name=name, url=one.author_link, icon_url=one.author_icon)
-    if one.footer:
-        embed.footer = EmbedFooterRequest(text=cut(one.footer, embeds.EMBED_FOOTER_MAX), icon_url=one.footer_icon)
-    if one.image_url:
-        embed.image = EmbedMediaRequest(url=one.image_url)
-    if one.thumb_url:
-        embed.thumbnail = EmbedMediaRequest(url=one.thumb_url)
-    if one.fields:
-        embed.fields = [_field(field) for field in one.fields[: embeds.EMBED_FIELDS_MAX]]
+    if attachment.author_name:
+        name = cut(attachment.author_name, embeds.EMBED_AUTHOR_MAX)
+        embed.author = EmbedAuthorRequest(name=name, url=attachment.author_link, icon_url=attachment.author_icon)
+    if attachment.footer:
+        embed.footer = EmbedFooterRequest(
+            text=cut(attachment.footer, embeds.EMBED_FOOTER_MAX), icon_url=attachment.footer_icon
+        )
+    if attachment.image_url:
+        embed.image = EmbedMediaRequest(url=attachment.image_url)
+    if attachment.thumb_url:
+        embed.thumbnail = EmbedMediaRequest(url=attachment.thumb_url)
+    if attachment.fields:
+        embed.fields = [_field(field) for field in attachment.fields[: embeds.EMBED_FIELDS_MAX]]
     return embed
 
 
 def _field(field: wire.SlackField) -> EmbedFieldRequest:
-    # An embed's field has both; a mark that takes no room stands for what is not there.
+    # The name and value of an embed's field are required; a zero-width space stands for a missing one.
     name = cut(field.title or field.name or "", embeds.EMBED_FIELD_NAME_MAX) or "\u200b"
     value = cut(field.value or "", embeds.EMBED_FIELD_VALUE_MAX) or "\u200b"
     return EmbedFieldRequest(name=name, value=value, inline=bool(field.short or field.inline))
 
 
-def _cut(text: Text, most: int) -> str | UnsetType:
-    return cut(text, most) if text else UNSET
+def _truncated(text: Text, length_max: int) -> str | UnsetType:
+    return cut(text, length_max) if text else UNSET
 
 
 def _color(value: Text, form: errors.FormErrors, path: tuple[str | int, ...]) -> int | UnsetType:
     if not value:
         return UNSET
-    if value in _WORDS:
-        return _WORDS[value]
+    if value in _NAMED_COLORS:
+        return _NAMED_COLORS[value]
     match = _COLOR.fullmatch(value)
     if match is None:
         form.add(path, *errors.regex())

@@ -1,4 +1,4 @@
-"""What webhooks say: by their own form, by Slack's and by GitHub's; and the messages that they may change afterwards."""
+"""HTTP handlers that execute webhooks in the native, Slack and GitHub formats, and manage the sent messages."""
 
 from typing import Any
 
@@ -25,21 +25,23 @@ from hubbub.server.resources.webhooks.store import WebhookRow
 def execute_webhook(
     call: Call, webhook_id: WebhookId, webhook_token: str, body: wire.ExecuteWebhook, query: wire.ExecuteQuery
 ) -> Message | Answer:
-    """Say something through a webhook."""
+    """Execute a webhook.
+
+    Returns the message with `wait`, otherwise 204."""
     row = rules.require_speaker(call, webhook_id, webhook_token)
     if not isinstance(row, WebhookRow):
         return row.say(call, body)
-    said = _say(call, row, body, query, components=query.with_components)
-    return said if query.wait else Answer(204)
+    message = _send(call, row, body, query, components=query.with_components)
+    return message if query.wait else Answer(204)
 
 
 @handles(wire.EXECUTE_SLACK_COMPATIBLE_WEBHOOK)
 def execute_slack_compatible_webhook(
     call: Call, webhook_id: WebhookId, webhook_token: str, body: wire.SlackWebhook, query: wire.CompatibleQuery
 ) -> bytes:
-    """Say something in Slack's form."""
+    """Execute a Slack-compatible webhook."""
     row = rules.require_token(call, webhook_id, webhook_token)
-    _say(call, row, slack.read(body), query)
+    _send(call, row, slack.read(body), query)
     return b"ok"
 
 
@@ -47,18 +49,20 @@ def execute_slack_compatible_webhook(
 def execute_github_compatible_webhook(
     call: Call, webhook_id: WebhookId, webhook_token: str, body: GithubWebhook | None, query: wire.CompatibleQuery
 ) -> None:
-    """Tell what happened on GitHub; events that become no message are taken in silence."""
+    """Execute a GitHub-compatible webhook.
+
+    Events without a message format are accepted and ignored."""
     row = rules.require_token(call, webhook_id, webhook_token)
     embed = None if body is None else github.embed(call.headers.get(wire.GITHUB_EVENT, ""), body)
     if embed is not None:
-        _say(call, row, wire.ExecuteWebhook(embeds=[embed]), query)
+        _send(call, row, wire.ExecuteWebhook(embeds=[embed]), query)
 
 
 @handles(wire.GET_WEBHOOK_MESSAGE)
 def get_webhook_message(
     call: Call, webhook_id: WebhookId, webhook_token: str, message_id: MessageId, query: wire.WebhookQuery
 ) -> Message:
-    """A message that the webhook sent."""
+    """Get a message of a webhook."""
     row = rules.require_speaker(call, webhook_id, webhook_token)
     if not isinstance(row, WebhookRow):
         return row.get(call, message_id)
@@ -75,7 +79,7 @@ def update_webhook_message(
     body: wire.UpdateWebhookMessage,
     query: wire.UpdateMessageQuery,
 ) -> Message:
-    """Change a message that the webhook sent."""
+    """Update a message of a webhook."""
     row = rules.require_speaker(call, webhook_id, webhook_token)
     if not isinstance(row, WebhookRow):
         return row.change(call, message_id, body)
@@ -104,7 +108,7 @@ def update_webhook_message(
 def delete_webhook_message(
     call: Call, webhook_id: WebhookId, webhook_token: str, message_id: MessageId, query: wire.WebhookQuery
 ) -> None:
-    """Remove a message that the webhook sent."""
+    """Delete a message of a webhook."""
     row = rules.require_speaker(call, webhook_id, webhook_token)
     if not isinstance(row, WebhookRow):
         return row.delete(call, message_id)
@@ -114,15 +118,15 @@ def delete_webhook_message(
     messages.delete(call, here, message)
 
 
-def _say(
+def _send(
     call: Call, row: WebhookRow, body: wire.ExecuteWebhook, query: wire.WebhookQuery, *, components: bool = False
 ) -> Message:
     channel = rules.require_channel(call, row)
     name = rules.clean_name(body.username, "username") if body.username else None
     avatar = rules.avatar_hash(call, body.avatar_url) if body.avatar_url else None
-    # http.md 3.13: so many messages of all webhooks of a channel, its threads included.
+    # http.md 3.13: the limit applies to all webhooks of a channel together, including its threads.
     quotas.take(call, "webhooks", channel.id, wire.CHANNEL_LIMIT)
-    place, first = _place(call, row, channel, body, query)
+    target, post_message_id = _find_target(call, row, channel, body, query)
     guild = rules.require_guild(call, row)
     message = CreateMessage(
         content=body.content,
@@ -134,15 +138,15 @@ def _say(
         poll=body.poll,
         tts=body.tts,
     )
-    here = rules.standing(call, row, guild, place)
+    here = rules.standing(call, row, guild, target)
     author = rules.author(row, guild, name=name, avatar=avatar)
-    return messages.create(call, here, message, author=author, message_id=first)
+    return messages.create(call, here, message, author=author, message_id=post_message_id)
 
 
-def _place(
+def _find_target(
     call: Call, row: WebhookRow, channel: ChannelRef, body: wire.ExecuteWebhook, query: wire.WebhookQuery
 ) -> tuple[ChannelRef, MessageId | None]:
-    """Where a webhook speaks, and the id of the message that a new post begins with."""
+    """Return the channel that a webhook sends to, and the id of the first message of a new post, if any."""
     forum = channel.type in FORUMS
     if body.thread_name:
         if not forum:
@@ -150,10 +154,10 @@ def _place(
         if query.thread_id:
             raise errors.FORUM_WEBHOOK_THREAD_TWICE()
         post = threads.create_unattended(call, channel.id, body.thread_name, body.applied_tags or (), owner_id=row.id)
-        place = access.find_channel(call.tx, post.id)
-        if place is None:
+        target = access.find_channel(call.tx, post.id)
+        if target is None:
             raise errors.UNKNOWN_CHANNEL()
-        return place, MessageId(post.id)
+        return target, MessageId(post.id)
     if query.thread_id:
         thread = rules.require_thread(call, row, query.thread_id)
         if thread.locked:
@@ -167,7 +171,7 @@ def _place(
 def _find_message(
     call: Call, row: WebhookRow, message_id: int, query: wire.WebhookQuery
 ) -> tuple[ChannelRef, MessageRow]:
-    """A message of this webhook and no other, and where it is."""
+    """Return a message of this webhook with its channel. Raises UNKNOWN_MESSAGE for messages of others."""
     if query.thread_id:
         channel = rules.require_thread(call, row, query.thread_id)
     else:
@@ -184,5 +188,5 @@ def _require_open(channel: ChannelRef) -> None:
 
 
 def _users_only() -> Any:
-    """http.md 3.4: without a word of the sender, webhooks notify users and nobody else."""
+    """Return the default allowed mentions of webhooks: users only (http.md 3.4)."""
     return AllowedMentions(parse=[AllowedMentionType.USERS])

@@ -1,5 +1,7 @@
-"""Tokens of webhooks. The platform tells them again whenever somebody who may asks, so they cannot be kept as hashes; and they
-are not kept at all: each is made anew of the webhook's id, its salt and the platform's key (decisions/0022)."""
+"""Tokens of webhooks.
+
+The API returns a token whenever an authorized caller asks, so tokens cannot be stored as hashes. They are not stored at
+all: each is derived from the webhook's id, its salt and the server's key (decisions/0022)."""
 
 import base64
 import hashlib
@@ -10,23 +12,23 @@ from typing import Final
 from hubbub.server.resources.webhooks.store import WebhookRow
 
 TOKEN_BYTES: Final = 51
-"""68 letters of base64; client libraries look for at least 60."""
+"""Length of a token in bytes: 68 characters of base64. Client libraries expect at least 60."""
 
 
 def new_salt() -> str:
-    """What makes a new webhook's token its own, even if an id should ever come again."""
+    """Return a random salt, which makes a token unique even if an id is reused."""
     return secrets.token_hex(16)
 
 
 def token(key: bytes, row: WebhookRow) -> str | None:
-    """The token of a webhook; None for one that has none."""
+    """Return the token of a webhook, or None if it has none."""
     if row.salt is None:
         return None
-    made = hmac.digest(key, f"{int(row.id)}:{row.salt}".encode(), hashlib.sha512)
-    return base64.urlsafe_b64encode(made[:TOKEN_BYTES]).decode()
+    digest = hmac.digest(key, f"{int(row.id)}:{row.salt}".encode(), hashlib.sha512)
+    return base64.urlsafe_b64encode(digest[:TOKEN_BYTES]).decode()
 
 
 def fits(key: bytes | None, row: WebhookRow, given: str) -> bool:
-    """Whether this is the webhook's token; how long that takes does not tell how much of it is right."""
+    """Return whether this is the webhook's token, in constant time."""
     expected = None if key is None else token(key, row)
     return expected is not None and hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""A webhook as it is shown: with its token to who may use it, with its maker to who may manage it."""
+"""Build the wire models of webhooks: with tokens for callers who may use them, with creators for managers."""
 
 from collections.abc import Sequence
 
@@ -14,59 +14,59 @@ from hubbub.server.resources.webhooks.store import WebhookRow
 
 
 def webhooks(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
-    """Webhooks as who manages them sees them; an application's token is its own."""
+    """Return webhooks as their managers see them; the token of an application's webhook is shown to it only."""
     key = store.find_key(call.tx) or b""
-    makers = users.find_many(call.tx, [row.user_id for row in rows if row.user_id is not None])
-    shown = _with_sources(call, rows)
-    for row, webhook in zip(rows, shown, strict=True):
-        maker = None if row.user_id is None else makers.get(row.user_id)
-        if maker is not None:
-            webhook.user = users.user(maker)
+    creators = users.find_many(call.tx, [row.user_id for row in rows if row.user_id is not None])
+    views = _with_sources(call, rows)
+    for row, webhook in zip(rows, views, strict=True):
+        creator = None if row.user_id is None else creators.get(row.user_id)
+        if creator is not None:
+            webhook.user = users.user(creator)
         if row.application_id is None or row.application_id == call.actor.application_id:
             _add_token(call, webhook, tokens.token(key, row))
-    return shown
+    return views
 
 
 def webhook(call: Call, row: WebhookRow) -> wire.Webhook:
-    """One webhook as who manages it sees it."""
+    """Return a webhook as its managers see it."""
     return webhooks(call, (row,))[0]
 
 
 def with_token(call: Call, row: WebhookRow) -> wire.Webhook:
-    """A webhook as who has its token sees it: without its maker."""
-    shown = _with_sources(call, (row,))[0]
-    _add_token(call, shown, tokens.token(store.find_key(call.tx) or b"", row))
-    return shown
+    """Return a webhook as the owner of its token sees it, without its creator."""
+    view = _with_sources(call, (row,))[0]
+    _add_token(call, view, tokens.token(store.find_key(call.tx) or b"", row))
+    return view
 
 
 def named(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
-    """Webhooks that something else speaks of: neither token nor maker."""
+    """Return webhooks without tokens and creators, as references from other objects."""
     return _with_sources(call, rows)
 
 
-def _add_token(call: Call, shown: wire.Webhook, token: str | None) -> None:
+def _add_token(call: Call, view: wire.Webhook, token: str | None) -> None:
     if token is not None:
         base = (call.config.public_url or f"http://{call.config.host}:{call.config.port}").rstrip("/")
-        shown.token = token
-        shown.url = f"{base}/api/webhooks/{int(shown.id)}/{token}"
+        view.token = token
+        view.url = f"{base}/api/webhooks/{int(view.id)}/{token}"
 
 
 def _with_sources(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
     followed = [row.source_channel_id for row in rows if row.source_channel_id is not None]
     sources = channels.find_many(call.tx, followed) if followed else {}
-    homes = guilds.find_many(call.tx, [row.source_guild_id for row in rows if row.source_guild_id is not None])
-    shown = []
+    source_guilds = guilds.find_many(call.tx, [row.source_guild_id for row in rows if row.source_guild_id is not None])
+    views = []
     for row in rows:
-        one = _bare(row)
-        channel, guild = sources.get(row.source_channel_id or 0), homes.get(row.source_guild_id or 0)
+        view = _without_sources(row)
+        channel, guild = sources.get(row.source_channel_id or 0), source_guilds.get(row.source_guild_id or 0)
         if row.type == WebhookType.CHANNEL_FOLLOWER and channel is not None and guild is not None:
-            one.source_channel = wire.WebhookSourceChannel(id=ChannelId(channel.id), name=channel.name or "")
-            one.source_guild = wire.WebhookSourceGuild(id=GuildId(guild.id), icon=guild.icon, name=guild.name)
-        shown.append(one)
-    return shown
+            view.source_channel = wire.WebhookSourceChannel(id=ChannelId(channel.id), name=channel.name or "")
+            view.source_guild = wire.WebhookSourceGuild(id=GuildId(guild.id), icon=guild.icon, name=guild.name)
+        views.append(view)
+    return views
 
 
-def _bare(row: WebhookRow) -> wire.Webhook:
+def _without_sources(row: WebhookRow) -> wire.Webhook:
     return wire.Webhook(
         id=WebhookId(row.id),
         type=row.type,

@@ -1,4 +1,4 @@
-"""What a guild shows those who come: the welcome screen, and the guide for new members."""
+"""The welcome screen of guilds, and the guide for new members."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
@@ -6,10 +6,10 @@ from hubbub.server.resources.guilds import GuildDeleted
 from hubbub.server.resources.welcome_screens import routes, store
 
 
-def _guild_deleted(call: Call, fact: GuildDeleted) -> None:
-    store.delete_of_guild(call.tx, fact.guild_id)
+def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+    store.delete_of_guild(call.tx, signal.guild_id)
 
 
-SLICE = Slice(name="welcome_screens", modules=(routes,), hears={GuildDeleted: _guild_deleted})
+SLICE = Slice(name="welcome_screens", modules=(routes,), hears={GuildDeleted: _on_guild_deleted})
 
 __all__ = ["SLICE"]

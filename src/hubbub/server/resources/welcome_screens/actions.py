@@ -1,4 +1,4 @@
-"""Changing what newcomers see: write, audit."""
+"""Update the welcome screen and the guide: store, record in the audit log."""
 
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import AuditLogAction, GuildFeature
@@ -12,7 +12,7 @@ from hubbub.server.resources.welcome_screens.store import WelcomeScreenRow
 
 
 def change(call: Call, guild: GuildRow, before: WelcomeScreenRow, after: WelcomeScreenRow, enabled: bool) -> None:
-    """Keep a welcome screen, and whether it is shown."""
+    """Update a guild's welcome screen and whether it is enabled."""
     if after != before:
         store.put(call.tx, after)
     changes = audit.differences(_screen(before), _screen(after))
@@ -26,7 +26,7 @@ def _screen(row: WelcomeScreenRow) -> wire.WelcomeScreen:
 def set_home(
     call: Call, guild_id: int, before: wire.SetNewMemberWelcome | None, after: wire.SetNewMemberWelcome
 ) -> None:
-    """Keep the guide for new members."""
+    """Update the guide for new members."""
     store.put_home(call.tx, guild_id, json.encode(after).decode())
     changes = audit.differences(before, after)
     if before is None:

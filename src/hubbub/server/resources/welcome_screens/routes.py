@@ -1,4 +1,4 @@
-"""The welcome screen and the guide for new members over HTTP."""
+"""HTTP handlers for the welcome screen and the guide for new members."""
 
 from collections.abc import Iterable, Sequence
 
@@ -22,19 +22,21 @@ from hubbub.server.resources.welcome_screens.store import WelcomeScreenRow
 
 @handles(wire.GET_GUILD_WELCOME_SCREEN)
 def get_guild_welcome_screen(call: Call, guild_id: GuildId) -> wire.WelcomeScreen:
-    """What newcomers see; while it is not shown, for those who manage the guild."""
+    """Get a guild's welcome screen.
+
+    Requires MANAGE_GUILD while the welcome screen is disabled."""
     guild = _guild(call, guild_id)
     row = store.find(call.tx, guild_id)
     if GuildFeature.WELCOME_SCREEN_ENABLED not in guild.feature_names:
         member = access.find_member(call.tx, call.now, guild_id, call.user_id)
         if member is None or not member.can(Permissions.MANAGE_GUILD):
             raise errors.UNKNOWN_WELCOME_SCREEN()
-    return _show(call, row or WelcomeScreenRow(guild_id))
+    return _view(call, row or WelcomeScreenRow(guild_id))
 
 
 @handles(wire.UPDATE_GUILD_WELCOME_SCREEN)
 def update_guild_welcome_screen(call: Call, guild_id: GuildId, body: wire.UpdateWelcomeScreen) -> wire.WelcomeScreen:
-    """Change what newcomers see."""
+    """Update a guild's welcome screen."""
     guild = _guild(call, guild_id)
     before = store.find(call.tx, guild_id) or WelcomeScreenRow(guild_id)
     after = before
@@ -47,35 +49,37 @@ def update_guild_welcome_screen(call: Call, guild_id: GuildId, body: wire.Update
     if isinstance(body.enabled, bool):
         enabled = body.enabled
     actions.change(call, guild, before, after, enabled)
-    return _show(call, after)
+    return _view(call, after)
 
 
 @handles(wire.GET_GUILD_NEW_MEMBER_WELCOME)
 def get_guild_new_member_welcome(call: Call, guild_id: GuildId) -> wire.NewMemberWelcome | Answer:
-    """The guide for new members, if there is one."""
+    """Get a guild's guide for new members.
+
+    Returns 204 if there is none."""
     access.guild(call, guild_id)
-    kept = _home(call, guild_id)
-    return Answer(204) if kept is None else _with_guild(guild_id, kept)
+    guide = _find_guide(call, guild_id)
+    return Answer(204) if guide is None else _with_guild(guild_id, guide)
 
 
 @handles(wire.SET_GUILD_NEW_MEMBER_WELCOME)
 def set_guild_new_member_welcome(
     call: Call, guild_id: GuildId, body: wire.SetNewMemberWelcome
 ) -> wire.NewMemberWelcome:
-    """Write the guide for new members."""
-    named = {
+    """Update a guild's guide for new members."""
+    channel_ids = {
         (field, index): item.channel_id
         for field in ("new_member_actions", "resource_channels")
         for index, item in enumerate(getattr(body, field))
     }
-    before = _home(call, guild_id)
-    kept: list[int] = []
+    before = _find_guide(call, guild_id)
+    previous: list[int] = []
     if before is not None:
-        kept += [each.channel_id for each in before.new_member_actions]
-        kept += [each.channel_id for each in before.resource_channels]
-    known = _choosable(call, guild_id, list(named.values()), kept)
+        previous += [each.channel_id for each in before.new_member_actions]
+        previous += [each.channel_id for each in before.resource_channels]
+    known = _filter_choosable(call, guild_id, list(channel_ids.values()), previous)
     form = FormErrors()
-    for (field, index), channel_id in named.items():
+    for (field, index), channel_id in channel_ids.items():
         if channel_id not in known:
             form.add((field, index, "channel_id"), "CHANNEL_UNKNOWN", "Unknown channel")
     form.raise_if_any()
@@ -90,37 +94,39 @@ def _guild(call: Call, guild_id: int) -> GuildRow:
     return row
 
 
-def _home(call: Call, guild_id: int) -> wire.SetNewMemberWelcome | None:
-    kept = store.find_home(call.tx, guild_id)
-    return None if kept is None else json.decode(kept, wire.SetNewMemberWelcome)
+def _find_guide(call: Call, guild_id: int) -> wire.SetNewMemberWelcome | None:
+    stored = store.find_home(call.tx, guild_id)
+    return None if stored is None else json.decode(stored, wire.SetNewMemberWelcome)
 
 
-def _with_guild(guild_id: GuildId, kept: wire.SetNewMemberWelcome) -> wire.NewMemberWelcome:
+def _with_guild(guild_id: GuildId, guide: wire.SetNewMemberWelcome) -> wire.NewMemberWelcome:
     return wire.NewMemberWelcome(
         guild_id=guild_id,
-        enabled=kept.enabled,
-        welcome_message=kept.welcome_message,
-        new_member_actions=kept.new_member_actions,
-        resource_channels=kept.resource_channels,
+        enabled=guide.enabled,
+        welcome_message=guide.welcome_message,
+        new_member_actions=guide.new_member_actions,
+        resource_channels=guide.resource_channels,
     )
 
 
-def _known(call: Call, guild_id: int, channel_ids: Sequence[int]) -> set[int]:
-    """Which of these are channels of the guild."""
+def _filter_known(call: Call, guild_id: int, channel_ids: Sequence[int]) -> set[int]:
+    """Return those of the ids that are channels of the guild."""
     found = channels.find_many(call.tx, channel_ids)
     return {row.id for row in found.values() if row.guild_id == guild_id}
 
 
-def _choosable(call: Call, guild_id: int, channel_ids: Sequence[int], kept: Iterable[int]) -> set[int]:
-    """Which of these are channels that the caller sees; those may stay that were named before."""
-    seen = access.visible_channels(call.tx, access.guild(call, guild_id))
-    return _known(call, guild_id, channel_ids) & {*seen, *kept}
+def _filter_choosable(call: Call, guild_id: int, channel_ids: Sequence[int], previous: Iterable[int]) -> set[int]:
+    """Return those of the channels that the caller can see, or that were listed before."""
+    visible = access.visible_channels(call.tx, access.guild(call, guild_id))
+    return _filter_known(call, guild_id, channel_ids) & {*visible, *previous}
 
 
 def _welcome_channels(
     call: Call, guild_id: int, wanted: Sequence[wire.SetWelcomeChannel], before: Sequence[wire.WelcomeChannel]
 ) -> list[wire.WelcomeChannel]:
-    known = _choosable(call, guild_id, [each.channel_id for each in wanted], [each.channel_id for each in before])
+    known = _filter_choosable(
+        call, guild_id, [each.channel_id for each in wanted], [each.channel_id for each in before]
+    )
     form = FormErrors()
     listed = []
     for index, each in enumerate(wanted):
@@ -146,16 +152,16 @@ def _welcome_channels(
 def _emoji(
     call: Call, guild_id: int, emoji_id: int | UnsetType | None, name: str | UnsetType | None
 ) -> tuple[EmojiId | None, str | None]:
-    """A custom emoji of the guild with its name, or a Unicode one."""
+    """Return the id and name of a guild's custom emoji, or a Unicode emoji."""
     if emoji_id:
         row = emojis.find(call.tx, emoji_id)
         return (None, None) if row is None or row.guild_id != guild_id else (EmojiId(row.id), row.name)
     return None, name or None
 
 
-def _show(call: Call, row: WelcomeScreenRow) -> wire.WelcomeScreen:
+def _view(call: Call, row: WelcomeScreenRow) -> wire.WelcomeScreen:
     listed = row.welcome_channels
-    known = _known(call, row.guild_id, [each.channel_id for each in listed])
+    known = _filter_known(call, row.guild_id, [each.channel_id for each in listed])
     return wire.WelcomeScreen(
         description=row.description, welcome_channels=[each for each in listed if each.channel_id in known]
     )

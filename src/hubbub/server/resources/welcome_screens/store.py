@@ -1,4 +1,4 @@
-"""Rows of welcome screens and of guides for new members."""
+"""SQL for the welcome_screens and guild_homes tables."""
 
 from typing import NamedTuple
 
@@ -8,28 +8,28 @@ from hubbub.server.core.store import Tx
 
 
 class WelcomeScreenRow(NamedTuple):
-    """A welcome screen as we keep it; whether it is shown is a feature of the guild."""
+    """A stored welcome screen. Whether it is enabled is a feature of the guild."""
 
     guild_id: int
     description: str | None = None
     channels: str = "[]"
-    """A list of `WelcomeChannel` as JSON."""
+    """JSON list of `WelcomeChannel`."""
 
     @property
     def welcome_channels(self) -> list[wire.WelcomeChannel]:
-        """The channels it points to; some may be gone."""
+        """Return the listed channels. Some may have been deleted."""
         return json.decode(self.channels, list[wire.WelcomeChannel])
 
 
 def find(tx: Tx, guild_id: int) -> WelcomeScreenRow | None:
-    """A guild's welcome screen, or None when it never had one."""
+    """Return a guild's welcome screen, or None if it was never set."""
     return tx.find(
         WelcomeScreenRow, "SELECT guild_id, description, channels FROM welcome_screens WHERE guild_id = ?", guild_id
     )
 
 
 def put(tx: Tx, row: WelcomeScreenRow) -> None:
-    """Keep a welcome screen."""
+    """Insert or update a welcome screen."""
     tx.run(
         "INSERT INTO welcome_screens (guild_id, description, channels) VALUES (?, ?, ?) "
         "ON CONFLICT (guild_id) DO UPDATE SET description = excluded.description, channels = excluded.channels",
@@ -38,13 +38,13 @@ def put(tx: Tx, row: WelcomeScreenRow) -> None:
 
 
 def find_home(tx: Tx, guild_id: int) -> str | None:
-    """The guide for new members, as JSON, or None."""
+    """Return the guide for new members as JSON, or None."""
     settings: str | None = tx.value("SELECT settings FROM guild_homes WHERE guild_id = ?", guild_id)
     return settings
 
 
 def put_home(tx: Tx, guild_id: int, settings: str) -> None:
-    """Keep the guide for new members."""
+    """Insert or update the guide for new members."""
     tx.run(
         "INSERT INTO guild_homes (guild_id, settings) VALUES (?, ?) "
         "ON CONFLICT (guild_id) DO UPDATE SET settings = excluded.settings",
@@ -54,6 +54,6 @@ def put_home(tx: Tx, guild_id: int, settings: str) -> None:
 
 
 def delete_of_guild(tx: Tx, guild_id: int) -> None:
-    """Forget both, with their guild."""
+    """Delete the welcome screen and the guide of a guild."""
     tx.run("DELETE FROM welcome_screens WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM guild_homes WHERE guild_id = ?", guild_id)

@@ -1,4 +1,4 @@
-"""Widgets: what a guild shows on other people's pages."""
+"""Widgets: the public view of a guild that other websites can embed."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
@@ -6,10 +6,10 @@ from hubbub.server.resources.guilds import GuildDeleted
 from hubbub.server.resources.widgets import routes, store
 
 
-def _guild_deleted(call: Call, fact: GuildDeleted) -> None:
-    store.put_invite(call.tx, fact.guild_id, None)
+def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+    store.put_invite(call.tx, signal.guild_id, None)
 
 
-SLICE = Slice(name="widgets", modules=(routes,), hears={GuildDeleted: _guild_deleted})
+SLICE = Slice(name="widgets", modules=(routes,), hears={GuildDeleted: _on_guild_deleted})
 
 __all__ = ["SLICE"]

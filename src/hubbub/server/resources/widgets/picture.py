@@ -1,4 +1,4 @@
-"""The widget as a picture: a guild's name and how many are online, drawn with a font of our own and packed as PNG."""
+"""The widget as a PNG image: the guild's name and its number of online members, drawn with a built-in font."""
 
 import struct
 import zlib
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol.enums import WidgetStyle
 
-# Letters of 5 by 7 dots: a digit of base 32 for each row.
+# Letters of 5 by 7 dots; each row is a digit of base 32.
 # fmt: off
 _FONT: Final = {
     "A": "ehhvhhh", "B": "uhhuhhu", "C": "ehggghe", "D": "uhhhhhu", "E": "vgguggv", "F": "vgguggg",
@@ -20,21 +20,21 @@ _FONT: Final = {
 }
 # fmt: on
 _UNKNOWN: Final = "vhhhhhv"
-_WIDE, _HIGH, _STEP = 5, 7, 6
+_LETTER_WIDTH, _LETTER_HEIGHT, _LETTER_SPACING = 5, 7, 6
 
 
 class Look(NamedTuple):
-    """How a style looks."""
+    """The appearance of a widget style."""
 
     width: int
     height: int
     background: int
     name_scale: int
-    """Dots of the name's letters; 0 shows no name."""
+    """Size of a dot of the name's letters in pixels; 0 shows no name."""
     count_scale: int
 
 
-_LOOKS: Final = {
+_STYLES: Final = {
     WidgetStyle.SHIELD: Look(154, 20, 0x5865F2, 0, 1),
     WidgetStyle.BANNER1: Look(320, 76, 0x23272A, 2, 2),
     WidgetStyle.BANNER2: Look(320, 76, 0xFFFFFF, 2, 1),
@@ -45,41 +45,43 @@ _GREEN: Final = 0x43B581
 
 
 def draw(name: str, online: int, style: WidgetStyle) -> bytes:
-    """The picture of a guild's widget."""
-    look = _LOOKS[style]
-    canvas = [bytearray(look.width) for _ in range(look.height)]
+    """Return the image of a guild's widget."""
+    layout = _STYLES[style]
+    canvas = [bytearray(layout.width) for _ in range(layout.height)]
     margin = 6
-    if look.name_scale:
-        _write(canvas, name, margin, look.height // 4 - look.name_scale * 2, look.name_scale)
-    baseline = (look.height - _HIGH * look.count_scale) // 2 if not look.name_scale else look.height * 5 // 8
-    dot = 3 * look.count_scale
-    for y in range(baseline + 2 * look.count_scale, baseline + 2 * look.count_scale + dot):
+    if layout.name_scale:
+        _draw_text(canvas, name, margin, layout.height // 4 - layout.name_scale * 2, layout.name_scale)
+    baseline = (
+        (layout.height - _LETTER_HEIGHT * layout.count_scale) // 2 if not layout.name_scale else layout.height * 5 // 8
+    )
+    dot = 3 * layout.count_scale
+    for y in range(baseline + 2 * layout.count_scale, baseline + 2 * layout.count_scale + dot):
         canvas[y][margin : margin + dot] = bytes([2]) * dot
-    _write(canvas, f"{online} online", margin + dot + 4, baseline, look.count_scale)
-    ink = 0x000000 if look.background == 0xFFFFFF else 0xFFFFFF
-    return _png(canvas, (look.background, ink, _GREEN))
+    _draw_text(canvas, f"{online} online", margin + dot + 4, baseline, layout.count_scale)
+    ink = 0x000000 if layout.background == 0xFFFFFF else 0xFFFFFF
+    return _png(canvas, (layout.background, ink, _GREEN))
 
 
-def _write(canvas: list[bytearray], text: str, left: int, top: int, scale: int) -> None:
-    """Put letters on the canvas, as many as fit."""
+def _draw_text(canvas: list[bytearray], text: str, left: int, top: int, scale: int) -> None:
+    """Draw a text on the canvas, as far as it fits."""
     for letter in text.upper():
-        if left + _WIDE * scale > len(canvas[0]):
+        if left + _LETTER_WIDTH * scale > len(canvas[0]):
             return
         for row, bits in enumerate(_FONT.get(letter, _UNKNOWN)):
-            for column in range(_WIDE):
-                if int(bits, 32) >> (_WIDE - 1 - column) & 1:
+            for column in range(_LETTER_WIDTH):
+                if int(bits, 32) >> (_LETTER_WIDTH - 1 - column) & 1:
                     for y in range(top + row * scale, top + (row + 1) * scale):
                         x = left + column * scale
                         canvas[y][x : x + scale] = b"\x01" * scale
-        left += _STEP * scale
+        left += _LETTER_SPACING * scale
 
 
 def _png(canvas: list[bytearray], palette: tuple[int, ...]) -> bytes:
-    """Dots of few colours as a PNG with a palette."""
+    """Encode a canvas of palette indexes as PNG."""
     header = struct.pack(">IIBBBBB", len(canvas[0]), len(canvas), 8, 3, 0, 0, 0)
-    colours = b"".join(colour.to_bytes(3, "big") for colour in palette)
-    lines = b"".join(b"\x00" + bytes(line) for line in canvas)
-    parts = ((b"IHDR", header), (b"PLTE", colours), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b""))
+    colors = b"".join(color.to_bytes(3, "big") for color in palette)
+    rows = b"".join(b"\x00" + bytes(row) for row in canvas)
+    parts = ((b"IHDR", header), (b"PLTE", colors), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
     )
