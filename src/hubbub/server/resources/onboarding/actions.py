@@ -83,9 +83,9 @@ def _record_prompts(
         if changes:
             action = AuditLogAction.ONBOARDING_PROMPT_CREATE if old is None else AuditLogAction.ONBOARDING_PROMPT_UPDATE
             audit.record(call, guild_id, action, target_id=prompt.id, changes=changes)
-    for gone in known.values():
-        changes = audit.differences(gone, None)
-        audit.record(call, guild_id, AuditLogAction.ONBOARDING_PROMPT_DELETE, target_id=gone.id, changes=changes)
+    for removed in known.values():
+        changes = audit.differences(removed, None)
+        audit.record(call, guild_id, AuditLogAction.ONBOARDING_PROMPT_DELETE, target_id=removed.id, changes=changes)
 
 
 def _view(row: OnboardingRow) -> wire.Onboarding:

@@ -166,7 +166,7 @@ def _publish_ringing(call: Call, known: CallRow) -> None:
 
 
 def caller_leaves(call: Call, signal: CallerLeaves) -> None:
-    """Remove a user whom the voice server lost for good, or who joined another channel."""
+    """Remove a user after the voice server lost them for good, or after they joined another channel."""
     if signal.row.kind == CallKind.PRIVATE:
         leave(call, [signal.row])
 

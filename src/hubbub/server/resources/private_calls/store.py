@@ -46,7 +46,7 @@ def delete(tx: Tx, channel_id: int) -> None:
 
 
 def ringing(tx: Tx, channel_id: int) -> dict[int, int]:
-    """Return the users whom a call rings, with the end of each ring in milliseconds."""
+    """Return the ringing users of a call, each with the end of the ring in milliseconds."""
     rows = tx.all("SELECT user_id, ends_ms FROM private_call_rings WHERE channel_id = ? ORDER BY user_id", channel_id)
     return {row[0]: row[1] for row in rows}
 

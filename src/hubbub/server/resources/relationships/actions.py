@@ -19,12 +19,12 @@ from hubbub.server.resources.users import UserRow
 
 
 class Book:
-    """The relationships among some users, loaded at once and kept in sync with the store."""
+    """The relationships among some users, loaded at once and synchronized with the store."""
 
-    def __init__(self, call: Call, rows: Iterable[RelationshipRow], people: Iterable[int]) -> None:
+    def __init__(self, call: Call, rows: Iterable[RelationshipRow], user_ids: Iterable[int]) -> None:
         self._tx = call.tx
         self._rows = {(row.user_id, row.family_id, row.other_id): row for row in rows}
-        self.cast = Cast(call.tx, people)
+        self.cast = Cast(call.tx, user_ids)
 
     def __iter__(self) -> Iterator[RelationshipRow]:
         return iter(list(self._rows.values()))
@@ -112,8 +112,8 @@ def user_changed(call: Call, signal: users.UserChanged) -> None:
     """Publish a user's changed name or avatar to related users.
 
     Recipients are friends, users with a pending request, and users who block the changed user. Game friends receive the
-    platform's event in that game, since games have no event of their own (sdk.md 9.6); so do users with whom the
-    changed user has a private channel."""
+    platform's event in that game, since games have no event of their own (sdk.md 9.6); so do users who
+    share a private channel with the changed user."""
     if signal.tag_only:
         return
     related = store.acquaintances(call.tx, signal.row.id)
@@ -249,7 +249,7 @@ def _set_pair(
         for game, known_id in book.with_user(one):
             if known_id == other and game != PLATFORM and book.pair(one, game, other) == rules.FRIENDS:
                 for user_id, friend_id in (two, two[::-1]):
-                    _publish_presence(call, user_id, friend_id, game, book.cast, gone=True)
+                    _publish_presence(call, user_id, friend_id, game, book.cast, even_offline=True)
 
 
 def _publish_added(call: Call, row: RelationshipRow, cast: Cast, *, notify: bool) -> None:
@@ -290,7 +290,7 @@ def _publish_presence(
 ) -> None:
     """Publish a user's presence to a friend.
 
-    With `gone`, an offline presence is published as well."""
+    With `even_offline`, an offline presence is published as well."""
     if family_id == PLATFORM:
         presence, audience = call.presences.find(user_id), Audience.of_users(friend_id)
     else:

@@ -31,17 +31,17 @@ ASKED: Final = Pair(OUTGOING, INCOMING)
 STRANGERS: Final = Pair()
 
 
-def joined(kept: Pair, moved: Pair) -> Pair:
+def joined(existing: Pair, moved: Pair) -> Pair:
     """Return the relationship after one account takes over another's relationship with the same user.
 
     A block takes precedence over everything, a friendship over a request, and crossing requests become a friendship
     (sdk.md 8.5)."""
-    blocks = Pair(*(BLOCKED if BLOCKED in sides else NONE for sides in zip(kept, moved, strict=True)))
+    blocks = Pair(*(BLOCKED if BLOCKED in sides else NONE for sides in zip(existing, moved, strict=True)))
     if blocks != STRANGERS:
         return blocks
-    if FRIENDS in (kept, moved) or {kept.mine, moved.mine} == {INCOMING, OUTGOING}:
+    if FRIENDS in (existing, moved) or {existing.mine, moved.mine} == {INCOMING, OUTGOING}:
         return FRIENDS
-    return kept if kept != STRANGERS else moved
+    return existing if existing != STRANGERS else moved
 
 
 def require_person(call: Call, user_id: int) -> UserRow:
@@ -72,7 +72,7 @@ def require_askable(call: Call, other: UserRow) -> None:
         raise errors.BOTS_CANNOT_HAVE_FRIENDS()
     if other.system:
         raise errors.FRIEND_REQUESTS_DISABLED()
-    # This includes users whom the caller blocks: a friend request does not unblock (decisions/0040).
+    # This includes users blocked by the caller: a friend request does not unblock (decisions/0040).
     if store.is_blocked_between(call.tx, call.user_id, other.id):
         raise errors.FRIEND_REQUEST_BLOCKED()
 

@@ -133,7 +133,7 @@ def is_blocked_between(tx: Tx, one: int, other: int) -> bool:
 
 
 def blocks_among(tx: Tx, user_id: int, others: Iterable[int]) -> set[int]:
-    """Return those of the users whom the user blocks or who block the user."""
+    """Return those of the users who are blocked by the user or block the user."""
     wanted, found = list(others), set[int]()
     for start in range(0, len(wanted), AT_ONCE):
         batch = wanted[start : start + AT_ONCE]

@@ -332,21 +332,24 @@ def _proximity_condition(query: Query) -> tuple[str, tuple[Any, ...]]:
     marks, wanted = [], []
     for number, unit in enumerate(query.units):
         if len(unit) == 1:
-            found = "unnest(array_positions(said, CAST(? AS text))) AS place"
+            found = "unnest(array_positions(tokens, CAST(? AS text))) AS ordinal"
         else:
-            run = f"string_agg(word, ' ') OVER (ORDER BY place ROWS BETWEEN CURRENT ROW AND {len(unit) - 1} FOLLOWING)"
-            runs = f"SELECT place, {run} AS run FROM unnest(said) WITH ORDINALITY AS each (word, place)"
+            run = (
+                f"string_agg(word, ' ') OVER (ORDER BY ordinal ROWS BETWEEN CURRENT ROW AND {len(unit) - 1} FOLLOWING)"
+            )
+            runs = f"SELECT ordinal, {run} AS run FROM unnest(tokens) WITH ORDINALITY AS each (word, ordinal)"
             found = f"({runs}) AS runs WHERE run = ?"
-        marks.append(f"SELECT place, {number} AS number, {len(unit)} AS size FROM {found}")
+        marks.append(f"SELECT ordinal, {number} AS number, {len(unit)} AS size FROM {found}")
         wanted.append(" ".join(unit))
     nexts = ", ".join(
-        f"COALESCE(MIN(place) FILTER (WHERE number = {each}) OVER back, {_POSITION_MAX})" for each in range(len(marks))
+        f"COALESCE(MIN(ordinal) FILTER (WHERE number = {each}) OVER back, {_POSITION_MAX})"
+        for each in range(len(marks))
     )
     return (
-        "EXISTS (SELECT 1 FROM (SELECT string_to_array(candidates.words, ' ') AS said) "
-        f"AS text CROSS JOIN LATERAL (SELECT place, size, GREATEST({nexts}) AS last "
+        "EXISTS (SELECT 1 FROM (SELECT string_to_array(candidates.words, ' ') AS tokens) "
+        f"AS text CROSS JOIN LATERAL (SELECT ordinal, size, GREATEST({nexts}) AS last "
         f"FROM ({' UNION ALL '.join(marks)}) AS marks "
-        "WINDOW back AS (ORDER BY place DESC, number DESC ROWS UNBOUNDED PRECEDING)) AS spans WHERE last <= place + size + ?)"
+        "WINDOW back AS (ORDER BY ordinal DESC, number DESC ROWS UNBOUNDED PRECEDING)) AS spans WHERE last <= ordinal + size + ?)"
     ), (*wanted, reach(query.units, query.slop))
 
 

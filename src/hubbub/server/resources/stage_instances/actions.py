@@ -114,7 +114,7 @@ def hear_speaker(call: Call, signal: SpeakerCame) -> None:
     """Post a message in the stage's chat when a member becomes a speaker."""
     row = store.find(call.tx, signal.channel_id)
     if row is not None:
-        _post_message(call, MessageType.STAGE_SPEAKER, row, by=signal.user_id, topic="")
+        _post_message(call, MessageType.STAGE_SPEAKER, row, author_id=signal.user_id, topic="")
 
 
 def _schedule_close(call: Call, row: StageInstanceRow) -> None:

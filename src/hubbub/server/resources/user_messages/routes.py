@@ -67,7 +67,7 @@ def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages
 
 @handles(wire.LIST_USER_MESSAGE_SUMMARIES)
 def list_user_message_summaries(call: Call) -> list[wire.UserMessageSummary]:
-    """List the players with whom the current user has exchanged messages.
+    """List the players who have exchanged messages with the current user.
 
     Ordered by the most recent message."""
     return [

@@ -75,7 +75,7 @@ def _embed(attachment: wire.SlackAttachment, form: errors.FormErrors, path: tupl
 
 
 def _field(field: wire.SlackField) -> EmbedFieldRequest:
-    # The name and value of an embed's field are required; a zero-width space stands for a missing one.
+    # The name and value of an embed's field are required; a zero-width space replaces a missing one.
     name = cut(field.title or field.name or "", embeds.EMBED_FIELD_NAME_MAX) or "\u200b"
     value = cut(field.value or "", embeds.EMBED_FIELD_VALUE_MAX) or "\u200b"
     return EmbedFieldRequest(name=name, value=value, inline=bool(field.short or field.inline))

@@ -34,7 +34,7 @@ class Look(NamedTuple):
     count_scale: int
 
 
-_STYLES: Final = {
+_LOOKS: Final = {
     WidgetStyle.SHIELD: Look(154, 20, 0x5865F2, 0, 1),
     WidgetStyle.BANNER1: Look(320, 76, 0x23272A, 2, 2),
     WidgetStyle.BANNER2: Look(320, 76, 0xFFFFFF, 2, 1),
@@ -46,7 +46,7 @@ _GREEN: Final = 0x43B581
 
 def draw(name: str, online: int, style: WidgetStyle) -> bytes:
     """Return the image of a guild's widget."""
-    layout = _STYLES[style]
+    layout = _LOOKS[style]
     canvas = [bytearray(layout.width) for _ in range(layout.height)]
     margin = 6
     if layout.name_scale:
