@@ -28,8 +28,8 @@ def get_guilds_onboarding(call: Call, guild_id: GuildId) -> wire.Onboarding:
 def put_guilds_onboarding(call: Call, guild_id: GuildId, body: wire.SetOnboarding) -> wire.Onboarding:
     """Update a guild's onboarding.
 
-    Requires enough default channels while onboarding is enabled. Fields that are absent from the body stay unchanged.
-    """
+    Requires enough default channels while onboarding is enabled. Fields that are absent from the body stay
+    unchanged."""
     contents = rules.Surroundings(call, access.guild(call, guild_id))
     stored = store.find(call.tx, guild_id)
     before = stored or OnboardingRow(guild_id)

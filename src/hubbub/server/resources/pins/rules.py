@@ -10,7 +10,7 @@ from hubbub.server.resources.messages import MessageRow
 
 
 def require_pages(now: int) -> None:
-    """Raise NOT_FOUND before the introduction of paginated routes; the older routes always exist (dated-changes.md 3)."""
+    """Raise NOT_FOUND before paginated routes were introduced; the older routes always exist (dated-changes.md 3)."""
     if not changes.PAGINATED_PINS.active(now):
         raise errors.NOT_FOUND()
 

@@ -62,8 +62,8 @@ def require_heard(call: Call, here: ChannelAccess) -> None:
 def require_playable(call: Call, here: ChannelAccess, body: wire.SendSound) -> wire.SoundboardSound:
     """Return the sound if the caller may play it here, otherwise raise an error.
 
-    Allowed are default sounds, the guild's sounds and, with USE_EXTERNAL_SOUNDS, sounds of the caller's other guilds.
-    """
+    Allowed are default sounds, the guild's sounds and, with USE_EXTERNAL_SOUNDS, sounds of the caller's other
+    guilds."""
     default = defaults.find(body.sound_id)
     if default is not None:
         return default
