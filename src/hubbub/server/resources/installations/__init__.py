@@ -1,4 +1,4 @@
-"""Installations: the part of letting an application in that happens in guilds, on behalf of the person who asked for it."""
+"""Installations: install authorized applications in guilds on behalf of the authorizing user."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import ApplicationDeleting

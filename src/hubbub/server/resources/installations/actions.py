@@ -1,4 +1,4 @@
-"""Applications come into guilds: write, audit, publish."""
+"""Install and uninstall applications in guilds: write, audit, publish."""
 
 from hubbub.protocol.enums import AuditLogAction, Scope
 from hubbub.protocol.permissions import Permissions
@@ -13,14 +13,16 @@ from hubbub.server.resources.installations import rules
 from hubbub.server.resources.members import MemberRemoved
 from hubbub.server.resources.oauth2 import InstallationAsked, InstallationRow, WebhookAsked
 
-KEEPING = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
+WEBHOOK_PERMISSIONS = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
 
 
-def install(call: Call, asked: InstallationAsked) -> None:
-    """Bring an application into a guild, with its bot if that is asked for; one that is there already only gets its scopes."""
-    rules.require_installable(call, asked)
-    row, guild_id = asked.application, asked.guild_id
-    if asked.act:
+def install(call: Call, request: InstallationAsked) -> None:
+    """Install an application in a guild, with its bot if the `bot` scope was requested.
+
+    If the application is already installed, only its scopes are updated."""
+    rules.require_installable(call, request)
+    row, guild_id = request.application, request.guild_id
+    if request.act:
         new = oauth2.keep_installation(
             call.tx,
             InstallationRow(
@@ -28,54 +30,54 @@ def install(call: Call, asked: InstallationAsked) -> None:
                 integration_type=0,
                 target_id=guild_id,
                 user_id=call.user_id,
-                scopes=" ".join(scope for scope in asked.scopes if scope in (Scope.BOT, Scope.APPLICATIONS_COMMANDS)),
+                scopes=" ".join(scope for scope in request.scopes if scope in (Scope.BOT, Scope.APPLICATIONS_COMMANDS)),
                 created_ms=call.now,
             ),
         )
-        joined = None
-        if Scope.BOT in asked.scopes and row.bot_id is not None:
-            # http.md 8.4: no permissions, no role.
-            joined = members.add(call, guild_id, row.bot_id, permissions=asked.permissions or None)
-        if new or joined is not None:
-            traits = [AuditLogChange(key="name", new_value=row.name), AuditLogChange(key="type", new_value="discord")]
-            audit.record(call, guild_id, AuditLogAction.INTEGRATION_CREATE, target_id=row.id, changes=traits)
-        if new and Scope.BOT not in asked.scopes:
-            integrations.came(call, guild_id, row, None, asked.scopes)
+        membership = None
+        if Scope.BOT in request.scopes and row.bot_id is not None:
+            # http.md 8.4: a bot that requests no permissions gets no role.
+            membership = members.add(call, guild_id, row.bot_id, permissions=request.permissions or None)
+        if new or membership is not None:
+            changes = [AuditLogChange(key="name", new_value=row.name), AuditLogChange(key="type", new_value="discord")]
+            audit.record(call, guild_id, AuditLogAction.INTEGRATION_CREATE, target_id=row.id, changes=changes)
+        if new and Scope.BOT not in request.scopes:
+            integrations.came(call, guild_id, row, None, request.scopes)
     guild = guilds.find(call.tx, guild_id)
-    if guild is not None and (asked.act or _is_there(call, asked)):
-        asked.guild = guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id), now=call.now)
+    if guild is not None and (request.act or _is_there(call, request)):
+        request.guild = guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id), now=call.now)
 
 
-def _is_there(call: Call, asked: InstallationAsked) -> bool:
-    return oauth2.find_installation(call.tx, asked.application.id, 0, asked.guild_id) is not None
+def _is_there(call: Call, request: InstallationAsked) -> bool:
+    return oauth2.find_installation(call.tx, request.application.id, 0, request.guild_id) is not None
 
 
-def make_webhook(call: Call, asked: WebhookAsked) -> None:
-    """Give an application a webhook of its own in a channel that the caller manages."""
-    channel = access.require_channel(call, asked.channel_id, KEEPING).channel
+def make_webhook(call: Call, request: WebhookAsked) -> None:
+    """Create an application-owned webhook in a channel where the caller has MANAGE_WEBHOOKS."""
+    channel = access.require_channel(call, request.channel_id, WEBHOOK_PERMISSIONS).channel
     guild_id = webhooks.require_holding(channel)
-    if asked.act:
-        name = asked.application.name[:WEBHOOK_NAME_MAX]
-        made = webhooks.create(
-            call, channel, guild_id, name, asked.application.icon, application_id=asked.application.id
+    if request.act:
+        name = request.application.name[:WEBHOOK_NAME_MAX]
+        webhook = webhooks.create(
+            call, channel, guild_id, name, request.application.icon, application_id=request.application.id
         )
-        asked.webhook = webhooks.with_token(call, made)
+        request.webhook = webhooks.with_token(call, webhook)
 
 
-def member_removed(call: Call, fact: MemberRemoved) -> None:
-    """A bot went: its application is no longer installed."""
-    row = applications.find_by_bot(call.tx, fact.user_id)
+def member_removed(call: Call, signal: MemberRemoved) -> None:
+    """Uninstall the application of a bot that left the guild."""
+    row = applications.find_by_bot(call.tx, signal.user_id)
     if row is not None:
-        oauth2.delete_installation(call.tx, row.id, 0, fact.guild_id)
+        oauth2.delete_installation(call.tx, row.id, 0, signal.guild_id)
 
 
-def guild_deleted(call: Call, fact: GuildDeleted) -> None:
-    """A guild is going, and what was installed there."""
-    oauth2.delete_installations(call.tx, fact.guild_id)
+def guild_deleted(call: Call, signal: GuildDeleted) -> None:
+    """Delete the installations of a deleted guild."""
+    oauth2.delete_installations(call.tx, signal.guild_id)
 
 
-def application_deleting(call: Call, fact: ApplicationDeleting) -> None:
-    """An application goes from the guilds that it was in without a bot; a bot has left by itself."""
-    for installed in oauth2.list_guild_installations(call.tx, fact.row.id):
-        oauth2.delete_installation(call.tx, fact.row.id, 0, installed.target_id)
-        integrations.went(call, installed.target_id, fact.row)
+def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
+    """Uninstall a deleted application from guilds it was in without a bot; its bot's departure handles the others."""
+    for installed in oauth2.list_guild_installations(call.tx, signal.row.id):
+        oauth2.delete_installation(call.tx, signal.row.id, 0, installed.target_id)
+        integrations.went(call, installed.target_id, signal.row)

@@ -1,4 +1,4 @@
-"""Where a person may install applications, and with what permissions."""
+"""Rules for where a user may install applications, and with which permissions."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import GuildId
@@ -10,34 +10,36 @@ from hubbub.server.resources import guilds, members, roles, users
 from hubbub.server.resources.oauth2 import GuildsAsked, InstallationAsked
 
 
-def offer_guilds(call: Call, asked: GuildsAsked) -> None:
-    """The guilds that the caller may install applications in."""
+def offer_guilds(call: Call, request: GuildsAsked) -> None:
+    """Fill in the guilds where the caller may install applications."""
     rows = list(guilds.find_many(call.tx, guilds.ids_of_user(call.tx, call.user_id)).values())
-    held = roles.permissions_of(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
-    asked.guilds = [
+    permissions = roles.permissions_of(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
+    request.guilds = [
         GrantableGuild(
             id=GuildId(row.id),
             name=row.name,
             icon=row.icon,
             mfa_level=row.mfa_level,
-            permissions=Permissions(held[row.id]),
+            permissions=Permissions(permissions[row.id]),
         )
         for row in sorted(rows, key=lambda row: (row.name.lower(), row.id))
-        if held[row.id] & (Permissions.MANAGE_GUILD | Permissions.ADMINISTRATOR)
+        if permissions[row.id] & (Permissions.MANAGE_GUILD | Permissions.ADMINISTRATOR)
     ]
 
 
-def require_installable(call: Call, asked: InstallationAsked) -> None:
-    """Raise unless the caller may bring this application here; the permissions become what they can give."""
-    access.require_guild(call, asked.guild_id, Permissions.MANAGE_GUILD)
-    standing = access.guild(call, asked.guild_id)
+def require_installable(call: Call, request: InstallationAsked) -> None:
+    """Raise unless the caller may install this application in the guild.
+
+    `InstallationAsked.permissions` is reduced to the permissions that the caller can grant."""
+    access.require_guild(call, request.guild_id, Permissions.MANAGE_GUILD)
+    standing = access.guild(call, request.guild_id)
     if not standing.can(Permissions.ADMINISTRATOR):
-        # Nobody gives what they do not have, or a bot would be a way to it.
-        asked.permissions &= standing.allowed
-    if standing.mfa_level and asked.permissions & Permissions.ELEVATED:
-        owner = users.find(call.tx, asked.application.owner_id)
+        # A caller cannot grant permissions they lack; otherwise a bot would allow privilege escalation.
+        request.permissions &= standing.allowed
+    if standing.mfa_level and request.permissions & Permissions.ELEVATED:
+        owner = users.find(call.tx, request.application.owner_id)
         if owner is None or not owner.mfa_enabled:
             raise errors.TWO_FACTOR_REQUIRED()
-    bot_id = asked.application.bot_id
-    if "bot" in asked.scopes and bot_id is not None and not guilds.is_member(call.tx, asked.guild_id, bot_id):
-        members.require_can_join(call, asked.guild_id, bot_id)
+    bot_id = request.application.bot_id
+    if "bot" in request.scopes and bot_id is not None and not guilds.is_member(call.tx, request.guild_id, bot_id):
+        members.require_can_join(call, request.guild_id, bot_id)

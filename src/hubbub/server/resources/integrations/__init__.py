@@ -1,4 +1,4 @@
-"""Integrations: the applications that a guild has let in, known by their bots or by their commands alone."""
+"""Integrations: the applications installed in a guild, with a bot or with commands only."""
 
 import msgspec
 
@@ -13,15 +13,15 @@ from hubbub.server.resources.integrations.actions import came, went
 from hubbub.server.resources.members import MemberAdded, MemberRemoved
 from hubbub.server.resources.users import UserChanged
 
-AUDITED = range(AuditLogAction.INTEGRATION_CREATE, AuditLogAction.INTEGRATION_DELETE + 1)
+AUDITED_ACTIONS = range(AuditLogAction.INTEGRATION_CREATE, AuditLogAction.INTEGRATION_DELETE + 1)
 
 
-def _audit_log(call: Call, fact: AuditLogRead) -> None:
-    """The integrations that a page of the audit log names."""
-    named = [entry.target_id for entry in fact.log.audit_log_entries if entry.action_type in AUDITED]
-    rows = applications.find_many(call.tx, [each for each in named if each is not None])
-    shown = [views.partial_integration(row) for row in rows.values()]
-    fact.log.integrations = [msgspec.to_builtins(each, enc_hook=json.encode_hook) for each in shown]
+def _audit_log(call: Call, signal: AuditLogRead) -> None:
+    """Add the integrations that audit log entries refer to."""
+    target_ids = [entry.target_id for entry in signal.log.audit_log_entries if entry.action_type in AUDITED_ACTIONS]
+    rows = applications.find_many(call.tx, [each for each in target_ids if each is not None])
+    integrations = [views.partial_integration(row) for row in rows.values()]
+    signal.log.integrations = [msgspec.to_builtins(each, enc_hook=json.encode_hook) for each in integrations]
 
 
 SLICE = Slice(

@@ -1,4 +1,4 @@
-"""Applications that come to guilds, change and go: publish, and what deleting one means."""
+"""Publish the creation, update and deletion of integrations; delete an integration."""
 
 from collections.abc import Sequence
 
@@ -17,9 +17,9 @@ from hubbub.server.resources.users import UserChanged, UserRow
 
 
 def delete(call: Call, guild_id: GuildId, row: ApplicationRow) -> None:
-    """Send an application away: its bot goes, and the bot's role with it; without one, its commands."""
-    traits = [AuditLogChange(key="name", old_value=row.name), AuditLogChange(key="type", old_value="discord")]
-    audit.record(call, guild_id, AuditLogAction.INTEGRATION_DELETE, target_id=row.id, changes=traits)
+    """Remove an application from a guild: kick its bot, or delete its installation if it has no bot there."""
+    changes = [AuditLogChange(key="name", old_value=row.name), AuditLogChange(key="type", old_value="discord")]
+    audit.record(call, guild_id, AuditLogAction.INTEGRATION_DELETE, target_id=row.id, changes=changes)
     if row.bot_id is None or not guilds.is_member(call.tx, guild_id, row.bot_id):
         oauth2.delete_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id)
         went(call, guild_id, row)
@@ -31,48 +31,50 @@ def delete(call: Call, guild_id: GuildId, row: ApplicationRow) -> None:
 
 
 def came(call: Call, guild_id: int, row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str]) -> None:
-    """An application is an integration now."""
-    shown = views.guild_integration(guild_id, row, bot, scopes)
-    call.tx.emit(wire.INTEGRATION_CREATE, shown, Audience.guild(guild_id))
+    """Publish that an application became an integration of the guild."""
+    payload = views.guild_integration(guild_id, row, bot, scopes)
+    call.tx.emit(wire.INTEGRATION_CREATE, payload, Audience.guild(guild_id))
     _changed(call, guild_id)
 
 
 def went(call: Call, guild_id: int, row: ApplicationRow) -> None:
-    """An application is none any more; its own bot, if it had one, is told that it left."""
-    gone = wire.IntegrationDeleted(
+    """Publish that an application is no longer an integration of the guild.
+
+    Its own bot is excluded from the audience because it has left."""
+    payload = wire.IntegrationDeleted(
         id=IntegrationId(row.id), guild_id=GuildId(guild_id), application_id=ApplicationId(row.id)
     )
     bot_id = None if row.bot_id is None else int(row.bot_id)
-    call.tx.emit(wire.INTEGRATION_DELETE, gone, Audience.guild(guild_id, excluded=bot_id))
+    call.tx.emit(wire.INTEGRATION_DELETE, payload, Audience.guild(guild_id, excluded=bot_id))
     _changed(call, guild_id)
 
 
-def member_added(call: Call, fact: MemberAdded) -> None:
-    """A bot came: its application is an integration now."""
-    row = applications.find_by_bot(call.tx, fact.user_id)
-    bot = None if row is None else users.find(call.tx, fact.user_id)
+def member_added(call: Call, signal: MemberAdded) -> None:
+    """Publish the integration of a bot's application when the bot joins a guild."""
+    row = applications.find_by_bot(call.tx, signal.user_id)
+    bot = None if row is None else users.find(call.tx, signal.user_id)
     if row is not None and bot is not None:
-        came(call, fact.guild_id, row, bot, views.BY_BOT)
+        came(call, signal.guild_id, row, bot, views.BY_BOT)
 
 
-def member_removed(call: Call, fact: MemberRemoved) -> None:
-    """A bot went, and with it the integration."""
-    row = applications.find_by_bot(call.tx, fact.user_id)
+def member_removed(call: Call, signal: MemberRemoved) -> None:
+    """Publish the removal of the integration when its bot leaves the guild."""
+    row = applications.find_by_bot(call.tx, signal.user_id)
     if row is not None:
-        went(call, fact.guild_id, row)
+        went(call, signal.guild_id, row)
 
 
-def user_changed(call: Call, fact: UserChanged) -> None:
-    """A bot has a new look, which integrations show."""
-    row = applications.find_by_bot(call.tx, fact.row.id) if fact.row.bot else None
+def user_changed(call: Call, signal: UserChanged) -> None:
+    """Publish an integration update when its bot's profile changes, since integrations embed the bot user."""
+    row = applications.find_by_bot(call.tx, signal.row.id) if signal.row.bot else None
     if row is None:
         return
-    for guild_id in guilds.ids_of_user(call.tx, fact.row.id):
-        shown = views.guild_integration(guild_id, row, fact.row)
-        call.tx.emit(wire.INTEGRATION_UPDATE, shown, Audience.guild(guild_id))
+    for guild_id in guilds.ids_of_user(call.tx, signal.row.id):
+        payload = views.guild_integration(guild_id, row, signal.row)
+        call.tx.emit(wire.INTEGRATION_UPDATE, payload, Audience.guild(guild_id))
         _changed(call, guild_id)
 
 
 def _changed(call: Call, guild_id: int) -> None:
-    told = wire.GuildIntegrations(guild_id=GuildId(guild_id))
-    call.tx.emit(wire.GUILD_INTEGRATIONS_UPDATE, told, Audience.guild(guild_id))
+    payload = wire.GuildIntegrations(guild_id=GuildId(guild_id))
+    call.tx.emit(wire.GUILD_INTEGRATIONS_UPDATE, payload, Audience.guild(guild_id))

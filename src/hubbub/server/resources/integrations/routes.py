@@ -1,4 +1,4 @@
-"""Integrations over HTTP."""
+"""HTTP handlers of integrations."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import ApplicationIntegrationType
@@ -13,19 +13,27 @@ from hubbub.server.resources.integrations import actions, views
 
 @handles(wire.LIST_GUILD_INTEGRATIONS)
 def list_guild_integrations(call: Call, guild_id: GuildId) -> list[wire.Integration]:
-    """The applications whose bots are in a guild, then those whose commands alone are."""
-    order = applications.ids_of_guild(call.tx, guild_id, wire.INTEGRATIONS_MAX)
-    bare = {row.application_id: row.scopes.split() for row in oauth2.list_installations(call.tx, guild_id)}
-    rows = applications.find_many(call.tx, [*order, *bare])
-    bots = users.find_many(call.tx, [rows[each].bot_id or 0 for each in order])
-    shown = [views.integration(rows[each], bots[rows[each].bot_id or 0]) for each in order]
-    shown += [views.integration(rows[each], None, bare[each]) for each in bare if each in rows and each not in order]
-    return shown[: wire.INTEGRATIONS_MAX]
+    """List guild integrations.
+
+    Applications with a bot in the guild come first, then applications that have only commands there."""
+    bot_application_ids = applications.ids_of_guild(call.tx, guild_id, wire.INTEGRATIONS_MAX)
+    scopes_by_id = {row.application_id: row.scopes.split() for row in oauth2.list_installations(call.tx, guild_id)}
+    rows = applications.find_many(call.tx, [*bot_application_ids, *scopes_by_id])
+    bots = users.find_many(call.tx, [rows[each].bot_id or 0 for each in bot_application_ids])
+    integrations = [views.integration(rows[each], bots[rows[each].bot_id or 0]) for each in bot_application_ids]
+    integrations += [
+        views.integration(rows[each], None, scopes_by_id[each])
+        for each in scopes_by_id
+        if each in rows and each not in bot_application_ids
+    ]
+    return integrations[: wire.INTEGRATIONS_MAX]
 
 
 @handles(wire.DELETE_GUILD_INTEGRATION)
 def delete_guild_integration(call: Call, guild_id: GuildId, integration_id: IntegrationId) -> None:
-    """Send an application away."""
+    """Delete a guild integration.
+
+    Removes the application from the guild and kicks its bot."""
     row = applications.find(call.tx, integration_id)
     if row is None or not _is_there(call, guild_id, row):
         raise errors.UNKNOWN_INTEGRATION()
@@ -34,7 +42,9 @@ def delete_guild_integration(call: Call, guild_id: GuildId, integration_id: Inte
 
 @handles(wire.CREATE_GUILD_INTEGRATION)
 def create_guild_integration(call: Call, guild_id: GuildId, body: wire.CreateIntegration) -> None:
-    """No account elsewhere brings subscribers here, so that none is known."""
+    """Create a guild integration.
+
+    Always fails with UNKNOWN_INTEGRATION: subscription integrations with external accounts are not supported."""
     raise errors.UNKNOWN_INTEGRATION()
 
 
@@ -42,13 +52,17 @@ def create_guild_integration(call: Call, guild_id: GuildId, body: wire.CreateInt
 def update_guild_integration(
     call: Call, guild_id: GuildId, integration_id: IntegrationId, body: wire.UpdateIntegration
 ) -> None:
-    """Applications have no subscribers whose end could be set."""
+    """Update a guild integration.
+
+    Always fails: integrations are applications, which have no subscribers to configure."""
     _require_account(call, guild_id, integration_id)
 
 
 @handles(wire.SYNC_GUILD_INTEGRATION)
 def sync_guild_integration(call: Call, guild_id: GuildId, integration_id: IntegrationId) -> None:
-    """Applications have no subscribers to read again."""
+    """Sync a guild integration.
+
+    Always fails: integrations are applications, which have no subscribers to sync."""
     _require_account(call, guild_id, integration_id)
 
 

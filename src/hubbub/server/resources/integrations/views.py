@@ -1,4 +1,4 @@
-"""An integration on the wire."""
+"""Build the wire models of integrations."""
 
 from collections.abc import Sequence
 
@@ -10,27 +10,29 @@ from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.users import UserRow
 
 BY_BOT = (Scope.APPLICATIONS_COMMANDS, Scope.BOT)
-"""What an application holds that is known by its bot."""
+"""Scopes of an application whose bot is in the guild."""
 
 
 def integration(row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str] = BY_BOT) -> wire.Integration:
-    """An application in a guild, with its bot if that is there. It is known there by its own id (decisions/0021)."""
-    shown = wire.IntegrationApplication(
+    """Return the integration of an application, with its bot if the bot is in the guild.
+
+    The integration id equals the application id (decisions/0021)."""
+    application = wire.IntegrationApplication(
         id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description
     )
     if bot is not None:
-        shown.bot = users.user(bot)
+        application.bot = users.user(bot)
     return wire.Integration(
         id=IntegrationId(row.id),
         name=row.name,
         account=wire.IntegrationAccount(id=str(int(row.id)), name=row.name),
-        application=shown,
+        application=application,
         scopes=[str(scope) for scope in BY_BOT if scope in scopes],
     )
 
 
 def partial_integration(row: ApplicationRow) -> wire.PartialIntegration:
-    """The little of it that the audit log tells."""
+    """Return the partial integration that the audit log includes."""
     return wire.PartialIntegration(
         id=IntegrationId(row.id),
         name=row.name,
@@ -42,13 +44,13 @@ def partial_integration(row: ApplicationRow) -> wire.PartialIntegration:
 def guild_integration(
     guild_id: int, row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str] = BY_BOT
 ) -> wire.GuildIntegration:
-    """The same with its guild, for events."""
-    shown = integration(row, bot, scopes)
+    """Return the integration with its guild id, as used in events."""
+    base = integration(row, bot, scopes)
     return wire.GuildIntegration(
         guild_id=GuildId(guild_id),
-        id=shown.id,
-        name=shown.name,
-        account=shown.account,
-        application=shown.application,
-        scopes=shown.scopes,
+        id=base.id,
+        name=base.name,
+        account=base.account,
+        application=base.application,
+        scopes=base.scopes,
     )
