@@ -181,8 +181,8 @@ async def test_what_is_typed_is_completed(stage: Stage, receiver: Receiver) -> N
         (say(1), "BASE_TYPE_CHOICES"),
         (lambda _: web.Response(body=b"{", content_type="application/json"), "50109"),
         (lambda _: web.Response(text="hello"), "Content-Type"),
-        (lambda _: web.json_response({"type": 4}, status=404), "it answered 404"),
-        (lambda _: web.Response(status=302, headers={"Location": "/events"}), "it answered 302"),
+        (lambda _: web.json_response({"type": 4}, status=404), "returned HTTP 404"),
+        (lambda _: web.Response(status=302, headers={"Location": "/events"}), "returned HTTP 302"),
     ],
 )
 async def test_what_is_no_answer_fails_at_once(stage: Stage, receiver: Receiver, answering: Any, words: str) -> None:

@@ -1,4 +1,4 @@
-"""Interactions: what people ask of apps, and what apps answer."""
+"""Interactions: requests that users make to applications, and the applications' responses."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import InteractionsEndpointChanged

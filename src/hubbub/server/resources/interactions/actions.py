@@ -1,4 +1,4 @@
-"""Asking apps and answering people: write, publish."""
+"""Deliver interactions to applications and apply their responses: write, publish."""
 
 from typing import Any, Final
 
@@ -40,182 +40,187 @@ from hubbub.server.resources.interactions.store import Answering, App, Asked, In
 from hubbub.server.resources.messages import MessageRow, Response
 
 UNUSABLE: Final = 1
-"""Why an interaction failed: what was answered is no answer."""
+"""Failure reason: the response was invalid."""
 TOO_LATE: Final = 2
-"""Nobody answered in time."""
+"""Failure reason: the application did not respond in time."""
 
-_SETTABLE: Final = MessageFlags.SETTABLE
-_DEFERRED: Final = MessageFlags.LOADING
-
-
-# Asking
+_SETTABLE_FLAGS: Final = MessageFlags.SETTABLE
+_DEFERRED_FLAGS: Final = MessageFlags.LOADING
 
 
-def deliver(scene: Scene, question: Question) -> None:
-    """Let an app hear what is asked of it, and the person that it does."""
-    call, application, here = scene.call, scene.application, scene.here
-    token = store.new_token(scene.interaction_id)
+# Delivery
+
+
+def deliver(invocation: Scene, prepared: Question) -> None:
+    """Store an interaction, deliver it to the application and publish its id to the invoking user."""
+    call, application, here = invocation.call, invocation.application, invocation.here
+    token = store.new_token(invocation.interaction_id)
     row = InteractionRow(
-        id=scene.interaction_id,
+        id=invocation.interaction_id,
         application_id=application.id,
-        type=question.type,
+        type=prepared.type,
         user_id=call.user_id,
         channel_id=here.channel.id,
         guild_id=here.channel.guild_id,
-        asked=json.encode(question.asked).decode(),
+        asked=json.encode(prepared.asked).decode(),
     )
     store.insert(call.tx, row, token, call.now)
-    note = _note(row, question.asked)
-    _tell(call, row, question.asked, wire.INTERACTION_CREATE, note)
-    if question.launches:
-        # webhooks-and-interactions.md 5.1: the platform launches the activity itself, and the app is not asked.
-        _launch(call, row, question.asked, application)
+    note = _note(row, prepared.asked)
+    _notify_user(call, row, prepared.asked, wire.INTERACTION_CREATE, note)
+    if prepared.launches:
+        # webhooks-and-interactions.md 5.1: the platform launches the activity itself and does not contact the app.
+        _launch(call, row, prepared.asked, application)
         return
-    shown = views.interaction(scene, question, token)
-    if not scene.watched:
+    view = views.interaction(invocation, prepared, token)
+    if not invocation.watched:
         deadlines.watch(call)
     if endpoints.has_one(application):
-        endpoints.leave(call, row, token, shown)
+        endpoints.leave(call, row, token, view)
         return
     bot_id = int(application.bot_id or 0)
-    # Among its sessions the one of the guild's shard (gateway.md 4.2), and nobody of the guild's has to be looked at.
-    shard_of = here.channel.guild_id if scene.bot is not None else None
-    call.tx.emit(wire.INTERACTION_CREATE, shown, Audience.of_users(bot_id, shard_of=shard_of))
+    # Only the bot's session on the guild's shard receives it (gateway.md 4.2), so the guild's audience is not
+    # consulted.
+    shard_of = here.channel.guild_id if invocation.bot is not None else None
+    call.tx.emit(wire.INTERACTION_CREATE, view, Audience.of_users(bot_id, shard_of=shard_of))
 
 
-def _launch(call: Call, row: InteractionRow, asked: Asked, application: App) -> None:
-    """Do in an app's place what its entry point is for, and say so; or tell the person why not."""
-    speaker = speakers.speaker(call, application, row)
+def _launch(call: Call, row: InteractionRow, state: Asked, application: App) -> None:
+    """Launch the activity of an entry point command and announce it; on failure, publish the reason to the user."""
+    responder = speakers.speaker(call, application, row)
     try:
-        if not asked.ephemeral:
-            speakers.require_unlocked(speaker.here)
-        launching.launch(call, row, asked, application)
+        if not state.ephemeral:
+            speakers.require_unlocked(responder.here)
+        launching.launch(call, row, state, application)
     except errors.ApiError as error:
         store.answer(call.tx, row.id, store.FAILED, None)
-        _tell_failed(call, row, launching.reason(error))
+        _publish_failure(call, row, launching.reason(error))
         return
-    said = _respond(call, row, asked, speaker, launching.announcement(row, application)).message
+    message = _respond(call, row, state, responder, launching.announcement(row, application)).message
     kind = InteractionCallbackType.LAUNCH_ACTIVITY
-    store.answer(call.tx, row.id, kind, None if said is None else said.id)
-    _tell(call, row, asked, wire.INTERACTION_SUCCESS, _note(row, asked))
+    store.answer(call.tx, row.id, kind, None if message is None else message.id)
+    _notify_user(call, row, state, wire.INTERACTION_SUCCESS, _note(row, state))
 
 
 def expire(call: Call, asked_before_ms: int) -> None:
-    """Tell people of what nobody answered in time."""
-    # Ids may run a little ahead of the clock that said when this is due.
+    """Publish the failure of interactions that were not answered in time."""
+    # Ids may run slightly ahead of the clock that scheduled the job.
     since_ms = asked_before_ms - 4 * deadlines.TOGETHER_MS
     for row in store.fail(call.tx, Snowflake.at(since_ms), Snowflake.at(asked_before_ms)):
-        _tell_failed(call, row, TOO_LATE)
+        _publish_failure(call, row, TOO_LATE)
 
 
 def fail(call: Call, interaction_id: int, problem: str, reason_code: int) -> None:
-    """Give up what an application's own address did not answer, or not as it must."""
+    """Fail an interaction whose HTTP endpoint returned an error, an invalid response, or none."""
     row = store.find(call.tx, interaction_id)
     if row is not None and store.fail_one(call.tx, interaction_id, problem):
-        _tell_failed(call, row, reason_code)
+        _publish_failure(call, row, reason_code)
 
 
-def _tell_failed(call: Call, row: InteractionRow, reason_code: int) -> None:
-    asked = store.asked(row)
+def _publish_failure(call: Call, row: InteractionRow, reason_code: int) -> None:
+    state = store.asked(row)
     failed = wire.InteractionFailed(
-        id=InteractionId(row.id), nonce=UNSET if asked.nonce is None else asked.nonce, reason_code=reason_code
+        id=InteractionId(row.id), nonce=UNSET if state.nonce is None else state.nonce, reason_code=reason_code
     )
-    _tell(call, row, asked, wire.INTERACTION_FAILURE, failed)
+    _notify_user(call, row, state, wire.INTERACTION_FAILURE, failed)
 
 
-def _note(row: InteractionRow, asked: Asked) -> wire.InteractionNote:
-    return wire.InteractionNote(id=InteractionId(row.id), nonce=UNSET if asked.nonce is None else asked.nonce)
+def _note(row: InteractionRow, state: Asked) -> wire.InteractionNote:
+    return wire.InteractionNote(id=InteractionId(row.id), nonce=UNSET if state.nonce is None else state.nonce)
 
 
-def _tell(call: Call, row: InteractionRow, asked: Asked, event: Event[Any], payload: wire.InteractionNote) -> None:
-    """Tell the person what becomes of what they asked."""
-    call.tx.emit(event, payload, Audience.of_users(row.user_id, session_id=asked.session_id or None))
+def _notify_user(
+    call: Call, row: InteractionRow, state: Asked, event: Event[Any], payload: wire.InteractionNote
+) -> None:
+    """Publish the outcome of an interaction to the invoking user."""
+    call.tx.emit(event, payload, Audience.of_users(row.user_id, session_id=state.session_id or None))
 
 
-# Answering
+# Initial responses
 
 
 class Answered(msgspec.Struct):
-    """What an answer made."""
+    """The result of an initial response."""
 
     message: Message | None = None
     ephemeral: bool = False
     activity_id: str | None = None
 
 
-def answer(call: Call, found: Answering, asked: Asked, body: wire.Callback) -> Answered:
-    """Answer an interaction first, in whatever way."""
+def answer(call: Call, found: Answering, state: Asked, body: wire.Callback) -> Answered:
+    """Apply the initial response to an interaction."""
     row, application = found.row, found.application
     kind = int(body.__struct_config__.tag)  # type: ignore[arg-type]
-    made, shown = Answered(), None
+    result, modal = Answered(), None
     original_id: int | None = None
-    note: tuple[Event[Any], wire.InteractionNote] = (wire.INTERACTION_SUCCESS, _note(row, asked))
+    note: tuple[Event[Any], wire.InteractionNote] = (wire.INTERACTION_SUCCESS, _note(row, state))
     if isinstance(body, wire.MessageCallback):
         with errors.below("data"):
-            made = _respond(call, row, asked, speakers.first_speaker(call, found), body.data or wire.CallbackMessage())
+            result = _respond(
+                call, row, state, speakers.first_speaker(call, found), body.data or wire.CallbackMessage()
+            )
     elif isinstance(body, wire.DeferredMessageCallback):
         flags = (body.data.flags or 0) & MessageFlags.EPHEMERAL if body.data else 0
-        speaker = speakers.first_speaker(call, found)
-        made = _respond(call, row, asked, speaker, wire.CallbackMessage(flags=flags), flags=_DEFERRED)
+        responder = speakers.first_speaker(call, found)
+        result = _respond(call, row, state, responder, wire.CallbackMessage(flags=flags), flags=_DEFERRED_FLAGS)
     elif isinstance(body, wire.PremiumCallback):
-        made = _upsell(call, row, asked, application)
+        result = _upsell(call, row, state, application)
     elif isinstance(body, wire.UpdateCallback):
-        original_id = asked.message_id
+        original_id = state.message_id
         with errors.below("data"):
-            made.message = _update(call, row, asked, application, body.data or wire.CallbackMessage())
-        made.ephemeral = asked.ephemeral_message
+            result.message = _update(call, row, state, application, body.data or wire.CallbackMessage())
+        result.ephemeral = state.ephemeral_message
     elif isinstance(body, wire.DeferredUpdateCallback):
-        original_id = asked.message_id
+        original_id = state.message_id
     elif isinstance(body, wire.AutocompleteCallback):
-        note = _choices(row, asked, body.data)
+        note = _autocomplete_event(row, state, body.data)
     elif isinstance(body, wire.ModalCallback):
-        shown = _checked(call, body.data)
-        note = _modal(row, asked, application, body.data)
+        modal = _validated_modal(call, body.data)
+        note = _modal_event(row, state, application, body.data)
     elif isinstance(body, wire.LaunchCallback):
-        made.activity_id = launching.launch(call, row, asked, application)
-    if made.message is not None:
-        original_id = made.message.id
-    if not store.answer(call.tx, row.id, kind, original_id, shown):
+        result.activity_id = launching.launch(call, row, state, application)
+    if result.message is not None:
+        original_id = result.message.id
+    if not store.answer(call.tx, row.id, kind, original_id, modal):
         raise errors.INTERACTION_ALREADY_ACKNOWLEDGED()
-    _tell(call, row, asked, *note)
-    return made
+    _notify_user(call, row, state, *note)
+    return result
 
 
 def _respond(
     call: Call,
     row: InteractionRow,
-    asked: Asked,
-    speaker: Speaker,
+    state: Asked,
+    responder: Speaker,
     body: wire.CallbackMessage,
     *,
     flags: int = 0,
 ) -> Answered:
-    """Answer with a message, or with the promise of one."""
-    here, author = speaker.here, speaker.author
-    # That something is promised is ours to say.
-    wanted = (body.flags or 0) & MessageFlags.EPHEMERAL | flags
-    if asked.ephemeral:
-        wanted |= MessageFlags.EPHEMERAL
-    if not wanted & MessageFlags.EPHEMERAL:
+    """Create a response message, or the placeholder of a deferred one."""
+    here, author = responder.here, responder.author
+    # Only the platform may set LOADING, the flag of a deferred response.
+    message_flags = (body.flags or 0) & MessageFlags.EPHEMERAL | flags
+    if state.ephemeral:
+        message_flags |= MessageFlags.EPHEMERAL
+    if not message_flags & MessageFlags.EPHEMERAL:
         speakers.require_unlocked(here)
     response = Response(
-        interaction=asked.interacted,
-        kind=asked.kind,
-        reference=_reference(here.channel, asked.refers_to),
-        flags=wanted,
+        interaction=state.interacted,
+        kind=state.kind,
+        reference=_reference(here.channel, state.refers_to),
+        flags=message_flags,
         seen_by=(row.user_id, author.user.id) if author.known else (row.user_id,),
-        person=speaker.person,
-        held=speaker.held,
+        person=responder.person,
+        held=responder.held,
     )
-    said = messages.create(call, here, _created(body), author=author, response=response)
-    return Answered(message=said, ephemeral=bool(wanted & MessageFlags.EPHEMERAL))
+    message = messages.create(call, here, _create_body(body), author=author, response=response)
+    return Answered(message=message, ephemeral=bool(message_flags & MessageFlags.EPHEMERAL))
 
 
-def _upsell(call: Call, row: InteractionRow, asked: Asked, application: App) -> Answered:
-    """Tell the person alone that what they asked is for those who pay."""
+def _upsell(call: Call, row: InteractionRow, state: Asked, application: App) -> Answered:
+    """Respond with an ephemeral message that the feature requires a purchase."""
     here = speakers.standing(call, application, row)
     response = Response(
-        interaction=asked.interacted,
+        interaction=state.interacted,
         kind=int(MessageType.INTERACTION_PREMIUM_UPSELL),
         flags=MessageFlags.EPHEMERAL,
         seen_by=_seen_by(row, application),
@@ -226,11 +231,11 @@ def _upsell(call: Call, row: InteractionRow, asked: Asked, application: App) -> 
     )
 
 
-def _update(call: Call, row: InteractionRow, asked: Asked, application: App, body: wire.CallbackMessage) -> Message:
-    """Change the message whose component was used."""
+def _update(call: Call, row: InteractionRow, state: Asked, application: App, body: wire.CallbackMessage) -> Message:
+    """Edit the message whose component was used."""
     if body.poll:
         raise errors.POLL_CANNOT_EDIT()
-    message = asking.find_message(call, row.channel_id, asked.message_id or 0)
+    message = asking.find_message(call, row.channel_id, state.message_id or 0)
     change = UpdateMessage(
         content=body.content,
         embeds=body.embeds,
@@ -254,85 +259,93 @@ def _edit(call: Call, row: InteractionRow, application: App, message: MessageRow
     return messages.edit(call, here, speakers.author(call, application, row, here.channel), message, change)
 
 
-def _choices(row: InteractionRow, asked: Asked, body: wire.CallbackChoices) -> tuple[Event[Any], wire.InteractionNote]:
+def _autocomplete_event(
+    row: InteractionRow, state: Asked, body: wire.CallbackChoices
+) -> tuple[Event[Any], wire.InteractionNote]:
     form = errors.FormErrors()
     choices = body.choices or []
-    kinds = {CommandOptionType.STRING: str, CommandOptionType.INTEGER: int, CommandOptionType.NUMBER: (int, float)}
-    wanted = kinds[CommandOptionType(asked.kind)] if asked.kind in kinds else (str, int, float)
+    value_types = {
+        CommandOptionType.STRING: str,
+        CommandOptionType.INTEGER: int,
+        CommandOptionType.NUMBER: (int, float),
+    }
+    value_type = value_types[CommandOptionType(state.kind)] if state.kind in value_types else (str, int, float)
     for index, choice in enumerate(choices):
-        at = ("data", "choices", index, "value")
-        choice.value = commands.as_kind(choice.value, asked.kind)
-        if not isinstance(choice.value, wanted):  # type: ignore[arg-type]
-            wrong = errors.not_string(choice.value) if wanted is str else errors.not_number(choice.value)
-            form.add(at, *wrong)
+        path = ("data", "choices", index, "value")
+        choice.value = commands.as_kind(choice.value, state.kind)
+        if not isinstance(choice.value, value_type):  # type: ignore[arg-type]
+            problem = errors.not_string(choice.value) if value_type is str else errors.not_number(choice.value)
+            form.add(path, *problem)
         elif isinstance(choice.value, str) and len(choice.value) > wire.AUTOCOMPLETE_VALUE_MAX:
-            form.add(at, *errors.max_length(wire.AUTOCOMPLETE_VALUE_MAX))
+            form.add(path, *errors.max_length(wire.AUTOCOMPLETE_VALUE_MAX))
     form.raise_if_any()
-    told = wire.AutocompleteResponse(
-        id=InteractionId(row.id), nonce=UNSET if asked.nonce is None else asked.nonce, choices=choices
+    payload = wire.AutocompleteResponse(
+        id=InteractionId(row.id), nonce=UNSET if state.nonce is None else state.nonce, choices=choices
     )
-    return wire.APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE, told
+    return wire.APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE, payload
 
 
-def _checked(call: Call, body: wire.CallbackModal) -> Modal:
+def _validated_modal(call: Call, body: wire.CallbackModal) -> Modal:
     form = errors.FormErrors()
-    named = messages.check_modal(body.components, form, now=call.now, path=("data",))
-    messages.require_emojis(call, named, form)
+    emojis = messages.check_modal(body.components, form, now=call.now, path=("data",))
+    messages.require_emojis(call, emojis, form)
     form.raise_if_any()
     return Modal(custom_id=body.custom_id, components=body.components)
 
 
-def _modal(
-    row: InteractionRow, asked: Asked, application: App, body: wire.CallbackModal
+def _modal_event(
+    row: InteractionRow, state: Asked, application: App, body: wire.CallbackModal
 ) -> tuple[Event[Any], wire.InteractionNote]:
-    told = wire.ModalCreated(
+    payload = wire.ModalCreated(
         id=InteractionId(row.id),
-        nonce=UNSET if asked.nonce is None else asked.nonce,
+        nonce=UNSET if state.nonce is None else state.nonce,
         channel_id=ChannelId(row.channel_id),
         application=showing.application(application),
         custom_id=body.custom_id,
         title=body.title,
         components=body.components,
     )
-    return wire.INTERACTION_MODAL_CREATE, told
+    return wire.INTERACTION_MODAL_CREATE, payload
 
 
-# Going on
+# Follow-ups
 
 
 def follow_up(call: Call, row: InteractionRow, application: App, body: wire.CallbackMessage) -> Message:
-    """Say more, after the first answer; right after the promise of one, keep the promise."""
-    asked = store.asked(row)
+    """Create a follow-up message.
+
+    If the initial response was deferred and is still pending, the follow-up completes it."""
+    state = store.asked(row)
     original = find_original(call, row)
     if original is not None and original.flags & MessageFlags.LOADING:
         return fill(call, row, application, original, body)
-    rules.require_follow_up(call, row, asked)
+    rules.require_follow_up(call, row, state)
     store.count_follow_up(call.tx, row.id)
-    asked.ephemeral = asked.ephemeral or rules.is_muted_since(call, row, asked.interacted.owners)
-    asked.interacted.name = None
-    asked.interacted.original_id = None if row.original_id is None else MessageId(row.original_id)
-    asked.kind, asked.refers_to = int(MessageType.DEFAULT), None
+    state.ephemeral = state.ephemeral or rules.is_muted_since(call, row, state.interacted.owners)
+    state.interacted.name = None
+    state.interacted.original_id = None if row.original_id is None else MessageId(row.original_id)
+    state.kind, state.refers_to = int(MessageType.DEFAULT), None
     if original is not None and not original.ephemeral:
-        asked.kind, asked.refers_to = int(MessageType.REPLY), MessageId(original.id)
-    made = _respond(call, row, asked, speakers.speaker(call, application, row), body)
-    assert made.message is not None
-    return made.message
+        state.kind, state.refers_to = int(MessageType.REPLY), MessageId(original.id)
+    result = _respond(call, row, state, speakers.speaker(call, application, row), body)
+    assert result.message is not None
+    return result.message
 
 
 def fill(call: Call, row: InteractionRow, application: App, message: MessageRow, body: wire.CallbackMessage) -> Message:
-    """Say what was promised."""
+    """Replace the placeholder of a deferred response with its content."""
     here = speakers.standing(call, application, row)
     speakers.require_changeable(here, message)
-    return messages.fill(call, here, speakers.author(call, application, row, here.channel), message, _created(body))
+    return messages.fill(call, here, speakers.author(call, application, row, here.channel), message, _create_body(body))
 
 
 def change(call: Call, row: InteractionRow, application: App, message: MessageRow, change: UpdateMessage) -> Message:
-    """Say something else instead."""
+    """Edit a response message."""
     return _edit(call, row, application, message, change)
 
 
 def delete(call: Call, row: InteractionRow, application: App, message: MessageRow) -> None:
-    """Take an answer back."""
+    """Delete a response message."""
     here = speakers.standing(call, application, row)
     speakers.require_open(here, message)
     messages.delete(call, here, message)
@@ -341,28 +354,28 @@ def delete(call: Call, row: InteractionRow, application: App, message: MessageRo
 
 
 def find_original(call: Call, row: InteractionRow) -> MessageRow | None:
-    """The message of the first answer, or the one that it changed, or None."""
+    """Return the message that the initial response created or updated, or None."""
     if row.original_id is None:
         return None
     found = messages.find(call.tx, row.channel_id, row.original_id)
     return found or messages.find_ephemeral(call.tx, row.channel_id, row.original_id, call.now)
 
 
-def _created(body: wire.CallbackMessage) -> CreateMessage:
+def _create_body(body: wire.CallbackMessage) -> CreateMessage:
     return CreateMessage(
         content=body.content,
         embeds=body.embeds,
         allowed_mentions=body.allowed_mentions or _users_only(),
         components=body.components,
         attachments=body.attachments,
-        flags=(body.flags or 0) & _SETTABLE,
+        flags=(body.flags or 0) & _SETTABLE_FLAGS,
         poll=body.poll,
         tts=body.tts,
     )
 
 
 def _users_only() -> AllowedMentions:
-    """http.md 3.4: without a word of the app, answers notify users and nobody else."""
+    """Return the default allowed mentions of responses: users only (http.md 3.4)."""
     return AllowedMentions(parse=[AllowedMentionType.USERS])
 
 

@@ -1,4 +1,4 @@
-"""From what a person sends to what the app hears: each kind of interaction is checked against what the app offered."""
+"""Validate what a user submitted against what the application offered, and build the interaction."""
 
 from typing import Final, NamedTuple
 
@@ -29,11 +29,11 @@ from hubbub.server.resources.interactions.rules import Met
 from hubbub.server.resources.interactions.store import App, Asked, InteractionRow
 from hubbub.server.resources.messages import Author, Interacted, MessageRow
 
-_MENUS: Final = (CommandType.USER, CommandType.MESSAGE)
+_CONTEXT_MENU_TYPES: Final = (CommandType.USER, CommandType.MESSAGE)
 
 
 class Question(NamedTuple):
-    """What is asked, ready to be heard."""
+    """A validated interaction, ready for delivery."""
 
     type: int
     data: wire.InteractionData
@@ -41,11 +41,11 @@ class Question(NamedTuple):
     owners: dict[str, Snowflake]
     message: Message | None = None
     launches: bool = False
-    """That the platform answers itself: the command launches an activity."""
+    """Whether the platform responds itself because the command launches an activity."""
 
 
 class Scene(NamedTuple):
-    """Where something is asked, and of whom."""
+    """The caller, application and channel of an interaction being created."""
 
     call: Call
     interaction_id: InteractionId
@@ -53,31 +53,31 @@ class Scene(NamedTuple):
     here: ChannelAccess
     place: InteractionContextType
     bot: ChannelAccess | None
-    """The bot's standing in the channel, if it is in the guild."""
+    """The bot's permissions in the channel, or None if it is not in the guild."""
     person: Author
-    """Who asks."""
+    """The invoking user as a message author."""
     let_in: dict[str, Snowflake]
-    """Who brought the application here, by installation context."""
+    """Owners of the application's installations that apply here, by integration type."""
     sells: bool
-    """Whether the application has something that one can own."""
+    """Whether the application has SKUs."""
     watched: bool
-    """Whether the job waits that gives up what is asked now."""
+    """Whether the timeout job for this batch is already scheduled."""
     there: store.Place
     command: Permitted | None
-    """The command that is run."""
+    """The command being run, or None."""
 
     def resolver(self) -> Resolver:
-        """What looks up ids here."""
+        """Return a resolver for the ids that this interaction refers to."""
         return Resolver(self.call, self.here, None if self.bot is None else self.bot.guild, self.person)
 
     def interacted(self, kind: int, owners: dict[str, Snowflake]) -> Interacted:
-        """What answers will show of it."""
+        """Return the interaction metadata that response messages show."""
         return Interacted(
             id=Snowflake(self.interaction_id), type=kind, user_id=UserId(self.call.user_id), owners=owners
         )
 
     def asked(self, interacted: Interacted, body: wire.Asking) -> Asked:
-        """What answers need to know of it."""
+        """Return the state that responses to this interaction need."""
         return Asked(
             interacted=interacted,
             ephemeral=rules.is_muted(self.call, self.here, interacted.owners),
@@ -87,22 +87,22 @@ class Scene(NamedTuple):
 
 
 def scene(call: Call, met: Met) -> Scene:
-    """Where the caller asks."""
+    """Build the invocation from the loaded rows."""
     reached, here, bot, application, person = met
     installed = set(reached.installed)
-    place = rules.context(application, here.channel, rules.recipients(call, here.channel))
+    context_type = rules.context(application, here.channel, rules.recipients(call, here.channel))
     if bot is not None:
         installed.add(ApplicationIntegrationType.GUILD_INSTALL)
-    let_in = rules.owners(installed, here.channel.guild_id, call.user_id, place)
+    owners = rules.owners(installed, here.channel.guild_id, call.user_id, context_type)
     return Scene(
         call,
         call.new_id(InteractionId),
         application,
         here,
-        place,
+        context_type,
         bot,
         person,
-        let_in,
+        owners,
         reached.sells,
         reached.watched,
         reached.there,
@@ -110,69 +110,72 @@ def scene(call: Call, met: Met) -> Scene:
     )
 
 
-def run_command(scene: Scene, body: wire.RunCommand | wire.CompleteCommand) -> Question:
-    """A command is run, or typed."""
-    call, given = scene.call, body.data
+def run_command(invocation: Scene, body: wire.RunCommand | wire.CompleteCommand) -> Question:
+    """Prepare a command invocation or an autocomplete request."""
+    call, given = invocation.call, body.data
     typing = isinstance(body, wire.CompleteCommand)
-    row, said, owners = rules.require_command(
-        call, scene.application, scene.here, scene.place, scene.let_in, scene.command
+    row, definition, owners = rules.require_command(
+        call, invocation.application, invocation.here, invocation.place, invocation.let_in, invocation.command
     )
     if given.version and given.version != row.version:
         raise errors.invalid("data", *errors.command_outdated())
     form = errors.FormErrors()
     if typing and row.type != CommandType.CHAT_INPUT:
         raise errors.invalid("type", *errors.choices([int(InteractionType.APPLICATION_COMMAND)]))
-    filled = options.read(said.options, given.options or (), form, typing=typing)
-    if typing and not form and (filled.focused is None or not filled.focused.autocomplete):
+    parsed = options.read(definition.options, given.options or (), form, typing=typing)
+    if typing and not form and (parsed.focused is None or not parsed.focused.autocomplete):
         form.add(("data", "options"), *errors.required())
-    resolver = scene.resolver()
-    references = filled.references if not typing else [each for each in filled.references if each.kind != "attachment"]
+    resolver = invocation.resolver()
+    references = parsed.references if not typing else [each for each in parsed.references if each.kind != "attachment"]
     if references:
         resolver.look_up(references, form, given.attachments or ())
     form.raise_if_any()
-    _put_attachments(filled.options, resolver)
+    _set_attachment_ids(parsed.options, resolver)
     kind = InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE if typing else InteractionType.APPLICATION_COMMAND
-    interacted = scene.interacted(kind, owners)
-    interacted.name = " ".join((row.name, *filled.path))
-    asked = scene.asked(interacted, body)
-    asked.kind = int(MessageType.CONTEXT_MENU_COMMAND if row.type in _MENUS else MessageType.CHAT_INPUT_COMMAND)
-    if filled.focused is not None:
-        # What is offered must be of the type that is typed.
-        asked.kind = filled.focused.type
+    interacted = invocation.interacted(kind, owners)
+    interacted.name = " ".join((row.name, *parsed.path))
+    state = invocation.asked(interacted, body)
+    state.kind = int(
+        MessageType.CONTEXT_MENU_COMMAND if row.type in _CONTEXT_MENU_TYPES else MessageType.CHAT_INPUT_COMMAND
+    )
+    if parsed.focused is not None:
+        # Autocomplete choices must have the type of the focused option.
+        state.kind = parsed.focused.type
     data = wire.InteractionData(id=str(int(row.id)), name=row.name, type=row.type)
     if row.scope is not None:
         data.guild_id = GuildId(row.scope)
-    if filled.options:
-        data.options = filled.options
-    if row.type in _MENUS:
-        _target(scene, row.type, given.target_id or None, data, interacted, asked, resolver)
+    if parsed.options:
+        data.options = parsed.options
+    if row.type in _CONTEXT_MENU_TYPES:
+        _set_target(invocation, row.type, given.target_id or None, data, interacted, state, resolver)
     if resolver.found != wire.Resolved():
         data.resolved = resolver.found
     launches = (
-        row.type == CommandType.PRIMARY_ENTRY_POINT and said.handler == CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY
+        row.type == CommandType.PRIMARY_ENTRY_POINT
+        and definition.handler == CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY
     )
-    return Question(int(kind), data, asked, owners, launches=launches)
+    return Question(int(kind), data, state, owners, launches=launches)
 
 
-def _put_attachments(values: list[wire.OptionValue], resolver: Resolver) -> None:
-    """Say the ids of files where the person could only say which of the request's they are."""
+def _set_attachment_ids(values: list[wire.OptionValue], resolver: Resolver) -> None:
+    """Replace upload indexes with the ids of the uploaded files."""
     for value in values:
         if value.type == CommandOptionType.ATTACHMENT and isinstance(value.value, str):
             value.value = str(int(resolver.uploaded.get(int(value.value), value.value)))
         if value.options:
-            _put_attachments(value.options, resolver)
+            _set_attachment_ids(value.options, resolver)
 
 
-def _target(
-    scene: Scene,
+def _set_target(
+    invocation: Scene,
     kind: int,
     target_id: Snowflake | None,
     data: wire.InteractionData,
     interacted: Interacted,
-    asked: Asked,
+    state: Asked,
     resolver: Resolver,
 ) -> None:
-    """What a context menu was opened on."""
+    """Set the target that a context menu command was opened on."""
     at = ("data", "target_id")
     if target_id is None:
         raise errors.invalid(at, *errors.required())
@@ -182,23 +185,23 @@ def _target(
             raise errors.invalid(at, *errors.not_snowflake(target_id))
         interacted.target_user_id = UserId(target_id)
         return
-    row = messages.find(scene.call.tx, scene.here.channel.id, target_id)
-    # The app is shown the message whole: nobody hands over what they may not read themselves.
-    if row is None or not messages.can_read_history(scene.here):
+    row = messages.find(invocation.call.tx, invocation.here.channel.id, target_id)
+    # The app receives the whole message, so the caller must be able to read it.
+    if row is None or not messages.can_read_history(invocation.here):
         raise errors.UNKNOWN_MESSAGE()
-    shown = showing.message(scene.call, row, scene.application, scene.here.channel.guild_id)
-    resolver.found.messages = {str(int(row.id)): shown}
+    view = showing.message(invocation.call, row, invocation.application, invocation.here.channel.guild_id)
+    resolver.found.messages = {str(int(row.id)): view}
     interacted.target_message_id = MessageId(row.id)
-    asked.refers_to = MessageId(row.id)
+    state.refers_to = MessageId(row.id)
 
 
-def use_component(scene: Scene, body: wire.UseComponent) -> Question:
-    """A component of the app's message is used."""
-    call = scene.call
-    row = find_message(call, scene.here.channel.id, body.message_id)
-    application = scene.application
-    own = application.id in (row.application_id, row.webhook_id) or row.author_id == application.bot_id
-    if not own or (row.ephemeral and call.user_id not in messages.views.extra(row).seen_by):
+def use_component(invocation: Scene, body: wire.UseComponent) -> Question:
+    """Prepare the use of a component on one of the application's messages."""
+    call = invocation.call
+    row = find_message(call, invocation.here.channel.id, body.message_id)
+    application = invocation.application
+    is_own = application.id in (row.application_id, row.webhook_id) or row.author_id == application.bot_id
+    if not is_own or (row.ephemeral and call.user_id not in messages.views.extra(row).seen_by):
         raise errors.UNKNOWN_MESSAGE()
     component = None
     if not row.flags & MessageFlags.LOADING:
@@ -207,89 +210,89 @@ def use_component(scene: Scene, body: wire.UseComponent) -> Question:
         raise errors.invalid(("data", "custom_id"), *errors.component_type())
     form = errors.FormErrors()
     values, references = submissions.chosen(component, body.data.values or None, form)
-    resolver = scene.resolver()
+    resolver = invocation.resolver()
     resolver.look_up(references, form)
     form.raise_if_any()
     if row.ephemeral:
-        # Whoever uses it can be answered as long as by any other.
+        # Keep the message long enough for a response to this interaction.
         messages.prolong_ephemeral(call.tx, row, call.now + messages.EPHEMERAL_MS)
-    owners = scene.let_in
-    source = messages.views.extra(row).interaction
-    if not owners and source is not None:
-        # Somebody else brought the app along, and its message is there for all.
-        owners = source.owners
+    owners = invocation.let_in
+    origin = messages.views.extra(row).interaction
+    if not owners and origin is not None:
+        # Another user installed the app, and its message is visible to everyone in the channel.
+        owners = origin.owners
     kind = InteractionType.MESSAGE_COMPONENT
-    interacted = scene.interacted(kind, owners)
+    interacted = invocation.interacted(kind, owners)
     interacted.interacted_message_id = MessageId(row.id)
-    asked = _under(scene.asked(interacted, body), row)
+    state = _reply_under(invocation.asked(interacted, body), row)
     data = wire.InteractionData(id=component["id"], custom_id=component["custom_id"], component_type=component["type"])
     if values is not None:
         data.values = values
     if resolver.found != wire.Resolved():
         data.resolved = resolver.found
-    shown = showing.message(call, row, application, scene.here.channel.guild_id)
-    return Question(int(kind), data, asked, owners, message=shown)
+    view = showing.message(call, row, application, invocation.here.channel.guild_id)
+    return Question(int(kind), data, state, owners, message=view)
 
 
-def submit_modal(scene: Scene, body: wire.SubmitModal) -> Question:
-    """A modal is submitted that the app showed to the caller."""
-    call = scene.call
-    opened = _opened(scene, body)
-    shown = store.modal(opened)
-    if shown is None or shown.custom_id != body.data.custom_id:
+def submit_modal(invocation: Scene, body: wire.SubmitModal) -> Question:
+    """Prepare the submission of a modal that the application showed to the caller."""
+    call = invocation.call
+    opened = _require_opener(invocation, body)
+    modal = store.modal(opened)
+    if modal is None or modal.custom_id != body.data.custom_id:
         raise errors.UNKNOWN_INTERACTION()
     form = errors.FormErrors()
-    told, references = submissions.submitted(shown.components, body.data.components, form)
-    resolver = scene.resolver()
+    components, references = submissions.submitted(modal.components, body.data.components, form)
+    resolver = invocation.resolver()
     resolver.look_up(references, form, body.data.attachments or ())
     form.raise_if_any()
-    for component in messages.each_component(told):
+    for component in messages.each_component(components):
         if component["type"] == ComponentType.FILE_UPLOAD:
             component["values"] = [str(int(resolver.uploaded[int(each)])) for each in component["values"]]
-    before = store.asked(opened)
-    owners = before.interacted.owners
+    opener_state = store.asked(opened)
+    owners = opener_state.interacted.owners
     kind = InteractionType.MODAL_SUBMIT
-    interacted = scene.interacted(kind, owners)
-    interacted.triggering = before.interacted
+    interacted = invocation.interacted(kind, owners)
+    interacted.triggering = opener_state.interacted
     interacted.triggering.name = None
-    asked = scene.asked(interacted, body)
+    state = invocation.asked(interacted, body)
     message = None
-    if before.message_id is not None:
-        row = find_message(call, scene.here.channel.id, before.message_id)
-        asked = _under(asked, row)
-        message = showing.message(call, row, scene.application, scene.here.channel.guild_id)
-    data = wire.InteractionData(custom_id=shown.custom_id, components=told)
+    if opener_state.message_id is not None:
+        row = find_message(call, invocation.here.channel.id, opener_state.message_id)
+        state = _reply_under(state, row)
+        message = showing.message(call, row, invocation.application, invocation.here.channel.guild_id)
+    data = wire.InteractionData(custom_id=modal.custom_id, components=components)
     if resolver.found != wire.Resolved():
         data.resolved = resolver.found
-    return Question(int(kind), data, asked, owners, message=message)
+    return Question(int(kind), data, state, owners, message=message)
 
 
-def _opened(scene: Scene, body: wire.SubmitModal) -> InteractionRow:
-    """The interaction that was answered with the modal."""
-    row = store.find(scene.call.tx, body.data.id)
+def _require_opener(invocation: Scene, body: wire.SubmitModal) -> InteractionRow:
+    """Return the interaction whose response opened the modal; raise UNKNOWN_INTERACTION."""
+    row = store.find(invocation.call.tx, body.data.id)
     if (
         row is None
-        or row.user_id != scene.call.user_id
-        or row.application_id != scene.application.id
-        or row.channel_id != scene.here.channel.id
-        or scene.call.now - row.created_ms > wire.TOKEN_MS
+        or row.user_id != invocation.call.user_id
+        or row.application_id != invocation.application.id
+        or row.channel_id != invocation.here.channel.id
+        or invocation.call.now - row.created_ms > wire.TOKEN_MS
     ):
         raise errors.UNKNOWN_INTERACTION()
     return row
 
 
-def _under(asked: Asked, row: MessageRow) -> Asked:
-    """The answer is shown under the message whose component was used, where others see that message too."""
-    asked.message_id = MessageId(row.id)
-    asked.ephemeral_message = row.ephemeral
+def _reply_under(state: Asked, row: MessageRow) -> Asked:
+    """Make the response a reply to the message whose component was used, unless that message is ephemeral."""
+    state.message_id = MessageId(row.id)
+    state.ephemeral_message = row.ephemeral
     if not row.ephemeral:
-        asked.kind = int(MessageType.REPLY)
-        asked.refers_to = MessageId(row.id)
-    return asked
+        state.kind = int(MessageType.REPLY)
+        state.refers_to = MessageId(row.id)
+    return state
 
 
 def find_message(call: Call, channel_id: int, message_id: int) -> MessageRow:
-    """A message of a channel, also one that only some know of; raises UNKNOWN_MESSAGE."""
+    """Return a message of a channel, including an ephemeral one; raise UNKNOWN_MESSAGE."""
     row = messages.find(call.tx, channel_id, message_id)
     if row is None:
         row = messages.find_ephemeral(call.tx, channel_id, message_id, call.now)

@@ -1,4 +1,4 @@
-"""When what was asked must have been answered: one job gives up all that was asked within a moment and was not."""
+"""Timeouts of unanswered interactions; one job fails all interactions of the same interval."""
 
 from typing import Final
 
@@ -9,26 +9,30 @@ from hubbub.server.core.call import Call
 
 EXPIRE: Final = "interactions.expire"
 TOGETHER_MS: Final = 250
-"""So finely the three seconds are counted for the person; for the app they are exact."""
+"""Granularity of the timeout that users see; applications get the exact limit."""
 
 
 class Expiry(msgspec.Struct):
-    """Until when what was asked shortly before must have been answered by now."""
+    """Payload of the timeout job: interactions created before this time must have been answered."""
 
     asked_before_ms: int
 
 
 def due_ms(now: int) -> int:
-    """When what is asked now is given up: most is answered, and a job for each would cost as much as the rest."""
+    """Return when an interaction created now times out.
+
+    Times are rounded up so that one job serves many interactions; one job per interaction would double its cost."""
     return -(-(now + ANSWER_MS + 1) // TOGETHER_MS) * TOGETHER_MS
 
 
 def key(due_ms: int) -> str:
-    """The key of the job of a moment."""
+    """Return the job key of a timeout interval."""
     return f"interactions-{due_ms}"
 
 
 def watch(call: Call) -> None:
-    """Give up later what is asked now; whether the job for it waits already was asked before (`store.reach`)."""
+    """Schedule the timeout of interactions created now.
+
+    The caller has already checked that the job does not exist (`store.reach`)."""
     due = due_ms(call.now)
     call.tx.enqueue(EXPIRE, Expiry(asked_before_ms=due - ANSWER_MS), due_ms=due, key=key(due))

@@ -1,4 +1,4 @@
-"""Applications that hear interactions at an address of their own: what is on the way there, and where it goes."""
+"""Delivery of interactions to HTTP endpoints of applications, and probing of these endpoints."""
 
 import logging
 from typing import Final
@@ -21,46 +21,48 @@ DELIVER: Final = "interactions.deliver"
 PROBE: Final = "interactions.probe"
 
 PROBE_EVERY_MS: Final = 24 * 3_600_000
-"""How often an endpoint is asked again whether it refuses a forged request."""
+"""Interval between checks that an endpoint rejects forged requests."""
 
 
 class Delivery(msgspec.Struct, kw_only=True):
-    """An interaction on its way. Stored as JSON in jobs, which end with the attempt: its token is never kept longer."""
+    """Job payload: an interaction to deliver.
+
+    Stored as JSON. The job ends with the last attempt, so the token is not stored any longer."""
 
     interaction_id: InteractionId
     token: str
     body: str
-    """What is posted, the same at each attempt."""
+    """Request body, identical in each attempt."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """Where to post, and what to sign with."""
+    """Endpoint URL and signing key."""
 
     url: str
     key: bytes
     now: int
     left_ms: int = wire.ANSWER_MS
-    """How long an answer is still good."""
+    """Time left for a response, in milliseconds."""
 
 
 def has_one(application: App) -> bool:
-    """Whether interactions go to an address of the application's own instead of its bot (webhooks-and-interactions.md 2)."""
-    # Defaults are not stored, and few have one.
+    """Report whether interactions go to an HTTP endpoint instead of the bot (webhooks-and-interactions.md 2)."""
+    # Defaults are not stored and few applications have an endpoint, so most settings need no decoding.
     return (
         "interactions_endpoint_url" in application.settings
         and applications.settings(application).interactions_endpoint_url is not None
     )
 
 
-def leave(call: Call, row: InteractionRow, token: str, shown: wire.Interaction) -> None:
-    """Have an interaction posted, as soon as this transaction is committed."""
-    delivery = Delivery(interaction_id=InteractionId(row.id), token=token, body=json.encode(shown).decode())
-    # The key says whose it is; no two of an application wait for each other.
+def leave(call: Call, row: InteractionRow, token: str, payload: wire.Interaction) -> None:
+    """Enqueue the delivery of an interaction; it starts when this transaction commits."""
+    delivery = Delivery(interaction_id=InteractionId(row.id), token=token, body=json.encode(payload).decode())
+    # A key per interaction, so that deliveries to one application do not wait for each other.
     call.tx.enqueue(DELIVER, delivery, key=f"{DELIVER}/{row.application_id}/{row.id}")
 
 
 def find_target(call: Call, application_id: int) -> Target | None:
-    """Where an application hears interactions now; None when it is not by an address."""
+    """Return the current endpoint of an application, or None if it has none."""
     row = applications.find(call.tx, application_id)
     key = signing.find_key(call.tx, application_id)
     url = None if row is None else applications.settings(row).interactions_endpoint_url
@@ -68,7 +70,7 @@ def find_target(call: Call, application_id: int) -> Target | None:
 
 
 def find_waiting(call: Call, interaction_id: int) -> Target | None:
-    """Where to post an interaction; None when it was answered, or can no longer be."""
+    """Return the endpoint for a pending interaction, or None if it was answered or has expired."""
     row = store.find(call.tx, interaction_id)
     if row is None or row.callback_type is not None:
         return None
@@ -78,23 +80,23 @@ def find_waiting(call: Call, interaction_id: int) -> Target | None:
 
 
 def left(call: Call, interaction_id: int) -> int:
-    """Milliseconds in which an interaction can still be answered first."""
+    """Return the milliseconds left for the initial response."""
     return InteractionId(interaction_id).created_ms + wire.ANSWER_MS - call.now
 
 
 # Probes
 
 
-def begin_anew(call: Call, fact: InteractionsEndpointChanged) -> None:
-    """An address is new, or none is left."""
-    if find_target(call, fact.application_id) is None:
-        jobs.cancel(call.tx, PROBE, _probe_key(fact.application_id))
+def begin_anew(call: Call, signal: InteractionsEndpointChanged) -> None:
+    """Schedule probes for a new endpoint URL, or cancel them if the URL was removed."""
+    if find_target(call, signal.application_id) is None:
+        jobs.cancel(call.tx, PROBE, _probe_key(signal.application_id))
     else:
-        probe_later(call, fact.application_id)
+        probe_later(call, signal.application_id)
 
 
 def probe_later(call: Call, application_id: int) -> None:
-    """Have the endpoint probed tomorrow, once."""
+    """Schedule the next probe of the endpoint, replacing any scheduled one."""
     jobs.cancel(call.tx, PROBE, _probe_key(application_id))
     call.tx.enqueue(
         PROBE, ApplicationId(application_id), due_ms=call.now + PROBE_EVERY_MS, key=_probe_key(application_id)
@@ -102,14 +104,18 @@ def probe_later(call: Call, application_id: int) -> None:
 
 
 def caught(call: Call, application_id: int) -> None:
-    """An endpoint took a forged request: it does not check signatures, so the gateway is all that is left."""
+    """Remove the endpoint of an application that accepted a forged request.
+
+    It does not verify signatures. Interactions then go to the gateway."""
     row = applications.find(call.tx, application_id)
     if row is None:
         return
-    log.warning("application %d lost its interactions endpoint: a forged request was taken", application_id)
-    kept = applications.settings(row)
-    kept.interactions_endpoint_url = None
-    applications.change_settings(call, row, kept)
+    log.warning(
+        "application %d: removed the interactions endpoint because it accepted a forged request", application_id
+    )
+    settings = applications.settings(row)
+    settings.interactions_endpoint_url = None
+    applications.change_settings(call, row, settings)
 
 
 def _probe_key(application_id: int) -> str:

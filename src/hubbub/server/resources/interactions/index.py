@@ -1,4 +1,4 @@
-"""Which commands there are for a person in a place."""
+"""The index of commands that a user may run in a channel."""
 
 from typing import Final
 
@@ -13,49 +13,51 @@ from hubbub.server.resources.interactions import rules, showing
 from hubbub.server.resources.interactions.store import App
 
 APPLICATIONS_MAX: Final = 200
-"""Of so many bots of a guild at most."""
+"""Maximum number of a guild's bots whose commands are listed."""
 
 
 def of_channel(call: Call, here: ChannelAccess) -> wire.CommandIndex:
-    """The commands that the caller may use in a channel, by the rules that running one goes by."""
+    """Return the commands that the caller may use in a channel, by the same rules as running them."""
     installed = _installed(call, here)
-    known = {each: App.of(row) for each, row in applications.find_many(call.tx, installed).items()}
+    apps = {each: App.of(row) for each, row in applications.find_many(call.tx, installed).items()}
     present = rules.recipients(call, here.channel)
     nsfw = rules.is_nsfw(call, here.channel)
     guild = here.guild
-    said_there = {} if guild is None else commands.permissions_in(call.tx, guild.guild_id)
+    permissions = {} if guild is None else commands.permissions_in(call.tx, guild.guild_id)
     usable: list[CommandRow] = []
-    for row in commands.list_offered(call.tx, list(known), here.channel.guild_id):
-        application = known[row.application_id]
-        place = rules.context(application, here.channel, present)
-        let_in = rules.owners(installed[row.application_id], here.channel.guild_id, call.user_id, place)
-        said = commands.definition(row)
-        if not rules.can_hear(application) or not rules.works_for(row, said, here, place, let_in, nsfw=nsfw):
+    for row in commands.list_offered(call.tx, list(apps), here.channel.guild_id):
+        application = apps[row.application_id]
+        context_type = rules.context(application, here.channel, present)
+        owners = rules.owners(installed[row.application_id], here.channel.guild_id, call.user_id, context_type)
+        definition = commands.definition(row)
+        if not rules.can_hear(application) or not rules.works_for(
+            row, definition, here, context_type, owners, nsfw=nsfw
+        ):
             continue
-        if guild is None or rules.may_use(call, row, said, here, guild, said_there):
+        if guild is None or rules.may_use(call, row, definition, here, guild, permissions):
             usable.append(row)
-    offering = dict.fromkeys(row.application_id for row in usable)
+    application_ids = dict.fromkeys(row.application_id for row in usable)
     return wire.CommandIndex(
-        applications=[showing.application(known[each]) for each in offering],
+        applications=[showing.application(apps[each]) for each in application_ids],
         application_commands=commands.commands(call, usable, localized=False),
         version=Snowflake(max((row.version for row in usable), default=0)),
     )
 
 
 def _installed(call: Call, here: ChannelAccess) -> dict[int, set[int]]:
-    """The applications that are here, each with how it is installed."""
-    found: dict[int, set[int]] = {}
+    """Return the applications available in the channel, each with its installation types."""
+    types_by_id: dict[int, set[int]] = {}
     guild_id = here.channel.guild_id
     if guild_id is not None:
         for application_id in applications.ids_of_guild(call.tx, guild_id, APPLICATIONS_MAX):
-            found.setdefault(application_id, set()).add(ApplicationIntegrationType.GUILD_INSTALL)
+            types_by_id.setdefault(application_id, set()).add(ApplicationIntegrationType.GUILD_INSTALL)
         for row in oauth2.list_installations(call.tx, guild_id):
-            found.setdefault(row.application_id, set()).add(row.integration_type)
+            types_by_id.setdefault(row.application_id, set()).add(row.integration_type)
     else:
         for user_id in rules.recipients(call, here.channel):
             bot = applications.find_by_bot(call.tx, user_id)
             if bot is not None:
-                found.setdefault(bot.id, set())
+                types_by_id.setdefault(bot.id, set())
     for row in oauth2.list_installations(call.tx, call.user_id):
-        found.setdefault(row.application_id, set()).add(row.integration_type)
-    return found
+        types_by_id.setdefault(row.application_id, set()).add(row.integration_type)
+    return types_by_id

@@ -1,4 +1,4 @@
-"""Timed and outgoing work of interactions: those that are posted, and those that nobody answered in time."""
+"""Jobs of interactions: delivery to HTTP endpoints, endpoint probes and timeouts."""
 
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
@@ -15,29 +15,30 @@ from hubbub.server.core.work import Work
 from hubbub.server.resources import applications
 from hubbub.server.resources.interactions import actions, deadlines, endpoints
 
-# An answer is good for three seconds; within them an endpoint that is just starting again gets another chance.
+# The response deadline is three seconds; a retry within it helps an endpoint that is restarting.
 RETRY_MS: Final = 250
 PROBLEM_MAX: Final = 2_000
 
-LATER: Final = 202
-"""The answer will come by the callback route."""
+DEFERRED_STATUS: Final = 202
+"""HTTP status of an endpoint that will respond through the callback route."""
 
 
 def expire(call: Call, job: Job) -> None:
-    """Three seconds are over."""
+    """Fail the interactions whose three seconds are over."""
     actions.expire(call, job.decode(deadlines.Expiry).asked_before_ms)
 
 
 async def deliver(work: Work, job: Job) -> None:
-    """Post an interaction; what is answered is its callback. Tried again only while nothing was answered at all, or that the
-    server is out of order (decisions/0036)."""
+    """Post an interaction and apply the response as its callback.
+
+    Retried only if no response arrived or the endpoint returned a 5xx status (decisions/0036)."""
     delivery = job.decode(endpoints.Delivery)
     interaction_id = delivery.interaction_id
     target = await work.read(lambda call: endpoints.find_waiting(call, interaction_id))
     if target is None:
         return
     try:
-        answer = await signing.post(
+        response = await signing.post(
             work.outside,
             target.url,
             target.key,
@@ -46,28 +47,28 @@ async def deliver(work: Work, job: Job) -> None:
             timeout_s=target.left_ms / 1000,
             answer_max=wire.ENDPOINT_ANSWER_MAX,
         )
-        problem = f"it answered {answer.status}"
-        if answer.status >= 500:
-            await _again(work, job, delivery, problem)
+        problem = f"the endpoint returned HTTP {response.status}"
+        if response.status >= 500:
+            await _retry_or_fail(work, job, delivery, problem)
     except TimedOutError as error:
-        await _give_up(work, delivery, str(error), actions.TOO_LATE)
+        await _fail(work, delivery, str(error), actions.TOO_LATE)
     except UnreachableError as error:
         problem = str(error)
-        await _again(work, job, delivery, problem)
-    if answer.status == LATER and not answer.body:
+        await _retry_or_fail(work, job, delivery, problem)
+    if response.status == DEFERRED_STATUS and not response.body:
         return
-    if answer.status == 200:
+    if response.status == 200:
         try:
             path = (interaction_id, delivery.token)
-            await work.perform(wire.CREATE_INTERACTION_RESPONSE, path, answer.content_type, answer.body)
+            await work.perform(wire.CREATE_INTERACTION_RESPONSE, path, response.content_type, response.body)
             return
         except ApiError as error:
-            problem = f"its answer is refused: {json.encode(error.body()).decode()}"[:PROBLEM_MAX]
-    await _give_up(work, delivery, problem, actions.UNUSABLE)
+            problem = f"the endpoint's response was rejected: {json.encode(error.body()).decode()}"[:PROBLEM_MAX]
+    await _fail(work, delivery, problem, actions.UNUSABLE)
 
 
-async def _again(work: Work, job: Job, delivery: endpoints.Delivery, problem: str) -> NoReturn:
-    """Try again if there is time, or give up."""
+async def _retry_or_fail(work: Work, job: Job, delivery: endpoints.Delivery, problem: str) -> NoReturn:
+    """Retry if there is time left, otherwise fail the interaction."""
     after_ms = RETRY_MS << min(job.attempts, 4)
 
     def decide(call: Call) -> bool:
@@ -79,13 +80,13 @@ async def _again(work: Work, job: Job, delivery: endpoints.Delivery, problem: st
     raise TryAgain(after_ms, problem) if await work.write(decide) else Dropped(problem)
 
 
-async def _give_up(work: Work, delivery: endpoints.Delivery, problem: str, reason_code: int) -> NoReturn:
+async def _fail(work: Work, delivery: endpoints.Delivery, problem: str, reason_code: int) -> NoReturn:
     await work.write(lambda call: actions.fail(call, delivery.interaction_id, problem, reason_code))
     raise Dropped(problem)
 
 
 async def probe(work: Work, job: Job) -> None:
-    """Send an endpoint a forged interaction, and take its address away if it takes it."""
+    """Send a forged interaction to an endpoint, and remove the endpoint if it accepts it."""
     application_id = job.decode(ApplicationId)
     target = await work.read(lambda call: endpoints.find_target(call, application_id))
     if target is None:

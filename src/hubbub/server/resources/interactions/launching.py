@@ -1,4 +1,4 @@
-"""Interactions that are answered with an activity: the app says so, or the platform does it in its place."""
+"""Launch of activities in response to interactions, by the application or by the platform on its behalf."""
 
 from typing import Final
 
@@ -19,15 +19,15 @@ REASONS: Final = {
     errors.MISSING_PERMISSIONS: LaunchFailureReason.MISSING_PERMISSIONS,
     errors.MISSING_ACCESS: LaunchFailureReason.NO_ACCESS,
 }
-"""Why nothing is launched, as the person is told (activities.md 2); other refusals only say that it failed."""
+"""Failure reason by error (activities.md 2); other errors map to FAILED."""
 
 
-def launch(call: Call, row: InteractionRow, asked: Asked, application: App) -> str:
-    """Have the person who asked take part in the app's activity where they are; the id that apps know it by."""
+def launch(call: Call, row: InteractionRow, state: Asked, application: App) -> str:
+    """Add the invoking user to the app's activity in their channel and return its instance id."""
     activity_instances.require_playable(call, application.id, _here(call, row))
-    # Who named the session leaves with it; who did not, with their last one.
-    known = bool(asked.session_id) and call.presences.has(row.user_id, asked.session_id)
-    session_id = activity_instances.shown_session_id(asked.session_id) if known else ""
+    # A user leaves the activity with the named session, or with their last session if none was named.
+    is_connected = bool(state.session_id) and call.presences.has(row.user_id, state.session_id)
+    session_id = activity_instances.shown_session_id(state.session_id) if is_connected else ""
     instance = activity_instances.launch(
         call, application.id, row.user_id, row.channel_id, row.guild_id, session_id=session_id
     )
@@ -35,7 +35,7 @@ def launch(call: Call, row: InteractionRow, asked: Asked, application: App) -> s
 
 
 def _here(call: Call, row: InteractionRow) -> ChannelAccess:
-    """Where the person is, as they may act there now."""
+    """Return the invoking user's current access to the channel."""
     found = access.find_standing(call.tx, call.now, row.channel_id, row.user_id)
     if found is None:
         raise errors.UNKNOWN_CHANNEL()
@@ -48,14 +48,14 @@ def _here(call: Call, row: InteractionRow) -> ChannelAccess:
 
 
 def reason(error: errors.ApiError) -> int:
-    """Why nothing was launched, in the number that the person is told."""
+    """Return the failure reason to publish for an error."""
     if isinstance(error, activity_instances.NotPlayable):
         return error.reason
     return REASONS.get(error.kind, LaunchFailureReason.FAILED)
 
 
 def announcement(row: InteractionRow, application: App) -> CallbackMessage:
-    """What the platform says in the app's place once its activity runs (webhooks-and-interactions.md 5.1, decisions/0036)."""
+    """Return the message that announces a launched activity (webhooks-and-interactions.md 5.1, decisions/0036)."""
     return CallbackMessage(
         content=f"<@{int(row.user_id)}> launched {application.name}", allowed_mentions=AllowedMentions(parse=[])
     )

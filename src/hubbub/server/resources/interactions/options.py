@@ -1,4 +1,4 @@
-"""What a person filled in for a command's options, checked against the command (webhooks-and-interactions.md 5.2)."""
+"""Parse and validate option values against the command's definition (webhooks-and-interactions.md 5.2)."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -15,8 +15,8 @@ from hubbub.server.resources import commands
 
 Steps = tuple[str | int, ...]
 
-_NESTING: Final = (CommandOptionType.SUB_COMMAND, CommandOptionType.SUB_COMMAND_GROUP)
-_ENTITIES: Final[dict[int, str]] = {
+_SUBCOMMAND_TYPES: Final = (CommandOptionType.SUB_COMMAND, CommandOptionType.SUB_COMMAND_GROUP)
+_ENTITY_KINDS: Final[dict[int, str]] = {
     CommandOptionType.USER: "user",
     CommandOptionType.CHANNEL: "channel",
     CommandOptionType.ROLE: "role",
@@ -25,128 +25,134 @@ _ENTITIES: Final[dict[int, str]] = {
 
 
 class Reference(msgspec.Struct):
-    """Something that a value names by its id."""
+    """An id in a submitted value that must be resolved."""
 
     path: Steps
     kind: str
-    """user, role, mentionable, channel or attachment."""
+    """`user`, `role`, `mentionable`, `channel` or `attachment`."""
     id: int
     channel_types: Sequence[int] = ()
     file_types: Sequence[str] = ()
 
 
 class Filled(msgspec.Struct):
-    """What was filled in."""
+    """The parsed options of a command invocation."""
 
     options: list[OptionValue] = []
     references: list[Reference] = []
     path: list[str] = []
-    """The names of the sub-commands that were chosen."""
+    """Names of the selected subcommand group and subcommand."""
     focused: CommandOption | None = None
 
 
 def read(
     known: Sequence[CommandOption], given: Sequence[OptionValue], form: errors.FormErrors, *, typing: bool
 ) -> Filled:
-    """What was filled in, in the words of the command; `typing`: it is not complete yet."""
-    filled = Filled()
-    filled.options = _siblings(known, given, ("data", "options"), filled, form, typing=typing)
-    return filled
+    """Validate submitted option values.
+
+    With `typing` the request is for autocomplete: values may be incomplete."""
+    parsed = Filled()
+    parsed.options = _parse_siblings(known, given, ("data", "options"), parsed, form, typing=typing)
+    return parsed
 
 
-def _siblings(
+def _parse_siblings(
     known: Sequence[CommandOption],
     given: Sequence[OptionValue],
     path: Steps,
-    filled: Filled,
+    parsed: Filled,
     form: errors.FormErrors,
     *,
     typing: bool,
 ) -> list[OptionValue]:
     by_name = {option.name: option for option in known}
-    nests = bool(known) and known[0].type in _NESTING
-    if nests and len(given) != 1:
+    is_nested = bool(known) and known[0].type in _SUBCOMMAND_TYPES
+    if is_nested and len(given) != 1:
         form.add(path, *errors.bad_length(1, 1))
         return []
     seen: set[str] = set()
     values = []
     for index, value in enumerate(given):
-        at = (*path, index)
+        option_path = (*path, index)
         option = by_name.get(value.name)
         if option is None:
-            form.add((*at, "name"), *errors.choices(by_name))
+            form.add((*option_path, "name"), *errors.choices(by_name))
         elif value.name in seen:
-            form.add((*at, "name"), *errors.duplicate())
+            form.add((*option_path, "name"), *errors.duplicate())
         elif value.type != option.type:
-            form.add((*at, "type"), *errors.choices([option.type]))
-        elif option.type in _NESTING:
-            filled.path.append(option.name)
-            inner = _siblings(option.options or (), value.options or (), (*at, "options"), filled, form, typing=typing)
+            form.add((*option_path, "type"), *errors.choices([option.type]))
+        elif option.type in _SUBCOMMAND_TYPES:
+            parsed.path.append(option.name)
+            inner = _parse_siblings(
+                option.options or (), value.options or (), (*option_path, "options"), parsed, form, typing=typing
+            )
             values.append(OptionValue(type=option.type, name=option.name, options=inner))
         else:
             seen.add(value.name)
-            made = _value(option, value, at, filled, form, typing=typing)
-            if made is not None:
-                values.append(made)
-    if not nests and not typing:
+            parsed_value = _parse_value(option, value, option_path, parsed, form, typing=typing)
+            if parsed_value is not None:
+                values.append(parsed_value)
+    if not is_nested and not typing:
         for option in known:
             if option.required and option.name not in seen:
                 form.add((*path, option.name), *errors.required())
     return values
 
 
-def _value(
-    option: CommandOption, given: OptionValue, path: Steps, filled: Filled, form: errors.FormErrors, *, typing: bool
+def _parse_value(
+    option: CommandOption, given: OptionValue, path: Steps, parsed: Filled, form: errors.FormErrors, *, typing: bool
 ) -> OptionValue | None:
-    made = OptionValue(type=option.type, name=option.name)
+    result = OptionValue(type=option.type, name=option.name)
     if typing and given.focused:
-        made.focused = True
-        filled.focused = option
-    value, at = commands.as_kind(given.value, option.type), (*path, "value")
+        result.focused = True
+        parsed.focused = option
+    value, value_path = commands.as_kind(given.value, option.type), (*path, "value")
     if value is UNSET or value is None:
         if not typing:
-            form.add(at, *errors.required())
+            form.add(value_path, *errors.required())
             return None
-        made.value = ""
-        return made
-    if option.type in _ENTITIES or option.type == CommandOptionType.ATTACHMENT:
+        result.value = ""
+        return result
+    if option.type in _ENTITY_KINDS or option.type == CommandOptionType.ATTACHMENT:
         try:
-            found = parse_wide(Snowflake, value)
+            entity_id = parse_wide(Snowflake, value)
         except ValueError:
-            form.add(at, *errors.not_snowflake(value))
+            form.add(value_path, *errors.not_snowflake(value))
             return None
-        made.value = str(int(found))
-        kind = _ENTITIES.get(option.type, "attachment")
-        filled.references.append(Reference(at, kind, int(found), option.channel_types or (), option.file_types or ()))
-        return made
-    # webhooks-and-interactions.md 2.1: numbers that cannot be read yet are sent as text.
-    wrong = None if typing and isinstance(value, str) else _misfit(option, value)
-    if wrong is not None:
-        form.add(at, *wrong)
+        result.value = str(int(entity_id))
+        kind = _ENTITY_KINDS.get(option.type, "attachment")
+        parsed.references.append(
+            Reference(value_path, kind, int(entity_id), option.channel_types or (), option.file_types or ())
+        )
+        return result
+    # webhooks-and-interactions.md 2.1: a number that is still incomplete is sent as text.
+    problem = None if typing and isinstance(value, str) else _value_error(option, value)
+    if problem is not None:
+        form.add(value_path, *problem)
         return None
-    made.value = value
-    return made
+    result.value = value
+    return result
 
 
-def _misfit(option: CommandOption, value: Any) -> errors.FormError | None:
+def _value_error(option: CommandOption, value: Any) -> errors.FormError | None:
     if option.type == CommandOptionType.BOOLEAN:
         return None if isinstance(value, bool) else errors.not_boolean()
     if option.type == CommandOptionType.STRING:
         if not isinstance(value, str):
             return errors.not_string(value)
-        least, most = option.min_length or 0, option.max_length or STRING_OPTION_MAX
-        if not least <= len(value) <= most:
-            return errors.bad_length(least, most)
+        min_length, max_length = option.min_length or 0, option.max_length or STRING_OPTION_MAX
+        if not min_length <= len(value) <= max_length:
+            return errors.bad_length(min_length, max_length)
     else:
-        word = "int" if option.type == CommandOptionType.INTEGER else "float"
-        if isinstance(value, bool) or not isinstance(value, int if word == "int" else int | float):
-            return errors.not_number(value, word)
-        least_value = -NUMBER_MAX if option.min_value is UNSET else option.min_value
-        most_value = NUMBER_MAX if option.max_value is UNSET else option.max_value
-        if value < least_value:
-            return errors.number_min(least_value, word)
-        if value > most_value:
-            return errors.number_max(most_value, word)
+        number_type = "int" if option.type == CommandOptionType.INTEGER else "float"
+        if isinstance(value, bool) or not isinstance(value, int if number_type == "int" else int | float):
+            return errors.not_number(value, number_type)
+        min_value = -NUMBER_MAX if option.min_value is UNSET else option.min_value
+        max_value = NUMBER_MAX if option.max_value is UNSET else option.max_value
+        if value < min_value:
+            return errors.number_min(min_value, number_type)
+        if value > max_value:
+            return errors.number_max(max_value, number_type)
     if option.choices and not option.autocomplete and all(value != choice.value for choice in option.choices):
         return errors.choices([choice.value for choice in option.choices])
     return None

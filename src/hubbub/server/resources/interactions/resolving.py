@@ -1,4 +1,6 @@
-"""What the ids in an interaction stand for. Never obfuscated: the person who asks sees it (gateway.md 9)."""
+"""Resolve the ids in an interaction to objects.
+
+Resolved objects are never obfuscated, because the invoking user can see them (gateway.md 9)."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -17,7 +19,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import attachments, channels, members, messages, roles, users
 from hubbub.server.resources.interactions.options import Reference
 
-# webhooks-and-interactions.md 2.1, and for threads what client libraries index (http.md 1.16).
+# webhooks-and-interactions.md 2.1; for threads also the fields that client libraries index (http.md 1.16).
 _CHANNEL_KEYS: Final = (
     "id",
     "name",
@@ -37,35 +39,35 @@ _CHANNEL_KEYS: Final = (
     "message_count",
     "total_message_sent",
 )
-_MEMBER_HIDES: Final = ("user", "deaf", "mute")
+_MEMBER_OMITTED: Final = ("user", "deaf", "mute")
 
 
 class Resolver:
-    """Looks up what one interaction names."""
+    """Resolver of the ids that one interaction refers to."""
 
     def __init__(self, call: Call, here: ChannelAccess, bot: GuildAccess | None, person: messages.Author) -> None:
         self.call = call
         self.here = here
-        """The person's standing where they ask."""
+        """The invoking user's permissions in the channel."""
         self.bot = bot
-        """The bot's standing in the guild, if it is there."""
+        """The bot's permissions in the guild, or None if it is not a member."""
         self.person = person
-        """Who asks."""
+        """The invoking user as a message author."""
         self.found = Resolved()
         self.uploaded: dict[int, AttachmentId] = {}
-        """The ids of files by the number that they came under."""
+        """Attachment ids by upload index."""
 
     def look_up(
         self,
         references: Sequence[Reference],
         form: errors.FormErrors,
-        said: Sequence[AttachmentRequest] = (),
+        requests: Sequence[AttachmentRequest] = (),
     ) -> None:
-        """Find everything, and note what is not there."""
-        people = [each for each in references if each.kind in ("user", "mentionable")]
-        ranks = [each for each in references if each.kind in ("role", "mentionable")]
-        known_roles = self._roles([each.id for each in ranks])
-        known_users = self._users([each.id for each in people])
+        """Resolve all references, and add an error to `form` for each id that does not exist."""
+        user_references = [each for each in references if each.kind in ("user", "mentionable")]
+        role_references = [each for each in references if each.kind in ("role", "mentionable")]
+        known_roles = self._roles([each.id for each in role_references])
+        known_users = self._users([each.id for each in user_references])
         known = {"user": known_users, "role": known_roles, "mentionable": known_users | known_roles}
         for each in references:
             if each.kind in known:
@@ -74,32 +76,32 @@ class Resolver:
             elif each.kind == "channel":
                 self._channel(each, form)
             elif each.kind == "attachment":
-                self._attachment(each, form, said)
+                self._attachment(each, form, requests)
 
     def user(self, user_id: int) -> bool:
-        """Add one user; whether there is such a one."""
+        """Resolve one user and report whether it exists."""
         return user_id in self._users([user_id])
 
     def _users(self, user_ids: list[int]) -> set[int]:
         rows = users.find_many(self.call.tx, user_ids) if user_ids else {}
         if not rows:
             return set()
-        shown = self.found.users or {}
-        shown.update({str(int(row.id)): users.user(row) for row in rows.values()})
-        self.found.users = shown
+        resolved = self.found.users or {}
+        resolved.update({str(int(row.id)): users.user(row) for row in rows.values()})
+        self.found.users = resolved
         if self.here.guild is not None:
             found = members.find_many(self.call.tx, self.here.guild.guild_id, rows)
-            told = self.found.members or {}
+            resolved_members = self.found.members or {}
             for user_id, membership in found.items():
-                shown_member = members.partial_member(membership.row, membership.roles)
-                shown_member.permissions = Permissions(self._permissions(user_id))
-                told[str(int(user_id))] = _without(shown_member, _MEMBER_HIDES)
-            if told:
-                self.found.members = told
+                view = members.partial_member(membership.row, membership.roles)
+                view.permissions = Permissions(self._permissions(user_id))
+                resolved_members[str(int(user_id))] = _fields_without(view, _MEMBER_OMITTED)
+            if resolved_members:
+                self.found.members = resolved_members
         return set(rows)
 
     def _permissions(self, user_id: int) -> int:
-        """A member's bits in the channel where the person asks."""
+        """Return a member's permissions in the channel of the interaction."""
         if self.here.guild is None:
             return 0
         standing = access.find_member(self.call.tx, self.call.now, self.here.guild.guild_id, user_id)
@@ -119,53 +121,53 @@ class Resolver:
             }
         return set(rows)
 
-    def _channel(self, wanted: Reference, form: errors.FormErrors) -> None:
+    def _channel(self, reference: Reference, form: errors.FormErrors) -> None:
         try:
-            there = access.channel(self.call, wanted.id)
+            target = access.channel(self.call, reference.id)
         except errors.ApiError:
-            form.add(wanted.path, *errors.not_snowflake(wanted.id))
+            form.add(reference.path, *errors.not_snowflake(reference.id))
             return
-        if there.channel.guild_id != self.here.channel.guild_id:
-            form.add(wanted.path, *errors.not_snowflake(wanted.id))
+        if target.channel.guild_id != self.here.channel.guild_id:
+            form.add(reference.path, *errors.not_snowflake(reference.id))
             return
-        if wanted.channel_types and there.channel.type not in wanted.channel_types:
-            form.add(wanted.path, *errors.choices(list(wanted.channel_types)))
+        if reference.channel_types and target.channel.type not in reference.channel_types:
+            form.add(reference.path, *errors.choices(list(reference.channel_types)))
             return
-        self.found.channels = {**(self.found.channels or {}), str(wanted.id): self.channel(there)}
+        self.found.channels = {**(self.found.channels or {}), str(reference.id): self.channel(target)}
 
-    def channel(self, there: ChannelAccess) -> dict[str, Any]:
-        """A channel with what the person, and the app, may do in it."""
-        row = channels.find(self.call.tx, there.channel.id)
+    def channel(self, target: ChannelAccess) -> dict[str, Any]:
+        """Return a channel with the permissions of the invoking user and of the app."""
+        row = channels.find(self.call.tx, target.channel.id)
         if row is None:
             raise errors.UNKNOWN_CHANNEL()
-        whole = json.decode(json.encode(channels.any_channel(row)), dict)
-        shown = {key: whole[key] for key in _CHANNEL_KEYS if key in whole}
-        shown["permissions"] = str(int(there.permissions))
+        fields = json.decode(json.encode(channels.any_channel(row)), dict)
+        view = {key: fields[key] for key in _CHANNEL_KEYS if key in fields}
+        view["permissions"] = str(int(target.permissions))
         if self.bot is not None and changes.RESOLVED_CHANNEL_PERMISSIONS.active(self.call.now):
-            bits = access.permissions_in(self.call.tx, self.bot, there.channel.ruling_id)
-            shown["app_permissions"] = str(
-                int(access.stand_in(self.call.tx, self.bot, there.channel, bits).permissions)
+            bits = access.permissions_in(self.call.tx, self.bot, target.channel.ruling_id)
+            view["app_permissions"] = str(
+                int(access.stand_in(self.call.tx, self.bot, target.channel, bits).permissions)
             )
-        return shown
+        return view
 
-    def _attachment(self, wanted: Reference, form: errors.FormErrors, said: Sequence[AttachmentRequest]) -> None:
-        upload = next((each for each in self.call.files if each.index == wanted.id), None)
+    def _attachment(self, reference: Reference, form: errors.FormErrors, requests: Sequence[AttachmentRequest]) -> None:
+        upload = next((each for each in self.call.files if each.index == reference.id), None)
         if upload is None:
-            form.add(wanted.path, *errors.attachment_not_found())
+            form.add(reference.path, *errors.attachment_not_found())
             return
         if upload.size > messages.file_bytes_max(self.call, self.person):
             raise errors.FILE_TOO_LARGE()
-        about = next((each for each in said if each.id == wanted.id), None)
-        stored = attachments.from_upload(upload, about, spoiler_flag=changes.ATTACHMENT_SPOILER.active(self.call.now))
-        if wanted.file_types and not is_of_type(stored.filename, wanted.file_types):
-            form.add(wanted.path, *errors.choices(list(wanted.file_types)))
+        request = next((each for each in requests if each.id == reference.id), None)
+        stored = attachments.from_upload(upload, request, spoiler_flag=changes.ATTACHMENT_SPOILER.active(self.call.now))
+        if reference.file_types and not is_of_type(stored.filename, reference.file_types):
+            form.add(reference.path, *errors.choices(list(reference.file_types)))
             return
         cdn_urls.get_key(self.call.tx)
-        shown: Attachment = attachments.Signer(self.call).attachment(self.here.channel.id, stored, ephemeral=True)
-        self.uploaded[wanted.id] = stored.id
-        self.found.attachments = {**(self.found.attachments or {}), str(int(stored.id)): shown}
+        view: Attachment = attachments.Signer(self.call).attachment(self.here.channel.id, stored, ephemeral=True)
+        self.uploaded[reference.id] = stored.id
+        self.found.attachments = {**(self.found.attachments or {}), str(int(stored.id)): view}
 
 
-def _without(model: msgspec.Struct, keys: Sequence[str]) -> dict[str, Any]:
-    shown: dict[str, Any] = msgspec.to_builtins(model, enc_hook=json.encode_hook)
-    return {key: value for key, value in shown.items() if key not in keys}
+def _fields_without(model: msgspec.Struct, keys: Sequence[str]) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(model, enc_hook=json.encode_hook)
+    return {key: value for key, value in fields.items() if key not in keys}

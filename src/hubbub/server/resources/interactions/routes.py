@@ -1,4 +1,4 @@
-"""Interactions over HTTP: what people ask, what apps answer."""
+"""HTTP handlers of interactions."""
 
 from msgspec import UNSET
 
@@ -17,21 +17,25 @@ from hubbub.server.resources.interactions.store import InteractionRow
 
 @handles(wire.GET_CHANNEL_APPLICATION_COMMAND_INDEX)
 def get_channel_application_command_index(call: Call, channel_id: ChannelId) -> wire.CommandIndex:
-    """The commands that the caller may use in a channel."""
+    """Get the commands available in a channel.
+
+    Lists only commands that the caller may use there."""
     return index.of_channel(call, access.channel(call, channel_id))
 
 
 @handles(wire.CREATE_INTERACTION, quick=True)
 def create_interaction(call: Call, body: wire.Ask) -> None:
-    """Ask something of an app."""
-    scene = asking.scene(call, rules.require_meeting(call, body))
+    """Create an interaction.
+
+    Runs a command, requests autocomplete choices, uses a component or submits a modal."""
+    invocation = asking.scene(call, rules.require_meeting(call, body))
     if isinstance(body, wire.UseComponent):
-        question = asking.use_component(scene, body)
+        prepared = asking.use_component(invocation, body)
     elif isinstance(body, wire.SubmitModal):
-        question = asking.submit_modal(scene, body)
+        prepared = asking.submit_modal(invocation, body)
     else:
-        question = asking.run_command(scene, body)
-    actions.deliver(scene, question)
+        prepared = asking.run_command(invocation, body)
+    actions.deliver(invocation, prepared)
 
 
 @handles(wire.CREATE_INTERACTION_RESPONSE, quick=True)
@@ -42,41 +46,47 @@ def create_interaction_response(
     body: wire.Callback,
     query: wire.CallbackQuery,
 ) -> wire.CallbackResponse | Answer:
-    """Answer an interaction."""
+    """Create an interaction response.
+
+    The application must respond within three seconds of the interaction's creation."""
     found = rules.require_unanswered(call, interaction_id, interaction_token)
-    asked = store.asked(found.row)
+    state = store.asked(found.row)
     kind = int(body.__struct_config__.tag)  # type: ignore[arg-type]
-    rules.require_fitting(call, found.row, asked, kind, found.application)
-    made = actions.answer(call, found, asked, body)
-    return _response(found.row, kind, made) if query.with_response else Answer(204)
+    rules.require_fitting(call, found.row, state, kind, found.application)
+    result = actions.answer(call, found, state, body)
+    return _response(found.row, kind, result) if query.with_response else Answer(204)
 
 
-def _response(row: InteractionRow, kind: int, made: actions.Answered) -> wire.CallbackResponse:
-    shown = wire.CallbackResponse(
+def _response(row: InteractionRow, kind: int, result: actions.Answered) -> wire.CallbackResponse:
+    response = wire.CallbackResponse(
         interaction=wire.CallbackInteraction(
             id=InteractionId(row.id), type=row.type, channel_id=ChannelId(row.channel_id)
         )
     )
     if row.guild_id is not None:
-        shown.interaction.guild_id = GuildId(row.guild_id)
-    if made.message is not None:
-        shown.interaction.response_message_id = MessageId(made.message.id)
-        shown.interaction.response_message_loading = bool(made.message.flags & MessageFlags.LOADING)
-        shown.interaction.response_message_ephemeral = made.ephemeral
-        # webhooks-and-interactions.md 3: the message itself comes only with these two.
+        response.interaction.guild_id = GuildId(row.guild_id)
+    if result.message is not None:
+        response.interaction.response_message_id = MessageId(result.message.id)
+        response.interaction.response_message_loading = bool(result.message.flags & MessageFlags.LOADING)
+        response.interaction.response_message_ephemeral = result.ephemeral
+        # webhooks-and-interactions.md 3: only these two response types include the message itself.
         if kind in (4, 7):
-            shown.resource = wire.CallbackResource(type=kind, message=made.message)
-    if made.activity_id is not None:
-        shown.interaction.activity_instance_id = made.activity_id
-        shown.resource = wire.CallbackResource(type=kind, activity_instance=wire.CallbackActivity(id=made.activity_id))
-    return shown
+            response.resource = wire.CallbackResource(type=kind, message=result.message)
+    if result.activity_id is not None:
+        response.interaction.activity_instance_id = result.activity_id
+        response.resource = wire.CallbackResource(
+            type=kind, activity_instance=wire.CallbackActivity(id=result.activity_id)
+        )
+    return response
 
 
 @handles(wire.LIST_FAILED_INTERACTIONS)
 def list_failed_interactions(
     call: Call, application_id: ApplicationId, query: wire.ListFailedInteractions
 ) -> list[wire.FailedInteraction]:
-    """What one's endpoint did not answer in the last quarter of an hour, the oldest first."""
+    """List failed interactions.
+
+    Lists interactions of the last 15 minutes that the application's endpoint did not answer, oldest first."""
     applications.require_manager(call, application_id)
     after = 0 if query.after is UNSET else query.after
     return [views.failed(row) for row in store.list_failed(call.tx, application_id, after, query.limit)]
@@ -86,7 +96,7 @@ def list_failed_interactions(
 def get_original_webhook_message(
     call: Call, webhook_id: WebhookId, webhook_token: str, query: webhooks.WebhookQuery
 ) -> Message:
-    """The first answer to an interaction."""
+    """Get the original interaction response."""
     return speaking.require(call, webhook_id, webhook_token).get_original(call)
 
 
@@ -98,7 +108,9 @@ def update_original_webhook_message(
     body: webhooks.UpdateWebhookMessage,
     query: webhooks.UpdateMessageQuery,
 ) -> Message:
-    """Change the first answer to an interaction, or say what was promised."""
+    """Update the original interaction response.
+
+    If the response was deferred, the update completes it."""
     return speaking.require(call, webhook_id, webhook_token).change_original(call, body)
 
 
@@ -106,5 +118,5 @@ def update_original_webhook_message(
 def delete_original_webhook_message(
     call: Call, webhook_id: WebhookId, webhook_token: str, query: webhooks.WebhookQuery
 ) -> None:
-    """Take the first answer to an interaction back."""
+    """Delete the original interaction response."""
     speaking.require(call, webhook_id, webhook_token).delete_original(call)

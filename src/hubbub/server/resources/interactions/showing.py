@@ -1,4 +1,4 @@
-"""What an interaction shows beside itself: the message it is about, the application that answers."""
+"""Wire models that accompany an interaction: its message and its application."""
 
 from itertools import chain
 
@@ -11,19 +11,21 @@ from hubbub.server.resources.messages import MessageRow
 
 
 def message(call: Call, row: MessageRow, app: App, guild_id: int | None) -> Message:
-    """A message as an app may read it that is asked about it: what it answers or carries is judged for itself."""
+    """Return a message as the invoked app may read it.
+
+    Replied-to and forwarded parts are redacted separately, unless they concern the app."""
     views = messages.views
     around = views.Around(call)
     around.load((row,), app.bot_id or 0)
-    shown = views.show(Message, around, row)
+    view = views.show(Message, around, row)
     if guild_id is None or app.flags & views.READS_CONTENT:
-        return shown
-    inside = (views.concerns(part, app.bot_id or 0, app.id) for part in views.parts(around, row)[1:])
-    return views.veiled(shown, chain((True,), inside))
+        return view
+    concerned = (views.concerns(part, app.bot_id or 0, app.id) for part in views.parts(around, row)[1:])
+    return views.veiled(view, chain((True,), concerned))
 
 
 def application(row: App) -> MessageApplication:
-    """The little of an application that a person is shown beside its modal."""
+    """Return the partial application that users see with its modals."""
     return MessageApplication(
         id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description, type=None
     )

@@ -1,4 +1,4 @@
-"""In whose name an app answers, and what it may do in its answers."""
+"""Authors and permissions of interaction responses."""
 
 from typing import Final, NamedTuple
 
@@ -12,17 +12,17 @@ from hubbub.server.resources import guilds, messages, roles, users
 from hubbub.server.resources.interactions import rules, store
 from hubbub.server.resources.interactions.store import Answering, App, InteractionRow
 
-# An answer may always be given; only what reaches beyond its channel is asked of the bot, or of @everyone.
-_GIVEN: Final = (
+# Responses are always permitted. Only permissions with effects beyond the message depend on the bot or on @everyone.
+_ALWAYS_GRANTED: Final = (
     Permissions.VIEW_CHANNEL
     | Permissions.READ_MESSAGE_HISTORY
     | Permissions.SEND_MESSAGES
     | Permissions.SEND_MESSAGES_IN_THREADS
 )
-_CARRYING: Final = (
+_CONTENT_PERMISSIONS: Final = (
     Permissions.EMBED_LINKS | Permissions.ATTACH_FILES | Permissions.SEND_POLLS | Permissions.SEND_VOICE_MESSAGES
 )
-_BORROWED: Final = (
+_INHERITED: Final = (
     Permissions.MENTION_EVERYONE
     | Permissions.SEND_TTS_MESSAGES
     | Permissions.USE_EXTERNAL_EMOJIS
@@ -31,57 +31,64 @@ _BORROWED: Final = (
 
 
 def standing(call: Call, application: App, row: InteractionRow) -> ChannelAccess:
-    """What an app may do in its answers where it was asked, whether it sees that channel or not."""
+    """Return an app's permissions for responses in a channel, whether or not its bot can see the channel."""
     found = access.find_standing(call.tx, call.now, row.channel_id, application.bot_id or 0)
     if found is None:
         raise errors.UNKNOWN_CHANNEL()
-    return _answering(call, row, *found)
+    return _response_access(call, row, *found)
 
 
-def _answering(call: Call, row: InteractionRow, channel: ChannelRef, member: ChannelAccess | None) -> ChannelAccess:
+def _response_access(
+    call: Call, row: InteractionRow, channel: ChannelRef, member: ChannelAccess | None
+) -> ChannelAccess:
     guild: GuildAccess | None = None
     if channel.guild_id is None:
-        bits = _GIVEN | _CARRYING | rules.ANSWERING
+        bits = _ALWAYS_GRANTED | _CONTENT_PERMISSIONS | rules.ANSWERING
     elif member is not None:
         guild = member.guild
-        bits = _GIVEN | _CARRYING | member.permissions & _BORROWED
+        bits = _ALWAYS_GRANTED | _CONTENT_PERMISSIONS | member.permissions & _INHERITED
     else:
         guild = everyone(call, channel.guild_id)
         if rules.GUILD in store.asked(row).interacted.owners:
-            bits = _GIVEN | _CARRYING | access.permissions_in(call.tx, guild, channel.ruling_id) & _BORROWED
+            bits = (
+                _ALWAYS_GRANTED
+                | _CONTENT_PERMISSIONS
+                | access.permissions_in(call.tx, guild, channel.ruling_id) & _INHERITED
+            )
         else:
-            # Who brought the app along lends it what they may themselves, as it was told (`rules.app_permissions`).
-            bits = _GIVEN | _lent(call, row) & (_CARRYING | _BORROWED)
+            # A user-installed app has the permissions of its user, as the interaction reported
+            # (`rules.app_permissions`).
+            bits = _ALWAYS_GRANTED | _invoker_permissions(call, row) & (_CONTENT_PERMISSIONS | _INHERITED)
     return ChannelAccess(channel=channel, guild=guild, permissions=bits, allowed=bits)
 
 
-def _lent(call: Call, row: InteractionRow) -> int:
-    """What the person who asked may do there by now; nothing where they are gone."""
+def _invoker_permissions(call: Call, row: InteractionRow) -> int:
+    """Return the invoking user's current permissions in the channel; 0 if they have no access."""
     found = access.find_standing(call.tx, call.now, row.channel_id, row.user_id)
     return 0 if found is None or found[1] is None else found[1].permissions
 
 
 def require_unlocked(here: ChannelAccess) -> None:
-    """Raise THREAD_LOCKED where an app may not say anything to all (http.md 3.3)."""
+    """Raise THREAD_LOCKED if an app may not post a public response (http.md 3.3)."""
     if here.channel.locked and not here.can(Permissions.MANAGE_THREADS):
         raise errors.THREAD_LOCKED()
 
 
 def require_open(here: ChannelAccess, message: messages.MessageRow) -> None:
-    """Raise where a message stays as it is: in a closed thread. What only some know of is not of the thread."""
+    """Raise THREAD_ARCHIVED if the thread is archived and the message is not ephemeral."""
     if here.channel.archived and not message.ephemeral:
         raise errors.THREAD_ARCHIVED()
 
 
 def require_changeable(here: ChannelAccess, message: messages.MessageRow) -> None:
-    """Raise where an app may not change a message: in a thread that is closed, or locked."""
+    """Raise if an app may not edit a message because its thread is archived or locked."""
     require_open(here, message)
     if not message.ephemeral:
         require_unlocked(here)
 
 
 def everyone(call: Call, guild_id: int) -> GuildAccess:
-    """The standing of one who is in a guild and nothing more."""
+    """Return the guild access of a member without roles."""
     role = roles.find(call.tx, guild_id, guild_id)
     bits = 0 if role is None else role.permissions
     return GuildAccess(
@@ -97,60 +104,64 @@ def everyone(call: Call, guild_id: int) -> GuildAccess:
 
 
 def author(call: Call, application: App, row: InteractionRow, channel: ChannelRef) -> messages.Author:
-    """An app as the author of its answers: its bot, or its own name where it has none."""
-    return _two(call, application, row, channel)[0]
+    """Return the author of an app's responses: its bot, or the application itself if it has none."""
+    return _author_and_invoker(call, application, row, channel)[0]
 
 
 class Speaker(NamedTuple):
-    """An app that answers, and who it answers."""
+    """An app responding to an interaction, and the user it responds to."""
 
     here: ChannelAccess
     author: messages.Author
     person: messages.Author | None = None
     held: tuple[RoleId, ...] | None = None
-    """The person's roles, where they are known already."""
+    """The invoking user's roles, or None if not loaded."""
 
 
 def speaker(call: Call, application: App, row: InteractionRow) -> Speaker:
-    """An app that answers further."""
+    """Return the responder of a follow-up."""
     here = standing(call, application, row)
-    return Speaker(here, *_two(call, application, row, here.channel))
+    return Speaker(here, *_author_and_invoker(call, application, row, here.channel))
 
 
 def first_speaker(call: Call, found: Answering) -> Speaker:
-    """An app that answers first."""
-    application, bot, person = found.application, found.bot, found.person
-    if bot is None or bot.member is None or person is None or person.member is None:
+    """Return the responder of an initial response, from rows already loaded."""
+    application, bot, invoker = found.application, found.bot, found.person
+    if bot is None or bot.member is None or invoker is None or invoker.member is None:
         return speaker(call, application, found.row)
     member, held = access.standing_and_roles(
-        call.tx, call.now, found.ref, found.membership, bot.user.id, person.user.id
+        call.tx, call.now, found.ref, found.membership, bot.user.id, invoker.user.id
     )
-    return Speaker(_answering(call, found.row, found.ref, member), _as_bot(application, bot, person), person, held)
+    return Speaker(
+        _response_access(call, found.row, found.ref, member), _bot_author(application, bot, invoker), invoker, held
+    )
 
 
-def _two(
+def _author_and_invoker(
     call: Call, application: App, row: InteractionRow, channel: ChannelRef
 ) -> tuple[messages.Author, messages.Author | None]:
-    """An app as an author, and who asked it."""
-    bot, person = messages.find_two_authors(call.tx, channel.guild_id, application.bot_id or 0, row.user_id)
+    """Return the response author and the invoking user as a message author."""
+    bot, invoker = messages.find_two_authors(call.tx, channel.guild_id, application.bot_id or 0, row.user_id)
     if bot is None:
-        return _own_name(call, application, channel, person), person
-    return _as_bot(application, bot, person), person
+        return _application_author(call, application, channel, invoker), invoker
+    return _bot_author(application, bot, invoker), invoker
 
 
-def _as_bot(application: App, bot: messages.Author, person: messages.Author | None) -> messages.Author:
+def _bot_author(application: App, bot: messages.Author, invoker: messages.Author | None) -> messages.Author:
     return bot._replace(
-        webhook_id=application.id, application_id=application.id, known=True, asker_premium=_premium(person)
+        webhook_id=application.id, application_id=application.id, known=True, asker_premium=_premium(invoker)
     )
 
 
-def _premium(person: messages.Author | None) -> int:
-    return 0 if person is None else person.user.premium_type
+def _premium(invoker: messages.Author | None) -> int:
+    return 0 if invoker is None else invoker.user.premium_type
 
 
-def _own_name(call: Call, application: App, channel: ChannelRef, person: messages.Author | None) -> messages.Author:
+def _application_author(
+    call: Call, application: App, channel: ChannelRef, invoker: messages.Author | None
+) -> messages.Author:
     guild = None if channel.guild_id is None else guilds.find(call.tx, channel.guild_id)
-    shown = users.UserRow(
+    user = users.UserRow(
         id=UserId(application.id),
         username=application.name,
         discriminator=messages.views.WEBHOOK_DISCRIMINATOR,
@@ -159,11 +170,11 @@ def _own_name(call: Call, application: App, channel: ChannelRef, person: message
     )
     tier = 0 if guild is None else guild.premium_tier
     return messages.Author(
-        shown,
+        user,
         None,
         0,
         tier,
         webhook_id=application.id,
         application_id=application.id,
-        asker_premium=_premium(person),
+        asker_premium=_premium(invoker),
     )

@@ -1,4 +1,4 @@
-"""An app that goes on answering, under an address like a webhook's (webhooks-and-interactions.md 3.1)."""
+"""Follow-up messages of interactions, sent through webhook-like URLs (webhooks-and-interactions.md 3.1)."""
 
 from typing import Final
 
@@ -15,20 +15,22 @@ from hubbub.server.resources.interactions.store import App, InteractionRow
 from hubbub.server.resources.messages import MessageRow
 from hubbub.server.resources.webhooks import TokenPresented
 
-_FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE | MessageFlags.EPHEMERAL
-"""What later answers may set; only the first one can be a voice message."""
+_FOLLOW_UP_FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE | MessageFlags.EPHEMERAL
+"""Flags that follow-ups may set; only an initial response can be a voice message."""
 
 
 class Voice:
-    """What an app can do with an interaction's token: a `webhooks.Speaker`."""
+    """Operations available with an interaction's token; implements `webhooks.Speaker`."""
 
     def __init__(self, row: InteractionRow, application: App) -> None:
         self._row = row
         self._application = application
 
     def say(self, call: Call, body: wire.ExecuteWebhook) -> Message:
-        """Say more; name, picture and thread of webhooks are not for apps."""
-        said = CallbackMessage(
+        """Create a follow-up message.
+
+        The username, avatar and thread options of webhooks do not apply."""
+        message_body = CallbackMessage(
             content=body.content,
             embeds=body.embeds,
             allowed_mentions=body.allowed_mentions,
@@ -36,46 +38,46 @@ class Voice:
             attachments=body.attachments,
             poll=body.poll,
             tts=body.tts,
-            flags=(body.flags or 0) & _FLAGS,
+            flags=(body.flags or 0) & _FOLLOW_UP_FLAGS,
         )
-        return actions.follow_up(call, self._row, self._application, said)
+        return actions.follow_up(call, self._row, self._application, message_body)
 
     def get(self, call: Call, message_id: MessageId) -> Message:
-        """What was said."""
+        """Return a response message."""
         return showing.message(call, self._message(call, message_id), self._application, self._row.guild_id)
 
     def change(self, call: Call, message_id: MessageId, body: wire.UpdateWebhookMessage) -> Message:
-        """Say something else instead."""
+        """Edit a response message."""
         return self._change(call, self._message(call, message_id), body)
 
     def delete(self, call: Call, message_id: MessageId) -> None:
-        """Take it back."""
+        """Delete a response message."""
         actions.delete(call, self._row, self._application, self._message(call, message_id))
 
     def get_original(self, call: Call) -> Message:
-        """The first answer."""
+        """Return the original response."""
         return showing.message(call, self._original(call), self._application, self._row.guild_id)
 
     def change_original(self, call: Call, body: wire.UpdateWebhookMessage) -> Message:
-        """Answer something else first; or say what was promised."""
+        """Edit the original response, or complete it if it was deferred."""
         return self._change(call, self._original(call), body)
 
     def delete_original(self, call: Call) -> None:
-        """Take the first answer back."""
+        """Delete the original response."""
         actions.delete(call, self._row, self._application, self._original(call))
 
     def _change(self, call: Call, message: MessageRow, body: wire.UpdateWebhookMessage) -> Message:
         if message.flags & MessageFlags.LOADING:
-            said = CallbackMessage(
+            message_body = CallbackMessage(
                 content=body.content,
                 embeds=body.embeds,
                 allowed_mentions=body.allowed_mentions,
                 components=body.components,
                 attachments=body.attachments,
                 poll=body.poll,
-                flags=(body.flags or 0) & _FLAGS,
+                flags=(body.flags or 0) & _FOLLOW_UP_FLAGS,
             )
-            return actions.fill(call, self._row, self._application, message, said)
+            return actions.fill(call, self._row, self._application, message, message_body)
         if body.poll:
             raise errors.POLL_CANNOT_EDIT()
         change = UpdateMessage(
@@ -95,28 +97,28 @@ class Voice:
         return found
 
     def _message(self, call: Call, message_id: int) -> MessageRow:
-        """An answer to this interaction and to no other."""
+        """Return a response to this interaction; raise UNKNOWN_MESSAGE for any other message."""
         row = asking.find_message(call, self._row.channel_id, message_id)
-        answers = messages.views.extra(row).interaction
-        if message_id != self._row.original_id and (answers is None or answers.id != self._row.id):
+        interaction = messages.views.extra(row).interaction
+        if message_id != self._row.original_id and (interaction is None or interaction.id != self._row.id):
             raise errors.UNKNOWN_MESSAGE()
         return row
 
 
 def find(call: Call, application_id: int, token: str) -> Voice | None:
-    """Who answers with this token, or None."""
+    """Return the interaction that a token belongs to, or None."""
     found = rules.find_answered(call, application_id, token)
     return None if found is None else Voice(*found)
 
 
 def require(call: Call, application_id: int, token: str) -> Voice:
-    """Who answers with this token; raises UNKNOWN_WEBHOOK."""
-    voice = find(call, application_id, token)
-    if voice is None:
+    """Return the interaction that a token belongs to; raise UNKNOWN_WEBHOOK."""
+    token_owner = find(call, application_id, token)
+    if token_owner is None:
         raise errors.UNKNOWN_WEBHOOK()
-    return voice
+    return token_owner
 
 
-def hear_token(call: Call, fact: TokenPresented) -> None:
-    """A token for what is no webhook: perhaps it is ours."""
-    fact.speaker = fact.speaker or find(call, fact.webhook_id, fact.token)
+def hear_token(call: Call, signal: TokenPresented) -> None:
+    """Claim an unknown webhook token if it belongs to an interaction."""
+    signal.speaker = signal.speaker or find(call, signal.webhook_id, signal.token)

@@ -1,4 +1,4 @@
-"""Rows of interactions: what people asked, for as long as apps may answer."""
+"""SQL for the interactions table; rows live as long as their tokens."""
 
 import base64
 import hashlib
@@ -22,36 +22,40 @@ from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.messages import Interacted
 
 FAILED: Final = 0
-"""In place of the type of an answer: there was none."""
+"""Callback type of an interaction that was not answered."""
 
 
 class Asked(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What answers need to know. Stored as JSON: add fields with a default, never rename."""
+    """State that responses to an interaction need.
+
+    Stored as JSON: add fields with a default, never rename."""
 
     interacted: Interacted
-    """What a message that answers shows of it."""
+    """Interaction metadata for response messages."""
     kind: int = 0
-    """The type of a message that answers; of what is being typed, the type of the option."""
+    """Message type of the response; for autocomplete, the type of the focused option."""
     refers_to: MessageId | None = None
-    """The message that an answer is shown under."""
+    """The message that a response replies to."""
     message_id: MessageId | None = None
-    """The message whose component was used, now or to open the modal."""
+    """The message whose component was used, directly or to open the modal."""
     ephemeral_message: bool = False
     ephemeral: bool = False
-    """That answers are ephemeral, whatever the app says."""
+    """Whether responses must be ephemeral regardless of their flags."""
     session_id: str = ""
     nonce: int | str | None = None
 
 
 class Modal(msgspec.Struct, kw_only=True):
-    """A modal that was shown in answer. Stored as JSON: add fields with a default, never rename."""
+    """A modal shown in response to an interaction.
+
+    Stored as JSON: add fields with a default, never rename."""
 
     custom_id: str
     components: list[Component]
 
 
 class InteractionRow(NamedTuple):
-    """An interaction as we keep it."""
+    """A row of the interactions table."""
 
     id: int
     application_id: int
@@ -61,22 +65,22 @@ class InteractionRow(NamedTuple):
     guild_id: int | None
     asked: str
     callback_type: int | None = None
-    """How it was answered first; None while it was not, FAILED if it was not in time."""
+    """Type of the initial response; None while pending, FAILED if it did not arrive in time."""
     original_id: int | None = None
-    """The message of the first answer, or the one that it changed."""
+    """The message that the initial response created or updated."""
     follow_ups: int = 0
     modal: str | None = None
     problem: str | None = None
-    """Why the application's own address did not answer it."""
+    """Error of the application's HTTP endpoint."""
 
     @property
     def created_ms(self) -> int:
-        """When it was asked."""
+        """Return the creation time in Unix milliseconds."""
         return Snowflake(self.id).created_ms
 
 
 class App(NamedTuple):
-    """An application as far as interactions go."""
+    """The columns of an application that interactions need."""
 
     id: ApplicationId
     name: str
@@ -85,30 +89,30 @@ class App(NamedTuple):
     bot_id: UserId | None
     flags: int
     settings: str
-    """As JSON."""
+    """Application settings as JSON."""
 
     @classmethod
     def of(cls, row: ApplicationRow) -> "App":
-        """Of one that was read whole."""
+        """Build it from a complete application row."""
         return cls(row.id, row.name, row.description, row.icon, row.bot_id, row.flags, row.settings)
 
 
 COLUMNS: Final = ", ".join(InteractionRow._fields)
-_GIVEN: Final = len(InteractionRow._fields) - len(InteractionRow._field_defaults)
-"""So many columns are said when it is asked; the others have their defaults."""
+_INSERTED_COUNT: Final = len(InteractionRow._fields) - len(InteractionRow._field_defaults)
+"""Number of columns set on insert; the others have defaults."""
 _TOKEN: Final = re.compile(rb"interaction:([0-9]{1,19}):")
-_asked: Final = json.decoder(Asked)
-_modal: Final = json.decoder(Modal)
+_state_decoder: Final = json.decoder(Asked)
+_modal_decoder: Final = json.decoder(Modal)
 
 
 def new_token(interaction_id: int) -> str:
-    """What lets an app answer: it says which interaction it is for."""
+    """Return a new response token, which encodes the interaction id."""
     text = b"interaction:%d:%b" % (interaction_id, base64.urlsafe_b64encode(secrets.token_bytes(48)))
     return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
 
 
 def _id_of(token: str) -> int | None:
-    """The interaction that a token says it is for."""
+    """Return the interaction id encoded in a token, or None if it is malformed."""
     try:
         text = base64.urlsafe_b64decode(token + "==")
     except ValueError:
@@ -118,50 +122,50 @@ def _id_of(token: str) -> int | None:
 
 
 def _hash(token: str) -> bytes:
-    """What we keep of a token."""
+    """Return the hash that is stored instead of the token."""
     return hashlib.sha256(token.encode("utf-8", "replace")).digest()
 
 
 def asked(row: InteractionRow) -> Asked:
-    """What answers need to know."""
-    found: Asked = _asked.decode(row.asked)
+    """Decode the response state of a row."""
+    found: Asked = _state_decoder.decode(row.asked)
     return found
 
 
 def modal(row: InteractionRow) -> Modal | None:
-    """The modal that was shown in answer."""
-    found: Modal | None = None if row.modal is None else _modal.decode(row.modal)
+    """Decode the modal of a row, or return None."""
+    found: Modal | None = None if row.modal is None else _modal_decoder.decode(row.modal)
     return found
 
 
 def find(tx: Tx, interaction_id: int) -> InteractionRow | None:
-    """An interaction, or None."""
+    """Return the interaction, or None."""
     return tx.find(InteractionRow, f"SELECT {COLUMNS} FROM interactions WHERE id = ?", interaction_id)
 
 
-# A statement costs more than what it returns, and an interaction asks of many tables: so one for all that is known by the ids
-# of who asks whom where, and one for all that hangs on what was asked.
-_ROW: Final = len(InteractionRow._fields)
-_APPLICATION: Final = len(App._fields)
-_KEPT: Final = ", ".join(f"i.{name}" for name in InteractionRow._fields)
-_ITS_APPLICATION: Final = ", ".join(f"a.{name}" for name in App._fields)
-_BY_TOKEN: Final = Wide(
-    f"{_KEPT}, {_ITS_APPLICATION}",
+# Statement overhead dominates, and an interaction reads many tables. So one query loads everything keyed by the
+# invoking user, application and channel, and another everything that belongs to a stored interaction.
+_INTERACTION_WIDTH: Final = len(InteractionRow._fields)
+_APPLICATION_WIDTH: Final = len(App._fields)
+_INTERACTION_COLUMNS: Final = ", ".join(f"i.{name}" for name in InteractionRow._fields)
+_APPLICATION_COLUMNS: Final = ", ".join(f"a.{name}" for name in App._fields)
+_BY_TOKEN_QUERY: Final = Wide(
+    f"{_INTERACTION_COLUMNS}, {_APPLICATION_COLUMNS}",
     "FROM interactions i JOIN applications a ON a.id = i.application_id WHERE i.id = ? AND i.token_hash = ?",
 )
 
 
 class Place(NamedTuple):
-    """Where something is asked, as the app is told."""
+    """The channel of an invocation and its guild's settings."""
 
     channel: channels.ChannelRow
     features: str | None
-    """Of its guild, as JSON."""
+    """Guild features as JSON."""
     locale: str | None
 
 
-_REACHED: Final = Wide(
-    f"{messages.author_columns()}, {_ITS_APPLICATION}, "
+_INVOCATION_QUERY: Final = Wide(
+    f"{messages.author_columns()}, {_APPLICATION_COLUMNS}, "
     "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 0 AND target_id = c.guild_id), "
     "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 1 AND target_id = u.id), "
     "(SELECT 1 FROM skus WHERE application_id = a.id LIMIT 1), "
@@ -171,21 +175,21 @@ _REACHED: Final = Wide(
     "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = u.id LEFT JOIN applications a ON a.id = ? "
     f"{commands.join_permitted('c.guild_id')} WHERE c.id = ?",
 )
-_ASKED_OF: Final = messages.AUTHOR_WIDTH + _APPLICATION
-_COMMAND: Final = _ASKED_OF + 11
-_CHANNEL: Final = _COMMAND + commands.PERMITTED_WIDTH
+_INSTALLS_START: Final = messages.AUTHOR_WIDTH + _APPLICATION_WIDTH
+_COMMAND_START: Final = _INSTALLS_START + 11
+_CHANNEL_START: Final = _COMMAND_START + commands.PERMITTED_WIDTH
 
 
 class Reached(NamedTuple):
-    """A place where somebody asks something of an application."""
+    """Everything loaded about an invocation: user, application, channel and command."""
 
     person: messages.Author | None
     application: App | None
     installed: frozenset[int]
-    """How it is installed: in the guild (0), by the person (1)."""
+    """How the application is installed: 0 in the guild, 1 by the user."""
     sells: bool
     watched: bool
-    """Whether the job waits that gives up what is asked now."""
+    """Whether the timeout job for this batch is already scheduled."""
     there: Place
     ref: ChannelRef
     membership: Membership
@@ -195,28 +199,31 @@ class Reached(NamedTuple):
 def reach(
     tx: Tx, user_id: int, application_id: int, channel_id: int, *, command_id: int, watch: tuple[str, str]
 ) -> Reached | None:
-    """Where somebody asks, of whom, and how that comes to be there, in one query; None where there is no such channel.
+    """Load the user, application, channel and command of an invocation in one query.
 
-    `command_id` is the command that is run, or 0, and `watch` the key and kind of the job that gives up what is asked now."""
-    row = tx.wide(_REACHED, *watch, user_id, application_id, command_id, channel_id)
+    Return None if the channel does not exist. `command_id` is the command to run, or 0. `watch` is the key and the kind
+    of the timeout job."""
+    row = tx.wide(_INVOCATION_QUERY, *watch, user_id, application_id, command_id, channel_id)
     if row is None:
         return None
-    in_guild, by_user, sells, watched, features, locale, owner_id, mfa_level, *guild = row[_ASKED_OF:_COMMAND]
+    in_guild, by_user, sells, watched, features, locale, owner_id, mfa_level, *guild = row[
+        _INSTALLS_START:_COMMAND_START
+    ]
     person = None if row[0] is None else messages.read_author(row[: messages.AUTHOR_WIDTH], guild)
-    channel = channels.ChannelRow(*row[_CHANNEL:])
+    channel = channels.ChannelRow(*row[_CHANNEL_START:])
     if channel.type != ChannelType.GUILD_TEXT:
-        # Most is asked in text channels, and most columns are of others.
+        # Most interactions happen in text channels; the columns of other channel types are read separately.
         channel = channels.find(tx, channel_id) or channel
     return Reached(
         person,
-        None if row[messages.AUTHOR_WIDTH] is None else App._make(row[messages.AUTHOR_WIDTH : _ASKED_OF]),
+        None if row[messages.AUTHOR_WIDTH] is None else App._make(row[messages.AUTHOR_WIDTH : _INSTALLS_START]),
         frozenset(kind for kind, there in enumerate((in_guild, by_user)) if there),
         bool(sells),
         bool(watched),
         Place(channel, features, locale),
         channels.ref(channel),
         _membership(owner_id, mfa_level, person),
-        commands.read_permitted(row[_COMMAND:_CHANNEL]),
+        commands.read_permitted(row[_COMMAND_START:_CHANNEL_START]),
     )
 
 
@@ -228,61 +235,65 @@ def _membership(owner_id: int | None, mfa_level: int | None, person: messages.Au
 
 
 def sells(tx: Tx, application_id: int) -> bool:
-    """Whether an application has anything to sell."""
+    """Report whether an application has SKUs."""
     return tx.one("SELECT 1 FROM skus WHERE application_id = ? LIMIT 1", application_id) is not None
 
 
 def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, App] | None:
-    """The interaction of a token and the application that was asked, in one query, or None."""
-    found = _find(tx, _BY_TOKEN, token)
-    return None if found is None else (InteractionRow._make(found[:_ROW]), App._make(found[_ROW:]))
+    """Return the interaction of a token and its application in one query, or None."""
+    found = _find(tx, _BY_TOKEN_QUERY, token)
+    return (
+        None
+        if found is None
+        else (InteractionRow._make(found[:_INTERACTION_WIDTH]), App._make(found[_INTERACTION_WIDTH:]))
+    )
 
 
-_ANSWERING: Final = Wide(
-    f"{_KEPT}, {_ITS_APPLICATION}, {messages.author_columns()}, {messages.author_columns('p', 'n')}, "
+_PENDING_QUERY: Final = Wide(
+    f"{_INTERACTION_COLUMNS}, {_APPLICATION_COLUMNS}, {messages.author_columns()}, {messages.author_columns('p', 'n')}, "
     f"g.owner_id, g.mfa_level, {messages.AUTHORS_GUILD}, {', '.join(f'c.{name}' for name in ChannelRef._fields)}",
     "FROM interactions i JOIN applications a ON a.id = i.application_id JOIN channels c ON c.id = i.channel_id "
     "LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = a.bot_id "
     "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = a.bot_id LEFT JOIN users p ON p.id = i.user_id "
     "LEFT JOIN members n ON n.guild_id = c.guild_id AND n.user_id = i.user_id WHERE i.id = ? AND i.token_hash = ?",
 )
-_BOT: Final = _ROW + _APPLICATION
-_PERSON: Final = _BOT + messages.AUTHOR_WIDTH
-_THERE: Final = _PERSON + messages.AUTHOR_WIDTH
-_CHANNEL_REF: Final = _THERE + 5
+_BOT_START: Final = _INTERACTION_WIDTH + _APPLICATION_WIDTH
+_INVOKER_START: Final = _BOT_START + messages.AUTHOR_WIDTH
+_GUILD_START: Final = _INVOKER_START + messages.AUTHOR_WIDTH
+_CHANNEL_REF_START: Final = _GUILD_START + 5
 
 
 class Answering(NamedTuple):
-    """An interaction and all that an answer to it needs to know."""
+    """An interaction and everything that an initial response needs."""
 
     row: InteractionRow
     application: App
     ref: ChannelRef
     bot: messages.Author | None
     membership: Membership
-    """The bot's."""
+    """The bot's membership in the guild."""
     person: messages.Author | None
 
 
 def find_answering(tx: Tx, token: str) -> Answering | None:
-    """The interaction of a token with who asked, who was asked and where, in one query, or None."""
-    found = _find(tx, _ANSWERING, token)
+    """Return the interaction of a token with its user, application and channel in one query, or None."""
+    found = _find(tx, _PENDING_QUERY, token)
     if found is None:
         return None
-    guild = found[_THERE + 2 : _CHANNEL_REF]
-    bot = None if found[_BOT] is None else messages.read_author(found[_BOT:_PERSON], guild)
+    guild = found[_GUILD_START + 2 : _CHANNEL_REF_START]
+    bot = None if found[_BOT_START] is None else messages.read_author(found[_BOT_START:_INVOKER_START], guild)
     return Answering(
-        InteractionRow._make(found[:_ROW]),
-        App._make(found[_ROW:_BOT]),
-        channel_ref(found[_CHANNEL_REF:]),
+        InteractionRow._make(found[:_INTERACTION_WIDTH]),
+        App._make(found[_INTERACTION_WIDTH:_BOT_START]),
+        channel_ref(found[_CHANNEL_REF_START:]),
         bot,
-        _membership(found[_THERE], found[_THERE + 1], bot),
-        None if found[_PERSON] is None else messages.read_author(found[_PERSON:_THERE], guild),
+        _membership(found[_GUILD_START], found[_GUILD_START + 1], bot),
+        None if found[_INVOKER_START] is None else messages.read_author(found[_INVOKER_START:_GUILD_START], guild),
     )
 
 
 def _find(tx: Tx, query: Wide, token: str) -> Sequence[Any] | None:
-    """What a query finds of the interaction whose token this is."""
+    """Run a query for the interaction that a token belongs to."""
     interaction_id = _id_of(token)
     if interaction_id is None or interaction_id > MAX_WIDE:
         return None
@@ -290,17 +301,19 @@ def _find(tx: Tx, query: Wide, token: str) -> Sequence[Any] | None:
 
 
 _INSERT: Final = (
-    f"INSERT INTO interactions (token_hash, {', '.join(InteractionRow._fields[:_GIVEN])}) "
-    f"VALUES ({places(range(_GIVEN + 1))})"
+    f"INSERT INTO interactions (token_hash, {', '.join(InteractionRow._fields[:_INSERTED_COUNT])}) "
+    f"VALUES ({places(range(_INSERTED_COUNT + 1))})"
 )
 SWEPT_BY: Final = 16
-"""One of so many interactions takes old ones with it: a statement costs more than what it does."""
+"""One insert in this many also deletes expired rows; a delete on every insert would cost more than it removes."""
 
 
 def insert(tx: Tx, row: InteractionRow, token: str, now: int) -> None:
-    """Keep what was asked; some take twice their share with them of those whose time is over, so that they do not pile up."""
-    tx.run(_INSERT, _hash(token), *row[:_GIVEN])
-    # The counter of most ids is 0, so that the time has to choose with it.
+    """Insert an interaction.
+
+    Some inserts delete up to twice their share of expired rows, so that these do not accumulate."""
+    tx.run(_INSERT, _hash(token), *row[:_INSERTED_COUNT])
+    # Most ids have counter 0, so the timestamp is added to spread the sweeps.
     if (row.id + row.created_ms) % SWEPT_BY == 0:
         tx.run(
             "DELETE FROM interactions WHERE id IN (SELECT id FROM interactions WHERE id < ? ORDER BY id LIMIT ?)",
@@ -312,7 +325,7 @@ def insert(tx: Tx, row: InteractionRow, token: str, now: int) -> None:
 def answer(
     tx: Tx, interaction_id: int, callback_type: int, original_id: int | None, shown: Modal | None = None
 ) -> bool:
-    """Remember how an interaction was answered; False where somebody was faster."""
+    """Record the initial response; return False if another response was first."""
     return (
         tx.run(
             "UPDATE interactions SET callback_type = ?, original_id = ?, modal = ? WHERE id = ? AND callback_type IS NULL",
@@ -326,7 +339,7 @@ def answer(
 
 
 def fail(tx: Tx, since: int, before: int) -> list[InteractionRow]:
-    """Give up what was asked between two ids and not answered."""
+    """Mark unanswered interactions in an id range as failed and return them."""
     rows = tx.fetch(
         InteractionRow,
         f"SELECT {COLUMNS} FROM interactions WHERE id >= ? AND id < ? AND callback_type IS NULL ORDER BY id",
@@ -340,7 +353,7 @@ def fail(tx: Tx, since: int, before: int) -> list[InteractionRow]:
 
 
 def fail_one(tx: Tx, interaction_id: int, problem: str) -> bool:
-    """Remember why an interaction was not answered; False where it was, or was given up already."""
+    """Record why an interaction failed; return False if it was already answered or failed."""
     told = tx.run(
         "UPDATE interactions SET callback_type = ?, problem = ? WHERE id = ? AND callback_type IS NULL",
         FAILED,
@@ -355,7 +368,7 @@ def fail_one(tx: Tx, interaction_id: int, problem: str) -> bool:
 
 
 def list_failed(tx: Tx, application_id: int, after: int, limit: int) -> list[InteractionRow]:
-    """What an application's own address did not answer, the first first."""
+    """Return interactions with an endpoint error, oldest first."""
     return tx.fetch(
         InteractionRow,
         f"SELECT {COLUMNS} FROM interactions WHERE application_id = ? AND problem IS NOT NULL AND id > ?"
@@ -367,10 +380,10 @@ def list_failed(tx: Tx, application_id: int, after: int, limit: int) -> list[Int
 
 
 def count_follow_up(tx: Tx, interaction_id: int) -> None:
-    """Remember that an answer was followed by another."""
+    """Increment the number of follow-ups."""
     tx.run("UPDATE interactions SET follow_ups = follow_ups + 1 WHERE id = ?", interaction_id)
 
 
 def forget_original(tx: Tx, interaction_id: int) -> None:
-    """The message of the first answer is gone."""
+    """Clear the original message after it was deleted."""
     tx.run("UPDATE interactions SET original_id = NULL WHERE id = ?", interaction_id)

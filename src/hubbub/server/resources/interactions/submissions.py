@@ -1,5 +1,6 @@
-"""What a person chose or filled in, checked against the component or the modal that they were shown
-(webhooks-and-interactions.md 4.4)."""
+"""Validate select and modal values against the components that the user was shown.
+
+See webhooks-and-interactions.md 4.4."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -11,7 +12,7 @@ from hubbub.protocol.resources.components import TEXT_INPUT_MAX, Component
 from hubbub.server.resources import messages
 from hubbub.server.resources.interactions.options import Reference, Steps
 
-_KINDS: Final[dict[int, str]] = {
+_REFERENCE_KINDS: Final[dict[int, str]] = {
     ComponentType.USER_SELECT: "user",
     ComponentType.ROLE_SELECT: "role",
     ComponentType.MENTIONABLE_SELECT: "mentionable",
@@ -20,7 +21,7 @@ _KINDS: Final[dict[int, str]] = {
 
 
 def find(components: Sequence[Component], custom_id: str, kind: int) -> Component | None:
-    """The component of a message that can be used under this name, or None."""
+    """Return the enabled interactive component with this custom id and type, or None."""
     for component in messages.each_component(components):
         if component.get("custom_id") == custom_id and component["type"] == kind:
             usable = kind in messages.INTERACTIVE and not component.get("disabled")
@@ -31,33 +32,35 @@ def find(components: Sequence[Component], custom_id: str, kind: int) -> Componen
 def chosen(
     component: Component, given: Sequence[str] | None, form: errors.FormErrors
 ) -> tuple[list[str] | None, list[Reference]]:
-    """What was chosen in a select; of a button there is nothing to choose."""
+    """Return the selected values and the ids in them; (None, []) for a button."""
     if component["type"] == ComponentType.BUTTON:
         return None, []
-    return _values(component, given, ("data", "values"), form)
+    return _selected_values(component, given, ("data", "values"), form)
 
 
 def submitted(
     shown: Sequence[Component], given: Sequence[Component], form: errors.FormErrors
 ) -> tuple[list[Component], list[Reference]]:
-    """A modal's components as the app hears of them, in the order they were shown."""
-    answers = {each["custom_id"]: each for each in _inputs(given) if isinstance(each.get("custom_id"), str)}
-    told: list[Component] = []
+    """Return the modal's components with submitted values, in display order, and the ids in them."""
+    inputs = {each["custom_id"]: each for each in _inputs(given) if isinstance(each.get("custom_id"), str)}
+    result: list[Component] = []
     references: list[Reference] = []
     for index, component in enumerate(shown):
-        at: Steps = ("data", "components", index)
-        head: Component = {"type": component["type"], "id": component["id"]}
+        path: Steps = ("data", "components", index)
+        filled: Component = {"type": component["type"], "id": component["id"]}
         if component["type"] == ComponentType.LABEL:
-            head["component"], more = _answer(component["component"], answers, (*at, "component"), form)
-            references += more
+            filled["component"], new_references = _filled_component(
+                component["component"], inputs, (*path, "component"), form
+            )
+            references += new_references
         elif component["type"] == ComponentType.ACTION_ROW:
-            head["components"] = []
-            for place, inner in enumerate(component["components"]):
-                made, more = _answer(inner, answers, (*at, "components", place), form)
-                head["components"].append(made)
-                references += more
-        told.append(head)
-    return told, references
+            filled["components"] = []
+            for position, inner in enumerate(component["components"]):
+                value, new_references = _filled_component(inner, inputs, (*path, "components", position), form)
+                filled["components"].append(value)
+                references += new_references
+        result.append(filled)
+    return result, references
 
 
 def _inputs(given: Sequence[Any]) -> Iterator[Component]:
@@ -69,37 +72,37 @@ def _inputs(given: Sequence[Any]) -> Iterator[Component]:
             yield from _inputs((each.get("component"),))
 
 
-def _answer(
-    component: Component, answers: dict[str, Component], path: Steps, form: errors.FormErrors
+def _filled_component(
+    component: Component, inputs: dict[str, Component], path: Steps, form: errors.FormErrors
 ) -> tuple[Component, list[Reference]]:
     kind = component["type"]
-    said = answers.get(component["custom_id"], {})
-    told: Component = {"type": kind, "id": component["id"], "custom_id": component["custom_id"]}
+    given = inputs.get(component["custom_id"], {})
+    result: Component = {"type": kind, "id": component["id"], "custom_id": component["custom_id"]}
     references: list[Reference] = []
     if kind == ComponentType.TEXT_INPUT:
-        told["value"] = _text(component, said.get("value"), (*path, "value"), form)
+        result["value"] = _text_value(component, given.get("value"), (*path, "value"), form)
     elif kind == ComponentType.CHECKBOX:
-        told["value"] = said.get("value", False)
-        if not isinstance(told["value"], bool):
+        result["value"] = given.get("value", False)
+        if not isinstance(result["value"], bool):
             form.add((*path, "value"), *errors.not_boolean())
     elif kind == ComponentType.RADIO_GROUP:
-        told["value"] = said.get("value")
+        result["value"] = given.get("value")
         offered = [option["value"] for option in component["options"]]
-        if told["value"] is None:
+        if result["value"] is None:
             if messages.is_required(component):
                 form.add((*path, "value"), *errors.required())
-        elif told["value"] not in offered:
+        elif result["value"] not in offered:
             form.add((*path, "value"), *errors.choices(offered))
     else:
-        values = said.get("values")
+        values = given.get("values")
         if values is not None and not isinstance(values, list):
             form.add((*path, "values"), *errors.not_list())
             values = None
-        told["values"], references = _values(component, values, (*path, "values"), form, modal=True)
-    return told, references
+        result["values"], references = _selected_values(component, values, (*path, "values"), form, modal=True)
+    return result, references
 
 
-def _text(component: Component, value: Any, path: Steps, form: errors.FormErrors) -> str:
+def _text_value(component: Component, value: Any, path: Steps, form: errors.FormErrors) -> str:
     if value is None or value == "":
         if messages.is_required(component):
             form.add(path, *errors.required())
@@ -107,41 +110,41 @@ def _text(component: Component, value: Any, path: Steps, form: errors.FormErrors
     if not isinstance(value, str):
         form.add(path, *errors.not_string(value))
         return ""
-    least, most = component.get("min_length", 0), component.get("max_length", TEXT_INPUT_MAX)
-    if not least <= len(value) <= most:
-        form.add(path, *errors.bad_length(least, most))
+    min_length, max_length = component.get("min_length", 0), component.get("max_length", TEXT_INPUT_MAX)
+    if not min_length <= len(value) <= max_length:
+        form.add(path, *errors.bad_length(min_length, max_length))
     return value
 
 
-def _values(
+def _selected_values(
     component: Component, given: Sequence[Any] | None, path: Steps, form: errors.FormErrors, *, modal: bool = False
 ) -> tuple[list[str], list[Reference]]:
     values = list(given or ())
-    least, most = component["min_values"], component["max_values"]
+    min_values, max_values = component["min_values"], component["max_values"]
     if modal and not messages.is_required(component) and not values:
         return [], []
-    if not least <= len(values) <= most:
-        form.add(path, *errors.bad_length(least, most))
+    if not min_values <= len(values) <= max_values:
+        form.add(path, *errors.bad_length(min_values, max_values))
         return [], []
     references: list[Reference] = []
-    told: list[str] = []
+    accepted: list[str] = []
     offered = [option["value"] for option in component.get("options", ())]
     for index, value in enumerate(values):
-        at = (*path, index)
+        value_path = (*path, index)
         if "options" in component:
             if value not in offered:
-                form.add(at, *errors.choices(offered))
+                form.add(value_path, *errors.choices(offered))
                 continue
         else:
             try:
                 value = str(int(parse_wide(Snowflake, value)))
             except ValueError:
-                form.add(at, *errors.not_snowflake(value))
+                form.add(value_path, *errors.not_snowflake(value))
                 continue
-            kind = _KINDS.get(component["type"], "attachment")
+            kind = _REFERENCE_KINDS.get(component["type"], "attachment")
             types, files = component.get("channel_types") or (), component.get("file_types") or ()
-            references.append(Reference(at, kind, int(value), types, files))
-        if value in told:
-            form.add(at, *errors.duplicate())
-        told.append(value)
-    return told, references
+            references.append(Reference(value_path, kind, int(value), types, files))
+        if value in accepted:
+            form.add(value_path, *errors.duplicate())
+        accepted.append(value)
+    return accepted, references

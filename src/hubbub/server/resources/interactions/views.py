@@ -1,4 +1,4 @@
-"""An interaction as the app hears it."""
+"""Build the wire models of interactions."""
 
 from functools import lru_cache
 from typing import cast
@@ -20,59 +20,68 @@ from hubbub.server.resources.interactions.asking import Question, Scene
 from hubbub.server.resources.interactions.store import InteractionRow
 
 
-def interaction(scene: Scene, question: Question, token: str) -> wire.Interaction:
-    """What a person asks of an application."""
-    call, here, person, bot = scene.call, scene.here, scene.person, scene.bot
+def interaction(invocation: Scene, prepared: Question, token: str) -> wire.Interaction:
+    """Return the interaction to deliver to the application."""
+    call, here, invoker, bot = invocation.call, invocation.here, invocation.person, invocation.bot
     channel = here.channel
-    there = scene.there
-    basics = 0
+    location = invocation.there
+    everyone_permissions = 0
     if bot is None and channel.guild_id is not None:
-        basics = access.permissions_in(call.tx, speakers.everyone(call, channel.guild_id), channel.ruling_id)
-    # A member is shown with their user.
-    user = users.user(person.user) if here.guild is None or person.member is None else None
-    owned = entitlements.active_for(call, scene.application.id, call.user_id, channel.guild_id) if scene.sells else []
-    shown = wire.Interaction(
-        id=scene.interaction_id,
-        application_id=ApplicationId(scene.application.id),
-        type=question.type,
+        everyone_permissions = access.permissions_in(
+            call.tx, speakers.everyone(call, channel.guild_id), channel.ruling_id
+        )
+    # In guilds the user is part of the member object.
+    user = users.user(invoker.user) if here.guild is None or invoker.member is None else None
+    active_entitlements = (
+        entitlements.active_for(call, invocation.application.id, call.user_id, channel.guild_id)
+        if invocation.sells
+        else []
+    )
+    view = wire.Interaction(
+        id=invocation.interaction_id,
+        application_id=ApplicationId(invocation.application.id),
+        type=prepared.type,
         token=token,
-        data=question.data,
+        data=prepared.data,
         channel_id=ChannelId(channel.id),
-        channel=_guild_channel(there.channel) if here.guild is not None else _channel(there.channel, user),
-        locale=person.user.locale,
-        entitlements=owned,
-        entitlement_sku_ids=[Snowflake(each.sku_id) for each in owned],
-        app_permissions=rules.app_permissions(here, scene.place, bot, basics, question.owners, call.now),
-        authorizing_integration_owners=messages.views.shown_owners(question.owners, call.now),
-        context=int(scene.place),
+        channel=_guild_channel(location.channel) if here.guild is not None else _channel(location.channel, user),
+        locale=invoker.user.locale,
+        entitlements=active_entitlements,
+        entitlement_sku_ids=[Snowflake(each.sku_id) for each in active_entitlements],
+        app_permissions=rules.app_permissions(
+            here, invocation.place, bot, everyone_permissions, prepared.owners, call.now
+        ),
+        authorizing_integration_owners=messages.views.shown_owners(prepared.owners, call.now),
+        context=int(invocation.place),
     )
     if changes.PER_ATTACHMENT_LIMIT.active(call.now):
-        # http.md 1.11: the larger of the person's and the guild's limit.
-        shown.attachment_size_limit = messages.file_bytes_max(call, person, app=True)
-    if question.message is not None:
-        shown.message = question.message
-    if here.guild is None or person.member is None:
-        shown.user = UNSET if user is None else user
-        return shown
-    locale = there.locale or ""
-    shown.guild_id = here.guild.guild_id
-    shown.guild = wire.InteractionGuild(
-        id=here.guild.guild_id, features=list(_features(there.features or "[]")), locale=locale
+        # http.md 1.11: the larger of the user's and the guild's limit.
+        view.attachment_size_limit = messages.file_bytes_max(call, invoker, app=True)
+    if prepared.message is not None:
+        view.message = prepared.message
+    if here.guild is None or invoker.member is None:
+        view.user = UNSET if user is None else user
+        return view
+    locale = location.locale or ""
+    view.guild_id = here.guild.guild_id
+    view.guild = wire.InteractionGuild(
+        id=here.guild.guild_id, features=list(_features(location.features or "[]")), locale=locale
     )
-    shown.guild_locale = locale
-    shown.member = _member(person.member, tuple(access.role_ids(here.guild)), person.user, here.permissions)
-    return shown
+    view.guild_locale = locale
+    view.member = _member(invoker.member, tuple(access.role_ids(here.guild)), invoker.user, here.permissions)
+    return view
 
 
 def _channel(row: channels.ChannelRow, user: User | None) -> AnyChannel:
-    """Where it is asked: a partial channel, without the overwrites, which are not looked up for it."""
-    shown = channels.any_channel(row, recipients=() if user is None else (user,))
-    if isinstance(shown, Channel):
-        shown.permission_overwrites = UNSET
-    return shown
+    """Return the partial channel; permission overwrites are omitted because they are not loaded."""
+    view = channels.any_channel(row, recipients=() if user is None else (user,))
+    if isinstance(view, Channel):
+        view.permission_overwrites = UNSET
+    return view
 
 
-# Somebody asks more than once, and of one place many do: what is told of both follows from their rows alone, and is encoded once.
+# Members and channels recur across interactions and their payloads depend on the rows alone, so the encoded form is
+# cached.
 
 
 @lru_cache(maxsize=1024)
@@ -82,17 +91,17 @@ def _guild_channel(row: channels.ChannelRow) -> AnyChannel:
 
 @lru_cache(maxsize=1024)
 def _member(row: members.MemberRow, roles: tuple[RoleId, ...], user: users.UserRow, permissions: int) -> Member:
-    shown = members.member(members.Membership(row, roles, user), permissions)
-    return cast("Member", msgspec.Raw(json.encode(shown)))
+    view = members.member(members.Membership(row, roles, user), permissions)
+    return cast("Member", msgspec.Raw(json.encode(view)))
 
 
 @lru_cache(maxsize=1024)
-def _features(kept: str) -> tuple[str, ...]:
-    return tuple(json.decode(kept, list[str]))
+def _features(features_json: str) -> tuple[str, ...]:
+    return tuple(json.decode(features_json, list[str]))
 
 
 def failed(row: InteractionRow) -> wire.FailedInteraction:
-    """What its application's own address did not answer."""
+    """Return the failed interaction with its endpoint error."""
     return wire.FailedInteraction(
         id=InteractionId(row.id),
         type=row.type,
