@@ -1,4 +1,4 @@
-"""Invites: codes that let people into a guild or a group."""
+"""Invites: codes that admit users to a guild or a group DM."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.channels import ChannelsDeleted

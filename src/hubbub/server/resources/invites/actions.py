@@ -1,4 +1,4 @@
-"""Making, using and ending invites: write, audit, publish."""
+"""Create, accept and delete invites: write, audit, publish."""
 
 import secrets
 import string
@@ -26,42 +26,46 @@ EXPIRE: Final = "invites.expire"
 READ_TARGETS: Final = "invites.read_targets"
 
 AT_ONCE: Final = 1000
-"""So many target users are read in with the request; longer lists go on in jobs of that size, so that none holds the store long."""
+"""Number of target users stored by the request itself.
+
+Longer lists continue in jobs of this size, so that no transaction runs long."""
 
 _BASE62: Final = string.digits + string.ascii_letters
 
 
 class Expiry(msgspec.Struct):
-    """What the job that ends an invite knows."""
+    """Payload of the expiry job."""
 
     code: str
 
 
 class MoreTargets(msgspec.Struct):
-    """The next target users of a long list."""
+    """Job payload: a batch of target users of a long list."""
 
     code: str
     created_ms: int
-    """Of the list they belong to: it may have been replaced meanwhile."""
+    """Creation time of the target list, in milliseconds; the list may have been replaced since."""
     user_ids: list[int]
 
 
-def create(call: Call, wanted: InviteRow, listed: Listed | None = None, *, logged: bool = True) -> InviteRow:
-    """Make an invite like this one, under a new code; one that nobody asked for by name is not `logged`."""
-    if wanted.guild_id is not None and store.count(call.tx, wanted.guild_id, call.now) >= wire.INVITES_MAX:
+def create(call: Call, template: InviteRow, target_list: Listed | None = None, *, logged: bool = True) -> InviteRow:
+    """Create an invite from a template row, under a new code.
+
+    Pass `logged=False` for invites that the platform creates itself; they get no audit log entry."""
+    if template.guild_id is not None and store.count(call.tx, template.guild_id, call.now) >= wire.INVITES_MAX:
         raise errors.MAX_INVITES()
-    row = wanted._replace(code=_new_code())
+    row = template._replace(code=_new_code())
     while not store.insert(call.tx, row):
         row = row._replace(code=_new_code())
     if row.expires_ms is not None:
         call.tx.enqueue(EXPIRE, Expiry(row.code), due_ms=row.expires_ms, key=f"{EXPIRE}:{row.code}")
-    if listed is not None:
-        row = _take_targets(call, row, listed)
+    if target_list is not None:
+        row = _store_targets(call, row, target_list)
     if row.guild_id is not None:
         if logged:
-            changes = [AuditLogChange(key=key, new_value=value) for key, value in _traits(row).items()]
+            changes = [AuditLogChange(key=key, new_value=value) for key, value in _audit_values(row).items()]
             audit.record(call, row.guild_id, AuditLogAction.INVITE_CREATE, changes=changes)
-        call.tx.emit(wire.INVITE_CREATE, views.created(call, row), _managers(row))
+        call.tx.emit(wire.INVITE_CREATE, views.created(call, row), _managers_audience(row))
     return row
 
 
@@ -69,9 +73,9 @@ def _new_code() -> str:
     return "".join(secrets.choice(_BASE62) for _ in range(wire.INVITE_CODE_LENGTH))
 
 
-def _traits(row: InviteRow) -> dict[str, Any]:
-    """What the audit log shows of an invite."""
-    traits: dict[str, Any] = {
+def _audit_values(row: InviteRow) -> dict[str, Any]:
+    """Return the audit log fields of an invite."""
+    values: dict[str, Any] = {
         "code": row.code,
         "channel_id": ChannelId(row.channel_id),
         "inviter_id": None if row.inviter_id is None else UserId(row.inviter_id),
@@ -83,35 +87,35 @@ def _traits(row: InviteRow) -> dict[str, Any]:
         "target_type": row.target_type,
         "role_ids": row.roles or None,
     }
-    return {key: value for key, value in traits.items() if value is not None}
+    return {key: value for key, value in values.items() if value is not None}
 
 
-def _managers(row: InviteRow) -> Audience:
-    """gateway.md 5.1: events of invites are for those who hold MANAGE_CHANNELS in the channel."""
+def _managers_audience(row: InviteRow) -> Audience:
+    """Invite events go to members with MANAGE_CHANNELS in the channel (gateway.md 5.1)."""
     return Audience.viewers(row.guild_id or 0, row.channel_id, permission=Permissions.MANAGE_CHANNELS)
 
 
 # Target users
 
 
-def change_targets(call: Call, row: InviteRow, listed: Listed) -> None:
-    """Mean an invite for these users and no others."""
+def change_targets(call: Call, row: InviteRow, target_list: Listed) -> None:
+    """Replace the target users of an invite."""
     store.clear_targets(call.tx, row.code)
     jobs.cancel(call.tx, READ_TARGETS, f"{READ_TARGETS}:{row.code}")
     before = row.target_users
-    after = _take_targets(call, row, listed).target_users
+    after = _store_targets(call, row, target_list).target_users
     if row.guild_id is not None and after is not None:
-        # The ids themselves may be many thousands: the log tells how many.
+        # There may be many thousands of ids, so the audit log records only their number.
         old, new = None if before is None else before.total, after.total
         change = AuditLogChange(key="target_users_count", new_value=new)
         if old is not None:
             change.old_value = old
-        traits = [AuditLogChange(key="code", old_value=row.code, new_value=row.code), change]
-        audit.record(call, row.guild_id, AuditLogAction.INVITE_UPDATE, changes=traits)
+        changes = [AuditLogChange(key="code", old_value=row.code, new_value=row.code), change]
+        audit.record(call, row.guild_id, AuditLogAction.INVITE_UPDATE, changes=changes)
 
 
-def _take_targets(call: Call, row: InviteRow, listed: Listed) -> InviteRow:
-    user_ids = [int(user_id) for user_id in listed.user_ids]
+def _store_targets(call: Call, row: InviteRow, target_list: Listed) -> InviteRow:
+    user_ids = [int(user_id) for user_id in target_list.user_ids]
     first = user_ids[:AT_ONCE]
     store.add_targets(call.tx, row.code, first)
     targets = Targets(
@@ -119,56 +123,56 @@ def _take_targets(call: Call, row: InviteRow, listed: Listed) -> InviteRow:
         processed=len(first),
         created_ms=call.now,
         completed_ms=call.now if len(first) == len(user_ids) else None,
-        header=listed.header,
+        header=target_list.header,
     )
     store.set_targets(call.tx, row.code, targets)
     for start in range(AT_ONCE, len(user_ids), AT_ONCE):
-        more = MoreTargets(row.code, call.now, user_ids[start : start + AT_ONCE])
-        call.tx.enqueue(READ_TARGETS, more, key=f"{READ_TARGETS}:{row.code}")
-    kept = store.find(call.tx, row.code)
-    if kept is None:
+        batch = MoreTargets(row.code, call.now, user_ids[start : start + AT_ONCE])
+        call.tx.enqueue(READ_TARGETS, batch, key=f"{READ_TARGETS}:{row.code}")
+    stored = store.find(call.tx, row.code)
+    if stored is None:
         raise errors.UNKNOWN_INVITE()
-    return kept
+    return stored
 
 
-def read_more_targets(call: Call, more: MoreTargets) -> None:
-    """Read in the next part of a long list, unless the invite or the list is gone."""
-    row = store.find(call.tx, more.code)
+def read_more_targets(call: Call, batch: MoreTargets) -> None:
+    """Store the next batch of target users, unless the invite or its list was replaced."""
+    row = store.find(call.tx, batch.code)
     targets = None if row is None else row.target_users
-    if targets is None or targets.created_ms != more.created_ms:
+    if targets is None or targets.created_ms != batch.created_ms:
         return
-    store.add_targets(call.tx, more.code, more.user_ids)
-    targets.processed += len(more.user_ids)
+    store.add_targets(call.tx, batch.code, batch.user_ids)
+    targets.processed += len(batch.user_ids)
     if targets.processed >= targets.total:
         targets.completed_ms = call.now
-    store.set_targets(call.tx, more.code, targets)
+    store.set_targets(call.tx, batch.code, targets)
 
 
-# Coming in
+# Acceptance
 
 
 def accept(call: Call, row: InviteRow) -> None:
-    """Let the caller in, with the roles the invite gives; who is in already only gets those."""
+    """Add the caller to the guild or group, and grant the invite's roles; a member only gets the roles."""
     if row.guild_id is None:
         call.tell(GroupInviteAccepted(channel_id=ChannelId(row.channel_id), user_id=call.user_id))
-        _use(call, row)
+        _count_use(call, row)
         return
     granted = list(roles.find_many(call.tx, row.guild_id, row.roles))
     member = members.find(call.tx, row.guild_id, call.user_id)
     if member is not None:
-        lacking = [role for role in granted if RoleId(role) not in member.roles]
-        if lacking:
-            members.give_roles(call, row.guild_id, call.user_id, lacking)
-            # A use is what somebody gained by it, else one use would give its roles to all members.
-            _use(call, row)
+        missing = [role for role in granted if RoleId(role) not in member.roles]
+        if missing:
+            members.give_roles(call, row.guild_id, call.user_id, missing)
+            # Only count a use when the member gained a role; otherwise an invite with one use would serve all members.
+            _count_use(call, row)
         return
     members.require_can_join(call, row.guild_id, call.user_id)
     rules.require_open(call, row.guild_id)
     members.add(call, row.guild_id, call.user_id, roles=granted, temporary=bool(row.temporary))
-    _use(call, row)
+    _count_use(call, row)
 
 
-def _use(call: Call, row: InviteRow) -> None:
+def _count_use(call: Call, row: InviteRow) -> None:
     if row.is_vanity:
         vanity_urls.use(call.tx, row.code)
     elif row.max_uses and row.uses + 1 >= row.max_uses:
@@ -177,30 +181,32 @@ def _use(call: Call, row: InviteRow) -> None:
         store.use(call.tx, row.code)
 
 
-# The end
+# Deletion
 
 
 def revoke(call: Call, row: InviteRow) -> None:
-    """End an invite on somebody's word."""
+    """Delete an invite at a user's request and record it in the audit log."""
     delete(call, row)
     if row.guild_id is not None:
-        changes = [AuditLogChange(key=key, old_value=value) for key, value in _traits(row).items()]
+        changes = [AuditLogChange(key=key, old_value=value) for key, value in _audit_values(row).items()]
         audit.record(call, row.guild_id, AuditLogAction.INVITE_DELETE, changes=changes)
 
 
 def delete(call: Call, row: InviteRow) -> None:
-    """An invite is no more: revoked, used up, expired, or its channel went."""
+    """Delete an invite that was revoked, used up or expired, or whose channel was deleted."""
     store.delete(call.tx, row.code)
     if row.expires_ms is not None:
         jobs.cancel(call.tx, EXPIRE, f"{EXPIRE}:{row.code}")
     if row.targets is not None:
         jobs.cancel(call.tx, READ_TARGETS, f"{READ_TARGETS}:{row.code}")
     if row.guild_id is not None:
-        gone = wire.InviteDeleted(channel_id=ChannelId(row.channel_id), code=row.code, guild_id=GuildId(row.guild_id))
-        call.tx.emit(wire.INVITE_DELETE, gone, _managers(row))
+        payload = wire.InviteDeleted(
+            channel_id=ChannelId(row.channel_id), code=row.code, guild_id=GuildId(row.guild_id)
+        )
+        call.tx.emit(wire.INVITE_DELETE, payload, _managers_audience(row))
 
 
-def delete_with_channels(call: Call, fact: ChannelsDeleted) -> None:
-    """Channels are going, and the ways to them."""
-    for row in store.list_of_channels(call.tx, fact.channel_ids):
+def delete_with_channels(call: Call, signal: ChannelsDeleted) -> None:
+    """Delete the invites to deleted channels."""
+    for row in store.list_of_channels(call.tx, signal.channel_ids):
         delete(call, row)

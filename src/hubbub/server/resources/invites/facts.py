@@ -1,4 +1,4 @@
-"""What the invites slice tells upper floors, inside the transaction."""
+"""Signals of the invites slice, raised inside the transaction."""
 
 import msgspec
 
@@ -7,14 +7,14 @@ from hubbub.protocol.resources import invites as wire
 
 
 class GroupInviteAccepted(msgspec.Struct, frozen=True, kw_only=True):
-    """A user comes into a group by an invite; whoever keeps groups lets them in, or raises."""
+    """A user accepted a group invite; the listener adds the user to the group, or raises."""
 
     channel_id: ChannelId
     user_id: UserId
 
 
 class InviteResolved(msgspec.Struct, frozen=True, kw_only=True):
-    """A guild's invite is about to be shown with a scheduled event: who keeps those adds it."""
+    """An invite was requested with a scheduled event; the listener adds the event to `invite`."""
 
     invite: wire.Invite
     event_id: Snowflake

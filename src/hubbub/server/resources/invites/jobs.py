@@ -1,4 +1,4 @@
-"""What invites do by themselves: they end when their time is over, and long lists of target users are read in by parts."""
+"""Jobs of invites: expiry, and batches of long target user lists."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
@@ -7,14 +7,14 @@ from hubbub.server.resources.invites.actions import Expiry, MoreTargets
 
 
 def expire(call: Call, job: Job) -> None:
-    """End an invite whose time is over."""
+    """Delete an expired invite."""
     row = store.find(call.tx, job.decode(Expiry).code)
     if row is not None and row.expired(call.now):
         actions.delete(call, row)
 
 
 def read_targets(call: Call, job: Job) -> None:
-    """Read in the next target users of an invite."""
+    """Store the next batch of an invite's target users."""
     actions.read_more_targets(call, job.decode(MoreTargets))
 
 

@@ -1,4 +1,4 @@
-"""Who sees an invite, who may make, end and use it, and what it may promise."""
+"""Rules for viewing, creating, accepting and revoking invites."""
 
 from typing import Final
 
@@ -19,20 +19,20 @@ from hubbub.server.resources import applications, guilds, vanity_urls, voice_sta
 from hubbub.server.resources.invites import store
 from hubbub.server.resources.invites.store import InviteRow
 
-_NO_INVITES: Final = access.THREADS | {ChannelType.GUILD_CATEGORY}
-_TARGETS: Final = (InviteTargetType.STREAM, InviteTargetType.EMBEDDED_APPLICATION)
+_WITHOUT_INVITES: Final = access.THREADS | {ChannelType.GUILD_CATEGORY}
+_TARGET_TYPES: Final = (InviteTargetType.STREAM, InviteTargetType.EMBEDDED_APPLICATION)
 
 
 def require_kind(channel: ChannelRef) -> None:
-    """Raise unless people can be invited to a channel of this kind: nobody comes to a category or straight to a thread."""
+    """Raise unless the channel can have invites; DMs, categories and threads cannot."""
     if channel.type == ChannelType.DM:
         raise errors.CANNOT_EXECUTE_ON_DM()
-    if channel.type in _NO_INVITES:
+    if channel.type in _WITHOUT_INVITES:
         raise errors.WRONG_CHANNEL_TYPE()
 
 
 def role_ids(body: wire.CreateChannelInvite) -> list[RoleId]:
-    """The roles a body names, as a list or parted by commas, each once."""
+    """Return the distinct role ids of a request body, given as a list or separated by commas."""
     given = body.role_ids or []
     if isinstance(given, str):
         try:
@@ -45,14 +45,14 @@ def role_ids(body: wire.CreateChannelInvite) -> list[RoleId]:
 
 
 def require_target(call: Call, channel: ChannelRef, body: wire.CreateChannelInvite) -> None:
-    """Raise unless what the invite leads to is there: somebody who streams in the channel, or an app that runs in one."""
+    """Raise unless the invite's target exists: a user who streams in the channel, or an embedded application."""
     kind = body.target_type or None
     form = errors.FormErrors()
     if kind is None:
         if body.target_user_id or body.target_application_id:
             form.add("target_type", *errors.required())
-    elif kind not in _TARGETS:
-        form.add("target_type", *errors.choices([int(each) for each in _TARGETS]))
+    elif kind not in _TARGET_TYPES:
+        form.add("target_type", *errors.choices([int(target_type) for target_type in _TARGET_TYPES]))
     elif kind == InviteTargetType.STREAM:
         state = voice_states.find(call.tx, channel.guild_id or 0, body.target_user_id or 0)
         if not body.target_user_id:
@@ -69,13 +69,15 @@ def require_target(call: Call, channel: ChannelRef, body: wire.CreateChannelInvi
 
 
 def require_group_age(body: wire.CreateChannelInvite) -> None:
-    """A group's invite always ends."""
+    """Raise if the invite to a group has no expiry."""
     if body.max_age is not UNSET and body.max_age is not None and body.max_age < 1:
         raise errors.invalid("max_age", *errors.number_min(1))
 
 
 def find(call: Call, code: str) -> InviteRow | None:
-    """The invite of a code, or a guild's own code as if it were one that never ends; None without either."""
+    """Return the invite of a code, or None.
+
+    A vanity code yields a synthetic invite that does not expire."""
     row = store.find(call.tx, code)
     vanity = vanity_urls.find(call.tx, code) if row is None else None
     if vanity is None:
@@ -97,7 +99,7 @@ def find(call: Call, code: str) -> InviteRow | None:
 
 
 def standing(call: Call, row: InviteRow) -> ChannelAccess | None:
-    """The caller's standing in the invite's channel; None for nobody, and for who is not in the guild."""
+    """Return the caller's access to the invite's channel; None if anonymous or not in the guild."""
     actor = call.find_actor
     if actor is None or row.guild_id is None:
         return None
@@ -109,29 +111,31 @@ def standing(call: Call, row: InviteRow) -> ChannelAccess | None:
 
 
 def in_guild(here: ChannelAccess | None, bits: int) -> bool:
-    """Whether somebody with this standing holds any of these bits in the guild."""
+    """Report whether the caller has any of these permissions in the guild."""
     return here is not None and here.guild is not None and bool(here.guild.allowed & bits)
 
 
 def can_manage(here: ChannelAccess | None) -> bool:
-    """Whether somebody with this standing may end the channel's invites."""
+    """Report whether the caller may revoke the channel's invites."""
     return in_guild(here, Permissions.MANAGE_GUILD) or (here is not None and here.can(Permissions.MANAGE_CHANNELS))
 
 
 def can_read_targets(call: Call, row: InviteRow, here: ChannelAccess | None) -> bool:
-    """Whether the caller may know whom an invite is meant for: its maker, while in the guild, and who oversees the guild."""
+    """Report whether the caller may read an invite's target users.
+
+    The inviter may while in the guild, as may members with MANAGE_GUILD or VIEW_AUDIT_LOG."""
     if here is None:
         return False
     return row.inviter_id == call.user_id or in_guild(here, Permissions.MANAGE_GUILD | Permissions.VIEW_AUDIT_LOG)
 
 
 def can_change_targets(call: Call, row: InviteRow, here: ChannelAccess | None) -> bool:
-    """Whether the caller may say whom an invite is meant for."""
+    """Report whether the caller may change an invite's target users."""
     return here is not None and (row.inviter_id == call.user_id or in_guild(here, Permissions.MANAGE_GUILD))
 
 
 def require_target_reader(call: Call, row: InviteRow, here: ChannelAccess | None) -> None:
-    """Raise unless the caller may know whom an invite is meant for."""
+    """Raise unless the caller may read an invite's target users."""
     if not can_read_targets(call, row, here):
         raise errors.MISSING_PERMISSIONS()
     if row.inviter_id != call.user_id and not in_guild(here, Permissions.VIEW_AUDIT_LOG):
@@ -139,7 +143,7 @@ def require_target_reader(call: Call, row: InviteRow, here: ChannelAccess | None
 
 
 def require_target_changer(call: Call, row: InviteRow, here: ChannelAccess | None) -> None:
-    """Raise unless the caller may say whom an invite is meant for."""
+    """Raise unless the caller may change an invite's target users."""
     if not can_change_targets(call, row, here):
         raise errors.MISSING_PERMISSIONS()
     if row.inviter_id != call.user_id:
@@ -147,9 +151,9 @@ def require_target_changer(call: Call, row: InviteRow, here: ChannelAccess | Non
 
 
 def require_visible(call: Call, row: InviteRow) -> ChannelAccess | None:
-    """Raise as if it were not there unless the caller may see it; answers their standing in its channel.
+    """Raise UNKNOWN_INVITE unless the caller may see the invite; return their access to its channel.
 
-    An invite with target users shows itself to them, to its maker and to those who manage it (http.md 3.6)."""
+    An invite with target users is visible to them, to its inviter and to those who manage it (http.md 3.6)."""
     here = standing(call, row)
     if row.targets is None:
         return here
@@ -162,7 +166,7 @@ def require_visible(call: Call, row: InviteRow) -> ChannelAccess | None:
 
 
 def require_manager(call: Call, row: InviteRow, here: ChannelAccess | None) -> None:
-    """Raise unless the caller may end the invite."""
+    """Raise unless the caller may revoke the invite."""
     if row.guild_id is None:
         channel = access.find_channel(call.tx, row.channel_id)
         if call.user_id not in (row.inviter_id, channel and channel.owner_id):
@@ -176,13 +180,13 @@ def require_manager(call: Call, row: InviteRow, here: ChannelAccess | None) -> N
 
 
 def require_open(call: Call, guild_id: int) -> None:
-    """Raise while a guild lets nobody in by invites."""
+    """Raise while invites to the guild are paused."""
     row = guilds.find(call.tx, guild_id)
     if row is None:
         raise errors.UNKNOWN_INVITE()
     incidents = None if row.incidents is None else json.decode(row.incidents, IncidentsData)
     until = None if incidents is None else incidents.invites_disabled_until
-    # Both are written in the one form of wire.timestamp, so that text compares as time.
+    # Both use the fixed format of `wire.timestamp`, so string comparison orders them by time.
     paused = until is not None and until > json.timestamp(call.now)
     if paused or GuildFeature.INVITES_DISABLED in row.feature_names:
         raise errors.FEATURE_DISABLED(message="Invites to this server are paused")

@@ -1,4 +1,4 @@
-"""Rows of invites and of the users they are meant for."""
+"""SQL for the invites and invite_targets tables."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -10,26 +10,28 @@ from hubbub.protocol.ids import RoleId
 from hubbub.server.core.store import Tx, places
 
 BATCH = 500
-"""How many ids go into one IN list."""
+"""Number of ids in one IN list."""
 
 
 class Targets(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """How far the list of target users is read in. Stored as JSON: add fields with a default, never rename."""
+    """Progress of storing a target user list.
+
+    Stored as JSON: add fields with a default, never rename."""
 
     total: int
     processed: int
     created_ms: int
     completed_ms: int | None = None
     header: str | None = None
-    """The first line of the file, where it was no id."""
+    """First line of the uploaded file, if it was not an id."""
 
 
 class InviteRow(NamedTuple):
-    """An invite as we keep it."""
+    """A row of the invites table."""
 
     code: str
     guild_id: int | None
-    """None for a group's."""
+    """Guild id; None for a group invite."""
     channel_id: int
     inviter_id: int | None
     created_ms: int
@@ -43,27 +45,27 @@ class InviteRow(NamedTuple):
     target_user_id: int | None = None
     target_application_id: int | None = None
     role_ids: str = "[]"
-    """A JSON list of ids."""
+    """JSON list of role ids."""
     targets: str | None = None
-    """`Targets` as JSON; None when anybody may come."""
+    """`Targets` as JSON; None if any user may accept the invite."""
 
     @property
     def roles(self) -> list[RoleId]:
-        """The roles that come with it; some may be gone."""
+        """Return the ids of the roles to grant; some may have been deleted."""
         return wire.decode(self.role_ids, list[RoleId])
 
     @property
     def target_users(self) -> Targets | None:
-        """The state of its list of target users, or None without one."""
+        """Return the progress of the target user list, or None if the invite has no target users."""
         return None if self.targets is None else wire.decode(self.targets, Targets)
 
     @property
     def is_vanity(self) -> bool:
-        """Whether it stands for a guild's own code: then it was never made, and is nowhere in this table."""
+        """Report whether this is the synthetic invite of a vanity code, which has no row in the table."""
         return not self.created_ms
 
     def expired(self, now: int) -> bool:
-        """Whether its time is over; the job that removes it may come a moment later."""
+        """Report whether the invite has expired; the job that deletes it may run a moment later."""
         return self.expires_ms is not None and self.expires_ms <= now
 
 
@@ -77,12 +79,12 @@ def _batches(values: Iterable[int]) -> Iterator[list[int]]:
 
 
 def find(tx: Tx, code: str) -> InviteRow | None:
-    """An invite, or None."""
+    """Return the invite, or None."""
     return tx.find(InviteRow, f"SELECT {COLUMNS} FROM invites WHERE code = ?", code)
 
 
 def list_of_guild(tx: Tx, guild_id: int, now: int) -> list[InviteRow]:
-    """A guild's invites that still hold, the oldest first."""
+    """Return a guild's unexpired invites, oldest first."""
     return tx.fetch(
         InviteRow,
         f"SELECT {COLUMNS} FROM invites WHERE guild_id = ? AND (expires_ms IS NULL OR expires_ms > ?) "
@@ -93,21 +95,21 @@ def list_of_guild(tx: Tx, guild_id: int, now: int) -> list[InviteRow]:
 
 
 def list_of_channels(tx: Tx, channel_ids: Iterable[int], now: int = 0) -> list[InviteRow]:
-    """The invites to some channels that still hold, the oldest first."""
+    """Return the unexpired invites to some channels, oldest first."""
     found: list[InviteRow] = []
-    for some in _batches(channel_ids):
+    for batch in _batches(channel_ids):
         found += tx.fetch(
             InviteRow,
-            f"SELECT {COLUMNS} FROM invites WHERE channel_id IN ({places(some)}) "
+            f"SELECT {COLUMNS} FROM invites WHERE channel_id IN ({places(batch)}) "
             "AND (expires_ms IS NULL OR expires_ms > ?) ORDER BY created_ms, code",
-            *some,
+            *batch,
             now,
         )
     return found
 
 
 def count(tx: Tx, guild_id: int, now: int) -> int:
-    """How many invites of a guild still hold."""
+    """Return the number of a guild's unexpired invites."""
     return int(
         tx.value(
             "SELECT COUNT(*) FROM invites WHERE guild_id = ? AND (expires_ms IS NULL OR expires_ms > ?)", guild_id, now
@@ -116,7 +118,9 @@ def count(tx: Tx, guild_id: int, now: int) -> int:
 
 
 def find_equal(tx: Tx, wanted: InviteRow, lasting_ms: int) -> InviteRow | None:
-    """An unspent invite for everybody, by the same user and with the same traits, that lasts at least until then."""
+    """Return an unused invite without target users with the same inviter and settings.
+
+    It must not expire before `lasting_ms`."""
     return tx.find(
         InviteRow,
         f"SELECT {COLUMNS} FROM invites WHERE channel_id = ? AND inviter_id = ? AND max_age = ? AND max_uses = ? "
@@ -137,12 +141,12 @@ def find_equal(tx: Tx, wanted: InviteRow, lasting_ms: int) -> InviteRow | None:
 
 
 def insert(tx: Tx, row: InviteRow) -> bool:
-    """Keep a new invite; False when its code is taken."""
+    """Insert an invite; return False if its code is taken."""
     return bool(tx.run(f"INSERT INTO invites ({COLUMNS}) VALUES ({places(row)}) ON CONFLICT DO NOTHING", *row))
 
 
 def entrance(tx: Tx, guild_id: int) -> int | None:
-    """The channel that a guild's own code leads to: where newcomers are greeted, else the first text channel."""
+    """Return the channel that a vanity code leads to: the system channel, else the first text channel."""
     found: int | None = tx.value(
         "SELECT c.id FROM channels c JOIN guilds g ON g.id = c.guild_id WHERE c.guild_id = ? AND c.type IN (0, 5) "
         "ORDER BY CASE WHEN c.id = g.system_channel_id THEN 0 ELSE 1 END, c.position, c.id LIMIT 1",
@@ -152,28 +156,28 @@ def entrance(tx: Tx, guild_id: int) -> int | None:
 
 
 def use(tx: Tx, code: str) -> None:
-    """Count one more use."""
+    """Increment the number of uses."""
     tx.run("UPDATE invites SET uses = uses + 1 WHERE code = ?", code)
 
 
 def delete(tx: Tx, code: str) -> None:
-    """Remove an invite and its list of target users."""
+    """Delete an invite and its target users."""
     tx.run("DELETE FROM invite_targets WHERE code = ?", code)
     tx.run("DELETE FROM invites WHERE code = ?", code)
 
 
 def is_target(tx: Tx, code: str, user_id: int) -> bool:
-    """Whether an invite with target users is meant for this one."""
+    """Report whether the user is a target user of the invite."""
     return tx.value("SELECT 1 FROM invite_targets WHERE code = ? AND user_id = ?", code, user_id) is not None
 
 
 def list_targets(tx: Tx, code: str) -> list[int]:
-    """Whom an invite is meant for, in the order of their ids."""
+    """Return the ids of an invite's target users, in ascending order."""
     return [row[0] for row in tx.all("SELECT user_id FROM invite_targets WHERE code = ? ORDER BY user_id", code)]
 
 
 def add_targets(tx: Tx, code: str, user_ids: Sequence[int]) -> None:
-    """Mean an invite for these too."""
+    """Add target users to an invite."""
     tx.run_many(
         "INSERT INTO invite_targets (code, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
         [(code, user_id) for user_id in user_ids],
@@ -181,10 +185,10 @@ def add_targets(tx: Tx, code: str, user_ids: Sequence[int]) -> None:
 
 
 def clear_targets(tx: Tx, code: str) -> None:
-    """Forget whom an invite is meant for."""
+    """Delete the target users of an invite."""
     tx.run("DELETE FROM invite_targets WHERE code = ?", code)
 
 
 def set_targets(tx: Tx, code: str, targets: Targets) -> None:
-    """Keep how far the list of target users is read in."""
+    """Store the progress of the target user list."""
     tx.run("UPDATE invites SET targets = ? WHERE code = ?", wire.encode(targets).decode(), code)

@@ -1,4 +1,4 @@
-"""The file of target users: one column of user ids, with or without a header (http.md 3.6)."""
+"""Parse and write target user files: one column of user ids, with an optional header (http.md 3.6)."""
 
 import re
 from typing import Final, NamedTuple
@@ -8,22 +8,22 @@ from hubbub.protocol.ids import UserId, parse_wide
 from hubbub.protocol.resources import invites as wire
 
 ERRORS_MAX: Final = 20
-"""Bad lines that are reported at once."""
+"""Maximum number of invalid lines reported in one error."""
 HEADER: Final = "user_id"
 
-_LINES: Final = re.compile(r"\r\n|\r|\n")
+_LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
 
 
 class Listed(NamedTuple):
-    """What a file said."""
+    """The parsed content of a target user file."""
 
     user_ids: list[UserId]
-    """Each once, in the order of the file."""
+    """Distinct user ids in file order."""
     header: str | None
 
 
 def read(data: bytes) -> Listed:
-    """The users whom a file names, or the form error that names its bad lines."""
+    """Parse a target user file; raise a form error that lists the invalid lines."""
     field = wire.TARGET_USERS_FIELD
     if len(data) > wire.TARGET_USERS_FILE_MAX:
         raise errors.invalid(field, *errors.max_size(f"{wire.TARGET_USERS_FILE_MAX // 2**20} MiB"))
@@ -32,10 +32,10 @@ def read(data: bytes) -> Listed:
     except UnicodeDecodeError:
         raise errors.invalid(field, "BASE_TYPE_BAD_VALUE", "Must be a text file in UTF-8.") from None
     form = errors.FormErrors()
-    wrong = 0
+    error_count = 0
     header: str | None = None
-    found: dict[UserId, None] = {}
-    for number, line in enumerate(_LINES.split(text), 1):
+    user_ids: dict[UserId, None] = {}
+    for number, line in enumerate(_LINE_BREAK.split(text), 1):
         value = line.strip().strip('"').strip()
         if not value:
             continue
@@ -43,23 +43,23 @@ def read(data: bytes) -> Listed:
             header = value[:64]
             continue
         try:
-            found[parse_wide(UserId, value)] = None
+            user_ids[parse_wide(UserId, value)] = None
         except ValueError:
             code, _ = errors.not_snowflake(value)
             form.add(field, code, f"Line {number}: invalid user ID {value[:64]}")
-            wrong += 1
-            if wrong == ERRORS_MAX:
+            error_count += 1
+            if error_count == ERRORS_MAX:
                 break
     form.raise_if_any()
-    if not found:
+    if not user_ids:
         raise errors.invalid(field, *errors.required())
-    if len(found) > wire.TARGET_USERS_MAX:
+    if len(user_ids) > wire.TARGET_USERS_MAX:
         raise errors.invalid(field, *errors.bad_length(1, wire.TARGET_USERS_MAX))
-    return Listed(list(found), header)
+    return Listed(list(user_ids), header)
 
 
 def written(user_ids: list[int], header: str | None) -> bytes:
-    """The list as a file again."""
+    """Return the file content for a list of user ids."""
     lines = [] if header is None else [header]
     lines += map(str, user_ids)
     return "".join(f"{line}\n" for line in lines).encode()

@@ -1,4 +1,4 @@
-"""An invite as those who hold it, those who manage it and an event see it."""
+"""Build the wire models of invites."""
 
 from collections.abc import Sequence
 
@@ -24,36 +24,36 @@ from hubbub.server.resources.users import UserRow
 
 
 class Surroundings:
-    """What a number of invites speak of, loaded in a few queries."""
+    """Objects that a number of invites refer to, loaded in a few queries."""
 
     def __init__(self, call: Call, rows: Sequence[InviteRow]) -> None:
         tx = call.tx
         self.guilds = guilds.find_many(tx, [row.guild_id for row in rows if row.guild_id is not None])
         self.channels = channels.find_many(tx, [row.channel_id for row in rows])
-        named = [user for row in rows for user in (row.inviter_id, row.target_user_id) if user is not None]
-        self.users: dict[int, UserRow] = users.find_many(tx, named)
-        wanted: dict[int, set[int]] = {}
+        user_ids = [user for row in rows for user in (row.inviter_id, row.target_user_id) if user is not None]
+        self.users: dict[int, UserRow] = users.find_many(tx, user_ids)
+        role_ids_by_guild: dict[int, set[int]] = {}
         for row in rows:
             if row.guild_id is not None and row.roles:
-                wanted.setdefault(row.guild_id, set()).update(row.roles)
+                role_ids_by_guild.setdefault(row.guild_id, set()).update(row.roles)
         self.roles: dict[int, RoleRow] = {}
-        for guild_id, role_ids in wanted.items():
+        for guild_id, role_ids in role_ids_by_guild.items():
             self.roles |= roles.find_many(tx, guild_id, role_ids)
         self.applications: dict[int, ApplicationRow] = {}
         for application_id in {row.target_application_id for row in rows if row.target_application_id is not None}:
             if (found := applications.find(tx, application_id)) is not None:
                 self.applications[application_id] = found
-        # Until then an invite showed its roles whole (dated-changes.md 4).
+        # Before this change, an invite included its complete roles (dated-changes.md 4).
         self.now = call.now
         self.partial_roles = changes.TARGET_USERS_HEADER.active(call.now)
 
     def user(self, user_id: int | None) -> User | UnsetType:
-        """Somebody, if they are there."""
+        """Return the user, or UNSET if it does not exist."""
         row = self.users.get(user_id or 0)
         return UNSET if row is None else users.user(row)
 
     def application(self, application_id: int | None) -> PublicApplication | UnsetType:
-        """An application as anybody may see it, if it is there."""
+        """Return the public view of an application, or UNSET if it does not exist."""
         row = self.applications.get(application_id or 0)
         if row is None:
             return UNSET
@@ -70,7 +70,7 @@ class Surroundings:
         )
 
     def granted(self, row: InviteRow) -> list[PartialRole] | UnsetType:
-        """The roles an invite gives."""
+        """Return the roles that an invite grants, or UNSET if there are none."""
         found = [self.roles[role] for role in row.roles if role in self.roles]
         if not found:
             return UNSET
@@ -80,42 +80,42 @@ class Surroundings:
 
 
 def invites(call: Call, rows: Sequence[InviteRow], *, metadata: bool) -> list[wire.Invite]:
-    """Invites, with what managers see of them or without."""
-    around = Surroundings(call, rows)
-    return [_invite(around, row, metadata) for row in rows]
+    """Return invites, with the metadata that managers see if `metadata` is set."""
+    related = Surroundings(call, rows)
+    return [_invite(related, row, metadata) for row in rows]
 
 
 def invite(call: Call, row: InviteRow, *, metadata: bool) -> wire.Invite:
-    """One invite."""
+    """Return one invite."""
     return invites(call, [row], metadata=metadata)[0]
 
 
-def _invite(around: Surroundings, row: InviteRow, metadata: bool) -> wire.Invite:
-    channel = around.channels.get(row.channel_id)
-    guild = around.guilds.get(row.guild_id or 0)
-    shown = wire.Invite(
+def _invite(related: Surroundings, row: InviteRow, metadata: bool) -> wire.Invite:
+    channel = related.channels.get(row.channel_id)
+    guild = related.guilds.get(row.guild_id or 0)
+    view = wire.Invite(
         type=InviteType.GROUP_DM if row.guild_id is None else InviteType.GUILD,
         code=row.code,
         channel=None if channel is None else _channel(channel),
-        expires_at=_moment(row.expires_ms),
-        inviter=around.user(row.inviter_id),
+        expires_at=_timestamp(row.expires_ms),
+        inviter=related.user(row.inviter_id),
     )
     if guild is not None:
-        shown.guild_id = GuildId(guild.id)
-        shown.guild = _guild(guild)
-        shown.flags = row.flags
-        shown.target_type = UNSET if row.target_type is None else row.target_type
-        shown.target_user = around.user(row.target_user_id)
-        shown.target_application = around.application(row.target_application_id)
-        shown.roles = around.granted(row)
+        view.guild_id = GuildId(guild.id)
+        view.guild = _guild(guild)
+        view.flags = row.flags
+        view.target_type = UNSET if row.target_type is None else row.target_type
+        view.target_user = related.user(row.target_user_id)
+        view.target_application = related.application(row.target_application_id)
+        view.roles = related.granted(row)
     if metadata:
-        shown.max_age = row.max_age
-        shown.created_at = json.timestamp(row.created_ms)
+        view.max_age = row.max_age
+        view.created_at = json.timestamp(row.created_ms)
         if guild is not None:
-            shown.uses = row.uses
-            shown.max_uses = row.max_uses
-            shown.temporary = bool(row.temporary)
-    return shown
+            view.uses = row.uses
+            view.max_uses = row.max_uses
+            view.temporary = bool(row.temporary)
+    return view
 
 
 def _guild(row: GuildRow) -> wire.InviteGuild:
@@ -136,20 +136,20 @@ def _guild(row: GuildRow) -> wire.InviteGuild:
 
 
 def _channel(row: ChannelRow) -> PartialChannel:
-    shown = channels.partial(row)
+    view = channels.partial(row)
     if row.icon is not None:
-        shown.icon = row.icon
-    return shown
+        view.icon = row.icon
+    return view
 
 
 def recipients(rows: Sequence[UserRow]) -> list[ChannelRecipient]:
-    """Those in a group, as its invite shows them."""
+    """Return the members of a group as its invite lists them."""
     return [ChannelRecipient(id=UserId(row.id), username=row.username, avatar=row.avatar) for row in rows]
 
 
 def created(call: Call, row: InviteRow) -> wire.InviteCreated:
-    """A new invite, as its event tells of it."""
-    around = Surroundings(call, [row])
+    """Return the INVITE_CREATE payload of a new invite."""
+    related = Surroundings(call, [row])
     return wire.InviteCreated(
         channel_id=ChannelId(row.channel_id),
         code=row.code,
@@ -158,28 +158,28 @@ def created(call: Call, row: InviteRow) -> wire.InviteCreated:
         max_uses=row.max_uses,
         temporary=bool(row.temporary),
         uses=row.uses,
-        expires_at=_moment(row.expires_ms),
+        expires_at=_timestamp(row.expires_ms),
         guild_id=UNSET if row.guild_id is None else GuildId(row.guild_id),
-        inviter=around.user(row.inviter_id),
+        inviter=related.user(row.inviter_id),
         target_type=UNSET if row.target_type is None else row.target_type,
-        target_user=around.user(row.target_user_id),
-        target_application=around.application(row.target_application_id),
+        target_user=related.user(row.target_user_id),
+        target_application=related.application(row.target_application_id),
         role_ids=row.roles or UNSET,
     )
 
 
 def job(targets: Targets) -> wire.TargetUsersJob:
-    """How far the reading of target users has come."""
+    """Return the processing status of a target user list."""
     done = targets.completed_ms is not None
     return wire.TargetUsersJob(
         status=TargetUsersJobStatus.COMPLETED if done else TargetUsersJobStatus.PROCESSING,
         total_users=targets.total,
         processed_users=targets.processed,
         created_at=json.timestamp(targets.created_ms),
-        completed_at=_moment(targets.completed_ms),
+        completed_at=_timestamp(targets.completed_ms),
         error_message=None,
     )
 
 
-def _moment(ms: int | None) -> Timestamp | None:
+def _timestamp(ms: int | None) -> Timestamp | None:
     return None if ms is None else json.timestamp(ms)
