@@ -211,7 +211,7 @@ async def test_lobbies_change_no_other_id() -> None:
         ),
         (
             '[lobbies.one]\napplication = "helper"\nsecret = "x"\nguild = "Home"\nchannel = "attic"\n',
-            "lobbies.one: channel: A lobby that was made by a secret cannot be linked.",
+            "lobbies.one: channel: A lobby created with a secret cannot be linked.",
         ),
         (
             '[lobbies.one]\napplication = "helper"\nmembers = { ben = {}, ann = { metadata = { side = "'

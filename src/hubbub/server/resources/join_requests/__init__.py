@@ -1,4 +1,4 @@
-"""Member verification and join requests: the form that newcomers answer, and who reads it."""
+"""Member verification and join requests: the form for new members, and the review of their responses."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.guilds import GuildDeleted

@@ -1,4 +1,4 @@
-"""Changing the form, asking to come in, and deciding on it: write, audit, publish."""
+"""Change the form, submit and review join requests: write, audit, publish."""
 
 from typing import Any, Final
 
@@ -20,7 +20,9 @@ _AUDITED: Final = ("form_fields", "description")
 
 
 def change(call: Call, guild: GuildRow, before: FormRow | None, after: FormRow, *, gated: bool, reviewed: bool) -> None:
-    """Keep a guild's form, and whether newcomers must answer it; who still waits when they need not is let in."""
+    """Store a guild's form and whether new members must complete it.
+
+    Pending members are admitted when the gate is disabled."""
     if after != before:
         store.put_form(call.tx, after)
         old = None if before is None else views.member_verification(before)
@@ -36,17 +38,17 @@ def change(call: Call, guild: GuildRow, before: FormRow | None, after: FormRow, 
 
 
 def submit(call: Call, guild: GuildRow, row: JoinRequestRow) -> None:
-    """Somebody asks to come in; where nobody has to read it, they are in at once."""
+    """Store a join request; admit the member at once if no review is needed."""
     store.put(call.tx, row)
-    _tell(call, wire.GUILD_JOIN_REQUEST_CREATE, row)
+    _publish(call, wire.GUILD_JOIN_REQUEST_CREATE, row)
     if row.status == JoinRequestStatus.APPROVED:
         members.admit(call, guild.id, [row.user_id])
 
 
 def decide(call: Call, row: JoinRequestRow) -> None:
-    """Somebody read a request and approved or rejected it."""
+    """Store the decision on a join request, then admit or remove the member."""
     store.put(call.tx, row)
-    _tell(call, wire.GUILD_JOIN_REQUEST_UPDATE, row)
+    _publish(call, wire.GUILD_JOIN_REQUEST_UPDATE, row)
     member = members.find_row(call.tx, row.guild_id, row.user_id)
     if row.status == JoinRequestStatus.REJECTED:
         if member is not None and member.pending:
@@ -59,33 +61,33 @@ def decide(call: Call, row: JoinRequestRow) -> None:
 
 
 def withdraw(call: Call, row: JoinRequestRow) -> None:
-    """A request is taken back, or its user is gone."""
+    """Delete a join request that was withdrawn, or whose user left."""
     store.delete(call.tx, row.id)
-    gone = wire.JoinRequestDeleted(
+    payload = wire.JoinRequestDeleted(
         id=JoinRequestId(row.id), user_id=UserId(row.user_id), guild_id=GuildId(row.guild_id)
     )
-    call.tx.emit(wire.GUILD_JOIN_REQUEST_DELETE, gone, _readers(row))
+    call.tx.emit(wire.GUILD_JOIN_REQUEST_DELETE, payload, _reviewers(row))
 
 
-def forget_member(call: Call, fact: MemberRemoved) -> None:
-    """Who leaves no longer waits; what was decided stays."""
-    row = store.find_of_user(call.tx, fact.guild_id, fact.user_id)
+def forget_member(call: Call, signal: MemberRemoved) -> None:
+    """Withdraw the pending request of a member who leaves; reviewed requests stay."""
+    row = store.find_of_user(call.tx, signal.guild_id, signal.user_id)
     if row is not None and row.status == JoinRequestStatus.SUBMITTED:
         withdraw(call, row)
 
 
-def forget_guild(call: Call, fact: GuildDeleted) -> None:
-    """A guild is going, and its form with it."""
-    store.delete_of_guild(call.tx, fact.guild_id)
+def forget_guild(call: Call, signal: GuildDeleted) -> None:
+    """Delete the form and the join requests of a deleted guild."""
+    store.delete_of_guild(call.tx, signal.guild_id)
 
 
-def _readers(row: JoinRequestRow) -> Audience:
-    """gateway.md 5.1: join requests are for those who hold KICK_MEMBERS."""
+def _reviewers(row: JoinRequestRow) -> Audience:
+    """Join request events go to members with KICK_MEMBERS (gateway.md 5.1)."""
     return Audience.guild(row.guild_id, permission=Permissions.KICK_MEMBERS)
 
 
-def _tell(call: Call, event: Event[Any], row: JoinRequestRow) -> None:
-    told = wire.GuildJoinRequest(
+def _publish(call: Call, event: Event[Any], row: JoinRequestRow) -> None:
+    payload = wire.GuildJoinRequest(
         guild_id=GuildId(row.guild_id), request=views.join_request(call.tx, row), status=row.status
     )
-    call.tx.emit(event, told, _readers(row))
+    call.tx.emit(event, payload, _reviewers(row))

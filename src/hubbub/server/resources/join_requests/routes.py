@@ -1,4 +1,4 @@
-"""Member verification and join requests over HTTP."""
+"""HTTP handlers of member verification and join requests."""
 
 from msgspec import UNSET
 
@@ -21,17 +21,19 @@ _DECISIONS = (JoinRequestStatus.APPROVED, JoinRequestStatus.REJECTED)
 
 @handles(wire.GET_GUILD_MEMBER_VERIFICATION)
 def get_guild_member_verification(call: Call, guild_id: GuildId) -> wire.MemberVerification:
-    """The form that newcomers answer."""
-    rules.require_reader(call, _guild(call, guild_id))
-    return views.member_verification(_form(call, guild_id))
+    """Get the guild's member verification form."""
+    rules.require_reader(call, _require_guild(call, guild_id))
+    return views.member_verification(_require_form(call, guild_id))
 
 
 @handles(wire.UPDATE_GUILD_MEMBER_VERIFICATION)
 def update_guild_member_verification(
     call: Call, guild_id: GuildId, body: wire.UpdateMemberVerification
 ) -> wire.MemberVerification:
-    """Change the form, and whether it must be answered."""
-    guild = _guild(call, guild_id)
+    """Update the guild's member verification form.
+
+    Also enables or disables the form and its manual review."""
+    guild = _require_guild(call, guild_id)
     before = store.find_form(call.tx, guild_id)
     after = before or FormRow(guild_id, call.now)
     if body.form_fields is not UNSET:
@@ -40,8 +42,8 @@ def update_guild_member_verification(
         after = after._replace(description=body.description or None)
     if before is not None and after != before:
         after = after._replace(version_ms=call.now)
-    having = guild.feature_names
-    reviewed = GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL in having
+    features = guild.feature_names
+    reviewed = GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL in features
     actions.change(
         call,
         guild,
@@ -55,13 +57,15 @@ def update_guild_member_verification(
 
 @handles(wire.GET_GUILD_JOIN_REQUESTS)
 def get_guild_join_requests(call: Call, guild_id: GuildId, query: wire.ListJoinRequests) -> wire.JoinRequests:
-    """Who asks to come in; for those who manage the guild and may not kick, how many."""
+    """List guild join requests.
+
+    Callers with MANAGE_GUILD but not KICK_MEMBERS get only the total."""
     standing = access.guild(call, guild_id)
-    reads = standing.can(Permissions.KICK_MEMBERS)
-    access.require_guild(call, guild_id, Permissions.KICK_MEMBERS if reads else Permissions.MANAGE_GUILD)
-    rules.require_reviewed(_guild(call, guild_id))
-    shown = wire.JoinRequests(total=store.count(call.tx, guild_id, query.status))
-    if reads:
+    can_read = standing.can(Permissions.KICK_MEMBERS)
+    access.require_guild(call, guild_id, Permissions.KICK_MEMBERS if can_read else Permissions.MANAGE_GUILD)
+    rules.require_reviewed(_require_guild(call, guild_id))
+    result = wire.JoinRequests(total=store.count(call.tx, guild_id, query.status))
+    if can_read:
         rows = store.page(
             call.tx,
             guild_id,
@@ -70,16 +74,16 @@ def get_guild_join_requests(call: Call, guild_id: GuildId, query: wire.ListJoinR
             after=None if query.after is UNSET else query.after,
             limit=query.limit,
         )
-        shown.guild_join_requests = views.join_requests(call.tx, rows)
-    return shown
+        result.guild_join_requests = views.join_requests(call.tx, rows)
+    return result
 
 
 @handles(wire.ACTION_GUILD_JOIN_REQUEST)
 def action_guild_join_request(
     call: Call, guild_id: GuildId, request_id: JoinRequestId, body: wire.ActionJoinRequest
 ) -> wire.JoinRequest:
-    """Let somebody in, or not."""
-    rules.require_reviewed(_guild(call, guild_id))
+    """Approve or reject a join request."""
+    rules.require_reviewed(_require_guild(call, guild_id))
     row = store.find(call.tx, guild_id, request_id)
     if row is None:
         raise errors.NOT_FOUND()
@@ -88,7 +92,7 @@ def action_guild_join_request(
     if body.action not in _DECISIONS:
         raise errors.invalid("action", *errors.choices([str(each) for each in _DECISIONS]))
     if row.status != JoinRequestStatus.SUBMITTED:
-        raise errors.invalid("action", "JOIN_REQUEST_NOT_SUBMITTED", "This request was decided already.")
+        raise errors.invalid("action", "JOIN_REQUEST_NOT_SUBMITTED", "This request has already been reviewed.")
     rejected = body.action == JoinRequestStatus.REJECTED
     row = row._replace(
         status=str(body.action),
@@ -102,16 +106,18 @@ def action_guild_join_request(
 
 @handles(wire.GET_MY_GUILD_JOIN_REQUEST)
 def get_my_guild_join_request(call: Call, guild_id: GuildId) -> wire.JoinRequest:
-    """What became of one's own request."""
-    return views.join_request(call.tx, _own(call, guild_id))
+    """Get the current user's join request."""
+    return views.join_request(call.tx, _own_request(call, guild_id))
 
 
 @handles(wire.CREATE_GUILD_JOIN_REQUEST)
 def create_guild_join_request(call: Call, guild_id: GuildId, body: wire.SubmitJoinRequest) -> wire.JoinRequest:
-    """Answer the form."""
-    guild = _guild(call, guild_id)
+    """Create a join request.
+
+    Submits responses to the member verification form. Without manual review the request is approved at once."""
+    guild = _require_guild(call, guild_id)
     rules.require_applicant(call, guild)
-    form = _form(call, guild_id)
+    form = _require_form(call, guild_id)
     if json.milliseconds(body.version) != form.version_ms:
         raise errors.invalid("version", "FORM_OUTDATED", "The form has changed.")
     answers = rules.answers(form.questions, body.form_fields)
@@ -131,29 +137,31 @@ def create_guild_join_request(call: Call, guild_id: GuildId, body: wire.SubmitJo
 
 @handles(wire.DELETE_MY_GUILD_JOIN_REQUEST)
 def delete_my_guild_join_request(call: Call, guild_id: GuildId) -> None:
-    """Take one's request back; what was decided stays decided."""
-    row = _own(call, guild_id)
+    """Delete the current user's join request.
+
+    Only a request that has not been reviewed can be deleted."""
+    row = _own_request(call, guild_id)
     if row.status != JoinRequestStatus.SUBMITTED:
         raise errors.NOT_FOUND()
     actions.withdraw(call, row)
 
 
-def _guild(call: Call, guild_id: int) -> GuildRow:
+def _require_guild(call: Call, guild_id: int) -> GuildRow:
     row = guilds.find(call.tx, guild_id)
     if row is None:
         raise errors.UNKNOWN_GUILD()
     return row
 
 
-def _form(call: Call, guild_id: int) -> FormRow:
+def _require_form(call: Call, guild_id: int) -> FormRow:
     row = store.find_form(call.tx, guild_id)
     if row is None:
         raise errors.UNKNOWN_MEMBER_VERIFICATION_FORM()
     return row
 
 
-def _own(call: Call, guild_id: int) -> JoinRequestRow:
-    _guild(call, guild_id)
+def _own_request(call: Call, guild_id: int) -> JoinRequestRow:
+    _require_guild(call, guild_id)
     row = store.find_of_user(call.tx, guild_id, call.user_id)
     if row is None:
         raise errors.NOT_FOUND()

@@ -1,4 +1,4 @@
-"""What a form may ask, what may be answered, and who may ask to come in."""
+"""Rules for member verification forms, their responses and applicants."""
 
 from collections.abc import Sequence
 
@@ -12,34 +12,36 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import guilds, members
 from hubbub.server.resources.guilds import GuildRow
 
-_OWN_KEY = {FormFieldType.TERMS: "values", FormFieldType.MULTIPLE_CHOICE: "choices"}
-"""What a kind of question must have, and no other may."""
+_TYPE_ATTRIBUTE = {FormFieldType.TERMS: "values", FormFieldType.MULTIPLE_CHOICE: "choices"}
+"""The attribute that each of these field types requires and all others must not have."""
 
 
 def is_gated(guild: GuildRow) -> bool:
-    """Whether newcomers must answer the form."""
+    """Report whether new members must complete the form."""
     return GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED in guild.feature_names
 
 
 def is_reviewed(guild: GuildRow) -> bool:
-    """Whether somebody must approve what they answer."""
+    """Report whether join requests need manual approval."""
     return is_gated(guild) and GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL in guild.feature_names
 
 
 def require_reviewed(guild: GuildRow) -> None:
-    """Raise unless the guild has the pair of features that join requests need (http.md 3.5)."""
+    """Raise unless the guild has both features that join requests need (http.md 3.5)."""
     if not is_reviewed(guild):
         raise errors.MISSING_ACCESS()
 
 
 def require_reader(call: Call, guild: GuildRow) -> None:
-    """Raise unless the caller is in the guild, or it can be found by anybody."""
+    """Raise unless the caller is a member of the guild, or the guild is discoverable."""
     if not guilds.is_member(call.tx, guild.id, call.user_id) and GuildFeature.DISCOVERABLE not in guild.feature_names:
         raise errors.MISSING_ACCESS()
 
 
 def require_applicant(call: Call, guild: GuildRow) -> None:
-    """Raise unless the caller waits to be let in: as a pending member, or from outside where anybody may ask."""
+    """Raise unless the caller may submit a request.
+
+    Pending members may, and non-members where the guild is discoverable and reviews requests."""
     member = members.find_row(call.tx, guild.id, call.user_id)
     if not is_gated(guild) or (member is not None and not member.pending):
         raise errors.MISSING_ACCESS()
@@ -51,11 +53,11 @@ def require_applicant(call: Call, guild: GuildRow) -> None:
 
 
 def questions(given: Sequence[wire.FormField]) -> list[wire.FormField]:
-    """The form as it is kept, or the form error that says what a question lacks."""
+    """Normalize form fields for storage; raise a form error for invalid ones."""
     form = FormErrors()
-    kept = []
+    stored = []
     for index, field in enumerate(given):
-        for kind, key in _OWN_KEY.items():
+        for kind, key in _TYPE_ATTRIBUTE.items():
             value = getattr(field, key)
             if field.field_type == kind and value is UNSET:
                 form.add(("form_fields", index, key), *errors.required())
@@ -63,7 +65,7 @@ def questions(given: Sequence[wire.FormField]) -> list[wire.FormField]:
                 field = structs.replace(field, **{key: UNSET})
         if field.field_type != FormFieldType.TERMS and not field.label:
             form.add(("form_fields", index, "label"), *errors.required())
-        kept.append(
+        stored.append(
             structs.replace(
                 field,
                 description=field.description or UNSET,
@@ -74,41 +76,41 @@ def questions(given: Sequence[wire.FormField]) -> list[wire.FormField]:
     if sum(field.field_type == FormFieldType.TERMS for field in given) > 1:
         form.add("form_fields", "FORM_TERMS_TWICE", "Only one field can be of type TERMS.")
     form.raise_if_any()
-    return kept
+    return stored
 
 
 def answers(form_fields: Sequence[wire.FormField], given: Sequence[wire.AnsweredField]) -> list[wire.AnsweredField]:
-    """What somebody answered beside the questions of the form, or the form error that says what is missing."""
+    """Validate responses and pair them with their form fields; raise a form error for missing or invalid ones."""
     form = FormErrors()
     if len(given) != len(form_fields):
         raise errors.invalid("form_fields", *errors.bad_length(len(form_fields), len(form_fields)))
-    kept = []
+    stored = []
     for index, (question, answer) in enumerate(zip(form_fields, given, strict=True)):
         path = ("form_fields", index, "response")
         response = answer.response
         if response is UNSET or response is None or response == "":
             if question.required is not False:
                 form.add(path, *errors.required())
-            kept.append(_answered(question, UNSET))
+            stored.append(_answered(question, UNSET))
             continue
         match question.field_type:
             case FormFieldType.TERMS:
                 if response is not True:
                     form.add(path, *errors.required())
             case FormFieldType.MULTIPLE_CHOICE:
-                offered = question.choices if question.choices is not UNSET else []
-                if not isinstance(response, int) or isinstance(response, bool) or not 0 <= response < len(offered):
-                    form.add(path, *errors.choices(range(len(offered))))
+                choices = question.choices if question.choices is not UNSET else []
+                if not isinstance(response, int) or isinstance(response, bool) or not 0 <= response < len(choices):
+                    form.add(path, *errors.choices(range(len(choices))))
             case _:
-                short = question.field_type == FormFieldType.TEXT_INPUT
-                most = wire.TEXT_ANSWER_MAX if short else wire.PARAGRAPH_ANSWER_MAX
+                is_short = question.field_type == FormFieldType.TEXT_INPUT
+                length_max = wire.TEXT_ANSWER_MAX if is_short else wire.PARAGRAPH_ANSWER_MAX
                 if not isinstance(response, str):
                     form.add(path, *errors.not_string(response))
-                elif len(response) > most:
-                    form.add(path, *errors.max_length(most))
-        kept.append(_answered(question, response))
+                elif len(response) > length_max:
+                    form.add(path, *errors.max_length(length_max))
+        stored.append(_answered(question, response))
     form.raise_if_any()
-    return kept
+    return stored
 
 
 def _answered(question: wire.FormField, response: object) -> wire.AnsweredField:

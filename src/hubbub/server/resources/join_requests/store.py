@@ -1,4 +1,4 @@
-"""Rows of the forms that newcomers answer, and of what they answered."""
+"""SQL for the member_verification_forms and join_requests tables."""
 
 from typing import Any, NamedTuple
 
@@ -9,22 +9,24 @@ from hubbub.server.core.store import Tx, places
 
 
 class FormRow(NamedTuple):
-    """A guild's form as we keep it; whether it must be answered is a feature of the guild."""
+    """A row of the member_verification_forms table.
+
+    Guild features decide whether the form must be completed."""
 
     guild_id: int
     version_ms: int
     description: str | None = None
     fields: str = "[]"
-    """A list of `FormField` as JSON."""
+    """JSON list of `FormField`."""
 
     @property
     def questions(self) -> list[wire.FormField]:
-        """What is asked."""
+        """Decode the form fields."""
         return json.decode(self.fields, list[wire.FormField])
 
 
 class JoinRequestRow(NamedTuple):
-    """What somebody answered; a user has at most one request in a guild."""
+    """A row of the join_requests table; a user has at most one request per guild."""
 
     id: int
     guild_id: int
@@ -34,12 +36,12 @@ class JoinRequestRow(NamedTuple):
     reviewed_ms: int | None = None
     rejection_reason: str | None = None
     responses: str = "[]"
-    """A list of `AnsweredField` as JSON."""
+    """JSON list of `AnsweredField`."""
     actioned_by: int | None = None
 
     @property
     def answers(self) -> list[wire.AnsweredField]:
-        """What they answered."""
+        """Decode the responses."""
         return json.decode(self.responses, list[wire.AnsweredField])
 
 
@@ -47,7 +49,7 @@ COLUMNS = ", ".join(JoinRequestRow._fields)
 
 
 def find_form(tx: Tx, guild_id: int) -> FormRow | None:
-    """A guild's form, or None when it never had one."""
+    """Return a guild's form, or None if it never had one."""
     return tx.find(
         FormRow,
         "SELECT guild_id, version_ms, description, fields FROM member_verification_forms WHERE guild_id = ?",
@@ -56,7 +58,7 @@ def find_form(tx: Tx, guild_id: int) -> FormRow | None:
 
 
 def put_form(tx: Tx, row: FormRow) -> None:
-    """Keep a guild's form."""
+    """Insert or update a guild's form."""
     tx.run(
         "INSERT INTO member_verification_forms (guild_id, version_ms, description, fields) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (guild_id) DO UPDATE SET version_ms = excluded.version_ms, description = excluded.description, "
@@ -66,28 +68,30 @@ def put_form(tx: Tx, row: FormRow) -> None:
 
 
 def find(tx: Tx, guild_id: int, request_id: int) -> JoinRequestRow | None:
-    """A request, or None."""
+    """Return the join request, or None."""
     return tx.find(
         JoinRequestRow, f"SELECT {COLUMNS} FROM join_requests WHERE id = ? AND guild_id = ?", request_id, guild_id
     )
 
 
 def find_of_user(tx: Tx, guild_id: int, user_id: int) -> JoinRequestRow | None:
-    """Somebody's request in a guild, or None."""
+    """Return a user's join request in a guild, or None."""
     return tx.find(
         JoinRequestRow, f"SELECT {COLUMNS} FROM join_requests WHERE guild_id = ? AND user_id = ?", guild_id, user_id
     )
 
 
 def count(tx: Tx, guild_id: int, status: str) -> int:
-    """How many requests of a guild have come so far."""
+    """Return the number of a guild's join requests with a status."""
     return int(tx.value("SELECT COUNT(*) FROM join_requests WHERE guild_id = ? AND status = ?", guild_id, status) or 0)
 
 
 def page(
     tx: Tx, guild_id: int, status: str, *, before: int | None, after: int | None, limit: int
 ) -> list[JoinRequestRow]:
-    """A page of requests: those to be read by descending id, others by the time they were reviewed, the latest first."""
+    """Return a page of join requests.
+
+    Submitted requests are ordered by descending id, others by review time, latest first."""
     where, values = "guild_id = ? AND status = ?", [guild_id, status]
     if after is not None:
         where, values = f"{where} AND id > ?", [*values, after]
@@ -101,17 +105,17 @@ def page(
 
 
 def put(tx: Tx, row: JoinRequestRow) -> None:
-    """Keep a request in the place of any that its user made before."""
+    """Insert a join request, replacing any earlier one of the same user."""
     tx.run("DELETE FROM join_requests WHERE guild_id = ? AND user_id = ?", row.guild_id, row.user_id)
     tx.run(f"INSERT INTO join_requests ({COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def delete(tx: Tx, request_id: int) -> None:
-    """Forget a request."""
+    """Delete a join request."""
     tx.run("DELETE FROM join_requests WHERE id = ?", request_id)
 
 
 def delete_of_guild(tx: Tx, guild_id: int) -> None:
-    """Forget a guild's form and all requests."""
+    """Delete a guild's form and all its join requests."""
     tx.run("DELETE FROM member_verification_forms WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM join_requests WHERE guild_id = ?", guild_id)

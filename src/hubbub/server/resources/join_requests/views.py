@@ -1,4 +1,4 @@
-"""Forms and join requests on the wire."""
+"""Build the wire models of member verification forms and join requests."""
 
 from collections.abc import Sequence
 
@@ -12,19 +12,19 @@ from hubbub.server.resources.join_requests.store import FormRow, JoinRequestRow
 
 
 def member_verification(row: FormRow) -> wire.MemberVerification:
-    """A guild's form."""
+    """Return a guild's form."""
     return wire.MemberVerification(
         version=json.timestamp(row.version_ms), form_fields=row.questions, description=row.description
     )
 
 
 def join_requests(tx: Tx, rows: Sequence[JoinRequestRow]) -> list[wire.JoinRequest]:
-    """Requests, with who made and who decided them."""
-    named = [user for row in rows for user in (row.user_id, row.actioned_by) if user is not None]
-    people = users.find_many(tx, named)
+    """Return join requests with their applicants and reviewers."""
+    user_ids = [user for row in rows for user in (row.user_id, row.actioned_by) if user is not None]
+    users_by_id = users.find_many(tx, user_ids)
 
-    def person(user_id: int | None) -> User | None:
-        return users.user(people[user_id]) if user_id in people else None
+    def user_view(user_id: int | None) -> User | None:
+        return users.user(users_by_id[user_id]) if user_id in users_by_id else None
 
     return [
         wire.JoinRequest(
@@ -35,14 +35,14 @@ def join_requests(tx: Tx, rows: Sequence[JoinRequestRow]) -> list[wire.JoinReque
             rejection_reason=row.rejection_reason,
             guild_id=GuildId(row.guild_id),
             user_id=UserId(row.user_id),
-            user=person(row.user_id),
+            user=user_view(row.user_id),
             form_responses=row.answers,
-            actioned_by_user=person(row.actioned_by),
+            actioned_by_user=user_view(row.actioned_by),
         )
         for row in rows
     ]
 
 
 def join_request(tx: Tx, row: JoinRequestRow) -> wire.JoinRequest:
-    """One request."""
+    """Return one join request."""
     return join_requests(tx, [row])[0]

@@ -1,4 +1,4 @@
-"""Lobbies: where players of a game meet and talk, and the channels linked to them."""
+"""Lobbies: groups of an application's users who exchange messages, and the channels linked to them."""
 
 from typing import Any
 
@@ -19,15 +19,15 @@ from hubbub.server.resources.users import UserChanged, UserDeleted
 
 
 def _ready(call: Call) -> dict[str, Any]:
-    """The lobbies of a player in the game that asks."""
+    """Return the caller's lobbies of the application that the session belongs to."""
     actor = call.actor
     if actor.kind != "bearer" or actor.application_id is None or Scope.LOBBIES_WRITE not in actor.scopes:
         return {}
     rows = store.list_of_user(call.tx, actor.application_id, call.user_id)
     lobbies = views.gateway_lobbies(call.tx, rows)
-    fellows = {int(each.user_id) for lobby in lobbies for each in lobby.members}
+    member_ids = {int(each.user_id) for lobby in lobbies for each in lobby.members}
     family_id = actor.family_id or actor.application_id
-    return {"lobbies": lobbies, "user_application_profiles": profiles(call.tx, family_id, fellows)}
+    return {"lobbies": lobbies, "user_application_profiles": profiles(call.tx, family_id, member_ids)}
 
 
 def _expire(call: Call, job: Job) -> None:

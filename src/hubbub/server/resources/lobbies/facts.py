@@ -1,4 +1,4 @@
-"""What the lobbies slice tells others, inside the transaction."""
+"""Signals of the lobbies slice, raised inside the transaction."""
 
 import msgspec
 
@@ -6,9 +6,9 @@ from hubbub.server.resources.lobbies.store import LobbyRow
 
 
 class LobbyMembersLeave(msgspec.Struct, frozen=True, kw_only=True):
-    """Some are about to be members of a lobby no more; they are until this is told."""
+    """Users are about to leave a lobby; they are still members while listeners run."""
 
     lobby: LobbyRow
     user_ids: tuple[int, ...]
     ended: bool = False
-    """Whether the lobby itself is about to go."""
+    """Whether the lobby itself is about to be deleted."""

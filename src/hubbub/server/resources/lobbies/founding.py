@@ -1,4 +1,4 @@
-"""Lobbies of a world file: there from the beginning, asked for by nobody."""
+"""Lobbies defined by a world file, created without a request."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from hubbub.server.resources.lobbies.store import LobbyRow, text
 
 
 class Link(NamedTuple):
-    """A channel that a lobby is linked to from the beginning."""
+    """A channel that a lobby is linked to when it is created."""
 
     channel_id: int
     linked_by: int
@@ -28,11 +28,11 @@ def found(
     secret: str | None = None,
     link: Link | None = None,
 ) -> LobbyRow:
-    """A lobby with its members, as its backend, or with a secret its players, would have made it."""
+    """Create a lobby with its members, as its backend would; with a secret, as its users would."""
     form = FormErrors()
     rules.check_lobby(form, body)
     if store.find(call.tx, lobby_id) is not None:
-        form.add((), "LOBBY_EXISTS", "A lobby of this name and seed is there already.")
+        form.add((), "LOBBY_EXISTS", "A lobby with this name and seed already exists.")
     if secret is not None and store.find_by_secret(call.tx, application_id, secret) is not None:
         form.add("secret", "SECRET_TAKEN", "Another lobby has this secret.")
     form.raise_if_any()

@@ -1,4 +1,4 @@
-"""Linking a lobby to a channel of a guild, and the invites into that guild (sdk.md 12.6)."""
+"""Links between lobbies and guild channels, and invites to these guilds (sdk.md 12.6)."""
 
 from hubbub.protocol import errors
 from hubbub.protocol import wire as json
@@ -18,7 +18,7 @@ from hubbub.server.resources.lobbies.store import LobbyRow
 
 
 def link(call: Call, row: LobbyRow, channel: ChannelRef) -> LobbyRow:
-    """Let a lobby and a channel share what is said; the channel says so."""
+    """Link a lobby to a channel and post a system message there; their messages are then shared."""
     if channel.id == row.linked_channel_id:
         return row
     if row.linked_channel_id is not None:
@@ -29,12 +29,12 @@ def link(call: Call, row: LobbyRow, channel: ChannelRef) -> LobbyRow:
 
 
 def join(call: Call, row: LobbyRow, channel_id: int, linked_by: int) -> LobbyRow:
-    """Let a lobby and a channel know of each other."""
-    channels.link_lobby(call, channel_id, _linked(call, row, linked_by))
+    """Store the link in both the lobby and the channel."""
+    channels.link_lobby(call, channel_id, _linked_lobby(call, row, linked_by))
     return actions.change(call, row, row._replace(linked_channel_id=channel_id))
 
 
-def _linked(call: Call, row: LobbyRow, linked_by: int) -> LinkedLobby:
+def _linked_lobby(call: Call, row: LobbyRow, linked_by: int) -> LinkedLobby:
     return LinkedLobby(
         application_id=ApplicationId(row.application_id),
         lobby_id=LobbyId(row.id),
@@ -45,50 +45,52 @@ def _linked(call: Call, row: LobbyRow, linked_by: int) -> LinkedLobby:
 
 
 def refresh(call: Call, row: LobbyRow) -> None:
-    """Let the channel know that the lobby asks something else of its speakers now."""
-    known = None if row.linked_channel_id is None else channels.find(call.tx, row.linked_channel_id)
-    if known is None or known.linked_lobby is None:
+    """Update the channel's copy of the link after the lobby's flags changed."""
+    channel = None if row.linked_channel_id is None else channels.find(call.tx, row.linked_channel_id)
+    if channel is None or channel.linked_lobby is None:
         return
-    linked = json.decode(known.linked_lobby, LinkedLobby)
+    linked = json.decode(channel.linked_lobby, LinkedLobby)
     linked.require_application_authorization = bool(row.flags & LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION)
-    channels.link_lobby(call, known.id, linked)
+    channels.link_lobby(call, channel.id, linked)
 
 
 def unlink(call: Call, row: LobbyRow) -> tuple[LobbyRow, Channel | None]:
-    """Part a lobby from its channel; the channel as it is now. A lobby with nobody in it is idle from now on."""
+    """Unlink a lobby from its channel; return both.
+
+    If no member is connected, the idle timeout starts now."""
     if row.linked_channel_id is None:
         return row, None
-    shown = channels.link_lobby(call, row.linked_channel_id, None)
-    return _parted(call, row), shown
+    channel = channels.link_lobby(call, row.linked_channel_id, None)
+    return _clear_link(call, row), channel
 
 
-def _parted(call: Call, row: LobbyRow) -> LobbyRow:
+def _clear_link(call: Call, row: LobbyRow) -> LobbyRow:
     idle_ms = None if row.idle_ms is None else call.now
     return actions.change(call, row, row._replace(linked_channel_id=None, idle_ms=idle_ms))
 
 
-def channels_deleted(call: Call, fact: ChannelsDeleted) -> None:
-    """Channels are going; lobbies linked to them go on alone."""
-    for row in store.list_of_channels(call.tx, fact.channel_ids):
-        _parted(call, row)
+def channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+    """Unlink lobbies from deleted channels."""
+    for row in store.list_of_channels(call.tx, signal.channel_ids):
+        _clear_link(call, row)
 
 
-def channel_changed(call: Call, fact: LinkedChannelChanged) -> None:
-    """A channel has another name; the lobby linked to it shows that."""
-    for row in store.list_of_channels(call.tx, (fact.channel_id,)):
+def channel_changed(call: Call, signal: LinkedChannelChanged) -> None:
+    """Publish a lobby whose linked channel changed."""
+    for row in store.list_of_channels(call.tx, (signal.channel_id,)):
         actions.tell_updated(call, row)
 
 
 def invite(call: Call, row: LobbyRow, user_id: int) -> wire.LobbyInvite:
-    """A way into the linked channel's guild for one member of the lobby, once, within the hour."""
+    """Create a single-use invite to the linked channel's guild for one lobby member, valid for an hour."""
     ref = None if row.linked_channel_id is None else access.find_channel(call.tx, row.linked_channel_id)
     if ref is None or ref.guild_id is None:
         raise errors.UNKNOWN_CHANNEL()
-    person = users.find(call.tx, user_id)
-    if person is None or person.flags & UserFlags.PROVISIONAL_ACCOUNT:
-        # sdk.md 8.1: provisional accounts do not join guilds; they are asked to link first.
+    user = users.find(call.tx, user_id)
+    if user is None or user.flags & UserFlags.PROVISIONAL_ACCOUNT:
+        # sdk.md 8.1: provisional accounts cannot join guilds; their users must link an account first.
         raise errors.MISSING_PERMISSIONS()
-    wanted = InviteRow(
+    template = InviteRow(
         code="",
         guild_id=ref.guild_id,
         channel_id=ref.id,
@@ -99,4 +101,4 @@ def invite(call: Call, row: LobbyRow, user_id: int) -> wire.LobbyInvite:
         max_uses=1,
         target_type=InviteTargetType.LOBBY,
     )
-    return wire.LobbyInvite(code=invites.create(call, wanted, Listed([UserId(user_id)], None)).code)
+    return wire.LobbyInvite(code=invites.create(call, template, Listed([UserId(user_id)], None)).code)

@@ -1,4 +1,4 @@
-"""Lobbies over HTTP: backends with their bot's token, players with what they granted their game."""
+"""HTTP handlers of lobbies, for backends (bot tokens) and for users (OAuth2 tokens)."""
 
 from collections.abc import Callable
 
@@ -17,19 +17,19 @@ from hubbub.server.resources import applications
 from hubbub.server.resources.lobbies import actions, linking, rules, saying, store, views
 from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow, text
 
-# Backends
+# Operations of backends
 
 
 @handles(wire.CREATE_LOBBY)
 async def create_lobby(work: Work, body: wire.CreateLobby) -> wire.Lobby:
-    """Make a lobby, with members if they are named."""
+    """Create a lobby."""
 
     def check(call: Call) -> int:
         _check(body)
         assert call.actor.application_id is not None
         return call.actor.application_id
 
-    await _require_address(work, body, check)
+    await _require_webhook_url(work, body, check)
     return await work.write(lambda call: _create(call, check(call), body))
 
 
@@ -39,8 +39,8 @@ def _check(body: wire.CreateLobby) -> None:
     form.raise_if_any()
 
 
-async def _require_address(work: Work, body: wire.CreateLobby, check: Callable[[Call], int]) -> None:
-    """Raise unless the lobby's own address, where it is to have one, answers as its application's must."""
+async def _require_webhook_url(work: Work, body: wire.CreateLobby, check: Callable[[Call], int]) -> None:
+    """Raise unless the lobby's own webhook URL, if it has one, passes the same check as the application's."""
     if url := body.override_event_webhooks_url:
         await applications.require_takes_events(work, "override_event_webhooks_url", url, check)
 
@@ -54,26 +54,28 @@ def _create(call: Call, application_id: int, body: wire.CreateLobby) -> wire.Lob
         idle_timeout_seconds=body.idle_timeout_seconds or wire.LOBBY_IDLE_SECONDS_DEFAULT,
         override_event_webhooks_url=body.override_event_webhooks_url or None,
     )
-    actions.put(call, row, _members(call, row, body.members or ()))
+    actions.put(call, row, _requested_members(call, row, body.members or ()))
     return views.lobby(call, row)
 
 
 @handles(wire.GET_LOBBY)
 def get_lobby(call: Call, lobby_id: LobbyId) -> wire.Lobby:
-    """A lobby of the bot's application."""
+    """Get a lobby of the bot's application."""
     return views.lobby(call, rules.require(call, lobby_id))
 
 
 @handles(wire.EDIT_LOBBY)
 async def edit_lobby(work: Work, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
-    """Change a lobby; named members replace all who are in it."""
+    """Update a lobby.
+
+    If `members` is given, it replaces all current members."""
 
     def check(call: Call) -> int:
         row = rules.require(call, lobby_id)
         _check(body)
         return row.application_id
 
-    await _require_address(work, body, check)
+    await _require_webhook_url(work, body, check)
     return await work.write(lambda call: _edit(call, lobby_id, body))
 
 
@@ -93,29 +95,33 @@ def _edit(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
         linking.refresh(call, after)
     after = actions.change(call, row, after)
     if isinstance(body.members, list):
-        wanted = _members(call, after, body.members)
-        staying = {each.user_id for each in wanted}
-        gone = [user_id for user_id in store.member_ids(call.tx, row.id) if user_id not in staying]
-        actions.put(call, after, wanted, gone)
+        memberships = _requested_members(call, after, body.members)
+        retained_ids = {each.user_id for each in memberships}
+        removed_ids = [user_id for user_id in store.member_ids(call.tx, row.id) if user_id not in retained_ids]
+        actions.put(call, after, memberships, removed_ids)
     return views.lobby(call, after)
 
 
 @handles(wire.DELETE_LOBBY)
 def delete_lobby(call: Call, lobby_id: LobbyId) -> None:
-    """End a lobby; one that is gone already is no error."""
+    """Delete a lobby.
+
+    Succeeds if the lobby does not exist."""
     if store.find(call.tx, lobby_id) is not None:
         actions.delete(call, rules.require(call, lobby_id))
 
 
-def _members(call: Call, row: LobbyRow, asked: "list[wire.LobbyMemberRequest] | tuple[()]") -> list[MemberRow]:
-    """The memberships that a body asks for; users who do not play are refused."""
+def _requested_members(
+    call: Call, row: LobbyRow, requests: "list[wire.LobbyMemberRequest] | tuple[()]"
+) -> list[MemberRow]:
+    """Return the memberships of a request body; raise if a user may not be added."""
     known = {each.user_id: each for each in store.members(call.tx, row.id)}
-    new = [each.id for each in asked if each.id not in known]
+    new = [each.id for each in requests if each.id not in known]
     if new:
         _require_admissible(call, row, new)
     return [
         actions.member_row(call, row, each.id, known.get(each.id), metadata=each.metadata, flags=each.flags)
-        for each in asked
+        for each in requests
     ]
 
 
@@ -129,7 +135,9 @@ def _require_admissible(call: Call, row: LobbyRow, user_ids: list[UserId]) -> No
 
 @handles(wire.ADD_LOBBY_MEMBER)
 def add_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId, body: wire.AddLobbyMember) -> wire.LobbyMember:
-    """Put a user into a lobby, or change how they are in it."""
+    """Add a lobby member.
+
+    Updates the membership if the user is already a member."""
     row = rules.require(call, lobby_id)
     form = FormErrors()
     rules.check_member(form, (), body)
@@ -137,27 +145,33 @@ def add_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId, body: wire.
     known = store.find_member(call.tx, row.id, user_id)
     if known is None:
         _require_admissible(call, row, [user_id])
-    wanted = _changed(call, row, user_id, known, body)
-    actions.put(call, row, [wanted])
-    return views.member(wanted)
+    upserted = _updated_member(call, row, user_id, known, body)
+    actions.put(call, row, [upserted])
+    return views.member(upserted)
 
 
-def _changed(call: Call, row: LobbyRow, user_id: int, known: MemberRow | None, body: wire.AddLobbyMember) -> MemberRow:
-    named = body.additional_name if changes.LOBBY_ADDITIONAL_NAME.active(call.now) else UNSET
+def _updated_member(
+    call: Call, row: LobbyRow, user_id: int, known: MemberRow | None, body: wire.AddLobbyMember
+) -> MemberRow:
+    additional_name = body.additional_name if changes.LOBBY_ADDITIONAL_NAME.active(call.now) else UNSET
     return actions.member_row(
-        call, row, user_id, known, metadata=body.metadata, flags=body.flags, additional_name=named
+        call, row, user_id, known, metadata=body.metadata, flags=body.flags, additional_name=additional_name
     )
 
 
 @handles(wire.DELETE_LOBBY_MEMBER)
 def delete_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId) -> None:
-    """Take a user out of a lobby; who is not in it is no error."""
+    """Remove a lobby member.
+
+    Succeeds if the user is not a member."""
     actions.put(call, rules.require(call, lobby_id), removed=[user_id])
 
 
 @handles(wire.BULK_UPDATE_LOBBY_MEMBERS)
 def bulk_update_lobby_members(call: Call, lobby_id: LobbyId, body: wire.BulkLobbyMembers) -> list[wire.LobbyMember]:
-    """Add, change and remove many members; users who do not play, or have no room for another lobby, are left out."""
+    """Update lobby members in bulk.
+
+    Adds, updates and removes members. Users who may not be added, or are in too many lobbies, are skipped."""
     row = rules.require(call, lobby_id)
     if not changes.BULK_LOBBY_MEMBERS.active(call.now):
         raise errors.NOT_FOUND()
@@ -169,20 +183,20 @@ def bulk_update_lobby_members(call: Call, lobby_id: LobbyId, body: wire.BulkLobb
     form.raise_if_any()
     known = {each.user_id: each for each in store.members(call.tx, row.id)}
     removed = [each.id for each in body if each.remove_member is True]
-    kept = [each for each in body if each.remove_member is not True]
-    allowed, full = actions.admissible(call, row, [each.id for each in kept])
-    wanted = [
-        _changed(call, row, each.id, known.get(each.id), each)
-        for each in kept
+    remaining = [each for each in body if each.remove_member is not True]
+    allowed, full = actions.admissible(call, row, [each.id for each in remaining])
+    upserted = [
+        _updated_member(call, row, each.id, known.get(each.id), each)
+        for each in remaining
         if each.id in known or (each.id in allowed and each.id not in full)
     ]
-    actions.put(call, row, wanted, removed)
-    return [views.member(each) for each in wanted]
+    actions.put(call, row, upserted, removed)
+    return [views.member(each) for each in upserted]
 
 
 @handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_USER)
 def create_linked_lobby_guild_invite_for_user(call: Call, lobby_id: LobbyId, user_id: UserId) -> wire.LobbyInvite:
-    """A way for a member into the guild of the linked channel."""
+    """Create an invite to the linked channel's guild for a lobby member."""
     row = rules.require(call, lobby_id)
     if store.find_member(call.tx, row.id, user_id) is None:
         raise errors.UNKNOWN_MEMBER()
@@ -193,28 +207,32 @@ def create_linked_lobby_guild_invite_for_user(call: Call, lobby_id: LobbyId, use
 def update_lobby_message_external_moderation_metadata(
     call: Call, lobby_id: LobbyId, message_id: MessageId, body: wire.ModerationMetadata
 ) -> None:
-    """Say what the application's moderation thinks of a message; it replaces what was said before."""
+    """Update the moderation metadata of a lobby message.
+
+    Replaces any earlier metadata."""
     if not changes.MODERATION_METADATA.active(call.now):
         raise errors.NOT_FOUND()
     row = rules.require(call, lobby_id)
-    said = store.find_message(call.tx, row.id, message_id)
-    if said is None:
+    message = store.find_message(call.tx, row.id, message_id)
+    if message is None:
         raise errors.UNKNOWN_MESSAGE()
-    saying.moderate(call, row, said, body)
+    saying.moderate(call, row, message, body)
 
 
-# Players
+# Operations of users
 
 
 @handles(wire.CREATE_OR_JOIN_LOBBY)
 def create_or_join_lobby(call: Call, body: wire.CreateOrJoinLobby) -> wire.Lobby:
-    """Join the lobby of a secret, or make it."""
+    """Create or join a lobby.
+
+    Joins the lobby with the given secret, or creates it."""
     form = FormErrors()
     rules.check_metadata(form, "lobby_metadata", body.lobby_metadata)
     rules.check_metadata(form, "member_metadata", body.member_metadata)
     rules.check_flags(form, "flags", body.flags, LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION)
     form.raise_if_any()
-    row = _by_secret(call, body)
+    row = _find_or_create(call, body)
     after = row
     if body.lobby_metadata is not UNSET:
         after = after._replace(metadata=text(body.lobby_metadata))
@@ -225,20 +243,20 @@ def create_or_join_lobby(call: Call, body: wire.CreateOrJoinLobby) -> wire.Lobby
     after = actions.change(call, row, after)
     known = store.find_member(call.tx, row.id, call.user_id)
     if known is None:
-        counted = store.count_lobbies(call.tx, row.application_id, (call.user_id,))
-        if counted.get(call.user_id, 0) >= wire.LOBBIES_PER_USER_MAX:
+        counts = store.count_lobbies(call.tx, row.application_id, (call.user_id,))
+        if counts.get(call.user_id, 0) >= wire.LOBBIES_PER_USER_MAX:
             raise errors.MAX_LOBBIES()
-    mine = actions.member_row(call, row, call.user_id, known, metadata=body.member_metadata)
-    actions.put(call, after, [mine])
+    membership = actions.member_row(call, row, call.user_id, known, metadata=body.member_metadata)
+    actions.put(call, after, [membership])
     return views.lobby(call, after)
 
 
-def _by_secret(call: Call, body: wire.CreateOrJoinLobby) -> LobbyRow:
+def _find_or_create(call: Call, body: wire.CreateOrJoinLobby) -> LobbyRow:
     application_id = call.actor.application_id
     assert application_id is not None
     row = store.find_by_secret(call.tx, application_id, body.secret)
     if row is not None and (row.secret_expires_ms or 0) <= call.now:
-        # The lobby lives on; its words make a new one.
+        # The lobby remains, but the secret creates a new one.
         store.expire_secret(call.tx, row.id)
         row = None
     return row or actions.create(
@@ -255,7 +273,9 @@ def _by_secret(call: Call, body: wire.CreateOrJoinLobby) -> LobbyRow:
 
 @handles(wire.LEAVE_LOBBY)
 def leave_lobby(call: Call, lobby_id: LobbyId) -> None:
-    """Leave a lobby that players made; one that a backend made is not left by oneself (sdk.md 12.2)."""
+    """Leave a lobby.
+
+    Only a lobby created with a secret can be left. From others, the backend removes members."""
     row = rules.require(call, lobby_id)
     if not row.by_secret:
         raise errors.MISSING_PERMISSIONS()
@@ -264,14 +284,18 @@ def leave_lobby(call: Call, lobby_id: LobbyId) -> None:
 
 @handles(wire.CREATE_LOBBY_MESSAGE)
 def create_lobby_message(call: Call, lobby_id: LobbyId, body: wire.CreateLobbyMessage) -> wire.LobbyMessage:
-    """Say something in a lobby one is in."""
+    """Create a lobby message.
+
+    The caller must be a member of the lobby."""
     row, member = rules.require_member(call, lobby_id)
     return saying.say(call, row, member, body)
 
 
 @handles(wire.GET_LOBBY_MESSAGES)
 def get_lobby_messages(call: Call, lobby_id: LobbyId, query: wire.ListLobbyMessages) -> list[wire.LobbyMessage]:
-    """The newest messages of a lobby one is in, newest first, and none older than 72 hours."""
+    """List lobby messages.
+
+    Returns the newest messages first, none older than 72 hours."""
     row, _ = rules.require_member(call, lobby_id)
     since = Snowflake.at(call.now - wire.LOBBY_HISTORY_MS)
     return views.said(call, store.newest_messages(call.tx, row.id, query.limit, since))
@@ -279,7 +303,7 @@ def get_lobby_messages(call: Call, lobby_id: LobbyId, query: wire.ListLobbyMessa
 
 @handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF)
 def create_linked_lobby_guild_invite_for_self(call: Call, lobby_id: LobbyId) -> wire.LobbyInvite:
-    """A way for oneself into the guild of the linked channel."""
+    """Create an invite to the linked channel's guild for the current user."""
     row, _ = rules.require_member(call, lobby_id)
     return linking.invite(call, row, call.user_id)
 
@@ -289,7 +313,9 @@ def create_linked_lobby_guild_invite_for_self(call: Call, lobby_id: LobbyId) -> 
 
 @handles(wire.EDIT_LOBBY_CHANNEL_LINK)
 def edit_lobby_channel_link(call: Call, lobby_id: LobbyId, body: wire.LinkChannel) -> wire.Lobby:
-    """Link a lobby to a channel, or part them: a player with the flag, or the application's bot."""
+    """Link a lobby to a channel, or unlink it.
+
+    Requires the CAN_LINK_LOBBY member flag or the application's bot token."""
     if call.actor.is_bot:
         row = rules.require(call, lobby_id)
     else:
@@ -305,10 +331,10 @@ def edit_lobby_channel_link(call: Call, lobby_id: LobbyId, body: wire.LinkChanne
 
 @handles(wire.UNLINK_CHANNEL_LOBBY)
 def unlink_channel_lobby(call: Call, channel_id: ChannelId) -> Channel:
-    """Part a channel that one manages from its lobby."""
+    """Unlink a channel from its lobby."""
     rows = store.list_of_channels(call.tx, (channel_id,))
     if not rows:
         raise errors.UNKNOWN_LOBBY()
-    _, shown = linking.unlink(call, rows[0])
-    assert shown is not None
-    return shown
+    _, channel = linking.unlink(call, rows[0])
+    assert channel is not None
+    return channel

@@ -1,4 +1,4 @@
-"""Whose lobby it is, who may be in it, and what may be linked to it."""
+"""Rules for access to lobbies, membership and channel links."""
 
 from collections.abc import Iterable
 from urllib.parse import urlsplit
@@ -23,7 +23,8 @@ from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow
 SPEAKING = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
 LINKING = Permissions.MANAGE_CHANNELS | SPEAKING
 
-# What a player may do in the linked channel, member of its guild or not (sdk.md 12.6): speak, and never call everybody.
+# Permissions of lobby members in the linked channel, whether or not they are in its guild (sdk.md 12.6). They may send
+# messages, but never mention everyone.
 PLAYING = (
     SPEAKING
     | Permissions.EMBED_LINKS
@@ -34,7 +35,7 @@ PLAYING = (
 
 
 def require(call: Call, lobby_id: int) -> LobbyRow:
-    """A lobby of the caller's application."""
+    """Return a lobby of the caller's application; raise UNKNOWN_LOBBY or MISSING_ACCESS."""
     row = store.find(call.tx, lobby_id)
     if row is None:
         raise errors.UNKNOWN_LOBBY()
@@ -44,7 +45,7 @@ def require(call: Call, lobby_id: int) -> LobbyRow:
 
 
 def require_member(call: Call, lobby_id: int) -> tuple[LobbyRow, MemberRow]:
-    """A lobby that the caller is in."""
+    """Return a lobby and the caller's membership in it; raise if the caller is not a member."""
     row = require(call, lobby_id)
     member = store.find_member(call.tx, row.id, call.user_id)
     if member is None:
@@ -52,29 +53,31 @@ def require_member(call: Call, lobby_id: int) -> tuple[LobbyRow, MemberRow]:
     return row, member
 
 
-def players_among(tx: Tx, application_id: int, people: Iterable[users.UserRow]) -> set[int]:
-    """Those who let the application's family in, or have an account there: a stranger cannot be put into a lobby."""
-    wanted = [int(each.id) for each in people if not each.bot]
-    return relationships.players_among(tx, wanted, applications.family_id(tx, application_id))
+def players_among(tx: Tx, application_id: int, candidates: Iterable[users.UserRow]) -> set[int]:
+    """Return the users who authorized the application's family or have an account there.
+
+    Other users cannot be added to a lobby."""
+    user_ids = [int(each.id) for each in candidates if not each.bot]
+    return relationships.players_among(tx, user_ids, applications.family_id(tx, application_id))
 
 
 # Forms
 
 
 def check_metadata(form: FormErrors, path: Path, metadata: dict[str, str] | None | UnsetType) -> None:
-    """The guide's limit beside the schema's: all keys and values together (sdk.md 18)."""
+    """Check the total length of keys and values, a limit the schema does not express (sdk.md 18)."""
     if metadata and sum(len(key) + len(value) for key, value in metadata.items()) > wire.LOBBY_METADATA_TOTAL_MAX:
         form.add(path, *errors.max_length(wire.LOBBY_METADATA_TOTAL_MAX))
 
 
 def check_flags(form: FormErrors, path: Path, flags: int | None | UnsetType, known: int) -> None:
-    """Only bits that exist."""
+    """Reject flags with unknown bits."""
     if isinstance(flags, int) and flags & ~known:
         form.add(path, *errors.bad_enum(flags))
 
 
 def check_lobby(form: FormErrors, body: wire.CreateLobby) -> None:
-    """What a backend says of a lobby."""
+    """Validate a lobby request body."""
     check_metadata(form, "metadata", body.metadata)
     check_flags(form, "flags", body.flags, LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION)
     seen: set[int] = set()
@@ -98,7 +101,7 @@ def check_lobby(form: FormErrors, body: wire.CreateLobby) -> None:
 
 
 def check_member(form: FormErrors, path: tuple[str | int, ...], body: wire.AddLobbyMember) -> None:
-    """What a backend says of a member."""
+    """Validate a lobby member request body."""
     check_metadata(form, (*path, "metadata"), body.metadata)
     check_flags(form, (*path, "flags"), body.flags, LobbyMemberFlags.CAN_LINK_LOBBY)
 
@@ -107,7 +110,7 @@ def check_member(form: FormErrors, path: tuple[str | int, ...], body: wire.AddLo
 
 
 def require_linkable(call: Call, row: LobbyRow, channel_id: int) -> ChannelRef:
-    """The channel that the caller links to a lobby (sdk.md 12.6)."""
+    """Return the channel if the caller may link it to the lobby (sdk.md 12.6)."""
     here = access.channel(call, channel_id)
     here.require(LINKING)
     check_linkable(row, here.channel)
@@ -115,11 +118,11 @@ def require_linkable(call: Call, row: LobbyRow, channel_id: int) -> ChannelRef:
 
 
 def check_linkable(row: LobbyRow, channel: ChannelRef) -> None:
-    """Whether this lobby and this channel can be linked at all."""
+    """Raise unless the lobby and the channel can be linked."""
     form = FormErrors()
     if row.by_secret:
-        # sdk.md 18: lobbies that players made are not eligible.
-        form.add("channel_id", "LOBBY_NOT_LINKABLE", "A lobby that was made by a secret cannot be linked.")
+        # sdk.md 18: lobbies created with a secret are not eligible.
+        form.add("channel_id", "LOBBY_NOT_LINKABLE", "A lobby created with a secret cannot be linked.")
     elif channel.linked_lobby is not None and channel.id != row.linked_channel_id:
         form.add("channel_id", "CHANNEL_ALREADY_LINKED", "The channel is linked to another lobby.")
     elif channel.type != ChannelType.GUILD_TEXT or channel.nsfw:
@@ -128,13 +131,13 @@ def check_linkable(row: LobbyRow, channel: ChannelRef) -> None:
 
 
 def stand_in_channel(call: Call, channel: ChannelRef) -> access.ChannelAccess:
-    """How a player stands in the linked channel: they speak there whatever the guild lets them do."""
+    """Return the caller's access to the linked channel; guild permissions do not restrict it."""
     guild_id = channel.guild_id
     assert guild_id is not None
     standing = access.find_member(call.tx, call.now, guild_id, call.user_id) or GuildAccess(
         guild_id=guild_id,
         user_id=call.user_id,
-        # Nobody of the guild, so neither its owner.
+        # The user is not in the guild, so they are not its owner either.
         owner_id=UserId(0),
         mfa_level=0,
         roles={},

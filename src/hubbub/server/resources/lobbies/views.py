@@ -1,4 +1,4 @@
-"""A lobby, its members and its messages as they go over the wire, to backends and to players."""
+"""Build the wire models of lobbies, their members and messages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -28,13 +28,15 @@ from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow, MessageRo
 from hubbub.server.resources.voice_states import CallStateRow
 
 Profiles = Mapping[str, list[UserApplicationProfile]]
-"""By the user's id."""
+"""Application profiles by user id."""
 
 
 def lobby(call: Call, row: LobbyRow) -> wire.Lobby:
-    """A lobby for its application's backend, and as the answer to a player, who does not learn where the backend listens."""
+    """Return a lobby for an HTTP response.
+
+    The webhook URL is included only for the application's bot."""
     tx = call.tx
-    shown = wire.Lobby(
+    view = wire.Lobby(
         id=LobbyId(row.id),
         application_id=ApplicationId(row.application_id),
         metadata=words(row.metadata),
@@ -43,12 +45,12 @@ def lobby(call: Call, row: LobbyRow) -> wire.Lobby:
         linked_channel=_linked_channels(tx, (row,)).get(row.id, UNSET),
     )
     if row.override_event_webhooks_url is not None and call.actor.is_bot:
-        shown.override_event_webhooks_url = row.override_event_webhooks_url
-    return shown
+        view.override_event_webhooks_url = row.override_event_webhooks_url
+    return view
 
 
 def member(row: MemberRow) -> wire.LobbyMember:
-    """A member for the backend."""
+    """Return a member for an HTTP response."""
     return wire.LobbyMember(
         id=UserId(row.user_id),
         metadata=words(row.metadata),
@@ -58,38 +60,40 @@ def member(row: MemberRow) -> wire.LobbyMember:
 
 
 def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, profiled: bool = False) -> list[wire.GatewayLobby]:
-    """Lobbies of one application for players, in a fixed number of queries; `profiled` for those who meet the members here."""
+    """Return gateway views of an application's lobbies, in a fixed number of queries.
+
+    With `profiled`, members include their application profiles, for recipients who do not know them yet."""
     if not rows:
         return []
-    inside = store.members_of(tx, [row.id for row in rows])
-    everybody = {each.user_id for members in inside.values() for each in members}
-    people = users.find_many(tx, everybody)
-    present = game_sessions.connected(tx, rows[0].application_id, everybody)
-    linked = _linked_channels(tx, rows)
-    calls = voice_states.calls.callers(tx, [row.id for row in rows])
-    known = _profiles(tx, rows[0].application_id, everybody) if profiled else {}
+    members_by_lobby = store.members_of(tx, [row.id for row in rows])
+    member_ids = {each.user_id for members in members_by_lobby.values() for each in members}
+    users_by_id = users.find_many(tx, member_ids)
+    present = game_sessions.connected(tx, rows[0].application_id, member_ids)
+    linked_channels = _linked_channels(tx, rows)
+    voice_states_by_lobby = voice_states.calls.callers(tx, [row.id for row in rows])
+    profiles = _profiles(tx, rows[0].application_id, member_ids) if profiled else {}
     return [
         wire.GatewayLobby(
             id=LobbyId(row.id),
             application_id=ApplicationId(row.application_id),
             metadata=words(row.metadata),
             members=[
-                _gateway_member(each, users.user(people[each.user_id]), each.user_id in present, known)
-                for each in inside[row.id]
-                if each.user_id in people
+                _gateway_member(each, users.user(users_by_id[each.user_id]), each.user_id in present, profiles)
+                for each in members_by_lobby[row.id]
+                if each.user_id in users_by_id
             ],
             flags=row.flags,
-            voice_states=[voice_state(each) for each in calls.get(row.id, ())],
-            # voice.md 1: where the call is, while there is one.
-            region=voice_regions.REGIONS[0].id if row.id in calls else None,
-            linked_channel=linked.get(row.id, UNSET),
+            voice_states=[voice_state(each) for each in voice_states_by_lobby.get(row.id, ())],
+            # voice.md 1: the region of the call, while there is one.
+            region=voice_regions.REGIONS[0].id if row.id in voice_states_by_lobby else None,
+            linked_channel=linked_channels.get(row.id, UNSET),
         )
         for row in rows
     ]
 
 
 def voice_state(row: CallStateRow, *, left: bool = False) -> wire.LobbyVoiceState:
-    """How somebody is in a lobby's call; `left` shows that they are not any more."""
+    """Return a participant's voice state in a lobby call; `left` shows that they left it."""
     return wire.LobbyVoiceState(
         lobby_id=LobbyId(row.call_id),
         channel_id=None if left else ChannelId(row.call_id),
@@ -108,32 +112,34 @@ def _profiles(tx: Tx, application_id: int, user_ids: Iterable[int]) -> Profiles:
 def member_changes(
     tx: Tx, row: LobbyRow, members: Iterable[MemberRow], *, profiled: bool = False
 ) -> dict[int, wire.LobbyMemberChange]:
-    """What players hear of some members of a lobby, by user; `profiled` where they meet them here."""
-    some = list(members)
-    people = users.find_many(tx, [each.user_id for each in some])
-    present = game_sessions.connected(tx, row.application_id, people)
-    known = _profiles(tx, row.application_id, people) if profiled else {}
+    """Return the member event payloads of a lobby by user id.
+
+    With `profiled`, members include their application profiles."""
+    rows = list(members)
+    users_by_id = users.find_many(tx, [each.user_id for each in rows])
+    present = game_sessions.connected(tx, row.application_id, users_by_id)
+    profiles = _profiles(tx, row.application_id, users_by_id) if profiled else {}
     return {
         each.user_id: wire.LobbyMemberChange(
-            member=_gateway_member(each, users.user(people[each.user_id]), each.user_id in present, known),
+            member=_gateway_member(each, users.user(users_by_id[each.user_id]), each.user_id in present, profiles),
             lobby_id=LobbyId(row.id),
             application_id=ApplicationId(row.application_id),
         )
-        for each in some
-        if each.user_id in people
+        for each in rows
+        if each.user_id in users_by_id
     }
 
 
 def connections(tx: Tx, members: Sequence[MemberRow]) -> list[wire.LobbyMemberChange]:
-    """What players hear of one user who comes or goes, for each lobby of an application that they are in."""
-    mine = members[0] if members else None
-    person = None if mine is None else users.find(tx, mine.user_id)
-    if mine is None or person is None:
+    """Return the connection payloads of one user, for each lobby of an application that they are in."""
+    first = members[0] if members else None
+    user = None if first is None else users.find(tx, first.user_id)
+    if first is None or user is None:
         return []
-    present = bool(game_sessions.connected(tx, mine.application_id, (mine.user_id,)))
+    present = bool(game_sessions.connected(tx, first.application_id, (first.user_id,)))
     return [
         wire.LobbyMemberChange(
-            member=_gateway_member(each, users.user(person), present, {}),
+            member=_gateway_member(each, users.user(user), present, {}),
             lobby_id=LobbyId(each.lobby_id),
             application_id=ApplicationId(each.application_id),
         )
@@ -142,29 +148,29 @@ def connections(tx: Tx, members: Sequence[MemberRow]) -> list[wire.LobbyMemberCh
 
 
 def said(call: Call, rows: Sequence[MessageRow]) -> list[wire.LobbyMessage]:
-    """What was said, with its authors; who is gone since is left out."""
+    """Return messages with their authors; messages of deleted users are omitted."""
     found = users.find_many(call.tx, [row.author_id for row in rows])
-    people = {user_id: users.user(each) for user_id, each in found.items()}
-    hooks = _webhooks(call, [row for row in rows if row.author_id not in people])
-    told = ((row, hooks.get(row.id) or people.get(row.author_id)) for row in rows)
-    return [message(row, author) for row, author in told if author is not None]
+    user_views = {user_id: users.user(each) for user_id, each in found.items()}
+    webhook_authors = _webhook_authors(call, [row for row in rows if row.author_id not in user_views])
+    authored = ((row, webhook_authors.get(row.id) or user_views.get(row.author_id)) for row in rows)
+    return [message(row, author) for row, author in authored if author is not None]
 
 
-def _webhooks(call: Call, rows: Sequence[MessageRow]) -> dict[int, User]:
-    """Who said what no user said in a linked channel: a webhook has another name and face each time."""
-    told: dict[int, User] = {}
+def _webhook_authors(call: Call, rows: Sequence[MessageRow]) -> dict[int, User]:
+    """Return the authors of webhook messages in linked channels, which have a name and avatar per message."""
+    authors: dict[int, User] = {}
     for channel_id in {row.channel_id for row in rows if row.channel_id != row.lobby_id}:
-        around = messages.views.Around(call)
-        kept = messages.find_many(call.tx, channel_id, [row.id for row in rows if row.channel_id == channel_id])
-        for each in kept.values():
+        related = messages.views.Around(call)
+        stored = messages.find_many(call.tx, channel_id, [row.id for row in rows if row.channel_id == channel_id])
+        for each in stored.values():
             if each.webhook_id is not None:
-                told[each.id] = messages.views.show(Message, around, each).author
-    return told
+                authors[each.id] = messages.views.show(Message, related, each).author
+    return authors
 
 
 def message(row: MessageRow, author: User) -> wire.LobbyMessage:
-    """What somebody said in a lobby."""
-    shown = wire.LobbyMessage(
+    """Return a lobby message."""
+    view = wire.LobbyMessage(
         id=MessageId(row.id),
         type=row.type,
         content=row.content,
@@ -172,35 +178,35 @@ def message(row: MessageRow, author: User) -> wire.LobbyMessage:
         channel_id=ChannelId(row.channel_id),
         author=author,
         flags=row.flags,
-        lobby_member=_called(row),
+        lobby_member=_lobby_member(row),
         metadata=words(row.metadata) or UNSET,
         moderation_metadata=words(row.moderation_metadata) or UNSET,
         timestamp=json.timestamp(Snowflake(row.id).created_ms),
     )
     if row.application_id is not None:
-        shown.application_id = ApplicationId(row.application_id)
+        view.application_id = ApplicationId(row.application_id)
     if row.edited_ms is not None:
-        shown.edited_timestamp = json.timestamp(row.edited_ms)
-    return shown
+        view.edited_timestamp = json.timestamp(row.edited_ms)
+    return view
 
 
-def linked_message(row: MessageRow, whole: DispatchedMessage) -> wire.LinkedLobbyMessage:
-    """What was said in the linked channel, for players: their game may show all of it."""
-    keys = {name: getattr(whole, name) for name in whole.__struct_fields__}
-    keys["lobby_member"] = _called(row)
+def linked_message(row: MessageRow, payload: DispatchedMessage) -> wire.LinkedLobbyMessage:
+    """Return a linked channel's message for lobby members, with all its fields."""
+    fields = {name: getattr(payload, name) for name in payload.__struct_fields__}
+    fields["lobby_member"] = _lobby_member(row)
     return wire.LinkedLobbyMessage(
-        **keys,
+        **fields,
         lobby_id=LobbyId(row.lobby_id),
         metadata=words(row.metadata) or UNSET,
         moderation_metadata=words(row.moderation_metadata) or UNSET,
     )
 
 
-def _called(row: MessageRow) -> MessageLobbyMember | UnsetType:
+def _lobby_member(row: MessageRow) -> MessageLobbyMember | UnsetType:
     return UNSET if row.additional_name is None else MessageLobbyMember(additional_name=row.additional_name)
 
 
-def _gateway_member(row: MemberRow, user: User, connected: bool, known: Profiles) -> wire.GatewayLobbyMember:
+def _gateway_member(row: MemberRow, user: User, connected: bool, profiles: Profiles) -> wire.GatewayLobbyMember:
     return wire.GatewayLobbyMember(
         user_id=UserId(row.user_id),
         user=user,
@@ -208,16 +214,16 @@ def _gateway_member(row: MemberRow, user: User, connected: bool, known: Profiles
         flags=row.flags,
         connected=connected,
         additional_name=UNSET if row.additional_name is None else row.additional_name,
-        user_application_profiles=known.get(str(int(row.user_id)), UNSET),
+        user_application_profiles=profiles.get(str(int(row.user_id)), UNSET),
     )
 
 
 def _linked_channels(tx: Tx, rows: Iterable[LobbyRow]) -> dict[int, Channel]:
-    wanted = {row.linked_channel_id: row.id for row in rows if row.linked_channel_id is not None}
-    found = channels.find_many(tx, wanted)
+    lobby_ids = {row.linked_channel_id: row.id for row in rows if row.linked_channel_id is not None}
+    found = channels.find_many(tx, lobby_ids)
     overwrites = channels.overwrites_of_many(tx, list(found))
     return {
-        wanted[row.id]: channels.channel(row, overwrites.get(row.id, []))
+        lobby_ids[row.id]: channels.channel(row, overwrites.get(row.id, []))
         for row in found.values()
         if row.guild_id is not None
     }

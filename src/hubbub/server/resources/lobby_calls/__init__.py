@@ -1,4 +1,6 @@
-"""Lobby calls: who speaks with whom in a lobby. The voice server itself is a door; who is in a call is kept by voice states."""
+"""Lobby calls: voice calls of lobby members.
+
+The voice server is a transport; the voice_states slice stores the participants."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.lobbies import LobbyMembersLeave

@@ -1,4 +1,4 @@
-"""Lobby calls over the gateway: opcode 17 says in which a session wants to be, opcode 42 that a voice server does not answer."""
+"""Gateway commands of lobby calls: opcode 17 sets voice states, opcode 42 reports an unresponsive voice server."""
 
 from typing import Final
 
@@ -18,13 +18,13 @@ JOIN: Final = "lobby_calls.join"
 
 
 class Wish(msgspec.Struct, kw_only=True):
-    """Who wants to be in the call of a lobby, and how."""
+    """Job payload: a user's request to join the call of a lobby."""
 
     lobby_id: LobbyId
     application_id: ApplicationId
     user_id: UserId
     session_id: str
-    """As voice states show it."""
+    """Session id as shown in voice states."""
     self_mute: bool
     self_deaf: bool
     self_video: bool
@@ -32,21 +32,21 @@ class Wish(msgspec.Struct, kw_only=True):
 
 @obeys(wire.SET_LOBBY_VOICE_STATES, writes=True)
 def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
-    """Be in the calls named, as said, and leave those of this session that are not (voice.md 1)."""
-    application_id = _playing(call)
+    """Join the listed calls, and leave this session's other calls (voice.md 1)."""
+    application_id = _lobby_application(call)
     if application_id is None:
         return
     session_id = voice.session_id(call.session_id)
-    # A later wish takes the place of one that waits.
+    # A new request replaces one that is still waiting.
     for lobby_id in voice_states.calls.failed_at(call.tx, call.user_id):
-        jobs.cancel(call.tx, JOIN, _key(lobby_id, call.user_id))
-    wanted = {int(each.lobby_id): each for each in body}
-    held = voice_states.calls.list_of_user(call, CallKind.LOBBY, call.user_id, session_id)
-    actions.leave(call, [row for row in held if row.call_id not in wanted])
+        jobs.cancel(call.tx, JOIN, _job_key(lobby_id, call.user_id))
+    requested = {int(each.lobby_id): each for each in body}
+    joined = voice_states.calls.list_of_user(call, CallKind.LOBBY, call.user_id, session_id)
+    actions.leave(call, [row for row in joined if row.call_id not in requested])
     mine = {row.id: row for row in lobbies.list_of_user(call.tx, application_id, call.user_id)}
-    inside = voice_states.calls.callers(call.tx, list(wanted))
-    for lobby_id, each in wanted.items():
-        wish = Wish(
+    participants = voice_states.calls.callers(call.tx, list(requested))
+    for lobby_id, each in requested.items():
+        request = Wish(
             lobby_id=LobbyId(lobby_id),
             application_id=application_id,
             user_id=call.user_id,
@@ -56,52 +56,52 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
             self_video=each.self_video,
         )
         lobby = mine.get(lobby_id)
-        if lobby is None or not rules.can_enter(call.user_id, inside.get(lobby_id, ())):
-            _refuse(call, wish)
+        if lobby is None or not rules.can_enter(call.user_id, participants.get(lobby_id, ())):
+            _reject(call, request)
         elif waits_ms := voice_states.calls.waits_ms(call, lobby_id, call.user_id):
-            call.tx.enqueue(JOIN, wish, due_ms=call.now + waits_ms, key=_key(lobby_id, call.user_id))
+            call.tx.enqueue(JOIN, request, due_ms=call.now + waits_ms, key=_job_key(lobby_id, call.user_id))
         else:
-            actions.put(call, lobby, _row(call, wish))
+            actions.put(call, lobby, _call_state(call, request))
 
 
-def _playing(call: Call) -> ApplicationId | None:
-    """The game that speaks, if one does that may be in lobbies."""
+def _lobby_application(call: Call) -> ApplicationId | None:
+    """Return the calling application if it may use lobbies, or None."""
     actor = call.actor
     return actor.application_id if actor.kind == "bearer" and Scope.LOBBIES_WRITE in actor.scopes else None
 
 
-def _refuse(call: Call, wish: Wish) -> None:
-    """Tell the session that asked, and nobody else, that it is not in the call: a game need not wait for what will not come."""
-    call.replies.append((wire.LOBBY_VOICE_STATE_UPDATE, lobbies.voice_state(_row(call, wish), left=True)))
+def _reject(call: Call, request: Wish) -> None:
+    """Notify only the requesting session that it did not join, so that the client need not wait."""
+    call.replies.append((wire.LOBBY_VOICE_STATE_UPDATE, lobbies.voice_state(_call_state(call, request), left=True)))
 
 
-def _row(call: Call, wish: Wish) -> voice_states.CallStateRow:
+def _call_state(call: Call, request: Wish) -> voice_states.CallStateRow:
     return voice_states.calls.state(
-        wish.lobby_id,
-        wish.user_id,
+        request.lobby_id,
+        request.user_id,
         CallKind.LOBBY,
-        wish.session_id,
+        request.session_id,
         call.now,
-        self_mute=wish.self_mute,
-        self_deaf=wish.self_deaf,
-        self_video=wish.self_video,
+        self_mute=request.self_mute,
+        self_deaf=request.self_deaf,
+        self_video=request.self_video,
     )
 
 
 def join_at_last(call: Call, job: jobs.Job) -> None:
-    """Let somebody into a call who had to wait, since the voice server refused them before."""
-    wish = job.decode(Wish)
-    mine = lobbies.list_of_user(call.tx, wish.application_id, wish.user_id)
-    lobby = next((row for row in mine if row.id == wish.lobby_id), None)
-    inside = voice_states.calls.callers(call.tx, [wish.lobby_id]).get(wish.lobby_id, ())
-    if lobby is not None and rules.can_enter(wish.user_id, inside):
-        actions.put(call, lobby, _row(call, wish))
+    """Join a call after a delay, imposed because the voice server rejected the user before."""
+    request = job.decode(Wish)
+    mine = lobbies.list_of_user(call.tx, request.application_id, request.user_id)
+    lobby = next((row for row in mine if row.id == request.lobby_id), None)
+    participants = voice_states.calls.callers(call.tx, [request.lobby_id]).get(request.lobby_id, ())
+    if lobby is not None and rules.can_enter(request.user_id, participants):
+        actions.put(call, lobby, _call_state(call, request))
 
 
 @obeys(wire.PING_LOBBY_VOICE_SERVER, writes=True)
 def ping_lobby_voice_server(call: Call, body: wire.PingLobbyVoiceServer) -> None:
-    """Look whether the voice server of a call that this session is in is still there, and find another where it is not."""
-    if _playing(call) is None:
+    """Check the voice server of a call that this session is in, and assign another one if it is lost."""
+    if _lobby_application(call) is None:
         return
     session_id = voice.session_id(call.session_id)
     row = voice_states.calls.find_caller(call.tx, body.lobby_id, call.user_id)
@@ -109,11 +109,11 @@ def ping_lobby_voice_server(call: Call, body: wire.PingLobbyVoiceServer) -> None
         actions.displace(call, row)
 
 
-def forget_waiting(call: Call, fact: WaitingForgotten) -> None:
-    """Let nobody in who waits."""
-    for lobby_id in fact.server_ids:
-        jobs.cancel(call.tx, JOIN, _key(lobby_id, fact.user_id))
+def forget_waiting(call: Call, signal: WaitingForgotten) -> None:
+    """Cancel the delayed joins of a user."""
+    for lobby_id in signal.server_ids:
+        jobs.cancel(call.tx, JOIN, _job_key(lobby_id, signal.user_id))
 
 
-def _key(lobby_id: int, user_id: int) -> str:
+def _job_key(lobby_id: int, user_id: int) -> str:
     return f"{JOIN}:{int(lobby_id)}:{int(user_id)}"
