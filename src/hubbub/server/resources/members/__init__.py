@@ -1,4 +1,4 @@
-"""Members: users in a guild, with their nick, roles and standing there."""
+"""Members: users in a guild, with their nickname, roles and permissions there."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
@@ -39,8 +39,8 @@ from hubbub.server.resources.members.views import (
 from hubbub.server.resources.users import DataAsked, UserChanged, UserDeleted
 
 
-def _left(call: Call, fact: MemberLeft) -> None:
-    remove(call, fact.guild_id, fact.user_id)
+def _left(call: Call, signal: MemberLeft) -> None:
+    remove(call, signal.guild_id, signal.user_id)
 
 
 SLICE = Slice(

@@ -1,4 +1,4 @@
-"""Coming, changing and going: write, audit, publish, tell."""
+"""Add, update and remove members: write, audit, publish, raise signals."""
 
 from collections.abc import Iterable, Sequence
 
@@ -45,16 +45,17 @@ def add(
     permissions: int | None = None,
     welcome: bool = True,
 ) -> Membership | None:
-    """Let a user into a guild; None when they are in already. Whether they may come is asked before (`require_can_join`).
+    """Add a user to a guild; return None if they are already a member.
 
-    Where the guild asks newcomers to answer its form first, people are pending unless said otherwise. For a bot, `permissions`
-    are what was asked for it: it gets a role of its own that carries them."""
-    person = users.find(call.tx, user_id)
-    if person is None:
+    The caller checks `require_can_join` first. If the guild gates new members behind its form, users are pending unless
+    `pending` is given. For a bot, `permissions` are the requested permissions; the bot gets a managed role with
+    them."""
+    user = users.find(call.tx, user_id)
+    if user is None:
         raise errors.UNKNOWN_USER()
     if pending is None:
-        pending = not person.bot and rules.is_gated(call, guild_id, flags)
-    if not person.bot and rules.is_asked(call, guild_id):
+        pending = not user.bot and rules.is_gated(call, guild_id, flags)
+    if not user.bot and rules.is_asked(call, guild_id):
         flags |= MemberFlags.STARTED_ONBOARDING
     row = MemberRow(
         guild_id=GuildId(guild_id),
@@ -74,28 +75,28 @@ def add(
     )
     if not store.insert(call.tx, row):
         return None
-    worn = sorted(set(roles))
-    if person.bot and permissions is not None:
-        worn.append(_make_bot_role(call, row, person.username, permissions))
-    store.add_roles(call.tx, guild_id, user_id, worn)
-    found = Membership(row, tuple(RoleId(role) for role in worn), person)
+    role_ids = sorted(set(roles))
+    if user.bot and permissions is not None:
+        role_ids.append(_create_bot_role(call, row, user.username, permissions))
+    store.add_roles(call.tx, guild_id, user_id, role_ids)
+    membership = Membership(row, tuple(RoleId(role) for role in role_ids), user)
     actor = call.find_actor
-    if person.bot and actor is not None and actor.user_id != user_id:
+    if user.bot and actor is not None and actor.user_id != user_id:
         audit.record(call, guild_id, AuditLogAction.BOT_ADD, target_id=user_id)
     call.tx.emit(
         wire.GUILD_MEMBER_ADD,
-        views.guild_member(found),
+        views.guild_member(membership),
         Audience.guild(guild_id, excluded=user_id),
         refresh="member",
         subject_id=user_id,
     )
-    # The gateway puts the whole guild in the place of its id, for each session as it may see it.
+    # The gateway replaces the id with the whole guild, as each session may see it.
     call.tx.emit(GUILD_CREATE, UnavailableGuild(id=GuildId(guild_id)), Audience.of_users(user_id))
     call.tell(MemberAdded(guild_id=GuildId(guild_id), user_id=UserId(user_id), welcome=welcome))
-    return found
+    return membership
 
 
-def _make_bot_role(call: Call, row: MemberRow, name: str, permissions: int) -> RoleId:
+def _create_bot_role(call: Call, row: MemberRow, name: str, permissions: int) -> RoleId:
     role = RoleRow(
         id=call.new_id(RoleId),
         guild_id=row.guild_id,
@@ -107,7 +108,7 @@ def _make_bot_role(call: Call, row: MemberRow, name: str, permissions: int) -> R
     if call.find_actor is not None:
         roles.create(call, role)
     else:
-        # A world in the making: nobody did it, and nobody listens yet.
+        # A world being built: there is no actor, and no session receives events yet.
         roles.insert_many(call.tx, [role])
     return RoleId(role.id)
 
@@ -115,24 +116,24 @@ def _make_bot_role(call: Call, row: MemberRow, name: str, permissions: int) -> R
 def change(
     call: Call, before: Membership, row: MemberRow, role_ids: Iterable[int] | None = None, *, logged: bool = True
 ) -> Membership:
-    """Keep a member's new row and, where given, their new roles; nothing is said when nothing shows.
+    """Store a member's new row and, if given, their new roles; publish only visible changes.
 
-    What is not `logged` here the caller writes down in words of its own."""
+    With `logged=False` the caller writes its own audit log entry, if any."""
     if row.flags & MemberFlags.BYPASSES_VERIFICATION:
         row = row._replace(pending=0)
-    worn = before.roles if role_ids is None else tuple(RoleId(role) for role in sorted(set(role_ids)))
-    after = Membership(row, worn, before.user)
+    new_roles = before.roles if role_ids is None else tuple(RoleId(role) for role in sorted(set(role_ids)))
+    after = Membership(row, new_roles, before.user)
     if row != before.row:
         store.update(call.tx, row)
-    if worn != before.roles:
+    if new_roles != before.roles:
         _change_roles(call, before, after, logged=logged)
     differences = audit.differences(views.member(before), views.member(after), _AUDITED)
     if differences and logged:
         audit.record(call, row.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=row.user_id, changes=differences)
-    if differences or worn != before.roles:
-        # Only what decides permissions makes the gateway read the member again.
-        weighs = worn != before.roles or _weight(row) != _weight(before.row)
-        _tell(call, after, refresh="member" if weighs else "")
+    if differences or new_roles != before.roles:
+        # The gateway reloads the member only if permissions may have changed.
+        affects_permissions = new_roles != before.roles or _permission_state(row) != _permission_state(before.row)
+        _publish(call, after, refresh="member" if affects_permissions else "")
     if (row.mute, row.deaf) != (before.row.mute, before.row.deaf):
         call.tell(
             VoiceModerated(
@@ -149,12 +150,14 @@ def change(
 
 
 def admit(call: Call, guild_id: int, user_ids: Iterable[int]) -> None:
-    """Let pending members be members in full; nothing is written down, for it is they who answered the form."""
+    """Make pending members full members.
+
+    No audit log entry is written, since the members completed the form themselves."""
     for found in store.find_many(call.tx, guild_id, user_ids).values():
         change(call, found, found.row._replace(pending=0), logged=False)
 
 
-def _weight(row: MemberRow) -> tuple[int, int, int]:
+def _permission_state(row: MemberRow) -> tuple[int, int, int]:
     return row.timed_out_until_ms, row.pending, row.flags
 
 
@@ -168,16 +171,16 @@ def _change_roles(call: Call, before: Membership, after: Membership, *, logged: 
         return
     known = roles.find_many(call.tx, guild_id, gained + lost)
 
-    def named(ids: Sequence[RoleId]) -> list[dict[str, object]]:
+    def role_entries(ids: Sequence[RoleId]) -> list[dict[str, object]]:
         return [{"id": role, "name": known[role].name} for role in ids if role in known]
 
     changes = [
-        AuditLogChange(key=key, new_value=named(ids)) for key, ids in (("$add", gained), ("$remove", lost)) if ids
+        AuditLogChange(key=key, new_value=role_entries(ids)) for key, ids in (("$add", gained), ("$remove", lost)) if ids
     ]
     audit.record(call, guild_id, AuditLogAction.MEMBER_ROLE_UPDATE, target_id=user_id, changes=changes)
 
 
-def _tell(call: Call, member: Membership, *, refresh: str = "") -> None:
+def _publish(call: Call, member: Membership, *, refresh: str = "") -> None:
     row = member.row
     call.tx.emit(
         wire.GUILD_MEMBER_UPDATE,
@@ -189,7 +192,7 @@ def _tell(call: Call, member: Membership, *, refresh: str = "") -> None:
 
 
 def move(call: Call, guild_id: GuildId, user_id: UserId, channel_id: ChannelId | None) -> None:
-    """Take a connected member to another voice channel, or disconnect them."""
+    """Move a connected member to another voice channel, or disconnect them."""
     if channel_id is not None:
         options = {"channel_id": int(channel_id), "count": 1}
         audit.record(call, guild_id, AuditLogAction.MEMBER_MOVE, options=options)
@@ -199,20 +202,20 @@ def move(call: Call, guild_id: GuildId, user_id: UserId, channel_id: ChannelId |
 
 
 def give_roles(call: Call, guild_id: int, user_id: int, role_ids: Iterable[int]) -> None:
-    """Give roles to a member who may lack some of them (an invite that carries roles)."""
+    """Add roles to a member who may lack some of them, for example from an invite."""
     found = store.find(call.tx, guild_id, user_id)
     if found is not None:
         change(call, found, found.row, {*found.roles, *role_ids})
 
 
 def kick(call: Call, guild_id: int, user_id: int) -> None:
-    """Remove a member on somebody's word."""
+    """Remove a member at a user's request, with an audit log entry."""
     audit.record(call, guild_id, AuditLogAction.MEMBER_KICK, target_id=user_id)
     remove(call, guild_id, user_id)
 
 
 def prune(call: Call, guild_id: int, user_ids: Sequence[int], days: int) -> None:
-    """Remove members who were not seen for so many days."""
+    """Remove members who were inactive for `days` days."""
     if user_ids:
         audit.record(
             call,
@@ -224,63 +227,63 @@ def prune(call: Call, guild_id: int, user_ids: Sequence[int], days: int) -> None
 
 
 def remove(call: Call, guild_id: int, user_id: int) -> bool:
-    """Take a user out of a guild; False when they were not in it."""
+    """Remove a user from a guild; return False if they were not a member."""
     return bool(remove_many(call, guild_id, (user_id,)))
 
 
 def remove_many(call: Call, guild_id: int, user_ids: Iterable[int]) -> list[UserId]:
-    """Take users out of a guild, and answer who of them was in it."""
-    gone = [UserId(user_id) for user_id in store.find_rows(call.tx, guild_id, user_ids)]
-    if not gone:
+    """Remove users from a guild; return the ids of those who were members."""
+    removed = [UserId(user_id) for user_id in store.find_rows(call.tx, guild_id, user_ids)]
+    if not removed:
         return []
-    people = users.find_many(call.tx, gone)
-    store.delete(call.tx, guild_id, gone)
-    for user_id in gone:
+    users_by_id = users.find_many(call.tx, removed)
+    store.delete(call.tx, guild_id, removed)
+    for user_id in removed:
         call.tell(MemberRemoved(guild_id=GuildId(guild_id), user_id=user_id))
-        person = people.get(user_id)
-        if person is not None:
+        user = users_by_id.get(user_id)
+        if user is not None:
             call.tx.emit(
                 wire.GUILD_MEMBER_REMOVE,
-                wire.GuildMemberRemoved(guild_id=GuildId(guild_id), user=users.user(person)),
+                wire.GuildMemberRemoved(guild_id=GuildId(guild_id), user=users.user(user)),
                 Audience.guild(guild_id, excluded=user_id),
                 refresh="member",
                 subject_id=user_id,
             )
         call.tx.emit(GUILD_DELETE, UnavailableGuild(id=GuildId(guild_id)), Audience.of_users(user_id))
-    bots = {user_id for user_id in gone if user_id in people and people[user_id].bot}
+    bots = {user_id for user_id in removed if user_id in users_by_id and users_by_id[user_id].bot}
     if bots:
         _delete_bot_roles(call, guild_id, bots)
-    return gone
+    return removed
 
 
 def _delete_bot_roles(call: Call, guild_id: int, bots: set[UserId]) -> None:
-    """A bot's own role goes with it."""
+    """Delete the managed roles of removed bots."""
     for row in roles.list_of_guild(call.tx, guild_id):
         if row.managed and row.tags and codec.decode(row.tags, RoleTags).bot_id in bots:
             roles.delete(call, row)
 
 
-def user_changed(call: Call, fact: users.UserChanged) -> None:
-    """A user's new look, told in every guild they are in."""
-    for found in store.everywhere(call.tx, fact.row.id):
-        _tell(call, found._replace(user=fact.row))
+def user_changed(call: Call, signal: users.UserChanged) -> None:
+    """Publish a user's changed profile in every guild they are in."""
+    for found in store.everywhere(call.tx, signal.row.id):
+        _publish(call, found._replace(user=signal.row))
 
 
-def user_deleted(call: Call, fact: users.UserDeleted) -> None:
-    """An account is gone, and leaves every guild."""
-    for guild_id in guilds.ids_of_user(call.tx, fact.user_id):
-        remove(call, guild_id, fact.user_id)
+def user_deleted(call: Call, signal: users.UserDeleted) -> None:
+    """Remove a deleted account from every guild."""
+    for guild_id in guilds.ids_of_user(call.tx, signal.user_id):
+        remove(call, guild_id, signal.user_id)
 
 
-def application_deleting(call: Call, fact: ApplicationDeleting) -> None:
-    """An application goes, and its bot leaves every guild."""
-    if fact.row.bot_id is not None:
-        for guild_id in guilds.ids_of_user(call.tx, fact.row.bot_id):
-            remove(call, guild_id, fact.row.bot_id)
+def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
+    """Remove a deleted application's bot from every guild."""
+    if signal.row.bot_id is not None:
+        for guild_id in guilds.ids_of_user(call.tx, signal.row.bot_id):
+            remove(call, guild_id, signal.row.bot_id)
 
 
 def session_ended(call: Call, user_id: int, session_id: str) -> None:
-    """Who came by a temporary invite leaves with their last session, unless they got a role."""
+    """Remove temporary members without a role when their last session ends."""
     if not call.presences.connected(user_id, besides=session_id):
         for guild_id in store.temporary_guilds(call.tx, user_id):
             remove(call, guild_id, user_id)

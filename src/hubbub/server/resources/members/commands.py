@@ -1,4 +1,4 @@
-"""Members over the gateway: Request Guild Members (gateway.md 6.1)."""
+"""Gateway command Request Guild Members (gateway.md 6.1)."""
 
 from collections.abc import Sequence
 
@@ -21,9 +21,9 @@ from hubbub.server.resources.members.store import Membership
 
 @obeys(REQUEST_GUILD_MEMBERS)
 def request_guild_members(call: Call, payload: RequestGuildMembers) -> None:
-    """Answer with chunks of members: of all, by the beginning of a name, or by id.
+    """Reply with chunks of members: all members, those with a name prefix, or those with the given ids.
 
-    What makes no sense is left without an answer (gateway.md 6.1, decisions/0014)."""
+    Invalid requests get no reply (gateway.md 6.1, decisions/0014)."""
     try:
         guild_ids = payload.guild_ids
     except ValueError:
@@ -38,31 +38,33 @@ def request_guild_members(call: Call, payload: RequestGuildMembers) -> None:
         if by_id:
             found, missing = _by_id(call, guild_id, payload.wanted[:REQUESTED_MEMBERS_MAX])
         else:
-            chosen = _by_name(call, guild_id, payload.query or "", payload.limit or 0)
-            if chosen is None:
+            matches = _by_name(call, guild_id, payload.query or "", payload.limit or 0)
+            if matches is None:
                 continue
-            found, missing = chosen, []
+            found, missing = matches, []
         _reply(call, payload, guild_id, found, missing)
 
 
-def _by_id(call: Call, guild_id: GuildId, wanted: Sequence[str | int]) -> tuple[list[Membership], list[str | int]]:
-    """Who was found, and the ids asked for in vain, as they were sent."""
-    asked: dict[str | int, UserId | None] = {}
-    for sent in wanted:
+def _by_id(call: Call, guild_id: GuildId, sent_ids: Sequence[str | int]) -> tuple[list[Membership], list[str | int]]:
+    """Return the members found, and the ids not found, as they were sent."""
+    parsed_ids: dict[str | int, UserId | None] = {}
+    for sent in sent_ids:
         try:
-            asked[sent] = parse_wide(UserId, sent)
+            parsed_ids[sent] = parse_wide(UserId, sent)
         except ValueError:
-            asked[sent] = None
-    found = store.find_many(call.tx, guild_id, [user_id for user_id in asked.values() if user_id is not None])
-    return list(found.values()), [sent for sent, user_id in asked.items() if user_id is None or user_id not in found]
+            parsed_ids[sent] = None
+    found = store.find_many(call.tx, guild_id, [user_id for user_id in parsed_ids.values() if user_id is not None])
+    return list(found.values()), [
+        sent for sent, user_id in parsed_ids.items() if user_id is None or user_id not in found
+    ]
 
 
-def _by_name(call: Call, guild_id: GuildId, beginning: str, limit: int) -> list[Membership] | None:
-    """Who was found; None where the request makes no sense."""
-    if limit < 0 or (beginning and limit == 0):
+def _by_name(call: Call, guild_id: GuildId, prefix: str, limit: int) -> list[Membership] | None:
+    """Return the members found, or None if the request is invalid."""
+    if limit < 0 or (prefix and limit == 0):
         return None
-    if beginning:
-        return store.search(call.tx, guild_id, beginning, min(limit, REQUESTED_MEMBERS_MAX))
+    if prefix:
+        return store.search(call.tx, guild_id, prefix, min(limit, REQUESTED_MEMBERS_MAX))
     if limit:
         return store.page(call.tx, guild_id, limit=min(limit, REQUESTED_MEMBERS_MAX))
     if not call.intents & Intents.GUILD_MEMBERS:
@@ -79,18 +81,18 @@ def _reply(
     missing: list[str | int],
 ) -> None:
     nonce = payload.nonce or ""
-    shows_presences = bool(payload.presences and call.intents & Intents.GUILD_PRESENCES)
-    # At least one chunk, even an empty one: clients wait for the last.
+    with_presences = bool(payload.presences and call.intents & Intents.GUILD_PRESENCES)
+    # Send at least one chunk, even if empty, because clients wait for the last one.
     count = max(1, -(-len(found) // wire.MEMBERS_CHUNK_MAX))
     for index in range(count):
-        some = found[index * wire.MEMBERS_CHUNK_MAX : (index + 1) * wire.MEMBERS_CHUNK_MAX]
+        batch = found[index * wire.MEMBERS_CHUNK_MAX : (index + 1) * wire.MEMBERS_CHUNK_MAX]
         chunk = wire.GuildMembersChunk(
             guild_id=guild_id,
-            members=[views.member(each) for each in some],
+            members=[views.member(each) for each in batch],
             chunk_index=index,
             chunk_count=count,
             not_found=missing if missing and index == 0 else UNSET,
-            presences=views.presences_of(call, (each.user.id for each in some)) if shows_presences else UNSET,
+            presences=views.presences_of(call, (each.user.id for each in batch)) if with_presences else UNSET,
             nonce=nonce if nonce and len(nonce.encode()) <= NONCE_BYTES_MAX else UNSET,
         )
         call.replies.append((wire.GUILD_MEMBERS_CHUNK, chunk))

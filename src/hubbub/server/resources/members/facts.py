@@ -1,4 +1,4 @@
-"""What the members slice tells others, inside the transaction."""
+"""Signals of the members slice, raised inside the transaction."""
 
 import msgspec
 
@@ -11,25 +11,25 @@ class MemberAdded(msgspec.Struct, frozen=True, kw_only=True):
     guild_id: GuildId
     user_id: UserId
     welcome: bool = True
-    """Whether it is news: who is in a world from its beginning did not just come."""
+    """Whether to announce the member; False for initial members of a world."""
 
 
 class MemberRenamed(msgspec.Struct, frozen=True, kw_only=True):
-    """A member has another nick, or none any more; the event is told."""
+    """A member's nickname was set or removed; the update is already published."""
 
     guild_id: GuildId
     user_id: UserId
 
 
 class MemberRemoved(msgspec.Struct, frozen=True, kw_only=True):
-    """A user is no longer in a guild: what they had there (voice, threads) goes with them."""
+    """A user left a guild; listeners remove the user's other state there (voice, threads)."""
 
     guild_id: GuildId
     user_id: UserId
 
 
 class VoiceModerated(msgspec.Struct, frozen=True, kw_only=True):
-    """A connected member was muted or deafened by the guild, or no longer is; the member's row holds both already."""
+    """A connected member's guild mute or deafen changed; the member's row is already updated."""
 
     guild_id: GuildId
     user_id: UserId
@@ -38,9 +38,9 @@ class VoiceModerated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VoiceMoveRequested(msgspec.Struct, frozen=True, kw_only=True):
-    """A connected member is to be moved to another voice channel, or disconnected; the mover's right was checked."""
+    """A connected member is to be moved or disconnected; permissions are already checked."""
 
     guild_id: GuildId
     user_id: UserId
     channel_id: ChannelId | None
-    """None disconnects."""
+    """Target channel; None disconnects."""

@@ -1,4 +1,4 @@
-"""Members over HTTP."""
+"""HTTP handlers of members."""
 
 from msgspec import UNSET
 
@@ -16,37 +16,39 @@ from hubbub.server.resources.members import actions, rules, store, views
 from hubbub.server.resources.members.store import MemberRow, Membership
 
 
-def _get(call: Call, guild_id: GuildId, user_id: UserId) -> Membership:
+def _require_member(call: Call, guild_id: GuildId, user_id: UserId) -> Membership:
     found = store.find(call.tx, guild_id, user_id)
     if found is None:
         raise errors.UNKNOWN_MEMBER()
     return found
 
 
-def _standing_of(call: Call, guild_id: GuildId, user_id: UserId) -> GuildAccess:
+def _require_standing(call: Call, guild_id: GuildId, user_id: UserId) -> GuildAccess:
     standing = access.find_member(call.tx, call.now, guild_id, user_id)
     if standing is None:
         raise errors.UNKNOWN_MEMBER()
     return standing
 
 
-def _nick(text: str | None) -> str | None:
+def _clean_nick(text: str | None) -> str | None:
     return users.clean_name(text or "") or None
 
 
 @handles(wire.GET_MY_GUILD_MEMBER)
 def get_my_guild_member(call: Call, guild_id: GuildId) -> wire.Member:
-    """A person in one of their guilds, by their own token or an OAuth2 one; a guild they are not in is as good as none."""
+    """Get the current user's guild member.
+
+    A guild that the user is not in counts as unknown."""
     try:
         standing = access.guild(call, guild_id)
     except errors.ApiError:
         raise errors.UNKNOWN_GUILD() from None
-    return views.member(_get(call, guild_id, call.user_id), standing.permissions)
+    return views.member(_require_member(call, guild_id, call.user_id), standing.permissions)
 
 
 @handles(wire.LIST_GUILD_MEMBERS, long=True)
 def list_guild_members(call: Call, guild_id: GuildId, query: wire.ListGuildMembers) -> list[wire.Member]:
-    """A page of a guild's members."""
+    """List guild members."""
     access.guild(call, guild_id)
     rules.require_listing(call)
     return [views.member(found) for found in store.page(call.tx, guild_id, after=query.after, limit=query.limit)]
@@ -54,21 +56,25 @@ def list_guild_members(call: Call, guild_id: GuildId, query: wire.ListGuildMembe
 
 @handles(wire.SEARCH_GUILD_MEMBERS, long=True)
 def search_guild_members(call: Call, guild_id: GuildId, query: wire.SearchGuildMembers) -> list[wire.Member]:
-    """Members by the beginning of a name."""
+    """Search guild members.
+
+    Matches the beginning of usernames, global names and nicknames."""
     access.guild(call, guild_id)
     return [views.member(found) for found in store.search(call.tx, guild_id, query.query, query.limit)]
 
 
 @handles(wire.GET_GUILD_MEMBER)
 def get_guild_member(call: Call, guild_id: GuildId, user_id: UserId) -> wire.Member:
-    """One member."""
+    """Get a guild member."""
     access.guild(call, guild_id)
-    return views.member(_get(call, guild_id, user_id))
+    return views.member(_require_member(call, guild_id, user_id))
 
 
 @handles(wire.ADD_GUILD_MEMBER)
 def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.AddGuildMember) -> Answer:
-    """Bring a user in who let the application do so."""
+    """Add a guild member.
+
+    The user must have granted the application the `guilds.join` scope."""
     standing = access.guild(call, guild_id)
     if users.find(call.tx, user_id) is None:
         raise errors.UNKNOWN_USER()
@@ -76,7 +82,7 @@ def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.
     if store.find_row(call.tx, guild_id, user_id) is not None:
         return Answer(204)
     rules.require_can_join(call, guild_id, user_id)
-    nick = _nick(body.nick or None)
+    nick = _clean_nick(body.nick or None)
     if nick is not None:
         access.require_guild(call, guild_id, Permissions.MANAGE_NICKNAMES)
     if body.mute:
@@ -101,43 +107,45 @@ def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.
 
 @handles(wire.UPDATE_GUILD_MEMBER)
 def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.UpdateGuildMember) -> wire.Member:
-    """Change a member: each key asks for its own permission."""
+    """Update a guild member.
+
+    Each field requires its own permission."""
     standing = access.guild(call, guild_id)
-    found = _get(call, guild_id, user_id)
-    target = _standing_of(call, guild_id, user_id)
-    row = _moderated(call, found.row, body)
+    found = _require_member(call, guild_id, user_id)
+    target = _require_standing(call, guild_id, user_id)
+    row = _with_voice_moderation(call, found.row, body)
     if body.nick is not UNSET:
         rules.require_rename(call, standing, target)
-        row = row._replace(nick=_nick(body.nick))
+        row = row._replace(nick=_clean_nick(body.nick))
     if body.flags is not UNSET:
         rules.require_flags(call, standing)
         row = row._replace(flags=rules.edited_flags(row.flags, body.flags or 0))
-    worn: set[int] | None = None
+    role_ids: set[int] | None = None
     if body.roles is not UNSET:
         access.require_guild(call, guild_id, Permissions.MANAGE_ROLES)
-        worn = set(body.roles or ())
-        rules.require_roles(call, standing, worn ^ set(found.roles))
+        role_ids = set(body.roles or ())
+        rules.require_roles(call, standing, role_ids ^ set(found.roles))
     if body.communication_disabled_until is not UNSET:
         until = body.communication_disabled_until
         until_ms = 0 if until is None else codec.milliseconds(until)
-        # A moment that has passed ends a timeout, as null does.
+        # A time in the past ends the timeout, as null does.
         until_ms = until_ms if until_ms > call.now else 0
         rules.require_timeout(call, standing, target, until_ms)
         row = row._replace(timed_out_until_ms=until_ms)
-    if _concerns_voice(body) and store.voice_channel_id(call.tx, guild_id, user_id) is None:
+    if _changes_voice(body) and store.voice_channel_id(call.tx, guild_id, user_id) is None:
         raise errors.TARGET_NOT_IN_VOICE()
-    after = actions.change(call, found, row, worn)
+    after = actions.change(call, found, row, role_ids)
     if body.channel_id is not UNSET:
         actions.move(call, guild_id, user_id, body.channel_id)
     return views.member(after)
 
 
-def _concerns_voice(body: wire.UpdateGuildMember) -> bool:
+def _changes_voice(body: wire.UpdateGuildMember) -> bool:
     return body.mute is not UNSET or body.deaf is not UNSET or body.channel_id is not UNSET
 
 
-def _moderated(call: Call, row: MemberRow, body: wire.UpdateGuildMember) -> MemberRow:
-    """The row after `mute` and `deaf`, which the caller may set, as they may move the member where `channel_id` says."""
+def _with_voice_moderation(call: Call, row: MemberRow, body: wire.UpdateGuildMember) -> MemberRow:
+    """Return the row after `mute` and `deaf`; check the permissions for these and for `channel_id`."""
     if body.mute is not UNSET:
         access.require_guild(call, row.guild_id, Permissions.MUTE_MEMBERS)
         row = row._replace(mute=int(bool(body.mute)))
@@ -153,14 +161,16 @@ def _moderated(call: Call, row: MemberRow, body: wire.UpdateGuildMember) -> Memb
 
 @handles(wire.UPDATE_MY_GUILD_MEMBER)
 def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGuildMember) -> wire.Member:
-    """Change how one looks in a guild."""
+    """Update the current member.
+
+    Changes the caller's nickname, avatar, banner and bio in the guild."""
     standing = access.guild(call, guild_id)
-    found = _get(call, guild_id, call.user_id)
+    found = _require_member(call, guild_id, call.user_id)
     row = found.row
     if body.nick is not UNSET:
         rules.require_own_nick(standing, found.row.flags)
-        row = row._replace(nick=_nick(body.nick))
-    # dated-changes.md 3: bots look the same everywhere until 10 September 2025.
+        row = row._replace(nick=_clean_nick(body.nick))
+    # dated-changes.md 3: before 10 September 2025 bots could not have guild profiles.
     if not call.actor.is_bot or changes.MODAL_SELECTS.active(call.now):
         if body.avatar is not UNSET:
             row = row._replace(avatar=body.avatar.hash if body.avatar else None)
@@ -173,37 +183,39 @@ def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGui
 
 @handles(wire.UPDATE_MY_GUILD_MEMBER_NICK)
 def update_my_guild_member_nick(call: Call, guild_id: GuildId, body: wire.UpdateMyNick) -> wire.MyNick:
-    """The old route to one's own nick."""
-    found = _get(call, guild_id, call.user_id)
+    """Update the current member's nickname.
+
+    Deprecated in favor of updating the current member."""
+    found = _require_member(call, guild_id, call.user_id)
     if body.nick is not UNSET:
-        found = actions.change(call, found, found.row._replace(nick=_nick(body.nick)))
+        found = actions.change(call, found, found.row._replace(nick=_clean_nick(body.nick)))
     return wire.MyNick(nick=found.row.nick)
 
 
 @handles(wire.DELETE_GUILD_MEMBER)
 def delete_guild_member(call: Call, guild_id: GuildId, user_id: UserId) -> None:
-    """Kick a member."""
-    rules.require_outranks(access.guild(call, guild_id), _standing_of(call, guild_id, user_id))
+    """Remove a guild member."""
+    rules.require_outranks(access.guild(call, guild_id), _require_standing(call, guild_id, user_id))
     actions.kick(call, guild_id, user_id)
 
 
 @handles(wire.ADD_GUILD_MEMBER_ROLE)
 def add_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, role_id: RoleId) -> None:
-    """Give a member one role."""
-    found = _get(call, guild_id, user_id)
+    """Add a role to a guild member."""
+    found = _require_member(call, guild_id, user_id)
     rules.require_roles(call, access.guild(call, guild_id), (role_id,))
     actions.change(call, found, found.row, {*found.roles, role_id})
 
 
 @handles(wire.DELETE_GUILD_MEMBER_ROLE)
 def delete_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, role_id: RoleId) -> None:
-    """Take one role from a member."""
-    found = _get(call, guild_id, user_id)
+    """Remove a role from a guild member."""
+    found = _require_member(call, guild_id, user_id)
     rules.require_roles(call, access.guild(call, guild_id), (role_id,))
     actions.change(call, found, found.row, {*found.roles} - {role_id})
 
 
-def _to_prune(call: Call, guild_id: GuildId, days: int, included: list[RoleId]) -> list[int]:
+def _prunable_ids(call: Call, guild_id: GuildId, days: int, included: list[RoleId]) -> list[int]:
     rules.require_prune(call, access.guild(call, guild_id), included)
     found = store.inactive(call.tx, guild_id, call.now - days * rules.DAY_MS, included)
     return [user_id for user_id in found if user_id != call.user_id]
@@ -211,17 +223,19 @@ def _to_prune(call: Call, guild_id: GuildId, days: int, included: list[RoleId]) 
 
 @handles(wire.PREVIEW_PRUNE_GUILD, long=True)
 def preview_prune_guild(call: Call, guild_id: GuildId, query: wire.PreviewPrune) -> wire.Pruned:
-    """How many a prune would remove."""
+    """Get the number of members that a prune would remove."""
     included = rules.listed_roles(query.include_roles or "")
-    return wire.Pruned(pruned=len(_to_prune(call, guild_id, query.days, included)))
+    return wire.Pruned(pruned=len(_prunable_ids(call, guild_id, query.days, included)))
 
 
 @handles(wire.PRUNE_GUILD)
 def prune_guild(call: Call, guild_id: GuildId, body: wire.PruneGuild) -> wire.Pruned:
-    """Remove those who were not seen for some days."""
+    """Prune guild members.
+
+    Removes members who were inactive for the given number of days."""
     days = body.days or wire.PRUNE_DAYS_DEFAULT
     sent = body.include_roles or []
     included = rules.listed_roles(sent) if isinstance(sent, str) else sent
-    found = _to_prune(call, guild_id, days, included)
+    found = _prunable_ids(call, guild_id, days, included)
     actions.prune(call, guild_id, found, days)
     return wire.Pruned(pruned=None if body.compute_prune_count in (False, "false") else len(found))

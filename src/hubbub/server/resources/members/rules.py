@@ -1,4 +1,4 @@
-"""Who may come in, who may change whom, and how."""
+"""Rules for joining guilds and for changing members."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -20,25 +20,25 @@ from hubbub.server.resources.roles import RoleRow
 DAY_MS: Final = 86_400_000
 
 _MEMBERS_INTENT: Final = ApplicationFlags.GATEWAY_GUILD_MEMBERS | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
-_MODERATOR: Final = Permissions.MODERATE_MEMBERS | Permissions.KICK_MEMBERS | Permissions.BAN_MEMBERS
+_MODERATION_PERMISSIONS: Final = Permissions.MODERATE_MEMBERS | Permissions.KICK_MEMBERS | Permissions.BAN_MEMBERS
 
 
 def require_listing(call: Call) -> None:
-    """Raise unless the caller may read the whole list: bots need the members intent on their application (http.md 3.5).
+    """Raise unless the caller may list all members; bots need the members intent (http.md 3.5).
 
-    People may: their own client shows the list (decisions/0014)."""
+    Users may, because their client shows the list (decisions/0014)."""
     if call.actor.is_bot and not call.actor.application_flags & _MEMBERS_INTENT:
         raise errors.MISSING_ACCESS()
 
 
 def require_can_join(call: Call, guild_id: int, user_id: int) -> None:
-    """Raise unless this user, who is not in the guild, may come in."""
-    person = users.find(call.tx, user_id)
-    if person is None:
+    """Raise unless a user who is not in the guild may join it."""
+    user = users.find(call.tx, user_id)
+    if user is None:
         raise errors.UNKNOWN_USER()
     if store.is_banned(call.tx, guild_id, user_id):
         raise errors.USER_BANNED()
-    if not person.bot and guilds.count_of_user(call.tx, user_id) >= guilds.guilds_max(call, user_id):
+    if not user.bot and guilds.count_of_user(call.tx, user_id) >= guilds.guilds_max(call, user_id):
         raise errors.MAX_GUILDS()
     guild = guilds.find(call.tx, guild_id)
     if guild is None:
@@ -48,7 +48,7 @@ def require_can_join(call: Call, guild_id: int, user_id: int) -> None:
 
 
 def is_gated(call: Call, guild_id: int, flags: int) -> bool:
-    """Whether who comes with these flags must answer the guild's form before they may act."""
+    """Report whether a user who joins with these flags must complete the guild's form first."""
     guild = guilds.find(call.tx, guild_id)
     if guild is None or flags & MemberFlags.BYPASSES_VERIFICATION:
         return False
@@ -56,13 +56,13 @@ def is_gated(call: Call, guild_id: int, flags: int) -> bool:
 
 
 def is_asked(call: Call, guild_id: int) -> bool:
-    """Whether who comes is asked the questions of onboarding."""
+    """Report whether a user who joins goes through onboarding."""
     guild = guilds.find(call.tx, guild_id)
     return guild is not None and GuildFeature.GUILD_ONBOARDING in guild.feature_names
 
 
 def require_consent(call: Call, user_id: int, token: str) -> None:
-    """Raise unless this user let the calling application bring them into guilds."""
+    """Raise unless the user authorized the calling application to add them to guilds."""
     found = auth.find_actor(call.tx, token, call.now)
     if found is None:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
@@ -74,20 +74,24 @@ def require_consent(call: Call, user_id: int, token: str) -> None:
 
 
 def require_outranks(standing: GuildAccess, target: GuildAccess) -> None:
-    """Raise unless the hierarchy lets the caller act on this member."""
+    """Raise unless the caller outranks this member."""
     if not standing.outranks(target):
         raise errors.MISSING_PERMISSIONS()
 
 
 def require_own_nick(standing: GuildAccess, flags: int) -> None:
-    """Raise unless the caller may give themselves a nick; whom auto moderation quarantined for their name must be able to."""
+    """Raise unless the caller may change their own nickname.
+
+    Members quarantined by AutoMod for their username must be able to."""
     quarantined = flags & MemberFlags.AUTOMOD_QUARANTINED_USERNAME
     if not quarantined or not standing.permissions & Permissions.CHANGE_NICKNAME:
         standing.require(Permissions.CHANGE_NICKNAME)
 
 
 def require_rename(call: Call, standing: GuildAccess, target: GuildAccess) -> None:
-    """Raise unless the caller may give this member a nick; one's own needs CHANGE_NICKNAME or MANAGE_NICKNAMES."""
+    """Raise unless the caller may change this member's nickname.
+
+    A member's own nickname needs CHANGE_NICKNAME or MANAGE_NICKNAMES."""
     if target.user_id == standing.user_id:
         if not standing.can(Permissions.CHANGE_NICKNAME):
             standing.require(Permissions.MANAGE_NICKNAMES)
@@ -97,7 +101,7 @@ def require_rename(call: Call, standing: GuildAccess, target: GuildAccess) -> No
 
 
 def require_roles(call: Call, standing: GuildAccess, role_ids: Iterable[int]) -> list[RoleRow]:
-    """The roles of these ids, which the caller may give and take (http.md 2.3)."""
+    """Return the roles with these ids; raise unless the caller may add and remove them (http.md 2.3)."""
     wanted = list(dict.fromkeys(role_ids))
     if not wanted:
         return []
@@ -114,10 +118,10 @@ def require_roles(call: Call, standing: GuildAccess, role_ids: Iterable[int]) ->
 
 
 def require_timeout(call: Call, standing: GuildAccess, target: GuildAccess, until_ms: int) -> None:
-    """Raise unless the caller may silence this member until then; 0 ends a timeout."""
+    """Raise unless the caller may time this member out until `until_ms`; 0 ends a timeout."""
     access.require_guild(call, standing.guild_id, Permissions.MODERATE_MEMBERS)
     require_outranks(standing, target)
-    # Spec, http.md 2.3: never the owner or an administrator; ending one they got before is allowed.
+    # http.md 2.3: never the owner or an administrator; ending an earlier timeout of theirs is allowed.
     if until_ms and target.permissions & Permissions.ADMINISTRATOR:
         raise errors.MISSING_PERMISSIONS()
     if until_ms > call.now + wire.TIMEOUT_DAYS_MAX * DAY_MS:
@@ -129,22 +133,26 @@ def require_timeout(call: Call, standing: GuildAccess, target: GuildAccess, unti
 
 
 def require_flags(call: Call, standing: GuildAccess) -> None:
-    """Raise unless the caller may change a member's flags: any of two bits, or three together (http.md 3.5)."""
+    """Raise unless the caller may change a member's flags.
+
+    MANAGE_GUILD, MANAGE_ROLES, or all three moderation permissions are needed (http.md 3.5)."""
     if not changes.MEMBER_FLAGS_PERMISSIONS.active(call.now):
-        # dated-changes.md 3: the rule before is not known; who may silence members could (decisions/0035).
+        # dated-changes.md 3: the earlier rule is unknown; MODERATE_MEMBERS is assumed (decisions/0035).
         standing.require(Permissions.MODERATE_MEMBERS)
         return
-    if not any(standing.can(bits) for bits in (Permissions.MANAGE_GUILD, Permissions.MANAGE_ROLES, _MODERATOR)):
+    if not any(
+        standing.can(bits) for bits in (Permissions.MANAGE_GUILD, Permissions.MANAGE_ROLES, _MODERATION_PERMISSIONS)
+    ):
         raise errors.MISSING_PERMISSIONS()
 
 
 def edited_flags(before: int, wanted: int) -> int:
-    """Flags after an edit: bits that nobody may edit stay as they are, whatever was sent."""
+    """Return the flags after an edit; bits that are not editable stay unchanged."""
     return before & ~MemberFlags.EDITABLE | wanted & MemberFlags.EDITABLE
 
 
 def require_voice_channel(call: Call, guild_id: int, channel_id: int) -> None:
-    """Raise unless it is a voice channel of the guild that the caller may connect to."""
+    """Raise unless this is a voice channel of the guild that the caller may connect to."""
     channel = access.find_channel(call.tx, channel_id)
     if channel is None or channel.guild_id != guild_id:
         raise errors.UNKNOWN_CHANNEL()
@@ -154,7 +162,7 @@ def require_voice_channel(call: Call, guild_id: int, channel_id: int) -> None:
 
 
 def require_prune(call: Call, standing: GuildAccess, included: Iterable[int]) -> None:
-    """Raise unless the caller may prune members who wear these roles."""
+    """Raise unless the caller may prune members with these roles."""
     if changes.PRUNE_PERMISSIONS.active(call.now):
         access.require_guild(call, standing.guild_id, Permissions.MANAGE_GUILD)
     guild = guilds.find(call.tx, standing.guild_id)
@@ -166,7 +174,7 @@ def require_prune(call: Call, standing: GuildAccess, included: Iterable[int]) ->
 
 
 def listed_roles(text: str) -> list[RoleId]:
-    """Role ids parted by commas, or the form error."""
+    """Parse role ids separated by commas; raise a form error if invalid."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if len(parts) > wire.PRUNE_ROLES_MAX:
         raise errors.invalid("include_roles", *errors.max_length(wire.PRUNE_ROLES_MAX))

@@ -1,4 +1,6 @@
-"""Rows of members and the roles they wear. Loading is by the batch: rows, roles and users in three queries for any number."""
+"""SQL for the members and member_roles tables.
+
+Rows, roles and users of any number of members load in three queries."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -11,11 +13,11 @@ from hubbub.server.resources import users
 from hubbub.server.resources.users import UserRow
 
 BATCH = 500
-"""How many ids go into one IN list."""
+"""Number of ids in one IN list."""
 
 
 class MemberRow(NamedTuple):
-    """A user in a guild, as we keep them. What is not shown of them comes last."""
+    """A row of the members table; columns that are not shown come last."""
 
     guild_id: GuildId
     user_id: UserId
@@ -29,84 +31,88 @@ class MemberRow(NamedTuple):
     pending: int
     flags: int
     timed_out_until_ms: int
-    """0 without a timeout; in the past, it is over."""
+    """End of the timeout in milliseconds; 0 without a timeout, in the past if it is over."""
     bio: str = ""
     temporary: int = 0
-    """Came by a temporary invite: leaves with their last session unless they got a role."""
+    """Whether the member joined by a temporary invite; removed with their last session unless they got a role."""
 
 
 class Membership(NamedTuple):
-    """A member with all that their wire model needs."""
+    """A member with everything that the wire model needs."""
 
     row: MemberRow
     roles: tuple[RoleId, ...]
-    """Lowest id first, without @everyone."""
+    """Role ids in ascending order, without @everyone."""
     user: UserRow
 
 
 COLUMNS: Final = ", ".join(MemberRow._fields)
 SHOWN: Final = MemberRow._fields[: MemberRow._fields.index("bio")]
-"""What is read of somebody who only speaks, or is shown."""
+"""The columns needed to show a member, for example as a message author."""
 
 
 def _batches(ids: Iterable[int]) -> Iterator[list[int]]:
-    wanted = list(dict.fromkeys(ids))
-    for start in range(0, len(wanted), BATCH):
-        yield wanted[start : start + BATCH]
+    distinct = list(dict.fromkeys(ids))
+    for start in range(0, len(distinct), BATCH):
+        yield distinct[start : start + BATCH]
 
 
 def find_row(tx: Tx, guild_id: int, user_id: int) -> MemberRow | None:
-    """A member's row, or None."""
+    """Return a member's row, or None."""
     return tx.find(MemberRow, f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
 
 
 def find_rows(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, MemberRow]:
-    """Which of these users are members, by user id."""
+    """Return the rows of those users who are members, by user id."""
     found: dict[int, MemberRow] = {}
-    for some in _batches(user_ids):
+    for batch in _batches(user_ids):
         rows = tx.all(
-            f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id IN ({places(some)})", guild_id, *some
+            f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id IN ({places(batch)})", guild_id, *batch
         )
         found |= {row[1]: MemberRow(*row) for row in rows}
     return found
 
 
 def find_roles(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, tuple[RoleId, ...]]:
-    """The roles of members, by user id; who has none is left out."""
+    """Return the role ids of members, by user id; members without roles are absent."""
     found: dict[int, tuple[RoleId, ...]] = {}
-    for some in _batches(user_ids):
+    for batch in _batches(user_ids):
         rows = tx.all(
-            f"SELECT user_id, role_id FROM member_roles WHERE guild_id = ? AND user_id IN ({places(some)}) "
+            f"SELECT user_id, role_id FROM member_roles WHERE guild_id = ? AND user_id IN ({places(batch)}) "
             "ORDER BY user_id, role_id",
             guild_id,
-            *some,
+            *batch,
         )
         for user_id, group in groupby(rows, key=lambda row: row[0]):
             found[user_id] = tuple(RoleId(role) for _, role in group)
     return found
 
 
-def _join(tx: Tx, guild_id: int, rows: Sequence[MemberRow]) -> list[Membership]:
-    """Rows with their roles and users, in the same order."""
+def _with_roles_and_users(tx: Tx, guild_id: int, rows: Sequence[MemberRow]) -> list[Membership]:
+    """Return rows with their roles and users, in the same order."""
     ids = [row.user_id for row in rows]
     roles = find_roles(tx, guild_id, ids)
-    people = users.find_many(tx, ids)
-    return [Membership(row, roles.get(row.user_id, ()), people[row.user_id]) for row in rows if row.user_id in people]
+    users_by_id = users.find_many(tx, ids)
+    return [
+        Membership(row, roles.get(row.user_id, ()), users_by_id[row.user_id])
+        for row in rows
+        if row.user_id in users_by_id
+    ]
 
 
 def find(tx: Tx, guild_id: int, user_id: int) -> Membership | None:
-    """A member, or None."""
+    """Return the member, or None."""
     return find_many(tx, guild_id, (user_id,)).get(user_id)
 
 
 def find_many(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Membership]:
-    """Which of these users are members, by user id, in three queries."""
+    """Return those users who are members, by user id, in three queries."""
     rows = list(find_rows(tx, guild_id, user_ids).values())
-    return {found.row.user_id: found for found in _join(tx, guild_id, rows)}
+    return {found.row.user_id: found for found in _with_roles_and_users(tx, guild_id, rows)}
 
 
 def page(tx: Tx, guild_id: int, *, after: int = 0, limit: int) -> list[Membership]:
-    """Members by ascending user id."""
+    """Return a page of members by ascending user id."""
     rows = tx.fetch(
         MemberRow,
         f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id > ? ORDER BY user_id LIMIT ?",
@@ -114,56 +120,56 @@ def page(tx: Tx, guild_id: int, *, after: int = 0, limit: int) -> list[Membershi
         after,
         limit,
     )
-    return _join(tx, guild_id, rows)
+    return _with_roles_and_users(tx, guild_id, rows)
 
 
 def everybody(tx: Tx, guild_id: int) -> Iterator[Membership]:
-    """All members by ascending user id, read page by page."""
+    """Iterate over all members by ascending user id, read page by page."""
     after = 0
-    while some := page(tx, guild_id, after=after, limit=1000):
-        yield from some
-        after = some[-1].row.user_id
+    while batch := page(tx, guild_id, after=after, limit=1000):
+        yield from batch
+        after = batch[-1].row.user_id
 
 
 def everywhere(tx: Tx, user_id: int) -> Iterator[Membership]:
-    """A user's membership of every guild they are in."""
-    person = users.find(tx, user_id)
-    if person is None:
+    """Iterate over a user's memberships in all guilds."""
+    user = users.find(tx, user_id)
+    if user is None:
         return
     rows = tx.fetch(MemberRow, f"SELECT {COLUMNS} FROM members WHERE user_id = ? ORDER BY guild_id", user_id)
     for start in range(0, len(rows), BATCH):
-        some = rows[start : start + BATCH]
-        worn: dict[int, list[RoleId]] = {}
+        batch = rows[start : start + BATCH]
+        roles_by_guild: dict[int, list[RoleId]] = {}
         for guild_id, role_id in tx.all(
-            f"SELECT guild_id, role_id FROM member_roles WHERE user_id = ? AND guild_id IN ({places(some)}) ORDER BY role_id",
+            f"SELECT guild_id, role_id FROM member_roles WHERE user_id = ? AND guild_id IN ({places(batch)}) ORDER BY role_id",
             user_id,
-            *(row.guild_id for row in some),
+            *(row.guild_id for row in batch),
         ):
-            worn.setdefault(guild_id, []).append(RoleId(role_id))
-        for row in some:
-            yield Membership(row, tuple(worn.get(row.guild_id, ())), person)
+            roles_by_guild.setdefault(guild_id, []).append(RoleId(role_id))
+        for row in batch:
+            yield Membership(row, tuple(roles_by_guild.get(row.guild_id, ())), user)
 
 
-def search(tx: Tx, guild_id: int, beginning: str, limit: int) -> list[Membership]:
-    """Members whose username, global name or nick begins so, in any case, by ascending id.
+def search(tx: Tx, guild_id: int, prefix: str, limit: int) -> list[Membership]:
+    """Return members by a case-insensitive prefix of username, global name or nickname, by ascending id.
 
-    The guild's own range of the members' key is walked, and ends with the limit; nothing outside the guild is touched."""
-    if beginning.isascii():
-        like = _like(beginning.lower())
+    The query walks only the guild's range of the primary key, and stops at the limit."""
+    if prefix.isascii():
+        pattern = _like_pattern(prefix.lower())
         rows = tx.all(
             "SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id WHERE m.guild_id = ? AND ("
             "LOWER(u.username) LIKE ? ESCAPE '!' OR LOWER(m.nick) LIKE ? ESCAPE '!' OR LOWER(u.global_name) LIKE ? ESCAPE '!'"
             ") ORDER BY m.user_id LIMIT ?",
             guild_id,
-            like,
-            like,
-            like,
+            pattern,
+            pattern,
+            pattern,
             limit,
         )
         ids = [row[0] for row in rows]
     else:
-        # SQLite's LOWER knows ASCII only and PostgreSQL's depends on its locale: other letters are compared here.
-        folded = beginning.casefold()
+        # SQLite's LOWER handles ASCII only and PostgreSQL's depends on the locale, so other letters are compared here.
+        folded = prefix.casefold()
         rows = tx.all(
             "SELECT m.user_id, u.username, m.nick, u.global_name FROM members m JOIN users u ON u.id = m.user_id "
             "WHERE m.guild_id = ? ORDER BY m.user_id",
@@ -174,20 +180,20 @@ def search(tx: Tx, guild_id: int, beginning: str, limit: int) -> list[Membership
     return [found[user_id] for user_id in ids if user_id in found]
 
 
-def _like(text: str) -> str:
-    for sign in "!%_":
-        text = text.replace(sign, "!" + sign)
+def _like_pattern(text: str) -> str:
+    for character in "!%_":
+        text = text.replace(character, "!" + character)
     return text + "%"
 
 
 def pending(tx: Tx, guild_id: int) -> list[int]:
-    """Who has not answered a guild's form yet."""
+    """Return the ids of pending members."""
     rows = tx.all("SELECT user_id FROM members WHERE guild_id = ? AND pending = 1 ORDER BY user_id", guild_id)
     return [row[0] for row in rows]
 
 
 def noticed(tx: Tx, guild_id: int) -> list[tuple[int, bool]]:
-    """Every member's id, and whether a role, a nick or a voice channel makes them stand out."""
+    """Return each member's id, and whether they have a role, a nickname or a voice channel."""
     rows = tx.all(
         "SELECT m.user_id, CASE WHEN m.nick IS NOT NULL "
         "OR EXISTS (SELECT 1 FROM member_roles r WHERE r.guild_id = m.guild_id AND r.user_id = m.user_id) "
@@ -199,12 +205,12 @@ def noticed(tx: Tx, guild_id: int) -> list[tuple[int, bool]]:
 
 
 def in_voice(tx: Tx, guild_id: int) -> list[int]:
-    """Who is connected to voice in a guild."""
+    """Return the ids of members connected to voice."""
     return [row[0] for row in tx.all("SELECT user_id FROM voice_states WHERE guild_id = ? ORDER BY user_id", guild_id)]
 
 
 def voice_channel_id(tx: Tx, guild_id: int, user_id: int) -> int | None:
-    """The voice channel a member is connected to, or None."""
+    """Return the voice channel a member is connected to, or None."""
     found: int | None = tx.value(
         "SELECT channel_id FROM voice_states WHERE guild_id = ? AND user_id = ?", guild_id, user_id
     )
@@ -212,30 +218,30 @@ def voice_channel_id(tx: Tx, guild_id: int, user_id: int) -> int | None:
 
 
 def ranks(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Rank]:
-    """How high members stand, by user id; who is not a member is left out."""
+    """Return members' highest role ranks, by user id; users who are not members are absent."""
     found: dict[int, Rank] = {}
-    for some in _batches(user_ids):
+    for batch in _batches(user_ids):
         rows = tx.all(
             "SELECT m.user_id, r.position, r.id FROM members m "
             "LEFT JOIN member_roles mr ON mr.guild_id = m.guild_id AND mr.user_id = m.user_id "
-            f"LEFT JOIN roles r ON r.id = mr.role_id WHERE m.guild_id = ? AND m.user_id IN ({places(some)}) "
+            f"LEFT JOIN roles r ON r.id = mr.role_id WHERE m.guild_id = ? AND m.user_id IN ({places(batch)}) "
             "ORDER BY m.user_id",
             guild_id,
-            *some,
+            *batch,
         )
         for user_id, group in groupby(rows, key=lambda row: row[0]):
-            worn = [(position, role) for _, position, role in group if role is not None]
-            found[user_id] = highest([*worn, (0, guild_id)])
+            held = [(position, role) for _, position, role in group if role is not None]
+            found[user_id] = highest([*held, (0, guild_id)])
     return found
 
 
 def is_banned(tx: Tx, guild_id: int, user_id: int) -> bool:
-    """Whether a user may not come into the guild."""
+    """Report whether a user is banned from the guild."""
     return tx.value("SELECT 1 FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
 
 
 def temporary_guilds(tx: Tx, user_id: int) -> list[int]:
-    """The guilds that a user came to for a while and where nobody gave them a role since."""
+    """Return the guilds where a user is a temporary member without a role."""
     rows = tx.all(
         "SELECT m.guild_id FROM members m WHERE m.user_id = ? AND m.temporary = 1 AND NOT EXISTS "
         "(SELECT 1 FROM member_roles r WHERE r.guild_id = m.guild_id AND r.user_id = m.user_id) ORDER BY m.guild_id",
@@ -245,7 +251,9 @@ def temporary_guilds(tx: Tx, user_id: int) -> list[int]:
 
 
 def inactive(tx: Tx, guild_id: int, since_ms: int, included: Sequence[int]) -> list[int]:
-    """People who neither joined nor spoke in the guild since then, and wear no role but the included ones; never the owner."""
+    """Return users who neither joined nor sent a message since then, and have only `included` roles.
+
+    The owner and bots are never returned."""
     role = f" AND mr.role_id NOT IN ({places(included)})" if included else ""
     rows = tx.all(
         "SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id JOIN guilds g ON g.id = m.guild_id "
@@ -262,7 +270,7 @@ def inactive(tx: Tx, guild_id: int, since_ms: int, included: Sequence[int]) -> l
 
 
 def insert(tx: Tx, row: MemberRow, role_ids: Iterable[int] = ()) -> bool:
-    """Keep a new member and count them; False when they are in already."""
+    """Insert a member and increment the member count; return False if they are already a member."""
     if not tx.run(f"INSERT INTO members ({COLUMNS}) VALUES ({places(row)}) ON CONFLICT DO NOTHING", *row):
         return False
     tx.run("UPDATE guilds SET member_count = member_count + 1 WHERE id = ?", row.guild_id)
@@ -271,7 +279,7 @@ def insert(tx: Tx, row: MemberRow, role_ids: Iterable[int] = ()) -> bool:
 
 
 def update(tx: Tx, row: MemberRow) -> None:
-    """Keep what changed of a member."""
+    """Update the mutable columns of a member."""
     tx.run(
         "UPDATE members SET nick = ?, avatar = ?, banner = ?, bio = ?, deaf = ?, mute = ?, pending = ?, flags = ?, "
         "timed_out_until_ms = ?, temporary = ? WHERE guild_id = ? AND user_id = ?",
@@ -291,7 +299,7 @@ def update(tx: Tx, row: MemberRow) -> None:
 
 
 def add_roles(tx: Tx, guild_id: int, user_id: int, role_ids: Iterable[int]) -> None:
-    """Give roles to a member."""
+    """Add roles to a member."""
     rows = [(guild_id, user_id, role) for role in role_ids]
     if rows:
         tx.run_many(
@@ -300,7 +308,7 @@ def add_roles(tx: Tx, guild_id: int, user_id: int, role_ids: Iterable[int]) -> N
 
 
 def remove_roles(tx: Tx, guild_id: int, user_id: int, role_ids: Sequence[int]) -> None:
-    """Take roles from a member."""
+    """Remove roles from a member."""
     if role_ids:
         tx.run(
             f"DELETE FROM member_roles WHERE guild_id = ? AND user_id = ? AND role_id IN ({places(role_ids)})",
@@ -311,10 +319,10 @@ def remove_roles(tx: Tx, guild_id: int, user_id: int, role_ids: Sequence[int]) -
 
 
 def delete(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> None:
-    """Let members and their roles go, and count them off."""
-    gone = 0
-    for some in _batches(user_ids):
-        where = f"WHERE guild_id = ? AND user_id IN ({places(some)})"
-        tx.run(f"DELETE FROM member_roles {where}", guild_id, *some)
-        gone += tx.run(f"DELETE FROM members {where}", guild_id, *some)
-    tx.run("UPDATE guilds SET member_count = member_count - ? WHERE id = ?", gone, guild_id)
+    """Delete members and their roles, and decrement the member count."""
+    count = 0
+    for batch in _batches(user_ids):
+        where = f"WHERE guild_id = ? AND user_id IN ({places(batch)})"
+        tx.run(f"DELETE FROM member_roles {where}", guild_id, *batch)
+        count += tx.run(f"DELETE FROM members {where}", guild_id, *batch)
+    tx.run("UPDATE guilds SET member_count = member_count - ? WHERE id = ?", count, guild_id)

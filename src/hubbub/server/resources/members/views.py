@@ -1,4 +1,4 @@
-"""A member on the wire: whole, beside a user told elsewhere, in an event; and their presence."""
+"""Build the wire models of members and of their presences."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -22,12 +22,12 @@ from hubbub.server.resources.members import store
 from hubbub.server.resources.members.store import MemberRow, Membership
 
 
-def _time(ms: int | None) -> Timestamp | None:
+def _timestamp(ms: int | None) -> Timestamp | None:
     return codec.timestamp(ms) if ms else None
 
 
 def partial_member(row: MemberRow, roles: tuple[RoleId, ...]) -> wire.PartialMember:
-    """A member without the user, as messages and interactions carry them."""
+    """Return a member without the user, as in messages and interactions."""
     return wire.PartialMember(
         roles=list(roles),
         joined_at=codec.timestamp(row.joined_ms),
@@ -38,18 +38,18 @@ def partial_member(row: MemberRow, roles: tuple[RoleId, ...]) -> wire.PartialMem
         avatar=row.avatar,
         banner=row.banner,
         pending=bool(row.pending),
-        premium_since=_time(row.premium_since_ms),
-        communication_disabled_until=_time(row.timed_out_until_ms),
+        premium_since=_timestamp(row.premium_since_ms),
+        communication_disabled_until=_timestamp(row.timed_out_until_ms),
     )
 
 
-def member(found: Membership, permissions: int | None = None) -> wire.Member:
-    """A member; `permissions` are their own in the guild, told to themselves alone."""
-    row = found.row
-    shown: Permissions | UnsetType = UNSET if permissions is None else Permissions(permissions)
+def member(membership: Membership, permissions: int | None = None) -> wire.Member:
+    """Return a member; `permissions` are included only for the member themselves."""
+    row = membership.row
+    own_permissions: Permissions | UnsetType = UNSET if permissions is None else Permissions(permissions)
     return wire.Member(
-        user=users.user(found.user),
-        roles=list(found.roles),
+        user=users.user(membership.user),
+        roles=list(membership.roles),
         joined_at=codec.timestamp(row.joined_ms),
         deaf=bool(row.deaf),
         mute=bool(row.mute),
@@ -58,19 +58,19 @@ def member(found: Membership, permissions: int | None = None) -> wire.Member:
         avatar=row.avatar,
         banner=row.banner,
         pending=bool(row.pending),
-        premium_since=_time(row.premium_since_ms),
-        communication_disabled_until=_time(row.timed_out_until_ms),
-        permissions=shown,
+        premium_since=_timestamp(row.premium_since_ms),
+        communication_disabled_until=_timestamp(row.timed_out_until_ms),
+        permissions=own_permissions,
     )
 
 
-def guild_member(found: Membership) -> wire.GuildMember:
-    """A member as events name them, with their guild."""
-    row = found.row
+def guild_member(membership: Membership) -> wire.GuildMember:
+    """Return a member with the guild id, as used in events."""
+    row = membership.row
     return wire.GuildMember(
         guild_id=GuildId(row.guild_id),
-        user=users.user(found.user),
-        roles=list(found.roles),
+        user=users.user(membership.user),
+        roles=list(membership.roles),
         joined_at=codec.timestamp(row.joined_ms),
         deaf=bool(row.deaf),
         mute=bool(row.mute),
@@ -79,50 +79,50 @@ def guild_member(found: Membership) -> wire.GuildMember:
         avatar=row.avatar,
         banner=row.banner,
         pending=bool(row.pending),
-        premium_since=_time(row.premium_since_ms),
-        communication_disabled_until=_time(row.timed_out_until_ms),
+        premium_since=_timestamp(row.premium_since_ms),
+        communication_disabled_until=_timestamp(row.timed_out_until_ms),
     )
 
 
 def find_views(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, wire.Member]:
-    """Which of these users are members, as others see them, by user id, in three queries."""
+    """Return the views of those users who are members, by user id, in three queries."""
     return {user_id: member(found) for user_id, found in store.find_many(tx, guild_id, user_ids).items()}
 
 
 def find_partial_views(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, wire.PartialMember]:
-    """Which of these users are members, beside their users, by user id, in two queries."""
+    """Return partial views of those users who are members, by user id, in two queries."""
     rows = store.find_rows(tx, guild_id, user_ids)
     roles = store.find_roles(tx, guild_id, rows)
     return {user_id: partial_member(row, roles.get(user_id, ())) for user_id, row in rows.items()}
 
 
 def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
-    """What GUILD_CREATE tells one viewer of the guild's people (gateway.md 4.4).
+    """Return the members and presences of GUILD_CREATE for one viewer (gateway.md 4.4).
 
-    The size is read again: the gateway's own copy of the guild does not follow everyone who comes and goes."""
+    The member count is read from the database, since the gateway's copy is not updated on every change."""
     guild = guilds.find(call.tx, view.guild.id)
     size = guild.member_count if guild is not None else view.guild.member_count
-    found = [found for found in _told(call, view, size) if found.row.user_id != view.member.user_id]
+    found = [found for found in _included_members(call, view, size) if found.row.user_id != view.member.user_id]
     own = store.find(call.tx, view.guild.id, view.member.user_id)
-    people = [member(each) for each in ([own] if own is not None else []) + found]
+    member_views = [member(each) for each in ([own] if own is not None else []) + found]
     presences: list[presence.Presence] = []
     if view.intents & Intents.GUILD_PRESENCES:
-        presences = presences_of(call, (each.user.id for each in people))
+        presences = presences_of(call, (each.user.id for each in member_views))
     return {
         "member_count": size,
         "large": size > view.large_threshold,
-        "members": people,
+        "members": member_views,
         "presences": presences,
     }
 
 
-def _told(call: Call, view: GuildView, size: int) -> list[Membership]:
-    """Whom GUILD_CREATE tells of; the viewer is told in any case."""
+def _included_members(call: Call, view: GuildView, size: int) -> list[Membership]:
+    """Return the members that GUILD_CREATE includes, not counting the viewer."""
     guild_id = view.guild.id
-    watches = bool(view.intents & Intents.GUILD_PRESENCES)
-    if size <= view.large_threshold and (watches or view.intents & Intents.GUILD_MEMBERS):
+    with_presences = bool(view.intents & Intents.GUILD_PRESENCES)
+    if size <= view.large_threshold and (with_presences or view.intents & Intents.GUILD_MEMBERS):
         return store.page(call.tx, guild_id, limit=wire.MEMBERS_PAGE_MAX)
-    if not watches or size > LARGE_GUILD:
+    if not with_presences or size > LARGE_GUILD:
         ids = store.in_voice(call.tx, guild_id)
     else:
         ids = [
@@ -134,13 +134,13 @@ def _told(call: Call, view: GuildView, size: int) -> list[Membership]:
 
 
 def presences_of(call: Call, user_ids: Iterable[int]) -> list[presence.Presence]:
-    """The presences of those who are there."""
+    """Return the presences of those users who are online."""
     found = (call.presences.find(user_id) for user_id in user_ids)
     return [presence_in_guild(each) for each in found if each is not None]
 
 
 def presence_in_guild(found: Presence) -> presence.Presence:
-    """A presence inside a list that belongs to a guild."""
+    """Return a presence as part of a guild's list, without its guild id."""
     return presence.Presence(
         user=PartialUser(id=UserId(found.user_id)),
         status=found.status,
@@ -149,14 +149,14 @@ def presence_in_guild(found: Presence) -> presence.Presence:
     )
 
 
-def harvest(call: Call, asked: users.DataAsked) -> None:
-    """Where a person is a member, for their copy of all that is kept of them."""
-    found = list(store.everywhere(call.tx, asked.user_id))
-    known = guilds.find_many(call.tx, [each.row.guild_id for each in found])
-    asked.records["guilds"] = [
+def harvest(call: Call, request: users.DataAsked) -> None:
+    """Add the user's guild memberships to their data export."""
+    found = list(store.everywhere(call.tx, request.user_id))
+    guilds_by_id = guilds.find_many(call.tx, [each.row.guild_id for each in found])
+    request.records["guilds"] = [
         {
             "id": str(int(each.row.guild_id)),
-            "name": known[each.row.guild_id].name if each.row.guild_id in known else None,
+            "name": guilds_by_id[each.row.guild_id].name if each.row.guild_id in guilds_by_id else None,
             "nick": each.row.nick,
             "roles": [str(int(role)) for role in each.roles],
             "joined_at": codec.timestamp(each.row.joined_ms),
