@@ -1,4 +1,4 @@
-"""Messages: what people say, and what the platform says of their deeds."""
+"""Messages: user and system messages of all channel types."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.bans import MemberBanned

@@ -1,4 +1,4 @@
-"""What the columns of a message hold: each is JSON, or nothing where a message does not have it."""
+"""Decode the JSON columns of a message; a NULL column means that the message lacks the feature."""
 
 from functools import lru_cache
 from typing import Any, Final
@@ -23,71 +23,71 @@ _extra: Final = json.decoder(Extra)
 
 
 def mentions(row: MessageRow) -> list[UserId]:
-    """The users a message notifies."""
+    """Return the ids of the users that a message notifies."""
     found: list[UserId] = [] if row.mentions is None else _users.decode(row.mentions)
     return found
 
 
 def attachments(row: MessageRow) -> list[StoredAttachment]:
-    """The files of a message, those inside embeds included."""
+    """Return the files of a message, including those shown in embeds."""
     found: list[StoredAttachment] = [] if row.attachments is None else _attachments.decode(row.attachments)
     return found
 
 
 def embeds(row: MessageRow) -> list[Embed]:
-    """The embeds of a message, shown or not."""
+    """Return the embeds of a message, including suppressed ones."""
     found: list[Embed] = [] if row.embeds is None else _embeds.decode(row.embeds)
     return found
 
 
 def components(row: MessageRow) -> list[dict[str, Any]]:
-    """The components of a message, as sent."""
+    """Return the components of a message, as sent."""
     return [] if row.components is None else _components.decode(row.components)
 
 
 def snapshots(row: MessageRow) -> list[StoredSnapshot]:
-    """What a forward carries."""
+    """Return the forwarded messages that a message contains."""
     found: list[StoredSnapshot] = [] if row.snapshots is None else _snapshots.decode(row.snapshots)
     return found
 
 
 def mention_roles(row: MessageRow) -> list[RoleId]:
-    """The roles a message notifies."""
+    """Return the ids of the roles that a message notifies."""
     found: list[RoleId] = [] if row.mention_roles is None else _roles.decode(row.mention_roles)
     return found
 
 
 def reference(row: MessageRow) -> wire.MessageReference | None:
-    """The message that another one answers, carries or speaks of."""
+    """Return the reference of a reply, forward, crosspost or system message, or None."""
     found: wire.MessageReference | None = None if row.reference is None else _reference.decode(row.reference)
     return found
 
 
-def forwarded_bytes(kept: str) -> int:
-    """How many bytes of attachments a stored forward carries."""
-    found: list[StoredSnapshot] = _snapshots.decode(kept)
+def forwarded_bytes(snapshots_json: str) -> int:
+    """Return the total attachment size of a stored forward, in bytes."""
+    found: list[StoredSnapshot] = _snapshots.decode(snapshots_json)
     return sum(file.size for snapshot in found for file in snapshot.attachments)
 
 
 def extra(row: MessageRow) -> Extra:
-    """What few messages have."""
+    """Return the rarely used fields of a message."""
     found: Extra = Extra() if row.extra is None else _extra.decode(row.extra)
     return found
 
 
 def asking(row: MessageRow) -> int | None:
-    """Who ran the command that a message answers, where it names them in the older form too."""
+    """Return the user who ran the command that a message responds to, if it shows the legacy `interaction` field."""
     found = interacted(row)
     return None if found is None or found.name is None else found.user_id
 
 
 def interacted(row: MessageRow) -> Interacted | None:
-    """The interaction that a message answers, to be read and not changed."""
-    return None if row.extra is None or '"interaction":' not in row.extra else _interacted_in(row.extra)
+    """Return the interaction that a message responds to, or None; it is cached and must not be modified."""
+    return None if row.extra is None or '"interaction":' not in row.extra else _decode_interaction(row.extra)
 
 
 @lru_cache(maxsize=256)
-def _interacted_in(text: str) -> Interacted | None:
-    # A new answer is asked for this several times on its way, and read by many after.
+def _decode_interaction(text: str) -> Interacted | None:
+    # This is called several times while a response is created, and again for each reader.
     found: Extra = _extra.decode(text)
     return found.interaction

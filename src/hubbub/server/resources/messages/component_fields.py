@@ -1,4 +1,4 @@
-"""The fields of components: which of them each type has, how each is checked, and what one that is not said means."""
+"""Field rules of components: the keys of each type, their validation and their defaults."""
 
 from collections.abc import Iterator
 from enum import IntEnum
@@ -24,19 +24,19 @@ ENTITIES: Final[dict[int, tuple[str, ...]]] = {
     ComponentType.MENTIONABLE_SELECT: ("user", "role"),
     ComponentType.CHANNEL_SELECT: ("channel",),
 }
-"""What can be chosen in the selects that offer no options of their own."""
+"""Entity types that can be selected in selects without own options."""
 SELECTS: Final[Kinds] = frozenset({ComponentType.STRING_SELECT, *(ComponentType(kind) for kind in ENTITIES)})
 
-# What each type has beside `type` and `id`; `required` is a modal's word, and messages do not keep it.
-_CHOICE: Final = ("custom_id", "placeholder", "min_values", "max_values")
+# Keys of each type beside `type` and `id`; `required` applies to modals only, and is not stored for messages.
+_SELECT_KEYS: Final = ("custom_id", "placeholder", "min_values", "max_values")
 KEYS: Final[dict[int, tuple[str, ...]]] = {
     ComponentType.ACTION_ROW: ("components",),
     ComponentType.BUTTON: ("style", "label", "emoji", "custom_id", "url", "sku_id", "disabled"),
-    ComponentType.STRING_SELECT: (*_CHOICE, "options", "disabled"),
-    ComponentType.USER_SELECT: (*_CHOICE, "default_values", "disabled"),
-    ComponentType.ROLE_SELECT: (*_CHOICE, "default_values", "disabled"),
-    ComponentType.MENTIONABLE_SELECT: (*_CHOICE, "default_values", "disabled"),
-    ComponentType.CHANNEL_SELECT: (*_CHOICE, "default_values", "channel_types", "disabled"),
+    ComponentType.STRING_SELECT: (*_SELECT_KEYS, "options", "disabled"),
+    ComponentType.USER_SELECT: (*_SELECT_KEYS, "default_values", "disabled"),
+    ComponentType.ROLE_SELECT: (*_SELECT_KEYS, "default_values", "disabled"),
+    ComponentType.MENTIONABLE_SELECT: (*_SELECT_KEYS, "default_values", "disabled"),
+    ComponentType.CHANNEL_SELECT: (*_SELECT_KEYS, "default_values", "channel_types", "disabled"),
     ComponentType.TEXT_INPUT: (
         "custom_id",
         "style",
@@ -60,13 +60,13 @@ KEYS: Final[dict[int, tuple[str, ...]]] = {
     ComponentType.CHECKBOX_GROUP: ("custom_id", "options", "min_values", "max_values", "required"),
     ComponentType.CHECKBOX: ("custom_id", "default"),
 }
-_OPTION: Final = ("label", "value", "description", "emoji", "default")
+_OPTION_KEYS: Final = ("label", "value", "description", "emoji", "default")
 
-# Clients expect these keys in answers.
-_ONE: Final[dict[str, Any]] = {"min_values": 1, "max_values": 1}
+# Clients expect these keys in responses.
+_ONE_VALUE: Final[dict[str, Any]] = {"min_values": 1, "max_values": 1}
 _DEFAULTS: Final[dict[int, dict[str, Any]]] = {
-    **{int(kind): _ONE for kind in SELECTS},
-    ComponentType.FILE_UPLOAD: _ONE,
+    **{int(kind): _ONE_VALUE for kind in SELECTS},
+    ComponentType.FILE_UPLOAD: _ONE_VALUE,
     ComponentType.CHECKBOX_GROUP: {"min_values": 1},
     ComponentType.CONTAINER: {"accent_color": None, "spoiler": False},
     ComponentType.SEPARATOR: {"spacing": int(SeparatorSpacing.SMALL), "divider": True},
@@ -76,17 +76,17 @@ _DEFAULTS: Final[dict[int, dict[str, Any]]] = {
 
 
 class Named(msgspec.Struct):
-    """What components name and only the store knows."""
+    """References in components that must be checked against the database or the request."""
 
     emojis: list[tuple[Steps, Component]] = []
-    """Emoji, to look up and complete in place."""
+    """Emoji to look up and complete in place."""
     skus: list[tuple[Steps, int]] = []
     files: list[tuple[Steps, str, bool]] = []
-    """Attachments by their file names, and whether each must be a picture."""
+    """Attachments by filename, and whether each must be an image."""
 
 
 class Fields:
-    """Checks the fields of one message's or modal's components, and notes what is wrong with its exact path."""
+    """Validator of component fields; errors are added to the form with their exact path."""
 
     def __init__(self, form: errors.FormErrors, *, modal: bool, numbered: bool) -> None:
         self.form = form
@@ -94,22 +94,22 @@ class Fields:
         self.numbered = numbered
         self.named = Named()
         self.seen: list[Component] = []
-        """Every component, whether its type is known or not, in the order they stand."""
+        """All components in document order, including those of unknown type."""
         self.custom_ids: set[str] = set()
         self.ids: set[int] = set()
 
-    def note(self, path: Steps, wrong: errors.FormError) -> None:
-        """Something is wrong there."""
-        self.form.add(path, *wrong)
+    def note(self, path: Steps, problem: errors.FormError) -> None:
+        """Add a form error."""
+        self.form.add(path, *problem)
 
     def refuse(self, component: Component, path: Steps, *keys: str) -> None:
-        """These keys may not be there."""
+        """Reject these keys if present."""
         for key in keys:
             if component.get(key) is not None:
                 self.note((*path, key), errors.component_field())
 
     def identity(self, component: Component, path: Steps) -> None:
-        """Its number: the one that the app chose, or one that it gets in the end."""
+        """Validate the id chosen by the app; a missing id is assigned later."""
         given = component.pop("id", None)
         if given is None or not self.numbered:
             return
@@ -126,13 +126,15 @@ class Fields:
             self.ids.add(given)
 
     def enabled(self, component: Component, path: Steps) -> None:
-        """Nothing in a modal is disabled (webhooks-and-interactions.md 4.3); libraries say so of everything."""
+        """Reject disabled components in modals (webhooks-and-interactions.md 4.3).
+
+        A false value is accepted, because client libraries send it on every component."""
         known = self.boolean(component, path, "disabled")
         if component.pop("disabled", False) and known:
             self.note((*path, "disabled"), errors.component_field())
 
     def custom_id(self, component: Component, path: Steps) -> None:
-        """The app's name for it, which is said once in a message or modal."""
+        """Validate the custom id, which must be unique in a message or modal."""
         if self.string(component, path, "custom_id", least=1, most=limits.CUSTOM_ID_MAX, needed=True):
             if component["custom_id"] in self.custom_ids:
                 self.note((*path, "custom_id"), errors.custom_id_duplicated())
@@ -141,7 +143,7 @@ class Fields:
     def string(
         self, component: Component, path: Steps, key: str, *, most: int, least: int = 0, needed: bool = False
     ) -> bool:
-        """Whether there is a text of fitting length."""
+        """Validate a string and its length; return whether it is present and valid."""
         value = component.get(key)
         if value is None:
             if needed:
@@ -156,7 +158,7 @@ class Fields:
         return True
 
     def number(self, component: Component, path: Steps, key: str, *, least: int, most: int) -> int | None:
-        """A whole number within bounds, or None."""
+        """Validate an integer and its bounds; return it, or None if absent or invalid."""
         value = component.get(key)
         if value is None:
             return None
@@ -171,52 +173,53 @@ class Fields:
         return None
 
     def choice(self, value: Any, path: Steps, kinds: type[IntEnum]) -> bool:
-        """Whether this is one of some numbers; 1.0 and true are not, though they equal 1."""
+        """Validate an enum value; 1.0 and true are rejected although they equal 1."""
         if type(value) is int and value in tuple(kinds):
             return True
         self.note(path, errors.choices([int(each) for each in kinds]))
         return False
 
     def boolean(self, component: Component, path: Steps, key: str) -> bool:
-        """Whether this is true, false or absent."""
+        """Validate a boolean; return False if it has another type."""
         if isinstance(component.get(key, False), bool):
             return True
         self.note((*path, key), errors.not_boolean())
         return False
 
     def range(self, component: Component, path: Steps, most: int, default: int = 1, *, least: int = 1) -> None:
-        """How many may be chosen: at least one where an answer is required, and so many at most unless it is said. `least` is
-        the smallest number that may be the most."""
-        low = self.number(component, path, "min_values", least=0, most=most)
-        high = self.number(component, path, "max_values", least=least, most=most)
-        if low is not None and high is not None and high < low:
-            self.note((*path, "max_values"), errors.number_min(low))
-        if low is not None and component.get("max_values") is None and default < low:
+        """Validate `min_values` and `max_values` against the limits of the component.
+
+        A required input of a modal needs at least one value."""
+        min_values = self.number(component, path, "min_values", least=0, most=most)
+        max_values = self.number(component, path, "max_values", least=least, most=most)
+        if min_values is not None and max_values is not None and max_values < min_values:
+            self.note((*path, "max_values"), errors.number_min(min_values))
+        if min_values is not None and component.get("max_values") is None and default < min_values:
             self.note((*path, "min_values"), errors.number_max(default))
         if self.boolean(component, path, "required") and self.modal and component.get("required", True):
-            if low == 0:
+            if min_values == 0:
                 self.note((*path, "min_values"), errors.number_min(1))
-            elif low is None and high == 0:
+            elif min_values is None and max_values == 0:
                 self.note((*path, "max_values"), errors.number_min(1))
 
     def enough(self, component: Component, path: Steps) -> None:
-        """There are as many options as must be chosen."""
-        low, options = component.get("min_values"), component.get("options")
-        if not isinstance(low, int) or not isinstance(options, list) or not options:
+        """Validate that there are at least `min_values` options."""
+        min_values, options = component.get("min_values"), component.get("options")
+        if not isinstance(min_values, int) or not isinstance(options, list) or not options:
             return
-        # Where the most is not said, that it is less was noted already.
-        if len(options) < low <= self.most(component, len(options)):
+        # If `max_values` is absent, the default maximum was already checked.
+        if len(options) < min_values <= self.most(component, len(options)):
             self.note((*path, "min_values"), errors.number_max(len(options)))
 
     def most(self, component: Component, default: int) -> int:
-        """How many may be chosen, as far as that is said well."""
+        """Return the maximum number of values, or the default if absent or invalid."""
         most = component.get("max_values", default)
         return most if isinstance(most, int) else default
 
     def items(
         self, component: Component, path: Steps, key: str, *, most: int, least: int = 1
     ) -> Iterator[tuple[Component, Steps]]:
-        """The objects of a list, with their paths."""
+        """Iterate over the objects of a list with their paths; report other items as errors."""
         found = component.get(key)
         if found is None:
             self.note((*path, key), errors.required())
@@ -232,31 +235,31 @@ class Fields:
                     self.note((*path, key, index), errors.not_model())
 
     def options(self, component: Component, path: Steps, *, least: int, most: int, emoji: bool = False) -> int:
-        """The options to choose from; answers how many are chosen from the start."""
+        """Validate the options of a select; return the number selected by default."""
         values: set[str] = set()
         chosen = 0
-        for option, at in self.items(component, path, "options", least=least, most=most):
-            keep(option, _OPTION if emoji else tuple(key for key in _OPTION if key != "emoji"))
-            self.string(option, at, "label", least=1, most=limits.OPTION_TEXT_MAX, needed=True)
-            self.string(option, at, "description", most=limits.OPTION_TEXT_MAX)
-            self.boolean(option, at, "default")
-            self.emoji(option, at)
-            if self.string(option, at, "value", least=1, most=limits.OPTION_TEXT_MAX, needed=True):
+        for option, option_path in self.items(component, path, "options", least=least, most=most):
+            keep(option, _OPTION_KEYS if emoji else tuple(key for key in _OPTION_KEYS if key != "emoji"))
+            self.string(option, option_path, "label", least=1, most=limits.OPTION_TEXT_MAX, needed=True)
+            self.string(option, option_path, "description", most=limits.OPTION_TEXT_MAX)
+            self.boolean(option, option_path, "default")
+            self.emoji(option, option_path)
+            if self.string(option, option_path, "value", least=1, most=limits.OPTION_TEXT_MAX, needed=True):
                 if option["value"] in values:
-                    self.note((*at, "value"), errors.option_value_duplicated())
+                    self.note((*option_path, "value"), errors.option_value_duplicated())
                 values.add(option["value"])
             chosen += option.get("default") is True
         return chosen
 
     def emoji(self, component: Component, path: Steps) -> None:
-        """The emoji beside its words."""
+        """Validate the emoji of a component or option."""
         emoji = component.get("emoji")
         if emoji is None:
             return
         if not isinstance(emoji, dict):
             self.note((*path, "emoji"), errors.not_model())
             return
-        # Whether it is animated is the server's to say.
+        # The server sets `animated`.
         keep(emoji, ("id", "name"))
         if "id" in emoji:
             try:
@@ -269,7 +272,7 @@ class Fields:
         self.named.emojis.append(((*path, "emoji"), emoji))
 
     def sku(self, component: Component, path: Steps) -> None:
-        """What a premium button sells."""
+        """Validate the SKU of a premium button."""
         if "sku_id" not in component:
             self.note((*path, "sku_id"), errors.required())
             return
@@ -282,45 +285,45 @@ class Fields:
         self.named.skus.append(((*path, "sku_id"), int(sku_id)))
 
     def shown(self, component: Component, path: Steps) -> None:
-        """How a picture or a file is shown."""
+        """Validate the description and spoiler flag of media."""
         self.string(component, path, "description", least=1, most=limits.MEDIA_DESCRIPTION_MAX)
         self.boolean(component, path, "spoiler")
 
     def media(self, holder: Component, key: str, path: Steps, *, picture: bool = False, attached: bool = False) -> None:
-        """A picture or a file, by its address."""
+        """Validate the URL of media; attachment URLs are resolved later."""
         media = holder.get(key)
         if media is None:
             self.note((*path, key), errors.required())
         elif not isinstance(media, dict):
             self.note((*path, key), errors.not_model())
         elif self.string(media, (*path, key), "url", least=1, most=limits.MEDIA_URL_MAX, needed=True):
-            # What the file is like is the server's to say.
+            # The server sets all other media fields.
             keep(media, ("url",))
-            url, at = media["url"], (*path, key, "url")
+            url, url_path = media["url"], (*path, key, "url")
             if url.startswith(ATTACHMENT):
-                self.named.files.append((at, clean_filename(url.removeprefix(ATTACHMENT)), picture))
+                self.named.files.append((url_path, clean_filename(url.removeprefix(ATTACHMENT)), picture))
             elif attached:
-                self.note(at, errors.bad_scheme(url.partition(":")[0], ("attachment",)))
+                self.note(url_path, errors.bad_scheme(url.partition(":")[0], ("attachment",)))
             else:
-                self.address(url, at, ("http", "https", "attachment"))
+                self.address(url, url_path, ("http", "https", "attachment"))
 
     def default_value(self, value: Any, path: Steps, kinds: tuple[str, ...]) -> None:
-        """Who or what is chosen from the start."""
+        """Validate a default value of an entity select."""
         if not isinstance(value, dict):
             self.note(path, errors.not_model())
             return
         keep(value, ("id", "type"))
         if value.get("type") not in kinds:
-            wrong = errors.required() if value.get("type") is None else errors.choices(kinds)
-            self.note((*path, "type"), wrong)
+            problem = errors.required() if value.get("type") is None else errors.choices(kinds)
+            self.note((*path, "type"), problem)
         try:
             value["id"] = str(int(parse_wide(Snowflake, value.get("id"))))
         except ValueError:
-            wrong = errors.required() if value.get("id") is None else errors.not_snowflake(value.get("id"))
-            self.note((*path, "id"), wrong)
+            problem = errors.required() if value.get("id") is None else errors.not_snowflake(value.get("id"))
+            self.note((*path, "id"), problem)
 
     def channel_types(self, found: Any, path: Steps) -> None:
-        """Which channels are offered."""
+        """Validate the channel types of a channel select."""
         if not isinstance(found, list):
             self.note(path, errors.not_list())
             return
@@ -328,7 +331,7 @@ class Fields:
             self.choice(kind, (*path, index), ChannelType)
 
     def address(self, url: str, path: Steps, schemes: tuple[str, ...]) -> None:
-        """An address with one of these schemes."""
+        """Validate a URL and its scheme."""
         try:
             parts = urlsplit(url)
         except ValueError:
@@ -342,22 +345,24 @@ class Fields:
             self.note(path, errors.bad_url())
 
     def finish(self) -> None:
-        """Number those that have no id, depth first (client libraries expect one on each), and say what was left to its default."""
-        fresh = 1
+        """Assign missing ids in document order and set default values.
+
+        Client libraries expect an id on each component."""
+        next_id = 1
         for component in self.seen:
             if not self.numbered:
-                # webhooks-and-interactions.md 4.2: what is older than these numbers reports 0.
+                # webhooks-and-interactions.md 4.2: components from before ids existed report 0.
                 component["id"] = 0
             elif "id" not in component:
-                while fresh in self.ids:
-                    fresh += 1
-                component["id"] = fresh
-                self.ids.add(fresh)
+                while next_id in self.ids:
+                    next_id += 1
+                component["id"] = next_id
+                self.ids.add(next_id)
             _complete(component)
 
 
 def keep(item: Component, keys: tuple[str, ...]) -> None:
-    """Leave only these keys, where they say something."""
+    """Remove keys that are not in `keys` or have a null value."""
     for key in [key for key, value in item.items() if key not in keys or value is None]:
         del item[key]
 
@@ -379,7 +384,7 @@ def _complete(component: Component) -> None:
 
 
 def _complete_media(media: Any) -> None:
-    """An address from elsewhere stands for itself; one of an uploaded file is put in when the message is shown."""
+    """Set the proxy URL of media; URLs of uploaded files are resolved when the message is shown."""
     if isinstance(media, dict) and isinstance(media.get("url"), str):
         if media["url"].startswith(ATTACHMENT):
             media["url"] = ATTACHMENT + clean_filename(media["url"].removeprefix(ATTACHMENT))

@@ -1,5 +1,7 @@
-"""The components of messages and of modals: one walk checks every rule of webhooks-and-interactions.md 4, notes what is wrong
-with its exact path, gives an id to each component that has none, and keeps only the keys that its type has."""
+"""Validation of message and modal components (webhooks-and-interactions.md 4).
+
+One walk validates every component, reports errors with their exact path, assigns missing ids and removes keys that the
+type does not have."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
@@ -11,13 +13,13 @@ from hubbub.protocol.resources.attachments import is_file_type
 from hubbub.protocol.resources.components import Component
 from hubbub.server.resources.messages.component_fields import ENTITIES, KEYS, SELECTS, Fields, Kinds, Named, Steps, keep
 
-_COMPONENTS_MAX_BEFORE: Final = 30
-"""In all, before components_40 (dated-changes.md 3)."""
-_TOP_MAX_BEFORE: Final = 10
-"""At the top of a message, and in a container, before components_40."""
+_LEGACY_COMPONENTS_MAX: Final = 30
+"""Maximum number of components in total before components_40 (dated-changes.md 3)."""
+_LEGACY_LEVEL_MAX: Final = 10
+"""Maximum number of top-level components, and of components in a container, before components_40."""
 
 INTERACTIVE: Final[Kinds] = SELECTS | {ComponentType.BUTTON}
-"""What people can press or choose from in a message."""
+"""Component types that users can click or select from in a message."""
 INPUTS: Final[Kinds] = SELECTS | {
     ComponentType.TEXT_INPUT,
     ComponentType.FILE_UPLOAD,
@@ -25,9 +27,9 @@ INPUTS: Final[Kinds] = SELECTS | {
     ComponentType.CHECKBOX_GROUP,
     ComponentType.CHECKBOX,
 }
-"""What a label of a modal can hold."""
+"""Component types that a label of a modal can contain."""
 
-_IN_CONTAINER: Final[Kinds] = frozenset(
+_CONTAINER_TYPES: Final[Kinds] = frozenset(
     {
         ComponentType.ACTION_ROW,
         ComponentType.SECTION,
@@ -37,59 +39,63 @@ _IN_CONTAINER: Final[Kinds] = frozenset(
         ComponentType.SEPARATOR,
     }
 )
-_AT_TOP: Final[Kinds] = _IN_CONTAINER | {ComponentType.CONTAINER}
-_ROWS: Final[Kinds] = frozenset({ComponentType.ACTION_ROW})
-_TEXTS: Final[Kinds] = frozenset({ComponentType.TEXT_DISPLAY})
-_TEXT_INPUTS: Final[Kinds] = frozenset({ComponentType.TEXT_INPUT})
-_ACCESSORIES: Final[Kinds] = frozenset({ComponentType.BUTTON, ComponentType.THUMBNAIL})
+_TOP_LEVEL_TYPES: Final[Kinds] = _CONTAINER_TYPES | {ComponentType.CONTAINER}
+_ROW_TYPES: Final[Kinds] = frozenset({ComponentType.ACTION_ROW})
+_TEXT_TYPES: Final[Kinds] = frozenset({ComponentType.TEXT_DISPLAY})
+_TEXT_INPUT_TYPES: Final[Kinds] = frozenset({ComponentType.TEXT_INPUT})
+_ACCESSORY_TYPES: Final[Kinds] = frozenset({ComponentType.BUTTON, ComponentType.THUMBNAIL})
 
-_REQUIRED: Final[Kinds] = INPUTS - {ComponentType.CHECKBOX}
-"""Inputs that must be filled in unless they say otherwise."""
+_REQUIRED_TYPES: Final[Kinds] = INPUTS - {ComponentType.CHECKBOX}
+"""Inputs that are required unless they specify otherwise."""
 
 
 def check(components: list[Component], form: errors.FormErrors, *, v2: bool, now: int) -> Named:
-    """Note what is wrong with a message's components, as they may be at this moment, and say what they name."""
-    top = most = inside = limits.COMPONENTS_MAX
+    """Validate a message's components by the rules at time `now`; return what they refer to."""
+    top_level_max = total_max = container_max = limits.COMPONENTS_MAX
     if not changes.COMPONENTS_40.active(now):
-        top, most, inside = _TOP_MAX_BEFORE, _COMPONENTS_MAX_BEFORE, _TOP_MAX_BEFORE
+        top_level_max, total_max, container_max = _LEGACY_LEVEL_MAX, _LEGACY_COMPONENTS_MAX, _LEGACY_LEVEL_MAX
     if not v2:
-        top = limits.ACTION_ROWS_MAX
-    walk = _Walk(form, modal=False, numbered=changes.COMPONENTS_V2.active(now), inside=inside)
+        top_level_max = limits.ACTION_ROWS_MAX
+    validator = _ComponentValidator(
+        form, modal=False, assigns_ids=changes.COMPONENTS_V2.active(now), container_max=container_max
+    )
     for index, component in enumerate(components):
-        walk.component(component, ("components", index), _AT_TOP if v2 else _ROWS)
-    if len(components) > top:
-        form.add(("components",), *errors.bad_length(1, top))
-    elif len(walk.seen) > most:
-        form.add(("components",), *errors.bad_length(1, most))
-    if walk.text > limits.COMPONENT_TEXT_MAX:
+        validator.component(component, ("components", index), _TOP_LEVEL_TYPES if v2 else _ROW_TYPES)
+    if len(components) > top_level_max:
+        form.add(("components",), *errors.bad_length(1, top_level_max))
+    elif len(validator.seen) > total_max:
+        form.add(("components",), *errors.bad_length(1, total_max))
+    if validator.text_length > limits.COMPONENT_TEXT_MAX:
         form.add(("components",), *errors.max_length(limits.COMPONENT_TEXT_MAX))
-    walk.finish()
-    return walk.named
+    validator.finish()
+    return validator.named
 
 
 def check_modal(components: list[Component], form: errors.FormErrors, *, now: int, path: Steps = ()) -> Named:
-    """Note what is wrong with a modal's components, as modals are at this moment, and say what they name."""
-    at = (*path, "components")
+    """Validate a modal's components by the rules at time `now`; return what they refer to."""
+    components_path = (*path, "components")
     if not 1 <= len(components) <= limits.MODAL_COMPONENTS_MAX:
-        form.add(at, *errors.bad_length(1, limits.MODAL_COMPONENTS_MAX))
-    walk = _Walk(form, modal=True, numbered=changes.COMPONENTS_V2.active(now), inputs=_modal_inputs(now))
-    top = _ROWS
+        form.add(components_path, *errors.bad_length(1, limits.MODAL_COMPONENTS_MAX))
+    validator = _ComponentValidator(
+        form, modal=True, assigns_ids=changes.COMPONENTS_V2.active(now), inputs=_modal_inputs(now)
+    )
+    allowed = _ROW_TYPES
     if changes.MODAL_LABELS.active(now):
-        top |= {ComponentType.LABEL}
+        allowed |= {ComponentType.LABEL}
     if changes.MODAL_SELECTS.active(now):
-        top |= _TEXTS
+        allowed |= _TEXT_TYPES
     for index, component in enumerate(components):
-        walk.component(component, (*at, index), top)
+        validator.component(component, (*components_path, index), allowed)
     if not changes.CHANNEL_APPLICATION_ID_NULLABLE.active(now):
-        # dated-changes.md 3: until the same day any file could be sent.
-        for component in walk.seen:
+        # dated-changes.md 3: before this change, uploads could not be restricted by file type.
+        for component in validator.seen:
             component.pop("file_types", None)
-    walk.finish()
-    return walk.named
+    validator.finish()
+    return validator.named
 
 
 def _modal_inputs(now: int) -> Kinds:
-    """What a label can hold by now (dated-changes.md)."""
+    """Return the component types that a label can contain at time `now` (dated-changes.md)."""
     inputs: Kinds = frozenset({ComponentType.TEXT_INPUT, ComponentType.STRING_SELECT})
     for change, kinds in (
         (changes.MODAL_SELECTS, SELECTS),
@@ -102,7 +108,7 @@ def _modal_inputs(now: int) -> Kinds:
 
 
 def each(components: Iterable[Component]) -> Iterator[Component]:
-    """Every component, those inside others included, in the order they stand."""
+    """Iterate over all components in document order, including nested ones."""
     for component in components:
         yield component
         yield from each(component.get("components") or ())
@@ -112,28 +118,28 @@ def each(components: Iterable[Component]) -> Iterator[Component]:
 
 
 def texts(components: list[Component]) -> Iterator[str]:
-    """What text displays say: mentions are read from them too (http.md 1.15)."""
+    """Iterate over the contents of text displays, which can contain mentions (http.md 1.15)."""
     for component in each(components):
         if component.get("type") == ComponentType.TEXT_DISPLAY and isinstance(component.get("content"), str):
             yield component["content"]
 
 
-class _Walk(Fields):
-    """One walk over the components of a message or a modal."""
+class _ComponentValidator(Fields):
+    """Validator of all components of a message or a modal."""
 
     def __init__(
         self,
         form: errors.FormErrors,
         *,
         modal: bool,
-        numbered: bool,
+        assigns_ids: bool,
         inputs: Kinds = INPUTS,
-        inside: int = limits.COMPONENTS_MAX,
+        container_max: int = limits.COMPONENTS_MAX,
     ) -> None:
-        super().__init__(form, modal=modal, numbered=numbered)
+        super().__init__(form, modal=modal, numbered=assigns_ids)
         self.inputs = inputs
-        self.inside = inside
-        self.text = 0
+        self.container_max = container_max
+        self.text_length = 0
         self.rules: dict[int, Callable[[Component, Steps], None]] = {
             ComponentType.ACTION_ROW: self.row,
             ComponentType.BUTTON: self.button,
@@ -155,7 +161,7 @@ class _Walk(Fields):
         }
 
     def component(self, component: Any, path: Steps, allowed: Kinds) -> None:
-        """One component where only some types may stand."""
+        """Validate one component at a position that allows only some types."""
         if not isinstance(component, dict):
             self.note(path, errors.not_model())
             return
@@ -169,7 +175,7 @@ class _Walk(Fields):
             self.note((*path, "type"), errors.component_type())
         else:
             keys = KEYS[kind]
-            # `required` and `disabled` are looked at in both, and kept in one.
+            # `required` and `disabled` are validated everywhere, but stored only where they apply.
             keep(component, ("type", "id", *keys, "required", "disabled"))
             self.identity(component, path)
             if self.modal:
@@ -186,12 +192,12 @@ class _Walk(Fields):
             self.component(child, (*path, "components", index), allowed)
         return found
 
-    # What stands in messages
+    # Components of messages
 
     def row(self, component: Component, path: Steps) -> None:
         if self.modal:
-            # The older form of a modal: a row for each text input, which then has the label itself.
-            self.children(component, path, _TEXT_INPUTS, most=1)
+            # Legacy modals have an action row per text input, which then has its own label.
+            self.children(component, path, _TEXT_INPUT_TYPES, most=1)
             return
         found = self.children(component, path, INTERACTIVE, most=limits.ROW_WIDTH)
         width = sum(
@@ -231,16 +237,16 @@ class _Walk(Fields):
             self.note((*path, "label"), errors.required())
 
     def section(self, component: Component, path: Steps) -> None:
-        self.children(component, path, _TEXTS, most=limits.SECTION_TEXTS_MAX)
+        self.children(component, path, _TEXT_TYPES, most=limits.SECTION_TEXTS_MAX)
         if "accessory" in component:
-            self.component(component["accessory"], (*path, "accessory"), _ACCESSORIES)
+            self.component(component["accessory"], (*path, "accessory"), _ACCESSORY_TYPES)
         else:
             self.note((*path, "accessory"), errors.required())
 
     def text_display(self, component: Component, path: Steps) -> None:
         if self.string(component, path, "content", least=1, most=limits.COMPONENT_TEXT_MAX, needed=True):
             if component["content"].strip():
-                self.text += len(component["content"])
+                self.text_length += len(component["content"])
             else:
                 self.note((*path, "content"), errors.required())
 
@@ -249,15 +255,15 @@ class _Walk(Fields):
         self.shown(component, path)
 
     def gallery(self, component: Component, path: Steps) -> None:
-        for item, at in self.items(component, path, "items", most=limits.GALLERY_ITEMS_MAX):
+        for item, item_path in self.items(component, path, "items", most=limits.GALLERY_ITEMS_MAX):
             keep(item, ("media", "description", "spoiler"))
-            self.media(item, "media", at)
-            self.shown(item, at)
+            self.media(item, "media", item_path)
+            self.shown(item, item_path)
 
     def file(self, component: Component, path: Steps) -> None:
         self.media(component, "file", path, attached=True)
         self.boolean(component, path, "spoiler")
-        # These are the server's to say.
+        # The server sets these.
         component.pop("name", None)
         component.pop("size", None)
 
@@ -268,17 +274,17 @@ class _Walk(Fields):
             self.choice(spacing, (*path, "spacing"), SeparatorSpacing)
 
     def container(self, component: Component, path: Steps) -> None:
-        self.children(component, path, _IN_CONTAINER, most=self.inside)
+        self.children(component, path, _CONTAINER_TYPES, most=self.container_max)
         self.number(component, path, "accent_color", least=0, most=limits.COLOR_MAX)
         self.boolean(component, path, "spoiler")
 
-    # What stands in both
+    # Components of messages and modals
 
     def string_select(self, component: Component, path: Steps) -> None:
-        chosen = self.options(component, path, least=1, most=limits.SELECT_VALUES_MAX, emoji=True)
+        default_count = self.options(component, path, least=1, most=limits.SELECT_VALUES_MAX, emoji=True)
         self.select(component, path)
         self.enough(component, path)
-        if chosen > self.most(component, 1):
+        if default_count > self.most(component, 1):
             self.note((*path, "options"), errors.too_many_default_values())
 
     def entity_select(self, component: Component, path: Steps) -> None:
@@ -288,15 +294,15 @@ class _Walk(Fields):
         found = component.get("default_values")
         if found is None:
             return
-        at = (*path, "default_values")
+        values_path = (*path, "default_values")
         if not isinstance(found, list):
-            self.note(at, errors.not_list())
+            self.note(values_path, errors.not_list())
             return
         for index, value in enumerate(found):
-            self.default_value(value, (*at, index), ENTITIES[component["type"]])
-        least = component.get("min_values", 1)
-        if found and not (least if isinstance(least, int) else 1) <= len(found) <= self.most(component, 1):
-            self.note(at, errors.too_many_default_values())
+            self.default_value(value, (*values_path, index), ENTITIES[component["type"]])
+        min_values = component.get("min_values", 1)
+        if found and not (min_values if isinstance(min_values, int) else 1) <= len(found) <= self.most(component, 1):
+            self.note(values_path, errors.too_many_default_values())
 
     def select(self, component: Component, path: Steps) -> None:
         self.custom_id(component, path)
@@ -304,7 +310,7 @@ class _Walk(Fields):
         self.range(component, path, limits.SELECT_VALUES_MAX)
         self.boolean(component, path, "disabled")
 
-    # What stands in modals
+    # Components of modals
 
     def label(self, component: Component, path: Steps) -> None:
         self.string(component, path, "label", least=1, most=limits.LABEL_MAX, needed=True)
@@ -328,31 +334,31 @@ class _Walk(Fields):
         self.boolean(component, path, "required")
         self.string(component, path, "value", most=limits.TEXT_INPUT_MAX)
         self.string(component, path, "placeholder", most=limits.TEXT_INPUT_PLACEHOLDER_MAX)
-        least = self.number(component, path, "min_length", least=0, most=limits.TEXT_INPUT_MAX)
-        most = self.number(component, path, "max_length", least=1, most=limits.TEXT_INPUT_MAX)
-        if least is not None and most is not None and most < least:
-            self.note((*path, "max_length"), errors.number_min(least))
+        min_length = self.number(component, path, "min_length", least=0, most=limits.TEXT_INPUT_MAX)
+        max_length = self.number(component, path, "max_length", least=1, most=limits.TEXT_INPUT_MAX)
+        if min_length is not None and max_length is not None and max_length < min_length:
+            self.note((*path, "max_length"), errors.number_min(min_length))
 
     def file_upload(self, component: Component, path: Steps) -> None:
         self.custom_id(component, path)
-        # The specification: "min and max file count, each between 0 and 10".
+        # The specification says: "min and max file count, each between 0 and 10".
         self.range(component, path, limits.FILE_UPLOADS_MAX, least=0)
         if component.get("max_values") == 0:
             component.setdefault("min_values", 0)
         found = component.get("file_types")
         if found is None:
             return
-        at = (*path, "file_types")
+        types_path = (*path, "file_types")
         if not isinstance(found, list):
-            self.note(at, errors.not_list())
+            self.note(types_path, errors.not_list())
         elif len(found) > limits.FILE_TYPES_MAX:
-            self.note(at, errors.bad_length(0, limits.FILE_TYPES_MAX))
+            self.note(types_path, errors.bad_length(0, limits.FILE_TYPES_MAX))
         else:
             for index, kind in enumerate(found):
                 if not isinstance(kind, str):
-                    self.note((*at, index), errors.not_string(kind))
+                    self.note((*types_path, index), errors.not_string(kind))
                 elif not is_file_type(kind):
-                    self.note((*at, index), errors.regex())
+                    self.note((*types_path, index), errors.regex())
 
     def radio_group(self, component: Component, path: Steps) -> None:
         self.custom_id(component, path)
@@ -363,14 +369,14 @@ class _Walk(Fields):
 
     def checkbox_group(self, component: Component, path: Steps) -> None:
         self.custom_id(component, path)
-        chosen = self.options(component, path, least=1, most=limits.GROUP_OPTIONS_MAX)
+        default_count = self.options(component, path, least=1, most=limits.GROUP_OPTIONS_MAX)
         options = component.get("options")
-        all_of_them = len(options) if isinstance(options, list) else limits.GROUP_OPTIONS_MAX
-        self.range(component, path, limits.GROUP_OPTIONS_MAX, default=max(1, all_of_them))
+        option_count = len(options) if isinstance(options, list) else limits.GROUP_OPTIONS_MAX
+        self.range(component, path, limits.GROUP_OPTIONS_MAX, default=max(1, option_count))
         self.enough(component, path)
-        if chosen > self.most(component, all_of_them):
+        if default_count > self.most(component, option_count):
             self.note((*path, "options"), errors.too_many_default_values())
-        component.setdefault("max_values", all_of_them)
+        component.setdefault("max_values", option_count)
 
     def checkbox(self, component: Component, path: Steps) -> None:
         self.custom_id(component, path)
@@ -380,5 +386,5 @@ class _Walk(Fields):
 
 
 def is_required(component: Component) -> bool:
-    """Whether an input of a modal must be filled in."""
-    return component["type"] in _REQUIRED and component.get("required", True)
+    """Report whether an input of a modal must be filled in."""
+    return component["type"] in _REQUIRED_TYPES and component.get("required", True)

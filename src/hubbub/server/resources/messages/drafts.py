@@ -1,4 +1,4 @@
-"""From a body to what a message will hold: every rule about content, none about who may speak here."""
+"""Validate the content of message bodies; permissions to send are checked in `rules.py`."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -44,14 +44,14 @@ from hubbub.server.resources.messages.records import Author, MessageRow
 
 MIB: Final = 1 << 20
 WEBHOOK_BYTES_MAX_BEFORE: Final = 25 * MIB
-"""Per file of a webhook, before webhook_upload_10mib (dated-changes.md 2.2)."""
+"""Maximum size of a webhook's file before webhook_upload_10mib (dated-changes.md 2.2)."""
 
-# http.md 3.4: what a message of components cannot hold beside them.
-_LEGACY: Final = ("content", "embeds", "sticker_ids", "poll", "shared_client_theme")
+# http.md 3.4: fields that a message with IS_COMPONENTS_V2 cannot have.
+_LEGACY_FIELDS: Final = ("content", "embeds", "sticker_ids", "poll", "shared_client_theme")
 
 
 class Draft(msgspec.Struct, kw_only=True):
-    """What a message will hold."""
+    """The validated content of a message."""
 
     content: str = ""
     flags: int = 0
@@ -64,7 +64,7 @@ class Draft(msgspec.Struct, kw_only=True):
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing in it to send (http.md 3.4)."""
+        """Report whether the message has no content at all (http.md 3.4)."""
         if self.flags & MessageFlags.IS_COMPONENTS_V2:
             return not self.components
         return not (
@@ -72,13 +72,13 @@ class Draft(msgspec.Struct, kw_only=True):
         )
 
     def texts(self) -> Iterator[str]:
-        """Where mentions are looked for."""
+        """Iterate over the texts in which mentions are searched."""
         yield self.content
         if self.flags & MessageFlags.IS_COMPONENTS_V2:
             yield from components.texts(self.components)
 
     def words(self) -> Iterator[str]:
-        """All that people will read of it."""
+        """Iterate over all texts that users will read."""
         yield from self.texts()
         for embed in self.embeds:
             yield from (embed.title or "", embed.description or "")
@@ -93,17 +93,17 @@ class Draft(msgspec.Struct, kw_only=True):
 
 
 def clean(content: str | None) -> str:
-    """Text as it is kept: without white space around it, and without the character that PostgreSQL cannot hold."""
+    """Return content for storage: trimmed, and without NUL characters, which PostgreSQL cannot store."""
     return (content or "").replace("\x00", "").strip()
 
 
 def read(call: Call, access: ChannelAccess, author: Author, body: wire.CreateFirstMessage) -> Draft:
-    """What a new message will hold; refused parts raise."""
-    draft = Draft(content=clean(body.content or None), flags=_settable(call, body.flags or 0))
-    voice = bool(draft.flags & MessageFlags.IS_VOICE_MESSAGE)
-    if call.files and not voice:
+    """Validate the body of a new message; raise if a part is rejected."""
+    draft = Draft(content=clean(body.content or None), flags=_settable_flags(call, body.flags or 0))
+    is_voice_message = bool(draft.flags & MessageFlags.IS_VOICE_MESSAGE)
+    if call.files and not is_voice_message:
         access.require(Permissions.ATTACH_FILES)
-    if voice and not access.can(Permissions.SEND_VOICE_MESSAGES):
+    if is_voice_message and not access.can(Permissions.SEND_VOICE_MESSAGES):
         raise errors.VOICE_MESSAGE_NOT_ALLOWED()
     if body.poll:
         access.require(Permissions.SEND_POLLS)
@@ -112,30 +112,30 @@ def read(call: Call, access: ChannelAccess, author: Author, body: wire.CreateFir
     form = errors.FormErrors()
     mentions.check(body.allowed_mentions, form)
     if draft.flags & MessageFlags.IS_COMPONENTS_V2:
-        _refuse_legacy(body, form)
+        _reject_legacy_fields(body, form)
     draft.embeds = _embeds(call, access, body.embeds or [], form)
-    named = _components(call, author, body.components or [], draft, form)
+    references = _components(call, author, body.components or [], draft, form)
     draft.files = _new_files(call, author, body.attachments or [], form)
-    _require_named_files(named, draft.files, form)
+    _require_named_files(references, draft.files, form)
     if body.poll:
         draft.poll = _poll(call, access, body.poll, form)
     draft.theme = body.shared_client_theme or None
     form.raise_if_any()
     embeds.claim(draft.embeds, draft.files)
-    if voice:
+    if is_voice_message:
         _require_voice_message(draft)
     return draft
 
 
 def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage) -> Draft:
-    """What a message will hold after an edit by its author."""
-    kept = columns.extra(row)
+    """Validate an edit by the author; return the resulting content."""
+    stored = columns.extra(row)
     draft = Draft(
         content=row.content,
         flags=row.flags,
-        stickers=kept.sticker_items,
-        poll=kept.poll,
-        theme=kept.shared_client_theme,
+        stickers=stored.sticker_items,
+        poll=stored.poll,
+        theme=stored.shared_client_theme,
     )
     if call.files:
         access.require(Permissions.ATTACH_FILES)
@@ -147,24 +147,24 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
         draft.content = clean(body.content)
     draft.embeds = columns.embeds(row) if body.embeds is UNSET else _embeds(call, access, body.embeds or [], form)
     if draft.flags & MessageFlags.IS_COMPONENTS_V2:
-        for name, held in (
+        for name, value in (
             ("content", draft.content),
             ("embeds", draft.embeds),
             ("sticker_ids", draft.stickers),
             ("poll", draft.poll),
         ):
-            if held:
+            if value:
                 form.add((name,), *errors.components_v2_field(name))
-    named = Named()
+    references = Named()
     if body.components is UNSET:
         draft.components = columns.components(row)
     else:
-        named = _components(call, author, body.components or [], draft, form)
+        references = _components(call, author, body.components or [], draft, form)
     draft.files = _edited_files(call, author, row, body, form)
-    _require_named_files(named, draft.files, form)
+    _require_named_files(references, draft.files, form)
     form.raise_if_any()
     if body.embeds is not UNSET:
-        # A file that no embed shows any longer is listed again.
+        # A file that is no longer used by an embed is listed as an attachment again.
         for file in draft.files:
             file.embedded = False
     embeds.claim(draft.embeds, draft.files)
@@ -172,7 +172,7 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
 
 
 def first(call: Call, body: wire.UpdateMessage) -> wire.CreateFirstMessage:
-    """An edit as what is said first, of a message that says nothing yet."""
+    """Return an edit of a deferred response as the body of a new message."""
     return wire.CreateFirstMessage(
         content=body.content,
         embeds=body.embeds,
@@ -184,21 +184,23 @@ def first(call: Call, body: wire.UpdateMessage) -> wire.CreateFirstMessage:
 
 
 def edited_flags(call: Call, before: int, wanted: int) -> int:
-    """The flags after an edit: SUPPRESS_EMBEDS goes both ways, IS_COMPONENTS_V2 only on (http.md 3.4)."""
+    """Return the flags after an edit (http.md 3.4).
+
+    SUPPRESS_EMBEDS can be set and cleared, IS_COMPONENTS_V2 only set."""
     after = before & ~MessageFlags.SUPPRESS_EMBEDS | wanted & MessageFlags.SUPPRESS_EMBEDS
-    return after | _settable(call, wanted) & MessageFlags.IS_COMPONENTS_V2
+    return after | _settable_flags(call, wanted) & MessageFlags.IS_COMPONENTS_V2
 
 
-def _settable(call: Call, wanted: int) -> int:
-    """Of the flags asked for those a sender may set; others are not an error, they just do not stick (decisions/0013)."""
+def _settable_flags(call: Call, wanted: int) -> int:
+    """Return the requested flags that a sender may set; other flags are ignored without an error (decisions/0013)."""
     flags = wanted & MessageFlags.SETTABLE
     if flags & MessageFlags.IS_COMPONENTS_V2 and not changes.COMPONENTS_V2.active(call.now):
         flags &= ~MessageFlags.IS_COMPONENTS_V2
     return flags
 
 
-def _refuse_legacy(body: wire.CreateFirstMessage, form: errors.FormErrors) -> None:
-    for name in _LEGACY:
+def _reject_legacy_fields(body: wire.CreateFirstMessage, form: errors.FormErrors) -> None:
+    for name in _LEGACY_FIELDS:
         if getattr(body, name):
             form.add((name,), *errors.components_v2_field(name))
 
@@ -207,7 +209,7 @@ def _embeds(call: Call, access: ChannelAccess, requests: list[EmbedRequest], for
     if not requests:
         return []
     if not access.can(Permissions.EMBED_LINKS):
-        # http.md 3.4: dropped for people, refused for bots, and for apps that answer without a token.
+        # http.md 3.4: embeds are dropped for users, but rejected for bots and for apps that respond without a token.
         if call.find_actor is None or call.actor.is_bot:
             raise errors.MISSING_PERMISSIONS()
         return []
@@ -215,28 +217,30 @@ def _embeds(call: Call, access: ChannelAccess, requests: list[EmbedRequest], for
 
 
 def _components(call: Call, author: Author, found: list[Component], draft: Draft, form: errors.FormErrors) -> Named:
-    """Check and take over the components; answers what they name."""
-    named = components.check(found, form, v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), now=call.now)
-    require_emojis(call, named, form)
-    if named.skus and not changes.PREMIUM_BUTTONS.active(call.now):
-        for path, _ in named.skus:
+    """Validate and store the components; return what they refer to."""
+    references = components.check(found, form, v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), now=call.now)
+    require_emojis(call, references, form)
+    if references.skus and not changes.PREMIUM_BUTTONS.active(call.now):
+        for path, _ in references.skus:
             styles = [int(style) for style in ButtonStyle if style != ButtonStyle.PREMIUM]
             form.add((*path[:-1], "style"), *errors.choices(styles))
-    elif named.skus:
+    elif references.skus:
         owner = applications.find_by_bot(call.tx, author.user.id) if author.application_id is None else None
         application_id = author.application_id if owner is None else owner.id
-        fact = SkusNamed(application_id=application_id, sku_ids=tuple(sku for _, sku in named.skus), active=set())
-        call.tell(fact)
-        for path, sku_id in named.skus:
-            if sku_id not in fact.active:
+        signal = SkusNamed(
+            application_id=application_id, sku_ids=tuple(sku for _, sku in references.skus), active=set()
+        )
+        call.tell(signal)
+        for path, sku_id in references.skus:
+            if sku_id not in signal.active:
                 form.add(path, *errors.component_sku())
     draft.components = found
-    return named
+    return references
 
 
-def require_emojis(call: Call, named: Named, form: errors.FormErrors) -> None:
-    """Note which emoji of components do not exist, and complete those that do."""
-    for path, emoji in named.emojis:
+def require_emojis(call: Call, references: Named, form: errors.FormErrors) -> None:
+    """Add an error for each unknown emoji in components, and complete the others."""
+    for path, emoji in references.emojis:
         if "id" not in emoji:
             if not emojis.is_unicode(emoji["name"]):
                 form.add((*path, "name"), *errors.button_emoji())
@@ -250,92 +254,95 @@ def require_emojis(call: Call, named: Named, form: errors.FormErrors) -> None:
                 emoji["animated"] = True
 
 
-def _require_named_files(named: Named, files: list[StoredAttachment], form: errors.FormErrors) -> None:
-    """Note which files that components show did not come, or are no pictures where one belongs."""
+def _require_named_files(references: Named, files: list[StoredAttachment], form: errors.FormErrors) -> None:
+    """Add an error for each file that components refer to and that is missing or of the wrong type."""
     known = {file.filename: file for file in files}
-    for path, name, picture in named.files:
+    for path, name, must_be_image in references.files:
         file = known.get(name)
-        if file is None or (picture and not (file.content_type or "").startswith("image/")):
+        if file is None or (must_be_image and not (file.content_type or "").startswith("image/")):
             form.add(path, *errors.attachment_not_found())
 
 
 def file_bytes_max(call: Call, author: Author, *, app: bool = False) -> int:
-    """The largest file a sender may attach here, or an app that answers them: by the guild's tier, their own premium, and the
-    operator's word, who also says how much comes through the door at all."""
-    guild = ATTACHMENT_BYTES_MAX_BY_TIER[min(author.premium_tier, 3)] if author.premium_tier > 1 else 0
+    """Return the maximum size of a file in bytes, for a sender or for an app responding to them.
+
+    Depends on the guild's premium tier, the sender's premium type and the operator's limits."""
+    guild_max = ATTACHMENT_BYTES_MAX_BY_TIER[min(author.premium_tier, 3)] if author.premium_tier > 1 else 0
     if (app or author.webhook_id is not None) and not changes.WEBHOOK_UPLOAD_10MIB.active(call.now):
-        guild = max(guild, WEBHOOK_BYTES_MAX_BEFORE)
-    premium = ATTACHMENT_BYTES_MAX_BY_PREMIUM
-    own = max(premium.get(author.user.premium_type, 0), premium.get(author.asker_premium, 0))
+        guild_max = max(guild_max, WEBHOOK_BYTES_MAX_BEFORE)
+    max_by_premium = ATTACHMENT_BYTES_MAX_BY_PREMIUM
+    premium_max = max(max_by_premium.get(author.user.premium_type, 0), max_by_premium.get(author.asker_premium, 0))
     http = call.config.http
-    return min(max(http.max_file_bytes, guild, own), http.largest_file_bytes)
+    return min(max(http.max_file_bytes, guild_max, premium_max), http.largest_file_bytes)
 
 
-def _stored(call: Call, author: Author, upload: Upload, said: AttachmentRequest | None) -> StoredAttachment:
-    # dated-changes.md 2.2: at first all files of an app's message were weighed together.
-    app = author.webhook_id is not None or bool(author.user.bot)
-    each = changes.PER_ATTACHMENT_LIMIT.active(call.now) or not app
-    weight = upload.size if each else sum(file.size for file in call.files)
-    if weight > file_bytes_max(call, author):
+def _store_upload(call: Call, author: Author, upload: Upload, request: AttachmentRequest | None) -> StoredAttachment:
+    # dated-changes.md 2.2: the limit used to apply to the total size of all files of an app's message.
+    is_app = author.webhook_id is not None or bool(author.user.bot)
+    limits_each_file = changes.PER_ATTACHMENT_LIMIT.active(call.now) or not is_app
+    size = upload.size if limits_each_file else sum(file.size for file in call.files)
+    if size > file_bytes_max(call, author):
         raise errors.FILE_TOO_LARGE()
-    return from_upload(upload, said, spoiler_flag=changes.ATTACHMENT_SPOILER.active(call.now))
+    return from_upload(upload, request, spoiler_flag=changes.ATTACHMENT_SPOILER.active(call.now))
 
 
 def _uploads(call: Call) -> dict[int, Upload]:
-    """The files of the request by the `n` that metadata names them with; the old `file` part counts as 0 if that is free."""
+    """Return the uploads by the index used in attachment metadata.
+
+    A `file` part without an index gets the first free one."""
     found: dict[int, Upload] = {upload.index: upload for upload in call.files if upload.index is not None}
     for upload in call.files:
         if upload.index is None:
-            place = 0
-            while place in found:
-                place += 1
-            found[place] = upload
+            index = 0
+            while index in found:
+                index += 1
+            found[index] = upload
     return found
 
 
 def _new_files(
     call: Call, author: Author, requests: list[AttachmentRequest], form: errors.FormErrors
 ) -> list[StoredAttachment]:
-    """The files of a new message in the order of their metadata; those without any come last."""
+    """Return the files of a new message in the order of their metadata; files without metadata come last."""
     uploads = _uploads(call)
     files = []
-    for index, said in enumerate(requests):
-        upload = uploads.pop(int(said.id), None)
+    for index, request in enumerate(requests):
+        upload = uploads.pop(int(request.id), None)
         if upload is None:
             form.add(("attachments", index, "id"), *errors.attachment_not_found())
         else:
-            files.append(_stored(call, author, upload, said))
-    files += [_stored(call, author, upload, None) for _, upload in sorted(uploads.items())]
-    _require_room(call, files)
+            files.append(_store_upload(call, author, upload, request))
+    files += [_store_upload(call, author, upload, None) for _, upload in sorted(uploads.items())]
+    _require_attachment_limit(call, files)
     return files
 
 
 def _edited_files(
     call: Call, author: Author, row: MessageRow, body: wire.UpdateMessage, form: errors.FormErrors
 ) -> list[StoredAttachment]:
-    """The files after an edit: exactly those listed; without a list all old and all new (http.md 1.11)."""
+    """Return the files after an edit: exactly those listed, or without a list all old and new ones (http.md 1.11)."""
     uploads = _uploads(call)
     old = {int(file.id): file for file in columns.attachments(row)}
     if body.attachments is UNSET:
-        files = [*old.values(), *(_stored(call, author, upload, None) for _, upload in sorted(uploads.items()))]
-        _require_room(call, files)
+        files = [*old.values(), *(_store_upload(call, author, upload, None) for _, upload in sorted(uploads.items()))]
+        _require_attachment_limit(call, files)
         return files
     files = []
-    for index, said in enumerate(body.attachments or ()):
-        kept = old.pop(int(said.id), None)
-        if kept is not None:
+    for index, request in enumerate(body.attachments or ()):
+        stored = old.pop(int(request.id), None)
+        if stored is not None:
             if changes.ATTACHMENT_SPOILER.active(call.now):
-                describe(kept, said, spoiler_flag=True)
-            files.append(kept)
-        elif (upload := uploads.pop(int(said.id), None)) is not None:
-            files.append(_stored(call, author, upload, said))
+                describe(stored, request, spoiler_flag=True)
+            files.append(stored)
+        elif (upload := uploads.pop(int(request.id), None)) is not None:
+            files.append(_store_upload(call, author, upload, request))
         else:
             form.add(("attachments", index, "id"), *errors.attachment_not_found())
-    _require_room(call, files)
+    _require_attachment_limit(call, files)
     return files
 
 
-def _require_room(call: Call, files: list[StoredAttachment]) -> None:
+def _require_attachment_limit(call: Call, files: list[StoredAttachment]) -> None:
     if len(files) > ATTACHMENTS_MAX:
         raise errors.MAX_ATTACHMENTS()
     if files:
@@ -343,7 +350,7 @@ def _require_room(call: Call, files: list[StoredAttachment]) -> None:
 
 
 def _require_voice_message(draft: Draft) -> None:
-    """http.md 3.4: one audio file with its length and waveform, and nothing else."""
+    """Raise unless there is one audio file with duration and waveform, and nothing else (http.md 3.4)."""
     if draft.content or draft.embeds or draft.components or draft.stickers or draft.poll or draft.theme:
         raise errors.VOICE_MESSAGE_EXTRA_CONTENT()
     if len(draft.files) != 1 or not (draft.files[0].content_type or "").startswith("audio/"):
@@ -373,19 +380,19 @@ def _poll(call: Call, access: ChannelAccess, body: CreatePoll, form: errors.Form
 
 
 def _poll_media(call: Call, access: ChannelAccess, media: PollAnswerMediaRequest) -> PollMedia:
-    shown = PollMedia(text=media.text or "")
+    result = PollMedia(text=media.text or "")
     if media.emoji:
         if media.emoji.id:
-            shown.emoji = _poll_emoji(call, access, media.emoji.id)
+            result.emoji = _poll_emoji(call, access, media.emoji.id)
         elif media.emoji.name:
             if not emojis.is_unicode(media.emoji.name):
                 raise errors.POLL_CANNOT_USE_EMOJI()
-            shown.emoji = PartialEmoji(id=None, name=media.emoji.name)
-    return shown
+            result.emoji = PartialEmoji(id=None, name=media.emoji.name)
+    return result
 
 
 def _poll_emoji(call: Call, access: ChannelAccess, emoji_id: EmojiId) -> PartialEmoji:
-    """A custom emoji that the sender may use here; a webhook uses those of its guild."""
+    """Return a custom emoji that the sender may use here; a webhook may use those of its guild."""
     if call.find_actor is not None:
         try:
             return emojis.partial(emojis.require_use(call, access, emoji_id))

@@ -1,4 +1,4 @@
-"""Changes of messages: what an edit says, and the flags that others set."""
+"""Edits of message content and flags."""
 
 from msgspec import UNSET
 
@@ -17,7 +17,7 @@ from hubbub.server.resources.messages.saying import ask
 
 
 def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage) -> wire.Message:
-    """Change what a message of the caller's own says."""
+    """Edit the content of a message as its author."""
     draft = drafts.edit(call, access, author, row, body)
     if draft.empty and row.snapshots is None:
         raise errors.EMPTY_MESSAGE()
@@ -29,11 +29,13 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
         components=rows.text(draft.components),
     )
     if body.content is not UNSET or body.components is not UNSET or body.allowed_mentions is not UNSET:
-        named = mentions.read(call, access, draft.texts(), body.allowed_mentions, _still_replied(call, row, body))
+        mentioned = mentions.read(
+            call, access, draft.texts(), body.allowed_mentions, _notified_reply_author(call, row, body)
+        )
         after = after._replace(
-            mentions=rows.text(list(named.users)),
-            mention_roles=rows.text(list(named.roles)),
-            mention_everyone=int(named.everyone),
+            mentions=rows.text(list(mentioned.users)),
+            mention_roles=rows.text(list(mentioned.roles)),
+            mention_everyone=int(mentioned.everyone),
         )
     if after == row:
         return views.message(call, row, guild_id=access.channel.guild_id)
@@ -41,7 +43,7 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
         if author.moderated:
             ask(call, access, author, row.id, draft.words(), edited=True)
         rules.count_edit(call, row)
-        # http.md 3.4: a change of flags alone is no edit that readers are told of.
+        # http.md 3.4: a change of flags alone does not set edited_timestamp.
         after = after._replace(edited_ms=call.now)
     return change(call, access.channel, after)
 
@@ -49,13 +51,13 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
 def fill(
     call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.CreateFirstMessage
 ) -> wire.Message:
-    """Let an answer that was still being made say something, as if it were said only now."""
+    """Complete a deferred interaction response with its content."""
     draft = drafts.read(call, access, author, body)
     if draft.empty:
         raise errors.EMPTY_MESSAGE()
-    named = mentions.read(call, access, draft.texts(), body.allowed_mentions)
+    mentioned = mentions.read(call, access, draft.texts(), body.allowed_mentions)
     extra = columns.extra(row)
-    # dated-changes.md 3: until 4 September 2024 an answer that was promised could not become a poll.
+    # dated-changes.md 3: before 4 September 2024 a deferred response could not become a poll.
     extra.poll = draft.poll if changes.POLL_IN_DEFERRED_EDIT.active(call.now) else None
     if row.ephemeral and extra.poll is not None:
         raise errors.POLL_INVALID_CHANNEL_TYPE()
@@ -65,9 +67,9 @@ def fill(
         attachments=rows.text(draft.files),
         embeds=rows.text(draft.embeds),
         components=rows.text(draft.components),
-        mentions=rows.text(list(named.users)),
-        mention_roles=rows.text(list(named.roles)),
-        mention_everyone=int(named.everyone),
+        mentions=rows.text(list(mentioned.users)),
+        mention_roles=rows.text(list(mentioned.roles)),
+        mention_everyone=int(mentioned.everyone),
         extra=rows.text(extra),
     )
     if not row.ephemeral:
@@ -75,8 +77,8 @@ def fill(
     return change(call, access.channel, after)
 
 
-def _still_replied(call: Call, row: MessageRow, body: wire.UpdateMessage) -> int | None:
-    """Whom a reply keeps notifying through an edit: the author it answers, if it did and the edit does not say otherwise."""
+def _notified_reply_author(call: Call, row: MessageRow, body: wire.UpdateMessage) -> int | None:
+    """Return the replied-to author that a reply continues to notify through an edit, or None."""
     if row.type != MessageType.REPLY or row.reference is None:
         return None
     reference = json.decode(row.reference, wire.MessageReference)
@@ -89,19 +91,19 @@ def _still_replied(call: Call, row: MessageRow, body: wire.UpdateMessage) -> int
 
 
 def suppress(call: Call, access: ChannelAccess, row: MessageRow, flags: int) -> wire.Message:
-    """Hide or show the embeds of somebody's message."""
-    wanted = row.flags & ~MessageFlags.SUPPRESS_EMBEDS | flags & MessageFlags.SUPPRESS_EMBEDS
-    if wanted == row.flags:
+    """Set or clear SUPPRESS_EMBEDS on another user's message."""
+    new_flags = row.flags & ~MessageFlags.SUPPRESS_EMBEDS | flags & MessageFlags.SUPPRESS_EMBEDS
+    if new_flags == row.flags:
         return views.message(call, row, guild_id=access.channel.guild_id)
-    return change(call, access.channel, row._replace(flags=wanted))
+    return change(call, access.channel, row._replace(flags=new_flags))
 
 
 def crosspost(call: Call, access: ChannelAccess, row: MessageRow) -> wire.Message:
-    """Mark a message as published, for those who bring it to the channels that follow."""
+    """Mark a message as crossposted and signal it, so that it is copied to the following channels."""
     row = row._replace(flags=row.flags | MessageFlags.CROSSPOSTED)
-    shown = change(call, access.channel, row)
+    view = change(call, access.channel, row)
     call.tell(MessageCrossposted(channel=access.channel, row=row))
-    return shown
+    return view
 
 
 def set_flags(call: Call, channel: ChannelRef, message_id: int, on: int = 0, off: int = 0) -> wire.Message:

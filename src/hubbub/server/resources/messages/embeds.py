@@ -1,4 +1,4 @@
-"""Embeds as they are sent, read into embeds as they are shown."""
+"""Validate embeds and convert requests to stored embeds."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -25,16 +25,16 @@ from hubbub.protocol.resources.embeds import (
 from hubbub.server.resources.attachments import StoredAttachment, clean_filename
 
 ATTACHMENT: Final = "attachment://"
-# http.md 1.11: only these may be named by attachment:// in embeds.
-_PICTURES: Final = ("jpg", "jpeg", "png", "webp", "gif")
+# http.md 1.11: only these file types may be referenced by attachment:// in embeds.
+_IMAGE_EXTENSIONS: Final = ("jpg", "jpeg", "png", "webp", "gif")
 
 Steps = tuple[str | int, ...]
 
 
 def read(requests: Sequence[EmbedRequest], form: errors.FormErrors, *, now: int) -> list[Embed]:
-    """The embeds that were asked for; what is wrong with them is noted in the form."""
+    """Validate and convert requested embeds; errors are added to the form."""
     for index, request in enumerate(requests):
-        _count_fields(request, form, ("embeds", index, "fields"), now)
+        _limit_fields(request, form, ("embeds", index, "fields"), now)
     found = [_embed(request, form, ("embeds", index)) for index, request in enumerate(requests)]
     if sum(_length(embed) for embed in found) > EMBED_TEXT_MAX:
         form.add(("embeds",), *errors.embed_size(EMBED_TEXT_MAX))
@@ -42,23 +42,23 @@ def read(requests: Sequence[EmbedRequest], form: errors.FormErrors, *, now: int)
 
 
 def claim(embeds: Iterable[Embed], files: Sequence[StoredAttachment]) -> None:
-    """Mark the files that embeds show: the message itself then does not list them."""
+    """Mark the files that embeds use; the message then does not list them as attachments."""
     by_name = {file.filename: file for file in files}
     for embed in embeds:
         for media in (embed.image, embed.thumbnail):
             if media and media.url:
-                media.url = _claimed(media.url, by_name)
-        for line in (embed.author, embed.footer):
-            if line and line.icon_url:
-                line.icon_url = _claimed(line.icon_url, by_name)
+                media.url = _mark_embedded_url(media.url, by_name)
+        for element in (embed.author, embed.footer):
+            if element and element.icon_url:
+                element.icon_url = _mark_embedded_url(element.icon_url, by_name)
 
 
-def _claimed(url: str, by_name: dict[str, StoredAttachment]) -> str:
+def _mark_embedded_url(url: str, by_name: dict[str, StoredAttachment]) -> str:
     if not url.startswith(ATTACHMENT):
         return url
     name = clean_filename(url.removeprefix(ATTACHMENT))
     file = by_name.get(name)
-    if file is not None and name.rpartition(".")[2].lower() in _PICTURES:
+    if file is not None and name.rpartition(".")[2].lower() in _IMAGE_EXTENSIONS:
         file.embedded = True
     return ATTACHMENT + name
 
@@ -77,14 +77,14 @@ def _embed(request: EmbedRequest, form: errors.FormErrors, path: Steps) -> Embed
     )
     if request.fields:
         embed.fields = [_field(field, form, (*path, "fields", index)) for index, field in enumerate(request.fields)]
-    shown = embed.title or embed.description or embed.fields or embed.author or embed.footer
-    if not (shown or embed.image or embed.thumbnail):
+    has_text = embed.title or embed.description or embed.fields or embed.author or embed.footer
+    if not (has_text or embed.image or embed.thumbnail):
         form.add((*path, "description"), *errors.required())
     return embed
 
 
-def _count_fields(request: EmbedRequest, form: errors.FormErrors, path: Steps, now: int) -> None:
-    """Too many fields are an error; before its day the first ones were kept."""
+def _limit_fields(request: EmbedRequest, form: errors.FormErrors, path: Steps, now: int) -> None:
+    """Reject too many fields; before embed_fields_refused the surplus was dropped."""
     if not request.fields or len(request.fields) <= EMBED_FIELDS_MAX:
         return
     if changes.EMBED_FIELDS_REFUSED.active(now):

@@ -1,4 +1,4 @@
-"""What the messages slice tells others, inside the transaction and before its own event."""
+"""Signals of the messages slice, raised inside the transaction before the events."""
 
 import msgspec
 
@@ -8,25 +8,28 @@ from hubbub.server.resources.messages.records import MessageRow
 
 
 class MessageDrafted(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody is about to say something in a guild that moderates, or to change what they said. Nothing is kept yet: whoever hears
-    it may refuse."""
+    """A message in a moderated guild is about to be created or edited.
+
+    Nothing is stored yet; a listener may raise to reject it."""
 
     access: ChannelAccess
     message_id: MessageId
     text: str
-    """All that people would read of it."""
+    """All readable text of the message."""
     edited: bool = False
 
 
 class DirectMessageDrafted(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody is about to say something to another alone. Nothing is kept yet: whoever hears it may refuse."""
+    """A direct message is about to be created.
+
+    Nothing is stored yet; a listener may raise to reject it."""
 
     channel: ChannelRef
     recipient_id: UserId
 
 
 class SkusNamed(msgspec.Struct, kw_only=True):
-    """A message is about to show premium buttons. Whoever knows SKUs adds those that the application can sell to `active`."""
+    """A message is about to include premium buttons; the listener adds the sellable SKUs to `active`."""
 
     application_id: int | None
     sku_ids: tuple[int, ...]
@@ -34,46 +37,46 @@ class SkusNamed(msgspec.Struct, kw_only=True):
 
 
 class MessageCreated(msgspec.Struct, frozen=True, kw_only=True):
-    """A message was kept; its event follows."""
+    """A message was stored; its event follows."""
 
     channel: ChannelRef
     row: MessageRow
     mentions: tuple[UserId, ...] = ()
-    """Users it notifies."""
+    """Ids of the users that the message notifies."""
     mention_roles: tuple[RoleId, ...] = ()
 
 
 class MessageChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """A message says something else now, or has other flags; its event follows."""
+    """A message's content or flags changed; its event follows."""
 
     channel: ChannelRef
     row: MessageRow
 
 
 class MessageFilled(msgspec.Struct, frozen=True, kw_only=True):
-    """A deferred answer to an interaction says something at last; its event follows."""
+    """A deferred interaction response was completed; its event follows."""
 
     channel: ChannelRef
     row: MessageRow
 
 
 class MessageCrossposted(msgspec.Struct, frozen=True, kw_only=True):
-    """A message was published to the channels that follow; its event is told."""
+    """A message was published to the following channels; its event is already emitted."""
 
     channel: ChannelRef
     row: MessageRow
 
 
 class MessagePinned(msgspec.Struct, frozen=True, kw_only=True):
-    """A message was pinned, or is no longer; its event follows."""
+    """A message was pinned or unpinned; its event follows."""
 
     channel: ChannelRef
     row: MessageRow
 
 
 class MessagesDeleted(msgspec.Struct, frozen=True, kw_only=True):
-    """One or more messages of a channel are gone; their event follows."""
+    """Messages of a channel were deleted; their event follows."""
 
     channel: ChannelRef
     rows: tuple[MessageRow, ...]
-    """As they were."""
+    """The rows before deletion."""

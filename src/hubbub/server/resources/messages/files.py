@@ -1,4 +1,4 @@
-"""Where embeds and components name uploaded files: the addresses of these are put there."""
+"""Resolve references to uploaded files in embeds and components to URLs."""
 
 from typing import Any, NamedTuple
 
@@ -7,8 +7,8 @@ from hubbub.server.resources.attachments import Signer, StoredAttachment
 from hubbub.server.resources.messages.around import Around
 
 
-class _Addresses(NamedTuple):
-    """Where the files of a message are, by the names that it says them with."""
+class _FileUrls(NamedTuple):
+    """URLs of a message's files by the attachment URLs that refer to them."""
 
     signer: Signer
     channel_id: int
@@ -16,31 +16,31 @@ class _Addresses(NamedTuple):
     by_name: dict[str, StoredAttachment]
 
     def of(self, file: StoredAttachment) -> tuple[str, str]:
-        """The address of a file, and the one behind our proxy."""
+        """Return the URL of a file, and its proxied URL."""
         url = self.signer.url(self.channel_id, file, ephemeral=self.ephemeral)
         return url, self.signer.proxied(url)
 
 
 def in_embeds(
-    around: Around, channel_id: int, found: list[Embed], files: list[StoredAttachment], *, ephemeral: bool = False
+    related: Around, channel_id: int, found: list[Embed], files: list[StoredAttachment], *, ephemeral: bool = False
 ) -> list[Embed]:
-    """Put the addresses of uploaded files where embeds name them."""
+    """Replace references to uploaded files in embeds with URLs."""
     by_name = {f"attachment://{each.filename}": each for each in files if each.embedded}
     if not by_name:
         return found
-    addresses = _Addresses(around.sign(), channel_id, ephemeral, by_name)
+    urls = _FileUrls(related.sign(), channel_id, ephemeral, by_name)
     for embed in found:
         for media in (embed.image, embed.thumbnail):
             if media and media.url and (file := by_name.get(media.url)):
-                _fill(media, file, addresses)
-        for line in (embed.author, embed.footer):
-            if line and line.icon_url and (file := by_name.get(line.icon_url)):
-                line.icon_url, line.proxy_icon_url = addresses.of(file)
+                _fill_media(media, file, urls)
+        for element in (embed.author, embed.footer):
+            if element and element.icon_url and (file := by_name.get(element.icon_url)):
+                element.icon_url, element.proxy_icon_url = urls.of(file)
     return found
 
 
-def _fill(media: EmbedMedia, file: StoredAttachment, addresses: _Addresses) -> None:
-    media.url, media.proxy_url = addresses.of(file)
+def _fill_media(media: EmbedMedia, file: StoredAttachment, urls: _FileUrls) -> None:
+    media.url, media.proxy_url = urls.of(file)
     if file.width is not None and file.height is not None:
         media.width, media.height = file.width, file.height
     if file.content_type is not None:
@@ -48,31 +48,31 @@ def _fill(media: EmbedMedia, file: StoredAttachment, addresses: _Addresses) -> N
 
 
 def in_components(
-    around: Around,
+    related: Around,
     channel_id: int,
     found: list[dict[str, Any]],
     files: list[StoredAttachment],
     *,
     ephemeral: bool = False,
 ) -> list[dict[str, Any]]:
-    """Put the addresses of uploaded files where components name them."""
+    """Replace references to uploaded files in components with URLs."""
     if found and files:
         by_name = {f"attachment://{each.filename}": each for each in files}
-        addresses = _Addresses(around.sign(), channel_id, ephemeral, by_name)
+        urls = _FileUrls(related.sign(), channel_id, ephemeral, by_name)
         for component in found:
-            _resolve(component, addresses)
+            _resolve_node(component, urls)
     return found
 
 
-def _resolve(node: Any, addresses: _Addresses) -> None:
-    by_name = addresses.by_name
+def _resolve_node(node: Any, urls: _FileUrls) -> None:
+    by_name = urls.by_name
     if isinstance(node, list):
         for each in node:
-            _resolve(each, addresses)
+            _resolve_node(each, urls)
     elif isinstance(node, dict):
         url = node.get("url")
         if isinstance(url, str) and (file := by_name.get(url)):
-            node["url"], node["proxy_url"] = addresses.of(file)
+            node["url"], node["proxy_url"] = urls.of(file)
             node["id"] = node["attachment_id"] = str(int(file.id))
             if file.content_type is not None:
                 node["content_type"] = file.content_type
@@ -82,4 +82,4 @@ def _resolve(node: Any, addresses: _Addresses) -> None:
             node["name"], node["size"] = file.filename, file.size
         for each in list(node.values()):
             if isinstance(each, dict | list):
-                _resolve(each, addresses)
+                _resolve_node(each, urls)

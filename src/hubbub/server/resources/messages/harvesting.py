@@ -1,4 +1,4 @@
-"""A person's copy of what they wrote."""
+"""Export of the messages that a user wrote."""
 
 from msgspec import UNSET
 
@@ -13,19 +13,21 @@ from hubbub.server.resources.messages import columns, store
 
 @handles(wire.LIST_HARVESTED_MESSAGES, long=True)
 def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> list[wire.HarvestedMessage]:
-    """A page of what the caller wrote, wherever it was."""
+    """List the current user's messages for a data export.
+
+    Includes messages from all channels, by ascending id."""
     after = 0 if query.after is UNSET else int(query.after)
     rows = store.list_written(call.tx, call.user_id, after, query.limit)
     guilds = store.guilds_of(call.tx, [row.channel_id for row in rows])
     signer = Signer(call)
-    shown = []
+    exported = []
     for row in rows:
         guild_id = guilds.get(row.channel_id)
         files = [
             wire.HarvestedFile(filename=file.filename, size=file.size, url=signer.url(row.channel_id, file))
             for file in columns.attachments(row)
         ]
-        shown.append(
+        exported.append(
             wire.HarvestedMessage(
                 id=MessageId(row.id),
                 channel_id=ChannelId(row.channel_id),
@@ -36,4 +38,4 @@ def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> li
                 attachments=files,
             )
         )
-    return shown
+    return exported

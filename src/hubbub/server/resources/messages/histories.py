@@ -1,4 +1,4 @@
-"""A page of a channel's history, encoded while it is put together: most of it is words and nothing else."""
+"""Encode pages of a channel's history, with a fast path for messages that consist of content only."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -15,9 +15,9 @@ from hubbub.server.resources.messages import store, views
 from hubbub.server.resources.messages.records import Line, MessageRow
 
 Mold = tuple[bytes, bytes, bytes, bytes]
-"""What comes before the words, the time and the id of a plain message, and after them."""
+"""Encoded parts of a content-only message before the content, timestamp and id, and after them."""
 
-# Stand-ins that no real message contains, to find the places that differ between messages.
+# Placeholders that no real message contains, used to find the parts that differ between messages.
 _SAMPLE: Final = MessageRow(0, 1, 0, 0, 0, "\x00words\x00")
 _SAMPLE_PARTS: Final = (
     json.encode(_SAMPLE.content),
@@ -27,52 +27,52 @@ _SAMPLE_PARTS: Final = (
 _MILLISECONDS: Final = tuple(b".%03d000+00:00" % each for each in range(1000))
 
 
-def page(call: Call, channel: ChannelRef, lines: Sequence[Line]) -> list[wire.Message] | msgspec.Raw:
-    """Messages of one channel as the caller may read them, in the order given."""
+def page(call: Call, channel: ChannelRef, history: Sequence[Line]) -> list[wire.Message] | msgspec.Raw:
+    """Return messages of one channel as the caller may read them, in the given order."""
     actor = call.find_actor
     if not views.reads_all(actor, channel.guild_id):
-        # Whether a bot may read a message hangs on what a line does not have.
-        rows = store.find_many(call.tx, channel.id, [line.id for line in lines])
-        return views.messages(call, [rows[line.id] for line in lines], guild_id=channel.guild_id)
-    more = [line.id for line in lines if not line.plain]
-    rows = store.find_many(call.tx, channel.id, more) if more else {}
-    around = views.Around(call)
-    around.load_users({line.author_id for line in lines})
+        # Whether a bot may read a message depends on columns that these rows lack.
+        rows = store.find_many(call.tx, channel.id, [line.id for line in history])
+        return views.messages(call, [rows[line.id] for line in history], guild_id=channel.guild_id)
+    complex_ids = [line.id for line in history if not line.plain]
+    rows = store.find_many(call.tx, channel.id, complex_ids) if complex_ids else {}
+    related = views.Around(call)
+    related.load_users({line.author_id for line in history})
     if rows:
-        around.load(list(rows.values()), 0 if actor is None else actor.user_id)
-    molds: dict[int, Mold] = {}
+        related.load(list(rows.values()), 0 if actor is None else actor.user_id)
+    templates: dict[int, Mold] = {}
     pieces: list[bytes] = []
-    for message_id, author_id, content, plain in lines:
+    for message_id, author_id, content, plain in history:
         if not plain:
-            pieces += (b",", json.encode(views.show(wire.Message, around, rows[message_id])))
+            pieces += (b",", json.encode(views.show(wire.Message, related, rows[message_id])))
             continue
-        mold = molds.get(author_id)
-        if mold is None:
-            mold = molds[author_id] = _mold(around, channel.id, author_id)
+        template = templates.get(author_id)
+        if template is None:
+            template = templates[author_id] = _message_template(related, channel.id, author_id)
         seconds, milliseconds = divmod((message_id >> 22) + EPOCH_MS, 1000)
         pieces += (
-            mold[0],
+            template[0],
             json.encode(content),
-            mold[1],
-            _second(seconds),
+            template[1],
+            _encoded_seconds(seconds),
             _MILLISECONDS[milliseconds],
-            mold[2],
+            template[2],
             b"%d" % message_id,
-            mold[3],
+            template[3],
         )
     return msgspec.Raw(b"[%b]" % b"".join(pieces)[1:])
 
 
-def _mold(around: views.Around, channel_id: int, author_id: int) -> Mold:
-    """What all plain messages of one author in a channel have in common: a real message, encoded, cut where they differ."""
-    rest = json.encode(views.show(wire.Message, around, _SAMPLE._replace(channel_id=channel_id, author_id=author_id)))
-    words, moment, number = _SAMPLE_PARTS
-    before_words, _, rest = rest.partition(words)
-    before_time, _, rest = rest.partition(moment)
-    before_id, _, rest = rest.partition(number)
-    return b"," + before_words, before_time, before_id + b'"id":"', b'","channel_id"' + rest
+def _message_template(related: views.Around, channel_id: int, author_id: int) -> Mold:
+    """Encode a sample message and split it where content-only messages of one author and channel differ."""
+    rest = json.encode(views.show(wire.Message, related, _SAMPLE._replace(channel_id=channel_id, author_id=author_id)))
+    content, timestamp, id_field = _SAMPLE_PARTS
+    before_content, _, rest = rest.partition(content)
+    before_time, _, rest = rest.partition(timestamp)
+    before_id, _, rest = rest.partition(id_field)
+    return b"," + before_content, before_time, before_id + b'"id":"', b'","channel_id"' + rest
 
 
 @lru_cache(maxsize=4096)
-def _second(seconds: int) -> bytes:
+def _encoded_seconds(seconds: int) -> bytes:
     return json.timestamp(seconds * 1000)[:19].encode()

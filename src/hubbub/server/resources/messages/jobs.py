@@ -1,4 +1,4 @@
-"""Timed work of the messages slice."""
+"""Jobs of the messages slice: deletion of messages and files."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -16,54 +16,54 @@ from hubbub.server.resources.messages.records import MessageRow
 FORGET_CHANNEL: Final = "messages.forget_channel"
 FORGET_FILES: Final = "messages.forget_files"
 AT_ONCE: Final = 500
-"""So many messages go in one transaction, so that a large channel holds nobody up."""
+"""Number of messages deleted in one transaction, so that a large channel does not block other writes."""
 FILES_AT_ONCE: Final = 100
-"""So many files go in one job."""
+"""Number of files deleted in one job."""
 GRACE_MS: Final = cdn_urls.VALID_SECONDS * 1000
-"""How long files outlive their message: as long as the addresses that were given out are good."""
+"""Time that files outlive their message: the validity of their signed URLs."""
 
 
 class ForgetChannel(msgspec.Struct, kw_only=True):
-    """Which channel's messages to remove."""
+    """Job payload: the channel to delete messages of."""
 
     channel_id: int
 
 
 class ForgetFiles(msgspec.Struct, kw_only=True):
-    """Which attachments' files to remove."""
+    """Job payload: the attachments to delete files of."""
 
     attachment_ids: list[int]
 
 
-def channels_deleted(call: Call, fact: ChannelsDeleted) -> None:
-    """What was said in a channel that is gone can no longer be reached; it is removed bit by bit."""
-    for channel_id in fact.channel_ids:
+def channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+    """Schedule the deletion of messages in deleted channels."""
+    for channel_id in signal.channel_ids:
         call.tx.enqueue(FORGET_CHANNEL, ForgetChannel(channel_id=channel_id))
 
 
 def forget_channel(call: Call, job: Job) -> None:
-    """Remove some messages of a channel that is gone, and come back while there are more."""
-    wanted = job.decode(ForgetChannel)
-    gone = store.delete_of_channel(call.tx, wanted.channel_id, AT_ONCE)
-    messages_gone(call, gone)
-    if len(gone) == AT_ONCE:
-        call.tx.enqueue(FORGET_CHANNEL, wanted)
+    """Delete a batch of messages of a deleted channel, and reschedule while there are more."""
+    payload = job.decode(ForgetChannel)
+    deleted = store.delete_of_channel(call.tx, payload.channel_id, AT_ONCE)
+    messages_gone(call, deleted)
+    if len(deleted) == AT_ONCE:
+        call.tx.enqueue(FORGET_CHANNEL, payload)
 
 
 def messages_gone(call: Call, rows: Sequence[MessageRow]) -> None:
-    """Have the files of removed messages removed too, in a while; not those that a forward or a crosspost shows."""
-    files = [
+    """Schedule the deletion of deleted messages' files, except files shared with a forward or a crosspost."""
+    file_ids = [
         int(file.id)
         for row in rows
         if row.attachments is not None and not columns.extra(row).shared
         for file in columns.attachments(row)
     ]
-    for start in range(0, len(files), FILES_AT_ONCE):
-        some = ForgetFiles(attachment_ids=files[start : start + FILES_AT_ONCE])
-        call.tx.enqueue(FORGET_FILES, some, due_ms=call.now + GRACE_MS)
+    for start in range(0, len(file_ids), FILES_AT_ONCE):
+        payload = ForgetFiles(attachment_ids=file_ids[start : start + FILES_AT_ONCE])
+        call.tx.enqueue(FORGET_FILES, payload, due_ms=call.now + GRACE_MS)
 
 
 async def forget_files(work: Work, job: Job) -> None:
-    """Remove files whose messages are gone; doing it twice does no harm."""
+    """Delete files of deleted messages; the job is idempotent."""
     for attachment_id in job.decode(ForgetFiles).attachment_ids:
         await work.files.delete(cdn_urls.attachment_key(attachment_id))

@@ -1,4 +1,4 @@
-"""Whom a message notifies: what its text names, less what `allowed_mentions` holds back (http.md 3.4)."""
+"""Resolve the users and roles that a message notifies, limited by `allowed_mentions` (http.md 3.4)."""
 
 import re
 from collections.abc import Iterable
@@ -20,11 +20,11 @@ _ROLE: Final = re.compile(r"<@&(\d{1,20})>", re.ASCII)
 _EVERYONE: Final = re.compile(r"@(?:everyone|here)\b")
 
 MENTIONS_MAX: Final = 500
-"""How many of each kind are looked up; a message cannot hold more."""
+"""Maximum number of mentions resolved per kind; a message cannot contain more."""
 
 
 class Mentions(NamedTuple):
-    """Whom a message notifies."""
+    """The users and roles that a message notifies."""
 
     users: tuple[UserId, ...] = ()
     roles: tuple[RoleId, ...] = ()
@@ -35,7 +35,7 @@ NOBODY: Final = Mentions()
 
 
 def check(allowed: AllowedMentions | None | UnsetType, form: errors.FormErrors) -> None:
-    """Note where all of a kind and some of that kind are asked for at once."""
+    """Add an error if `allowed_mentions` lists ids of a kind that `parse` already allows."""
     if not allowed or not allowed.parse:
         return
     for kind, ids in ((AllowedMentionType.USERS, allowed.users), (AllowedMentionType.ROLES, allowed.roles)):
@@ -50,7 +50,7 @@ def read(
     allowed: AllowedMentions | None | UnsetType,
     replied_id: int | None = None,
 ) -> Mentions:
-    """Whom these texts notify; `replied_id` is the author of the message that is answered."""
+    """Return the mentions in some texts; `replied_id` is the author of the replied-to message."""
     named_users: dict[int, None] = {}
     named_roles: dict[int, None] = {}
     everyone = False
@@ -60,39 +60,39 @@ def read(
         named_users.update(dict.fromkeys(_ids(_USER, text)))
         named_roles.update(dict.fromkeys(_ids(_ROLE, text)))
         everyone = everyone or _EVERYONE.search(text) is not None
-    may_all = access.can(Permissions.MENTION_EVERYONE)
+    can_mention_all = access.can(Permissions.MENTION_EVERYONE)
     if allowed:
         parse = allowed.parse or ()
         if AllowedMentionType.USERS not in parse:
-            wanted = set(allowed.users or ())
-            named_users = {each: None for each in named_users if each in wanted}
+            allowed_ids = set(allowed.users or ())
+            named_users = {each: None for each in named_users if each in allowed_ids}
         if AllowedMentionType.ROLES not in parse:
-            wanted = set(allowed.roles or ())  # type: ignore[arg-type]
-            named_roles = {each: None for each in named_roles if each in wanted}
+            allowed_ids = set(allowed.roles or ())  # type: ignore[arg-type]
+            named_roles = {each: None for each in named_roles if each in allowed_ids}
         everyone = everyone and AllowedMentionType.EVERYONE in parse
-    # http.md 3.4: without allowed_mentions the one replied to is notified, with it only when it says so.
+    # http.md 3.4: the replied-to author is notified unless allowed_mentions is given without replied_user.
     if replied_id is not None and (not allowed or allowed.replied_user):
         named_users[replied_id] = None
     users = _existing_users(call, list(named_users)[:MENTIONS_MAX])
-    roles = _mentionable_roles(call, access, list(named_roles)[:MENTIONS_MAX], may_all)
-    return Mentions(users, roles, everyone and may_all)
+    roles = _mentionable_roles(call, access, list(named_roles)[:MENTIONS_MAX], can_mention_all)
+    return Mentions(users, roles, everyone and can_mention_all)
 
 
 def _ids(pattern: re.Pattern[str], text: str) -> list[int]:
     return [number for number in map(int, pattern.findall(text)) if number <= MAX_WIDE]
 
 
-def _existing_users(call: Call, named: list[int]) -> tuple[UserId, ...]:
-    if not named:
+def _existing_users(call: Call, ids: list[int]) -> tuple[UserId, ...]:
+    if not ids:
         return ()
-    known = store.known_users(call.tx, named)
-    return tuple(UserId(each) for each in named if each in known)
+    known = store.known_users(call.tx, ids)
+    return tuple(UserId(each) for each in ids if each in known)
 
 
-def _mentionable_roles(call: Call, access: ChannelAccess, named: list[int], may_all: bool) -> tuple[RoleId, ...]:
-    # @everyone's own role is mentioned by name, never by id.
-    named = [each for each in named if access.guild is not None and each != access.guild.guild_id]
-    if not named or access.guild is None:
+def _mentionable_roles(call: Call, access: ChannelAccess, ids: list[int], can_mention_all: bool) -> tuple[RoleId, ...]:
+    # The @everyone role is mentioned by name, never by id.
+    ids = [each for each in ids if access.guild is not None and each != access.guild.guild_id]
+    if not ids or access.guild is None:
         return ()
-    known = store.mentionable_roles(call.tx, access.guild.guild_id, named, may_all)
-    return tuple(RoleId(each) for each in named if each in known)
+    known = store.mentionable_roles(call.tx, access.guild.guild_id, ids, can_mention_all)
+    return tuple(RoleId(each) for each in ids if each in known)

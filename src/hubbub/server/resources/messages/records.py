@@ -1,4 +1,4 @@
-"""What is kept of a message, and what is said with a new one."""
+"""Stored messages, and the inputs for creating them."""
 
 from typing import NamedTuple
 
@@ -23,7 +23,9 @@ from hubbub.server.resources.attachments import StoredAttachment
 
 
 class MessageRow(NamedTuple):
-    """A message as we keep it. What most messages lack is None; JSON is decoded only where it is shown."""
+    """A row of the messages table.
+
+    Columns that most messages lack are None; JSON is decoded only when needed."""
 
     channel_id: int
     id: int
@@ -36,65 +38,69 @@ class MessageRow(NamedTuple):
     pinned_ms: int | None = None
     mention_everyone: int = 0
     mentions: str | None = None
-    """JSON of the mentioned users' ids."""
+    """JSON list of mentioned user ids."""
     mention_roles: str | None = None
-    """JSON of the mentioned roles' ids."""
+    """JSON list of mentioned role ids."""
     attachments: str | None = None
-    """JSON of StoredAttachments."""
+    """JSON list of StoredAttachment."""
     embeds: str | None = None
-    """JSON of Embeds; what `attachment://` names is put in when shown."""
+    """JSON list of Embed; `attachment://` URLs are resolved when the message is shown."""
     components: str | None = None
-    """JSON, as sent, each with an id."""
+    """JSON list of components as sent, each with an id."""
     reference: str | None = None
     """JSON of a MessageReference."""
     snapshots: str | None = None
-    """JSON of StoredSnapshots."""
+    """JSON list of StoredSnapshot."""
     webhook_id: int | None = None
     application_id: int | None = None
     reacted: int = 0
-    """Whether there are reactions to look for."""
+    """Whether the message has reactions to load."""
     extra: str | None = None
     """JSON of an Extra."""
 
     @property
     def created_ms(self) -> int:
-        """When it was sent."""
+        """Return the creation time in Unix milliseconds."""
         return Snowflake(self.id).created_ms
 
     @property
     def polled(self) -> bool:
-        """Whether it may hold a poll: there are votes to look for."""
+        """Report whether the message has a poll, whose votes must be loaded."""
         return self.extra is not None and '"poll":' in self.extra
 
     @property
     def of_user(self) -> bool:
-        """Whether its author is a user, as of what a bot answers; a webhook's name and picture are kept with the message."""
+        """Report whether the author is a user, including bots.
+
+        A webhook's name and avatar are stored with the message instead."""
         return self.webhook_id is None or self.extra is None or '"author":' not in self.extra
 
     @property
     def ephemeral(self) -> bool:
-        """Whether only some know of it; it is then kept apart."""
+        """Report whether the message is ephemeral; it is then stored in its own table."""
         return bool(self.flags & MessageFlags.EPHEMERAL)
 
 
 class Line(NamedTuple):
-    """A message of a history, as far as it is words and nothing else."""
+    """A history row, sufficient to show a message that consists of content only."""
 
     id: int
     author_id: int
     content: str
     plain: int
-    """Whether this is all there is to it."""
+    """Whether the message consists of content only."""
 
 
 class StoredSnapshot(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A forwarded message as it was. Stored as JSON: add fields with a default, never rename."""
+    """A forwarded message as it was.
+
+    Stored as JSON: add fields with a default, never rename."""
 
     channel_id: ChannelId
-    """Where it was, for the addresses of its attachments."""
+    """Original channel, used for attachment URLs."""
     message_id: MessageId
     author_id: UserId
-    """Never shown; decides which apps may read it."""
+    """Original author; never shown, decides which apps may read it."""
     type: int = 0
     flags: int = 0
     content: str = ""
@@ -108,78 +114,84 @@ class StoredSnapshot(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Identity(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The name and picture that a webhook spoke under. Stored as JSON: add fields with a default, never rename."""
+    """The name and avatar that a webhook used for a message.
+
+    Stored as JSON: add fields with a default, never rename."""
 
     username: str
     avatar: str | None = None
 
 
 class Interacted(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The interaction that a message answers. Stored as JSON: add fields with a default, never rename."""
+    """The interaction that a message responds to.
+
+    Stored as JSON: add fields with a default, never rename."""
 
     id: Snowflake
     type: int
     user_id: UserId
     owners: dict[str, Snowflake] = {}
     name: str | None = None
-    """Of the command that was run, with its sub-commands; on answers to commands alone."""
+    """Name of the command with its subcommands; set only on responses to commands."""
     original_id: MessageId | None = None
-    """The first answer, on those that follow."""
+    """The original response; set on follow-ups."""
     target_user_id: UserId | None = None
     target_message_id: MessageId | None = None
     interacted_message_id: MessageId | None = None
     triggering: "Interacted | None" = None
-    """What opened the modal that was submitted."""
+    """The interaction that opened the submitted modal."""
 
 
 class Response(NamedTuple):
-    """That a new message is an app's answer, and how it shows."""
+    """Properties of a new message that is an interaction response."""
 
     interaction: Interacted
     kind: int = 0
     reference: MessageReference | None = None
     flags: int = 0
-    """LOADING for an answer that is still being made, EPHEMERAL for one that only `seen_by` see."""
+    """LOADING for a deferred response, EPHEMERAL for one visible only to `seen_by`."""
     seen_by: tuple[int, ...] = ()
     person: "Author | None" = None
-    """Who asked, where that is known already."""
+    """The invoking user, or None if not loaded."""
     held: tuple[RoleId, ...] | None = None
-    """Their roles, where those are."""
+    """The invoking user's roles, or None if not loaded."""
 
     @property
     def silent(self) -> bool:
-        """Whether it says nothing itself: it is still being made, or its type says it all."""
+        """Report whether the message may be empty because it is deferred or its type implies its content."""
         return bool(self.flags & MessageFlags.LOADING) or self.kind == MessageType.INTERACTION_PREMIUM_UPSELL
 
 
 class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What few messages have. Stored as JSON: add fields with a default, never rename."""
+    """Rarely used fields of a message.
+
+    Stored as JSON: add fields with a default, never rename."""
 
     position: int | None = None
-    """Roughly where in its thread it stands."""
+    """Approximate position in the thread."""
     sticker_items: list[StickerItem] = []
     poll: Poll | None = None
     shared_client_theme: SharedClientTheme | None = None
     author: Identity | None = None
-    """Who a webhook spoke as; the author's id is then the webhook's."""
+    """Name and avatar of a webhook message; its author id is the webhook id."""
     interaction: Interacted | None = None
-    """Of an app's answer."""
+    """Set on interaction responses."""
     seen_by: list[UserId] = []
-    """Of an ephemeral message: who knows of it."""
+    """Users who can see an ephemeral message."""
     metadata: dict[str, str] = {}
-    """Words of the game that sent it, for games."""
+    """Metadata set by the sending application, delivered to OAuth2 sessions."""
     activity: MessageActivity | None = None
-    """What it invites to."""
+    """The activity that the message invites to."""
     application: MessageApplication | None = None
-    """Whose activity that is."""
+    """The application of that activity."""
     call: MessageCall | None = None
-    """What a message of the platform tells of."""
+    """The call that a system message is about."""
     shared: bool = False
-    """Whether other messages show its files too, so that they stay when it goes."""
+    """Whether other messages use its files, so that these remain when it is deleted."""
 
 
 class FromGame(NamedTuple):
-    """That a game says something for its player."""
+    """Properties of a new message that an application sends for its user."""
 
     application_id: int
     metadata: dict[str, str] = {}
@@ -188,27 +200,27 @@ class FromGame(NamedTuple):
 
 
 class Author(NamedTuple):
-    """Who is about to speak, and what their guild asks of them."""
+    """The author of a new message, and the guild settings that apply to them."""
 
     user: users.UserRow
-    """As far as `users.SHOWN` goes; of the membership likewise."""
+    """User columns as far as `users.SHOWN`; likewise for `member`."""
     member: members.MemberRow | None
     verification_level: int
     premium_tier: int
     webhook_id: int | None = None
-    """Of what a webhook says; where it is also the user's id, the name and picture are kept with the message."""
+    """The webhook's id; if it equals the user's id, name and avatar are stored with the message."""
     application_id: int | None = None
     """The application that owns the webhook."""
     moderated: int = 0
-    """What the guild's auto moderation looks at (a column of the guild, so that nobody asks where there are no rules)."""
+    """Bit mask of what the guild's AutoMod rules check; 0 means that no rule has to be loaded."""
     known: bool = False
-    """Of what an app answers: that its bot speaks, under its own name, whatever the webhook's id."""
+    """For interaction responses: whether the app's bot is the author, whatever the webhook id."""
     asker_premium: int = 0
-    """Of what an app answers: the premium type of who asked, whose limits hold for its files (http.md 1.11)."""
+    """For interaction responses: the invoking user's premium type, which sets the file size limit (http.md 1.11)."""
 
 
 class ReactionRow(NamedTuple):
-    """One emoji on one message, counted."""
+    """The count of one emoji's reactions on one message."""
 
     message_id: int
     emoji_id: int | None

@@ -1,4 +1,4 @@
-"""What a new message refers to: the one it answers, or a copy of the one it forwards."""
+"""Resolve message references: the replied-to message, or a snapshot of the forwarded one."""
 
 import msgspec
 from msgspec import UNSET
@@ -17,7 +17,7 @@ from hubbub.server.resources.messages.records import MessageRow, StoredSnapshot
 
 
 class Refers(msgspec.Struct):
-    """The message that a new one answers or carries."""
+    """The message that a new message replies to or forwards."""
 
     kind: int
     reference: wire.MessageReference
@@ -26,7 +26,7 @@ class Refers(msgspec.Struct):
 
 
 def refer(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> Refers | None:
-    """What a new message answers or carries; None where it may do without."""
+    """Resolve a message reference; None if the message is unknown and `fail_if_not_exists` is false."""
     if body.type == MessageReferenceType.FORWARD and changes.MESSAGE_FORWARDING.active(call.now):
         return _forward(call, access, body)
     rules.require_repliable(access, body)
@@ -50,22 +50,24 @@ def _reference(channel: ChannelRef, message_id: int, kind: int = 0) -> wire.Mess
 
 
 def _forward(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> Refers:
-    """A copy of a message that the caller could read there."""
-    there = core_access.require_channel(call, body.channel_id or access.channel.id, Permissions.READ_MESSAGE_HISTORY)
-    rules.require_history(call, there)
-    source = there.channel
+    """Return a snapshot of a message that the caller may read."""
+    source_access = core_access.require_channel(
+        call, body.channel_id or access.channel.id, Permissions.READ_MESSAGE_HISTORY
+    )
+    rules.require_history(call, source_access)
+    source = source_access.channel
     row = store.get(call.tx, source.id, body.message_id)
     rules.require_forwardable(call, source, row)
     rules.require_forwards_left(call)
     share_files(call, row)
-    carried = columns.snapshots(row)
-    # A forward of a forward carries what the first one carried: a snapshot never holds another.
-    snapshot = carried[0] if carried else _snapshot(row)
+    snapshots = columns.snapshots(row)
+    # Forwarding a forward copies its snapshot; snapshots are never nested.
+    snapshot = snapshots[0] if snapshots else _snapshot(row)
     return Refers(MessageType.DEFAULT, _reference(source, row.id, MessageReferenceType.FORWARD), snapshot=snapshot)
 
 
 def share_files(call: Call, row: MessageRow) -> None:
-    """Remember that another message shows the files of this one, so that they outlive it."""
+    """Mark the files of a message as shared, so that they remain when it is deleted."""
     extra = columns.extra(row)
     if row.attachments is not None and not extra.shared:
         extra.shared = True

@@ -1,4 +1,4 @@
-"""Messages over HTTP."""
+"""HTTP handlers of messages."""
 
 from msgspec import UNSET, Raw
 
@@ -14,29 +14,31 @@ from hubbub.server.resources.messages import actions, drafts, editing, histories
 
 @handles(wire.LIST_MESSAGES)
 def list_messages(call: Call, channel_id: ChannelId, query: wire.ListMessages) -> list[wire.Message] | Raw:
-    """A part of a channel's history, newest first."""
+    """List channel messages.
+
+    Messages are ordered newest first."""
     access = core_access.channel(call, channel_id)
     if not rules.require_history(call, access):
         return []
     limit = query.limit
     if query.around is not UNSET:
         after = store.lines_after(call.tx, channel_id, limit // 2 + 1, query.around - 1)
-        lines = after + store.lines_before(call.tx, channel_id, limit - limit // 2 - 1, query.around)
-        lines = lines[:limit]
+        history = after + store.lines_before(call.tx, channel_id, limit - limit // 2 - 1, query.around)
+        history = history[:limit]
     elif query.before is not UNSET:
         if access.channel.is_thread and query.before < channel_id:
             raise errors.BEFORE_THREAD_CREATION()
-        lines = store.lines_before(call.tx, channel_id, limit, query.before)
+        history = store.lines_before(call.tx, channel_id, limit, query.before)
     elif query.after is not UNSET:
-        lines = store.lines_after(call.tx, channel_id, limit, query.after)
+        history = store.lines_after(call.tx, channel_id, limit, query.after)
     else:
-        lines = store.lines_before(call.tx, channel_id, limit)
-    return histories.page(call, access.channel, lines)
+        history = store.lines_before(call.tx, channel_id, limit)
+    return histories.page(call, access.channel, history)
 
 
 @handles(wire.GET_MESSAGE)
 def get_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> wire.Message:
-    """One message."""
+    """Get a channel message."""
     access = core_access.channel(call, channel_id)
     rules.require_history(call, access)
     row = store.get(call.tx, channel_id, message_id)
@@ -45,7 +47,7 @@ def get_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> wir
 
 @handles(wire.CREATE_MESSAGE, quick=True)
 def create_message(call: Call, channel_id: ChannelId, body: wire.CreateMessage) -> wire.Message | Raw:
-    """Say something."""
+    """Create a message."""
     access = core_access.channel(call, channel_id)
     author = rules.require_send(call, access)
     return saying.send(call, access, author, body)
@@ -53,21 +55,23 @@ def create_message(call: Call, channel_id: ChannelId, body: wire.CreateMessage) 
 
 @handles(wire.UPDATE_MESSAGE)
 def update_message(call: Call, channel_id: ChannelId, message_id: MessageId, body: wire.UpdateMessage) -> wire.Message:
-    """Change one's own message, or hide another's embeds."""
+    """Update a message.
+
+    Authors may edit their own messages. Others need MANAGE_MESSAGES, and may only suppress embeds."""
     access = core_access.channel(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
     if not rules.require_edit(call, access, row, body):
         return editing.suppress(call, access, row, body.flags or 0)
     author = rules.require_author(call, access.channel)
     if row.flags & MessageFlags.LOADING:
-        # The promise of an answer, whose token may be gone by now (decisions/0030).
+        # A deferred response whose interaction token may have expired (decisions/0030).
         return editing.fill(call, access, author, row, drafts.first(call, body))
     return editing.edit(call, access, author, row, body)
 
 
 @handles(wire.DELETE_MESSAGE)
 def delete_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
-    """Remove a message."""
+    """Delete a message."""
     access = core_access.channel(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
     rules.require_delete(call, access, row)
@@ -76,23 +80,25 @@ def delete_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> 
 
 @handles(wire.BULK_DELETE_MESSAGES)
 def bulk_delete_messages(call: Call, channel_id: ChannelId, body: wire.BulkDeleteMessages) -> None:
-    """Remove many messages at once."""
+    """Delete messages in bulk."""
     access = core_access.channel(call, channel_id)
     if access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
     rules.require_open(access)
-    wanted = dict.fromkeys(body.messages)
-    if not wire.BULK_DELETE_MIN <= len(wanted) <= wire.BULK_DELETE_MAX:
+    message_ids = dict.fromkeys(body.messages)
+    if not wire.BULK_DELETE_MIN <= len(message_ids) <= wire.BULK_DELETE_MAX:
         raise errors.BAD_BULK_DELETE_COUNT()
     oldest_ms = call.now - wire.BULK_DELETE_AGE.total_seconds() * 1000
-    if any(each.created_ms < oldest_ms for each in wanted):
+    if any(each.created_ms < oldest_ms for each in message_ids):
         raise errors.BULK_DELETE_TOO_OLD()
-    actions.bulk_delete(call, access, wanted)
+    actions.bulk_delete(call, access, message_ids)
 
 
 @handles(wire.CROSSPOST_MESSAGE)
 def crosspost_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> wire.Message:
-    """Publish a message to the channels that follow."""
+    """Crosspost a message.
+
+    Publishes the message to the channels that follow this announcement channel."""
     access = core_access.channel(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
     rules.require_crosspost(call, access, row)

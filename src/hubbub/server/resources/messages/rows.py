@@ -1,4 +1,4 @@
-"""From what was said to the row that is kept: what makes a message more than words, and the nonce that was said once."""
+"""Build message rows from validated content, and handle nonces."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
@@ -28,32 +28,32 @@ def filled(
     channel: ChannelRef,
     row: MessageRow,
     draft: Draft | None,
-    refers: Refers | None,
-    named: Mentions,
+    reference: Refers | None,
+    mentioned: Mentions,
     tts: bool,
 ) -> MessageRow:
-    """The row with all that makes it more than words."""
+    """Return the row with everything beyond its plain content."""
     extra = Extra()
     if channel.is_thread:
         extra.position = store.thread_position(call.tx, channel.id)
     if draft is not None:
         extra.sticker_items, extra.poll, extra.shared_client_theme = draft.stickers, draft.poll, draft.theme
         row = row._replace(attachments=text(draft.files), embeds=text(draft.embeds), components=text(draft.components))
-    if refers is not None:
-        row = row._replace(reference=text(refers.reference))
-        if refers.snapshot is not None:
-            row = row._replace(snapshots=text([refers.snapshot]), flags=row.flags | MessageFlags.HAS_SNAPSHOT)
+    if reference is not None:
+        row = row._replace(reference=text(reference.reference))
+        if reference.snapshot is not None:
+            row = row._replace(snapshots=text([reference.snapshot]), flags=row.flags | MessageFlags.HAS_SNAPSHOT)
     return row._replace(
         tts=int(tts),
-        mention_everyone=int(named.everyone),
-        mentions=text(list(named.users)),
-        mention_roles=text(list(named.roles)),
+        mention_everyone=int(mentioned.everyone),
+        mentions=text(list(mentioned.users)),
+        mention_roles=text(list(mentioned.roles)),
         extra=None if extra == Extra() else text(extra),
     )
 
 
 def spoken(row: MessageRow, author: Author) -> MessageRow:
-    """The row with the webhook that speaks; its name and picture are of this message alone, so they are kept with it."""
+    """Return the row with its webhook; a webhook's name and avatar are stored with each message."""
     if author.webhook_id is None:
         return row
     row = row._replace(webhook_id=author.webhook_id, application_id=author.application_id)
@@ -65,7 +65,7 @@ def spoken(row: MessageRow, author: Author) -> MessageRow:
 
 
 def played(row: MessageRow, game: FromGame) -> MessageRow:
-    """The row as what a game says for its player."""
+    """Return the row of a message that an application sends for its user."""
     extra = columns.extra(row)
     extra.metadata, extra.activity, extra.application = game.metadata, game.activity, game.application
     return row._replace(
@@ -76,12 +76,12 @@ def played(row: MessageRow, game: FromGame) -> MessageRow:
 
 
 def answering(row: MessageRow, response: Response) -> MessageRow:
-    """The row as an app's answer."""
+    """Return the row of an interaction response."""
     extra = columns.extra(row)
     extra.interaction = response.interaction
     if response.flags & MessageFlags.EPHEMERAL:
         if extra.poll is not None:
-            # Nobody could be told of votes (decisions/0030).
+            # Votes on an ephemeral poll could not be published (decisions/0030).
             raise errors.POLL_INVALID_CHANNEL_TYPE()
         extra.seen_by = [UserId(each) for each in response.seen_by]
     return row._replace(
@@ -93,7 +93,7 @@ def answering(row: MessageRow, response: Response) -> MessageRow:
 
 
 def answered(row: MessageRow, author: Author, response: Response) -> MessageRow:
-    """The row as an app's answer that is words and nothing else, for all to see."""
+    """Return the row of a public interaction response that consists of content only."""
     return row._replace(
         type=response.kind,
         webhook_id=author.webhook_id,
@@ -103,12 +103,12 @@ def answered(row: MessageRow, author: Author, response: Response) -> MessageRow:
 
 
 def encode_extra(extra: Extra) -> str:
-    """What few messages have, as it is kept."""
+    """Encode the rarely used fields for storage."""
     return json.encode(extra).decode()
 
 
 def text(value: Any) -> str | None:
-    """JSON of something, or None of nothing."""
+    """Encode a value as JSON; None if it is empty."""
     return json.encode(value).decode() if value else None
 
 
@@ -116,7 +116,7 @@ def text(value: Any) -> str | None:
 
 
 def nonce_of(body: wire.CreateMessage) -> int | str | None:
-    """The nonce that was said, or None."""
+    """Return the nonce of a body, or None; raise if it is invalid."""
     nonce = body.nonce
     if nonce is UNSET or nonce is None or nonce == "":
         return None
@@ -128,23 +128,24 @@ def nonce_of(body: wire.CreateMessage) -> int | str | None:
 
 
 def is_enforced(call: Call, body: wire.CreateMessage) -> bool:
-    """Whether its nonce is to be said once."""
+    """Report whether a repeated nonce must return the earlier message."""
     if body.enforce_nonce is UNSET or body.enforce_nonce is None:
         return call.api_version >= changes.ENFORCE_NONCE_DEFAULT_VERSION
     return body.enforce_nonce and changes.ENFORCE_NONCE.active(call.now)
 
 
 def said_before(
-    call: Call, place_id: int, nonce: str, message_id: int, find: Callable[[int], RowT | None]
+    call: Call, channel_id: int, nonce: str, message_id: int, find: Callable[[int], RowT | None]
 ) -> RowT | None:
-    """What used this nonce in a channel or lobby within the window, found by its id; otherwise the nonce is now the new
-    message's."""
-    key = (call.user_id, place_id, nonce)
-    earlier = store.take_nonce(call.tx, *key, message_id, call.now, NONCE_WINDOW_MS)
-    if earlier is None:
+    """Return the message that used this nonce in a channel or lobby within the window, or None.
+
+    If there is none, the nonce is recorded for the new message."""
+    key = (call.user_id, channel_id, nonce)
+    earlier_id = store.take_nonce(call.tx, *key, message_id, call.now, NONCE_WINDOW_MS)
+    if earlier_id is None:
         return None
-    row = find(earlier)
+    row = find(earlier_id)
     if row is None:
-        # It was deleted since: the repeat counts as new.
+        # The earlier message was deleted, so the repeated one counts as new.
         store.replace_nonce(call.tx, *key, message_id, call.now)
     return row

@@ -1,4 +1,4 @@
-"""Who may speak where, and do what with which message."""
+"""Rules for sending, reading, editing and deleting messages."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -35,27 +35,27 @@ SPOKEN_IN: Final = frozenset(
 )
 FORUMS: Final = frozenset({ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA})
 
-# http.md 1.7: a system message cannot be replied to; these are what somebody said, or what an app said for them.
+# http.md 1.7: system messages cannot be replied to; these types are written by users, or by apps on their behalf.
 SAID: Final = frozenset(
     {MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND, MessageType.CONTEXT_MENU_COMMAND}
 )
 
 REGISTERED_MS: Final = 5 * 60_000
-"""Level MEDIUM and above: how long one must have been registered."""
+"""Minimum account age in milliseconds for verification level MEDIUM and above."""
 JOINED_MS: Final = 10 * 60_000
-"""Level HIGH and above: how long one must have been a member."""
+"""Minimum membership age in milliseconds for verification level HIGH and above."""
 
 FORWARDED_BYTES_MAX: Final = 100 << 20
 FORWARDED_BYTES_MS: Final = 60_000
-"""http.md 1.14: forwards are also limited by the attachments they carry."""
+"""Window of the limit on forwarded attachment bytes (http.md 1.14)."""
 
 
 def require_send(call: Call, access: ChannelAccess) -> Author:
-    """The caller as an author who may speak in a channel, or why not."""
+    """Return the caller as an author; raise unless they may send messages in the channel."""
     channel = access.channel
     if channel.type not in SPOKEN_IN:
         raise (errors.CANNOT_SEND_IN_FORUM if channel.type in FORUMS else errors.CANNOT_SEND_IN_CHANNEL)()
-    # In threads this bit already stands for SEND_MESSAGES_IN_THREADS.
+    # In threads, this bit already represents SEND_MESSAGES_IN_THREADS.
     if not access.allowed & Permissions.SEND_MESSAGES:
         raise errors.MISSING_PERMISSIONS()
     author = require_author(call, channel)
@@ -70,7 +70,7 @@ def require_send(call: Call, access: ChannelAccess) -> Author:
 
 
 def require_author(call: Call, channel: ChannelRef, user_id: int | None = None) -> Author:
-    """A user about to speak, with their membership."""
+    """Return a user as a message author, with their membership; raise UNKNOWN_USER."""
     author = store.find_author(call.tx, channel.guild_id, call.user_id if user_id is None else user_id)
     if author is None:
         raise errors.UNKNOWN_USER()
@@ -78,22 +78,24 @@ def require_author(call: Call, channel: ChannelRef, user_id: int | None = None) 
 
 
 def _require_verified(call: Call, access: ChannelAccess, author: Author) -> None:
-    """What a guild demands of people who have no role in it."""
+    """Raise unless a member without roles meets the guild's verification level."""
     if author.user.bot or access.guild is None or len(access.guild.roles) > 1 or access.guild.owns:
         return
     level = author.verification_level
     joined_ms = call.now if author.member is None else author.member.joined_ms
-    met = bool(author.user.verified)
+    is_verified = bool(author.user.verified)
     if level >= VerificationLevel.MEDIUM:
-        met = met and call.now - Snowflake(author.user.id).created_ms >= REGISTERED_MS
+        is_verified = is_verified and call.now - Snowflake(author.user.id).created_ms >= REGISTERED_MS
     if level >= VerificationLevel.HIGH:
-        met = met and call.now - joined_ms >= JOINED_MS
-    if not met:
+        is_verified = is_verified and call.now - joined_ms >= JOINED_MS
+    if not is_verified:
         raise errors.VERIFICATION_LEVEL_TOO_HIGH()
 
 
 def _require_reachable(call: Call, channel: ChannelRef) -> None:
-    """A bot reaches people it shares a guild with, and no other bot; others may have more to say about it."""
+    """Raise unless the recipients of a direct message can be messaged.
+
+    Bots need a mutual guild and cannot message bots; listeners of DirectMessageDrafted add more rules."""
     if channel.type != ChannelType.DM:
         return
     for user_id, bot in store.recipients(call.tx, channel.id):
@@ -107,21 +109,23 @@ def _require_reachable(call: Call, channel: ChannelRef) -> None:
         call.tell(DirectMessageDrafted(channel=channel, recipient_id=UserId(user_id)))
 
 
-def heard_in_games(call: Call, people: Sequence[int]) -> dict[int, frozenset[int]]:
-    """Who of the two in a direct channel hears what is said there in some families' games only (sdk.md 9.3)."""
-    heard: dict[int, frozenset[int]] = {}
-    for user_id, settings in user_settings.find_some(call.tx, people).items():
-        decided = settings.slayer_sdk_receive_dms_in_game
-        if decided == InGameMessages.NONE:
-            heard[user_id] = frozenset()
-        elif decided == InGameMessages.USERS_WITH_GAME:
-            other = next((each for each in people if each != user_id), user_id)
-            heard[user_id] = frozenset(relationships.Cast(call.tx, (other,)).families(other))
-    return heard
+def heard_in_games(call: Call, user_ids: Sequence[int]) -> dict[int, frozenset[int]]:
+    """Return the application families in which each user of a DM receives its messages (sdk.md 9.3).
+
+    Users who receive them in all applications are absent."""
+    families: dict[int, frozenset[int]] = {}
+    for user_id, settings in user_settings.find_some(call.tx, user_ids).items():
+        setting = settings.slayer_sdk_receive_dms_in_game
+        if setting == InGameMessages.NONE:
+            families[user_id] = frozenset()
+        elif setting == InGameMessages.USERS_WITH_GAME:
+            other = next((each for each in user_ids if each != user_id), user_id)
+            families[user_id] = frozenset(relationships.Cast(call.tx, (other,)).families(other))
+    return families
 
 
 def is_slowed(call: Call, access: ChannelAccess) -> bool:
-    """Whether slowmode holds for the caller here: bots are never slowed, others unless they may bypass it."""
+    """Report whether slowmode applies to the caller: never to bots, nor to users who may bypass it."""
     if not access.channel.rate_limit_per_user or call.actor.is_bot:
         return False
     bits = Permissions.BYPASS_SLOWMODE if changes.BYPASS_SLOWMODE_INTRODUCED.active(call.now) else 0
@@ -131,7 +135,7 @@ def is_slowed(call: Call, access: ChannelAccess) -> bool:
 
 
 def require_patience(call: Call, access: ChannelAccess) -> None:
-    """Raise SLOWMODE_RATE_LIMIT for one who spoke too lately."""
+    """Raise SLOWMODE_RATE_LIMIT if the caller sent a message too recently."""
     last_ms = store.last_spoke(call.tx, access.channel.id, call.user_id)
     if last_ms is None or last_ms > call.now:
         return
@@ -141,7 +145,9 @@ def require_patience(call: Call, access: ChannelAccess) -> None:
 
 
 def require_history(call: Call, access: ChannelAccess) -> bool:
-    """Whether the caller may read what was said here; raises where nothing is ever said, or they are not let in."""
+    """Report whether the caller may read the channel's history.
+
+    Raise if the channel cannot contain messages, or if the caller may not connect to a voice channel."""
     if access.channel.type not in SPOKEN_IN:
         raise errors.CANNOT_SEND_IN_CHANNEL()
     if access.channel.is_voice:
@@ -150,13 +156,13 @@ def require_history(call: Call, access: ChannelAccess) -> bool:
 
 
 def can_read_history(access: ChannelAccess) -> bool:
-    """Whether the caller may read what was said here, where something is said; in voice channels they must be let in."""
+    """Report whether the caller may read the channel's history; False where `require_history` raises."""
     bits = Permissions.READ_MESSAGE_HISTORY | (Permissions.CONNECT if access.channel.is_voice else 0)
     return access.channel.type in SPOKEN_IN and access.can(bits)
 
 
 def require_repliable(access: ChannelAccess, reference: wire.MessageReferenceRequest) -> None:
-    """Raise unless the caller may reply here to a message of this channel."""
+    """Raise unless the caller may reply to a message of this channel."""
     if not access.can(Permissions.READ_MESSAGE_HISTORY):
         raise errors.REPLY_NEEDS_READ_MESSAGE_HISTORY()
     if reference.channel_id and reference.channel_id != access.channel.id:
@@ -164,36 +170,38 @@ def require_repliable(access: ChannelAccess, reference: wire.MessageReferenceReq
 
 
 def require_forwardable(call: Call, source: ChannelRef, row: MessageRow) -> None:
-    """Raise unless a message can be forwarded, by this caller."""
+    """Raise unless the caller may forward the message."""
     if row.type not in wire.FORWARDABLE_TYPES or columns.extra(row).poll is not None:
         raise errors.INVALID_MESSAGE_TYPE()
-    # A forward is carried on as its snapshot, so that is what is read.
-    carried = columns.snapshots(row) or (row,)
+    # Forwarding a forward copies its snapshot, so the snapshot must be readable.
+    parts = columns.snapshots(row) or (row,)
     if changes.FORWARD_READABLE_CONTENT.active(call.now) and not all(
-        views.readable(call.actor, each, source.guild_id) for each in carried
+        views.readable(call.actor, each, source.guild_id) for each in parts
     ):
         raise errors.FORWARD_NEEDS_READABLE_CONTENT()
 
 
 def require_forwards_left(call: Call) -> None:
-    """Raise RATE_LIMITED for one who forwarded too much lately, by number or by bytes."""
+    """Raise RATE_LIMITED if the caller forwarded too many messages or bytes recently."""
     if call.config.rate_limits != "real":
         return
     window_ms = round(wire.FORWARD_LIMIT.seconds * 1000)
-    lately = store.forwards_since(call.tx, call.user_id, Snowflake.at(call.now - FORWARDED_BYTES_MS))
-    recent = [each for each, _ in lately if Snowflake(each).created_ms > call.now - window_ms]
+    forwards = store.forwards_since(call.tx, call.user_id, Snowflake.at(call.now - FORWARDED_BYTES_MS))
+    recent = [each for each, _ in forwards if Snowflake(each).created_ms > call.now - window_ms]
     if len(recent) >= wire.FORWARD_LIMIT.calls:
-        _refuse(Snowflake(recent[0]).created_ms + window_ms - call.now)
-    if sum(columns.forwarded_bytes(kept) for _, kept in lately) > FORWARDED_BYTES_MAX:
-        _refuse(Snowflake(lately[0][0]).created_ms + FORWARDED_BYTES_MS - call.now)
+        _raise_rate_limited(Snowflake(recent[0]).created_ms + window_ms - call.now)
+    if sum(columns.forwarded_bytes(snapshots_json) for _, snapshots_json in forwards) > FORWARDED_BYTES_MAX:
+        _raise_rate_limited(Snowflake(forwards[0][0]).created_ms + FORWARDED_BYTES_MS - call.now)
 
 
-def _refuse(left_ms: int) -> None:
+def _raise_rate_limited(left_ms: int) -> None:
     raise errors.RATE_LIMITED(retry_after=max(1, left_ms) / 1000, **{"global": False})
 
 
 def require_edit(call: Call, access: ChannelAccess, row: MessageRow, body: wire.UpdateMessage) -> bool:
-    """Whether the caller edits as the author; others may only suppress embeds, and raise CANNOT_EDIT_OTHERS_MESSAGE else."""
+    """Report whether the caller edits as the author.
+
+    Other callers may only suppress embeds; raise CANNOT_EDIT_OTHERS_MESSAGE for other edits."""
     require_open(access)
     if access.channel.locked and not access.can(Permissions.MANAGE_THREADS):
         raise errors.THREAD_LOCKED()
@@ -216,7 +224,7 @@ def require_edit(call: Call, access: ChannelAccess, row: MessageRow, body: wire.
 
 
 def count_edit(call: Call, row: MessageRow) -> None:
-    """Hold an edit against the limits of old messages (30046) and of published ones (20022)."""
+    """Count an edit against the limits of old messages (30046) and of crossposted ones (20022)."""
     if call.now - row.created_ms > wire.OLD_MESSAGE_AGE.total_seconds() * 1000:
         quotas.take(call, "old edit", row.channel_id, wire.OLD_EDIT_LIMIT, user_id=call.user_id)
     if row.flags & MessageFlags.CROSSPOSTED:
@@ -231,13 +239,13 @@ def _changes_content(call: Call, body: wire.UpdateMessage) -> bool:
 
 
 def require_open(access: ChannelAccess) -> None:
-    """Raise THREAD_ARCHIVED in a thread that is closed: its messages stay as they are (http.md 3.3)."""
+    """Raise THREAD_ARCHIVED in an archived thread, whose messages cannot change (http.md 3.3)."""
     if access.channel.archived:
         raise errors.THREAD_ARCHIVED()
 
 
 def require_delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
-    """Raise unless the caller may delete a message."""
+    """Raise unless the caller may delete the message."""
     if row.author_id != call.user_id or row.type == MessageType.AUTO_MODERATION_ACTION:
         if access.guild is None:
             raise errors.CANNOT_EXECUTE_ON_DM()
@@ -248,7 +256,7 @@ def require_delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
 
 
 def require_crosspost(call: Call, access: ChannelAccess, row: MessageRow) -> None:
-    """Raise unless the caller may publish a message to the channels that follow."""
+    """Raise unless the caller may crosspost the message."""
     if access.channel.type != ChannelType.GUILD_ANNOUNCEMENT:
         raise errors.WRONG_CHANNEL_TYPE()
     if row.author_id != call.user_id:

@@ -1,4 +1,4 @@
-"""From what somebody says, or the platform says of a deed, to a message that is kept (`actions.py`)."""
+"""Create user and system messages; `actions.py` stores and publishes them."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -22,29 +22,31 @@ from hubbub.server.resources.messages.mentions import NOBODY, Mentions
 from hubbub.server.resources.messages.records import Author, Extra, FromGame, MessageRow, Response
 
 CARRIED_FLAGS: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.IS_COMPONENTS_V2
-"""Flags that a crosspost shares with what it is a copy of."""
+"""Flags that a crosspost copies from its source."""
 
 
 def send(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMessage) -> wire.Message | msgspec.Raw:
-    """Say something where the caller may speak; a repeated nonce gives the earlier message back.
+    """Create a message for a caller who may send here; a repeated nonce returns the earlier message.
 
-    What was encoded for the event is given as it is, so that the answer costs no second encoding."""
+    The JSON encoded for the event is reused for the response if possible."""
     nonce = rows.nonce_of(body)
     message_id = call.new_id(MessageId)
     if nonce is not None and rows.is_enforced(call, body):
-        place = access.channel
-        found = rows.said_before(call, place.id, str(nonce), message_id, lambda id: store.find(call.tx, place.id, id))
+        channel = access.channel
+        found = rows.said_before(
+            call, channel.id, str(nonce), message_id, lambda id: store.find(call.tx, channel.id, id)
+        )
         if found is not None:
-            earlier = views.message(call, found, guild_id=place.guild_id)
-            earlier.nonce = nonce
-            return earlier
-    slowed = rules.is_slowed(call, access)
-    if slowed:
+            view = views.message(call, found, guild_id=channel.guild_id)
+            view.nonce = nonce
+            return view
+    is_slowed = rules.is_slowed(call, access)
+    if is_slowed:
         rules.require_patience(call, access)
-    shown, encoded = _create(call, access, body, author, kind=0, message_id=message_id, nonce=nonce)
-    if slowed:
+    created, encoded = _create(call, access, body, author, kind=0, message_id=message_id, nonce=nonce)
+    if is_slowed:
         store.spoke(call.tx, access.channel.id, call.user_id, call.now)
-    return shown if encoded is None else msgspec.Raw(encoded)
+    return created if encoded is None else msgspec.Raw(encoded)
 
 
 def create(
@@ -58,9 +60,9 @@ def create(
     response: Response | None = None,
     game: FromGame | None = None,
 ) -> wire.Message:
-    """Keep and publish what the caller says; whether they may speak here at all was asked before (`rules.require_send`).
+    """Create and publish a message; the caller checks `rules.require_send` first.
 
-    `response` says that it is an app's answer to an interaction, `game` that a game says it for its player."""
+    `response` marks an interaction response, `game` a message that an application sends for its user."""
     if author is None:
         author = rules.require_author(call, access.channel)
     if message_id is None:
@@ -104,45 +106,45 @@ def _create(
         draft = drafts.read(call, access, author, body)
         content, flags = draft.content, draft.flags
     else:
-        # Words and nothing else, as nearly all messages are.
+        # The common case: content only.
         draft = None
         content, flags = drafts.clean(body.content or None), 0
         if body.allowed_mentions:
             form = errors.FormErrors()
             mentions.check(body.allowed_mentions, form)
             form.raise_if_any()
-    refers = references.refer(call, access, reference) if reference else None
-    silent = (response is not None and response.silent) or (game is not None and game.activity is not None)
-    if (refers is None or refers.snapshot is None) and not silent:
+    resolved = references.refer(call, access, reference) if reference else None
+    may_be_empty = (response is not None and response.silent) or (game is not None and game.activity is not None)
+    if (resolved is None or resolved.snapshot is None) and not may_be_empty:
         if draft is None:
             if not content:
                 raise errors.EMPTY_MESSAGE()
         elif draft.empty:
             raise errors.EMPTY_MESSAGE()
-    replied_id = None if refers is None or refers.replied is None else refers.replied.author_id
+    replied_id = None if resolved is None or resolved.replied is None else resolved.replied.author_id
     if "@" in content or replied_id is not None or flags & MessageFlags.IS_COMPONENTS_V2:
         texts = (content,) if draft is None else draft.texts()
-        named = mentions.read(call, access, texts, body.allowed_mentions, replied_id)
+        mentioned = mentions.read(call, access, texts, body.allowed_mentions, replied_id)
     else:
-        named = NOBODY
+        mentioned = NOBODY
     if author.moderated or channel.linked_lobby is not None:
-        words = [content] if draft is None else list(draft.words())
-        if refers is not None and refers.snapshot is not None:
-            words.append(refers.snapshot.content)
-        ask(call, access, author, message_id, words)
+        moderated_texts = [content] if draft is None else list(draft.words())
+        if resolved is not None and resolved.snapshot is not None:
+            moderated_texts.append(resolved.snapshot.content)
+        ask(call, access, author, message_id, moderated_texts)
     tts = bool(isinstance(body, wire.CreateMessage) and body.tts and access.can(Permissions.SEND_TTS_MESSAGES))
     row = MessageRow(
         channel.id,
         message_id or call.new_id(MessageId),
         author.user.id,
-        refers.kind if refers else kind,
+        resolved.kind if resolved else kind,
         flags,
         content,
     )
-    plain = (
+    is_plain = (
         draft is None
-        and refers is None
-        and named is NOBODY
+        and resolved is None
+        and mentioned is NOBODY
         and not tts
         and not channel.is_thread
         and author.webhook_id is None
@@ -151,48 +153,48 @@ def _create(
     if (
         response is not None
         and response.person is not None
-        and _is_bare(response)
+        and _is_plain_response(response)
         and author.known
         and draft is None
-        and refers is None
-        and named is NOBODY
+        and resolved is None
+        and mentioned is NOBODY
         and not tts
         and channel.guild_id is not None
         and not channel.is_thread
     ):
         return keep_answer(call, access, rows.answered(row, author, response), author, response, response.person)
-    if not plain:
-        row = rows.spoken(rows.filled(call, channel, row, draft, refers, named, tts), author)
+    if not is_plain:
+        row = rows.spoken(rows.filled(call, channel, row, draft, resolved, mentioned, tts), author)
     if game is not None:
         row = rows.played(row, game)
     if response is not None:
         row = rows.answering(row, response)
-    around = views.Around(call)
-    around.users[author.user.id] = users.user(author.user)
-    if refers is not None and refers.replied is not None:
-        around.referenced[refers.replied.channel_id, refers.replied.id] = refers.replied
-    return keep(call, access, row, around, named, author, plain=plain, nonce=nonce)
+    related = views.Around(call)
+    related.users[author.user.id] = users.user(author.user)
+    if resolved is not None and resolved.replied is not None:
+        related.referenced[resolved.replied.channel_id, resolved.replied.id] = resolved.replied
+    return keep(call, access, row, related, mentioned, author, plain=is_plain, nonce=nonce)
 
 
-def _is_bare(response: Response) -> bool:
-    """Whether an answer is to a command, for all to see, and names nobody but who ran it."""
-    asked = response.interaction
+def _is_plain_response(response: Response) -> bool:
+    """Report whether a response is public, responds to a command, and refers to no user but the invoking one."""
+    interaction = response.interaction
     return (
         not response.flags
         and response.reference is None
-        and asked.name is not None
-        and asked.target_user_id is None
-        and asked.triggering is None
+        and interaction.name is not None
+        and interaction.target_user_id is None
+        and interaction.triggering is None
     )
 
 
 def ask(
-    call: Call, access: ChannelAccess, author: Author, message_id: int, words: Iterable[str], *, edited: bool = False
+    call: Call, access: ChannelAccess, author: Author, message_id: int, texts: Iterable[str], *, edited: bool = False
 ) -> None:
-    """Let those who moderate read what a person is about to say; bots and webhooks are not read (http.md 3.10)."""
+    """Signal a drafted message so that moderation can reject it; bots and webhooks are exempt (http.md 3.10)."""
     if access.guild is None or author.user.bot or author.webhook_id is not None:
         return
-    text = "\n".join(filter(None, words))
+    text = "\n".join(filter(None, texts))
     call.tell(MessageDrafted(access=access, message_id=MessageId(message_id), text=text, edited=edited))
 
 
@@ -209,9 +211,9 @@ def system(
     embeds: Sequence[Embed] = (),
     about: wire.MessageCall | None = None,
 ) -> wire.Message:
-    """Keep and publish what the platform says of somebody's deed; `about` is the call that they began."""
+    """Create and publish a system message; `about` is the call that it announces."""
     author = rules.require_author(call, channel, author_id)
-    named = Mentions(users=tuple(UserId(each) for each in mentions), everyone=everyone)
+    mentioned = Mentions(users=tuple(UserId(each) for each in mentions), everyone=everyone)
     row = MessageRow(
         channel_id=channel.id,
         id=call.new_id(MessageId),
@@ -220,21 +222,23 @@ def system(
         flags=0,
         content=content,
         mention_everyone=int(everyone),
-        mentions=rows.text(list(named.users)),
+        mentions=rows.text(list(mentioned.users)),
         reference=rows.text(reference),
         embeds=rows.text(list(embeds)),
         extra=None if about is None else rows.encode_extra(Extra(call=about)),
     )
-    around = views.Around(call)
-    around.users[author.user.id] = users.user(author.user)
-    return keep(call, channel, row, around, named, author)[0]
+    related = views.Around(call)
+    related.users[author.user.id] = users.user(author.user)
+    return keep(call, channel, row, related, mentioned, author)[0]
 
 
 def copy(
     call: Call, channel: ChannelRef, source: MessageRow, author: Author, reference: wire.MessageReference
 ) -> wire.Message:
-    """Keep and publish what was said elsewhere: a crosspost. Its users are mentioned, roles and @everyone of there are not."""
-    named = Mentions(users=tuple(columns.mentions(source)))
+    """Create and publish a crosspost.
+
+    User mentions are retained; role mentions and @everyone of the source guild are not."""
+    mentioned = Mentions(users=tuple(columns.mentions(source)))
     references.share_files(call, source)
     row = MessageRow(
         channel_id=channel.id,
@@ -250,5 +254,5 @@ def copy(
         reference=rows.text(reference),
         extra=None if source.attachments is None else rows.text(Extra(shared=True)),
     )
-    around = views.Around(call)
-    return keep(call, channel, rows.spoken(row, author), around, named, author)[0]
+    related = views.Around(call)
+    return keep(call, channel, rows.spoken(row, author), related, mentioned, author)[0]

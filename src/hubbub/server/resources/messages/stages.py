@@ -1,4 +1,4 @@
-"""What a stage says of itself in its own chat."""
+"""System messages of stage channels."""
 
 from hubbub.server.core.access import find_channel
 from hubbub.server.core.call import Call
@@ -6,8 +6,8 @@ from hubbub.server.resources.messages import saying
 from hubbub.server.resources.stage_instances import StageSaid
 
 
-def hear(call: Call, fact: StageSaid) -> None:
-    """A stage began, ended, has another topic or another speaker."""
-    channel = find_channel(call.tx, fact.channel_id)
+def hear(call: Call, signal: StageSaid) -> None:
+    """Create the system message of a stage that started, ended, or has a new topic or speaker."""
+    channel = find_channel(call.tx, signal.channel_id)
     if channel is not None:
-        saying.system(call, channel, fact.kind, fact.user_id, content=fact.topic, everyone=fact.everyone)
+        saying.system(call, channel, signal.kind, signal.user_id, content=signal.topic, everyone=signal.everyone)

@@ -1,8 +1,7 @@
-"""Rows of messages, and the small tables beside them: nonces, slowmode, reactions as a message shows them.
+"""SQL for messages and related tables: nonces, slowmode, reaction and vote counts.
 
-A message is found by its channel and its id, and a channel's history is one range of that key, so that nothing here costs more
-when there are more messages.
-"""
+A message is found by channel and id, and a channel's history is one range of that key, so no query here gets slower as
+the number of messages grows."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -16,17 +15,17 @@ from hubbub.server.resources import members, users
 from hubbub.server.resources.messages.records import Author, Extra, Line, MessageRow, ReactionRow
 
 BATCH: Final = 500
-"""How many ids go into one IN list."""
+"""Number of ids in one IN list."""
 
 
 COLUMNS: Final = ", ".join(MessageRow._fields)
-_PLACES: Final = places(MessageRow._fields)
-_INSERT: Final = f"INSERT INTO messages ({COLUMNS}) VALUES ({_PLACES})"
-# Most messages are words and nothing else: the rest keeps its default.
+_PLACEHOLDERS: Final = places(MessageRow._fields)
+_INSERT: Final = f"INSERT INTO messages ({COLUMNS}) VALUES ({_PLACEHOLDERS})"
+# Most messages consist of content only; all other columns have defaults.
 _INSERT_PLAIN: Final = (
     "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, ?, ?, ?)"
 )
-_INSERT_ANSWER: Final = (
+_INSERT_RESPONSE: Final = (
     "INSERT INTO messages (channel_id, id, author_id, type, flags, content, webhook_id, application_id, extra) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
@@ -36,46 +35,46 @@ _IS_PLAIN: Final = " AND ".join(
     for name, value in MessageRow(0, 0, 0, 0, 0, "")._asdict().items()
     if name not in ("channel_id", "id", "author_id", "content")
 )
-# A column costs as much as a small statement when there are fifty rows of it, and a history is mostly words.
-_LINES: Final = (
+# With fifty rows, each column costs as much as a small statement, and a history is mostly plain content.
+_SELECT_HISTORY: Final = (
     f"SELECT id, author_id, content, CASE WHEN {_IS_PLAIN} THEN 1 ELSE 0 END FROM messages WHERE channel_id = ?"
 )
 
-_USER: Final = len(users.SHOWN)
-AUTHOR_WIDTH: Final = _USER + len(members.SHOWN)
+_USER_WIDTH: Final = len(users.SHOWN)
+AUTHOR_WIDTH: Final = _USER_WIDTH + len(members.SHOWN)
 AUTHORS_GUILD: Final = "g.verification_level, g.premium_tier, g.moderated"
-"""What `read_author` reads of the guild."""
+"""Guild columns that `read_author` needs."""
 
 
 def author_columns(user: str = "u", member: str = "m") -> str:
-    """What `read_author` reads of a person, of the tables under these names."""
+    """Return the user and member columns that `read_author` needs, with these table aliases."""
     return ", ".join([*(f"{user}.{name}" for name in users.SHOWN), *(f"{member}.{name}" for name in members.SHOWN)])
 
 
-_AUTHOR: Final = (
+_SELECT_AUTHOR: Final = (
     f"SELECT {author_columns()}, {AUTHORS_GUILD} "
     "FROM users u LEFT JOIN members m ON m.guild_id = ? AND m.user_id = u.id LEFT JOIN guilds g ON g.id = ? WHERE u.id "
 )
 
 
 def find_author(tx: Tx, guild_id: int | None, user_id: int) -> Author | None:
-    """A user with their membership, in one query."""
-    row = tx.one(f"{_AUTHOR}= ?", guild_id, guild_id, user_id)
+    """Return a user with their membership in one query, or None."""
+    row = tx.one(f"{_SELECT_AUTHOR}= ?", guild_id, guild_id, user_id)
     return None if row is None else read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:])
 
 
 def find_two_authors(tx: Tx, guild_id: int | None, one_id: int, other_id: int) -> tuple[Author | None, Author | None]:
-    """The same of two users, in one query."""
-    rows = tx.all(f"{_AUTHOR}IN (?, ?)", guild_id, guild_id, one_id, other_id)
+    """Return two users with their memberships in one query, each or None."""
+    rows = tx.all(f"{_SELECT_AUTHOR}IN (?, ?)", guild_id, guild_id, one_id, other_id)
     found = {row[0]: read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:]) for row in rows}
     return found.get(one_id), found.get(other_id)
 
 
 def read_author(row: Sequence[Any], guild: Sequence[Any]) -> Author:
-    """A user with their membership, by the columns of `author_columns` and `AUTHORS_GUILD`."""
+    """Build an author from the columns of `author_columns` and `AUTHORS_GUILD`."""
     return Author(
-        users.UserRow(*row[:_USER]),
-        None if row[_USER] is None else members.MemberRow(*row[_USER:]),
+        users.UserRow(*row[:_USER_WIDTH]),
+        None if row[_USER_WIDTH] is None else members.MemberRow(*row[_USER_WIDTH:]),
         guild[0] or 0,
         guild[1] or 0,
         moderated=guild[2] or 0,
@@ -83,13 +82,13 @@ def read_author(row: Sequence[Any], guild: Sequence[Any]) -> Author:
 
 
 def find(tx: Tx, channel_id: int, message_id: int) -> MessageRow | None:
-    """A message, or None."""
+    """Return the message, or None."""
     row = tx.one(f"{_SELECT} AND id = ?", channel_id, message_id)
     return None if row is None else MessageRow._make(row)
 
 
 def get(tx: Tx, channel_id: int, message_id: int) -> MessageRow:
-    """A message of a channel; raises UNKNOWN_MESSAGE."""
+    """Return the message; raise UNKNOWN_MESSAGE."""
     row = find(tx, channel_id, message_id)
     if row is None:
         raise errors.UNKNOWN_MESSAGE()
@@ -97,66 +96,68 @@ def get(tx: Tx, channel_id: int, message_id: int) -> MessageRow:
 
 
 def find_many(tx: Tx, channel_id: int, message_ids: Iterable[int]) -> dict[int, MessageRow]:
-    """The messages there are of these in a channel, by id."""
-    wanted = list(dict.fromkeys(message_ids))
+    """Return those messages of a channel that exist, by id."""
+    ids = list(dict.fromkeys(message_ids))
     found: dict[int, MessageRow] = {}
-    for start in range(0, len(wanted), BATCH):
-        some = wanted[start : start + BATCH]
-        for row in tx.all(f"{_SELECT} AND id IN ({places(some)})", channel_id, *some):
+    for start in range(0, len(ids), BATCH):
+        batch = ids[start : start + BATCH]
+        for row in tx.all(f"{_SELECT} AND id IN ({places(batch)})", channel_id, *batch):
             found[row[1]] = MessageRow._make(row)
     return found
 
 
-def change_author(tx: Tx, channel_id: int, author_id: int, by_id: int) -> None:
-    """Let what one account said in a channel be another's."""
-    tx.run("UPDATE messages SET author_id = ? WHERE channel_id = ? AND author_id = ?", by_id, channel_id, author_id)
+def change_author(tx: Tx, channel_id: int, author_id: int, new_author_id: int) -> None:
+    """Change the author of one account's messages in a channel to another account."""
+    tx.run(
+        "UPDATE messages SET author_id = ? WHERE channel_id = ? AND author_id = ?", new_author_id, channel_id, author_id
+    )
 
 
 def newest(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:
-    """A channel's last messages, newest first."""
+    """Return a channel's newest messages, newest first."""
     return [MessageRow._make(row) for row in tx.all(f"{_SELECT} ORDER BY id DESC LIMIT ?", channel_id, limit)]
 
 
 def following(tx: Tx, channel_id: int, after: int, limit: int) -> list[MessageRow]:
-    """The messages that come right after an id, newest first."""
+    """Return the messages that directly follow an id, newest first."""
     rows = tx.all(f"{_SELECT} AND id > ? ORDER BY id LIMIT ?", channel_id, after, limit)
     rows.reverse()
     return [MessageRow._make(row) for row in rows]
 
 
 def lines_before(tx: Tx, channel_id: int, limit: int, before: int | None = None) -> list[Line]:
-    """A channel's last messages (before an id), newest first."""
+    """Return a channel's newest history rows, optionally before an id, newest first."""
     if before is None:
-        rows = tx.all(f"{_LINES} ORDER BY id DESC LIMIT ?", channel_id, limit)
+        rows = tx.all(f"{_SELECT_HISTORY} ORDER BY id DESC LIMIT ?", channel_id, limit)
     else:
-        rows = tx.all(f"{_LINES} AND id < ? ORDER BY id DESC LIMIT ?", channel_id, before, limit)
+        rows = tx.all(f"{_SELECT_HISTORY} AND id < ? ORDER BY id DESC LIMIT ?", channel_id, before, limit)
     return list(map(Line._make, rows))
 
 
 def lines_after(tx: Tx, channel_id: int, limit: int, after: int) -> list[Line]:
-    """The messages that come right after an id, newest first."""
-    rows = tx.all(f"{_LINES} AND id > ? ORDER BY id LIMIT ?", channel_id, after, limit)
+    """Return the history rows that directly follow an id, newest first."""
+    rows = tx.all(f"{_SELECT_HISTORY} AND id > ? ORDER BY id LIMIT ?", channel_id, after, limit)
     rows.reverse()
     return list(map(Line._make, rows))
 
 
 def insert(tx: Tx, row: MessageRow) -> None:
-    """Keep a new message."""
+    """Insert a message."""
     tx.run(_INSERT, *row)
 
 
 def insert_answer(tx: Tx, row: MessageRow) -> None:
-    """Keep a new message of an app that is nothing but words."""
-    tx.run(_INSERT_ANSWER, *row[:6], row.webhook_id, row.application_id, row.extra)
+    """Insert an interaction response that consists of content only."""
+    tx.run(_INSERT_RESPONSE, *row[:6], row.webhook_id, row.application_id, row.extra)
 
 
 def insert_plain(tx: Tx, row: MessageRow) -> None:
-    """Keep a new message that is nothing but words."""
+    """Insert a message that consists of content only."""
     tx.run(_INSERT_PLAIN, *row[:6])
 
 
 def update(tx: Tx, row: MessageRow) -> None:
-    """Keep what an edit may change."""
+    """Update the columns that an edit may change."""
     table = "ephemeral_messages" if row.ephemeral else "messages"
     tx.run(
         f"UPDATE {table} SET flags = ?, content = ?, edited_ms = ?, mention_everyone = ?, mentions = ?, mention_roles = ?, "
@@ -177,7 +178,7 @@ def update(tx: Tx, row: MessageRow) -> None:
 
 
 def find_ephemeral(tx: Tx, channel_id: int, message_id: int, now: int) -> MessageRow | None:
-    """A message that only some know of, while it lasts, or None."""
+    """Return an ephemeral message that has not expired, or None."""
     row = tx.one(
         f"SELECT {COLUMNS} FROM ephemeral_messages WHERE channel_id = ? AND id = ? AND expires_ms > ?",
         channel_id,
@@ -188,8 +189,10 @@ def find_ephemeral(tx: Tx, channel_id: int, message_id: int, now: int) -> Messag
 
 
 def insert_ephemeral(tx: Tx, row: MessageRow, now: int, expires_ms: int) -> None:
-    """Keep a message that only some know of; each takes two with it whose time is over, so that they do not pile up."""
-    tx.run(f"INSERT INTO ephemeral_messages ({COLUMNS}, expires_ms) VALUES ({_PLACES}, ?)", *row, expires_ms)
+    """Insert an ephemeral message.
+
+    Each insert deletes up to two expired ones, so that these do not accumulate."""
+    tx.run(f"INSERT INTO ephemeral_messages ({COLUMNS}, expires_ms) VALUES ({_PLACEHOLDERS}, ?)", *row, expires_ms)
     for channel_id, message_id in tx.all(
         "SELECT channel_id, id FROM ephemeral_messages WHERE expires_ms <= ? ORDER BY expires_ms LIMIT 2", now
     ):
@@ -197,7 +200,7 @@ def insert_ephemeral(tx: Tx, row: MessageRow, now: int, expires_ms: int) -> None
 
 
 def prolong_ephemeral(tx: Tx, row: MessageRow, expires_ms: int) -> None:
-    """Keep a message that only some know of until then."""
+    """Set a new expiry time of an ephemeral message."""
     tx.run(
         "UPDATE ephemeral_messages SET expires_ms = ? WHERE channel_id = ? AND id = ?",
         expires_ms,
@@ -207,23 +210,23 @@ def prolong_ephemeral(tx: Tx, row: MessageRow, expires_ms: int) -> None:
 
 
 def delete_ephemeral(tx: Tx, row: MessageRow) -> None:
-    """Let a message go that only some know of."""
+    """Delete an ephemeral message."""
     tx.run("DELETE FROM ephemeral_messages WHERE channel_id = ? AND id = ?", row.channel_id, row.id)
 
 
 def set_extra(tx: Tx, row: MessageRow, extra: Extra) -> None:
-    """Keep what few messages have."""
-    kept = wire.encode(extra).decode()
-    tx.run("UPDATE messages SET extra = ? WHERE channel_id = ? AND id = ?", kept, row.channel_id, row.id)
+    """Update the rarely used fields of a message."""
+    extra_json = wire.encode(extra).decode()
+    tx.run("UPDATE messages SET extra = ? WHERE channel_id = ? AND id = ?", extra_json, row.channel_id, row.id)
 
 
 def set_pinned(tx: Tx, channel_id: int, message_id: int, pinned_ms: int | None) -> None:
-    """Pin (with the moment) or unpin."""
+    """Set or clear the pin time, in milliseconds."""
     tx.run("UPDATE messages SET pinned_ms = ? WHERE channel_id = ? AND id = ?", pinned_ms, channel_id, message_id)
 
 
 def set_reacted(tx: Tx, channel_id: int, message_id: int, reacted: bool) -> None:
-    """Say whether a message has reactions to look for."""
+    """Set whether a message has reactions."""
     tx.run(
         "UPDATE messages SET reacted = ? WHERE channel_id = ? AND id = ? AND reacted <> ?",
         int(reacted),
@@ -234,7 +237,7 @@ def set_reacted(tx: Tx, channel_id: int, message_id: int, reacted: bool) -> None
 
 
 def delete(tx: Tx, channel_id: int, rows: Sequence[MessageRow]) -> None:
-    """Let messages go, with their reactions and votes."""
+    """Delete messages with their reactions and votes."""
     for start in range(0, len(rows), BATCH):
         ids = [row.id for row in rows[start : start + BATCH]]
         tx.run(f"DELETE FROM messages WHERE channel_id = ? AND id IN ({places(ids)})", channel_id, *ids)
@@ -247,7 +250,7 @@ def delete(tx: Tx, channel_id: int, rows: Sequence[MessageRow]) -> None:
 
 
 def list_of_author(tx: Tx, guild_id: int, author_id: int, since_id: int, limit: int) -> list[MessageRow]:
-    """What somebody said in a guild from an id on, oldest first."""
+    """Return a user's messages in a guild from an id on, oldest first."""
     columns = ", ".join(f"m.{name}" for name in MessageRow._fields)
     rows = tx.all(
         f"SELECT {columns} FROM messages m JOIN channels c ON c.id = m.channel_id "
@@ -261,7 +264,7 @@ def list_of_author(tx: Tx, guild_id: int, author_id: int, since_id: int, limit: 
 
 
 def list_written(tx: Tx, author_id: int, after_id: int, limit: int) -> list[MessageRow]:
-    """What somebody said anywhere, from behind an id on, oldest first."""
+    """Return a user's messages in all channels after an id, oldest first."""
     columns = ", ".join(MessageRow._fields)
     rows = tx.all(
         f"SELECT {columns} FROM messages WHERE author_id = ? AND id > ? ORDER BY id LIMIT ?", author_id, after_id, limit
@@ -270,15 +273,15 @@ def list_written(tx: Tx, author_id: int, after_id: int, limit: int) -> list[Mess
 
 
 def guilds_of(tx: Tx, channel_ids: Iterable[int]) -> dict[int, int | None]:
-    """The guilds of channels, as far as those are still there; None for private ones."""
-    wanted = sorted(set(channel_ids))
-    if not wanted:
+    """Return the guild ids of existing channels by channel id; None for private channels."""
+    ids = sorted(set(channel_ids))
+    if not ids:
         return {}
-    return dict(tx.all(f"SELECT id, guild_id FROM channels WHERE id IN ({places(wanted)})", *wanted))
+    return dict(tx.all(f"SELECT id, guild_id FROM channels WHERE id IN ({places(ids)})", *ids))
 
 
 def forwards_since(tx: Tx, author_id: int, since_id: int) -> list[tuple[int, str]]:
-    """The ids and snapshots of what somebody forwarded from an id on, oldest first."""
+    """Return ids and snapshots of messages that a user forwarded from an id on, oldest first."""
     return [
         (row[0], row[1])
         for row in tx.all(
@@ -290,19 +293,19 @@ def forwards_since(tx: Tx, author_id: int, since_id: int) -> list[tuple[int, str
 
 
 def delete_of_channel(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:
-    """Let some messages of a channel that is gone go too, and say which."""
+    """Delete the newest messages of a deleted channel; return them."""
     rows = newest(tx, channel_id, limit)
     delete(tx, channel_id, rows)
     return rows
 
 
 def thread_position(tx: Tx, thread_id: int) -> int:
-    """How many messages a thread has seen."""
+    """Return the number of messages ever sent in a thread."""
     return int(tx.value("SELECT total_message_sent FROM channels WHERE id = ?", thread_id) or 0)
 
 
 def recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
-    """Who takes part in a private channel, and whether each is a bot."""
+    """Return the recipients of a private channel, and whether each is a bot."""
     return [
         (row[0], row[1])
         for row in tx.all(
@@ -313,7 +316,7 @@ def recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
 
 
 def share_a_guild(tx: Tx, one: int, other: int) -> bool:
-    """Whether two users are in some guild together."""
+    """Report whether two users have a mutual guild."""
     return (
         tx.value(
             "SELECT 1 FROM members a JOIN members b ON b.guild_id = a.guild_id AND b.user_id = ? WHERE a.user_id = ? LIMIT 1",
@@ -325,17 +328,17 @@ def share_a_guild(tx: Tx, one: int, other: int) -> bool:
 
 
 def thread_member_ids(tx: Tx, thread_id: int) -> list[int]:
-    """Who is in a thread."""
+    """Return the user ids of a thread's members."""
     return [row[0] for row in tx.all("SELECT user_id FROM thread_members WHERE thread_id = ?", thread_id)]
 
 
 def known_users(tx: Tx, user_ids: Sequence[int]) -> set[int]:
-    """Which of these users exist."""
+    """Return those users that exist."""
     return {row[0] for row in tx.all(f"SELECT id FROM users WHERE id IN ({places(user_ids)})", *user_ids)}
 
 
 def mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], everyone: bool) -> set[int]:
-    """Which of these roles of the guild may be mentioned; all of them by one who may mention everyone."""
+    """Return those roles that may be mentioned; all of the guild's if `everyone` is set."""
     rows = tx.all(
         f"SELECT id, mentionable FROM roles WHERE guild_id = ? AND id IN ({places(role_ids)})", guild_id, *role_ids
     )
@@ -345,9 +348,9 @@ def mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], everyone: 
 def take_nonce(
     tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now: int, window_ms: int
 ) -> int | None:
-    """Remember a nonce; the message that used it within the window, if one did."""
+    """Record a nonce; return the id of the message that used it within the window, or None."""
     if now & 15 == 0:
-        # Old ones are swept out now and then; that they are over is asked below.
+        # Expired nonces are deleted occasionally; the query below checks their age.
         tx.run("DELETE FROM message_nonces WHERE created_ms <= ?", now - window_ms)
     if tx.run(
         "INSERT INTO message_nonces (author_id, channel_id, nonce, message_id, created_ms) VALUES (?, ?, ?, ?, ?) "
@@ -363,7 +366,7 @@ def take_nonce(
     row = tx.one(
         "SELECT message_id, created_ms FROM message_nonces WHERE author_id = ? AND channel_id = ? AND nonce = ?", *key
     )
-    # A clock that was set back leaves nonces of a time to come.
+    # If the clock was set back, nonces may have a time in the future.
     if row is not None and now - window_ms < row[1] <= now:
         return int(row[0])
     replace_nonce(tx, author_id, channel_id, nonce, message_id, now)
@@ -371,7 +374,7 @@ def take_nonce(
 
 
 def replace_nonce(tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now: int) -> None:
-    """Let a nonce stand for another message."""
+    """Assign a nonce to another message."""
     tx.run(
         "UPDATE message_nonces SET message_id = ?, created_ms = ? WHERE author_id = ? AND channel_id = ? AND nonce = ?",
         message_id,
@@ -383,7 +386,7 @@ def replace_nonce(tx: Tx, author_id: int, channel_id: int, nonce: str, message_i
 
 
 def last_spoke(tx: Tx, channel_id: int, user_id: int) -> int | None:
-    """When somebody last spoke in a slow channel."""
+    """Return when a user last sent a message in a channel with slowmode, or None."""
     found: int | None = tx.value(
         "SELECT last_ms FROM slowmodes WHERE channel_id = ? AND user_id = ? AND kind = 'message'", channel_id, user_id
     )
@@ -391,7 +394,7 @@ def last_spoke(tx: Tx, channel_id: int, user_id: int) -> int | None:
 
 
 def spoke(tx: Tx, channel_id: int, user_id: int, now: int) -> None:
-    """Remember that somebody spoke in a slow channel."""
+    """Record when a user sent a message in a channel with slowmode."""
     tx.run(
         "INSERT INTO slowmodes (channel_id, user_id, kind, last_ms) VALUES (?, ?, 'message', ?) "
         "ON CONFLICT (channel_id, user_id, kind) DO UPDATE SET last_ms = excluded.last_ms",
@@ -402,18 +405,18 @@ def spoke(tx: Tx, channel_id: int, user_id: int, now: int) -> None:
 
 
 def reactions(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[ReactionRow]]:
-    """The reactions of some messages, counted by emoji, in the order they came first."""
+    """Return reaction counts of messages by emoji, in the order of their first reaction."""
     found: dict[int, list[ReactionRow]] = {}
     for start in range(0, len(message_ids), BATCH):
-        some = message_ids[start : start + BATCH]
+        batch = message_ids[start : start + BATCH]
         rows = tx.all(
             "SELECT message_id, MAX(emoji_id), MAX(emoji_name), MAX(animated), SUM(1 - burst), SUM(burst), "
             "MAX(CASE WHEN user_id = ? AND burst = 0 THEN 1 ELSE 0 END), "
             "MAX(CASE WHEN user_id = ? AND burst = 1 THEN 1 ELSE 0 END) "
-            f"FROM reactions WHERE message_id IN ({places(some)}) GROUP BY message_id, emoji ORDER BY MIN(created_ms), emoji",
+            f"FROM reactions WHERE message_id IN ({places(batch)}) GROUP BY message_id, emoji ORDER BY MIN(created_ms), emoji",
             viewer_id,
             viewer_id,
-            *some,
+            *batch,
         )
         for row in rows:
             found.setdefault(row[0], []).append(ReactionRow._make(row))
@@ -421,16 +424,18 @@ def reactions(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, l
 
 
 def poll_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[PollAnswerCount]]:
-    """The votes of some polls by answer; answers without a vote are left out. `viewer_id` says whose votes are `me_voted`."""
+    """Return vote counts of polls by answer; answers without votes are omitted.
+
+    `viewer_id` decides which votes are `me_voted`."""
     found: dict[int, list[PollAnswerCount]] = {}
     for start in range(0, len(message_ids), BATCH):
-        some = message_ids[start : start + BATCH]
+        batch = message_ids[start : start + BATCH]
         rows = tx.all(
             "SELECT c.message_id, c.answer_id, c.votes, v.user_id FROM poll_counts c LEFT JOIN poll_votes v "
             "ON v.message_id = c.message_id AND v.user_id = ? AND v.answer_id = c.answer_id "
-            f"WHERE c.message_id IN ({places(some)}) AND c.votes > 0 ORDER BY c.answer_id",
+            f"WHERE c.message_id IN ({places(batch)}) AND c.votes > 0 ORDER BY c.answer_id",
             viewer_id,
-            *some,
+            *batch,
         )
         for message_id, answer_id, votes, voter in rows:
             count = PollAnswerCount(id=answer_id, count=votes, me_voted=voter is not None)
@@ -441,8 +446,10 @@ def poll_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int,
 def find_deletion(
     tx: Tx, guild_id: int, actor_id: int, author_id: int, channel_id: int, since_id: int, reason: str | None
 ) -> tuple[int, int] | None:
-    """The audit log entry of a moderator's latest deletions of one author's messages in one channel, and its count."""
-    for entry_id, options, why in tx.all(
+    """Return id and count of a recent audit log entry for deletions of one author's messages in one channel, or None.
+
+    The moderator and the reason must also match."""
+    for entry_id, options, entry_reason in tx.all(
         "SELECT id, options, reason FROM audit_log WHERE guild_id = ? AND id >= ? AND action_type = 72 AND user_id = ? "
         "AND target_id = ? ORDER BY id DESC",
         guild_id,
@@ -450,13 +457,13 @@ def find_deletion(
         actor_id,
         author_id,
     ):
-        kept: dict[str, str] = msgspec.json.decode(options)
-        if kept.get("channel_id") == str(int(channel_id)) and why == reason:
-            return entry_id, int(kept["count"])
+        stored: dict[str, str] = msgspec.json.decode(options)
+        if stored.get("channel_id") == str(int(channel_id)) and entry_reason == reason:
+            return entry_id, int(stored["count"])
     return None
 
 
 def count_deletion(tx: Tx, guild_id: int, entry_id: int, channel_id: int, count: int) -> None:
-    """Add to an audit log entry of deletions."""
+    """Update the count of an audit log entry for deletions."""
     options = msgspec.json.encode({"channel_id": str(int(channel_id)), "count": str(count)}).decode()
     tx.run("UPDATE audit_log SET options = ? WHERE guild_id = ? AND id = ?", options, guild_id, entry_id)

@@ -1,7 +1,6 @@
-"""A message as it goes over the wire: for the one who asks, and for everybody as an event. Loading is by the batch.
+"""Build the wire models of messages, for responses and for events; related data is loaded in batches.
 
-What a bot without the message content intent may not read is taken out here (http.md 3.4) and nowhere else.
-"""
+Only this module removes the content that bots without the message content intent may not read (http.md 3.4)."""
 
 import copy
 from collections.abc import Iterator, Sequence
@@ -59,7 +58,7 @@ __all__ = [
     "shown_owners",
     "snapshots",
 ]
-"""What other slices use, some of which stands in files of its own."""
+"""The interface for other slices, including re-exported functions."""
 
 M = TypeVar("M", bound=wire.Message)
 
@@ -69,42 +68,44 @@ READS_CONTENT: Final = ApplicationFlags.GATEWAY_MESSAGE_CONTENT | ApplicationFla
 
 WEBHOOK_DISCRIMINATOR: Final = "0000"
 
-_PLAIN: Final = list(PLAIN)
+_PLAIN_LIST: Final = list(PLAIN)
 
 
 class GameMessage(wire.DispatchedMessage, kw_only=True):
-    """A direct message as games hear of it."""
+    """A direct message with the metadata that OAuth2 sessions receive."""
 
     metadata: dict[str, str]
 
 
 def messages(call: Call, rows: Sequence[MessageRow], *, guild_id: GuildId | None) -> list[wire.Message]:
-    """Messages of one guild (or of one private channel) as the caller may read them, in the order given.
+    """Return messages of one guild or private channel as the caller may read them, in the given order.
 
-    Without a caller (a job) they are shown whole."""
-    around = Around(call)
+    Without a caller, in a job, nothing is redacted."""
+    related = Around(call)
     actor = call.find_actor
-    around.load(rows, 0 if actor is None else actor.user_id)
-    return [as_read(around, row, show(wire.Message, around, row), guild_id) for row in rows]
+    related.load(rows, 0 if actor is None else actor.user_id)
+    return [as_read(related, row, show(wire.Message, related, row), guild_id) for row in rows]
 
 
 def message(call: Call, row: MessageRow, *, guild_id: GuildId | None) -> wire.Message:
-    """One message as the caller may read it."""
+    """Return one message as the caller may read it."""
     return messages(call, (row,), guild_id=guild_id)[0]
 
 
 def reads_all(actor: Actor | None, guild_id: int | None) -> bool:
-    """Whether a caller may read whatever is said: people may, and bots with the intent, or in private. A job has no caller."""
+    """Report whether a caller may read all content.
+
+    Users may, as may bots with the intent or in private channels, and jobs, which have no caller."""
     return actor is None or actor.kind != "bot" or guild_id is None or bool(actor.application_flags & READS_CONTENT)
 
 
 def readable(actor: Actor, part: Part, guild_id: int | None) -> bool:
-    """Whether a caller may read what was said: who reads all may, and bots what is their own or mentions them."""
+    """Report whether a caller may read a message or snapshot: bots may read their own, and those that mention them."""
     return reads_all(actor, guild_id) or concerns(part, actor.user_id, actor.application_id)
 
 
 def concerns(part: Part, bot_id: int, application_id: int | None) -> bool:
-    """Whether an app said something itself, or is mentioned by it."""
+    """Report whether a bot or its application wrote a message or snapshot, or is mentioned in it."""
     if part.author_id == bot_id:
         return True
     if isinstance(part, StoredSnapshot):
@@ -114,147 +115,160 @@ def concerns(part: Part, bot_id: int, application_id: int | None) -> bool:
     return part.mentions is not None and bot_id in mentions(part)
 
 
-def parts(around: Around, row: MessageRow) -> list[Part]:
-    """What is read or kept from a reader each for itself (gateway.md 5.2): a message, what it carries, what it answers."""
+def parts(related: Around, row: MessageRow) -> list[Part]:
+    """Return the parts that are redacted separately (gateway.md 5.2).
+
+    These are the message, its forwards and its referenced message."""
     found: list[Part] = [row, *snapshots(row)]
     if row.type in SHOWS_REFERENCED and (reference := columns.reference(row)) is not None:
-        answered = around.referenced.get((reference.channel_id, reference.message_id or 0))
-        if answered is not None:
-            found += (answered, *snapshots(answered))
+        referenced = related.referenced.get((reference.channel_id, reference.message_id or 0))
+        if referenced is not None:
+            found += (referenced, *snapshots(referenced))
     return found
 
 
-def veiled(shown: M, read: Iterator[bool]) -> M:
-    """A message without what a reader may not read, who may read these of its `parts`, in their order."""
-    told = copy.copy(shown)
-    if not next(read):
-        strip(told)
-    if shown.message_snapshots:
-        told.message_snapshots = [each if next(read) else _bare(each) for each in shown.message_snapshots]
-    if shown.referenced_message:
-        told.referenced_message = veiled(shown.referenced_message, read)
-    return told
+def veiled(message: M, readable_parts: Iterator[bool]) -> M:
+    """Return a copy of a message without its unreadable parts.
+
+    `readable_parts` yields for each of `parts` whether the reader may read it."""
+    redacted_message = copy.copy(message)
+    if not next(readable_parts):
+        strip(redacted_message)
+    if message.message_snapshots:
+        redacted_message.message_snapshots = [
+            each if next(readable_parts) else _redacted_snapshot(each) for each in message.message_snapshots
+        ]
+    if message.referenced_message:
+        redacted_message.referenced_message = veiled(message.referenced_message, readable_parts)
+    return redacted_message
 
 
-def _bare(snapshot: wire.MessageSnapshot) -> wire.MessageSnapshot:
-    told = copy.copy(snapshot.message)
-    strip(told)
-    return wire.MessageSnapshot(message=told)
+def _redacted_snapshot(snapshot: wire.MessageSnapshot) -> wire.MessageSnapshot:
+    content = copy.copy(snapshot.message)
+    strip(content)
+    return wire.MessageSnapshot(message=content)
 
 
-def as_read(around: Around, row: MessageRow, shown: M, guild_id: int | None) -> M:
-    """A message as the caller may read it."""
-    actor = around.call.find_actor
+def as_read(related: Around, row: MessageRow, view: M, guild_id: int | None) -> M:
+    """Return a message as the caller may read it."""
+    actor = related.call.find_actor
     if actor is None or reads_all(actor, guild_id):
-        return shown
-    return veiled(shown, (readable(actor, part, guild_id) for part in parts(around, row)))
+        return view
+    return veiled(view, (readable(actor, part, guild_id) for part in parts(related, row)))
 
 
-def strip(shown: wire.MessageContent) -> None:
-    """Take out what only those who may read the content see (gateway.md 5.2)."""
-    shown.content = ""
-    shown.embeds = []
-    shown.attachments = []
-    shown.components = []
-    if isinstance(shown, wire.Message):
-        shown.poll = UNSET
+def strip(content: wire.MessageContent) -> None:
+    """Remove the fields that require the message content intent (gateway.md 5.2)."""
+    content.content = ""
+    content.embeds = []
+    content.attachments = []
+    content.components = []
+    if isinstance(content, wire.Message):
+        content.poll = UNSET
 
 
 def dispatched(
-    around: Around,
+    related: Around,
     channel: ChannelRef,
     row: MessageRow,
     member: PartialMember | UnsetType = UNSET,
-    known: dict[int, PartialMember] | None = None,
+    members_by_user: dict[int, PartialMember] | None = None,
 ) -> wire.DispatchedMessage:
-    """A message as the gateway tells everybody of it; `member` is the author's membership, `known` that of the mentioned."""
-    return told_of(show(wire.DispatchedMessage, around, row), channel, row, member, known)
+    """Return the event payload of a message.
+
+    `member` is the author's membership, `members_by_user` has those of mentioned users."""
+    return told_of(show(wire.DispatchedMessage, related, row), channel, row, member, members_by_user)
 
 
 def as_dispatched(message: wire.Message) -> wire.DispatchedMessage:
-    """A message that was shown already, to be told of too; it costs less than showing it again."""
-    told = wire.DispatchedMessage(**{name: getattr(message, name) for name in message.__struct_fields__})
+    """Convert a message to an event payload, which is cheaper than building it from the row."""
+    payload = wire.DispatchedMessage(**{name: getattr(message, name) for name in message.__struct_fields__})
     if message.interaction:
-        # What is told of it has the member besides.
-        told.interaction = copy.copy(message.interaction)
-    return told
+        # The event payload also includes the member.
+        payload.interaction = copy.copy(message.interaction)
+    return payload
 
 
 def told_of(
-    shown: wire.DispatchedMessage,
+    payload: wire.DispatchedMessage,
     channel: ChannelRef,
     row: MessageRow,
     member: PartialMember | UnsetType = UNSET,
-    known: dict[int, PartialMember] | None = None,
+    members_by_user: dict[int, PartialMember] | None = None,
 ) -> wire.DispatchedMessage:
-    """The same of a message that is shown already, which it becomes part of."""
-    shown.channel_type = channel.type
-    # gateway.md 10: an ephemeral message names neither guild nor member.
+    """Add the event-only fields to a payload in place, and return it."""
+    payload.channel_type = channel.type
+    # gateway.md 10: the event of an ephemeral message has neither guild nor member.
     if channel.guild_id is not None and not row.ephemeral:
-        shown.guild_id = channel.guild_id
-        shown.member = member
-        if shown.mentions and known:
-            shown.mentions = [_mentioned(user, known) for user in shown.mentions]
-        if shown.interaction and known and shown.interaction.user.id in known:
-            shown.interaction.member = known[shown.interaction.user.id]
-    return shown
+        payload.guild_id = channel.guild_id
+        payload.member = member
+        if payload.mentions and members_by_user:
+            payload.mentions = [_mentioned_user(user, members_by_user) for user in payload.mentions]
+        if payload.interaction and members_by_user and payload.interaction.user.id in members_by_user:
+            payload.interaction.member = members_by_user[payload.interaction.user.id]
+    return payload
 
 
-def for_games(shown: wire.DispatchedMessage, metadata: dict[str, str]) -> GameMessage:
-    """The same event for games, with what the sending game added."""
-    return GameMessage(**{name: getattr(shown, name) for name in shown.__struct_fields__}, metadata=metadata)
+def for_games(payload: wire.DispatchedMessage, metadata: dict[str, str]) -> GameMessage:
+    """Return the payload with the metadata of the sending application."""
+    return GameMessage(**{name: getattr(payload, name) for name in payload.__struct_fields__}, metadata=metadata)
 
 
-# The same app answers again and again, and the same people ask it: what is told of them follows from their rows alone.
+# The same apps and users recur in responses and their payloads depend on the rows alone, so the encoded form is cached.
 
 
 @lru_cache(maxsize=1024)
 def encoded_user(row: users.UserRow) -> User:
-    """A user, encoded: to be shown and not to be looked at."""
+    """Return a user in encoded form; its fields cannot be read."""
     return cast("User", msgspec.Raw(json.encode(users.user(row))))
 
 
 @lru_cache(maxsize=1024)
 def encoded_member(row: members.MemberRow, roles: tuple[RoleId, ...]) -> PartialMember:
-    """A membership, encoded likewise."""
+    """Return a partial member in encoded form; its fields cannot be read."""
     return cast("PartialMember", msgspec.Raw(json.encode(members.partial_member(row, roles))))
 
 
 def encoded_dispatch(encoded: bytes, channel: ChannelRef, member: PartialMember | UnsetType) -> bytes:
-    """The same event as `dispatched` for a guild message that mentions nobody, made of the message's own JSON."""
-    shown = b"" if member is UNSET else b',"member":' + json.encode(member)
-    return b'%b,"guild_id":"%d"%b,"channel_type":%d}' % (encoded[:-1], channel.guild_id or 0, shown, channel.type)
-
-
-def is_words_alone(shown: wire.DispatchedMessage) -> bool:
-    """Whether nothing but its words is kept from who may not read a message's content."""
-    return bool(shown.content) and not (
-        shown.embeds
-        or shown.attachments
-        or shown.components
-        or shown.poll
-        or shown.referenced_message
-        or shown.message_snapshots
+    """Build the payload of `dispatched` from a message's JSON, for a guild message without mentions."""
+    member_field = b"" if member is UNSET else b',"member":' + json.encode(member)
+    return b'%b,"guild_id":"%d"%b,"channel_type":%d}' % (
+        encoded[:-1],
+        channel.guild_id or 0,
+        member_field,
+        channel.type,
     )
 
 
-def redacted(shown: wire.DispatchedMessage) -> wire.DispatchedMessage | None:
-    """The event for sessions without the message content intent; None where it is the same."""
+def is_words_alone(payload: wire.DispatchedMessage) -> bool:
+    """Report whether content is the only field of the message that requires the message content intent."""
+    return bool(payload.content) and not (
+        payload.embeds
+        or payload.attachments
+        or payload.components
+        or payload.poll
+        or payload.referenced_message
+        or payload.message_snapshots
+    )
+
+
+def redacted(payload: wire.DispatchedMessage) -> wire.DispatchedMessage | None:
+    """Return the payload for sessions without the message content intent, or None if it is the same."""
     if not (
-        shown.content
-        or shown.embeds
-        or shown.attachments
-        or shown.components
-        or shown.poll
-        or shown.referenced_message
-        or shown.message_snapshots
+        payload.content
+        or payload.embeds
+        or payload.attachments
+        or payload.components
+        or payload.poll
+        or payload.referenced_message
+        or payload.message_snapshots
     ):
         return None
-    return veiled(shown, repeat(False))
+    return veiled(payload, repeat(False))
 
 
 def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> dict[int, PartialMember]:
-    """The memberships of some users, without the users."""
+    """Return partial members by user id."""
     if not user_ids:
         return {}
     roles = members.find_roles(call.tx, guild_id, user_ids)
@@ -262,11 +276,13 @@ def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> d
     return {user_id: members.partial_member(row, roles.get(user_id, ())) for user_id, row in rows.items()}
 
 
-def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = True, kept: Extra | None = None) -> M:
-    """A message with all it says; `references`: also the message it answers; `kept`: its extra, where that is at hand."""
+def show(kind: type[M], related: Around, row: MessageRow, *, references: bool = True, kept: Extra | None = None) -> M:
+    """Build a message.
+
+    `references` includes the referenced message; `kept` is the decoded extra, if already available."""
     channel_id, message_id, author_id, type_, flags, content, tts, edited_ms, pinned_ms, mention_everyone, *rest = row
-    author = around.users.get(author_id)
-    shown = kind(
+    author = related.users.get(author_id)
+    view = kind(
         type=type_,
         content=content,
         embeds=[],
@@ -279,131 +295,135 @@ def show(kind: type[M], around: Around, row: MessageRow, *, references: bool = T
         mention_roles=[],
         id=MessageId(message_id),
         channel_id=ChannelId(channel_id),
-        author=around.user(author_id) if author is None else author,
+        author=related.user(author_id) if author is None else author,
         tts=bool(tts),
         mention_everyone=bool(mention_everyone),
         pinned=pinned_ms is not None,
     )
-    if not flags and rest == _PLAIN:
-        return shown
+    if not flags and rest == _PLAIN_LIST:
+        return view
     uploads = attachments(row)
     if uploads:
-        shown.attachments = around.sign().attachments(row.channel_id, uploads, ephemeral=row.ephemeral)
+        view.attachments = related.sign().attachments(row.channel_id, uploads, ephemeral=row.ephemeral)
     if row.embeds is not None and not row.flags & MessageFlags.SUPPRESS_EMBEDS:
-        shown.embeds = files.in_embeds(around, row.channel_id, embeds(row), uploads, ephemeral=row.ephemeral)
+        view.embeds = files.in_embeds(related, row.channel_id, embeds(row), uploads, ephemeral=row.ephemeral)
     if row.components is not None:
-        shown.components = files.in_components(
-            around, row.channel_id, components(row), uploads, ephemeral=row.ephemeral
+        view.components = files.in_components(
+            related, row.channel_id, components(row), uploads, ephemeral=row.ephemeral
         )
     if row.mentions is not None:
-        shown.mentions = [around.user(each) for each in mentions(row)]
+        view.mentions = [related.user(each) for each in mentions(row)]
     if row.mention_roles is not None:
-        shown.mention_roles = columns.mention_roles(row)
-    if row.reacted and row.id in around.reactions:
-        shown.reactions = around.reactions[row.id]
+        view.mention_roles = columns.mention_roles(row)
+    if row.reacted and row.id in related.reactions:
+        view.reactions = related.reactions[row.id]
     if row.webhook_id is not None:
-        shown.webhook_id = WebhookId(row.webhook_id)
+        view.webhook_id = WebhookId(row.webhook_id)
     if row.application_id is not None:
-        shown.application_id = ApplicationId(row.application_id)
-    if row.flags & MessageFlags.HAS_THREAD and row.id in around.threads:
-        shown.thread = around.threads[row.id]
+        view.application_id = ApplicationId(row.application_id)
+    if row.flags & MessageFlags.HAS_THREAD and row.id in related.threads:
+        view.thread = related.threads[row.id]
     reference = columns.reference(row)
     if reference is not None:
-        shown.message_reference = reference
+        view.message_reference = reference
         if references and row.type in SHOWS_REFERENCED:
-            inner = around.referenced.get((reference.channel_id, reference.message_id or 0))
-            shown.referenced_message = None if inner is None else show(wire.Message, around, inner, references=False)
+            inner = related.referenced.get((reference.channel_id, reference.message_id or 0))
+            view.referenced_message = None if inner is None else show(wire.Message, related, inner, references=False)
     if row.snapshots is not None:
-        shown.message_snapshots = [_snapshot(around, each) for each in snapshots(row)]
+        view.message_snapshots = [_snapshot(related, each) for each in snapshots(row)]
     if row.extra is not None:
         kept = extra(row) if kept is None else kept
         if kept.author is not None:
-            shown.author = _webhook_user(author_id, kept.author)
+            view.author = _webhook_user(author_id, kept.author)
         if kept.position is not None:
-            shown.position = kept.position
+            view.position = kept.position
         if kept.sticker_items:
-            shown.sticker_items = kept.sticker_items
+            view.sticker_items = kept.sticker_items
         if kept.poll is not None:
-            shown.poll = kept.poll
-            shown.poll.results.answer_counts = around.polls.get(message_id, [])
+            view.poll = kept.poll
+            view.poll.results.answer_counts = related.polls.get(message_id, [])
         if kept.call is not None:
-            shown.call = kept.call
+            view.call = kept.call
         if kept.shared_client_theme is not None:
-            shown.shared_client_theme = kept.shared_client_theme
+            view.shared_client_theme = kept.shared_client_theme
         if kept.activity is not None and kept.application is not None:
-            shown.activity, shown.application = kept.activity, kept.application
+            view.activity, view.application = kept.activity, kept.application
         if kept.interaction is not None:
-            if changes.USER_INSTALLS.active(around.call.now):
-                shown.interaction_metadata = _metadata(around, kept.interaction)
+            if changes.USER_INSTALLS.active(related.call.now):
+                view.interaction_metadata = _interaction_metadata(related, kept.interaction)
             if kept.interaction.name is not None:
-                shown.interaction = wire.MessageInteraction(
+                view.interaction = wire.MessageInteraction(
                     id=kept.interaction.id,
                     type=kept.interaction.type,
                     name=kept.interaction.name,
-                    user=around.user(kept.interaction.user_id),
+                    user=related.user(kept.interaction.user_id),
                 )
-    return shown
+    return view
 
 
-def shown_owners(kept: dict[str, Snowflake], now: int) -> dict[str, Snowflake]:
-    """Who let an application in, as it is shown at a moment: the 0 of a bot's conversation was a number at first."""
+def shown_owners(owners: dict[str, Snowflake], now: int) -> dict[str, Snowflake]:
+    """Return the installation owners as shown at a time; before external_apps the 0 of a bot DM was a number."""
     if changes.EXTERNAL_APPS.active(now):
-        return kept
-    return {key: owner or cast("Snowflake", 0) for key, owner in kept.items()}
+        return owners
+    return {key: owner or cast("Snowflake", 0) for key, owner in owners.items()}
 
 
-def _metadata(around: Around, kept: Interacted) -> wire.InteractionMetadata:
-    shown = wire.InteractionMetadata(
-        id=kept.id,
-        type=kept.type,
-        user=around.user(kept.user_id),
-        authorizing_integration_owners=shown_owners(kept.owners, around.call.now),
+def _interaction_metadata(related: Around, interaction: Interacted) -> wire.InteractionMetadata:
+    view = wire.InteractionMetadata(
+        id=interaction.id,
+        type=interaction.type,
+        user=related.user(interaction.user_id),
+        authorizing_integration_owners=shown_owners(interaction.owners, related.call.now),
     )
-    if kept.original_id is not None:
-        shown.original_response_message_id = kept.original_id
-    if kept.target_user_id is not None:
-        shown.target_user = around.user(kept.target_user_id)
-    if kept.target_message_id is not None:
-        shown.target_message_id = kept.target_message_id
-    if kept.interacted_message_id is not None:
-        shown.interacted_message_id = kept.interacted_message_id
-    if kept.triggering is not None:
-        shown.triggering_interaction_metadata = _metadata(around, kept.triggering)
-    return shown
+    if interaction.original_id is not None:
+        view.original_response_message_id = interaction.original_id
+    if interaction.target_user_id is not None:
+        view.target_user = related.user(interaction.target_user_id)
+    if interaction.target_message_id is not None:
+        view.target_message_id = interaction.target_message_id
+    if interaction.interacted_message_id is not None:
+        view.interacted_message_id = interaction.interacted_message_id
+    if interaction.triggering is not None:
+        view.triggering_interaction_metadata = _interaction_metadata(related, interaction.triggering)
+    return view
 
 
-def _webhook_user(webhook_id: int, said: Identity) -> User:
-    """The user-like author of what a webhook said (webhooks-and-interactions.md 6)."""
+def _webhook_user(webhook_id: int, identity: Identity) -> User:
+    """Return the author of a webhook message (webhooks-and-interactions.md 6)."""
     return User(
         id=UserId(webhook_id),
-        username=said.username,
+        username=identity.username,
         discriminator=WEBHOOK_DISCRIMINATOR,
-        avatar=said.avatar,
+        avatar=identity.avatar,
         bot=True,
     )
 
 
-def _snapshot(around: Around, kept: StoredSnapshot) -> wire.MessageSnapshot:
-    suppressed = kept.flags & MessageFlags.SUPPRESS_EMBEDS
+def _snapshot(related: Around, snapshot: StoredSnapshot) -> wire.MessageSnapshot:
+    suppressed = snapshot.flags & MessageFlags.SUPPRESS_EMBEDS
     return wire.MessageSnapshot(
         message=wire.MessageContent(
-            type=kept.type,
-            content=kept.content,
-            embeds=[] if suppressed else files.in_embeds(around, kept.channel_id, kept.embeds, kept.attachments),
-            attachments=around.sign().attachments(kept.channel_id, kept.attachments) if kept.attachments else [],
-            components=files.in_components(around, kept.channel_id, kept.components, kept.attachments),
-            timestamp=json.timestamp(kept.message_id.created_ms),
-            edited_timestamp=None if kept.edited_ms is None else json.timestamp(kept.edited_ms),
-            flags=kept.flags,
-            mentions=[around.user(each) for each in kept.mentions],
-            mention_roles=kept.mention_roles,
-            sticker_items=kept.sticker_items or UNSET,
+            type=snapshot.type,
+            content=snapshot.content,
+            embeds=[]
+            if suppressed
+            else files.in_embeds(related, snapshot.channel_id, snapshot.embeds, snapshot.attachments),
+            attachments=related.sign().attachments(snapshot.channel_id, snapshot.attachments)
+            if snapshot.attachments
+            else [],
+            components=files.in_components(related, snapshot.channel_id, snapshot.components, snapshot.attachments),
+            timestamp=json.timestamp(snapshot.message_id.created_ms),
+            edited_timestamp=None if snapshot.edited_ms is None else json.timestamp(snapshot.edited_ms),
+            flags=snapshot.flags,
+            mentions=[related.user(each) for each in snapshot.mentions],
+            mention_roles=snapshot.mention_roles,
+            sticker_items=snapshot.sticker_items or UNSET,
         )
     )
 
 
-def _mentioned(user: User, known: dict[int, PartialMember]) -> wire.MentionedUser:
-    shown = wire.MentionedUser(**{name: getattr(user, name) for name in user.__struct_fields__})
-    if user.id in known:
-        shown.member = known[user.id]
-    return shown
+def _mentioned_user(user: User, members_by_user: dict[int, PartialMember]) -> wire.MentionedUser:
+    view = wire.MentionedUser(**{name: getattr(user, name) for name in user.__struct_fields__})
+    if user.id in members_by_user:
+        view.member = members_by_user[user.id]
+    return view

@@ -1,4 +1,4 @@
-"""What the platform says when somebody comes: a message in the guild's system channel."""
+"""System messages that welcome new members."""
 
 from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import SystemChannelFlags
@@ -9,13 +9,13 @@ from hubbub.server.resources.members import MemberAdded
 from hubbub.server.resources.messages import saying
 
 
-def member_added(call: Call, fact: MemberAdded) -> None:
-    """Welcome a member, unless the guild does without."""
-    guild = guilds.find(call.tx, fact.guild_id) if fact.welcome else None
+def member_added(call: Call, signal: MemberAdded) -> None:
+    """Welcome a member in the guild's system channel, unless the guild suppresses it."""
+    guild = guilds.find(call.tx, signal.guild_id) if signal.welcome else None
     if guild is None or guild.system_channel_id is None:
         return
     if guild.system_channel_flags & SystemChannelFlags.SUPPRESS_JOIN_NOTIFICATIONS:
         return
     channel = core_access.find_channel(call.tx, guild.system_channel_id)
     if channel is not None:
-        saying.system(call, channel, MessageType.USER_JOIN, fact.user_id)
+        saying.system(call, channel, MessageType.USER_JOIN, signal.user_id)
