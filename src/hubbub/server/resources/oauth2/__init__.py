@@ -1,4 +1,4 @@
-"""OAuth2 and OpenID Connect: how applications are let in by people, and what they then hold."""
+"""OAuth2 and OpenID Connect: authorization of applications by users, and their tokens."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -43,16 +43,16 @@ from hubbub.server.resources.users import DataAsked, UserDeleted
 
 
 def approve_scopes(call: Call, application_id: int, scopes: Iterable[str]) -> None:
-    """Let an application ask for scopes that need an approval; ValueError names one that does not exist."""
-    wanted = list(scopes)
-    for scope in wanted:
+    """Approve restricted scopes for an application; raise ValueError for an unknown scope."""
+    names = list(scopes)
+    for scope in names:
         if scope not in SCOPES:
-            raise ValueError(f"there is no scope {scope}")
-    _approve(call.tx, application_id, wanted)
+            raise ValueError(f"unknown scope: {scope}")
+    _approve(call.tx, application_id, names)
 
 
 def _ready(call: Call) -> dict[str, Any]:
-    # gateway.md 4.2, sdk.md 5.4: the expansion, while token answers name the umbrella.
+    # gateway.md 4.2, sdk.md 5.4: READY lists the expanded scopes, token responses the umbrella scope.
     return {"scopes": sorted(call.actor.scopes)} if call.actor.kind == "bearer" else {}
 
 

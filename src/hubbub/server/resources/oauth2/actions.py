@@ -1,4 +1,4 @@
-"""Granting, issuing and ending: write, publish, tell."""
+"""Grant authorizations, issue and revoke tokens: write, publish, raise signals."""
 
 import secrets
 
@@ -27,19 +27,19 @@ from hubbub.server.resources.oauth2.store import AuthorizationRow, CodeRow, Inst
 from hubbub.server.resources.users import UserDeleted
 
 USER_CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ23456789"
-"""No vowels, which make words, and none that look like another."""
+"""User code alphabet: no vowels, to avoid words, and no characters that look alike."""
 
 
 def new_secret() -> str:
-    """A code or token of 256 random bits."""
+    """Return a random code or token with 256 bits."""
     return secrets.token_urlsafe(32)
 
 
-# Granting
+# Authorization
 
 
 def grant(call: Call, request: Request, query: wire.AuthorizeQuery, body: wire.Authorize) -> str:
-    """Do what the person granted; the address to send them to."""
+    """Apply the user's consent; return the URL to redirect to."""
     guild_id: GuildId | None = None
     permissions = request.permissions
     if request.integration_type == 0:
@@ -53,7 +53,7 @@ def grant(call: Call, request: Request, query: wire.AuthorizeQuery, body: wire.A
         tell_authorized(call, request.application, request.scopes, request.integration_type, guild_id)
     if request.response_type is None:
         return authorized_page(call, request)
-    placed = {} if guild_id is None else {"guild_id": str(int(guild_id)), "permissions": str(permissions)}
+    guild_fields = {} if guild_id is None else {"guild_id": str(int(guild_id)), "permissions": str(permissions)}
     assert request.redirect_uri is not None
     if request.response_type == "token":
         issued = issue(call, request.application, call.user_id, request.scopes, refresh=False)
@@ -62,16 +62,16 @@ def grant(call: Call, request: Request, query: wire.AuthorizeQuery, body: wire.A
             "access_token": issued.access_token,
             "expires_in": str(issued.expires_in),
             "scope": issued.scope,
-            **placed,
+            **guild_fields,
         }
-        return redirects.with_fragment(request.redirect_uri, fields | _echo(call, request))
+        return redirects.with_fragment(request.redirect_uri, fields | _response_fields(call, request))
     code = _issue_code(call, request, guild_id, permissions, channel_id)
-    return redirects.with_query(request.redirect_uri, {"code": code, **placed} | _echo(call, request))
+    return redirects.with_query(request.redirect_uri, {"code": code, **guild_fields} | _response_fields(call, request))
 
 
 def deny(call: Call, request: Request) -> str:
-    """Where to send a person who said no."""
-    fields = {"error": wire.ACCESS_DENIED, "error_description": wire.DENIED} | _echo(call, request)
+    """Return the redirect URL after the user denied the request."""
+    fields = {"error": wire.ACCESS_DENIED, "error_description": wire.DENIED} | _response_fields(call, request)
     if request.redirect_uri is None:
         return redirects.with_query(authorized_page(call, request), fields)
     if request.response_type == "token":
@@ -80,12 +80,12 @@ def deny(call: Call, request: Request) -> str:
 
 
 def authorized_page(call: Call, request: Request) -> str:
-    """Where a bare installation ends: with us, or where the application asked for."""
+    """Return the URL after an installation without a grant: the application's redirect URI, or our own page."""
     return request.redirect_uri or f"{call.config.web_url}/oauth2/authorized"
 
 
-def _echo(call: Call, request: Request) -> dict[str, str]:
-    """What every answer has: the client's own word, and who answers (RFC 9207, against mix-up)."""
+def _response_fields(call: Call, request: Request) -> dict[str, str]:
+    """Return the fields of every authorization response: `state`, and `iss` against mix-up attacks (RFC 9207)."""
     return ({} if request.state is None else {"state": request.state}) | {"iss": call.config.web_url}
 
 
@@ -97,17 +97,17 @@ def _install_in_guild(
         raise errors.invalid("guild_id", *errors.required())
     if query.disable_guild_select is True and query.guild_id is not UNSET and guild_id != query.guild_id:
         raise errors.invalid("guild_id", *errors.choices([str(int(query.guild_id))]))
-    # A person may give less than is asked for, never more.
-    wanted = request.permissions & int(body.permissions) if body.permissions is not UNSET else request.permissions
-    asked = InstallationAsked(
+    # A user may grant fewer permissions than requested, never more.
+    permissions = request.permissions & int(body.permissions) if body.permissions is not UNSET else request.permissions
+    signal = InstallationAsked(
         application=request.application,
         guild_id=guild_id,
         scopes=request.scopes,
-        permissions=wanted,
+        permissions=permissions,
         act=not request.waits_for_code,
     )
-    call.tell(asked)
-    return guild_id, asked.permissions
+    call.tell(signal)
+    return guild_id, signal.permissions
 
 
 def _webhook_channel(call: Call, request: Request, query: wire.AuthorizeQuery, body: wire.Authorize) -> int | None:
@@ -144,7 +144,7 @@ def _issue_code(
 
 
 def authorize(call: Call, application: ApplicationRow, user_id: int, scopes: tuple[str, ...]) -> None:
-    """Keep that a person granted this, besides all that they granted before."""
+    """Store an authorization; its scopes are added to those granted before."""
     known = store.find_authorization(call.tx, user_id, application.id)
     granted = parse_scopes(f"{known.scopes if known is not None else ''} {' '.join(scopes)}")
     store.keep_authorization(
@@ -161,7 +161,7 @@ def authorize(call: Call, application: ApplicationRow, user_id: int, scopes: tup
 
 
 def install_for_user(call: Call, application: ApplicationRow, scopes: tuple[str, ...]) -> None:
-    """Let the caller have the application wherever they are."""
+    """Install the application for the caller."""
     store.keep_installation(
         call.tx,
         InstallationRow(
@@ -182,7 +182,7 @@ def tell_authorized(
     integration_type: int | None = None,
     guild_id: int | None = None,
 ) -> None:
-    """Say that the caller let an application in."""
+    """Signal that the caller authorized an application."""
     call.tell(
         ApplicationAuthorized(
             application_id=ApplicationId(application.id),
@@ -194,7 +194,7 @@ def tell_authorized(
     )
 
 
-# Issuing
+# Tokens
 
 
 def issue(
@@ -207,9 +207,9 @@ def issue(
     granted: tuple[str, ...] | None = None,
     family_id: int | None = None,
 ) -> wire.TokenResult:
-    """A new access token and, where asked for, the refresh token that goes with it.
+    """Issue an access token and, if requested, its refresh token.
 
-    `granted` is what the refresh token stands for, where this once less is asked for."""
+    `granted` are the scopes of the refresh token, if the access token has fewer."""
     family_id = call.new_id(Snowflake) if family_id is None else family_id
     store.drop_ended_tokens(call.tx, user_id, call.now)
     access_token = auth.issue(
@@ -223,12 +223,12 @@ def issue(
         expires_ms=call.now + wire.ACCESS_TOKEN_SECONDS * 1000,
         token_id=family_id,
     )
-    answer = wire.TokenResult(access_token=access_token, scope=" ".join(scopes))
+    result = wire.TokenResult(access_token=access_token, scope=" ".join(scopes))
     if refresh:
-        answer.refresh_token = new_secret()
+        result.refresh_token = new_secret()
         idle_ms = wire.REFRESH_IDLE_SECONDS * 1000 if clients.is_public(application) else None
         row = RefreshRow(
-            hash=hash_token(answer.refresh_token),
+            hash=hash_token(result.refresh_token),
             family_id=family_id,
             user_id=user_id,
             application_id=application.id,
@@ -237,37 +237,37 @@ def issue(
             expires_ms=None if idle_ms is None else call.now + idle_ms,
         )
         store.insert_refresh(call.tx, row)
-    return answer
+    return result
 
 
 def rotate(call: Call, application: ApplicationRow, row: RefreshRow, scope: str | None) -> wire.TokenResult | None:
-    """A new pair for a refresh token, whose own pair ends; None when the token was used before."""
+    """Exchange a refresh token for a new token pair; return None if it was already used."""
     if not store.use_refresh(call.tx, row, call.now):
         return None
     granted = parse_scopes(row.scopes)
     scopes = granted if scope is None else parse_scopes(scope)
     if not expand(scopes) <= expand(granted):
-        raise invalid_scope("More is asked for than was granted")
-    # The new token has the old one's id, so a gateway session goes on (sdk.md 5.6) and still ends with a revocation.
-    # A publisher's games keep theirs until those end by themselves (sdk.md 8.7).
+        raise invalid_scope("The requested scope exceeds the granted scope")
+    # The new token keeps the id of the old one, so a gateway session continues (sdk.md 5.6) and still ends on
+    # revocation. Tokens of a publisher's applications remain valid until they expire (sdk.md 8.7).
     store.drop_access_token(call.tx, row.user_id, row.family_id)
     auth.changed(call.tx, row.user_id)
     return issue(call, application, row.user_id, scopes, refresh=True, granted=granted, family_id=row.family_id)
 
 
-# Ending
+# Revocation
 
 
 def end_family(call: Call, user_id: int, family_id: int) -> None:
-    """A code or refresh token came twice, so somebody else has it: what it gave ends (RFC 9700 4.14)."""
+    """Revoke all tokens of a grant whose code or refresh token was replayed (RFC 9700 4.14)."""
     auth.revoke(call.tx, user_id, kind="bearer", token_id=family_id)
-    # The access token may have ended by itself, while a session of it lives on.
+    # The access token may have expired while its session is still open.
     auth.end_sessions(call.tx, user_id, [family_id])
     store.delete_family(call.tx, family_id)
 
 
 def deauthorize(call: Call, user_id: int, application_id: int) -> bool:
-    """End all that an application may do for a person; False when that was nothing."""
+    """Revoke an application's authorization and tokens for a user; return False if there were none."""
     families = store.families(call.tx, user_id, application_id)
     ended = auth.revoke(call.tx, user_id, kind="bearer", application_id=application_id)
     removed = store.forget_authorization(call.tx, user_id, application_id)
@@ -275,31 +275,31 @@ def deauthorize(call: Call, user_id: int, application_id: int) -> bool:
         return False
     if families:
         auth.end_sessions(call.tx, user_id, families)
-    told = wire.TokenRevoked(application_id=ApplicationId(application_id))
-    call.tx.emit(wire.OAUTH2_TOKEN_REVOKE, told, Audience.of_users(user_id, application_id=application_id))
+    payload = wire.TokenRevoked(application_id=ApplicationId(application_id))
+    call.tx.emit(wire.OAUTH2_TOKEN_REVOKE, payload, Audience.of_users(user_id, application_id=application_id))
     call.tell(ApplicationDeauthorized(application_id=ApplicationId(application_id), user_id=UserId(user_id)))
     return True
 
 
 def deauthorize_all(call: Call, user_id: int) -> None:
-    """End all that any application may do for a person."""
+    """Revoke the authorizations and tokens of all applications for a user."""
     for application_id in store.authorized(call.tx, user_id):
         deauthorize(call, user_id, application_id)
 
 
 def forget_application(call: Call, application_id: int) -> None:
-    """End what everybody gave an application."""
+    """Revoke all users' authorizations of an application."""
     for user_id in store.who_authorized(call.tx, application_id):
         deauthorize(call, user_id, application_id)
 
 
-def forget_user(call: Call, fact: UserDeleted) -> None:
-    """A user is gone, and nobody can be let in with what they gave."""
-    store.forget_user(call.tx, fact.user_id)
+def forget_user(call: Call, signal: UserDeleted) -> None:
+    """Delete the authorizations and codes of a deleted user."""
+    store.forget_user(call.tx, signal.user_id)
 
 
-def application_deleting(call: Call, fact: ApplicationDeleting) -> None:
-    """An application goes: nobody has let it in any more."""
-    for user_id in store.holders(call.tx, fact.row.id):
-        deauthorize(call, user_id, fact.row.id)
-    store.forget_application(call.tx, fact.row.id)
+def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
+    """Revoke all authorizations of a deleted application."""
+    for user_id in store.holders(call.tx, signal.row.id):
+        deauthorize(call, user_id, signal.row.id)
+    store.forget_application(call.tx, signal.row.id)

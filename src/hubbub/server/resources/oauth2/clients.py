@@ -1,4 +1,4 @@
-"""Which application asks at the token endpoint, and how it proves it (RFC 6749 2.3)."""
+"""Client authentication at the token endpoint (RFC 6749 2.3)."""
 
 import base64
 import binascii
@@ -18,7 +18,7 @@ from hubbub.server.resources.oauth2.refusals import invalid_client, invalid_requ
 
 
 def is_public(row: ApplicationRow) -> bool:
-    """Whether the application may ask without a secret."""
+    """Report whether the application may authenticate without a secret."""
     return bool(row.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT)
 
 
@@ -29,7 +29,9 @@ def require(
     *,
     secret_needed: bool = False,
 ) -> ApplicationRow:
-    """The asking application; raises invalid_client unless it has its secret, or is public and needs none."""
+    """Authenticate the client and return its application.
+
+    Raise invalid_client unless the secret is correct, or the client is public and `secret_needed` is not set."""
     given_id, given_secret = _credentials(call, client_id, client_secret)
     try:
         row = applications.find(call.tx, parse_wide(ApplicationId, given_id))
@@ -38,9 +40,9 @@ def require(
     if row is None:
         raise invalid_client()
     if given_secret is not None:
-        kept = store.client_secret_hash(call.tx, row.id)
+        stored_hash = store.client_secret_hash(call.tx, row.id)
         digest = hashlib.sha256(given_secret.encode("utf-8", "surrogatepass")).digest()
-        if kept is None or not hmac.compare_digest(kept, digest):
+        if stored_hash is None or not hmac.compare_digest(stored_hash, digest):
             raise invalid_client()
     elif secret_needed or not is_public(row):
         raise invalid_client()
@@ -52,7 +54,7 @@ def _credentials(call: Call, client_id: str | UnsetType, client_secret: str | Un
     if header is None:
         if client_id is UNSET:
             raise invalid_client()
-        # An empty secret is none: libraries of public clients send one.
+        # An empty secret counts as absent: libraries for public clients send one.
         return client_id, client_secret or None if isinstance(client_secret, str) else None
     scheme, _, encoded = header.partition(" ")
     if scheme.lower() != "basic":
@@ -63,7 +65,7 @@ def _credentials(call: Call, client_id: str | UnsetType, client_secret: str | Un
         raise invalid_client() from None
     name, _, secret = (unquote_plus(part) for part in text.partition(":"))
     if isinstance(client_secret, str) and client_secret:
-        raise invalid_request("The client must prove itself in one way only")
+        raise invalid_request("The client must use only one authentication method")
     if isinstance(client_id, str) and client_id != name:
         raise invalid_request("client_id differs from the Authorization header")
     return name, secret or None

@@ -1,4 +1,4 @@
-"""What OAuth2 tells upper floors inside the transaction, and what it asks of them."""
+"""Signals and requests of the oauth2 slice, raised inside the transaction."""
 
 from typing import Any
 
@@ -11,61 +11,64 @@ from hubbub.server.resources.identity_providers import Verified
 
 
 class ApplicationAuthorized(msgspec.Struct, frozen=True, kw_only=True):
-    """A person let an application in: for themselves, or into a guild."""
+    """A user authorized an application, for themselves or in a guild."""
 
     application_id: ApplicationId
     user_id: UserId
     scopes: tuple[str, ...]
     integration_type: int | None = None
-    """0 in a guild, 1 for the person; None where nothing was installed."""
+    """0 for a guild, 1 for the user; None if nothing was installed."""
     guild_id: GuildId | None = None
 
 
 class ApplicationDeauthorized(msgspec.Struct, frozen=True, kw_only=True):
-    """A person no longer lets an application act for them; its tokens have ended."""
+    """A user's authorization of an application was revoked, with all its tokens."""
 
     application_id: ApplicationId
     user_id: UserId
 
 
 class GuildsAsked(msgspec.Struct, kw_only=True):
-    """Where could the caller install an application? Whoever knows guilds fills the list."""
+    """Request for the guilds where the caller may install applications; the listener fills `guilds`."""
 
     guilds: list[GrantableGuild] = []
 
 
 class InstallationAsked(msgspec.Struct, kw_only=True):
-    """An application is to come into a guild for the caller: raise where it may not, and where `act`, let it in."""
+    """Request to install an application in a guild; the listener raises if the caller may not.
+
+    If `act` is set, the listener also installs it."""
 
     application: ApplicationRow
     guild_id: GuildId
     scopes: tuple[str, ...]
     permissions: int
-    """What was asked for; becomes what the caller can give."""
+    """Requested permissions; the listener reduces them to what the caller can grant."""
     act: bool
     guild: Any = None
-    """The guild on the wire, once the application is in."""
+    """The guild's wire model, set once the application is installed."""
 
 
 class ExternalCredential(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client brings of who its player is elsewhere."""
+    """Proof of a user's identity at an external provider."""
 
     verified: Verified | None
-    """Who their provider says they are,"""
+    """Identity confirmed by the provider, or None if `token` is used."""
     token: str
-    """or, where this is None, the access token of the provisional account itself."""
+    """Access token of the provisional account; used if `verified` is None."""
 
 
 class TokenAsked(msgspec.Struct, kw_only=True):
-    """An application is about to act for somebody. Whoever closes accounts says where it may not."""
+    """A token is about to be issued for a user; the listener sets `refused` to prevent it."""
 
     user_id: UserId
     refused: bool = False
 
 
 class LinkAsked(msgspec.Struct, kw_only=True):
-    """A person lets an application in who plays it already under another account: raise where the two cannot become one, else
-    make them one (sdk.md 8.5)."""
+    """Request to merge a user's provisional account during authorization (sdk.md 8.5).
+
+    The listener raises if the accounts cannot be merged."""
 
     application: ApplicationRow
     user_id: UserId
@@ -73,10 +76,12 @@ class LinkAsked(msgspec.Struct, kw_only=True):
 
 
 class WebhookAsked(msgspec.Struct, kw_only=True):
-    """An application is to get a webhook in a channel for the caller: raise where it may not, and where `act`, make it."""
+    """Request to create a webhook for an application; the listener raises if the caller may not.
+
+    If `act` is set, the listener also creates it."""
 
     application: ApplicationRow
     channel_id: int
     act: bool
     webhook: Any = None
-    """The webhook on the wire, with its token."""
+    """The webhook's wire model, with its token."""

@@ -1,4 +1,6 @@
-"""The token endpoint, one function for each grant. What is returned is kept, even a refusal; what is raised is undone."""
+"""The token endpoint, with one function per grant.
+
+A returned error commits the transaction; a raised one rolls it back."""
 
 import base64
 import hashlib
@@ -41,7 +43,7 @@ _VERIFIER: Final = re.compile(wire.VERIFIER_PATTERN, re.ASCII)
 
 
 class Granted(NamedTuple):
-    """Tokens, and what the ID token among them will say once it is signed."""
+    """Issued tokens, and the claims of the ID token, which is signed later."""
 
     answer: wire.TokenResult
     claims: dict[str, Any] | None = None
@@ -51,7 +53,9 @@ Outcome = Granted | OAuthError
 
 
 def exchange(call: Call, body: wire.TokenRequest, credential: ExternalCredential | None = None) -> Outcome:
-    """Tokens for whatever the client brings; with a credential the player's other account becomes part of the person's."""
+    """Exchange a grant for tokens.
+
+    With a credential, the user's external account is also linked."""
     if body.grant_type is UNSET:
         raise invalid_request("grant_type is required")
     grant = _GRANTS.get(body.grant_type)
@@ -63,27 +67,28 @@ def exchange(call: Call, body: wire.TokenRequest, credential: ExternalCredential
 
 
 def linking_client(call: Call, body: wire.TokenRequest) -> ApplicationRow | None:
-    """The application that a credential is to be checked for; None where the grant would fail or wait anyway, so that nobody
-    is asked in vain."""
+    """Return the client whose external credential must be verified.
+
+    Return None if the grant would fail or is pending, so that the provider is not contacted in vain."""
     if (body.external_auth_type is UNSET) is not (body.external_auth_token is UNSET):
-        raise invalid_request("external_auth_type and external_auth_token go together")
+        raise invalid_request("external_auth_type and external_auth_token must be used together")
     if body.grant_type not in ("authorization_code", wire.DEVICE_GRANT):
-        raise invalid_request("external_auth_token goes with a code or a device code")
+        raise invalid_request("external_auth_token requires an authorization code or a device code")
     if body.external_auth_type not in get_args(ExternalAuthType):
-        raise invalid_request("external_auth_type is not known")
+        raise invalid_request("external_auth_type is not supported")
     if not isinstance(body.external_auth_token, str) or not 0 < len(body.external_auth_token) <= CREDENTIAL_MAX:
         raise invalid_request("external_auth_token is empty or too long")
     client = clients.require(call, body.client_id, body.client_secret)
     if body.grant_type == wire.DEVICE_GRANT:
         device = store.find_device(call.tx, body.device_code) if isinstance(body.device_code, str) else None
-        good = device is not None and device.application_id == client.id and device.state == "granted"
+        is_valid = device is not None and device.application_id == client.id and device.state == "granted"
     else:
         code = store.find_code(call.tx, body.code) if isinstance(body.code, str) else None
-        good = code is not None and code.application_id == client.id and code.family_id is None
-    return client if good else None
+        is_valid = code is not None and code.application_id == client.id and code.family_id is None
+    return client if is_valid else None
 
 
-def _link(call: Call, client: ApplicationRow, user_id: int, credential: ExternalCredential | None) -> None:
+def _link_account(call: Call, client: ApplicationRow, user_id: int, credential: ExternalCredential | None) -> None:
     if credential is not None:
         call.tell(LinkAsked(application=client, user_id=UserId(user_id), credential=credential))
 
@@ -91,26 +96,26 @@ def _link(call: Call, client: ApplicationRow, user_id: int, credential: External
 def _authorization_code(
     call: Call, client: ApplicationRow, body: wire.TokenRequest, credential: ExternalCredential | None
 ) -> Outcome:
-    code = _needed("code", body.code)
+    code = _required("code", body.code)
     row = store.find_code(call.tx, code)
     if row is None or row.application_id != client.id:
-        # Nothing is done to a code that another client brings: it may be stolen, and its owner is on the way.
+        # Do not consume the code: it may be stolen, and its owner may still exchange it.
         raise invalid_grant(wire.INVALID_CODE)
     if row.family_id is not None:
         return _replayed_code(call, row, row.family_id)
     if row.expires_ms <= call.now:
         raise invalid_grant(wire.INVALID_CODE)
     _require_same_redirect(row, body.redirect_uri)
-    _require_verifier(row, body.code_verifier, proven=not _is_bare(call, body))
+    _require_verifier(row, body.code_verifier, proven=not _lacks_secret(call, body))
     family_id = call.new_id(Snowflake)
     if not store.use_code(call.tx, code, family_id):
         return invalid_grant(wire.INVALID_CODE)
     scopes = parse_scopes(row.scopes)
-    answer = actions.issue(call, client, row.user_id, scopes, refresh=True, family_id=family_id)
-    _do_what_was_granted(call, client, row, scopes, answer)
-    _link(call, client, row.user_id, credential)
-    claims = _claims(call, client, row.user_id, scopes, row.nonce, answer.access_token)
-    return Granted(answer, claims)
+    result = actions.issue(call, client, row.user_id, scopes, refresh=True, family_id=family_id)
+    _apply_grant(call, client, row, scopes, result)
+    _link_account(call, client, row.user_id, credential)
+    claims = _claims(call, client, row.user_id, scopes, row.nonce, result.access_token)
+    return Granted(result, claims)
 
 
 def _replayed_code(call: Call, row: CodeRow, family_id: int) -> OAuthError:
@@ -118,8 +123,8 @@ def _replayed_code(call: Call, row: CodeRow, family_id: int) -> OAuthError:
     return invalid_grant(wire.INVALID_CODE)
 
 
-def _is_bare(call: Call, body: wire.TokenRequest) -> bool:
-    """Whether the client came without its secret."""
+def _lacks_secret(call: Call, body: wire.TokenRequest) -> bool:
+    """Report whether the client sent no secret."""
     return "Authorization" not in call.headers and not body.client_secret
 
 
@@ -131,7 +136,9 @@ def _require_same_redirect(row: CodeRow, redirect_uri: str | UnsetType) -> None:
 
 
 def _require_verifier(row: CodeRow, verifier: str | UnsetType, *, proven: bool) -> None:
-    """PKCE (RFC 7636), also against taking it away: a verifier without a challenge is as wrong as the reverse."""
+    """Verify PKCE (RFC 7636).
+
+    A verifier without a challenge is rejected too, which prevents downgrade attacks."""
     if row.code_challenge is None:
         if verifier is not UNSET or not proven:
             raise invalid_grant('Invalid "code_verifier" in request.')
@@ -143,69 +150,69 @@ def _require_verifier(row: CodeRow, verifier: str | UnsetType, *, proven: bool) 
         raise invalid_grant('Invalid "code_verifier" in request.')
 
 
-def _do_what_was_granted(
-    call: Call, client: ApplicationRow, row: CodeRow, scopes: tuple[str, ...], answer: wire.TokenResult
+def _apply_grant(
+    call: Call, client: ApplicationRow, row: CodeRow, scopes: tuple[str, ...], result: wire.TokenResult
 ) -> None:
-    """Let the bot in and make the webhook, as the person who granted them; they must still be allowed to."""
-    granter = call.acting_as(Actor(user_id=UserId(row.user_id), kind="user"))
+    """Install the application and create the webhook as the user who granted them.
+
+    The user must still have the permissions."""
+    granter_call = call.acting_as(Actor(user_id=UserId(row.user_id), kind="user"))
     try:
         if row.guild_id is not None:
-            asked = InstallationAsked(
+            installation = InstallationAsked(
                 application=client,
                 guild_id=GuildId(row.guild_id),
                 scopes=scopes,
                 permissions=row.permissions,
                 act=bool(row.installs),
             )
-            granter.tell(asked)
-            if asked.guild is not None:
-                answer.guild = asked.guild
+            granter_call.tell(installation)
+            if installation.guild is not None:
+                result.guild = installation.guild
             if row.installs:
-                actions.tell_authorized(granter, client, scopes, 0, row.guild_id)
+                actions.tell_authorized(granter_call, client, scopes, 0, row.guild_id)
         if row.webhook_channel_id is not None:
-            hook = WebhookAsked(application=client, channel_id=row.webhook_channel_id, act=True)
-            granter.tell(hook)
-            answer.webhook = hook.webhook
+            webhook = WebhookAsked(application=client, channel_id=row.webhook_channel_id, act=True)
+            granter_call.tell(webhook)
+            result.webhook = webhook.webhook
     except ApiError:
-        raise invalid_grant("What was granted is no longer possible") from None
+        raise invalid_grant("The user can no longer grant this request") from None
 
 
 def _refresh_token(
     call: Call, client: ApplicationRow, body: wire.TokenRequest, _: ExternalCredential | None
 ) -> Outcome:
-    row = store.find_refresh(call.tx, _needed("refresh_token", body.refresh_token))
+    row = store.find_refresh(call.tx, _required("refresh_token", body.refresh_token))
     if row is None or row.application_id != client.id:
         raise invalid_grant(wire.INVALID_REFRESH_TOKEN)
     if row.expires_ms is not None and row.expires_ms <= call.now:
         raise invalid_grant(wire.INVALID_REFRESH_TOKEN)
-    person = users.find(call.tx, row.user_id)
-    if person is None:
+    user = users.find(call.tx, row.user_id)
+    if user is None:
         raise invalid_grant(wire.INVALID_REFRESH_TOKEN)
     scope = body.scope if isinstance(body.scope, str) and body.scope.strip() else None
-    answer = actions.rotate(call, client, row, scope)
-    if answer is None:
+    result = actions.rotate(call, client, row, scope)
+    if result is None:
         actions.end_family(call, row.user_id, row.family_id)
         return invalid_grant(wire.INVALID_REFRESH_TOKEN)
-    if person.flags & UserFlags.PROVISIONAL_ACCOUNT:
-        # Spec, Authentication 5: deprecated; a fresh credential of the provider takes its place.
-        log.info(
-            "a provisional account's token was refreshed, which is deprecated", extra={"application": int(client.id)}
-        )
-    return Granted(answer)
+    if user.flags & UserFlags.PROVISIONAL_ACCOUNT:
+        # Spec, Authentication 5: deprecated; clients should send a new credential of the provider instead.
+        log.info("deprecated: a provisional account's token was refreshed", extra={"application": int(client.id)})
+    return Granted(result)
 
 
 def _client_credentials(
     call: Call, client: ApplicationRow, body: wire.TokenRequest, _: ExternalCredential | None
 ) -> Outcome:
-    scopes = parse_scopes(_needed("scope", body.scope))
+    scopes = parse_scopes(_required("scope", body.scope))
     if not scopes:
         raise invalid_scope("scope is required")
     rules.require_scopes(call, client, scopes)
     rules.require_granted_alone(scopes)
-    asked = TokenAsked(user_id=client.owner_id)
-    call.tell(asked)
-    if asked.refused:
-        # A ban ends what acts for its owner at once, and lets nothing new begin.
+    signal = TokenAsked(user_id=client.owner_id)
+    call.tell(signal)
+    if signal.refused:
+        # A ban revokes the owner's tokens at once, and prevents new ones.
         raise invalid_grant("The account that owns this application is closed")
     return Granted(actions.issue(call, client, client.owner_id, scopes, refresh=False))
 
@@ -213,25 +220,25 @@ def _client_credentials(
 def _device_code(
     call: Call, client: ApplicationRow, body: wire.TokenRequest, credential: ExternalCredential | None
 ) -> Outcome:
-    row = store.find_device(call.tx, _needed("device_code", body.device_code))
+    row = store.find_device(call.tx, _required("device_code", body.device_code))
     if row is None or row.application_id != client.id:
         raise invalid_grant('Invalid "device_code" in request.')
     if row.expires_ms <= call.now:
-        raise OAuthError(wire.EXPIRED_TOKEN, "The device code has ended")
+        raise OAuthError(wire.EXPIRED_TOKEN, "The device code has expired")
     if row.polled_ms and call.now < row.polled_ms + row.interval_s * 1000:
         store.note_poll(call.tx, row, row.interval_s + wire.DEVICE_INTERVAL_SECONDS, call.now)
-        return OAuthError(wire.SLOW_DOWN, "Ask less often")
+        return OAuthError(wire.SLOW_DOWN, "Polling too frequently")
     if row.state == "pending":
         store.note_poll(call.tx, row, row.interval_s, call.now)
-        return OAuthError(wire.AUTHORIZATION_PENDING, "The person has not answered yet")
+        return OAuthError(wire.AUTHORIZATION_PENDING, "The user has not yet responded to the request")
     if not store.delete_device(call.tx, row):
         raise invalid_grant('Invalid "device_code" in request.')
     if row.state != "granted" or row.user_id is None:
         return OAuthError(wire.ACCESS_DENIED, wire.DENIED)
     scopes = parse_scopes(row.scopes)
-    answer = actions.issue(call, client, row.user_id, scopes, refresh=True)
-    _link(call, client, row.user_id, credential)
-    return Granted(answer, _claims(call, client, row.user_id, scopes, None, answer.access_token))
+    result = actions.issue(call, client, row.user_id, scopes, refresh=True)
+    _link_account(call, client, row.user_id, credential)
+    return Granted(result, _claims(call, client, row.user_id, scopes, None, result.access_token))
 
 
 _Grant = Callable[[Call, ApplicationRow, wire.TokenRequest, ExternalCredential | None], Outcome]
@@ -244,7 +251,7 @@ _GRANTS: Final[dict[str, _Grant]] = {
 }
 
 
-def _needed(name: str, value: str | UnsetType) -> str:
+def _required(name: str, value: str | UnsetType) -> str:
     if not isinstance(value, str) or not value:
         raise invalid_request(f"{name} is required")
     return value
@@ -270,9 +277,9 @@ def _claims(
 
 
 def revoke(call: Call, body: wire.RevokeRequest) -> None:
-    """End every token of the user and application that the token given speaks of (RFC 7009)."""
+    """Revoke all tokens of the user and application that a token belongs to (RFC 7009)."""
     client = clients.require(call, body.client_id, body.client_secret)
-    token = _needed("token", body.token)
+    token = _required("token", body.token)
     owner = store.find_access_token(call.tx, token)
     if owner is None:
         refresh = store.find_refresh(call.tx, token)
@@ -281,7 +288,7 @@ def revoke(call: Call, body: wire.RevokeRequest) -> None:
         return
     user_id, application_id = owner
     if application_id != client.id:
-        raise OAuthError(wire.UNAUTHORIZED_CLIENT, "The token was given to another client")
+        raise OAuthError(wire.UNAUTHORIZED_CLIENT, "The token was issued to another client")
     actions.deauthorize(call, user_id, application_id)
 
 
@@ -289,7 +296,7 @@ def revoke(call: Call, body: wire.RevokeRequest) -> None:
 
 
 def vouch(call: Call, body: wire.RpcTokenRequest) -> wire.RpcTokenResult:
-    """A backend proves itself by its secret; a public client has none, and cannot (rpc.md 7)."""
+    """Issue an RPC token to an authenticated backend; public clients have no secret and cannot get one (rpc.md 7)."""
     client = clients.require(call, body.client_id, body.client_secret, secret_needed=True)
     token = actions.new_secret()
     store.insert_rpc_token(call.tx, token, client.id, call.now, call.now + wire.RPC_TOKEN_SECONDS * 1000)
@@ -300,7 +307,7 @@ def vouch(call: Call, body: wire.RpcTokenRequest) -> wire.RpcTokenResult:
 
 
 def begin_device(call: Call, body: wire.DeviceRequest) -> wire.DeviceResult:
-    """Codes for a device that has no browser (RFC 8628)."""
+    """Issue a device code and a user code for a device without a browser (RFC 8628)."""
     client = clients.require(call, body.client_id, body.client_secret)
     scopes = parse_scopes(body.scope) if isinstance(body.scope, str) else ()
     if not scopes:
@@ -335,7 +342,7 @@ def begin_device(call: Call, body: wire.DeviceRequest) -> wire.DeviceResult:
 
 
 def find_waiting(call: Call, user_code: str) -> tuple[DeviceRow, ApplicationRow] | None:
-    """The device that shows this code and its application; None when there is none, or its time is over."""
+    """Return the pending device with a user code, and its application; None if unknown or expired."""
     row = store.find_device_by_user_code(call.tx, re.sub(r"[\s-]", "", user_code).upper())
     if row is None or row.expires_ms <= call.now:
         return None

@@ -1,4 +1,4 @@
-"""Where a person may be sent back to: exactly what is registered, but for the port of a loopback address (RFC 8252, 9700)."""
+"""Matching of redirect URIs: exact, except for the port of a loopback address (RFC 8252, 9700)."""
 
 import re
 from collections.abc import Sequence
@@ -14,25 +14,25 @@ _PORT: Final = re.compile(r":[0-9]*$", re.ASCII)
 
 
 def is_custom(uri: str) -> bool:
-    """Whether a redirect goes to another program instead of the web; that needs PKCE, since any program may claim a scheme."""
+    """Report whether a redirect URI has a custom scheme; these need PKCE, since any program may register a scheme."""
     return urlsplit(uri).scheme not in ("http", "https")
 
 
 def matches(registered: Sequence[str], application_id: int, uri: str) -> bool:
-    """Whether a request may name this redirect."""
+    """Report whether a request may use this redirect URI."""
     if not is_sound_redirect(uri):
         return False
     if uri.startswith(f"{STANDARD_SCHEME}-"):
-        # Another application's scheme is never ours, even if somebody registered it.
+        # The standard scheme of another application never matches, even if it is registered here.
         return uri == standard_redirect(application_id)
     if uri in registered:
         return True
-    wanted = _without_port(uri)
-    return wanted is not None and any(_without_port(known) == wanted for known in registered)
+    portless = _without_port(uri)
+    return portless is not None and any(_without_port(known) == portless for known in registered)
 
 
 def _without_port(uri: str) -> tuple[str, str, str, str] | None:
-    """A loopback address without its port; None for every other."""
+    """Return a loopback URI without its port, or None for other URIs."""
     parts = urlsplit(uri)
     if parts.scheme != "http" or parts.hostname not in LOOPBACK or "@" in parts.netloc:
         return None
@@ -40,15 +40,15 @@ def _without_port(uri: str) -> tuple[str, str, str, str] | None:
 
 
 def with_query(uri: str, fields: dict[str, str]) -> str:
-    """The redirect with more fields in its query."""
+    """Return the redirect URI with additional query fields."""
     parts = urlsplit(uri)
     query = "&".join(part for part in (parts.query, urlencode(fields)) if part)
     if parts.scheme not in ("http", "https"):
-        # urlunsplit would write `S:///authorize/callback` for some schemes; the one slash is part of the agreement.
+        # urlunsplit would write `S:///authorize/callback` for some schemes, but clients expect a single slash.
         return f"{parts.scheme}:{parts.path}?{query}"
     return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
 
 
 def with_fragment(uri: str, fields: dict[str, str]) -> str:
-    """The redirect with fields in its fragment, which no server sees."""
+    """Return the redirect URI with fields in its fragment, which is not sent to servers."""
     return f"{uri}#{urlencode(fields)}"

@@ -1,4 +1,4 @@
-"""OAuth2 and OpenID Connect over HTTP."""
+"""HTTP handlers of OAuth2 and OpenID Connect."""
 
 from msgspec import UNSET
 
@@ -18,39 +18,41 @@ from hubbub.server.resources.oauth2.facts import ExternalCredential, GuildsAsked
 from hubbub.server.resources.oauth2.refusals import NO_STORE, OAuthError
 from hubbub.server.resources.oauth2.store import AuthorizationRow
 
-# A person is asked
+# Consent
 
 
 @handles(wire.PREVIEW_OAUTH2_AUTHORIZATION)
 def preview_oauth2_authorization(call: Call, query: wire.AuthorizeQuery) -> wire.AuthorizationPreview:
-    """All that a person must know before they let an application in."""
+    """Preview an OAuth2 authorization.
+
+    Returns what the consent page shows: the application, its owner, the scopes and possible guilds."""
     request = rules.require_request(call, query)
-    person = users.find(call.tx, call.user_id)
-    if person is None:
+    user = users.find(call.tx, call.user_id)
+    if user is None:
         raise errors.UNAUTHORIZED()
     known = store.find_authorization(call.tx, call.user_id, request.application.id)
-    shown = wire.AuthorizationPreview(
+    preview = wire.AuthorizationPreview(
         application=views.public_applications(call.tx, [request.application], call.now)[0],
         owner=views.owner(call.tx, request.application),
-        user=users.user(person),
+        user=users.user(user),
         scopes=rules.in_words(request.scopes),
         redirect_uri=request.redirect_uri,
         authorized=known is not None and rules.is_granted(known.scopes, request.scopes),
         prompt=query.prompt if isinstance(query.prompt, str) else "consent",
     )
     if request.integration_type is not None:
-        shown.integration_type = request.integration_type
-        shown.permissions = Permissions(request.permissions)
+        preview.integration_type = request.integration_type
+        preview.permissions = Permissions(request.permissions)
     if request.integration_type == 0:
-        asked = GuildsAsked()
-        call.tell(asked)
-        shown.guilds = asked.guilds
-    return shown
+        signal = GuildsAsked()
+        call.tell(signal)
+        preview.guilds = signal.guilds
+    return preview
 
 
 @handles(wire.AUTHORIZE_OAUTH2_APPLICATION)
 def authorize_oauth2_application(call: Call, query: wire.AuthorizeQuery, body: wire.Authorize) -> wire.AuthorizeResult:
-    """Let an application in, or not."""
+    """Authorize an application, or deny the request."""
     request = rules.require_request(call, query, body.integration_type)
     if isinstance(query.rpc_token, str):
         rules.require_vouched(call, request, query.rpc_token)
@@ -58,12 +60,14 @@ def authorize_oauth2_application(call: Call, query: wire.AuthorizeQuery, body: w
     return wire.AuthorizeResult(url=url)
 
 
-# A client asks
+# Token endpoint
 
 
 @handles(wire.EXCHANGE_OAUTH2_TOKEN)
 async def exchange_oauth2_token(work: Work, body: wire.TokenRequest) -> Answer:
-    """Tokens for a code, a refresh token, a device, or the client itself."""
+    """Exchange a grant for OAuth2 tokens.
+
+    Supports authorization codes, refresh tokens, device codes and client credentials."""
     credential = await _credential(work, body)
     outcome = await work.write(lambda call: grants.exchange(call, body, credential))
     if isinstance(outcome, OAuthError):
@@ -74,7 +78,7 @@ async def exchange_oauth2_token(work: Work, body: wire.TokenRequest) -> Answer:
 
 
 async def _credential(work: Work, body: wire.TokenRequest) -> ExternalCredential | None:
-    """Who the client's player is elsewhere, once their provider has confirmed it."""
+    """Verify the external credential of a token request with its provider; None if there is none."""
     kind, token = body.external_auth_type, body.external_auth_token
     if kind is UNSET and token is UNSET:
         return None
@@ -94,29 +98,35 @@ async def _credential(work: Work, body: wire.TokenRequest) -> ExternalCredential
 
 @handles(wire.REVOKE_OAUTH2_TOKEN)
 def revoke_oauth2_token(call: Call, body: wire.RevokeRequest) -> Answer:
-    """End every token of a user and an application."""
+    """Revoke an OAuth2 token.
+
+    Revokes all tokens of the same user and application."""
     grants.revoke(call, body)
     return Answer(200, wire.Revoked(), NO_STORE)
 
 
 @handles(wire.CREATE_RPC_TOKEN)
 def create_rpc_token(call: Call, body: wire.RpcTokenRequest) -> Answer:
-    """A word that spares a person one question of the local agent."""
+    """Create an RPC token.
+
+    It lets a program skip one consent prompt of the local agent."""
     return Answer(200, grants.vouch(call, body), NO_STORE)
 
 
 @handles(wire.AUTHORIZE_OAUTH2_DEVICE)
 def authorize_oauth2_device(call: Call, body: wire.DeviceRequest) -> Answer:
-    """Codes for a device that has no browser."""
+    """Start a device authorization.
+
+    Returns a device code and a user code for a device without a browser."""
     return Answer(200, grants.begin_device(call, body), NO_STORE)
 
 
-# A device is answered
+# Device verification
 
 
 @handles(wire.VERIFY_OAUTH2_DEVICE, writes=False)
 def verify_oauth2_device(call: Call, body: wire.VerifyDevice) -> wire.DeviceVerification:
-    """What the device that shows this code asks for."""
+    """Get the authorization request of a device by its user code."""
     found = grants.find_waiting(call, body.user_code)
     if found is None:
         raise _unknown_code()
@@ -132,7 +142,7 @@ def verify_oauth2_device(call: Call, body: wire.VerifyDevice) -> wire.DeviceVeri
 
 @handles(wire.FINISH_OAUTH2_DEVICE)
 def finish_oauth2_device(call: Call, body: wire.FinishDevice) -> None:
-    """Let a device in, or not."""
+    """Approve or deny a device authorization."""
     found = grants.find_waiting(call, body.user_code)
     if found is None or not store.answer_device(call.tx, found[0], body.result, call.user_id):
         raise _unknown_code()
@@ -144,32 +154,32 @@ def finish_oauth2_device(call: Call, body: wire.FinishDevice) -> None:
 
 
 def _unknown_code() -> errors.ApiError:
-    return errors.invalid("user_code", "INVALID_USER_CODE", "This code is unknown or no longer good.")
+    return errors.invalid("user_code", "INVALID_USER_CODE", "This code is invalid or has expired.")
 
 
-# A token asks
+# Current token
 
 
 @handles(wire.GET_MY_OAUTH2_AUTHORIZATION)
 def get_my_oauth2_authorization(call: Call) -> wire.CurrentAuthorization:
-    """What the calling token is."""
+    """Get the current authorization."""
     actor = call.actor
     row = None if actor.application_id is None else applications.find(call.tx, actor.application_id)
     if row is None:
         raise errors.UNAUTHORIZED()
-    ends = store.access_token_ends(call.tx, actor.token_id, actor.user_id) or call.now
-    person = users.find(call.tx, actor.user_id) if Scope.IDENTIFY in actor.scopes else None
+    expires_ms = store.access_token_ends(call.tx, actor.token_id, actor.user_id) or call.now
+    user = users.find(call.tx, actor.user_id) if Scope.IDENTIFY in actor.scopes else None
     return wire.CurrentAuthorization(
         application=views.authorized_application(call.tx, row, call.now),
         scopes=views.shown_scopes(actor.scopes),
-        expires=json.timestamp(ends),
-        user=users.user(person) if person is not None else UNSET,
+        expires=json.timestamp(expires_ms),
+        user=users.user(user) if user is not None else UNSET,
     )
 
 
 @handles(wire.GET_OPENID_CONNECT_USERINFO)
 def get_openid_connect_userinfo(call: Call) -> wire.UserInfo:
-    """The claims about the person behind the token."""
+    """Get the OpenID Connect claims of the current user."""
     row = users.find(call.tx, call.user_id)
     if row is None:
         raise errors.UNAUTHORIZED()
@@ -181,44 +191,48 @@ def get_openid_connect_userinfo(call: Call) -> wire.UserInfo:
 
 @handles(wire.GET_PUBLIC_KEYS)
 async def get_public_keys(work: Work) -> wire.PublicKeys:
-    """Every key that an ID token may be signed with; the first is made when somebody first asks."""
+    """Get the public keys that verify ID tokens.
+
+    The first key is created on the first request."""
     await signing.signing_key(work)
-    shown = await work.read(lambda call: store.list_keys(call.tx, call.now - keys.SHOWN_MS))
-    return wire.PublicKeys(keys=[keys.public(row.kid, row.jwk) for row in shown])
+    rows = await work.read(lambda call: store.list_keys(call.tx, call.now - keys.SHOWN_MS))
+    return wire.PublicKeys(keys=[keys.public(row.kid, row.jwk) for row in rows])
 
 
-# A person looks at what they let in
+# Authorizations of the current user
 
 
 @handles(wire.LIST_OAUTH2_AUTHORIZATIONS)
 def list_oauth2_authorizations(call: Call) -> list[wire.Authorization]:
-    """Everything that the caller let in."""
+    """List the current user's authorizations."""
     return views.authorizations(call.tx, store.list_authorizations(call.tx, call.user_id), call.now)
 
 
 @handles(wire.GET_OAUTH2_AUTHORIZATION)
 def get_oauth2_authorization(call: Call, authorization_id: Snowflake) -> wire.Authorization:
-    """One application that the caller let in."""
-    return views.authorizations(call.tx, [_mine(call, authorization_id)], call.now)[0]
+    """Get an authorization of the current user."""
+    return views.authorizations(call.tx, [_require_own(call, authorization_id)], call.now)[0]
 
 
 @handles(wire.DELETE_OAUTH2_AUTHORIZATION)
 def delete_oauth2_authorization(call: Call, authorization_id: Snowflake) -> None:
-    """Send an application away: all its tokens end at once."""
-    row = _mine(call, authorization_id)
+    """Delete an authorization.
+
+    Revokes all tokens of the application for the current user."""
+    row = _require_own(call, authorization_id)
     actions.deauthorize(call, row.user_id, row.application_id)
 
 
 @handles(wire.LIST_APPLICATION_OAUTH2_AUTHORIZATIONS)
 def list_application_oauth2_authorizations(call: Call, application_id: ApplicationId) -> list[wire.Authorization]:
-    """What the caller lets one application do."""
+    """List the current user's authorizations of an application."""
     if applications.find(call.tx, application_id) is None:
         raise errors.UNKNOWN_APPLICATION()
     row = store.find_authorization(call.tx, call.user_id, application_id)
     return views.authorizations(call.tx, [] if row is None else [row], call.now)
 
 
-def _mine(call: Call, authorization_id: int) -> AuthorizationRow:
+def _require_own(call: Call, authorization_id: int) -> AuthorizationRow:
     row = store.find_authorization_by_id(call.tx, authorization_id, call.user_id)
     if row is None:
         raise errors.UNKNOWN_TOKEN()

@@ -1,4 +1,4 @@
-"""What an application may ask a person for, and what a person may grant."""
+"""Rules for authorization requests: scopes, redirect URIs, PKCE and installations."""
 
 import re
 from typing import Final, NamedTuple
@@ -32,17 +32,17 @@ from hubbub.server.resources.oauth2.refusals import (
 )
 
 TEXT_MAX: Final = 2048
-"""How long `state` and `nonce` may be."""
+"""Maximum length of `state` and `nonce`."""
 
 _CHALLENGE: Final = re.compile(wire.CHALLENGE_PATTERN, re.ASCII)
 
 
 class Request(NamedTuple):
-    """What an application asks for, once it is known to be sound."""
+    """A validated authorization request."""
 
     application: ApplicationRow
     response_type: str | None
-    """None where nothing but an installation is asked for."""
+    """`code` or `token`; None if only an installation is requested."""
     scopes: tuple[str, ...]
     redirect_uri: str | None
     redirect_sent: bool
@@ -50,30 +50,32 @@ class Request(NamedTuple):
     nonce: str | None
     code_challenge: str | None
     integration_type: int | None
-    """0 in a guild, 1 for the person; None where nothing is installed."""
+    """0 for a guild, 1 for the user; None if nothing is installed."""
     permissions: int
-    """What the bot asks for."""
+    """Permissions requested for the bot."""
 
     @property
     def waits_for_code(self) -> bool:
-        """Whether the bot joins only when the code is exchanged."""
+        """Report whether the bot joins only when the code is exchanged."""
         return bool(self.application.bot_require_code_grant) and Scope.BOT in self.scopes
 
 
 def require_request(call: Call, query: wire.AuthorizeQuery, integration_type: int | UnsetType = UNSET) -> Request:
-    """What is asked; raises in OAuth's words, and never sends anybody to an address that is not registered."""
+    """Validate an authorization request; raise an OAuth error.
+
+    The error's return URL is set only if the requested redirect URI is registered."""
     row = applications.find(call.tx, query.client_id)
     if row is None:
         raise unknown_client()
     try:
         return _read_request(call, query, row, integration_type)
     except OAuthError as error:
-        error.return_url = _way_back(call, query, row, error)
+        error.return_url = _error_redirect(call, query, row, error)
         raise
 
 
-def _way_back(call: Call, query: wire.AuthorizeQuery, row: ApplicationRow, error: OAuthError) -> str | None:
-    """Where a person may take a refusal: to the redirect that was asked for if it is registered, and else nowhere."""
+def _error_redirect(call: Call, query: wire.AuthorizeQuery, row: ApplicationRow, error: OAuthError) -> str | None:
+    """Return the redirect URL for an error, or None if the requested redirect URI is not registered."""
     if query.response_type is UNSET:
         return None
     try:
@@ -84,8 +86,8 @@ def _way_back(call: Call, query: wire.AuthorizeQuery, row: ApplicationRow, error
     if isinstance(query.state, str) and len(query.state) <= TEXT_MAX:
         fields["state"] = query.state
     assert redirect_uri is not None
-    join = redirects.with_fragment if query.response_type == "token" else redirects.with_query
-    return join(redirect_uri, fields)
+    append_fields = redirects.with_fragment if query.response_type == "token" else redirects.with_query
+    return append_fields(redirect_uri, fields)
 
 
 def _read_request(
@@ -118,29 +120,32 @@ def _read_request(
 
 
 def require_vouched(call: Call, request: Request, rpc_token: str) -> None:
-    """Raise unless the application's backend gave this word, which is then used up; never for reading messages (rpc.md 7)."""
+    """Consume an RPC token of the application's backend (rpc.md 7).
+
+    Raise if it is invalid, or if messages.read is requested."""
     if Scope.MESSAGES_READ in request.scopes:
-        raise invalid_scope("messages.read is granted by the person themselves")
+        raise invalid_scope("messages.read requires the user's consent")
     if not store.use_rpc_token(call.tx, rpc_token, request.application.id, call.now):
-        raise invalid_request("rpc_token is unknown or used up")
+        raise invalid_request("rpc_token is invalid or was already used")
 
 
 # Scopes
 
 
 def require_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> None:
-    """Raise invalid_scope unless all are known and this application may ask for them."""
+    """Raise invalid_scope unless all scopes exist and the application may request them."""
     for scope in scopes:
         if scope not in SCOPES:
             raise invalid_scope(f"The requested scope is invalid, unknown, or malformed: {scope[:64]}")
     missing = missing_approvals(scopes, row.flags, ())
     if row.flags & ApplicationFlags.EMBEDDED and not changes.RELATIONSHIPS_FOR_ACTIVITIES.active(call.now):
-        # Since then the terms of the social layer are enough for an activity; before, each was approved by itself.
+        # Since this change, accepting the social layer terms is enough for an activity; before, each needed an
+        # approval.
         missing += [scope for scope in scopes if scope == Scope.RELATIONSHIPS_READ]
     if missing:
         approved = store.approved_scopes(call.tx, row.id)
         missing = [scope for scope in dict.fromkeys(missing) if scope not in approved]
-        if missing and _tries(call, row):
+        if missing and _is_tester(call, row):
             missing = [scope for scope in missing if scope not in FOR_TESTERS]
     if missing:
         raise invalid_scope(f"The application is not approved for {' '.join(missing)}")
@@ -148,8 +153,8 @@ def require_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> 
         raise invalid_scope("The application has no bot")
 
 
-def _tries(call: Call, row: ApplicationRow) -> bool:
-    """Whether the caller is the application's owner or a tester of it."""
+def _is_tester(call: Call, row: ApplicationRow) -> bool:
+    """Report whether the caller is the application's owner or one of its testers."""
     actor = call.find_actor
     if actor is None or actor.kind != "user":
         return False
@@ -157,27 +162,29 @@ def _tries(call: Call, row: ApplicationRow) -> bool:
 
 
 def require_granted_alone(scopes: tuple[str, ...]) -> None:
-    """Raise for scopes that need a person in front of the consent page, or more than a token."""
+    """Raise for scopes that need the consent page, or that install something."""
     for scope in scopes:
         if SCOPES[scope].code_only or scope in INSTALLING:
-            raise invalid_scope(f"{scope} cannot be granted in this way")
+            raise invalid_scope(f"{scope} cannot be granted with this grant type")
 
 
 def require_for_people(scopes: tuple[str, ...]) -> None:
-    """Raise for scopes that only an application itself can have."""
+    """Raise for scopes that are only for the client credentials grant."""
     for scope in scopes:
         if SCOPES[scope].client_credentials_only:
-            raise invalid_scope(f"{scope} is granted to applications themselves only")
+            raise invalid_scope(f"{scope} requires the client_credentials grant")
 
 
 def require_head(row: ApplicationRow, scopes: tuple[str, ...]) -> None:
-    """Raise for a publisher's game that asks people in: only its publisher does (sdk.md 8.7). It may still be installed."""
+    """Raise if a publisher's application requests user scopes (sdk.md 8.7).
+
+    Users authorize the head of its family instead. It may still be installed."""
     if row.parent_id is not None and not INSTALLING.issuperset(scopes):
-        raise OAuthError(wire.UNAUTHORIZED_CLIENT, "People are let in by the publisher's application")
+        raise OAuthError(wire.UNAUTHORIZED_CLIENT, "Users must authorize the publisher's application instead")
 
 
 def in_words(scopes: tuple[str, ...]) -> list[wire.ScopeInWords]:
-    """Scopes for the person who is asked."""
+    """Return the scopes with descriptions for the consent page."""
     return [wire.ScopeInWords(name=scope, description=SCOPES[scope].words) for scope in scopes]
 
 
@@ -196,9 +203,9 @@ def _scopes(
 
 
 def contexts(row: ApplicationRow) -> dict[int, IntegrationTypeConfiguration]:
-    """Where an application can be installed, with what it asks for there."""
-    kept = json.decode(row.integration_types_config, dict[str, IntegrationTypeConfiguration])
-    return {int(key): value for key, value in kept.items()}
+    """Return the installation types that an application supports, with their settings."""
+    stored = json.decode(row.integration_types_config, dict[str, IntegrationTypeConfiguration])
+    return {int(key): value for key, value in stored.items()}
 
 
 def _install_params(row: ApplicationRow, integration_type: int | UnsetType) -> InstallParams | None:
@@ -210,7 +217,7 @@ def _install_params(row: ApplicationRow, integration_type: int | UnsetType) -> I
     return applications.settings(row).install_params
 
 
-# The request
+# Request parameters
 
 
 def _response_type(query: wire.AuthorizeQuery, row: ApplicationRow, scopes: tuple[str, ...]) -> str | None:
@@ -226,9 +233,9 @@ def _response_type(query: wire.AuthorizeQuery, row: ApplicationRow, scopes: tupl
     if response_type != "code":
         for scope in scopes:
             if SCOPES[scope].code_only:
-                raise invalid_scope(f"{scope} needs response_type=code")
+                raise invalid_scope(f"{scope} requires response_type=code")
         if Scope.BOT in scopes and row.bot_require_code_grant:
-            raise invalid_request("The bot joins with response_type=code only")
+            raise invalid_request("This bot requires response_type=code")
     return response_type
 
 
@@ -249,20 +256,20 @@ def _code_challenge(
     query: wire.AuthorizeQuery, row: ApplicationRow, response_type: str | None, redirect_uri: str | None
 ) -> str | None:
     challenge = query.code_challenge if query.code_challenge is not UNSET else None
-    custom = redirect_uri is not None and redirects.is_custom(redirect_uri)
-    if response_type == "token" and custom:
-        # Any program may claim a scheme, and a token in the address would be its own.
-        raise OAuthError(wire.UNAUTHORIZED_CLIENT, "A custom scheme needs response_type=code")
+    is_custom = redirect_uri is not None and redirects.is_custom(redirect_uri)
+    if response_type == "token" and is_custom:
+        # Any program may register a custom scheme, and would receive the token in the URL.
+        raise OAuthError(wire.UNAUTHORIZED_CLIENT, "A custom redirect_uri scheme requires response_type=code")
     if challenge is None:
         if query.code_challenge_method is not UNSET:
             raise invalid_request("code_challenge is required with code_challenge_method")
-        if response_type == "code" and (custom or clients.is_public(row)):
+        if response_type == "code" and (is_custom or clients.is_public(row)):
             raise invalid_request("code_challenge is required")
         return None
     if query.code_challenge_method != "S256":
         raise invalid_request("code_challenge_method must be S256")
     if _CHALLENGE.fullmatch(challenge) is None:
-        raise invalid_request("code_challenge is not a base64url SHA-256")
+        raise invalid_request("code_challenge must be a base64url-encoded SHA-256 hash")
     return challenge
 
 
@@ -272,27 +279,27 @@ def _integration_type(row: ApplicationRow, scopes: tuple[str, ...], chosen: int 
     supported = contexts(row)
     if isinstance(chosen, int):
         if chosen not in supported:
-            raise invalid_request("The application cannot be installed there")
+            raise invalid_request("The application does not support this installation type")
         if chosen == 1 and Scope.BOT in scopes:
-            raise invalid_scope("A bot joins guilds, not users")
+            raise invalid_scope("The bot scope requires a guild installation")
         return chosen
     if Scope.BOT in scopes or not supported:
         return 0
     return min(supported)
 
 
-# Installing
+# Installation
 
 
 def require_installer(call: Call, request: Request) -> None:
-    """Raise unless the caller may install the application: a private one is for its owner."""
+    """Raise unless the caller may install the application; a private one only its owner may install."""
     if request.integration_type is not None and not request.application.bot_public:
         if call.user_id != request.application.owner_id:
             raise errors.NOT_AUTHORIZED_ON_APPLICATION()
 
 
 def is_granted(granted: str, scopes: tuple[str, ...]) -> bool:
-    """Whether a person granted all this before, so that they need not be asked again."""
+    """Report whether the user already granted all these scopes, so that consent can be skipped."""
     if ALWAYS_ASKED.intersection(scopes):
         return False
     return expand(parse_scopes(granted)) >= expand(scopes)

@@ -1,4 +1,4 @@
-"""Signing ID tokens, away from the store's threads."""
+"""Sign ID tokens outside the database threads."""
 
 from typing import Any
 
@@ -9,34 +9,34 @@ from hubbub.server.resources.oauth2.store import KeyRow
 
 
 async def sign(work: Work, claims: dict[str, Any]) -> str:
-    """Claims as an ID token."""
+    """Sign claims as an ID token."""
     key = await signing_key(work)
     if keys.algorithm_of(key.jwk) == keys.EC:
-        # Done sooner than another thread would begin.
+        # Signing is faster than switching to another thread.
         return keys.sign(key.kid, key.jwk, claims)
     return await work.heavy(keys.sign, key.kid, key.jwk, claims)
 
 
 async def signing_key(work: Work) -> KeyRow:
-    """The key that signs now; made when somebody first asks."""
-    found, algorithm = await work.read(lambda call: (_signing(call), call.config.identity.id_token_algorithm))
+    """Return the current signing key; it is created on first use."""
+    found, algorithm = await work.read(lambda call: (_find_signing_key(call), call.config.identity.id_token_algorithm))
     if found is not None:
         return found
     kid, jwk = await work.heavy(keys.generate, algorithm)
 
-    def keep(call: Call) -> KeyRow:
-        # Somebody else may have been quicker.
-        if (found := _signing(call)) is not None:
+    def store_key(call: Call) -> KeyRow:
+        # Another request may have created a key in the meantime.
+        if (found := _find_signing_key(call)) is not None:
             return found
         row = KeyRow(kid, jwk, call.now)
         store.insert_key(call.tx, row, keep_since_ms=call.now - keys.SHOWN_MS)
         return row
 
-    return await work.write(keep)
+    return await work.write(store_key)
 
 
-def _signing(call: Call) -> KeyRow | None:
-    """The newest key of the algorithm that the operator wants."""
-    wanted = call.config.identity.id_token_algorithm
+def _find_signing_key(call: Call) -> KeyRow | None:
+    """Return the newest key of the configured algorithm that may still sign, or None."""
+    algorithm = call.config.identity.id_token_algorithm
     rows = store.list_keys(call.tx, call.now - keys.SIGNS_MS)
-    return next((row for row in rows if keys.algorithm_of(row.jwk) == wanted), None)
+    return next((row for row in rows if keys.algorithm_of(row.jwk) == algorithm), None)

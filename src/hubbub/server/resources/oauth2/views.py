@@ -1,4 +1,4 @@
-"""Applications, authorizations and people as OAuth2 shows them."""
+"""Build the wire models of applications, authorizations and OpenID Connect claims."""
 
 import base64
 import hashlib
@@ -30,28 +30,28 @@ DEFAULT_AVATARS = 6
 def public_applications(
     tx: Tx, rows: Sequence[ApplicationRow], now: int | None = None
 ) -> list[application_wire.PublicApplication]:
-    """Applications as anybody may see them at a moment; without one, as today."""
+    """Return the public views of applications at a time; without one, in their current form."""
     bots = users.find_many(tx, [row.bot_id for row in rows if row.bot_id is not None])
-    return [_public(row, bots.get(row.bot_id or 0), application_wire.PublicApplication, now) for row in rows]
+    return [_public_view(row, bots.get(row.bot_id or 0), application_wire.PublicApplication, now) for row in rows]
 
 
 def owner(tx: Tx, row: ApplicationRow) -> User | UnsetType:
-    """Who answers for an application."""
-    person = users.find(tx, row.owner_id)
-    return users.user(person) if person is not None else UNSET
+    """Return the owner of an application, or UNSET if unknown."""
+    user = users.find(tx, row.owner_id)
+    return users.user(user) if user is not None else UNSET
 
 
 def authorized_application(tx: Tx, row: ApplicationRow, now: int) -> wire.AuthorizedApplication:
-    """An application as its token sees it."""
+    """Return an application as seen with its own token."""
     bot = None if row.bot_id is None else users.find(tx, row.bot_id)
-    shown: wire.AuthorizedApplication = _public(row, bot, wire.AuthorizedApplication, now)
-    return shown
+    view: wire.AuthorizedApplication = _public_view(row, bot, wire.AuthorizedApplication, now)
+    return view
 
 
-def _public(row: ApplicationRow, bot: UserRow | None, kind: Any, now: int | None) -> Any:
-    kept = applications.settings(row)
+def _public_view(row: ApplicationRow, bot: UserRow | None, model: Any, now: int | None) -> Any:
+    settings = applications.settings(row)
     flags, flags_new = application_wire.flags_on_the_wire(row.flags, now)
-    return kind(
+    return model(
         id=ApplicationId(row.id),
         name=row.name,
         icon=row.icon,
@@ -64,10 +64,10 @@ def _public(row: ApplicationRow, bot: UserRow | None, kind: Any, now: int | None
         bot=users.user(bot) if bot is not None else UNSET,
         bot_public=bool(row.bot_public),
         bot_require_code_grant=bool(row.bot_require_code_grant),
-        terms_of_service_url=kept.terms_of_service_url or UNSET,
-        privacy_policy_url=kept.privacy_policy_url or UNSET,
-        custom_install_url=kept.custom_install_url or UNSET,
-        install_params=kept.install_params or UNSET,
+        terms_of_service_url=settings.terms_of_service_url or UNSET,
+        privacy_policy_url=settings.privacy_policy_url or UNSET,
+        custom_install_url=settings.custom_install_url or UNSET,
+        install_params=settings.install_params or UNSET,
         integration_types_config=json.decode(
             row.integration_types_config, dict[str, application_wire.IntegrationTypeConfiguration]
         ),
@@ -76,20 +76,20 @@ def _public(row: ApplicationRow, bot: UserRow | None, kind: Any, now: int | None
 
 
 def authorizations(tx: Tx, rows: Sequence[AuthorizationRow], now: int) -> list[wire.Authorization]:
-    """What a person let in; an application that is gone is left out."""
-    known = applications.find_many(tx, [row.application_id for row in rows])
-    there = [(row, known[row.application_id]) for row in rows if row.application_id in known]
-    shown = public_applications(tx, [application for _, application in there], now)
+    """Return authorizations; those of deleted applications are omitted."""
+    applications_by_id = applications.find_many(tx, [row.application_id for row in rows])
+    pairs = [(row, applications_by_id[row.application_id]) for row in rows if row.application_id in applications_by_id]
+    public_views = public_applications(tx, [application for _, application in pairs], now)
     return [
         wire.Authorization(id=Snowflake(row.id), application=application, scopes=row.scopes.split())
-        for (row, _), application in zip(there, shown, strict=True)
+        for (row, _), application in zip(pairs, public_views, strict=True)
     ]
 
 
-def harvest(call: Call, asked: DataAsked) -> None:
-    """What a person let in, for their copy of all that is kept of them."""
-    rows = store.list_authorizations(call.tx, asked.user_id)
-    asked.records["authorizations"] = [
+def harvest(call: Call, request: DataAsked) -> None:
+    """Add the user's authorizations to their data export."""
+    rows = store.list_authorizations(call.tx, request.user_id)
+    request.records["authorizations"] = [
         {
             "application_id": str(row.application_id),
             "scopes": row.scopes.split(),
@@ -100,14 +100,14 @@ def harvest(call: Call, asked: DataAsked) -> None:
 
 
 def shown_scopes(scopes: frozenset[str]) -> list[str]:
-    """A token's scopes as they were granted: what an umbrella brought goes by the umbrella's name."""
+    """Return a token's scopes as granted: scopes implied by an umbrella scope are omitted."""
     umbrellas = [scope for scope in scopes if scope in SCOPES and SCOPES[scope].expands]
-    brought = {str(inner) for umbrella in umbrellas for inner in SCOPES[umbrella].expands}
-    return sorted(scopes - brought)
+    implied = {str(inner) for umbrella in umbrellas for inner in SCOPES[umbrella].expands}
+    return sorted(scopes - implied)
 
 
 def user_info(config: Config, row: UserRow, scopes: frozenset[str]) -> wire.UserInfo:
-    """The claims about a person that these scopes open."""
+    """Return the claims about a user that the scopes allow."""
     info = wire.UserInfo(sub=str(int(row.id)))
     if Scope.EMAIL in scopes:
         info.email = row.email
@@ -115,12 +115,12 @@ def user_info(config: Config, row: UserRow, scopes: frozenset[str]) -> wire.User
     if Scope.IDENTIFY in scopes:
         info.preferred_username = row.username
         info.nickname = row.global_name
-        info.picture = _picture(config, row)
+        info.picture = _avatar_url(config, row)
         info.locale = row.locale
     return info
 
 
-def _picture(config: Config, row: UserRow) -> str:
+def _avatar_url(config: Config, row: UserRow) -> str:
     if row.avatar is None:
         return f"{config.cdn_url}/embed/avatars/{(row.id >> 22) % DEFAULT_AVATARS}.png"
     return f"{config.cdn_url}/avatars/{int(row.id)}/{row.avatar}.png"
@@ -136,14 +136,14 @@ def id_claims(
     nonce: str | None,
     access_token: str,
 ) -> dict[str, Any]:
-    """What an ID token says (OpenID Connect Core 2, and 3.1.3.6 for at_hash)."""
-    half = hashlib.sha256(access_token.encode()).digest()[:16]
+    """Return the claims of an ID token (OpenID Connect Core 2; for at_hash 3.1.3.6)."""
+    hash_half = hashlib.sha256(access_token.encode()).digest()[:16]
     claims: dict[str, Any] = {
         "iss": config.web_url,
         "aud": str(int(application_id)),
         "iat": now // 1000,
         "exp": now // 1000 + wire.ID_TOKEN_SECONDS,
-        "at_hash": base64.urlsafe_b64encode(half).rstrip(b"=").decode(),
+        "at_hash": base64.urlsafe_b64encode(hash_half).rstrip(b"=").decode(),
         **msgspec.to_builtins(user_info(config, row, scopes)),
     }
     if nonce is not None:
