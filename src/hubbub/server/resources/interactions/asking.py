@@ -88,7 +88,7 @@ class Scene(NamedTuple):
 
 def scene(call: Call, met: Met) -> Scene:
     """Build the invocation from the loaded rows."""
-    reached, here, bot, application, person = met
+    reached, here, bot, application, invoker = met
     installed = set(reached.installed)
     context_type = rules.context(application, here.channel, rules.recipients(call, here.channel))
     if bot is not None:
@@ -101,7 +101,7 @@ def scene(call: Call, met: Met) -> Scene:
         here,
         context_type,
         bot,
-        person,
+        invoker,
         owners,
         reached.sells,
         reached.watched,
@@ -176,13 +176,13 @@ def _set_target(
     resolver: Resolver,
 ) -> None:
     """Set the target that a context menu command was opened on."""
-    at = ("data", "target_id")
+    path = ("data", "target_id")
     if target_id is None:
-        raise errors.invalid(at, *errors.required())
+        raise errors.invalid(path, *errors.required())
     data.target_id = target_id
     if kind == CommandType.USER:
         if not resolver.user(target_id):
-            raise errors.invalid(at, *errors.not_snowflake(target_id))
+            raise errors.invalid(path, *errors.not_snowflake(target_id))
         interacted.target_user_id = UserId(target_id)
         return
     row = messages.find(invocation.call.tx, invocation.here.channel.id, target_id)

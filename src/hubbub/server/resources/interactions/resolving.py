@@ -45,13 +45,13 @@ _MEMBER_OMITTED: Final = ("user", "deaf", "mute")
 class Resolver:
     """Resolver of the ids that one interaction refers to."""
 
-    def __init__(self, call: Call, here: ChannelAccess, bot: GuildAccess | None, person: messages.Author) -> None:
+    def __init__(self, call: Call, here: ChannelAccess, bot: GuildAccess | None, invoker: messages.Author) -> None:
         self.call = call
         self.here = here
         """The invoking user's permissions in the channel."""
         self.bot = bot
         """The bot's permissions in the guild, or None if it is not a member."""
-        self.person = person
+        self.person = invoker
         """The invoking user as a message author."""
         self.found = Resolved()
         self.uploaded: dict[int, AttachmentId] = {}

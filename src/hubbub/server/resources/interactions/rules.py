@@ -81,7 +81,7 @@ def require_meeting(call: Call, body: wire.Asking) -> Met:
     )
     if reached is None:
         raise errors.UNKNOWN_CHANNEL()
-    application, person = reached.application, reached.person
+    application, invoker = reached.application, reached.person
     bot_id = 0 if application is None else application.bot_id or 0
     here, bot = access.together(call, reached.ref, reached.membership, bot_id)
     _require_usable_channel(here, body)
@@ -89,9 +89,9 @@ def require_meeting(call: Call, body: wire.Asking) -> Met:
         raise errors.UNKNOWN_APPLICATION()
     if not can_hear(application):
         raise errors.INTERACTION_FAILED_TO_SEND()
-    if person is None:
+    if invoker is None:
         raise errors.UNAUTHORIZED()
-    return Met(reached, here, bot, application, person)
+    return Met(reached, here, bot, application, invoker)
 
 
 def _require_usable_channel(here: ChannelAccess, body: wire.Asking) -> None:

@@ -15,12 +15,12 @@ def message(call: Call, row: MessageRow, app: App, guild_id: int | None) -> Mess
 
     Replied-to and forwarded parts are redacted separately, unless they concern the app."""
     views = messages.views
-    around = views.Around(call)
-    around.load((row,), app.bot_id or 0)
-    view = views.show(Message, around, row)
+    related = views.Around(call)
+    related.load((row,), app.bot_id or 0)
+    view = views.show(Message, related, row)
     if guild_id is None or app.flags & views.READS_CONTENT:
         return view
-    concerned = (views.concerns(part, app.bot_id or 0, app.id) for part in views.parts(around, row)[1:])
+    concerned = (views.concerns(part, app.bot_id or 0, app.id) for part in views.parts(related, row)[1:])
     return views.veiled(view, chain((True,), concerned))
 
 

@@ -129,11 +129,11 @@ def first_speaker(call: Call, found: Answering) -> Speaker:
     application, bot, invoker = found.application, found.bot, found.person
     if bot is None or bot.member is None or invoker is None or invoker.member is None:
         return speaker(call, application, found.row)
-    member, held = access.standing_and_roles(
+    member, role_ids = access.standing_and_roles(
         call.tx, call.now, found.ref, found.membership, bot.user.id, invoker.user.id
     )
     return Speaker(
-        _response_access(call, found.row, found.ref, member), _bot_author(application, bot, invoker), invoker, held
+        _response_access(call, found.row, found.ref, member), _bot_author(application, bot, invoker), invoker, role_ids
     )
 
 

@@ -209,26 +209,26 @@ def reach(
     in_guild, by_user, sells, watched, features, locale, owner_id, mfa_level, *guild = row[
         _INSTALLS_START:_COMMAND_START
     ]
-    person = None if row[0] is None else messages.read_author(row[: messages.AUTHOR_WIDTH], guild)
+    invoker = None if row[0] is None else messages.read_author(row[: messages.AUTHOR_WIDTH], guild)
     channel = channels.ChannelRow(*row[_CHANNEL_START:])
     if channel.type != ChannelType.GUILD_TEXT:
         # Most interactions happen in text channels; the columns of other channel types are read separately.
         channel = channels.find(tx, channel_id) or channel
     return Reached(
-        person,
+        invoker,
         None if row[messages.AUTHOR_WIDTH] is None else App._make(row[messages.AUTHOR_WIDTH : _INSTALLS_START]),
-        frozenset(kind for kind, there in enumerate((in_guild, by_user)) if there),
+        frozenset(kind for kind, is_installed in enumerate((in_guild, by_user)) if is_installed),
         bool(sells),
         bool(watched),
         Place(channel, features, locale),
         channels.ref(channel),
-        _membership(owner_id, mfa_level, person),
+        _membership(owner_id, mfa_level, invoker),
         commands.read_permitted(row[_COMMAND_START:_CHANNEL_START]),
     )
 
 
-def _membership(owner_id: int | None, mfa_level: int | None, person: messages.Author | None) -> Membership:
-    member = None if person is None else person.member
+def _membership(owner_id: int | None, mfa_level: int | None, invoker: messages.Author | None) -> Membership:
+    member = None if invoker is None else invoker.member
     if member is None:
         return owner_id, mfa_level, None, 0, 0, 0
     return owner_id, mfa_level, member.user_id, member.pending, member.flags, member.timed_out_until_ms
@@ -323,7 +323,7 @@ def insert(tx: Tx, row: InteractionRow, token: str, now: int) -> None:
 
 
 def answer(
-    tx: Tx, interaction_id: int, callback_type: int, original_id: int | None, shown: Modal | None = None
+    tx: Tx, interaction_id: int, callback_type: int, original_id: int | None, modal: Modal | None = None
 ) -> bool:
     """Record the initial response; return False if another response was first."""
     return (
@@ -331,7 +331,7 @@ def answer(
             "UPDATE interactions SET callback_type = ?, original_id = ?, modal = ? WHERE id = ? AND callback_type IS NULL",
             callback_type,
             original_id,
-            None if shown is None else json.encode(shown).decode(),
+            None if modal is None else json.encode(modal).decode(),
             interaction_id,
         )
         == 1
@@ -354,17 +354,17 @@ def fail(tx: Tx, since: int, before: int) -> list[InteractionRow]:
 
 def fail_one(tx: Tx, interaction_id: int, problem: str) -> bool:
     """Record why an interaction failed; return False if it was already answered or failed."""
-    told = tx.run(
+    updated = tx.run(
         "UPDATE interactions SET callback_type = ?, problem = ? WHERE id = ? AND callback_type IS NULL",
         FAILED,
         problem,
         interaction_id,
     )
-    if not told:
+    if not updated:
         tx.run(
             "UPDATE interactions SET problem = ? WHERE id = ? AND callback_type = ?", problem, interaction_id, FAILED
         )
-    return told == 1
+    return updated == 1
 
 
 def list_failed(tx: Tx, application_id: int, after: int, limit: int) -> list[InteractionRow]:

@@ -39,13 +39,13 @@ def chosen(
 
 
 def submitted(
-    shown: Sequence[Component], given: Sequence[Component], form: errors.FormErrors
+    components: Sequence[Component], given: Sequence[Component], form: errors.FormErrors
 ) -> tuple[list[Component], list[Reference]]:
     """Return the modal's components with submitted values, in display order, and the ids in them."""
     inputs = {each["custom_id"]: each for each in _inputs(given) if isinstance(each.get("custom_id"), str)}
     result: list[Component] = []
     references: list[Reference] = []
-    for index, component in enumerate(shown):
+    for index, component in enumerate(components):
         path: Steps = ("data", "components", index)
         filled: Component = {"type": component["type"], "id": component["id"]}
         if component["type"] == ComponentType.LABEL:

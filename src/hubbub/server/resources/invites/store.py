@@ -73,9 +73,9 @@ COLUMNS = ", ".join(InviteRow._fields)
 
 
 def _batches(values: Iterable[int]) -> Iterator[list[int]]:
-    wanted = list(values)
-    for start in range(0, len(wanted), BATCH):
-        yield wanted[start : start + BATCH]
+    ids = list(values)
+    for start in range(0, len(ids), BATCH):
+        yield ids[start : start + BATCH]
 
 
 def find(tx: Tx, code: str) -> InviteRow | None:
@@ -117,7 +117,7 @@ def count(tx: Tx, guild_id: int, now: int) -> int:
     )
 
 
-def find_equal(tx: Tx, wanted: InviteRow, lasting_ms: int) -> InviteRow | None:
+def find_equal(tx: Tx, template: InviteRow, lasting_ms: int) -> InviteRow | None:
     """Return an unused invite without target users with the same inviter and settings.
 
     It must not expire before `lasting_ms`."""
@@ -127,15 +127,15 @@ def find_equal(tx: Tx, wanted: InviteRow, lasting_ms: int) -> InviteRow | None:
         "AND temporary = ? AND role_ids = ? AND COALESCE(target_type, 0) = ? AND COALESCE(target_user_id, 0) = ? "
         "AND COALESCE(target_application_id, 0) = ? AND targets IS NULL AND (max_uses = 0 OR uses = 0) "
         "AND (expires_ms IS NULL OR expires_ms > ?) ORDER BY created_ms DESC, code LIMIT 1",
-        wanted.channel_id,
-        wanted.inviter_id,
-        wanted.max_age,
-        wanted.max_uses,
-        wanted.temporary,
-        wanted.role_ids,
-        wanted.target_type or 0,
-        wanted.target_user_id or 0,
-        wanted.target_application_id or 0,
+        template.channel_id,
+        template.inviter_id,
+        template.max_age,
+        template.max_uses,
+        template.temporary,
+        template.role_ids,
+        template.target_type or 0,
+        template.target_user_id or 0,
+        template.target_application_id or 0,
         lasting_ms,
     )
 

@@ -43,7 +43,7 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
     requested = {int(each.lobby_id): each for each in body}
     joined = voice_states.calls.list_of_user(call, CallKind.LOBBY, call.user_id, session_id)
     actions.leave(call, [row for row in joined if row.call_id not in requested])
-    mine = {row.id: row for row in lobbies.list_of_user(call.tx, application_id, call.user_id)}
+    own_lobbies = {row.id: row for row in lobbies.list_of_user(call.tx, application_id, call.user_id)}
     participants = voice_states.calls.callers(call.tx, list(requested))
     for lobby_id, each in requested.items():
         request = Wish(
@@ -55,7 +55,7 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
             self_deaf=each.self_deaf,
             self_video=each.self_video,
         )
-        lobby = mine.get(lobby_id)
+        lobby = own_lobbies.get(lobby_id)
         if lobby is None or not rules.can_enter(call.user_id, participants.get(lobby_id, ())):
             _reject(call, request)
         elif waits_ms := voice_states.calls.waits_ms(call, lobby_id, call.user_id):
@@ -91,8 +91,8 @@ def _call_state(call: Call, request: Wish) -> voice_states.CallStateRow:
 def join_at_last(call: Call, job: jobs.Job) -> None:
     """Join a call after a delay, imposed because the voice server rejected the user before."""
     request = job.decode(Wish)
-    mine = lobbies.list_of_user(call.tx, request.application_id, request.user_id)
-    lobby = next((row for row in mine if row.id == request.lobby_id), None)
+    own_lobbies = lobbies.list_of_user(call.tx, request.application_id, request.user_id)
+    lobby = next((row for row in own_lobbies if row.id == request.lobby_id), None)
     participants = voice_states.calls.callers(call.tx, [request.lobby_id]).get(request.lobby_id, ())
     if lobby is not None and rules.can_enter(request.user_id, participants):
         actions.put(call, lobby, _call_state(call, request))

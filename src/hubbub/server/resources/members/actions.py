@@ -175,7 +175,9 @@ def _change_roles(call: Call, before: Membership, after: Membership, *, logged: 
         return [{"id": role, "name": known[role].name} for role in ids if role in known]
 
     changes = [
-        AuditLogChange(key=key, new_value=role_entries(ids)) for key, ids in (("$add", gained), ("$remove", lost)) if ids
+        AuditLogChange(key=key, new_value=role_entries(ids))
+        for key, ids in (("$add", gained), ("$remove", lost))
+        if ids
     ]
     audit.record(call, guild_id, AuditLogAction.MEMBER_ROLE_UPDATE, target_id=user_id, changes=changes)
 

@@ -102,12 +102,12 @@ def require_rename(call: Call, standing: GuildAccess, target: GuildAccess) -> No
 
 def require_roles(call: Call, standing: GuildAccess, role_ids: Iterable[int]) -> list[RoleRow]:
     """Return the roles with these ids; raise unless the caller may add and remove them (http.md 2.3)."""
-    wanted = list(dict.fromkeys(role_ids))
-    if not wanted:
+    ids = list(dict.fromkeys(role_ids))
+    if not ids:
         return []
     access.require_guild(call, standing.guild_id, Permissions.MANAGE_ROLES)
-    found = roles.find_many(call.tx, standing.guild_id, wanted)
-    if len(found) < len(wanted):
+    found = roles.find_many(call.tx, standing.guild_id, ids)
+    if len(found) < len(ids):
         raise errors.UNKNOWN_ROLE()
     rows = list(found.values())
     if not all(standing.above(row.rank) for row in rows):
@@ -146,9 +146,9 @@ def require_flags(call: Call, standing: GuildAccess) -> None:
         raise errors.MISSING_PERMISSIONS()
 
 
-def edited_flags(before: int, wanted: int) -> int:
+def edited_flags(before: int, requested: int) -> int:
     """Return the flags after an edit; bits that are not editable stay unchanged."""
-    return before & ~MemberFlags.EDITABLE | wanted & MemberFlags.EDITABLE
+    return before & ~MemberFlags.EDITABLE | requested & MemberFlags.EDITABLE
 
 
 def require_voice_channel(call: Call, guild_id: int, channel_id: int) -> None:

@@ -183,10 +183,10 @@ class _ComponentValidator(Fields):
             self.rules[kind](component, path)
             keep(component, ("type", "id", *keys, *(("required",) if self.modal else ())))
 
-    def children(self, component: Component, path: Steps, allowed: Kinds, *, most: int) -> list[Any]:
+    def children(self, component: Component, path: Steps, allowed: Kinds, *, children_max: int) -> list[Any]:
         found = component.get("components")
-        if not isinstance(found, list) or not 1 <= len(found) <= most:
-            self.note((*path, "components"), errors.bad_length(1, most))
+        if not isinstance(found, list) or not 1 <= len(found) <= children_max:
+            self.note((*path, "components"), errors.bad_length(1, children_max))
             return []
         for index, child in enumerate(found):
             self.component(child, (*path, "components", index), allowed)
@@ -197,9 +197,9 @@ class _ComponentValidator(Fields):
     def row(self, component: Component, path: Steps) -> None:
         if self.modal:
             # Legacy modals have an action row per text input, which then has its own label.
-            self.children(component, path, _TEXT_INPUT_TYPES, most=1)
+            self.children(component, path, _TEXT_INPUT_TYPES, children_max=1)
             return
-        found = self.children(component, path, INTERACTIVE, most=limits.ROW_WIDTH)
+        found = self.children(component, path, INTERACTIVE, children_max=limits.ROW_WIDTH)
         width = sum(
             1 if isinstance(child, dict) and child.get("type") == ComponentType.BUTTON else limits.ROW_WIDTH
             for child in found
@@ -237,7 +237,7 @@ class _ComponentValidator(Fields):
             self.note((*path, "label"), errors.required())
 
     def section(self, component: Component, path: Steps) -> None:
-        self.children(component, path, _TEXT_TYPES, most=limits.SECTION_TEXTS_MAX)
+        self.children(component, path, _TEXT_TYPES, children_max=limits.SECTION_TEXTS_MAX)
         if "accessory" in component:
             self.component(component["accessory"], (*path, "accessory"), _ACCESSORY_TYPES)
         else:
@@ -274,7 +274,7 @@ class _ComponentValidator(Fields):
             self.choice(spacing, (*path, "spacing"), SeparatorSpacing)
 
     def container(self, component: Component, path: Steps) -> None:
-        self.children(component, path, _CONTAINER_TYPES, most=self.container_max)
+        self.children(component, path, _CONTAINER_TYPES, children_max=self.container_max)
         self.number(component, path, "accent_color", least=0, most=limits.COLOR_MAX)
         self.boolean(component, path, "spoiler")
 
@@ -363,8 +363,8 @@ class _ComponentValidator(Fields):
     def radio_group(self, component: Component, path: Steps) -> None:
         self.custom_id(component, path)
         self.boolean(component, path, "required")
-        least, most = limits.RADIO_OPTIONS_MIN, limits.GROUP_OPTIONS_MAX
-        if self.options(component, path, least=least, most=most) > 1:
+        min_options, max_options = limits.RADIO_OPTIONS_MIN, limits.GROUP_OPTIONS_MAX
+        if self.options(component, path, least=min_options, most=max_options) > 1:
             self.note((*path, "options"), errors.too_many_default_values())
 
     def checkbox_group(self, component: Component, path: Steps) -> None:

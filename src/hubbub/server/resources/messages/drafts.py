@@ -183,17 +183,17 @@ def first(call: Call, body: wire.UpdateMessage) -> wire.CreateFirstMessage:
     )
 
 
-def edited_flags(call: Call, before: int, wanted: int) -> int:
+def edited_flags(call: Call, before: int, requested: int) -> int:
     """Return the flags after an edit (http.md 3.4).
 
     SUPPRESS_EMBEDS can be set and cleared, IS_COMPONENTS_V2 only set."""
-    after = before & ~MessageFlags.SUPPRESS_EMBEDS | wanted & MessageFlags.SUPPRESS_EMBEDS
-    return after | _settable_flags(call, wanted) & MessageFlags.IS_COMPONENTS_V2
+    after = before & ~MessageFlags.SUPPRESS_EMBEDS | requested & MessageFlags.SUPPRESS_EMBEDS
+    return after | _settable_flags(call, requested) & MessageFlags.IS_COMPONENTS_V2
 
 
-def _settable_flags(call: Call, wanted: int) -> int:
+def _settable_flags(call: Call, requested: int) -> int:
     """Return the requested flags that a sender may set; other flags are ignored without an error (decisions/0013)."""
-    flags = wanted & MessageFlags.SETTABLE
+    flags = requested & MessageFlags.SETTABLE
     if flags & MessageFlags.IS_COMPONENTS_V2 and not changes.COMPONENTS_V2.active(call.now):
         flags &= ~MessageFlags.IS_COMPONENTS_V2
     return flags

@@ -55,7 +55,7 @@ Outcome = Granted | OAuthError
 def exchange(call: Call, body: wire.TokenRequest, credential: ExternalCredential | None = None) -> Outcome:
     """Exchange a grant for tokens.
 
-    With a credential, the user's external account is also linked."""
+    With an external credential, the user's provisional account is also merged into their account."""
     if body.grant_type is UNSET:
         raise invalid_request("grant_type is required")
     grant = _GRANTS.get(body.grant_type)
