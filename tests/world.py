@@ -302,6 +302,21 @@ class Guild:
         """Give somebody permissions, by a role of their own."""
         await self.give(actor, await self.role("allowed", permissions))
 
+    async def member(self, permissions: int = 0) -> Actor:
+        """Create a user who is a member, with these permissions through a role."""
+        from hubbub.server.resources import members
+
+        actor = await self.world.user()
+        await self.world.write(lambda call: members.add(call, self.id, actor.id), actor=self.owner.id)
+        if permissions:
+            await self.allow(actor, permissions)
+        return actor
+
+    async def last_audit_entry(self, action: int) -> Any:
+        """Return the newest audit log entry with this action type."""
+        log = (await self.owner.get(f"/guilds/{self.id}/audit-logs?action_type={action}")).ok()
+        return log["audit_log_entries"][0]
+
     async def overwrite(self, channel: int, target: int, *, allow: int = 0, deny: int = 0, kind: int = 1) -> None:
         """Set an overwrite; kind 0 is a role, 1 a member."""
         body = {"type": kind, "allow": str(allow), "deny": str(deny)}
@@ -312,6 +327,15 @@ class Guild:
         return (
             await actor.post(f"/channels/{channel or self.general}/messages", json={"content": content, **body})
         ).ok()
+
+
+RELATIONSHIPS = "/users/@me/relationships"
+
+
+async def befriend(one: Actor, other: Actor, path: str = RELATIONSHIPS) -> None:
+    """Make two users friends: one sends the request, the other accepts it."""
+    (await one.put(f"{path}/{other.id}", json={})).ok()
+    (await other.put(f"{path}/{one.id}", json={})).ok()
 
 
 _numbers = itertools.count(1)
@@ -442,6 +466,23 @@ class World:
         for person in members_:
             await self.write(lambda call, person=person: members.add(call, guild.id, person.id), actor=owner.id)
         return guild
+
+    async def access_token(self, person: Actor, application_id: int | None, *scopes: str) -> str:
+        """Issue an OAuth2 access token of a user to an application."""
+
+        def issue(call: Call) -> str:
+            return auth.issue(
+                call.tx,
+                kind="bearer",
+                user_id=person.id,
+                application_id=application_id,
+                scopes=frozenset(scopes),
+                now=call.now,
+                ids=call.ids,
+            )
+
+        token: str = await self.write(issue)
+        return token
 
     async def grant(self, guild: Guild, *features: str, tier: int | None = None) -> None:
         """Give a guild what only the operator gives: features, a boost tier."""

@@ -10,7 +10,7 @@ from hubbub.protocol import changes
 from tests import oauth
 from tests.machine import FRAME, Machine, NewMachine, Program
 from tests.oauth import Client
-from tests.world import PATIENCE, Actor, Session, World
+from tests.world import PATIENCE, Actor, Session, World, befriend
 
 PUDDLE = {
     "details": "Jumping",
@@ -22,12 +22,6 @@ PUDDLE = {
     "instance": True,
     "created_at": 5,
 }
-
-
-async def befriend(one: Actor, other: Actor) -> None:
-    """Make two people friends."""
-    (await one.put(f"/users/@me/relationships/{other.id}", json={})).ok()
-    (await other.put(f"/users/@me/relationships/{one.id}", json={})).ok()
 
 
 class Scene:

@@ -17,8 +17,6 @@ from hubbub.protocol import errors
 from hubbub.protocol.operation import Auth
 from hubbub.protocol.permissions import Permissions as P
 from hubbub.server.app import SLICES
-from hubbub.server.core import auth
-from hubbub.server.core.call import Call
 from hubbub.server.core.dispatch import Endpoint, Table
 from tests.contract.prepared import Prepared, prepare
 from tests.contract.ready import MAKERS, Ready, Request
@@ -414,14 +412,8 @@ class Bearer(Actor):
 
 async def bearer(world: World, person: Actor, application_id: int | None, *scopes: str) -> Bearer:
     """Somebody's token in the hands of an application."""
-
-    def issue(call: Call) -> str:
-        user_id, now = person.id, call.now
-        return auth.issue(
-            call.tx, kind="bearer", user_id=user_id, application_id=application_id, scopes=scopes, now=now, ids=call.ids
-        )
-
-    return Bearer(world, person.id, await world.write(issue), person.name, application_id=application_id)
+    token = await world.access_token(person, application_id, *scopes)
+    return Bearer(world, person.id, token, person.name, application_id=application_id)
 
 
 async def test_applications_act_for_themselves_where_they_are_let_in(small_world: World) -> None:

@@ -30,15 +30,6 @@ async def both_sides(world: World, change: Change, ask: Any) -> tuple[Answer, An
     return before, await ask()
 
 
-async def member(world: World, guild: Guild, permissions: int) -> Actor:
-    from hubbub.server.resources import members
-
-    person = await world.user()
-    await world.write(lambda call: members.add(call, guild.id, person.id), actor=guild.owner.id)
-    await guild.allow(person, permissions)
-    return person
-
-
 @pytest.mark.dated(changes.ENFORCE_NONCE)
 async def test_a_nonce_is_enforced_from_its_day(world: World) -> None:
     guild = await world.guild()
@@ -134,8 +125,8 @@ def test_very_large_guilds_are_asked_for_all_members_once_in_thirty_seconds_befo
 @pytest.mark.dated(changes.PRUNE_PERMISSIONS)
 async def test_pruning_needs_two_permissions_from_its_day_and_one_before(world: World) -> None:
     guild = await world.guild()
-    kicker = await member(world, guild, Permissions.KICK_MEMBERS)
-    both = await member(world, guild, Permissions.KICK_MEMBERS | Permissions.MANAGE_GUILD)
+    kicker = await guild.member(Permissions.KICK_MEMBERS)
+    both = await guild.member(Permissions.KICK_MEMBERS | Permissions.MANAGE_GUILD)
     path = f"/guilds/{guild.id}/prune"
 
     before, after = await both_sides(world, changes.PRUNE_PERMISSIONS, lambda: kicker.get(path))
@@ -192,8 +183,8 @@ async def test_bypassing_slowmode_is_a_permission_from_its_day(world: World) -> 
     guild = await world.guild()
     slow = await guild.channel("slow", rate_limit_per_user=21600)
     old, new = (
-        await member(world, guild, Permissions.MANAGE_MESSAGES),
-        await member(world, guild, Permissions.BYPASS_SLOWMODE),
+        await guild.member(Permissions.MANAGE_MESSAGES),
+        await guild.member(Permissions.BYPASS_SLOWMODE),
     )
 
     async def twice(person: Actor) -> Answer:
@@ -240,7 +231,7 @@ async def test_managing_expressions_was_enough_to_add_some_until_the_split(world
 async def test_bots_add_and_change_expressions_of_their_own_from_their_day(world: World, kind: str) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, permissions=Permissions.CREATE_GUILD_EXPRESSIONS)
-    person = await member(world, guild, Permissions.CREATE_GUILD_EXPRESSIONS)
+    person = await guild.member(Permissions.CREATE_GUILD_EXPRESSIONS)
 
     before, after = await both_sides(world, changes.CREATE_PERMISSIONS_FOR_BOTS, lambda: express(bot, guild, kind))
 
@@ -311,7 +302,7 @@ async def test_files_of_apps_are_weighed_one_by_one_from_its_day(world: World) -
 async def test_an_operator_can_give_the_newer_permissions_to_who_holds_the_older(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, permissions=Permissions.MANAGE_MESSAGES)
-    person = await member(world, guild, 0)
+    person = await guild.member(0)
     await guild.overwrite(guild.general, person.id, allow=Permissions.MANAGE_EVENTS, deny=Permissions.MANAGE_MESSAGES)
     pin = f"/channels/{guild.general}/messages/pins/{(await guild.say(guild.owner))['id']}"
     before, after = await both_sides(world, changes.PERMISSION_SPLITS, lambda: bot.put(pin))

@@ -8,8 +8,6 @@ from hubbub.protocol import changes
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.core import auth
-from hubbub.server.core.call import Call
 from hubbub.server.resources.messages import components
 from tests.media import png, uri
 from tests.world import Actor, World
@@ -29,19 +27,8 @@ class Bearer(Actor):
 async def bearer(world: World, person: Actor, *scopes: str) -> Bearer:
     """Somebody's token in the hands of an application."""
     bot = await world.bot()
-
-    def issue(call: Call) -> str:
-        return auth.issue(
-            call.tx,
-            kind="bearer",
-            user_id=person.id,
-            application_id=bot.application_id,
-            scopes=scopes,
-            now=call.now,
-            ids=call.ids,
-        )
-
-    return Bearer(world, person.id, await world.write(issue), person.name, application_id=bot.application_id)
+    token = await world.access_token(person, bot.application_id, *scopes)
+    return Bearer(world, person.id, token, person.name, application_id=bot.application_id)
 
 
 @pytest.mark.dated(changes.EMBED_FIELDS_REFUSED)

@@ -98,9 +98,3 @@ def general(guild: Guild, message: Any = None) -> str:
     """Where a guild's first channel is, or a message in it."""
     path = f"/app/channels/{guild.id}/{guild.general}"
     return path if message is None else f"{path}/{message['id']}"
-
-
-async def befriend(one: Actor, other: Actor) -> None:
-    """Let two people be friends."""
-    (await one.put(f"/users/@me/relationships/{other.id}", json={"type": 1})).ok()
-    (await other.put(f"/users/@me/relationships/{one.id}", json={"type": 1})).ok()

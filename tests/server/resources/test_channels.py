@@ -16,7 +16,7 @@ from hubbub.server.resources import channels
 from hubbub.server.resources.channels import rules
 from tests.media import png, uri
 from tests.oauth import application
-from tests.world import Actor, Guild, World, small_config
+from tests.world import Guild, World, small_config
 
 TEXT, VOICE, CATEGORY, ANNOUNCEMENT, STAGE, FORUM, MEDIA = 0, 2, 4, 5, 13, 15, 16
 HIDDEN = {"allow": "0", "deny": str(Permissions.VIEW_CHANNEL)}
@@ -26,23 +26,6 @@ async def set_features(world: World, guild: Guild, *features: str) -> None:
     """Give a guild features that nobody can write over HTTP."""
     text = json.dumps(features)
     await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", text, guild.id))
-
-
-async def last_entry(guild: Guild, action: int) -> Any:
-    """The newest audit log entry of a kind."""
-    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
-    return log["audit_log_entries"][0]
-
-
-async def member(world: World, guild: Guild, permissions: int = 0) -> Actor:
-    """A person in the guild, with these permissions."""
-    from hubbub.server.resources import members
-
-    bob = await world.user()
-    await world.write(lambda call: members.add(call, guild.id, bob.id), actor=guild.owner.id)
-    if permissions:
-        await guild.allow(bob, permissions)
-    return bob
 
 
 async def get(guild: Guild, channel: int) -> Any:
@@ -69,7 +52,7 @@ async def test_a_new_channel_is_told_to_all_and_written_down(world: World) -> No
     assert (made["permission_overwrites"], made["flags"], made["application_id"]) == ([], 0, None)
     assert (made["last_message_id"], made["last_pin_timestamp"]) == (None, None)
     assert await session.next("CHANNEL_CREATE") == made
-    entry = await last_entry(guild, 10)
+    entry = await guild.last_audit_entry(10)
     assert (entry["target_id"], entry["reason"]) == (made["id"], "why")
     assert {"key": "name", "new_value": "hello-world"} in entry["changes"]
 
@@ -203,7 +186,7 @@ async def test_a_guild_has_500_channels_and_a_category_50(world: World) -> None:
 
 async def test_only_who_manages_channels_makes_one_and_only_with_bits_they_hold(world: World) -> None:
     guild = await world.guild()
-    bob = await member(world, guild)
+    bob = await guild.member()
     path = f"/guilds/{guild.id}/channels"
     (await bob.post(path, json={"name": "x"})).refused(403, 50013)
     await guild.allow(bob, Permissions.MANAGE_CHANNELS)
@@ -226,7 +209,7 @@ async def test_only_who_manages_channels_makes_one_and_only_with_bits_they_hold(
 
 async def test_a_hidden_channel_cannot_be_read_and_an_unknown_one_is_unknown(world: World) -> None:
     guild = await world.guild()
-    bob = await member(world, guild)
+    bob = await guild.member()
     secret = await guild.channel("secret")
     await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
     (await bob.get(f"/channels/{secret}")).refused(403, 50001)
@@ -240,7 +223,7 @@ async def test_hidden_channels_are_left_out_for_bots_from_the_date_on_and_for_pe
     bot = await world.bot(guild)
     secret = await guild.channel("secret")
     await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
-    someone = await member(world, guild)
+    someone = await guild.member()
     acting = await world.player(someone, (await application(world)).id, "guilds.channels.read")
     for before, reader in itertools.product((True, False), (bot, someone, acting)):
         world.clock.set(changes.CHANNEL_OBFUSCATION.at_ms - before)
@@ -310,7 +293,7 @@ async def test_an_edit_is_told_and_written_down_and_nothing_is_said_of_none(worl
         5,
     )
     assert await session.next("CHANNEL_UPDATE") == edited
-    entry = await last_entry(guild, 11)
+    entry = await guild.last_audit_entry(11)
     assert {"key": "name", "old_value": "general", "new_value": "big-hall"} in entry["changes"]
     assert {"key": "topic", "new_value": "t"} in entry["changes"]
 
@@ -321,7 +304,7 @@ async def test_an_edit_is_told_and_written_down_and_nothing_is_said_of_none(worl
 
 async def test_an_edit_needs_the_permission_and_overwrites_need_another(world: World) -> None:
     guild = await world.guild()
-    bob = await member(world, guild)
+    bob = await guild.member()
     path = f"/channels/{guild.general}"
     (await bob.patch(path, json={"name": "x"})).refused(403, 50013)
     await guild.allow(bob, Permissions.MANAGE_CHANNELS)
@@ -330,9 +313,9 @@ async def test_an_edit_needs_the_permission_and_overwrites_need_another(world: W
     (await bob.patch(path, json={"permission_overwrites": overwrites})).refused(403, 50013)
     await guild.allow(bob, Permissions.MANAGE_ROLES)
     (await bob.patch(path, json={"permission_overwrites": overwrites})).ok()
-    assert (await last_entry(guild, 13))["options"] == {"id": str(guild.id), "type": "0", "role_name": "@everyone"}
+    assert (await guild.last_audit_entry(13))["options"] == {"id": str(guild.id), "type": "0", "role_name": "@everyone"}
     (await bob.patch(path, json={"permission_overwrites": []})).ok()
-    assert (await last_entry(guild, 15))["options"]["id"] == str(guild.id)
+    assert (await guild.last_audit_entry(15))["options"]["id"] == str(guild.id)
 
 
 async def test_a_channel_turns_between_text_and_announcement_where_there_is_news(world: World) -> None:
@@ -388,7 +371,7 @@ class TestWhereLimitsCount:
 
 async def test_moving_into_a_category_asks_for_its_permission_too(world: World) -> None:
     guild = await world.guild()
-    bob = await member(world, guild, Permissions.MANAGE_CHANNELS)
+    bob = await guild.member(Permissions.MANAGE_CHANNELS)
     category = await guild.channel("Rooms", type=CATEGORY)
     await guild.overwrite(category, bob.id, deny=Permissions.MANAGE_CHANNELS)
     body = {"parent_id": str(category)}
@@ -410,7 +393,7 @@ async def test_an_overwrite_is_made_changed_and_deleted(world: World) -> None:
     assert (await guild.owner.put(path, json=body)).status == 204
     told = await session.next("CHANNEL_UPDATE")
     assert told["permission_overwrites"] == [{"id": str(role), **body}]
-    entry = await last_entry(guild, 13)
+    entry = await guild.last_audit_entry(13)
     assert entry["options"] == {"id": str(role), "type": "0", "role_name": "mods"}
     assert {"key": "allow", "new_value": str(Permissions.MANAGE_MESSAGES)} in entry["changes"]
 
@@ -418,17 +401,17 @@ async def test_an_overwrite_is_made_changed_and_deleted(world: World) -> None:
     await session.none_of("CHANNEL_UPDATE")
     (await guild.owner.put(path, json={"type": 0, "deny": 2048})).ok()
     assert (await session.next("CHANNEL_UPDATE"))["permission_overwrites"][0]["deny"] == "2048"
-    assert {change["key"] for change in (await last_entry(guild, 14))["changes"]} == {"allow", "deny"}
+    assert {change["key"] for change in (await guild.last_audit_entry(14))["changes"]} == {"allow", "deny"}
 
     assert (await guild.owner.delete(path)).status == 204
     assert (await session.next("CHANNEL_UPDATE"))["permission_overwrites"] == []
-    assert (await last_entry(guild, 15))["target_id"] == str(guild.general)
+    assert (await guild.last_audit_entry(15))["target_id"] == str(guild.general)
     (await guild.owner.delete(path)).refused(404, 10009)
 
 
 async def test_overwrites_are_about_those_who_exist_and_bits_that_are_held(world: World) -> None:
     guild = await world.guild()
-    bob = await member(world, guild)
+    bob = await guild.member()
     path = f"/channels/{guild.general}/permissions"
     (await guild.owner.put(f"{path}/1", json={"type": 0})).refused(404, 10009)
     (await guild.owner.put(f"{path}/1", json={"type": 1})).refused(404, 10009)
@@ -485,14 +468,14 @@ async def test_positions_change_together(world: World) -> None:
     assert (await guild.owner.patch(f"/guilds/{guild.id}/channels", json=body)).status == 204
     moved = [await session.next("CHANNEL_UPDATE"), await session.next("CHANNEL_UPDATE")]
     assert [(each["id"], each["position"]) for each in moved] == [(str(one), 7), (str(two), 6)]
-    assert (await last_entry(guild, 11))["target_id"] == str(two)
+    assert (await guild.last_audit_entry(11))["target_id"] == str(two)
     (await guild.owner.patch(f"/guilds/{guild.id}/channels", json=body)).ok()
     await session.none_of("CHANNEL_UPDATE")
 
 
 async def test_positions_need_no_sight_of_the_channel_but_a_move_does(world: World) -> None:
     guild = await world.guild()
-    bob = await member(world, guild, Permissions.MANAGE_CHANNELS)
+    bob = await guild.member(Permissions.MANAGE_CHANNELS)
     category = await guild.channel("Rooms", type=CATEGORY)
     secret = await guild.channel("secret")
     await guild.overwrite(secret, bob.id, deny=Permissions.VIEW_CHANNEL)
@@ -527,12 +510,12 @@ async def test_a_deleted_channel_is_told_and_written_down(world: World) -> None:
     guild = await world.guild()
     channel = await guild.channel("gone")
     session = await (await world.bot(guild)).connect()
-    bob = await member(world, guild)
+    bob = await guild.member()
     (await bob.delete(f"/channels/{channel}")).refused(403, 50013)
     answer = await guild.owner.delete(f"/channels/{channel}")
     assert (answer.status, answer.ok()["id"]) == (200, str(channel))
     assert (await session.next("CHANNEL_DELETE"))["id"] == str(channel)
-    assert {"key": "name", "old_value": "gone"} in (await last_entry(guild, 12))["changes"]
+    assert {"key": "name", "old_value": "gone"} in (await guild.last_audit_entry(12))["changes"]
     (await guild.owner.get(f"/channels/{channel}")).refused(404, 10003)
 
 

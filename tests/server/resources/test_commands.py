@@ -10,8 +10,6 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.commands import CommandPermission
-from hubbub.server.core import auth
-from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
 from hubbub.server.resources import commands
 from hubbub.server.resources.commands import definitions
@@ -42,19 +40,7 @@ def within(bot: Actor, guild: Guild) -> str:
 
 async def bearer(world: World, person: Actor, bot: Actor, scope: str) -> dict[str, str]:
     """The header of an app's token that somebody gave it."""
-
-    def issue(call: Call) -> str:
-        return auth.issue(
-            call.tx,
-            kind="bearer",
-            user_id=person.id,
-            now=call.now,
-            ids=call.ids,
-            application_id=bot.application_id,
-            scopes=frozenset({scope}),
-        )
-
-    return {"Authorization": f"Bearer {await world.write(issue)}"}
+    return {"Authorization": f"Bearer {await world.access_token(person, bot.application_id, scope)}"}
 
 
 # Keeping

@@ -6,7 +6,6 @@ import pytest
 
 from hubbub.protocol import changes
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.resources import connections
 from tests.media import png, uri
@@ -23,20 +22,7 @@ async def listed(person: Actor) -> list[str]:
 
 async def bearer(world: World, person: Actor, *scopes: str) -> str:
     bot = await world.bot()
-
-    def issue(call: Call) -> str:
-        return auth.issue(
-            call.tx,
-            kind="bearer",
-            user_id=person.id,
-            application_id=bot.application_id,
-            scopes=frozenset(scopes),
-            now=call.now,
-            ids=call.ids,
-        )
-
-    token: str = await world.write(issue)
-    return f"Bearer {token}"
+    return f"Bearer {await world.access_token(person, bot.application_id, *scopes)}"
 
 
 async def test_a_person_connects_changes_and_disconnects_an_account(world: World) -> None:

@@ -7,7 +7,6 @@ import pytest
 from hubbub.protocol import changes
 from hubbub.protocol.ids import EmojiId
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.resources import members
 from tests import media
 from tests.world import Actor, Answer, Guild, World
 
@@ -19,21 +18,6 @@ GIF = media.uri(media.moving())
 async def made(actor: Actor, guild: Guild, name: str = "party", image: str = PNG, **body: Any) -> Any:
     """A new emoji."""
     return (await actor.post(f"/guilds/{guild.id}/emojis", json={"name": name, "image": image, **body})).ok()
-
-
-async def member(world: World, guild: Guild, permissions: int = 0) -> Actor:
-    """Somebody in a guild, with some permissions more."""
-    actor = await world.user()
-    await world.write(lambda call: members.add(call, guild.id, actor.id), actor=guild.owner.id)
-    if permissions:
-        await guild.allow(actor, permissions)
-    return actor
-
-
-async def last_entry(guild: Guild, action: int) -> Any:
-    """The newest audit log entry of a kind."""
-    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
-    return log["audit_log_entries"][0]
 
 
 async def fill(world: World, guild: Guild, count: int, *, animated: int = 0) -> None:
@@ -81,7 +65,7 @@ async def test_a_new_emoji_is_kept_told_written_down_and_served(world: World) ->
     assert emoji == bare | {"user": emoji["user"]}
     told = await session.next("GUILD_EMOJIS_UPDATE")
     assert told == {"guild_id": str(guild.id), "emojis": [bare]}
-    entry = await last_entry(guild, 60)
+    entry = await guild.last_audit_entry(60)
     assert (entry["target_id"], entry["reason"]) == (emoji["id"], "why not")
     assert entry["changes"] == [{"key": "name", "new_value": "party"}]
     assert (await picture(world, f"/emojis/{emoji['id']}.png")).size == (128, 64)
@@ -106,8 +90,8 @@ async def test_an_animated_emoji_moves_as_a_gif_and_stands_still_as_a_png(world:
 async def test_emoji_are_read_by_members_and_their_makers_by_those_who_make_some(world: World) -> None:
     guild = await world.guild()
     emoji = await made(guild.owner, guild)
-    plain, maker = await member(world, guild), await member(world, guild, CREATE)
-    manager, stranger = await member(world, guild, MANAGE), await world.user()
+    plain, maker = await guild.member(), await guild.member(CREATE)
+    manager, stranger = await guild.member(MANAGE), await world.user()
     one, all_ = f"/guilds/{guild.id}/emojis/{emoji['id']}", f"/guilds/{guild.id}/emojis"
 
     for actor, sees in ((plain, False), (maker, True), (manager, True), (guild.owner, True)):
@@ -136,7 +120,7 @@ async def test_changes_are_told_and_written_down_and_no_change_is_not(world: Wor
     assert (changed["name"], changed["roles"]) == ("Feast_2", [str(role)])
     [told] = (await session.next("GUILD_EMOJIS_UPDATE"))["emojis"]
     assert (told["name"], told["roles"]) == ("Feast_2", [str(role)])
-    entry = await last_entry(guild, 61)
+    entry = await guild.last_audit_entry(61)
     assert {"key": "name", "old_value": "party", "new_value": "Feast_2"} in entry["changes"]
     (await guild.owner.patch(path, json={"name": "Feast_2"})).ok()
     await session.none_of("GUILD_EMOJIS_UPDATE")
@@ -149,14 +133,14 @@ async def test_a_deleted_emoji_is_gone_everywhere_but_where_it_stands(world: Wor
     said = await guild.say(guild.owner)
     react = f"/channels/{guild.general}/messages/{said['id']}/reactions/party:{emoji['id']}"
     (await guild.owner.put(f"{react}/@me")).ok()
-    bob = await member(world, guild)
+    bob = await guild.member()
     session = await (await world.bot(guild)).connect()
 
     answer = await guild.owner.delete(f"/guilds/{guild.id}/emojis/{emoji['id']}")
 
     assert answer.status == 204
     assert (await session.next("GUILD_EMOJIS_UPDATE"))["emojis"] == []
-    assert (await last_entry(guild, 62))["changes"] == [{"key": "name", "old_value": "party"}]
+    assert (await guild.last_audit_entry(62))["changes"] == [{"key": "name", "old_value": "party"}]
     assert (await world.request("GET", f"{world.url}/cdn/emojis/{emoji['id']}.png")).status == 404
     (await bob.put(f"{react}/@me")).ok()
     other = await guild.say(guild.owner)
@@ -194,7 +178,7 @@ async def test_who_may_do_what_before_and_after_the_split(
 ) -> None:
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if when == "before" else 0))
     guild = await world.guild()
-    actor = await member(world, guild, permissions)
+    actor = await guild.member(permissions)
     for deed in DEEDS:
         mine, theirs = (await made(guild.owner, guild))["id"], (await made(guild.owner, guild))["id"]
         await world.write(

@@ -28,18 +28,7 @@ async def owner_of(world: World, bot: Actor) -> Actor:
 
 async def bearer(world: World, person: Actor, bot: Actor, *scopes: str) -> dict[str, str]:
     """The header of a token that a person gave to the bot's application."""
-    token = await world.write(
-        lambda call: auth.issue(
-            call.tx,
-            kind="bearer",
-            user_id=person.id,
-            application_id=bot.application_id,
-            scopes=frozenset(scopes),
-            now=call.now,
-            ids=call.ids,
-        )
-    )
-    return {"Authorization": f"Bearer {token}"}
+    return {"Authorization": f"Bearer {await world.access_token(person, bot.application_id, *scopes)}"}
 
 
 async def sell(bot: Actor, kind: int = SUBSCRIPTION, **more: Any) -> int:

@@ -12,7 +12,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.config import Config
 from hubbub.server.resources import members
 from hubbub.server.resources.widgets import picture
-from tests.world import NOW_MS, Actor, Guild, World, small_config
+from tests.world import NOW_MS, Guild, World, small_config
 
 HOUR = 3_600_000
 
@@ -21,15 +21,6 @@ async def entries(guild: Guild, action: int) -> list[Any]:
     """The audit log's entries of a kind, the newest first."""
     log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
     return list(log["audit_log_entries"])
-
-
-async def member(world: World, guild: Guild, permissions: int = 0) -> Actor:
-    """One more person in the guild."""
-    person = await world.user()
-    await world.write(lambda call: members.add(call, guild.id, person.id), actor=guild.owner.id)
-    if permissions:
-        await guild.allow(person, permissions)
-    return person
 
 
 async def features(guild: Guild) -> list[str]:
@@ -45,7 +36,7 @@ async def test_a_welcome_screen_is_for_managers_until_it_is_shown(world: World) 
     guild = await world.guild()
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/welcome-screen"
-    stranger, bob = await world.user(), await member(world, guild)
+    stranger, bob = await world.user(), await guild.member()
     assert (await guild.owner.get(url)).ok() == {"description": None, "welcome_channels": []}
     for actor in (stranger, bob):
         (await actor.get(url)).refused(404, 10069)
@@ -93,7 +84,7 @@ async def test_a_bad_welcome_screen_is_named(world: World, body: Any, path: str)
 async def test_new_members_have_a_guide_when_somebody_wrote_one(world: World) -> None:
     guild = await world.guild()
     url = f"/guilds/{guild.id}/new-member-welcome"
-    bob = await member(world, guild)
+    bob = await guild.member()
     empty = await bob.get(url)
     assert (empty.status, empty.body) == (204, b"")
     body = {
@@ -127,7 +118,7 @@ async def test_onboarding_asks_and_is_written_down(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/onboarding"
-    bob = await member(world, guild)
+    bob = await guild.member()
     nothing = {"guild_id": str(guild.id), "prompts": [], "default_channel_ids": [], "enabled": False, "mode": 0}
     assert (await bob.get(url)).ok() == nothing
     role, rooms = await guild.role("chess"), await many_channels(guild)
@@ -219,8 +210,8 @@ async def test_onboarding_is_for_those_who_manage_guild_and_roles(world: World) 
     (await stranger.get(url)).refused(403, 50001)
     (await stranger.put(url, json={})).refused(403, 50001)
     for bits in (Permissions.MANAGE_GUILD, Permissions.MANAGE_ROLES):
-        (await (await member(world, guild, bits)).put(url, json={})).refused(403, 50013)
-    manager = await member(world, guild, Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES)
+        (await (await guild.member(bits)).put(url, json={})).refused(403, 50013)
+    manager = await guild.member(Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES)
     (await manager.put(url, json={})).ok()
     above = await guild.role("above")
     (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(above), "position": 9}])).ok()
@@ -266,7 +257,7 @@ async def test_a_vanity_url_is_free_and_well_formed(world: World) -> None:
     assert (await guild.owner.patch(url, json={"code": "x" * 33})).errors("code")
     (await other.owner.delete(f"/guilds/{other.id}")).ok()
     (await guild.owner.patch(url, json={"code": "taken"})).ok()
-    bob, stranger = await member(world, guild), await world.user()
+    bob, stranger = await guild.member(), await world.user()
     for actor, refusal in ((bob, 50013), (stranger, 50001)):
         (await actor.get(url)).refused(403, refusal)
         (await actor.patch(url, json={"code": None})).refused(403, refusal)
@@ -353,7 +344,7 @@ async def test_who_chooses_a_channel_for_all_must_see_it(world: World) -> None:
 async def test_widget_settings_are_for_those_who_manage_the_guild(world: World) -> None:
     guild, other = await world.guild(), await world.guild()
     url = f"/guilds/{guild.id}/widget"
-    bob, stranger = await member(world, guild), await world.user()
+    bob, stranger = await guild.member(), await world.user()
     for actor, code in ((bob, 50013), (stranger, 50001)):
         (await actor.get(url)).refused(403, code)
         (await actor.patch(url, json={})).refused(403, code)
@@ -486,7 +477,7 @@ async def test_nothing_is_switched_off_for_more_than_a_day(world: World) -> None
     late = wire.timestamp(NOW_MS + 24 * HOUR + 1)
     assert (await guild.owner.put(url, json={"dms_disabled_until": late})).errors("dms_disabled_until")
     assert (await guild.owner.put(url, json={"invites_disabled_until": "soon"})).errors("invites_disabled_until")
-    bob, stranger = await member(world, guild), await world.user()
+    bob, stranger = await guild.member(), await world.user()
     (await bob.put(url, json={})).refused(403, 50013)
     (await stranger.put(url, json={})).refused(403, 50001)
 
@@ -504,7 +495,7 @@ async def test_the_owner_asks_two_factor_of_moderators(world: World) -> None:
     assert (await guild.owner.post(url, json={"level": 1})).ok() == {"level": 1}
     assert (await session.next("GUILD_UPDATE"))["mfa_level"] == 1
     assert {"key": "mfa_level", "old_value": 0, "new_value": 1} in (await entries(guild, 1))[0]["changes"]
-    bob = await member(world, guild, Permissions.ADMINISTRATOR)
+    bob = await guild.member(Permissions.ADMINISTRATOR)
     (await bob.post(url, json={"level": 0})).refused(403, 50013)
     (await bob.patch(f"/guilds/{guild.id}", json={"name": "Other"})).refused(401, 60003)
     bot = await world.bot(guild)

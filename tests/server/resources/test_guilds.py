@@ -26,12 +26,6 @@ async def set_features(world: World, guild: Guild, *features: str) -> None:
     await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", text, guild.id))
 
 
-async def last_entry(guild: Guild, action: int) -> Any:
-    """The newest audit log entry of a kind."""
-    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
-    return log["audit_log_entries"][0]
-
-
 # Founding
 
 
@@ -261,7 +255,7 @@ async def test_a_change_is_told_and_written_down(world: World) -> None:
     told = await session.next("GUILD_UPDATE")
     assert told == changed == (await guild.owner.get(f"/guilds/{guild.id}")).ok()
     assert {key: told[key] for key in body} == body
-    entry = await last_entry(guild, 1)
+    entry = await guild.last_audit_entry(1)
     assert (entry["target_id"], entry["user_id"], entry["reason"]) == (str(guild.id), str(guild.owner.id), "spring")
     assert {change["key"]: change.get("new_value") for change in entry["changes"]} == body
     assert {"key": "name", "old_value": "Guild", "new_value": "Renamed"} in entry["changes"]

@@ -11,7 +11,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import identities, oauth2, relationships, users
 from tests.oauth import application, edit, refused
 from tests.players import token_of
-from tests.world import Actor, World
+from tests.world import Actor, World, befriend
 
 FRIEND, BLOCKED, INCOMING, OUTGOING = (
     RelationshipType.FRIEND,
@@ -25,12 +25,6 @@ PLATFORM, GAME = "/users/@me/relationships", "/users/@me/game-relationships"
 async def types(actor: Actor, path: str = PLATFORM) -> dict[int, int]:
     """What others are to somebody."""
     return {int(each["id"]): each["type"] for each in (await actor.get(path)).ok()}
-
-
-async def befriend(one: Actor, other: Actor, path: str = PLATFORM) -> None:
-    """Ask and accept."""
-    (await one.put(f"{path}/{other.id}", json={})).ok()
-    (await other.put(f"{path}/{one.id}", json={})).ok()
 
 
 async def people(world: World, count: int = 2) -> list[Actor]:

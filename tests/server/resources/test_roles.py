@@ -16,12 +16,6 @@ from tests.world import Actor, Guild, World
 PNG = media.uri(media.png())
 
 
-async def last_entry(guild: Guild, action: int) -> Any:
-    """The newest audit log entry of a kind."""
-    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
-    return log["audit_log_entries"][0]
-
-
 async def order(guild: Guild) -> list[int]:
     """The guild's roles, lowest first, without @everyone."""
     return [int(role["id"]) for role in (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok()][1:]
@@ -53,7 +47,7 @@ async def test_a_new_role_has_its_defaults_is_told_and_written_down(world: World
     assert (role["icon"], role["unicode_emoji"], role["flags"]) == (None, None, 0)
     assert "tags" not in role
     assert await session.next("GUILD_ROLE_CREATE") == {"guild_id": str(guild.id), "role": role}
-    entry = await last_entry(guild, 30)
+    entry = await guild.last_audit_entry(30)
     assert (entry["target_id"], entry["reason"]) == (role["id"], "why not")
     assert {"key": "name", "new_value": "new role"} in entry["changes"]
     assert {"key": "permissions", "new_value": role["permissions"]} in entry["changes"]
@@ -113,7 +107,7 @@ async def test_changes_of_a_role_are_told_and_written_down(world: World) -> None
     assert {key: changed[key] for key in body} == body
     assert changed["colors"]["primary_color"] == 255
     assert (await session.next("GUILD_ROLE_UPDATE")) == {"guild_id": str(guild.id), "role": changed}
-    entry = await last_entry(guild, 31)
+    entry = await guild.last_audit_entry(31)
     assert {"key": "name", "old_value": "old", "new_value": "new"} in entry["changes"]
     assert {"key": "permissions", "old_value": "0", "new_value": "2"} in entry["changes"]
     assert {change["key"] for change in entry["changes"]} == {"name", "permissions", "color", "colors", "hoist"}
@@ -351,7 +345,7 @@ async def test_a_deleted_role_is_gone_from_members_and_overwrites(world: World) 
     assert (updated["id"], updated["permission_overwrites"]) == (str(guild.general), [])
     await session.none_of("GUILD_MEMBER_UPDATE")
     assert (await bob.get(f"/guilds/{guild.id}/members/{bob.id}")).ok()["roles"] == []
-    entry = await last_entry(guild, 32)
+    entry = await guild.last_audit_entry(32)
     assert entry["target_id"] == str(role)
     assert {"key": "name", "old_value": "doomed"} in entry["changes"]
     (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).refused(404, 10011)
@@ -374,7 +368,7 @@ async def test_moved_roles_are_told_and_written_down(world: World) -> None:
     assert await order(guild) == [first, third, second]
     told = [(await session.next("GUILD_ROLE_UPDATE"))["role"]["id"] for _ in range(2)]
     assert told == [str(third), str(second)]
-    entry = await last_entry(guild, 31)
+    entry = await guild.last_audit_entry(31)
     assert entry["changes"] == [{"key": "position", "old_value": 1, "new_value": 3}]
 
 

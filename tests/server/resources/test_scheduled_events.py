@@ -11,7 +11,6 @@ from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.scheduled_events import EVENT_IDLE_MS, EVENT_UNSTARTED_MS, NthWeekday, RecurrenceRule
 from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR
-from hubbub.server.resources import members
 from hubbub.server.resources.scheduled_events import recurrence
 from tests.world import NOW_MS, Actor, Guild, Session, World
 
@@ -66,21 +65,6 @@ def path(guild: Guild, event: Any, *more: object) -> str:
     return "/".join(map(str, (f"/guilds/{guild.id}/scheduled-events", event["id"], *more)))
 
 
-async def last_entry(guild: Guild, action: int) -> Any:
-    """The newest audit log entry of a kind."""
-    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
-    return log["audit_log_entries"][0]
-
-
-async def member(world: World, guild: Guild, permissions: int = 0) -> Actor:
-    """One more person in the guild."""
-    person = await world.user()
-    await world.write(lambda call: members.add(call, guild.id, person.id), actor=guild.owner.id)
-    if permissions:
-        await guild.allow(person, permissions)
-    return person
-
-
 async def join(session: Session, guild: Guild, channel: int | None) -> None:
     """Connect or leave."""
     where = None if channel is None else str(channel)
@@ -109,7 +93,7 @@ async def test_a_plan_is_told_written_down_and_read(world: World, guild: Guild) 
     assert made["scheduled_end_time"] == at(NOW_MS + 2 * HOUR)
     assert made["image"]
     assert await session.next("GUILD_SCHEDULED_EVENT_CREATE") == told(made)
-    entry = await last_entry(guild, 100)
+    entry = await guild.last_audit_entry(100)
     assert entry["target_id"] == made["id"]
     assert {"key": "name", "new_value": "picnic"} in entry["changes"]
     log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=100")).ok()
@@ -161,10 +145,10 @@ async def test_the_channel_must_be_of_the_guild_and_of_the_kind(world: World, gu
 async def test_who_may_plan_where(world: World, guild: Guild) -> None:
     stage, lounge = guild.channels["stage"], guild.channels["Lounge"]
     url = f"/guilds/{guild.id}/scheduled-events"
-    nobody = await member(world, guild)
+    nobody = await guild.member()
     for body in (external(), on(lounge), on(stage, 1)):
         (await nobody.post(url, json=body)).refused(403, 50013)
-    planner = await member(world, guild, Permissions.CREATE_EVENTS)
+    planner = await guild.member(Permissions.CREATE_EVENTS)
     (await planner.post(url, json=external())).ok()
     (await planner.post(url, json=on(lounge))).ok()
     (await planner.post(url, json=on(stage, 1))).refused(403, 50013)
@@ -221,7 +205,7 @@ async def test_changes_are_told_and_written_down(world: World, guild: Guild) -> 
     changed = (await guild.owner.patch(path(guild, made), json={"name": "feast", "description": "much"})).ok()
     assert changed == made | {"name": "feast", "description": "much"}
     assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == told(changed)
-    entry = await last_entry(guild, 101)
+    entry = await guild.last_audit_entry(101)
     assert {"key": "name", "old_value": "picnic", "new_value": "feast"} in entry["changes"]
     (await guild.owner.patch(path(guild, made), json={"name": "feast"})).ok()
     await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
@@ -233,9 +217,9 @@ async def test_changes_are_told_and_written_down(world: World, guild: Guild) -> 
 
 
 async def test_one_changes_ones_own_and_managers_everybodys(world: World, guild: Guild) -> None:
-    planner = await member(world, guild, Permissions.CREATE_EVENTS)
-    other = await member(world, guild, Permissions.CREATE_EVENTS)
-    manager = await member(world, guild, Permissions.MANAGE_EVENTS)
+    planner = await guild.member(Permissions.CREATE_EVENTS)
+    other = await guild.member(Permissions.CREATE_EVENTS)
+    manager = await guild.member(Permissions.MANAGE_EVENTS)
     made = await plan(planner, guild, external())
     (await planner.patch(path(guild, made), json={"name": "mine"})).ok()
     (await manager.patch(path(guild, made), json={"name": "ours"})).ok()
@@ -244,7 +228,7 @@ async def test_one_changes_ones_own_and_managers_everybodys(world: World, guild:
     session = await other.connect()
     assert (await manager.delete(path(guild, made))).status == 204
     assert (await session.next("GUILD_SCHEDULED_EVENT_DELETE"))["id"] == made["id"]
-    assert (await last_entry(guild, 102))["target_id"] == made["id"]
+    assert (await guild.last_audit_entry(102))["target_id"] == made["id"]
     for method in (planner.get, planner.delete):
         (await method(path(guild, made))).refused(404, 10070)
     elsewhere = await world.guild(guild.owner)
@@ -470,14 +454,14 @@ async def test_one_occurrence_may_differ(world: World, guild: Guild) -> None:
         "is_canceled": False,
     }
     assert await session.next("GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE") == exception | {"guild_id": str(guild.id)}
-    entry = await last_entry(guild, 200)
+    entry = await guild.last_audit_entry(200)
     assert entry["options"] == {"event_exception_id": exception["event_exception_id"]}
     assert (await guild.owner.get(path(guild, made))).ok()["guild_scheduled_event_exceptions"] == [exception]
     url = path(guild, made, "exceptions", exception["event_exception_id"])
     later = (await guild.owner.patch(url, json={"scheduled_end_time": at(MONDAY + 4 * HOUR)})).ok()
     assert later["scheduled_end_time"] == at(MONDAY + 4 * HOUR)
     assert await session.next("GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE") == later | {"guild_id": str(guild.id)}
-    assert (await last_entry(guild, 201))["target_id"] == made["id"]
+    assert (await guild.last_audit_entry(201))["target_id"] == made["id"]
     world.clock.set(MONDAY + 2 * HOUR - 1)
     await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
     world.clock.advance(1)
@@ -486,7 +470,7 @@ async def test_one_occurrence_may_differ(world: World, guild: Guild) -> None:
     assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["scheduled_start_time"] == at(MONDAY + 7 * DAY)
     assert (await guild.owner.delete(url)).status == 204
     assert (await session.next("GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE"))["event_id"] == made["id"]
-    assert (await last_entry(guild, 202))["options"] == {"event_exception_id": exception["event_exception_id"]}
+    assert (await guild.last_audit_entry(202))["options"] == {"event_exception_id": exception["event_exception_id"]}
     (await guild.owner.delete(url)).refused(404, 10070)
     (await guild.owner.patch(url, json={})).refused(404, 10070)
 
@@ -554,7 +538,7 @@ async def test_exceptions_need_an_occurrence_and_a_planner(world: World, guild: 
     assert (await guild.owner.post(url, json=past)).errors("scheduled_start_time")
     (await guild.owner.post(url, json={where: at(MONDAY)})).ok()
     assert (await guild.owner.post(url, json={where: at(MONDAY)})).errors(where) == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
-    nobody = await member(world, guild)
+    nobody = await guild.member()
     (await nobody.post(url, json={where: at(MONDAY + 7 * DAY)})).refused(403, 50013)
     (await nobody.patch(f"{url}/{int(Snowflake.at(MONDAY))}", json={})).refused(403, 50013)
     (await nobody.delete(f"{url}/{int(Snowflake.at(MONDAY))}")).refused(403, 50013)
@@ -564,7 +548,7 @@ async def test_exceptions_need_an_occurrence_and_a_planner(world: World, guild: 
 
 
 async def test_people_want_to_come_and_no_longer(world: World, guild: Guild) -> None:
-    bob, carol = await member(world, guild), await member(world, guild)
+    bob, carol = await guild.member(), await guild.member()
     session = await guild.owner.connect()
     made = await plan(guild.owner, guild, external())
     mine = path(guild, made, "users", "@me")
@@ -600,7 +584,7 @@ async def test_people_want_to_come_and_no_longer(world: World, guild: Guild) -> 
 
 
 async def test_people_answer_for_one_occurrence(world: World, guild: Guild) -> None:
-    bob, carol = await member(world, guild), await member(world, guild)
+    bob, carol = await guild.member(), await guild.member()
     session = await guild.owner.connect()
     made = await plan(guild.owner, guild, weekly())
     one = str(int(Snowflake.at(MONDAY + 7 * DAY)))

@@ -8,7 +8,6 @@ from hubbub.protocol import changes
 from hubbub.protocol.ids import SoundId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.sounds import measure
-from hubbub.server.resources import members
 from tests import media
 from tests.world import Actor, Guild, Session, World
 
@@ -21,21 +20,6 @@ async def made(actor: Actor, guild: Guild, **body: Any) -> Any:
     """A new sound."""
     given = {"name": "honk", "sound": OGG} | body
     return (await actor.post(f"/guilds/{guild.id}/soundboard-sounds", json=given)).ok()
-
-
-async def member(world: World, guild: Guild, permissions: int = 0) -> Actor:
-    """Somebody in a guild, with some permissions more."""
-    actor = await world.user()
-    await world.write(lambda call: members.add(call, guild.id, actor.id), actor=guild.owner.id)
-    if permissions:
-        await guild.allow(actor, permissions)
-    return actor
-
-
-async def last_entry(guild: Guild, action: int) -> Any:
-    """The newest audit log entry of a kind."""
-    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
-    return log["audit_log_entries"][0]
 
 
 async def test_a_new_sound_is_kept_told_written_down_and_served(world: World) -> None:
@@ -60,7 +44,7 @@ async def test_a_new_sound_is_kept_told_written_down_and_served(world: World) ->
     }
     assert sound == bare | {"user": sound["user"]}
     assert await session.next("GUILD_SOUNDBOARD_SOUND_CREATE") == bare
-    entry = await last_entry(guild, 130)
+    entry = await guild.last_audit_entry(130)
     assert entry["target_id"] == sound["sound_id"]
     assert {"key": "volume", "new_value": 0.5} in entry["changes"]
     served = await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")
@@ -118,7 +102,7 @@ async def test_what_makes_no_sound_is_named(world: World, body: Any, path: str, 
 async def test_sounds_are_read_by_members_and_their_makers_by_those_who_make_some(world: World) -> None:
     guild = await world.guild()
     sound = await made(guild.owner, guild)
-    plain, maker, stranger = await member(world, guild), await member(world, guild, CREATE), await world.user()
+    plain, maker, stranger = await guild.member(), await guild.member(CREATE), await world.user()
     all_ = f"/guilds/{guild.id}/soundboard-sounds"
     one = f"{all_}/{sound['sound_id']}"
     for actor, sees in ((plain, False), (maker, True), (guild.owner, True)):
@@ -150,7 +134,7 @@ async def test_changes_and_the_end_are_told_and_written_down(world: World) -> No
     assert (changed["emoji_id"], changed["emoji_name"]) == (emoji["id"], None)
     told = await session.next("GUILD_SOUNDBOARD_SOUND_UPDATE")
     assert told == {key: value for key, value in changed.items() if key != "user"}
-    entry = await last_entry(guild, 131)
+    entry = await guild.last_audit_entry(131)
     assert {"key": "name", "old_value": "honk", "new_value": "toot"} in entry["changes"]
     (await guild.owner.patch(path, json={"name": "toot"})).ok()
     await session.none_of("GUILD_SOUNDBOARD_SOUND_UPDATE")
@@ -161,7 +145,7 @@ async def test_changes_and_the_end_are_told_and_written_down(world: World) -> No
     assert (await guild.owner.delete(path)).status == 204
     gone = {"guild_id": str(guild.id), "sound_id": sound["sound_id"]}
     assert await session.next("GUILD_SOUNDBOARD_SOUND_DELETE") == gone
-    assert (await last_entry(guild, 132))["target_id"] == sound["sound_id"]
+    assert (await guild.last_audit_entry(132))["target_id"] == sound["sound_id"]
     (await guild.owner.get(path)).refused(404, 10097)
     assert (await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")).status == 404
 
@@ -196,7 +180,7 @@ async def test_an_emoji_that_goes_leaves_all_sounds_that_showed_it(world: World)
 async def test_who_may_do_what_before_and_after_the_split(world: World, when: str, permissions: int, may: str) -> None:
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if when == "before" else 0))
     guild = await world.guild()
-    actor = await member(world, guild, permissions)
+    actor = await guild.member(permissions)
     path = f"/guilds/{guild.id}/soundboard-sounds"
     answer = await actor.post(path, json={"name": "mine", "sound": OGG})
     answer.ok() if "create" in may else answer.refused(403, 50013)

@@ -12,12 +12,6 @@ from tests.world import Actor, Guild, Session, World
 STAGE = 13
 
 
-async def last_entry(guild: Guild, action: int) -> Any:
-    """The newest audit log entry of a kind."""
-    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
-    return log["audit_log_entries"][0]
-
-
 async def join(session: Session, guild: Guild, channel: int | None) -> Any:
     """Connect or leave, and answer one's own state."""
     where = None if channel is None else str(channel)
@@ -60,7 +54,7 @@ async def test_a_stage_opens_changes_and_closes(world: World, guild: Guild, stag
         "guild_scheduled_event_id": None,
     }
     assert await session.next("STAGE_INSTANCE_CREATE") == made
-    entry = await last_entry(guild, 83)
+    entry = await guild.last_audit_entry(83)
     assert (entry["target_id"], entry["options"]) == (made["id"], {"channel_id": str(stage)})
     assert {"key": "topic", "new_value": "chess"} in entry["changes"]
     assert (await bot.get(f"/stage-instances/{stage}")).ok() == made
@@ -70,13 +64,13 @@ async def test_a_stage_opens_changes_and_closes(world: World, guild: Guild, stag
     changed = (await bot.patch(f"/stage-instances/{stage}", json={"topic": "go"})).ok()
     assert changed == made | {"topic": "go"}
     assert await session.next("STAGE_INSTANCE_UPDATE") == changed
-    assert (await last_entry(guild, 84))["changes"] == [{"key": "topic", "old_value": "chess", "new_value": "go"}]
+    assert (await guild.last_audit_entry(84))["changes"] == [{"key": "topic", "old_value": "chess", "new_value": "go"}]
     (await bot.patch(f"/stage-instances/{stage}", json={"topic": "go"})).ok()
     await session.none_of("STAGE_INSTANCE_UPDATE")
 
     assert (await bot.delete(f"/stage-instances/{stage}", headers={"X-Audit-Log-Reason": "over"})).status == 204
     assert await session.next("STAGE_INSTANCE_DELETE") == changed
-    assert (await last_entry(guild, 85))["reason"] == "over"
+    assert (await guild.last_audit_entry(85))["reason"] == "over"
     for method in (bot.get, bot.delete):
         (await method(f"/stage-instances/{stage}")).refused(404, 10067)
     (await bot.patch(f"/stage-instances/{stage}", json={})).refused(404, 10067)
@@ -231,7 +225,7 @@ async def test_moderators_let_others_speak_and_send_them_back(
     invited = await session.next("VOICE_STATE_UPDATE")
     assert invited["suppress"] is False
     assert invited["request_to_speak_timestamp"] is not None
-    entry = await last_entry(guild, 24)
+    entry = await guild.last_audit_entry(24)
     assert (entry["target_id"], entry["changes"]) == (
         str(bob.id),
         [{"key": "suppress", "old_value": True, "new_value": False}],

@@ -9,7 +9,6 @@ import pytest
 from hubbub.protocol import changes
 from hubbub.protocol.ids import StickerId
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.resources import members
 from tests import media
 from tests.world import Actor, Answer, Guild, World
 
@@ -26,21 +25,6 @@ async def upload(actor: Actor, guild: Guild, file: bytes | None = None, **fields
     if data:
         form.add_field("file", data, filename="x.png", content_type="image/png")
     return await actor.post(f"/guilds/{guild.id}/stickers", data=form)
-
-
-async def member(world: World, guild: Guild, permissions: int = 0) -> Actor:
-    """Somebody in a guild, with some permissions more."""
-    actor = await world.user()
-    await world.write(lambda call: members.add(call, guild.id, actor.id), actor=guild.owner.id)
-    if permissions:
-        await guild.allow(actor, permissions)
-    return actor
-
-
-async def last_entry(guild: Guild, action: int) -> Any:
-    """The newest audit log entry of a kind."""
-    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
-    return log["audit_log_entries"][0]
 
 
 async def test_a_new_sticker_is_kept_told_written_down_and_served(world: World) -> None:
@@ -65,7 +49,7 @@ async def test_a_new_sticker_is_kept_told_written_down_and_served(world: World) 
     assert sticker == bare | {"user": sticker["user"]}
     assert sticker["user"]["id"] == str(guild.owner.id)
     assert await session.next("GUILD_STICKERS_UPDATE") == {"guild_id": str(guild.id), "stickers": [bare]}
-    entry = await last_entry(guild, 90)
+    entry = await guild.last_audit_entry(90)
     assert entry["target_id"] == sticker["id"]
     assert {"key": "tags", "new_value": "hello, hi"} in entry["changes"]
     file = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.png")
@@ -159,7 +143,7 @@ async def test_what_makes_no_sticker_is_named(world: World) -> None:
 async def test_stickers_are_read_by_members_and_any_by_its_id(world: World) -> None:
     guild = await world.guild()
     sticker = (await upload(guild.owner, guild)).ok()
-    plain, maker, stranger = await member(world, guild), await member(world, guild, CREATE), await world.user()
+    plain, maker, stranger = await guild.member(), await guild.member(CREATE), await world.user()
     one, all_ = f"/guilds/{guild.id}/stickers/{sticker['id']}", f"/guilds/{guild.id}/stickers"
     for actor, sees in ((plain, False), (maker, True), (guild.owner, True)):
         found = (await actor.get(one)).ok()
@@ -188,7 +172,7 @@ async def test_changes_and_the_end_are_told_and_written_down(world: World) -> No
 
     assert (changed["name"], changed["tags"], changed["description"]) == ("bye", "end", None)
     assert (await session.next("GUILD_STICKERS_UPDATE"))["stickers"][0]["name"] == "bye"
-    entry = await last_entry(guild, 91)
+    entry = await guild.last_audit_entry(91)
     assert {"key": "name", "old_value": "wave", "new_value": "bye"} in entry["changes"]
     assert {"key": "description", "old_value": "a hand"} in entry["changes"]
     (await guild.owner.patch(path, json={"name": "bye"})).ok()
@@ -196,7 +180,7 @@ async def test_changes_and_the_end_are_told_and_written_down(world: World) -> No
     assert (await guild.owner.patch(path, json={"description": "x"})).errors("description") == ["BASE_TYPE_BAD_LENGTH"]
     assert (await guild.owner.delete(path)).status == 204
     assert (await session.next("GUILD_STICKERS_UPDATE"))["stickers"] == []
-    assert (await last_entry(guild, 92))["target_id"] == sticker["id"]
+    assert (await guild.last_audit_entry(92))["target_id"] == sticker["id"]
     (await guild.owner.get(path)).refused(404, 10060)
     assert (await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.png")).status == 404
 
@@ -215,7 +199,7 @@ async def test_changes_and_the_end_are_told_and_written_down(world: World) -> No
 async def test_who_may_do_what_before_and_after_the_split(world: World, when: str, permissions: int, may: str) -> None:
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if when == "before" else 0))
     guild = await world.guild()
-    actor = await member(world, guild, permissions)
+    actor = await guild.member(permissions)
     answer = await upload(actor, guild)
     answer.ok() if "create" in may else answer.refused(403, 50013)
     for whose in ("own", "others"):

@@ -19,17 +19,6 @@ MINUTE_MS = 60_000
 PUBLIC, PRIVATE = 11, 12
 
 
-async def member(world: World, guild: Guild, permissions: int = 0) -> Actor:
-    """A person in the guild, with these permissions."""
-    from hubbub.server.resources import members
-
-    bob = await world.user()
-    await world.write(lambda call: members.add(call, guild.id, bob.id), actor=guild.owner.id)
-    if permissions:
-        await guild.allow(bob, permissions)
-    return bob
-
-
 async def thread(who: Actor, channel: int, kind: int = PUBLIC, **body: Any) -> int:
     """A new thread without a message."""
     made = (await who.post(f"/channels/{channel}/threads", json={"name": "talk", "type": kind, **body})).ok()
@@ -43,12 +32,6 @@ async def post(who: Actor, forum: int, **body: Any) -> Any:
 
 async def get(guild: Guild, channel: int) -> Any:
     return (await guild.owner.get(f"/channels/{channel}")).ok()
-
-
-async def last_entry(guild: Guild, action: int) -> Any:
-    """The newest audit log entry of a kind."""
-    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
-    return log["audit_log_entries"][0]
 
 
 # Starting
@@ -79,7 +62,7 @@ async def test_a_thread_starts_at_a_message_and_takes_its_id(world: World) -> No
     assert (starter["type"], starter["channel_id"]) == (21, said["id"])
     assert starter["message_reference"]["message_id"] == said["id"]
     await session.none_of("MESSAGE_CREATE")
-    assert (await last_entry(guild, 110))["target_id"] == said["id"]
+    assert (await guild.last_audit_entry(110))["target_id"] == said["id"]
 
     again = await guild.owner.post(f"/channels/{guild.general}/messages/{said['id']}/threads", json={"name": "x"})
     again.refused(400, 160004)
@@ -100,7 +83,7 @@ async def test_a_thread_at_an_older_message_is_announced_in_the_channel(world: W
 
 async def test_a_thread_cannot_start_where_there_is_none(world: World) -> None:
     guild = await world.guild()
-    bob = await member(world, guild)
+    bob = await guild.member()
     voice = await guild.channel("voice", type=2)
     said = await guild.say(guild.owner)
     path = f"/channels/{guild.general}/messages"
@@ -157,14 +140,14 @@ async def test_only_its_members_and_moderators_hear_of_a_private_thread(world: W
     await guild.say(guild.owner, "psst", channel=made)
     assert (await moderator.next("MESSAGE_CREATE"))["content"] == "psst"
     await stranger.none_of("THREAD_CREATE", "MESSAGE_CREATE", "THREAD_MEMBERS_UPDATE")
-    bob = await member(world, guild)
+    bob = await guild.member()
     (await bob.get(f"/channels/{made}")).refused(403, 50001)
 
 
 @pytest.mark.dated(changes.PERMISSION_SPLITS)
 async def test_a_slow_channel_slows_the_threads_of_people(world: World) -> None:
     guild = await world.guild()
-    bob = await member(world, guild, Permissions.MANAGE_CHANNELS)
+    bob = await guild.member(Permissions.MANAGE_CHANNELS)
     bot = await world.bot(guild)
     (await guild.owner.patch(f"/channels/{guild.general}", json={"rate_limit_per_user": 30})).ok()
     await thread(bob, guild.general)
@@ -233,7 +216,7 @@ async def test_a_post_is_refused_without_words_permission_or_tag(world: World) -
     forum = await guild.channel(
         "ideas", type=FORUM, available_tags=[{"name": "official", "moderated": True}], flags=1 << 4
     )
-    bob = await member(world, guild)
+    bob = await guild.member()
     tag = (await get(guild, forum))["available_tags"][0]["id"]
     path = f"/channels/{forum}/threads"
     assert (await bob.post(path, json={"name": "x"})).errors("message") == ["BASE_TYPE_REQUIRED"]
@@ -270,7 +253,7 @@ async def test_a_forum_pins_one_post_and_archiving_unpins(world: World) -> None:
 
 async def test_who_speaks_is_in_and_messages_are_counted(world: World) -> None:
     guild = await world.guild()
-    bob = await member(world, guild)
+    bob = await guild.member()
     made = await thread(guild.owner, guild.general)
     session = await (await world.bot(guild)).connect()
     said = await guild.say(bob, channel=made)
@@ -288,7 +271,7 @@ async def test_who_speaks_is_in_and_messages_are_counted(world: World) -> None:
 
 async def test_a_word_wakes_an_archived_thread_unless_it_is_locked(world: World) -> None:
     guild = await world.guild()
-    bob = await member(world, guild)
+    bob = await guild.member()
     bot = await world.bot(guild)
     made = await thread(guild.owner, guild.general)
     (await bot.put(f"/channels/{made}/thread-members/@me")).ok()
@@ -321,7 +304,7 @@ async def test_one_joins_and_leaves_a_thread(world: World) -> None:
     assert (told["member"]["user_id"], "newly_created" in told) == (str(bot.id), False)
     (await bot.put(f"{path}/@me")).ok()
     await session.none_of("THREAD_MEMBERS_UPDATE")
-    bob = await member(world, guild)
+    bob = await guild.member()
     (await bob.put(f"{path}/@me")).ok()
     await session.none_of("THREAD_MEMBERS_UPDATE")
 
@@ -348,7 +331,7 @@ async def test_an_app_lists_members_only_with_the_intent(world: World) -> None:
 
 async def test_others_are_brought_and_sent_away(world: World) -> None:
     guild = await world.guild()
-    bob, carol = await member(world, guild), await member(world, guild)
+    bob, carol = await guild.member(), await guild.member()
     made = await thread(bob, guild.general, PRIVATE)
     session = await (await world.bot(guild, permissions=Permissions.MANAGE_THREADS)).connect()
     path = f"/channels/{made}/thread-members"
@@ -371,7 +354,7 @@ async def test_others_are_brought_and_sent_away(world: World) -> None:
 
 async def test_a_private_thread_may_be_closed_to_invitations(world: World) -> None:
     guild = await world.guild()
-    bob, carol = await member(world, guild), await member(world, guild)
+    bob, carol = await guild.member(), await guild.member()
     made = await thread(bob, guild.general, PRIVATE, invitable=False)
     (await bob.put(f"/channels/{made}/thread-members/{carol.id}")).refused(403, 50013)
     (await guild.owner.patch(f"/channels/{made}", json={"invitable": True, "locked": True})).ok()
@@ -396,7 +379,7 @@ async def test_private_channels_have_no_threads(world: World) -> None:
 
 async def test_nobody_comes_to_an_archived_thread_nor_leaves_it(world: World) -> None:
     guild = await world.guild()
-    bob = await member(world, guild)
+    bob = await guild.member()
     made = await thread(guild.owner, guild.general)
     (await guild.owner.patch(f"/channels/{made}", json={"archived": True})).ok()
     path = f"/channels/{made}/thread-members"
@@ -411,7 +394,7 @@ async def test_nobody_comes_to_an_archived_thread_nor_leaves_it(world: World) ->
 
 async def test_a_thread_has_a_thousand_members(world: World) -> None:
     guild = await world.guild()
-    bob = await member(world, guild)
+    bob = await guild.member()
     made = await thread(guild.owner, guild.general)
     await world.write(lambda call: call.tx.run("UPDATE channels SET member_count = 1000 WHERE id = ?", made))
     (await bob.put(f"/channels/{made}/thread-members/@me")).refused(400, 30033)
@@ -420,7 +403,7 @@ async def test_a_thread_has_a_thousand_members(world: World) -> None:
 
 async def test_who_leaves_the_guild_leaves_its_threads(world: World) -> None:
     guild = await world.guild()
-    bob = await member(world, guild)
+    bob = await guild.member()
     made = await thread(bob, guild.general)
     session = await (await world.bot(guild)).connect()
     (await guild.owner.delete(f"/guilds/{guild.id}/members/{bob.id}")).ok()
@@ -433,7 +416,7 @@ async def test_who_leaves_the_guild_leaves_its_threads(world: World) -> None:
 
 async def test_the_creator_changes_some_and_moderators_all(world: World) -> None:
     guild = await world.guild()
-    bob, carol = await member(world, guild), await member(world, guild)
+    bob, carol = await guild.member(), await guild.member()
     made = await thread(bob, guild.general)
     session = await (await world.bot(guild)).connect()
     path = f"/channels/{made}"
@@ -442,7 +425,7 @@ async def test_the_creator_changes_some_and_moderators_all(world: World) -> None
     assert (await session.next("THREAD_UPDATE"))["name"] == "Other Words"
     told = await session.next("MESSAGE_CREATE")
     assert (told["type"], told["content"], told["channel_id"]) == (4, "Other Words", str(made))
-    entry = await last_entry(guild, 111)
+    entry = await guild.last_audit_entry(111)
     assert {"key": "name", "old_value": "talk", "new_value": "Other Words"} in entry["changes"]
     (await bob.patch(path, json={"locked": True})).refused(403, 50013)
     (await bob.patch(path, json={"applied_tags": []})).refused(403, 50013)
@@ -457,7 +440,7 @@ async def test_the_creator_changes_some_and_moderators_all(world: World) -> None
 
 async def test_an_archived_thread_is_opened_before_it_changes(world: World) -> None:
     guild = await world.guild()
-    bob, carol = await member(world, guild), await member(world, guild)
+    bob, carol = await guild.member(), await guild.member()
     made = await thread(bob, guild.general)
     path = f"/channels/{made}"
     world.clock.advance(1000)
@@ -505,7 +488,7 @@ async def test_a_pinned_post_does_not_archive_itself(world: World) -> None:
 
 async def test_a_deleted_thread_is_gone_with_its_words(world: World) -> None:
     guild = await world.guild()
-    bob = await member(world, guild)
+    bob = await guild.member()
     made = await thread(bob, guild.general)
     session = await (await world.bot(guild)).connect()
     (await bob.delete(f"/channels/{made}")).refused(403, 50013)
@@ -517,7 +500,7 @@ async def test_a_deleted_thread_is_gone_with_its_words(world: World) -> None:
         "parent_id": str(guild.general),
         "type": PUBLIC,
     }
-    assert (await last_entry(guild, 112))["target_id"] == str(made)
+    assert (await guild.last_audit_entry(112))["target_id"] == str(made)
     (await guild.owner.get(f"/channels/{made}")).refused(404, 10003)
 
 
@@ -557,7 +540,7 @@ async def test_archived_threads_come_by_pages_of_time(world: World) -> None:
 
 async def test_private_archived_threads_are_for_moderators_and_ones_own(world: World) -> None:
     guild = await world.guild()
-    bob, carol = await member(world, guild), await member(world, guild)
+    bob, carol = await guild.member(), await guild.member()
     made = []
     for _ in range(3):
         each = await thread(bob, guild.general, PRIVATE)
@@ -618,7 +601,7 @@ async def test_threads_have_no_overwrites_of_their_own(world: World, kind: int) 
 
 async def test_who_is_timed_out_comes_to_no_thread_and_changes_none(world: World) -> None:
     guild = await world.guild()
-    bob, eve = await member(world, guild), await member(world, guild)
+    bob, eve = await guild.member(), await guild.member()
     others, own = await thread(guild.owner, guild.general), await thread(bob, guild.general, PRIVATE)
     (await bob.put(f"/channels/{own}/thread-members/{eve.id}")).ok()
     until = wire.timestamp(world.clock.now_ms() + MINUTE_MS)

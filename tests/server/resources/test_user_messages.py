@@ -12,15 +12,9 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources.identities import AccountsMerged
 from tests.game import Game, Player, game
 from tests.receiver import Receiver, subscribe
-from tests.world import Session, World
+from tests.world import Session, World, befriend
 
 PRESENCE = "openid sdk.social_layer_presence"
-
-
-async def befriend(one: Player, other: Player) -> None:
-    """Two players become friends on the platform."""
-    assert (await one.put(f"/users/@me/relationships/{other.id}", json={})).status == 204
-    assert (await other.put(f"/users/@me/relationships/{one.id}", json={})).status == 204
 
 
 async def friends(world: World) -> tuple[Game, Player, Player]:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.game import game
 from tests.server.resources.test_user_messages import host
-from tests.world import Actor, World
+from tests.world import Actor, World, befriend
 
 PATH = "/users/@me/settings"
 DEFAULTS: dict[str, Any] = {
@@ -22,11 +22,6 @@ DEFAULTS: dict[str, Any] = {
 async def decide(person: Actor, **settings: Any) -> Any:
     """A person decides."""
     return (await person.patch(PATH, json=settings)).ok()
-
-
-async def befriend(one: Actor, other: Actor) -> None:
-    (await one.put(f"/users/@me/relationships/{other.id}")).ok()
-    (await other.put(f"/users/@me/relationships/{one.id}")).ok()
 
 
 async def test_who_decided_nothing_is_open_and_decisions_are_told_to_ones_own_clients(world: World) -> None:

@@ -25,12 +25,6 @@ class PrivateCaller(Caller):
         await self.session.send(4, state)
 
 
-async def befriend(one: Actor, other: Actor) -> None:
-    """Make two people friends."""
-    (await one.put(f"/users/@me/relationships/{other.id}")).ok()
-    (await other.put(f"/users/@me/relationships/{one.id}")).ok()
-
-
 async def direct(one: Actor, other: Actor) -> int:
     """Their direct message channel."""
     return int((await one.post("/users/@me/channels", json={"recipient_id": str(other.id)})).ok()["id"])

@@ -12,7 +12,7 @@ from hubbub.server.app import App
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import CROWD_LEAST, Audience
 from tests.oauth import application
-from tests.world import Actor, World, small_config
+from tests.world import Actor, World, befriend, small_config
 
 GAME = "/users/@me/game-relationships"
 
@@ -36,11 +36,6 @@ async def nodes(database_url: str, nats_url: str) -> AsyncIterator[tuple[World, 
 def at(world: World, actor: Actor) -> Actor:
     """The same one, by way of another node."""
     return dataclasses.replace(actor, world=world)
-
-
-async def befriend(one: Actor, other: Actor, path: str = "/users/@me/relationships") -> None:
-    (await one.put(f"{path}/{other.id}")).ok()
-    (await other.put(f"{path}/{one.id}")).ok()
 
 
 async def test_friends_see_each_other_and_secrets_stay_between_nodes(postgres_database: str, nats_url: str) -> None:

@@ -8,7 +8,7 @@ from hubbub.protocol.flags import ActivityFlags
 from hubbub.protocol.intents import Intents
 from hubbub.server.core.config import Config
 from tests.oauth import application
-from tests.world import Actor, Session, World, small_config
+from tests.world import Actor, Session, World, befriend, small_config
 
 PLATFORM, GAME = "/users/@me/relationships", "/users/@me/game-relationships"
 CHESS = {
@@ -38,11 +38,6 @@ CHESS = {
     "flags": 0xFFFF,
     "application_id": "1",
 }
-
-
-async def befriend(one: Actor, other: Actor, path: str = PLATFORM) -> None:
-    (await one.put(f"{path}/{other.id}")).ok()
-    (await other.put(f"{path}/{one.id}")).ok()
 
 
 async def show(session: Session, status: str = "online", *activities: Any) -> None:

@@ -9,17 +9,12 @@ from hubbub.server.core.config import Config, GatewayConfig
 from hubbub.server.resources import direct_messages, users
 from tests import players
 from tests.oauth import application, edit
-from tests.world import Actor, World, small_config
+from tests.world import Actor, World, befriend, small_config
 
 SDK_INTENTS = 416_026_624
 SDK_CAPABILITIES = 69_680
 """As captured from the SDK (sdk.md 5.3)."""
 BARE = "identify gateway.connect"
-
-
-async def befriend(one: Actor, other: Actor) -> None:
-    (await one.put(f"/users/@me/relationships/{other.id}")).ok()
-    (await other.put(f"/users/@me/relationships/{one.id}")).ok()
 
 
 async def identify_code(world: World, actor: Actor) -> int:
