@@ -464,7 +464,7 @@ def test_a_wrong_file_is_refused_with_the_path_of_the_key(text: str, message: st
         ),
         (
             {"users": {"ann": {}}, "applications": {"game": {"url_map": {"api": "https://a.example.org"}}}},
-            "applications.game: url_map.0.prefix: A prefix is a path and begins with a slash.; url_map.0.target: A target",
+            "applications.game: url_map.0.prefix: A prefix must be a path that starts with a slash.; url_map.0.target: A target",
         ),
     ],
 )

@@ -1,1 +1,1 @@
-"""One room per resource: what we do when those words are said."""
+"""Resource slices: one package per resource of the API."""

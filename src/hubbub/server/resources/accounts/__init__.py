@@ -1,4 +1,4 @@
-"""Accounts: how a person registers, logs in and gets tokens of their own, and how they look after them."""
+"""Accounts of users: registration, login, sessions, passwords, second factors and bans."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice

@@ -1,4 +1,4 @@
-"""Making people, signing them in, and what they change about that."""
+"""Create, sign in, secure, ban and delete user accounts."""
 
 import secrets
 
@@ -28,7 +28,7 @@ def create(
     email: str | None | UnsetType = UNSET,
     global_name: str | None | UnsetType = UNSET,
 ) -> UserRow:
-    """A new person with a unique name, or the form error that says why not."""
+    """Create a user with a unique username, or raise the form errors that reject it."""
     name = users.require_username(username).lower()
     form = errors.FormErrors()
     if users.find_person(call.tx, name) is not None:
@@ -49,15 +49,15 @@ def create(
 
 
 def set_password(call: Call, user_id: UserId, password_hash: str) -> None:
-    """Keep a password's hash."""
+    """Store the hash of a user's password."""
     store.set_password_hash(call.tx, user_id, password_hash, call.now)
 
 
-# Signing in
+# Sign-ins
 
 
 def sign_in(call: Call, user_id: UserId) -> str:
-    """A new token of a person's own, and what is known of where it was asked for."""
+    """Issue a user token and record the IP address and user agent that requested it."""
     token_id = call.new_id(Snowflake)
     token = auth.issue(call.tx, kind="user", user_id=user_id, now=call.now, ids=call.ids, token_id=token_id)
     agent = call.headers.get("User-Agent", "")[:USER_AGENT_MAX]
@@ -66,21 +66,21 @@ def sign_in(call: Call, user_id: UserId) -> str:
 
 
 def sign_out(call: Call, user_id: UserId, *, token_id: int | None = None, except_id: int | None = None) -> int:
-    """End one of a person's own tokens, all but one, or all; how many there were."""
+    """Revoke one of a user's own tokens, all but one, or all. Return the number of revoked tokens."""
     ended = auth.revoke(call.tx, user_id, kind="user", token_id=token_id, except_id=except_id)
     store.drop_sign_ins(call.tx, user_id)
     return ended
 
 
 def ask_for_code(call: Call, user_id: UserId) -> str:
-    """A ticket for a person who gave the right password and still owes a code."""
+    """Issue an MFA ticket to a user who gave the right password and still has to send a code."""
     ticket = secrets.token_urlsafe(32)
     store.insert_ticket(call.tx, hash_token(ticket), user_id, call.now + wire.MFA_TICKET_SECONDS * 1000, call.now)
     return ticket
 
 
 def change_password(call: Call, user_id: UserId, password_hash: str) -> None:
-    """Keep a new password; whoever signed in with the old one is out, but for who asks."""
+    """Store a new password and revoke every user token except the caller's."""
     set_password(call, user_id, password_hash)
     sign_out(call, user_id, except_id=call.actor.token_id)
 
@@ -89,7 +89,7 @@ def change_password(call: Call, user_id: UserId, password_hash: str) -> None:
 
 
 def ban(call: Call, user_id: UserId, *, ends_ms: int | None = None, reason: str | None = None) -> None:
-    """Close an account, until a moment or for good: every token of its own ends, and whoever acts for it hears of it."""
+    """Ban an account until `ends_ms`, or permanently if None. Revokes every user token and raises `AccountBanned`."""
     row = users.find(call.tx, user_id)
     if row is None or row.bot:
         raise errors.UNKNOWN_USER()
@@ -101,7 +101,7 @@ def ban(call: Call, user_id: UserId, *, ends_ms: int | None = None, reason: str 
 
 
 def unban(call: Call, user_id: UserId) -> bool:
-    """Open an account again; False when it was not closed."""
+    """Lift the ban of an account. Return False if the account was not banned."""
     if store.find_ban(call.tx, user_id, call.now) is None:
         return False
     store.delete_ban(call.tx, user_id)
@@ -110,35 +110,37 @@ def unban(call: Call, user_id: UserId) -> bool:
 
 
 def require_open(call: Call, user_id: UserId) -> None:
-    """Raise for somebody whose account is closed; they have just shown that it is theirs."""
+    """Reject a banned account. Call this only after the caller has proven that the account is theirs."""
     if store.find_ban(call.tx, user_id, call.now) is not None:
         raise errors.invalid("login", "ACCOUNT_DISABLED", "This account has been disabled.")
 
 
 def delete(call: Call, user_id: UserId) -> None:
-    """End an account for good: whoever acts for it is sent away, what only it needs is forgotten, and the rest hears of it."""
+    """Delete an account: revoke its authorizations, delete its credentials and raise the deletion signals."""
     call.tell(users.UserDeletionAsked(user_id))
     oauth2.deauthorize_all(call, user_id)
     store.forget(call.tx, user_id)
     users.delete(call, user_id)
 
 
-# The second factor
+# Second factor
 
 
 def take_code(call: Call, user_id: UserId, code: str) -> bool:
-    """Whether this is a good code of a person's authenticator, or one of their backup codes; none is good twice."""
-    kept = store.find_authenticator(call.tx, user_id)
-    if kept is None:
+    """Consume a code of the user's authenticator or a backup code.
+
+    Return False if the code is wrong or was already used."""
+    authenticator = store.find_authenticator(call.tx, user_id)
+    if authenticator is None:
         return False
-    step = totp.find_step(kept.secret, code, call.now)
+    step = totp.find_step(authenticator.secret, code, call.now)
     if step is not None:
         return store.take_step(call.tx, user_id, step)
     return store.take_backup_code(call.tx, user_id, hash_token(totp.plain(code)))
 
 
 def enable_totp(call: Call, row: UserRow, secret: str, step: int) -> list[str]:
-    """Ask for a code from now on; the backup codes."""
+    """Enable the second factor and return the new backup codes."""
     codes = [totp.new_backup_code() for _ in range(wire.BACKUP_CODES)]
     store.set_authenticator(call.tx, row.id, secret, step)
     store.set_backup_codes(call.tx, row.id, [hash_token(totp.plain(code)) for code in codes])
@@ -147,7 +149,7 @@ def enable_totp(call: Call, row: UserRow, secret: str, step: int) -> list[str]:
 
 
 def disable_totp(call: Call, row: UserRow) -> None:
-    """Ask for no code from now on."""
+    """Disable the second factor."""
     store.delete_authenticator(call.tx, row.id)
     _set_mfa(call, row, enabled=False)
 

@@ -1,4 +1,4 @@
-"""What the accounts slice tells upper floors, inside the transaction."""
+"""Signals that the accounts slice raises inside the transaction."""
 
 import msgspec
 
@@ -6,14 +6,14 @@ from hubbub.protocol.ids import UserId
 
 
 class AccountBanned(msgspec.Struct, frozen=True, kw_only=True):
-    """The operator closed an account: whatever acts for it ends."""
+    """An operator banned an account; listeners end everything that acts for it."""
 
     user_id: UserId
     ends_ms: int | None
-    """None: for good."""
+    """End of the ban in Unix milliseconds. None means permanent."""
 
 
 class AccountUnbanned(msgspec.Struct, frozen=True, kw_only=True):
-    """The operator opened an account again before its ban ended."""
+    """An operator lifted a ban before it ended."""
 
     user_id: UserId

@@ -1,29 +1,31 @@
-"""Passwords: argon2id, and a comparison that takes as long for an unknown name as for a known one."""
+"""Password hashing with argon2id, and a verification whose duration does not reveal whether the account exists."""
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 _HASHER = PasswordHasher()
 
-# What a login without an account is compared with, so that its time tells nothing (user enumeration): no password has this
-# hash, and it costs as much as one of ours.
-_NOBODY = f"$argon2id$v=19$m={_HASHER.memory_cost},t={_HASHER.time_cost},p={_HASHER.parallelism}${'A' * 22}${'A' * 43}"
+# Verified when the account is unknown, so that response time does not reveal which accounts exist. No password has this
+# hash, and verifying it costs as much as verifying a real one.
+_UNKNOWN_ACCOUNT_HASH = (
+    f"$argon2id$v=19$m={_HASHER.memory_cost},t={_HASHER.time_cost},p={_HASHER.parallelism}${'A' * 22}${'A' * 43}"
+)
 
 
 def hash_password(password: str) -> str:
-    """The text to keep."""
+    """Return the argon2id hash to store."""
     return _HASHER.hash(password)
 
 
 def hash_lightly(password: str, *, salt: bytes) -> str:
-    """The text to keep of a rehearsal's password, which is no secret: made at once, and the same for the same salt."""
+    """Return a cheap, deterministic hash for a rehearsal's password, which is not a secret."""
     return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(password, salt=salt)
 
 
-def verify(kept: str | None, password: str) -> bool:
-    """Whether the password is the one; with nothing kept it takes the same time and is never."""
+def verify(stored_hash: str | None, password: str) -> bool:
+    """Return whether the password matches. Without a stored hash, take the same time and return False."""
     try:
-        _HASHER.verify(kept if kept is not None else _NOBODY, password)
+        _HASHER.verify(stored_hash if stored_hash is not None else _UNKNOWN_ACCOUNT_HASH, password)
     except (VerificationError, InvalidHashError):
         return False
-    return kept is not None
+    return stored_hash is not None

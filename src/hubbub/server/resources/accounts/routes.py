@@ -1,4 +1,4 @@
-"""Registering, logging in and out, and looking after one's account."""
+"""Handlers for registration, login, sessions, passwords, second factors and account deletion."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -22,10 +22,10 @@ T = TypeVar("T")
 
 @handles(wire.AUTH_REGISTER)
 async def auth_register(work: Work, body: wire.Register) -> wire.Session:
-    """Make an account and sign it in."""
+    """Register an account and sign it in."""
     if not await work.read(lambda call: call.config.registration):
-        raise errors.FORBIDDEN(message="Registration is closed here.")
-    # The name is checked before the expensive hash, and again where it is taken.
+        raise errors.FORBIDDEN(message="Registration is disabled on this server.")
+    # Validate the name before the expensive hash; `actions.create` validates it again inside the transaction.
     users.require_username(body.username)
     password_hash = await work.heavy(passwords.hash_password, body.password)
 
@@ -39,7 +39,9 @@ async def auth_register(work: Work, body: wire.Register) -> wire.Session:
 
 @handles(wire.AUTH_LOGIN)
 async def auth_login(work: Work, body: wire.Login) -> wire.LoginResult:
-    """Sign in by name or address; who has an authenticator owes its code next."""
+    """Log in with a username or email address.
+
+    If the account has an authenticator, the response contains an MFA ticket instead of a token."""
     login = body.login.strip().lower()
 
     def begin(call: Call) -> tuple[UserId, str] | None:
@@ -66,7 +68,7 @@ async def auth_login(work: Work, body: wire.Login) -> wire.LoginResult:
 
 @handles(wire.AUTH_LOGIN_WITH_TOTP)
 async def auth_login_with_totp(work: Work, body: wire.LoginWithCode) -> wire.Session:
-    """Finish a login with a code."""
+    """Complete a login with an MFA code."""
     ticket = hash_token(body.ticket)
 
     def begin(call: Call) -> UserId:
@@ -92,7 +94,7 @@ async def auth_login_with_totp(work: Work, body: wire.LoginWithCode) -> wire.Ses
 
 @handles(wire.AUTH_LOGOUT)
 def auth_logout(call: Call) -> None:
-    """End the token this call came with."""
+    """Log out: revoke the caller's token."""
     actions.sign_out(call, call.user_id, token_id=call.actor.token_id)
 
 
@@ -101,7 +103,7 @@ def auth_logout(call: Call) -> None:
 
 @handles(wire.LIST_AUTH_SESSIONS)
 def list_auth_sessions(call: Call) -> list[wire.AccountSession]:
-    """Where the caller is signed in."""
+    """List the sessions of the current user."""
     return [
         wire.AccountSession(
             id=Snowflake(row.token_id),
@@ -116,48 +118,52 @@ def list_auth_sessions(call: Call) -> list[wire.AccountSession]:
 
 @handles(wire.DELETE_AUTH_SESSION)
 def delete_auth_session(call: Call, session_id: Snowflake) -> None:
-    """Sign one's self out somewhere."""
+    """Delete a session of the current user."""
     if not actions.sign_out(call, call.user_id, token_id=session_id):
         raise errors.UNKNOWN_SESSION()
 
 
 @handles(wire.DELETE_OTHER_AUTH_SESSIONS)
 def delete_other_auth_sessions(call: Call) -> None:
-    """Sign one's self out everywhere but here."""
+    """Delete all other sessions of the current user."""
     actions.sign_out(call, call.user_id, except_id=call.actor.token_id)
 
 
-# The password
+# Password
 
 
 @handles(wire.CHANGE_PASSWORD)
 async def change_password(work: Work, body: wire.ChangePassword) -> None:
-    """Take another password; everybody who signed in with the old one is out."""
+    """Change the password of the current user.
+
+    All other sessions of the user end."""
     user_id = await _require_password(work, body.password)
     password_hash = await work.heavy(passwords.hash_password, body.new_password)
     await work.write(lambda call: actions.change_password(call, user_id, password_hash))
 
 
 async def _require_password(work: Work, password: str) -> UserId:
-    """The caller, who has shown that they know their password: a token alone, left open somewhere, is not enough."""
+    """Return the caller's id if the password is theirs: a stolen token alone must not be enough."""
 
     def begin(call: Call) -> tuple[UserId, str | None]:
         throttle.take(call, throttle.of_person(call.user_id), throttle.of_address(call.ip))
         return call.user_id, store.find_password_hash(call.tx, call.user_id)
 
-    user_id, kept = await work.write(begin)
-    if not await work.heavy(passwords.verify, kept, password):
+    user_id, stored_hash = await work.write(begin)
+    if not await work.heavy(passwords.verify, stored_hash, password):
         raise errors.invalid("password", "PASSWORD_DOES_NOT_MATCH", "Password does not match.")
     await work.write(lambda call: throttle.forgive(call, throttle.of_person(user_id), throttle.of_address(call.ip)))
     return user_id
 
 
-# The second factor
+# Second factor
 
 
 @handles(wire.ENABLE_TOTP)
 async def enable_totp(work: Work, body: wire.EnableTotp) -> wire.BackupCodes:
-    """Ask for a code at every login from now on."""
+    """Enable two-factor authentication.
+
+    Returns the backup codes. Every later login requires a code."""
     secret = totp.clean_secret(body.secret)
     if secret is None:
         raise errors.invalid("secret", *errors.regex())
@@ -166,7 +172,7 @@ async def enable_totp(work: Work, body: wire.EnableTotp) -> wire.BackupCodes:
     def enable(call: Call) -> wire.BackupCodes:
         row = _me(call)
         if row.mfa_enabled:
-            raise errors.invalid("secret", "MFA_ALREADY_ENABLED", "This account has an authenticator already.")
+            raise errors.invalid("secret", "MFA_ALREADY_ENABLED", "This account already has an authenticator.")
         step = totp.find_step(secret, body.code, call.now)
         if step is None:
             raise _wrong_code()
@@ -177,7 +183,9 @@ async def enable_totp(work: Work, body: wire.EnableTotp) -> wire.BackupCodes:
 
 @handles(wire.DISABLE_TOTP)
 async def disable_totp(work: Work, body: wire.DisableTotp) -> None:
-    """Ask for no code from now on; the last one is asked for here."""
+    """Disable two-factor authentication.
+
+    Requires the password and a current code."""
     user_id = await _require_password(work, body.password)
     await work.write(lambda call: throttle.take(call, throttle.of_codes(user_id)))
 
@@ -190,12 +198,12 @@ async def disable_totp(work: Work, body: wire.DisableTotp) -> None:
     await work.write(disable)
 
 
-# Leaving
+# Deletion and data export
 
 
 @handles(wire.DELETE_ACCOUNT)
 async def delete_account(work: Work, body: wire.DeleteAccount) -> None:
-    """Be gone for good."""
+    """Delete the account of the current user permanently."""
     user_id = await _require_password(work, body.password)
     await work.write(lambda call: throttle.take(call, throttle.of_codes(user_id)))
 
@@ -213,7 +221,7 @@ async def delete_account(work: Work, body: wire.DeleteAccount) -> None:
 
 @handles(wire.HARVEST)
 def harvest(call: Call) -> wire.Harvest:
-    """What is kept of the caller, but for their messages."""
+    """Get the stored data of the current user, except their messages."""
     row = _me(call)
     asked = users.DataAsked(row.id, {})
     call.tell(asked)
@@ -226,7 +234,9 @@ def harvest(call: Call) -> wire.Harvest:
 
 
 async def confirmed(work: Work, code: str | UnsetType, step: Callable[[Call], T]) -> T:
-    """Do what must not be done with a token alone: whoever has an authenticator gives its code, which no deed takes twice."""
+    """Run `step` in a write after verifying the caller's MFA code, if they have an authenticator.
+
+    Use it for actions that a token alone must not allow. Each code is accepted once."""
 
     def begin(call: Call) -> bool:
         if store.find_authenticator(call.tx, call.user_id) is None:
@@ -236,10 +246,10 @@ async def confirmed(work: Work, code: str | UnsetType, step: Callable[[Call], T]
         throttle.take(call, throttle.of_codes(call.user_id))
         return True
 
-    owed = await work.write(begin)
+    code_required = await work.write(begin)
 
     def finish(call: Call) -> T:
-        if owed:
+        if code_required:
             assert isinstance(code, str)
             if not actions.take_code(call, call.user_id, code):
                 raise _wrong_code()

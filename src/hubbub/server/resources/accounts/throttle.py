@@ -1,7 +1,7 @@
-"""Against guessing: wrong passwords and codes are counted for each name and each address, durably and by the platform's clock.
+"""Limit password and code guessing: failures are counted per username, user and IP address in the database.
 
-An attempt is counted before it is checked and forgiven if it was right, so that many at once are no way round. Names that nobody
-has are counted like others, so that a refusal tells nothing about them.
+An attempt is counted before it is checked and refunded if it was right, so parallel attempts cannot bypass the limit.
+Unknown usernames are counted like existing ones, so a rejection does not reveal which accounts exist.
 """
 
 import hashlib
@@ -13,40 +13,40 @@ from hubbub.server.resources.accounts import store
 
 WINDOW_MS: Final = 15 * 60_000
 NAME_MOST: Final = 10
-"""Failures for one name (or person) in a window,"""
+"""Failures per username or user in one window."""
 ADDRESS_MOST: Final = 100
-"""and from one address, behind which there may be many people."""
+"""Failures per IP address in one window. Many users may share an address."""
 
 
 class Counter(NamedTuple):
-    """What is counted, and how much of it is too much."""
+    """A failure counter and its limit."""
 
     key: str
     most: int
 
 
 def of_name(login: str) -> Counter:
-    """Failures with one name, whoever sends them."""
+    """Return the counter of failed logins with one username, from any client."""
     return Counter(_key("name", login), NAME_MOST)
 
 
 def of_person(user_id: int) -> Counter:
-    """Wrong passwords of somebody who is signed in already."""
+    """Return the counter of wrong passwords sent by a signed-in user."""
     return Counter(_key("person", str(int(user_id))), NAME_MOST)
 
 
 def of_codes(user_id: int) -> Counter:
-    """Wrong codes of a person's authenticator; the right password does not make up for them."""
+    """Return the counter of a user's wrong MFA codes. A right password does not reset it."""
     return Counter(_key("codes", str(int(user_id))), NAME_MOST)
 
 
 def of_address(ip: str) -> Counter:
-    """Failures from one address."""
+    """Return the counter of failures from one IP address."""
     return Counter(_key("address", ip), ADDRESS_MOST)
 
 
 def take(call: Call, *counters: Counter) -> None:
-    """Count an attempt; raises RATE_LIMITED where there were too many failures."""
+    """Count an attempt. Raises RATE_LIMITED if a counter has reached its limit."""
     for counter in counters:
         failures, ends_ms = store.find_failures(call.tx, counter.key, call.now)
         if failures >= counter.most:
@@ -56,7 +56,7 @@ def take(call: Call, *counters: Counter) -> None:
 
 
 def forgive(call: Call, *counters: Counter) -> None:
-    """The attempt was right: a name begins anew, an address gets the one back."""
+    """After a successful attempt, reset username and user counters and refund one attempt to the IP address."""
     for counter in counters:
         if counter.most == ADDRESS_MOST:
             store.forgive_failure(call.tx, counter.key)

@@ -1,4 +1,4 @@
-"""Codes of an authenticator (RFC 6238: SHA-1, six digits, thirty seconds), and backup codes."""
+"""Authenticator codes (RFC 6238: SHA-1, six digits, thirty seconds) and backup codes."""
 
 import base64
 import binascii
@@ -11,13 +11,13 @@ from typing import Final
 from hubbub.protocol.resources.accounts import TOTP_DIGITS, TOTP_STEP_SECONDS
 
 DRIFT_STEPS: Final = 1
-"""RFC 6238 5.2: clocks differ and people type slowly, so the code before and the one after are good too."""
+"""Accepted clock drift in steps, both ways (RFC 6238 5.2)."""
 
 LEAST_SECRET_BYTES: Final = 16
 
 
 def clean_secret(text: str) -> str | None:
-    """A secret as it is kept; None where it is no base32 or too short to be one."""
+    """Return a secret in its stored form, or None if it is not base32 or is too short."""
     secret = re.sub(r"[\s=-]", "", text).upper()
     try:
         return secret if len(_decode(secret)) >= LEAST_SECRET_BYTES else None
@@ -26,7 +26,7 @@ def clean_secret(text: str) -> str | None:
 
 
 def code_at(secret: str, step: int) -> str:
-    """The code of one moment."""
+    """Return the code of one time step."""
     digest = hmac.digest(_decode(secret), step.to_bytes(8, "big"), hashlib.sha1)
     offset = digest[-1] & 0x0F
     number = int.from_bytes(digest[offset : offset + 4], "big") & 0x7FFFFFFF
@@ -34,7 +34,7 @@ def code_at(secret: str, step: int) -> str:
 
 
 def find_step(secret: str, code: str, now_ms: int) -> int | None:
-    """The moment near now whose code this is, or None."""
+    """Return the time step near `now_ms` whose code this is, or None."""
     given = plain(code).encode()
     now = now_ms // 1000 // TOTP_STEP_SECONDS
     found = None
@@ -45,13 +45,13 @@ def find_step(secret: str, code: str, now_ms: int) -> int | None:
 
 
 def new_backup_code() -> str:
-    """Sixty random bits that can be copied from paper."""
+    """Return a random 60-bit code in groups of four characters."""
     text = base64.b32encode(secrets.token_bytes(10)).decode().lower()[:12]
     return f"{text[:4]}-{text[4:8]}-{text[8:]}"
 
 
 def plain(code: str) -> str:
-    """A code without the gaps that people leave in it."""
+    """Return a code without spaces and hyphens, in lower case."""
     return re.sub(r"[\s-]", "", code).lower()
 
 

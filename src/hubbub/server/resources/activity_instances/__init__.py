@@ -1,4 +1,4 @@
-"""Activity instances: embedded applications that run in a channel, and who takes part in them."""
+"""Activity instances: embedded applications that run in a channel, and their participants."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.activity_instances import actions, routes, views

@@ -1,4 +1,4 @@
-"""Activities over HTTP: taking part, leaving, and what the application's server asks."""
+"""Handlers for activity instances."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId, ChannelId
@@ -14,7 +14,7 @@ from hubbub.server.resources.activity_instances import actions, rules, store, vi
 def applications_get_activity_instance(
     call: Call, application_id: ApplicationId, instance_id: str
 ) -> wire.ActivityInstance:
-    """A running activity of one's application."""
+    """Get a running activity instance of an application."""
     applications.require_manager(call, application_id)
     row = rules.require_instance(call, application_id, instance_id)
     return views.instance(row, store.participants(call.tx, [row.id]).get(row.id, []))
@@ -24,7 +24,7 @@ def applications_get_activity_instance(
 def launch_activity(
     call: Call, channel_id: ChannelId, application_id: ApplicationId, body: wire.LaunchActivity
 ) -> None:
-    """Begin an application's activity in a channel, or join the one that runs."""
+    """Start an activity in a channel, or join the running one."""
     here = access.channel(call, channel_id)
     rules.require_playable(call, application_id, here)
     session_id = rules.require_session(call, body.session_id)
@@ -35,7 +35,9 @@ def launch_activity(
 def list_activity_instances(
     call: Call, application_id: ApplicationId, channel_id: ChannelId
 ) -> wire.EmbeddedActivities:
-    """What runs of an application in a channel that one sees: one activity at most."""
+    """List the running activities of an application in a channel.
+
+    A channel has at most one activity of each application."""
     access.channel(call, channel_id)
     if applications.find(call.tx, application_id) is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -47,7 +49,7 @@ def list_activity_instances(
 def leave_activity(
     call: Call, application_id: ApplicationId, location_id: str, instance_id: str, body: wire.LaunchActivity
 ) -> dict[str, str]:
-    """No longer take part."""
+    """Leave an activity."""
     row = rules.require_instance(call, application_id, f"i-{instance_id}-{location_id}")
     if not actions.leave(call, row, call.user_id, session_id=store.shown_session_id(body.session_id)):
         raise errors.NOT_FOUND()

@@ -1,4 +1,4 @@
-"""Who may take part in which activity, and where."""
+"""Rules for launching and joining activities."""
 
 from typing import Final
 
@@ -30,7 +30,7 @@ PLAYED_IN: Final = frozenset(
 
 
 class NotPlayable(errors.ApiError):
-    """Nothing can be launched, for a reason that apps hear only as INVALID_ACTIVITY_ACTION and people more exactly."""
+    """A launch rejection. Bots see INVALID_ACTIVITY_ACTION; `reason` tells user clients the exact cause."""
 
     def __init__(self, reason: LaunchFailureReason) -> None:
         super().__init__(errors.INVALID_ACTIVITY_ACTION)
@@ -38,7 +38,7 @@ class NotPlayable(errors.ApiError):
 
 
 def require_playable(call: Call, application_id: int, here: ChannelAccess) -> ApplicationRow:
-    """The application, if the caller may launch its activity in a channel they see (activities.md 2)."""
+    """Return the application if the caller may launch its activity in this channel (activities.md 2)."""
     row = applications.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -58,31 +58,32 @@ def require_playable(call: Call, application_id: int, here: ChannelAccess) -> Ap
 
 
 def _is_installed(call: Call, row: ApplicationRow, guild_id: int) -> bool:
-    """Whether an application is in a guild: its bot is a member, or it came with its commands alone (decisions/0030)."""
+    """Return whether an application is installed in a guild, with its bot or with its commands only
+    (decisions/0030)."""
     if row.bot_id is not None and guilds.is_member(call.tx, guild_id, row.bot_id):
         return True
     return oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None
 
 
 def require_room(call: Call, application: ApplicationRow, row: InstanceRow, user_id: int) -> None:
-    """Raise unless an activity can take in one more (activities.md 3: -1 and null are no limit)."""
-    most = applications.settings(application).max_participants
-    if most is None or most < 0:
+    """Reject a new participant if the activity is full (activities.md 3: -1 and null mean no limit)."""
+    limit = applications.settings(application).max_participants
+    if limit is None or limit < 0:
         return
     people = {each.user_id for each in store.participants(call.tx, [row.id]).get(row.id, ())}
-    if user_id not in people and len(people) >= most:
+    if user_id not in people and len(people) >= limit:
         raise errors.INVALID_ACTIVITY_ACTION()
 
 
 def require_session(call: Call, session_id: str) -> str:
-    """One's own gateway session, as participants are kept by it: they leave when it ends."""
+    """Return the public id of one of the caller's connected gateway sessions."""
     if not call.presences.has(call.user_id, session_id):
-        raise errors.invalid("session_id", "SESSION_UNKNOWN", "This is no session of yours that is connected.")
+        raise errors.invalid("session_id", "SESSION_UNKNOWN", "You have no connected session with this id.")
     return store.shown_session_id(session_id)
 
 
 def require_instance(call: Call, application_id: int, composite_id: str) -> InstanceRow:
-    """A running activity of an application by the id that applications know, or a plain 404 (activities.md 3)."""
+    """Return a running activity by its composite id, or raise 404 (activities.md 3)."""
     row = find_instance(call.tx, application_id, composite_id)
     if row is None:
         raise errors.NOT_FOUND()
@@ -90,7 +91,7 @@ def require_instance(call: Call, application_id: int, composite_id: str) -> Inst
 
 
 def find_instance(tx: Tx, application_id: int, composite_id: str) -> InstanceRow | None:
-    """The same, or None."""
+    """Return a running activity by its composite id, or None."""
     parts = composite_id.split("-")
     row = store.find(tx, int(parts[1])) if len(parts) > 2 and _is_id(parts[1]) else None
     if row is None or row.application_id != application_id or row.composite_id != composite_id:

@@ -1,4 +1,4 @@
-"""Rows of running activities, and of who takes part in them."""
+"""SQL for the activity_instances and activity_participants tables."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from hubbub.server.core.store import Tx, places
 
 
 class InstanceRow(NamedTuple):
-    """A running activity; an application has at most one in a channel."""
+    """A running activity. An application has at most one in each channel."""
 
     id: int
     application_id: int
@@ -18,22 +18,22 @@ class InstanceRow(NamedTuple):
 
     @property
     def location_id(self) -> str:
-        """Where it runs, in one word."""
+        """The location of the activity as one string."""
         return f"pc-{self.channel_id}" if self.guild_id is None else f"gc-{self.guild_id}-{self.channel_id}"
 
     @property
     def composite_id(self) -> str:
-        """What applications know as its id (activities.md 3)."""
+        """The instance id that applications see (activities.md 3)."""
         return f"i-{self.id}-{self.location_id}"
 
 
 class ParticipantRow(NamedTuple):
-    """Somebody who takes part."""
+    """A user who takes part in an activity with one session."""
 
     instance_id: int
     user_id: int
     session_id: str
-    """Made from the gateway session's id, which others must not learn; empty where none was named."""
+    """Derived from the gateway session id, which other users must not learn. Empty if no session was named."""
     joined_ms: int
 
 
@@ -42,17 +42,17 @@ PARTICIPANT_COLUMNS = ", ".join(ParticipantRow._fields)
 
 
 def shown_session_id(gateway_session_id: str) -> str:
-    """The session id that participants are kept and shown under."""
+    """Return the session id that participants are stored and published under."""
     return hashlib.sha256(f"activity {gateway_session_id}".encode()).hexdigest()[:32] if gateway_session_id else ""
 
 
 def find(tx: Tx, instance_id: int) -> InstanceRow | None:
-    """A running activity, or None."""
+    """Return a running activity, or None."""
     return tx.find(InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE id = ?", instance_id)
 
 
 def find_in(tx: Tx, application_id: int, channel_id: int) -> InstanceRow | None:
-    """What runs of an application in a channel, or None."""
+    """Return the running activity of an application in a channel, or None."""
     return tx.find(
         InstanceRow,
         f"SELECT {COLUMNS} FROM activity_instances WHERE application_id = ? AND channel_id = ?",
@@ -62,17 +62,17 @@ def find_in(tx: Tx, application_id: int, channel_id: int) -> InstanceRow | None:
 
 
 def list_of_guild(tx: Tx, guild_id: int) -> list[InstanceRow]:
-    """What runs in a guild, the oldest first."""
+    """List the running activities in a guild, oldest first."""
     return tx.fetch(InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE guild_id = ? ORDER BY id", guild_id)
 
 
 def list_of_application(tx: Tx, application_id: int) -> list[InstanceRow]:
-    """What runs of an application, anywhere."""
+    """List the running activities of an application."""
     return tx.fetch(InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE application_id = ?", application_id)
 
 
 def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[InstanceRow]:
-    """What runs in some channels."""
+    """List the running activities in the given channels."""
     found: list[InstanceRow] = []
     for start in range(0, len(channel_ids), 500):
         some = channel_ids[start : start + 500]
@@ -83,7 +83,7 @@ def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[InstanceRow]:
 
 
 def list_of_user(tx: Tx, user_id: int) -> list[tuple[InstanceRow, str]]:
-    """What somebody takes part in, and by which session."""
+    """List the activities a user takes part in, each with the session id they joined with."""
     rows = tx.all(
         f"SELECT {', '.join(f'i.{name}' for name in InstanceRow._fields)}, p.session_id FROM activity_participants p "
         "JOIN activity_instances i ON i.id = p.instance_id WHERE p.user_id = ? ORDER BY i.id",
@@ -93,7 +93,7 @@ def list_of_user(tx: Tx, user_id: int) -> list[tuple[InstanceRow, str]]:
 
 
 def find_joined(tx: Tx, application_id: int, user_id: int) -> InstanceRow | None:
-    """What somebody takes part in of an application, the last that they joined; or None."""
+    """Return the activity of an application that a user joined last, or None."""
     return tx.find(
         InstanceRow,
         f"SELECT {', '.join(f'i.{name}' for name in InstanceRow._fields)} FROM activity_participants p "
@@ -105,13 +105,13 @@ def find_joined(tx: Tx, application_id: int, user_id: int) -> InstanceRow | None
 
 
 def takes_part(tx: Tx, instance_id: int, user_id: int) -> bool:
-    """Whether somebody is in, by any session."""
+    """Return whether a user takes part in an activity with any session."""
     sql = "SELECT 1 FROM activity_participants WHERE instance_id = ? AND user_id = ? LIMIT 1"
     return tx.value(sql, instance_id, user_id) is not None
 
 
 def participants(tx: Tx, instance_ids: Sequence[int]) -> dict[int, list[ParticipantRow]]:
-    """Who takes part in some activities, the first to come first."""
+    """Return the participants of activities by instance id, in the order they joined."""
     found: dict[int, list[ParticipantRow]] = {}
     for start in range(0, len(instance_ids), 500):
         some = instance_ids[start : start + 500]
@@ -126,17 +126,17 @@ def participants(tx: Tx, instance_ids: Sequence[int]) -> dict[int, list[Particip
 
 
 def recipients(tx: Tx, channel_id: int) -> list[int]:
-    """Who is in a private channel."""
+    """List the recipients of a private channel."""
     return [row[0] for row in tx.all("SELECT user_id FROM recipients WHERE channel_id = ?", channel_id)]
 
 
 def insert(tx: Tx, row: InstanceRow) -> None:
-    """Keep an activity that begins."""
+    """Insert an activity."""
     tx.run(f"INSERT INTO activity_instances ({COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def join(tx: Tx, row: ParticipantRow) -> bool:
-    """Let somebody in; False when they are in by this session."""
+    """Insert a participant. Return False if the user already takes part with this session."""
     return (
         tx.run(
             f"INSERT INTO activity_participants ({PARTICIPANT_COLUMNS}) VALUES ({places(row)}) "
@@ -148,7 +148,7 @@ def join(tx: Tx, row: ParticipantRow) -> bool:
 
 
 def leave(tx: Tx, instance_id: int, user_id: int, session_id: str | None) -> bool:
-    """Let somebody go, by one session or by all; False when they are not in."""
+    """Delete a participant's sessions, one or all (None). Return False if there were none."""
     if session_id is None:
         return (
             tx.run("DELETE FROM activity_participants WHERE instance_id = ? AND user_id = ?", instance_id, user_id) > 0
@@ -165,12 +165,12 @@ def leave(tx: Tx, instance_id: int, user_id: int, session_id: str | None) -> boo
 
 
 def delete(tx: Tx, instance_id: int) -> None:
-    """Forget an activity that ended."""
+    """Delete an activity and its participants."""
     tx.run("DELETE FROM activity_participants WHERE instance_id = ?", instance_id)
     tx.run("DELETE FROM activity_instances WHERE id = ?", instance_id)
 
 
 def clear(tx: Tx) -> None:
-    """Forget all of them."""
+    """Delete all activities."""
     tx.run("DELETE FROM activity_participants")
     tx.run("DELETE FROM activity_instances")

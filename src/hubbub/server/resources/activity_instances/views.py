@@ -1,4 +1,4 @@
-"""A running activity as its application, and as its channel sees it."""
+"""Build the wire models of activities."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from hubbub.server.resources.activity_instances.store import InstanceRow, Partic
 
 
 def location(row: InstanceRow) -> wire.ActivityLocation:
-    """Where an activity runs."""
+    """Return the location of an activity."""
     return wire.ActivityLocation(
         id=row.location_id,
         kind="pc" if row.guild_id is None else "gc",
@@ -26,21 +26,21 @@ def location(row: InstanceRow) -> wire.ActivityLocation:
     )
 
 
-def instance(row: InstanceRow, people: Sequence[ParticipantRow]) -> wire.ActivityInstance:
-    """An activity for the application's server; who takes part by two devices is one."""
+def instance(row: InstanceRow, participants: Sequence[ParticipantRow]) -> wire.ActivityInstance:
+    """Build an activity for the application's server. Each user is listed once, whatever their number of sessions."""
     return wire.ActivityInstance(
         application_id=ApplicationId(row.application_id),
         instance_id=row.composite_id,
         launch_id=str(row.launch_id),
         location=location(row),
-        users=[UserId(user_id) for user_id in dict.fromkeys(each.user_id for each in people)],
+        users=[UserId(user_id) for user_id in dict.fromkeys(each.user_id for each in participants)],
     )
 
 
 def embedded(
-    row: InstanceRow, people: Sequence[ParticipantRow], faces: dict[int, Member] | None = None
+    row: InstanceRow, participants: Sequence[ParticipantRow], faces: dict[int, Member] | None = None
 ) -> wire.EmbeddedActivity:
-    """An activity for those who see its channel."""
+    """Build an activity for clients that see its channel."""
     known = faces or {}
     return wire.EmbeddedActivity(
         application_id=ApplicationId(row.application_id),
@@ -55,29 +55,29 @@ def embedded(
                 nonce=None,
                 member=known.get(each.user_id, UNSET),
             )
-            for each in people
+            for each in participants
         ],
     )
 
 
 def shown(tx: Tx, row: InstanceRow) -> wire.EmbeddedActivity:
-    """The same with those who take part now."""
-    people = store.participants(tx, [row.id]).get(row.id, [])
-    return embedded(row, people, faces(tx, row, people))
+    """Build an activity with its current participants."""
+    participants = store.participants(tx, [row.id]).get(row.id, [])
+    return embedded(row, participants, faces(tx, row, participants))
 
 
-def faces(tx: Tx, row: InstanceRow, people: Sequence[ParticipantRow]) -> dict[int, Member]:
-    """The participants of a guild's activity as members."""
-    if row.guild_id is None or not people:
+def faces(tx: Tx, row: InstanceRow, participants: Sequence[ParticipantRow]) -> dict[int, Member]:
+    """Return the participants of a guild's activity as members by user id; empty in private channels."""
+    if row.guild_id is None or not participants:
         return {}
-    return members.find_views(tx, row.guild_id, {each.user_id for each in people})
+    return members.find_views(tx, row.guild_id, {each.user_id for each in participants})
 
 
 def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
-    """What GUILD_CREATE tells of activities in the channels that one sees."""
+    """Return the keys that activities add to GUILD_CREATE, limited to the channels the viewer sees."""
     rows = [row for row in store.list_of_guild(call.tx, view.guild.id) if row.channel_id in view.visible]
-    people = store.participants(call.tx, [row.id for row in rows])
+    participants = store.participants(call.tx, [row.id for row in rows])
     known = members.find_views(
-        call.tx, view.guild.id, {each.user_id for several in people.values() for each in several}
+        call.tx, view.guild.id, {each.user_id for rows_of in participants.values() for each in rows_of}
     )
-    return {"activity_instances": [embedded(row, people.get(row.id, ()), known) for row in rows]}
+    return {"activity_instances": [embedded(row, participants.get(row.id, ()), known) for row in rows]}

@@ -1,4 +1,4 @@
-"""Links that open an activity."""
+"""Activity links: URLs that open an activity."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.activity_links import routes, store
@@ -7,7 +7,7 @@ from hubbub.server.resources.applications import ApplicationDeleting
 SLICE = Slice(
     name="activity_links",
     modules=(routes,),
-    hears={ApplicationDeleting: lambda call, fact: store.delete_of_application(call.tx, fact.row.id)},
+    hears={ApplicationDeleting: lambda call, signal: store.delete_of_application(call.tx, signal.row.id)},
     assets={"activity-links": store.find_file},
 )
 

@@ -1,4 +1,4 @@
-"""Links that open an activity, over HTTP."""
+"""Handlers for activity links."""
 
 from msgspec import UNSET
 
@@ -17,7 +17,7 @@ DAY_MS = 86_400_000
 
 @handles(wire.CREATE_QUICK_LINK)
 def create_quick_link(call: Call, application_id: ApplicationId, body: wire.CreateActivityLink) -> wire.ActivityLink:
-    """A link for a month, by the application or by somebody who uses it."""
+    """Create a quick link that expires after 30 days."""
     applications.require_own(call, application_id)
     store.delete_ended(call.tx, application_id, call.now)
     ends = call.now + wire.QUICK_LINK_DAYS * DAY_MS
@@ -26,27 +26,29 @@ def create_quick_link(call: Call, application_id: ApplicationId, body: wire.Crea
 
 @handles(wire.GET_QUICK_LINK)
 def get_quick_link(call: Call, application_id: ApplicationId, link_id: str) -> wire.ActivityLink:
-    """A quick link, for everybody who has it."""
+    """Get a quick link."""
     return views.link(_require(call, application_id, wire.QUICK, link_id))
 
 
 @handles(wire.LIST_MANAGED_LINKS)
 def list_managed_links(call: Call, application_id: ApplicationId) -> list[wire.ActivityLink]:
-    """The links that an application's owner keeps."""
+    """List the managed links of an application."""
     applications.require_manager(call, application_id)
     return [views.link(row) for row in store.list_of(call.tx, application_id, wire.MANAGED)]
 
 
 @handles(wire.CREATE_MANAGED_LINK)
 def create_managed_link(call: Call, application_id: ApplicationId, body: wire.CreateActivityLink) -> wire.ActivityLink:
-    """A link that stays."""
+    """Create a managed link.
+
+    A managed link does not expire."""
     applications.require_manager(call, application_id)
     return _create(call, application_id, wire.MANAGED, body, wire.MANAGED_LINKS_MAX, None)
 
 
 @handles(wire.GET_MANAGED_LINK)
 def get_managed_link(call: Call, application_id: ApplicationId, link_id: str) -> wire.ActivityLink:
-    """A managed link, for everybody who has it."""
+    """Get a managed link."""
     return views.link(_require(call, application_id, wire.MANAGED, link_id))
 
 
@@ -54,7 +56,7 @@ def get_managed_link(call: Call, application_id: ApplicationId, link_id: str) ->
 def update_managed_link(
     call: Call, application_id: ApplicationId, link_id: str, body: wire.UpdateActivityLink
 ) -> wire.ActivityLink:
-    """Change a managed link; who has it sees the new one."""
+    """Update a managed link."""
     applications.require_manager(call, application_id)
     row = _require(call, application_id, wire.MANAGED, link_id)
     if body.title is not UNSET:
@@ -71,14 +73,16 @@ def update_managed_link(
 
 @handles(wire.DELETE_MANAGED_LINK)
 def delete_managed_link(call: Call, application_id: ApplicationId, link_id: str) -> None:
-    """Take a managed link away."""
+    """Delete a managed link."""
     applications.require_manager(call, application_id)
     store.delete(call.tx, _require(call, application_id, wire.MANAGED, link_id).id)
 
 
 @handles(wire.OPEN_ACTIVITY_LINK)
 def open_activity_link(call: Call, application_id: ApplicationId, query: wire.OpenLinkQuery) -> wire.OpenedLink:
-    """What an activity's address comes to: its own custom id beats the link's, and a referrer that is nobody's id is dropped."""
+    """Resolve the parameters of an activity URL.
+
+    The custom id of the URL overrides the custom id of the link. A referrer that is not a user id is dropped."""
     row = applications.find(call.tx, application_id)
     if row is None or not row.flags & ApplicationFlags.EMBEDDED:
         raise errors.UNKNOWN_APPLICATION()
@@ -94,10 +98,12 @@ def open_activity_link(call: Call, application_id: ApplicationId, query: wire.Op
 
 
 def _create(
-    call: Call, application_id: int, kind: int, body: wire.CreateActivityLink, most: int, ends: int | None
+    call: Call, application_id: int, kind: int, body: wire.CreateActivityLink, limit: int, ends: int | None
 ) -> wire.ActivityLink:
-    if store.count(call.tx, application_id, kind) >= most:
-        raise errors.invalid("title", "ACTIVITY_LINK_LIMIT", f"An application has {most} such links at most.")
+    if store.count(call.tx, application_id, kind) >= limit:
+        raise errors.invalid(
+            "title", "ACTIVITY_LINK_LIMIT", f"An application can have at most {limit} links of this kind."
+        )
     row = LinkRow(
         id=call.new_id(ActivityLinkId),
         application_id=application_id,
@@ -113,7 +119,7 @@ def _create(
 
 
 def _require(call: Call, application_id: int, kind: int, link_id: str) -> LinkRow:
-    """A link of this type by its whole id or its number, or a plain 404."""
+    """Return a link of this type by its full id or its number, or raise 404."""
     row = _find(call, application_id, link_id if "-" in link_id else f"{kind}-{link_id}")
     if row is None or row.type != kind:
         raise errors.NOT_FOUND()

@@ -1,4 +1,4 @@
-"""Rows of links that open an activity."""
+"""SQL for the activity_links table."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from hubbub.server.core.store import Tx, places
 
 
 class LinkRow(NamedTuple):
-    """A link."""
+    """A link that opens an activity."""
 
     id: int
     application_id: int
@@ -23,7 +23,7 @@ _COLUMNS = ", ".join(LinkRow._fields)
 
 
 def find(tx: Tx, application_id: int, kind: int, link_id: int, now_ms: int) -> LinkRow | None:
-    """A link of this type that has not ended, or None."""
+    """Return an unexpired link of this type, or None."""
     return tx.find(
         LinkRow,
         f"SELECT {_COLUMNS} FROM activity_links WHERE id = ? AND application_id = ? AND type = ? "
@@ -36,45 +36,45 @@ def find(tx: Tx, application_id: int, kind: int, link_id: int, now_ms: int) -> L
 
 
 def list_of(tx: Tx, application_id: int, kind: int) -> list[LinkRow]:
-    """The links of an application, the first first."""
+    """List the links of an application of one type, oldest first."""
     sql = f"SELECT {_COLUMNS} FROM activity_links WHERE application_id = ? AND type = ? ORDER BY id"
     return tx.fetch(LinkRow, sql, application_id, kind)
 
 
 def count(tx: Tx, application_id: int, kind: int) -> int:
-    """How many there are."""
+    """Return the number of links of one type."""
     sql = "SELECT COUNT(*) FROM activity_links WHERE application_id = ? AND type = ?"
     return int(tx.value(sql, application_id, kind))
 
 
 def insert(tx: Tx, row: LinkRow) -> None:
-    """Keep a new link."""
+    """Insert a link."""
     tx.run(f"INSERT INTO activity_links ({_COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def update(tx: Tx, row: LinkRow) -> None:
-    """Keep what changed of one."""
+    """Update every column of a link."""
     assignments = ", ".join(f"{name} = ?" for name in LinkRow._fields[1:])
     tx.run(f"UPDATE activity_links SET {assignments} WHERE id = ?", *row[1:], row.id)
 
 
 def delete(tx: Tx, link_id: int) -> None:
-    """Forget a link."""
+    """Delete a link."""
     tx.run("DELETE FROM activity_links WHERE id = ?", link_id)
 
 
 def delete_ended(tx: Tx, application_id: int, now_ms: int) -> None:
-    """Forget those of an application that have ended."""
+    """Delete the expired quick links of an application."""
     sql = "DELETE FROM activity_links WHERE application_id = ? AND type = 1 AND expires_ms <= ?"
     tx.run(sql, application_id, now_ms)
 
 
 def delete_of_application(tx: Tx, application_id: int) -> None:
-    """Forget all of them."""
+    """Delete all links of an application."""
     tx.run("DELETE FROM activity_links WHERE application_id = ?", application_id)
 
 
 def find_file(tx: Tx, link_id: int) -> str | None:
-    """Where the file store has the picture of a link."""
+    """Return the file store key of a link's image, or None."""
     image: str | None = tx.value("SELECT image FROM activity_links WHERE id = ?", link_id)
     return None if image is None else cdn_urls.image_key(image)

@@ -1,4 +1,4 @@
-"""Links on the wire."""
+"""Build the wire models of activity links."""
 
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import activity_links as wire
@@ -6,8 +6,8 @@ from hubbub.server.resources.activity_links.store import LinkRow
 
 
 def link(row: LinkRow) -> wire.ActivityLink:
-    """A link."""
-    shown = wire.ActivityLink(
+    """Build an activity link."""
+    link_view = wire.ActivityLink(
         application_id=ApplicationId(row.application_id),
         link_id=f"{row.type}-{row.id}",
         title=row.title,
@@ -15,7 +15,7 @@ def link(row: LinkRow) -> wire.ActivityLink:
         custom_id=row.custom_id,
     )
     if row.type == wire.QUICK:
-        shown.asset_path = f"activity-links/{row.application_id}/{row.id}.png"
+        link_view.asset_path = f"activity-links/{row.application_id}/{row.id}.png"
     else:
-        shown.asset_id = str(row.id)
-    return shown
+        link_view.asset_id = str(row.id)
+    return link_view

@@ -1,4 +1,4 @@
-"""The proxy of activities: where the paths of an application's own host lead, and who asks there."""
+"""The activity proxy: URL maps of applications and the tickets that identify a participant."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.activity_proxies import routes, store
@@ -8,7 +8,7 @@ from hubbub.server.resources.applications import ApplicationDeleting
 SLICE = Slice(
     name="activity_proxies",
     modules=(routes,),
-    hears={ApplicationDeleting: lambda call, fact: store.replace_mappings(call.tx, fact.row.id, ())},
+    hears={ApplicationDeleting: lambda call, signal: store.replace_mappings(call.tx, signal.row.id, ())},
 )
 
 __all__ = ["SLICE", "find_site", "keep_map"]

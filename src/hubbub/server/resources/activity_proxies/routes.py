@@ -1,4 +1,4 @@
-"""The proxy of activities over HTTP: where its paths lead, and tickets; and what its door asks for."""
+"""Handlers for URL maps and proxy tickets, and the lookups of the proxy server."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ from hubbub.server.resources.activity_proxies.store import MappingRow
 
 @handles(wire.GET_PROXY_CONFIG)
 def get_proxy_config(call: Call, application_id: ApplicationId) -> wire.ProxyConfig:
-    """The URL map of an application one manages."""
+    """Get the URL map of an application."""
     applications.require_manager(call, application_id)
     rows = store.list_mappings(call.tx, application_id)
     return wire.ProxyConfig(url_map=[wire.UrlMapping(prefix=row.prefix, target=row.target) for row in rows])
@@ -26,7 +26,9 @@ def get_proxy_config(call: Call, application_id: ApplicationId) -> wire.ProxyCon
 
 @handles(wire.UPDATE_PROXY_CONFIG)
 def update_proxy_config(call: Call, application_id: ApplicationId, body: wire.ProxyConfig) -> wire.ProxyConfig:
-    """Let the paths of an application's host lead elsewhere, from the next request on."""
+    """Replace the URL map of an application.
+
+    The map applies from the next request on."""
     applications.require_manager(call, application_id)
     rows = keep_map(call, application_id, body.url_map)
     return wire.ProxyConfig(url_map=[wire.UrlMapping(prefix=row.prefix, target=row.target) for row in rows])
@@ -34,7 +36,9 @@ def update_proxy_config(call: Call, application_id: ApplicationId, body: wire.Pr
 
 @handles(wire.CREATE_PROXY_TICKET, writes=False)
 def create_proxy_ticket(call: Call, application_id: ApplicationId, body: wire.CreateProxyTicket) -> Answer:
-    """A ticket for an activity that the caller takes part in."""
+    """Create a proxy ticket.
+
+    The caller must take part in the activity."""
     row = applications.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -50,16 +54,18 @@ def create_proxy_ticket(call: Call, application_id: ApplicationId, body: wire.Cr
 
 
 def keep_map(call: Call, application_id: int, url_map: Sequence[wire.UrlMapping]) -> list[MappingRow]:
-    """Keep a URL map that is sound."""
+    """Validate and store a URL map."""
     rows = rules.require_map(url_map, allow_private=call.config.private_targets)
     store.replace_mappings(call.tx, application_id, rows)
     return rows
 
 
 def find_site(call: Call, application_id: int, brought: Sequence[str]) -> Site | None:
-    """What is served on an application's host, to somebody who brought these tickets; None where it has no activity."""
+    """Return what the proxy serves on an application's host, or None if the application has no activity.
+
+    `brought` holds the tickets of the request; the first valid one identifies the participant."""
     row = applications.find(call.tx, application_id)
     if row is None or not row.flags & ApplicationFlags.EMBEDDED:
         return None
-    good = (tickets.read(call, row, text) for text in brought)
-    return Site(store.list_mappings(call.tx, application_id), next((each for each in good if each is not None), None))
+    valid = (tickets.read(call, row, text) for text in brought)
+    return Site(store.list_mappings(call.tx, application_id), next((each for each in valid if each is not None), None))

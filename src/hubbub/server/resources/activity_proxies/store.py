@@ -1,4 +1,4 @@
-"""Rows of URL maps."""
+"""SQL for the activity_url_mappings table."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,14 +7,14 @@ from hubbub.server.core.store import Tx
 
 
 class MappingRow(NamedTuple):
-    """One line of an application's URL map."""
+    """One entry of an application's URL map."""
 
     prefix: str
     target: str
 
 
 def list_mappings(tx: Tx, application_id: int) -> list[MappingRow]:
-    """An application's URL map, in its order."""
+    """List the URL map of an application in order."""
     return tx.fetch(
         MappingRow,
         "SELECT prefix, target FROM activity_url_mappings WHERE application_id = ? ORDER BY position",
@@ -23,7 +23,7 @@ def list_mappings(tx: Tx, application_id: int) -> list[MappingRow]:
 
 
 def replace_mappings(tx: Tx, application_id: int, rows: Sequence[MappingRow]) -> None:
-    """Keep another URL map."""
+    """Replace the URL map of an application."""
     tx.run("DELETE FROM activity_url_mappings WHERE application_id = ?", application_id)
     tx.run_many(
         "INSERT INTO activity_url_mappings (application_id, position, prefix, target) VALUES (?, ?, ?, ?)",

@@ -1,7 +1,7 @@
-"""Proxy tickets: that somebody takes part in a running activity, signed with the application's own key (activities.md 8).
+"""Proxy tickets: proofs of participation in an activity, signed with the application's key (activities.md 8).
 
-A ticket is what the application's server is told, and our signature of it, so nothing has to be kept. It is good for half an hour,
-and no longer than its bearer takes part.
+A ticket consists of the payload sent to the application's server and its signature, so nothing is stored. It is valid
+for half an hour, and only while its user takes part in the activity.
 """
 
 import base64
@@ -27,20 +27,20 @@ TEXT_MAX: Final = 2048
 
 
 class Payload(msgspec.Struct, kw_only=True):
-    """What an application's server is told of who asks."""
+    """The signed payload of a ticket, sent to the application's server."""
 
     application_id: ApplicationId
     user_id: UserId
     instance_id: str
     is_developer: bool
-    """Whether they own the application, or try it for its owner."""
+    """Whether the user owns the application or is one of its testers."""
     created_at: int
     expires_at: int
     """Unix seconds."""
 
 
 def issue(call: Call, row: ApplicationRow, instance: InstanceRow) -> str:
-    """A ticket for the caller."""
+    """Issue a ticket to the caller."""
     now = call.now // 1000
     payload = Payload(
         application_id=ApplicationId(row.id),
@@ -59,13 +59,13 @@ def issue(call: Call, row: ApplicationRow, instance: InstanceRow) -> str:
 
 
 def read(call: Call, row: ApplicationRow, text: str) -> Ticket | None:
-    """A ticket that is good for an application now, or None for any other text."""
-    encoded, _, shown = text.partition(".")
+    """Return a ticket that is valid for an application now, or None."""
+    encoded, _, signature = text.partition(".")
     if len(text) > TEXT_MAX or not text.isascii():
         return None
     try:
         data = base64.b64decode(f"{encoded}{'=' * (-len(encoded) % 4)}", altchars=b"-_", validate=True)
-        Ed25519PublicKey.from_public_bytes(bytes.fromhex(row.verify_key)).verify(bytes.fromhex(shown), data)
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(row.verify_key)).verify(bytes.fromhex(signature), data)
         payload = wire.decode(data, Payload)
     except (InvalidSignature, ValueError, binascii.Error, msgspec.DecodeError):
         return None
@@ -76,7 +76,7 @@ def read(call: Call, row: ApplicationRow, text: str) -> Ticket | None:
     if instance is None or not activity_instances.takes_part(call.tx, instance.id, payload.user_id):
         return None
     headers = {
-        signing.SIGNATURE_HEADER: shown.lower(),
+        signing.SIGNATURE_HEADER: signature.lower(),
         signing.TIMESTAMP_HEADER: str(payload.created_at),
         PAYLOAD_HEADER: base64.b64encode(data).decode(),
     }

@@ -1,4 +1,4 @@
-"""Making and changing applications."""
+"""Create, change and delete applications and their bots."""
 
 import hashlib
 import secrets
@@ -22,7 +22,7 @@ from hubbub.server.resources.applications.store import ApplicationRow
 from hubbub.server.resources.applications.views import Settings
 from hubbub.server.resources.users import UserRow
 
-# Spec, Application.integration_types_config: a new application supports both contexts, with these scopes.
+# Default of Application.integration_types_config: both installation contexts, with these scopes.
 DEFAULT_INTEGRATION_TYPES = {
     "0": IntegrationTypeConfiguration(
         oauth2_install_params=InstallParams(scopes=["applications.commands", "bot"], permissions=Permissions(0))
@@ -34,7 +34,7 @@ DEFAULT_INTEGRATION_TYPES = {
 
 
 class Created(msgspec.Struct, frozen=True):
-    """A new application, and the secrets that are shown this once."""
+    """A new application and its secrets. The secrets are not stored in plain text and cannot be read again."""
 
     row: ApplicationRow
     client_secret: str
@@ -52,7 +52,7 @@ def create(
     redirect_uris: list[str] | None = None,
     entropy: Entropy = secrets.token_bytes,
 ) -> Created:
-    """A new application, with a bot user of the same id unless told otherwise."""
+    """Create an application and, unless `bot` is False, a bot user with the same id."""
     application_id = application_id or call.new_id(ApplicationId)
     signing_key = Ed25519PrivateKey.from_private_bytes(entropy(32))
     client_secret = entropy(24).hex()
@@ -87,7 +87,7 @@ def create(
 
 
 def add_bot(call: Call, row: ApplicationRow) -> str:
-    """Give an application without one a bot of the same id; the bot's token."""
+    """Create the bot user of an application that has none. Return the bot's token."""
     row = row._replace(bot_id=UserId(row.id))
     users.insert(call.tx, _bot_user(UserId(row.id), row.name))
     store.update(call.tx, row)
@@ -95,17 +95,21 @@ def add_bot(call: Call, row: ApplicationRow) -> str:
 
 
 def reset_client_secret(call: Call, row: ApplicationRow) -> str:
-    """A new secret; whoever has the old one cannot prove anything with it any more."""
+    """Replace the client secret, which invalidates the old one, and return it."""
     client_secret = secrets.token_hex(24)
     store.set_client_secret(call.tx, row.id, hashlib.sha256(client_secret.encode()).digest())
     return client_secret
 
 
 def delete(call: Call, row: ApplicationRow) -> None:
-    """Remove an application: others let go of what belongs to it, its bot's token ends, what the bot said stays."""
+    """Delete an application and revoke its bot's tokens. Messages of the bot are kept.
+
+    Listeners of `ApplicationDeleting` delete or reject what depends on the application."""
     if len(store.family(call.tx, row.id)) > 1 and row.parent_id is None:
         raise errors.invalid(
-            "application_id", "APPLICATION_HAS_CHILDREN", "Other applications have this one as their publisher."
+            "application_id",
+            "APPLICATION_HAS_CHILDREN",
+            "This application is the publisher of other applications. Remove them first.",
         )
     call.tell(ApplicationDeleting(row))
     if row.bot_id is not None:
@@ -114,7 +118,7 @@ def delete(call: Call, row: ApplicationRow) -> None:
 
 
 def _bot_user(bot_id: UserId, name: str) -> UserRow:
-    # Bots keep a four-digit discriminator, since their names need not be unique.
+    # Bots have a four-digit discriminator because their usernames need not be unique.
     discriminator = f"{int.from_bytes(hashlib.sha256(str(int(bot_id)).encode()).digest()[:4], 'big') % 9999 + 1:04d}"
     return UserRow(
         id=bot_id,
@@ -126,7 +130,7 @@ def _bot_user(bot_id: UserId, name: str) -> UserRow:
 
 
 def reset_bot_token(call: Call, row: ApplicationRow, *, entropy: Entropy = secrets.token_bytes) -> str:
-    """A new bot token; the old one ends, and its sessions with it."""
+    """Replace the bot token. The old token is revoked and its gateway sessions end."""
     assert row.bot_id is not None
     auth.revoke(call.tx, row.bot_id, kind="bot")
     return auth.issue(
@@ -141,12 +145,12 @@ def reset_bot_token(call: Call, row: ApplicationRow, *, entropy: Entropy = secre
 
 
 def change(call: Call, row: ApplicationRow) -> None:
-    """Keep an application's new face; what nodes cached of its flags is looked up again."""
+    """Store a changed application and invalidate the flags cached by nodes."""
     store.update(call.tx, row)
     if row.bot_id is not None:
         auth.changed(call.tx, row.bot_id)
 
 
 def change_settings(call: Call, row: ApplicationRow, settings: Settings) -> None:
-    """Keep what the platform itself changed of an application's settings."""
+    """Store settings of an application that the platform itself changed."""
     store.update(call.tx, row._replace(settings=json.encode(settings).decode()))

@@ -1,4 +1,4 @@
-"""The addresses at which applications hear from us: none is kept before it proved that it checks our signatures."""
+"""Verification of the URLs at which applications receive requests: each must prove that it checks signatures."""
 
 import secrets
 from collections.abc import Awaitable, Callable
@@ -23,7 +23,7 @@ from hubbub.server.resources.applications.store import ApplicationRow
 
 
 class Signer(msgspec.Struct, frozen=True):
-    """What a ping needs of an application."""
+    """The parts of an application that a ping needs."""
 
     application_id: ApplicationId
     key: bytes
@@ -31,7 +31,7 @@ class Signer(msgspec.Struct, frozen=True):
 
 
 async def require_sound(work: Work, find: Callable[[Call], ApplicationRow], body: UpdateApplication) -> None:
-    """Ping every endpoint that a body wants to save; the form error names those that fail."""
+    """Ping every endpoint URL in the request body. Raises form errors for the URLs that fail."""
     named = {name: url for name in CHECKS if isinstance(url := getattr(body, name), str) and url}
     if not named:
         return
@@ -51,7 +51,7 @@ async def require_sound(work: Work, find: Callable[[Call], ApplicationRow], body
 
 
 async def require_takes_events(work: Work, name: str, url: str, find: Callable[[Call], int]) -> None:
-    """Raise the form error at `name` unless an address may receive events of the application that `find` finds."""
+    """Raise a form error at `name` unless the URL accepts signed events of the application that `find` returns."""
     signer = await work.read(lambda call: _signer(call, find(call)))
     if not await takes_events(work.outside, url, signer):
         raise errors.invalid(name, *_unverified(name))
@@ -64,24 +64,24 @@ def _signer(call: Call, application_id: int) -> Signer:
 
 
 def _unverified(name: str) -> tuple[str, str]:
-    words = name.removesuffix("_url").replace("_", " ")
-    return f"APPLICATION_{name.upper()}_INVALID", f"The specified {words} url could not be verified."
+    label = name.removesuffix("_url").replace("_", " ")
+    return f"APPLICATION_{name.upper()}_INVALID", f"The specified {label} url could not be verified."
 
 
 async def takes_events(outside: GuardedClient, url: str, signer: Signer) -> bool:
-    """Whether an address may become an application's `event_webhooks_url`."""
+    """Return whether a URL can be used as an application's `event_webhooks_url`."""
     ping = json.encode(WebhookPing(application_id=signer.application_id))
-    return await signing.is_sound(outside, url, signer.key, signer.now, ping, lambda answer: answer.status == 204)
+    return await signing.is_sound(outside, url, signer.key, signer.now, ping, lambda response: response.status == 204)
 
 
 async def takes_interactions(outside: GuardedClient, url: str, signer: Signer) -> bool:
-    """Whether an address may become an application's `interactions_endpoint_url`."""
+    """Return whether a URL can be used as an application's `interactions_endpoint_url`."""
     ping = interactions_ping(signer.application_id, signer.now)
     return await signing.is_sound(outside, url, signer.key, signer.now, ping, _is_pong)
 
 
 def interactions_ping(application_id: int, now: int) -> bytes:
-    """An interaction that asks for nothing but a PONG."""
+    """Build a PING interaction."""
     return json.encode(
         {
             "version": 1,
@@ -91,15 +91,16 @@ def interactions_ping(application_id: int, now: int) -> bytes:
             "token": secrets.token_urlsafe(32),
             "entitlements": [],
             "authorizing_integration_owners": {},
-            # webhooks-and-interactions.md 2.1: always said; nowhere in particular it is what a conversation allows.
+            # webhooks-and-interactions.md 2.1: always present; outside a channel it has the permissions of a private
+            # channel.
             "app_permissions": Permissions(CONVERSATION_PERMISSIONS),
         }
     )
 
 
-def _is_pong(answer: GuardedAnswer) -> bool:
+def _is_pong(response: GuardedAnswer) -> bool:
     try:
-        return answer.status == 200 and json.decode(answer.body, dict[str, Any]).get("type") == 1
+        return response.status == 200 and json.decode(response.body, dict[str, Any]).get("type") == 1
     except msgspec.DecodeError:
         return False
 
@@ -108,4 +109,4 @@ CHECKS: dict[str, Callable[[GuardedClient, str, Signer], Awaitable[bool]]] = {
     "event_webhooks_url": takes_events,
     "interactions_endpoint_url": takes_interactions,
 }
-"""By the name of the setting."""
+"""Checks by the name of the setting."""

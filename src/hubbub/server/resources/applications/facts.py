@@ -1,4 +1,4 @@
-"""What the applications slice tells upper floors, inside the transaction."""
+"""Signals that the applications slice raises inside the transaction."""
 
 import msgspec
 
@@ -7,30 +7,32 @@ from hubbub.server.resources.applications.store import ApplicationRow
 
 
 class InteractionsEndpointChanged(msgspec.Struct, frozen=True):
-    """Where an application hears interactions is no longer what it was."""
+    """The interactions endpoint URL of an application changed."""
 
     application_id: ApplicationId
 
 
 class EventWebhooksChanged(msgspec.Struct, frozen=True):
-    """Where an application receives webhook events, or whether, is no longer what it was."""
+    """The webhook event URL or status of an application changed."""
 
     application_id: ApplicationId
 
 
 class IntentsSwitched(msgspec.Struct, frozen=True):
-    """An application switched a privileged intent on itself."""
+    """An application enabled a privileged intent itself."""
 
     application_id: ApplicationId
 
 
 class ActivitiesSwitched(msgspec.Struct, frozen=True):
-    """An application has activities now, or no more (flag EMBEDDED)."""
+    """An application enabled or disabled activities (flag EMBEDDED)."""
 
     row: ApplicationRow
 
 
 class ApplicationDeleting(msgspec.Struct, frozen=True):
-    """An application is going: raise where it may not, else let go of what belongs to it. Its row is still there."""
+    """An application is about to be deleted and its row still exists.
+
+    A listener raises to reject the deletion, or deletes what belongs to the application."""
 
     row: ApplicationRow

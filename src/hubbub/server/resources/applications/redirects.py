@@ -1,4 +1,4 @@
-"""Where an application may have people sent back to: what can be registered at all."""
+"""Validation of OAuth2 redirect URIs."""
 
 import re
 from typing import Final
@@ -8,26 +8,29 @@ from hubbub.protocol import errors
 from hubbub.protocol.resources.applications import REDIRECT_URIS_MAX
 from hubbub.protocol.resources.oauth2 import CUSTOM_REDIRECT, STANDARD_SCHEME
 
-# Schemes that a browser would run or read instead of leaving.
-_NEVER: Final = frozenset({"javascript", "data", "vbscript", "file", "blob", "about", "filesystem", "view-source"})
-_CUSTOM: Final = re.compile(r"[a-z][a-z0-9+.-]*", re.ASCII)
+# Schemes that a browser executes or displays instead of navigating away.
+_FORBIDDEN_SCHEMES: Final = frozenset(
+    {"javascript", "data", "vbscript", "file", "blob", "about", "filesystem", "view-source"}
+)
+_CUSTOM_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*", re.ASCII)
 _PRINTABLE: Final = re.compile(r"[\x21-\x7e]{1,2048}", re.ASCII)
 
 INVALID: Final = (
     "REDIRECT_URI_INVALID",
-    "Not a redirect that can be registered: http or https without fragment and password, or scheme:/authorize/callback.",
+    "Not a valid redirect URI. Use http or https without fragment and credentials, or scheme:/authorize/callback.",
 )
 
 
 def standard_redirect(application_id: int) -> str:
-    """The redirect that every application has: a scheme of its own on a phone."""
+    """Return the redirect URI that every application has: a custom scheme for mobile devices."""
     return f"{STANDARD_SCHEME}-{int(application_id)}:{CUSTOM_REDIRECT}"
 
 
 def is_sound_redirect(uri: str) -> bool:
-    """Whether an address may be registered at all: absolute, without fragment or password, and not one that a browser runs.
+    """Return whether a redirect URI can be registered.
 
-    A scheme of a program's own has exactly the form `S:/authorize/callback`."""
+    It must be absolute, without fragment or credentials, and its scheme must not be one that a browser executes. A
+    custom scheme has exactly the form `S:/authorize/callback`."""
     if _PRINTABLE.fullmatch(uri) is None or "\\" in uri or "#" in uri:
         return False
     try:
@@ -38,22 +41,22 @@ def is_sound_redirect(uri: str) -> bool:
         return False
     if parts.scheme in ("http", "https"):
         return bool(host) and parts.username is None and parts.password is None
-    if parts.scheme in _NEVER or _CUSTOM.fullmatch(parts.scheme) is None:
+    if parts.scheme in _FORBIDDEN_SCHEMES or _CUSTOM_SCHEME.fullmatch(parts.scheme) is None:
         return False
     return uri == f"{parts.scheme}:{CUSTOM_REDIRECT}"
 
 
 def require_redirects(uris: list[str], application_id: int) -> list[str]:
-    """Redirects as they will be registered, or a form error at each that cannot be."""
+    """Return the redirect URIs if all are valid, or raise a form error for each invalid one."""
     form = errors.FormErrors()
     if len(uris) > REDIRECT_URIS_MAX:
         form.add("redirect_uris", *errors.max_length(REDIRECT_URIS_MAX))
-    for number, uri in enumerate(uris):
-        # The platform's own kind of scheme says whose it is.
+    for index, uri in enumerate(uris):
+        # Custom schemes with the platform's prefix belong to the application whose id they contain.
         foreign = uri.startswith(f"{STANDARD_SCHEME}-") and uri != standard_redirect(application_id)
         if foreign or not is_sound_redirect(uri):
-            form.add(("redirect_uris", number), *INVALID)
-        elif uri in uris[:number]:
-            form.add(("redirect_uris", number), *errors.duplicate())
+            form.add(("redirect_uris", index), *INVALID)
+        elif uri in uris[:index]:
+            form.add(("redirect_uris", index), *errors.duplicate())
     form.raise_if_any()
     return uris

@@ -1,4 +1,4 @@
-"""Applications over HTTP."""
+"""Handlers for applications."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,26 +26,30 @@ from hubbub.server.resources.applications.store import ApplicationRow
 
 @handles(wire.GET_MY_APPLICATION)
 def get_my_application(call: Call) -> wire.Application:
-    """The calling bot's application."""
-    return views.application(call.tx, _mine(call), call.now)
+    """Get the current application."""
+    return views.application(call.tx, _require_current(call), call.now)
 
 
 @handles(wire.GET_MY_OAUTH2_APPLICATION)
 def get_my_oauth2_application(call: Call) -> wire.Application:
-    """The calling bot's application, on the address libraries ask at login."""
-    return views.application(call.tx, _mine(call), call.now)
+    """Get the current application.
+
+    Client libraries use this route at login."""
+    return views.application(call.tx, _require_current(call), call.now)
 
 
 @handles(wire.GET_APPLICATION)
 def get_application(call: Call, application_id: ApplicationId) -> wire.Application:
-    """An application one manages."""
+    """Get an application.
+
+    Requires the application's bot or its owner."""
     row = rules.require_manager(call, application_id)
     return views.application(call.tx, row, call.now, owned=call.actor.kind == "user")
 
 
 @handles(wire.GET_APPLICATION_RPC)
 def get_application_rpc(call: Call, application_id: ApplicationId) -> wire.RpcApplication:
-    """An application, for the agent that one of its programs wants to speak with."""
+    """Get the public data of an application for RPC."""
     row = store.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -54,19 +58,21 @@ def get_application_rpc(call: Call, application_id: ApplicationId) -> wire.RpcAp
 
 @handles(wire.UPDATE_MY_APPLICATION)
 async def update_my_application(work: Work, body: wire.UpdateApplication) -> wire.Application:
-    """Change the calling bot's application."""
-    return await _update(work, _mine, body)
+    """Update the current application."""
+    return await _update(work, _require_current, body)
 
 
 @handles(wire.UPDATE_APPLICATION)
 async def update_application(
     work: Work, application_id: ApplicationId, body: wire.ManageApplication
 ) -> wire.Application:
-    """Change an application one manages."""
+    """Update an application.
+
+    Requires the application's bot or its owner."""
     return await _update(work, lambda call: rules.require_manager(call, application_id), body)
 
 
-def _mine(call: Call) -> ApplicationRow:
+def _require_current(call: Call) -> ApplicationRow:
     row = store.find_by_bot(call.tx, call.user_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -79,8 +85,8 @@ _URLS = (
     "role_connections_verification_url",
     "event_webhooks_url",
 )
-_OWNERS_URLS = ("terms_of_service_url", "privacy_policy_url")
-_PLAIN = (
+_OWNER_URLS = ("terms_of_service_url", "privacy_policy_url")
+_DIRECT_FIELDS = (
     "install_params",
     "event_webhooks_types",
     "event_webhooks_status",
@@ -95,21 +101,21 @@ async def _update(work: Work, find: Callable[[Call], ApplicationRow], body: wire
 
 
 def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wire.Application:
-    kept = views.settings(row)
+    settings = views.settings(row)
     defaults = views.Settings()
     for name in _URLS:
         if (value := getattr(body, name)) is not UNSET:
-            setattr(kept, name, rules.require_url(name, value))
-    for name in _PLAIN:
+            setattr(settings, name, rules.require_url(name, value))
+    for name in _DIRECT_FIELDS:
         if (value := getattr(body, name)) is not UNSET:
-            setattr(kept, name, getattr(defaults, name) if value is None else value)
-    rules.require_event_webhooks(kept, body)
+            setattr(settings, name, getattr(defaults, name) if value is None else value)
+    rules.require_event_webhooks(settings, body)
     if isinstance(body.install_params, wire.InstallParams):
         rules.require_install_params(body.install_params)
     owned = call.actor.kind == "user"
     if owned and isinstance(body, wire.ManageApplication):
-        row = _manage(call, row, kept, body)
-    row = row._replace(settings=json.encode(kept).decode())
+        row = _manage(call, row, settings, body)
+    row = row._replace(settings=json.encode(settings).decode())
     if body.description is not UNSET:
         text = body.description.default if isinstance(body.description, wire.LocalizedDescription) else body.description
         row = row._replace(description=text or "")
@@ -137,11 +143,11 @@ def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wi
     return views.application(call.tx, row, call.now, owned=owned)
 
 
-def _manage(call: Call, row: ApplicationRow, kept: views.Settings, body: wire.ManageApplication) -> ApplicationRow:
-    """What only the owner's own token changes."""
-    for name in _OWNERS_URLS:
+def _manage(call: Call, row: ApplicationRow, settings: views.Settings, body: wire.ManageApplication) -> ApplicationRow:
+    """Apply the changes that require the owner's user token."""
+    for name in _OWNER_URLS:
         if (value := getattr(body, name)) is not UNSET:
-            setattr(kept, name, rules.require_url(name, value))
+            setattr(settings, name, rules.require_url(name, value))
     if body.name is not UNSET:
         row = row._replace(name=users.require_username(body.name, "name"))
     if body.bot_public is not UNSET:
@@ -152,7 +158,7 @@ def _manage(call: Call, row: ApplicationRow, kept: views.Settings, body: wire.Ma
         uris = redirects.require_redirects(body.redirect_uris or [], row.id)
         row = row._replace(redirect_uris=json.encode(uris).decode())
     if body.rpc_origins is not UNSET:
-        kept.rpc_origins = rules.require_origins(body.rpc_origins or [])
+        settings.rpc_origins = rules.require_origins(body.rpc_origins or [])
     if body.channel_obfuscation is not UNSET:
         row = row._replace(obfuscates_channels=int(body.channel_obfuscation))
     if body.public_client is not UNSET:
@@ -162,8 +168,8 @@ def _manage(call: Call, row: ApplicationRow, kept: views.Settings, body: wire.Ma
     if body.activities is not UNSET and body.activities is not bool(row.flags & ApplicationFlags.EMBEDDED):
         row = row._replace(flags=row.flags ^ ApplicationFlags.EMBEDDED)
         call.tell(ActivitiesSwitched(row))
-    if body.accept_social_layer_terms is True and kept.social_layer_terms_ms is None:
-        kept.social_layer_terms_ms = call.now
+    if body.accept_social_layer_terms is True and settings.social_layer_terms_ms is None:
+        settings.social_layer_terms_ms = call.now
         if not row.flags & ApplicationFlags.SOCIAL_LAYER_INTEGRATION:
             row = row._replace(flags=row.flags | ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED)
     return row

@@ -1,4 +1,4 @@
-"""Who may manage an application, and what its flags may become."""
+"""Rules for managing applications: callers, flags, scopes, origins and URLs."""
 
 from collections.abc import Collection, Mapping
 from typing import Final, Literal, NamedTuple
@@ -19,18 +19,18 @@ from hubbub.server.resources.applications.views import Settings
 from hubbub.server.resources.users import UserDeletionAsked
 
 FREE_INTENT_USERS = 10_000
-"""Spec, Limits: privileged intents are a free toggle below so many users, and granted by review from there on."""
+"""Privileged intents are a free toggle below this number of users and require a review from it on."""
 
 
 FREE_INTENT_GUILDS = 100
-"""Before 10 June 2026 guilds were counted instead (dated-changes.md 3)."""
+"""Limit used before 10 June 2026, when guilds were counted instead of users (dated-changes.md 3)."""
 
 CONTEXTS: Final = {"0": INSTALLING, "1": INSTALLING - {Scope.BOT.value}}
-"""Where an application can be installed, and the scopes of that: nobody takes a bot along."""
+"""Scopes allowed in each installation context (0 guild, 1 user). A bot cannot be installed for a user."""
 
 
 class Size(NamedTuple):
-    """How large an application is, as far as privileged intents are concerned."""
+    """The size of an application, which decides whether privileged intents are free."""
 
     counted: Literal["users", "guilds"]
     found: int
@@ -38,23 +38,23 @@ class Size(NamedTuple):
 
     @property
     def free(self) -> bool:
-        """Whether privileged intents are its own choice."""
+        """Whether the application can toggle privileged intents itself."""
         return self.found < self.free_below
 
 
 def measure(call: Call, row: ApplicationRow) -> Size:
-    """Count whom its bot can reach."""
+    """Count the users (before 10 June 2026: guilds) that the application's bot can reach."""
     if changes.PRIVILEGED_INTENTS_BY_USERS.active(call.now):
         return Size("users", store.reachable_users(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_USERS)
     return Size("guilds", store.guild_count(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_GUILDS)
 
 
 def require_manager(call: Call, application_id: int) -> ApplicationRow:
-    """The application, for its own token or its owner; 20012 for everybody else."""
+    """Return the application for its own token or its owner's, or raise 20012."""
     row = store.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
-    # Anybody may hold a bearer token of the application; it manages in its owner's hands only.
+    # Any user may hold a bearer token of the application; only the owner's bearer token manages it.
     own = call.actor.application_id == row.id or call.actor.kind == "user"
     if not own or (call.actor.kind != "bot" and call.user_id != row.owner_id):
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
@@ -62,7 +62,7 @@ def require_manager(call: Call, application_id: int) -> ApplicationRow:
 
 
 def require_own(call: Call, application_id: int) -> ApplicationRow:
-    """The application whose token this is, whoever holds it, or its owner's; 20012 for everybody else."""
+    """Return the application for any of its own tokens or its owner's user token, or raise 20012."""
     row = store.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -72,7 +72,9 @@ def require_own(call: Call, application_id: int) -> ApplicationRow:
 
 
 def allowed_flags(call: Call, row: ApplicationRow, wanted: int) -> int:
-    """The flags after an edit: only the three limited intent bits change, and are set only below the free limit."""
+    """Return the flags after an edit.
+
+    Only the three limited intent bits change, and they can be set only below the free limit."""
     bits = row.flags & ~ApplicationFlags.EDITABLE | wanted & ApplicationFlags.EDITABLE
     if bits & ~row.flags:
         size = measure(call, row)
@@ -80,42 +82,42 @@ def allowed_flags(call: Call, row: ApplicationRow, wanted: int) -> int:
             raise errors.invalid(
                 "flags",
                 "APPLICATION_INTENTS_NEED_REVIEW",
-                f"Privileged intents need a review from {size.free_below} {size.counted} on.",
+                f"Privileged intents require a review from {size.free_below} {size.counted} on.",
             )
     return bits
 
 
-def require_event_webhooks(kept: Settings, body: UpdateApplication) -> None:
-    """Raise unless what a body says of webhook events can be kept; without an address there are none."""
+def require_event_webhooks(settings: Settings, body: UpdateApplication) -> None:
+    """Validate the webhook event settings of a request body, and disable events if no URL is set."""
     form = FormErrors()
     for index, kind in enumerate(body.event_webhooks_types or ()):
         if kind in (body.event_webhooks_types or ())[:index]:
             form.add(("event_webhooks_types", index), *errors.duplicate())
-    on = EventWebhooksStatus.ENABLED
-    if not kept.event_webhooks_url:
-        if body.event_webhooks_status == on:
+    enabled = EventWebhooksStatus.ENABLED
+    if not settings.event_webhooks_url:
+        if body.event_webhooks_status == enabled:
             form.add("event_webhooks_url", *errors.required())
-        elif kept.event_webhooks_status == on or body.event_webhooks_url is not UNSET:
-            kept.event_webhooks_status = EventWebhooksStatus.DISABLED
+        elif settings.event_webhooks_status == enabled or body.event_webhooks_url is not UNSET:
+            settings.event_webhooks_status = EventWebhooksStatus.DISABLED
     form.raise_if_any()
 
 
 def require_install_params(params: InstallParams) -> None:
-    """Raise unless all scopes that an installation asks for are those of installing (http.md 3.1)."""
+    """Reject install parameters with scopes that are not for installation (http.md 3.1)."""
     form = FormErrors()
     _check_scopes(form, ("install_params",), params, INSTALLING)
     form.raise_if_any()
 
 
 def require_contexts(found: Mapping[str, IntegrationTypeConfiguration | None]) -> None:
-    """Raise unless an application can be installed in these contexts, with what they ask for."""
+    """Reject unknown installation contexts and scopes that a context does not allow."""
     form = FormErrors()
     for key, value in found.items():
-        at = ("integration_types_config", key)
+        path = ("integration_types_config", key)
         if key not in CONTEXTS:
-            form.add(at, *errors.choices(list(CONTEXTS)))
+            form.add(path, *errors.choices(list(CONTEXTS)))
         elif value is not None and isinstance(value.oauth2_install_params, InstallParams):
-            _check_scopes(form, (*at, "oauth2_install_params"), value.oauth2_install_params, CONTEXTS[key])
+            _check_scopes(form, (*path, "oauth2_install_params"), value.oauth2_install_params, CONTEXTS[key])
     form.raise_if_any()
 
 
@@ -126,35 +128,42 @@ def _check_scopes(form: FormErrors, path: tuple[str, ...], params: InstallParams
 
 
 def require_own_kind(call: Call, row: ApplicationRow, public: bool) -> None:
-    """Raise where one of a family would become another kind of client than the others (sdk.md 8.7)."""
+    """Reject a client type that differs from the rest of the application's family (sdk.md 8.7)."""
     if bool(row.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT) is not public and len(store.family(call.tx, row.id)) > 1:
         raise errors.invalid(
             "public_client",
             "APPLICATION_FAMILY_CLIENT_TYPE",
-            "A publisher and its games are the same type of client, all public or all with a secret.",
+            "A publisher and its games must have the same client type: all public or all confidential.",
         )
 
 
 def require_origins(origins: list[str]) -> list[str]:
-    """Origins as browsers send them, each once: scheme, host and port; a form error at each that is none."""
+    """Return the origins if each is scheme, host and optional port as browsers send them, or raise a form error for
+    each bad one."""
     form = errors.FormErrors()
-    for number, origin in enumerate(origins):
+    for index, origin in enumerate(origins):
         try:
             parts = urlsplit(origin)
-            plain = f"{parts.scheme}://{parts.netloc}" == origin and bool(parts.hostname) and "@" not in parts.netloc
+            is_origin = (
+                f"{parts.scheme}://{parts.netloc}" == origin and bool(parts.hostname) and "@" not in parts.netloc
+            )
             _ = parts.port
         except ValueError:
-            plain, parts = False, None
-        if not plain or parts is None or parts.scheme not in ("http", "https"):
-            form.add(("rpc_origins", number), "RPC_ORIGIN_INVALID", "Not an origin: http or https, a host, and a port.")
-        elif origin in origins[:number]:
-            form.add(("rpc_origins", number), *errors.duplicate())
+            is_origin, parts = False, None
+        if not is_origin or parts is None or parts.scheme not in ("http", "https"):
+            form.add(
+                ("rpc_origins", index),
+                "RPC_ORIGIN_INVALID",
+                "Not an origin. Use http or https, a host and an optional port.",
+            )
+        elif origin in origins[:index]:
+            form.add(("rpc_origins", index), *errors.duplicate())
     form.raise_if_any()
     return origins
 
 
 def require_url(path: str, text: str | None) -> str | None:
-    """A URL that a browser could open, or the form error."""
+    """Return an http or https URL, None for an empty text, or raise a form error."""
     if not text:
         return None
     try:
@@ -175,8 +184,8 @@ def require_url(path: str, text: str | None) -> str | None:
 
 
 def require_no_application(call: Call, asked: UserDeletionAsked) -> None:
-    """Raise for somebody who owns an application and wants to be gone: nobody would answer for it."""
+    """Reject the deletion of a user who owns an application."""
     if store.is_owner(call.tx, asked.user_id):
         raise errors.MUST_TRANSFER_OWNERSHIP(
-            message="Your applications need another owner before you delete your account"
+            message="Transfer your applications to another owner before you delete your account"
         )

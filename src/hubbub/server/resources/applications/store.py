@@ -1,4 +1,4 @@
-"""Rows of applications."""
+"""SQL for the applications and application_testers tables."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from hubbub.server.core.store import Tx, places
 
 
 class ApplicationRow(NamedTuple):
-    """An application as we keep it, without its secrets."""
+    """An application without its secrets."""
 
     id: ApplicationId
     name: str
@@ -25,14 +25,14 @@ class ApplicationRow(NamedTuple):
     tags: str
     integration_types_config: str
     settings: str
-    """JSON of `Settings`: what is only shown and edited."""
+    """JSON of `Settings`."""
     parent_id: ApplicationId | None = None
-    """The publisher's application, which knows the players of all its games."""
+    """The publisher's application, which shares its players with all of its games."""
     obfuscates_channels: int = 0
 
     @property
     def family_id(self) -> ApplicationId:
-        """The head of its family: accounts, identities and game friends live there."""
+        """The head of the family. Accounts, identities and game friends belong to it."""
         return self.parent_id or self.id
 
 
@@ -40,12 +40,12 @@ COLUMNS = ", ".join(ApplicationRow._fields)
 
 
 def find(tx: Tx, application_id: int) -> ApplicationRow | None:
-    """An application, or None."""
+    """Return an application, or None."""
     return tx.find(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE id = ?", application_id)
 
 
 def find_many(tx: Tx, application_ids: Iterable[int]) -> dict[int, ApplicationRow]:
-    """The applications there are of these, by id, in one query."""
+    """Return the existing applications among these ids, by id."""
     wanted = list(dict.fromkeys(application_ids))
     if not wanted:
         return {}
@@ -54,30 +54,30 @@ def find_many(tx: Tx, application_ids: Iterable[int]) -> dict[int, ApplicationRo
 
 
 def find_by_bot(tx: Tx, bot_id: int) -> ApplicationRow | None:
-    """The application whose bot this is, or None."""
+    """Return the application of a bot, or None."""
     return tx.find(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE bot_id = ?", bot_id)
 
 
 def family_id(tx: Tx, application_id: int) -> ApplicationId:
-    """The head of an application's family: its parent, or itself."""
+    """Return the head of an application's family: its parent, or itself."""
     parent = tx.value("SELECT parent_id FROM applications WHERE id = ?", application_id)
     return ApplicationId(parent or application_id)
 
 
 def family(tx: Tx, application_id: int) -> list[ApplicationId]:
-    """Every application of a family, its head first."""
+    """List the ids of a family, its head first."""
     head = family_id(tx, application_id)
     rows = tx.all("SELECT id FROM applications WHERE parent_id = ? ORDER BY id", head)
     return [head, *(ApplicationId(row[0]) for row in rows)]
 
 
 def list_of_owner(tx: Tx, owner_id: int) -> list[ApplicationRow]:
-    """A person's applications, the first first."""
+    """List the applications of a user, oldest first."""
     return tx.fetch(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE owner_id = ? ORDER BY id", owner_id)
 
 
 def insert(tx: Tx, row: ApplicationRow, *, signing_key: bytes, client_secret_hash: bytes) -> None:
-    """Keep a new application and its secrets."""
+    """Insert an application and its secrets."""
     tx.run(
         f"INSERT INTO applications ({COLUMNS}, signing_key, client_secret_hash) VALUES ({places(row)}, ?, ?)",
         *row,
@@ -87,13 +87,13 @@ def insert(tx: Tx, row: ApplicationRow, *, signing_key: bytes, client_secret_has
 
 
 def update(tx: Tx, row: ApplicationRow) -> None:
-    """Keep what changed of an application."""
+    """Update every column of an application."""
     assignments = ", ".join(f"{name} = ?" for name in ApplicationRow._fields if name != "id")
     tx.run(f"UPDATE applications SET {assignments} WHERE id = ?", *row[1:], row.id)
 
 
 def ids_of_guild(tx: Tx, guild_id: int, limit: int) -> list[ApplicationId]:
-    """The applications whose bots are in a guild, the first to come first."""
+    """List the applications whose bots are in a guild, in the order the bots joined."""
     rows = tx.all(
         "SELECT a.id FROM applications a JOIN members m ON m.user_id = a.bot_id WHERE m.guild_id = ? "
         "ORDER BY m.joined_ms, a.id LIMIT ?",
@@ -104,25 +104,25 @@ def ids_of_guild(tx: Tx, guild_id: int, limit: int) -> list[ApplicationId]:
 
 
 def set_client_secret(tx: Tx, application_id: int, client_secret_hash: bytes) -> None:
-    """Keep the hash of another secret."""
+    """Store the hash of a new client secret."""
     tx.run("UPDATE applications SET client_secret_hash = ? WHERE id = ?", client_secret_hash, application_id)
 
 
 def delete(tx: Tx, application_id: int) -> None:
-    """Remove an application, and what belongs to nobody else."""
+    """Delete an application with its testers, approvals and assets."""
     for table in ("application_testers", "application_approvals", "application_assets"):
         tx.run(f"DELETE FROM {table} WHERE application_id = ?", application_id)
     tx.run("DELETE FROM applications WHERE id = ?", application_id)
 
 
 def guild_count(tx: Tx, bot_id: int) -> int:
-    """How many guilds a bot is in."""
+    """Return the number of guilds a bot is in."""
     count: int = tx.value("SELECT COUNT(*) FROM members WHERE user_id = ?", bot_id)
     return count
 
 
 def reachable_users(tx: Tx, bot_id: int) -> int:
-    """How many different users a bot can reach through its guilds."""
+    """Return the number of distinct users in a bot's guilds."""
     count: int = tx.value(
         "SELECT COUNT(DISTINCT m.user_id) FROM members mine JOIN members m ON m.guild_id = mine.guild_id WHERE mine.user_id = ?",
         bot_id,
@@ -131,7 +131,7 @@ def reachable_users(tx: Tx, bot_id: int) -> int:
 
 
 def user_install_count(tx: Tx, application_id: int) -> int:
-    """How many people have an application with them, wherever they are."""
+    """Return the number of users who installed an application for themselves."""
     count: int = tx.value(
         "SELECT COUNT(*) FROM installations WHERE application_id = ? AND integration_type = 1", application_id
     )
@@ -139,13 +139,13 @@ def user_install_count(tx: Tx, application_id: int) -> int:
 
 
 def user_authorization_count(tx: Tx, application_id: int) -> int:
-    """How many people let an application act for them."""
+    """Return the number of users who authorized an application."""
     count: int = tx.value("SELECT COUNT(*) FROM authorizations WHERE application_id = ?", application_id)
     return count
 
 
 def is_owner(tx: Tx, user_id: int) -> bool:
-    """Whether somebody owns an application."""
+    """Return whether a user owns an application."""
     return tx.value("SELECT 1 FROM applications WHERE owner_id = ? LIMIT 1", user_id) is not None
 
 
@@ -156,7 +156,7 @@ ACCEPTED = 2
 
 
 class TesterRow(NamedTuple):
-    """Somebody who tries an application before it is approved."""
+    """A tester of an application that is not approved yet, or an invitation to become one."""
 
     application_id: int
     user_id: int
@@ -168,31 +168,33 @@ _TESTER = ", ".join(TesterRow._fields)
 
 
 def find_tester(tx: Tx, application_id: int, user_id: int) -> TesterRow | None:
-    """An application's tester or who is invited to be one, or None."""
+    """Return a tester or an invitation, or None."""
     sql = f"SELECT {_TESTER} FROM application_testers WHERE application_id = ? AND user_id = ?"
     return tx.find(TesterRow, sql, application_id, user_id)
 
 
 def is_tester(tx: Tx, application_id: int, user_id: int) -> bool:
-    """Whether somebody is an application's tester: limits on the unapproved do not hold for them."""
+    """Return whether a user accepted to test an application.
+
+    Limits of unapproved applications do not apply to testers."""
     row = find_tester(tx, application_id, user_id)
     return row is not None and row.state == ACCEPTED
 
 
 def list_testers(tx: Tx, application_id: int) -> list[TesterRow]:
-    """An application's testers, the first first."""
+    """List the testers and invitations of an application, oldest first."""
     sql = f"SELECT {_TESTER} FROM application_testers WHERE application_id = ? ORDER BY created_ms, user_id"
     return tx.fetch(TesterRow, sql, application_id)
 
 
 def list_testing(tx: Tx, user_id: int) -> list[TesterRow]:
-    """What somebody tries or is invited to try, the first first."""
+    """List the applications a user tests or is invited to test, oldest first."""
     sql = f"SELECT {_TESTER} FROM application_testers WHERE user_id = ? ORDER BY created_ms, application_id"
     return tx.fetch(TesterRow, sql, user_id)
 
 
 def keep_tester(tx: Tx, row: TesterRow) -> None:
-    """Keep an invitation or what became of it."""
+    """Insert a tester or update the state of the invitation."""
     tx.run(
         f"INSERT INTO application_testers ({_TESTER}) VALUES ({places(row)}) "
         "ON CONFLICT (application_id, user_id) DO UPDATE SET state = excluded.state",
@@ -201,12 +203,12 @@ def keep_tester(tx: Tx, row: TesterRow) -> None:
 
 
 def delete_tester(tx: Tx, application_id: int, user_id: int) -> bool:
-    """Somebody is no tester any more; False when they were none."""
+    """Delete a tester or an invitation. Return False if there was none."""
     return bool(
         tx.run("DELETE FROM application_testers WHERE application_id = ? AND user_id = ?", application_id, user_id)
     )
 
 
 def delete_testing(tx: Tx, user_id: int) -> None:
-    """Somebody is gone, and tries nothing any more."""
+    """Delete a user from every application's testers."""
     tx.run("DELETE FROM application_testers WHERE user_id = ?", user_id)

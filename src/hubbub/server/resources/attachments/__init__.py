@@ -1,4 +1,4 @@
-"""Attachments: files of messages, known by what they are, at addresses that are signed anew whenever they are shown."""
+"""Attachments of messages, served at signed URLs that expire."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.attachments import routes

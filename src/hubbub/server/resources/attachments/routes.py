@@ -1,4 +1,4 @@
-"""Attachments over HTTP."""
+"""Handlers for attachments."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.resources import attachments as wire
@@ -9,15 +9,15 @@ from hubbub.server.core.slices import handles
 
 @handles(wire.REFRESH_ATTACHMENT_URLS)
 def refresh_attachment_urls(call: Call, body: wire.RefreshAttachmentUrls) -> wire.RefreshedUrls:
-    """Sign addresses anew."""
+    """Refresh signed attachment URLs."""
     base = call.config.cdn_url
     key = cdn_urls.find_key(call.tx)
     form = errors.FormErrors()
     refreshed = []
     for index, url in enumerate(body.attachment_urls):
         parsed = cdn_urls.parse(base, url)
-        # Who shows our own signature once had the address from us; without one (http.md 1.12 lets it be missing) the
-        # caller must be able to see the channel (decisions/0013).
+        # A URL with our signature, even an expired one, was issued to a user who could see it. Without a signature
+        # (http.md 1.12 allows that) the caller must be able to see the channel (decisions/0013).
         if parsed is None or key is None or not (parsed.was_signed(key) or _sees(call, parsed.channel_id)):
             form.add(("attachment_urls", index), *errors.bad_url())
         else:

@@ -1,4 +1,4 @@
-"""Attachments as messages keep them, and how they are shown: with an address signed anew each time."""
+"""Attachments as messages store them, and their wire models with freshly signed URLs."""
 
 import re
 from collections.abc import Iterable
@@ -32,18 +32,20 @@ class StoredAttachment(msgspec.Struct, kw_only=True, omit_defaults=True):
     waveform: str | None = None
     flags: int = 0
     embedded: bool = False
-    """An embed shows it, so the message's list does not (http.md 1.11)."""
+    """Whether an embed shows the file. Embedded files are not in the message's list of attachments (http.md 1.11)."""
 
 
 def clean_filename(name: str) -> str:
-    """A name as it stands in addresses: spaces become underscores, and what is no letter of a name goes."""
+    """Sanitize a filename for URLs: spaces become underscores, other unsafe characters are dropped."""
     name = _UNSAFE.sub("", name.strip().replace(" ", "_")).lstrip(".")
     return name or "unknown"
 
 
-def from_upload(upload: Upload, said: wire.AttachmentRequest | None, *, spoiler_flag: bool) -> StoredAttachment:
-    """A file that came with the request, with what the sender says of it; `spoiler_flag`: whether is_spoiler is read yet."""
-    given = (said.filename if said is not None and said.filename else "") or upload.filename
+def from_upload(upload: Upload, request: wire.AttachmentRequest | None, *, spoiler_flag: bool) -> StoredAttachment:
+    """Build an attachment from an uploaded file and the metadata in the request.
+
+    `spoiler_flag` is False before the date from which `is_spoiler` is read."""
+    given = (request.filename if request is not None and request.filename else "") or upload.filename
     filename = clean_filename(given)
     seen = media.look(upload.data, filename)
     stored = StoredAttachment(
@@ -60,31 +62,31 @@ def from_upload(upload: Upload, said: wire.AttachmentRequest | None, *, spoiler_
         stored.flags |= AttachmentFlags.IS_ANIMATED
     if filename.startswith(SPOILER_PREFIX):
         stored.flags |= AttachmentFlags.IS_SPOILER
-    if said is not None:
-        describe(stored, said, spoiler_flag=spoiler_flag)
-        if said.title:
-            stored.title = said.title
-        if said.is_remix:
+    if request is not None:
+        describe(stored, request, spoiler_flag=spoiler_flag)
+        if request.title:
+            stored.title = request.title
+        if request.is_remix:
             stored.flags |= AttachmentFlags.IS_REMIX
-        stored.duration_secs = said.duration_secs or None
-        stored.waveform = said.waveform or None
+        stored.duration_secs = request.duration_secs or None
+        stored.waveform = request.waveform or None
     return stored
 
 
-def describe(stored: StoredAttachment, said: wire.AttachmentRequest, *, spoiler_flag: bool) -> None:
-    """Take over what may be said of a new file and changed of an old one."""
-    if said.description is not UNSET:
-        stored.description = said.description or None
-    if said.is_spoiler is not UNSET and spoiler_flag:
-        # http.md 1.11: the flag alone marks a spoiler; the prefix of the name keeps marking one as well.
-        if said.is_spoiler or stored.filename.startswith(SPOILER_PREFIX):
+def describe(stored: StoredAttachment, request: wire.AttachmentRequest, *, spoiler_flag: bool) -> None:
+    """Apply the metadata that can be set on a new file and changed on an existing one."""
+    if request.description is not UNSET:
+        stored.description = request.description or None
+    if request.is_spoiler is not UNSET and spoiler_flag:
+        # http.md 1.11: the flag alone marks a spoiler; the filename prefix still marks one as well.
+        if request.is_spoiler or stored.filename.startswith(SPOILER_PREFIX):
             stored.flags |= AttachmentFlags.IS_SPOILER
         else:
             stored.flags &= ~AttachmentFlags.IS_SPOILER
 
 
 class Signer:
-    """Makes addresses for one call: the key is read once, and only when there is something to sign."""
+    """Signs attachment URLs for one call. The key is read once."""
 
     __slots__ = ("_base", "_key", "_now")
 
@@ -94,18 +96,18 @@ class Signer:
         self._now = call.now
 
     def proxied(self, url: str) -> str:
-        """The address of the same file on the media proxy, under the same signature (http.md 1.12)."""
+        """Return the media proxy URL of a file, with the same signature (http.md 1.12)."""
         return f"{self._base}{cdn_urls.PROXY}{url.removeprefix(self._base)}"
 
     def url(self, channel_id: int, stored: StoredAttachment, *, ephemeral: bool = False) -> str:
-        """The address of a file, good for a day."""
+        """Return the signed URL of a file, valid for one day."""
         path = cdn_urls.attachment_path(channel_id, stored.id, stored.filename, ephemeral=ephemeral)
         return self._base + cdn_urls.sign(self._key, path, self._now)
 
     def attachment(self, channel_id: int, stored: StoredAttachment, *, ephemeral: bool = False) -> wire.Attachment:
-        """One file as a message shows it; `ephemeral`: as one shows it that only some know of."""
+        """Build the wire model of a file. `ephemeral` marks files of ephemeral messages."""
         url = self.url(channel_id, stored, ephemeral=ephemeral)
-        shown = wire.Attachment(
+        view = wire.Attachment(
             id=stored.id,
             filename=stored.filename,
             size=stored.size,
@@ -115,21 +117,21 @@ class Signer:
             description=UNSET if stored.description is None else stored.description,
         )
         if stored.title is not None:
-            shown.title = stored.title
+            view.title = stored.title
         if stored.width is not None and stored.height is not None:
-            shown.width, shown.height = stored.width, stored.height
+            view.width, view.height = stored.width, stored.height
         if stored.duration_secs is not None:
-            shown.duration_secs = stored.duration_secs
+            view.duration_secs = stored.duration_secs
         if stored.waveform is not None:
-            shown.waveform = stored.waveform
+            view.waveform = stored.waveform
         if stored.flags:
-            shown.flags = stored.flags
+            view.flags = stored.flags
         if ephemeral:
-            shown.ephemeral = True
-        return shown
+            view.ephemeral = True
+        return view
 
     def attachments(
         self, channel_id: int, stored: Iterable[StoredAttachment], *, ephemeral: bool = False
     ) -> list[wire.Attachment]:
-        """The files that a message lists."""
+        """Build the wire models of a message's files, without embedded ones."""
         return [self.attachment(channel_id, each, ephemeral=ephemeral) for each in stored if not each.embedded]

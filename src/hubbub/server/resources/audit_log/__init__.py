@@ -1,4 +1,4 @@
-"""The audit log: who did what in a guild, and why."""
+"""The audit log of guilds."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.audit_log import routes

@@ -1,4 +1,4 @@
-"""What the audit log tells upper floors, while it is read."""
+"""Signals that the audit log slice raises while the log is read."""
 
 import msgspec
 
@@ -7,7 +7,9 @@ from hubbub.protocol.resources import audit_log as wire
 
 
 class AuditLogRead(msgspec.Struct, frozen=True):
-    """A page is about to be shown: who keeps the objects that its entries name (webhooks, rules, events) adds them to it."""
+    """A page of the audit log is about to be returned.
+
+    Listeners add the objects that its entries reference (webhooks, rules, events) to `log`."""
 
     guild_id: GuildId
     log: wire.AuditLog

@@ -1,4 +1,4 @@
-"""The audit log over HTTP."""
+"""Handlers for the audit log."""
 
 from msgspec import UNSET
 
@@ -13,7 +13,7 @@ from hubbub.server.resources.audit_log.facts import AuditLogRead
 
 @handles(wire.LIST_GUILD_AUDIT_LOG_ENTRIES)
 def list_guild_audit_log_entries(call: Call, guild_id: GuildId, query: wire.ListAuditLogEntries) -> wire.AuditLog:
-    """What was done in a guild, and by whom."""
+    """List guild audit log entries."""
     filters = {
         column: int(value)
         for column in ("user_id", "target_id", "action_type")
@@ -28,9 +28,9 @@ def list_guild_audit_log_entries(call: Call, guild_id: GuildId, query: wire.List
         after=None if query.after is UNSET else query.after,
         limit=query.limit,
     )
-    # A target may be anything; those that are users are found by their ids.
-    named = {row.user_id for row in rows} | {row.target_id for row in rows}
-    people = users.find_many(call.tx, sorted(each for each in named if each is not None))
-    log = views.audit_log(rows, people.values())
+    # A target may be any object; only the ids of users are found here.
+    referenced_ids = {row.user_id for row in rows} | {row.target_id for row in rows}
+    referenced_users = users.find_many(call.tx, sorted(each for each in referenced_ids if each is not None))
+    log = views.audit_log(rows, referenced_users.values())
     call.tell(AuditLogRead(guild_id, log))
     return log

@@ -1,4 +1,4 @@
-"""Reading the audit log; `core.audit` writes it."""
+"""Read-only SQL for the audit_log table; `core.audit` writes it."""
 
 from typing import Any, NamedTuple
 
@@ -7,14 +7,14 @@ from hubbub.server.core.store import Tx
 
 
 class EntryRow(NamedTuple):
-    """An entry as we keep it."""
+    """An audit log entry."""
 
     id: int
     user_id: int | None
     target_id: int | None
     action_type: int
     changes: str | None
-    """A JSON list of `AuditLogChange`."""
+    """JSON list of `AuditLogChange`."""
     options: str | None
     reason: str | None
 
@@ -32,7 +32,9 @@ def page(
     after: int | None,
     limit: int,
 ) -> list[EntryRow]:
-    """A page of a guild's log: newest first, ascending with `after`; `before` wins over it (http.md 1.10)."""
+    """Return a page of a guild's log.
+
+    Newest first; ascending with `after`. `before` takes precedence over `after` (http.md 1.10)."""
     ascending = after is not None and before is None
     where = ["guild_id = ?", "id >= ?"]
     values: list[Any] = [guild_id, oldest_entry(now)]

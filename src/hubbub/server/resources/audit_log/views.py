@@ -1,4 +1,4 @@
-"""Entries of the audit log, with the users they name."""
+"""Build the wire models of the audit log."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,16 +11,16 @@ from hubbub.server.resources import users
 from hubbub.server.resources.audit_log.store import EntryRow
 
 
-def audit_log(rows: Sequence[EntryRow], people: Iterable[users.UserRow]) -> wire.AuditLog:
-    """A page of the log."""
+def audit_log(rows: Sequence[EntryRow], referenced_users: Iterable[users.UserRow]) -> wire.AuditLog:
+    """Build a page of the audit log."""
     return wire.AuditLog(
         audit_log_entries=[entry(row) for row in rows],
-        users=[users.user(person) for person in people],
+        users=[users.user(user) for user in referenced_users],
     )
 
 
 def entry(row: EntryRow) -> wire.AuditLogEntry:
-    """One deed."""
+    """Build one audit log entry."""
     return wire.AuditLogEntry(
         id=AuditLogEntryId(row.id),
         target_id=None if row.target_id is None else Snowflake(row.target_id),
