@@ -108,7 +108,7 @@ async def test_a_developer_walks_from_nothing_to_a_bot_and_back(
         await press(page, "Add redirect")
         assert await field.get_attribute("aria-invalid") == "true"
         described = (await field.get_attribute("aria-describedby")).split()
-        assert "Not a redirect that can be registered" in await page.locator(f"#{described[-1]}").inner_text()
+        assert "Not a valid redirect URI" in await page.locator(f"#{described[-1]}").inner_text()
         await field.fill(REDIRECT)
         await press(page, "Add redirect")
         await page.get_by_role("button", name=f"Remove {REDIRECT}").wait_for()

@@ -138,8 +138,9 @@ def require_own_kind(call: Call, row: ApplicationRow, public: bool) -> None:
 
 
 def require_origins(origins: list[str]) -> list[str]:
-    """Return the origins if each is scheme, host and optional port as browsers send them, or raise a form error for
-    each bad one."""
+    """Validate origins: scheme, host and optional port, as browsers send them.
+
+    Raises a form error for each invalid one."""
     form = errors.FormErrors()
     for index, origin in enumerate(origins):
         try:

@@ -1,4 +1,4 @@
-"""Auto moderation: a guild's rules about what may be said and how members may be called, and what they do."""
+"""Auto moderation: rules of a guild about message content and member profiles, and their actions."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import audit_log, guilds, members, messages, threads, users

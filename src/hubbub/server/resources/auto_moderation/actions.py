@@ -1,4 +1,4 @@
-"""Making and changing rules, and what follows when one is hit: write, audit, publish."""
+"""Create and change rules, and execute the actions of matched rules."""
 
 import copy
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from hubbub.server.resources.auto_moderation.store import RuleRow
 REVIEW_JOB: Final = "auto_moderation.review"
 
 ALERT_EMBED: Final = "auto_moderation_message"
-"""The type of the embed that an alert carries."""
+"""The type of the embed in an alert message."""
 
 _AUDITED: Final = (
     "name",
@@ -40,7 +40,7 @@ _AUDITED: Final = (
     "exempt_roles",
     "exempt_channels",
 )
-_WRITTEN_DOWN_AS: Final = {
+_AUDIT_ACTIONS: Final = {
     AutoModerationActionType.BLOCK_MESSAGE: AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE,
     AutoModerationActionType.SEND_ALERT_MESSAGE: AuditLogAction.AUTO_MODERATION_FLAG_TO_CHANNEL,
     AutoModerationActionType.TIMEOUT: AuditLogAction.AUTO_MODERATION_USER_COMMUNICATION_DISABLED,
@@ -49,35 +49,35 @@ _WRITTEN_DOWN_AS: Final = {
 
 
 class Review(msgspec.Struct, frozen=True):
-    """Whose quarantined members to look at again."""
+    """Job payload: the guild whose quarantined members are checked again."""
 
     guild_id: GuildId
 
 
 class Incident(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody did that hit rules."""
+    """An action of a user that matched rules."""
 
     guild_id: GuildId
     user_id: UserId
     text: str
     channel_id: ChannelId | None = None
-    """None: it was no message and no title."""
+    """None if the text is neither a message nor a title."""
     message_id: MessageId | None = None
-    """None: it is no message, or it was blocked."""
+    """None if the text is not a message, or if the message was blocked."""
     blocked: bool = False
     flag: int = 0
-    """The trait of a member who is quarantined for it."""
+    """The member flag set by a quarantine action."""
     mentions: int = 0
-    """How many are to be counted for raids,"""
+    """Number of mentions to count for raid detection."""
     counted_id: MessageId | None = None
-    """and under which id."""
+    """Message id under which `mentions` are counted."""
 
 
 # Rules
 
 
 def create(call: Call, row: RuleRow) -> wire.AutoModerationRule:
-    """Add a rule to a guild."""
+    """Create a rule, record it in the audit log and publish it."""
     store.insert(call.tx, row)
     rule = views.rule(row)
     audit.record(
@@ -92,7 +92,7 @@ def create(call: Call, row: RuleRow) -> wire.AutoModerationRule:
 
 
 def change(call: Call, before: RuleRow, after: RuleRow) -> wire.AutoModerationRule:
-    """Keep what changed of a rule; nothing is said when nothing did."""
+    """Store a changed rule, record and publish the change. Does nothing if the rules are equal."""
     rule = views.rule(after)
     if after == before:
         return rule
@@ -110,7 +110,7 @@ def change(call: Call, before: RuleRow, after: RuleRow) -> wire.AutoModerationRu
 
 
 def delete(call: Call, row: RuleRow) -> None:
-    """Remove a rule."""
+    """Delete a rule, record and publish the deletion."""
     store.delete(call.tx, row)
     rule = views.rule(row)
     audit.record(
@@ -129,22 +129,22 @@ def _managers(guild_id: int) -> Audience:
 
 
 def _review(call: Call, row: RuleRow) -> None:
-    """Whom a rule about names quarantined may be free now."""
+    """Schedule a review of quarantined members if a profile rule changed."""
     if row.trigger_type == AutoModerationTriggerType.MEMBER_PROFILE:
         call.tx.enqueue(REVIEW_JOB, Review(GuildId(row.guild_id)), key=f"auto-moderation-{row.guild_id}")
 
 
-# What follows
+# Execution
 
 
-def execute(call: Call, incident: Incident, caught: Sequence[Caught]) -> None:
-    """Do what the rules that were hit say; what can no longer be done is left out."""
+def execute(call: Call, incident: Incident, matches: Sequence[Caught]) -> None:
+    """Execute the actions of matched rules. Actions whose target no longer exists are skipped."""
     if incident.mentions and incident.counted_id is not None:
         since_ms = call.now - checks.RAID_WINDOW_MS
         store.count_mentions(
             call.tx, incident.guild_id, incident.counted_id, incident.user_id, incident.mentions, since_ms
         )
-    for rule, hit in caught:
+    for rule, hit in matches:
         for action in rule.actions:
             alert: MessageId | None = None
             if action.type == AutoModerationActionType.BLOCK_MESSAGE:
@@ -157,11 +157,13 @@ def execute(call: Call, incident: Incident, caught: Sequence[Caught]) -> None:
             else:
                 done = _quarantine(call, incident)
             if done:
-                _tell(call, incident, Caught(rule, hit), action, alert)
+                _record_execution(call, incident, Caught(rule, hit), action, alert)
 
 
-def _tell(call: Call, incident: Incident, caught: Caught, action: wire.Action, alert: MessageId | None) -> None:
-    rule, hit = caught
+def _record_execution(
+    call: Call, incident: Incident, match: Caught, action: wire.Action, alert: MessageId | None
+) -> None:
+    rule, hit = match
     options: dict[str, object] = {
         "auto_moderation_rule_name": rule.name,
         "auto_moderation_rule_trigger_type": rule.trigger_type,
@@ -171,12 +173,12 @@ def _tell(call: Call, incident: Incident, caught: Caught, action: wire.Action, a
     audit.record(
         call,
         incident.guild_id,
-        _WRITTEN_DOWN_AS[AutoModerationActionType(action.type)],
+        _AUDIT_ACTIONS[AutoModerationActionType(action.type)],
         target_id=incident.user_id,
         options=options,
         user_id=incident.user_id,
     )
-    told = wire.ActionExecution(
+    execution = wire.ActionExecution(
         guild_id=incident.guild_id,
         action=action,
         rule_id=AutoModerationRuleId(rule.id),
@@ -189,14 +191,14 @@ def _tell(call: Call, incident: Incident, caught: Caught, action: wire.Action, a
         message_id=UNSET if incident.message_id is None else incident.message_id,
         alert_system_message_id=UNSET if alert is None else alert,
     )
-    # gateway.md 5.2
-    bare = copy.copy(told)
-    bare.content, bare.matched_content = "", None
-    call.tx.emit(wire.AUTO_MODERATION_ACTION_EXECUTION, told, _managers(incident.guild_id), redacted=bare)
+    # gateway.md 5.2: without the MESSAGE_CONTENT intent the content fields are empty.
+    redacted = copy.copy(execution)
+    redacted.content, redacted.matched_content = "", None
+    call.tx.emit(wire.AUTO_MODERATION_ACTION_EXECUTION, execution, _managers(incident.guild_id), redacted=redacted)
 
 
-def _alert(call: Call, incident: Incident, caught: Caught, action: wire.Action) -> MessageId | None:
-    """Tell the moderators in their channel; None where it is gone."""
+def _alert(call: Call, incident: Incident, match: Caught, action: wire.Action) -> MessageId | None:
+    """Send an alert to the moderators' channel and return its id, or None if the channel no longer exists."""
     channel = access.find_channel(call.tx, action.metadata.channel_id or 0)
     if channel is None or channel.guild_id != incident.guild_id:
         return None
@@ -205,33 +207,33 @@ def _alert(call: Call, incident: Incident, caught: Caught, action: wire.Action) 
         description=incident.text[:EMBED_DESCRIPTION_MAX],
         fields=[
             EmbedField(name=name, value=value[:EMBED_FIELD_VALUE_MAX], inline=False)
-            for name, value in _particulars(incident, caught)
+            for name, value in _alert_fields(incident, match)
         ],
     )
     kind = MessageType.AUTO_MODERATION_ACTION
     return messages.system(call, channel, kind, incident.user_id, embeds=[embed]).id
 
 
-def _particulars(incident: Incident, caught: Caught) -> list[tuple[str, str]]:
-    rule, hit = caught
-    found = [("rule_name", rule.name), ("rule_id", str(int(rule.id)))]
+def _alert_fields(incident: Incident, match: Caught) -> list[tuple[str, str]]:
+    rule, hit = match
+    fields = [("rule_name", rule.name), ("rule_id", str(int(rule.id)))]
     if incident.channel_id is not None:
-        found.append(("channel_id", str(int(incident.channel_id))))
+        fields.append(("channel_id", str(int(incident.channel_id))))
     if incident.message_id is not None:
-        found.append(("flagged_message_id", str(int(incident.message_id))))
+        fields.append(("flagged_message_id", str(int(incident.message_id))))
     if hit.keyword is not None:
-        found.append(("keyword", hit.keyword))
+        fields.append(("keyword", hit.keyword))
     if hit.content is not None:
-        found.append(("keyword_matched_content", hit.content))
+        fields.append(("keyword_matched_content", hit.content))
     for action in rule.actions:
         if action.metadata.duration_seconds is not UNSET:
-            found.append(("timeout_duration", str(action.metadata.duration_seconds)))
-    found.append(("decision_outcome", "blocked" if incident.blocked else "flagged"))
-    return found
+            fields.append(("timeout_duration", str(action.metadata.duration_seconds)))
+    fields.append(("decision_outcome", "blocked" if incident.blocked else "flagged"))
+    return fields
 
 
 def _time_out(call: Call, incident: Incident, action: wire.Action) -> bool:
-    """Silence the member for a while; a longer silence stays. False when they are gone."""
+    """Time the member out unless a longer timeout is in effect. Return False if the member left."""
     found = members.find(call.tx, incident.guild_id, incident.user_id)
     if found is None:
         return False
@@ -241,23 +243,24 @@ def _time_out(call: Call, incident: Incident, action: wire.Action) -> bool:
     return True
 
 
-# Names and tags
+# Profiles
 
 
 def judge(call: Call, guild_id: int, user_id: int) -> None:
-    """Do what follows from a member's names and from their tag: quarantine begins with the first bad one of either, and ends when
-    all are fine."""
+    """Apply the profile rules to a member's names and guild tag.
+
+    A quarantine starts when names or tag match a rule, and ends when no quarantining rule matches any more."""
     member = members.find(call.tx, guild_id, user_id)
     if member is None:
         return
-    for flag, text, caught in checks.of_profile(call, member):
+    for flag, text, matches in checks.of_profile(call, member):
         if member.row.flags & flag:
-            if any(_quarantines(rule) for rule, _ in caught):
+            if any(_quarantines(rule) for rule, _ in matches):
                 continue
-            _mark(call, guild_id, user_id, flag, worn=False)
-        if caught:
+            _mark(call, guild_id, user_id, flag, is_set=False)
+        if matches:
             incident = Incident(guild_id=GuildId(guild_id), user_id=UserId(user_id), text=text, flag=flag)
-            execute(call, incident, caught)
+            execute(call, incident, matches)
 
 
 def _quarantines(rule: Rule) -> bool:
@@ -265,13 +268,13 @@ def _quarantines(rule: Rule) -> bool:
 
 
 def _quarantine(call: Call, incident: Incident) -> bool:
-    return _mark(call, incident.guild_id, incident.user_id, incident.flag, worn=True)
+    return _mark(call, incident.guild_id, incident.user_id, incident.flag, is_set=True)
 
 
-def _mark(call: Call, guild_id: int, user_id: int, flag: int, *, worn: bool) -> bool:
+def _mark(call: Call, guild_id: int, user_id: int, flag: int, *, is_set: bool) -> bool:
     found = members.find(call.tx, guild_id, user_id)
     if found is None:
         return False
-    flags = found.row.flags | flag if worn else found.row.flags & ~flag
+    flags = found.row.flags | flag if is_set else found.row.flags & ~flag
     members.change(call, found, found.row._replace(flags=flags), logged=False)
     return True

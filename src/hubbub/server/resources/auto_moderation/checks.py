@@ -1,4 +1,4 @@
-"""Which rules does this hit? Loads a guild's rules and holds a message, a title, a member's names or their tag against them."""
+"""Find the rules that a message, a title or a member's profile matches."""
 
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -20,27 +20,27 @@ from hubbub.server.resources.auto_moderation.matching import Hit, Matcher
 from hubbub.server.resources.auto_moderation.store import RuleRow
 
 EXEMPT: Final = Permissions.MANAGE_GUILD | Permissions.ADMINISTRATOR
-"""Who holds one of these is never looked at (http.md 3.10)."""
+"""Members with one of these permissions are never checked (http.md 3.10)."""
 
-# Open in the specification: what spam is, and what a raid. These are simple on purpose, and written down in decisions/0024.
+# The specification does not define spam and raids. These definitions are deliberately simple (decisions/0024).
 SPAM_WINDOW_MS: Final = 30_000
 SPAM_REPEATS: Final = 4
-"""Saying the same so many times within the window is spam,"""
+"""Number of equal messages within the window that count as spam."""
 SPAM_LINKED: Final = 5
-"""so are so many messages with links within it,"""
+"""Number of messages with links within the window that count as spam."""
 SPAM_LINKS: Final = 10
-"""and so many links in one message."""
+"""Number of links in one message that count as spam."""
 SPAM_LOOKED_AT: Final = 50
 RAID_WINDOW_MS: Final = 30_000
 RAID_MEMBERS: Final = 5
 RAID_MENTIONS: Final = 20
-"""So many members mentioning so many users and roles between them within the window are a raid."""
+"""Total mentions by at least `RAID_MEMBERS` members within the window that count as a raid."""
 
-_WORDS: Final = frozenset({AutoModerationTriggerType.KEYWORD, AutoModerationTriggerType.KEYWORD_PRESET})
+_KEYWORD_TRIGGERS: Final = frozenset({AutoModerationTriggerType.KEYWORD, AutoModerationTriggerType.KEYWORD_PRESET})
 
 
 class Rule(NamedTuple):
-    """A rule made ready to look."""
+    """A rule prepared for matching."""
 
     id: int
     name: str
@@ -53,27 +53,29 @@ class Rule(NamedTuple):
 
 
 class Caught(NamedTuple):
-    """A rule that was hit, and by what."""
+    """A matched rule and the match."""
 
     rule: Rule
     hit: Hit
 
 
 class Shown(NamedTuple):
-    """A part of a member's profile, and what it hits."""
+    """A part of a member's profile and the rules it matches."""
 
     flag: int
-    """The trait of a member who is quarantined for it."""
+    """The member flag that a quarantine for this part sets."""
     text: str
-    caught: list[Caught]
+    matches: list[Caught]
 
 
 @lru_cache(maxsize=256)
-def ready(row: RuleRow, more: AutoModerationConfig) -> Rule:
-    """A rule made ready to look. It is made of the row and the operator's words and nothing else, so that a rule that changed is
-    never found here as it was, nor the one of another App in the process."""
+def ready(row: RuleRow, extra: AutoModerationConfig) -> Rule:
+    """Return a rule prepared for matching.
+
+    The cache key is the row and the operator's keywords, so a changed rule, or the rule of another App in the process,
+    is never served from the cache."""
     metadata = row.metadata
-    words = presets.words(metadata.presets, more) if metadata.presets else metadata.keyword_filter or ()
+    words = presets.words(metadata.presets, extra) if metadata.presets else metadata.keyword_filter or ()
     return Rule(
         id=row.id,
         name=row.name,
@@ -87,10 +89,10 @@ def ready(row: RuleRow, more: AutoModerationConfig) -> Rule:
 
 
 def of_message(call: Call, here: ChannelAccess, message_id: MessageId, text: str) -> tuple[list[Caught], int]:
-    """The rules that a message would hit, and how many mentions of it are to be counted for raids."""
+    """Return the rules that a message matches, and its number of mentions if they count for raid detection."""
     found = []
     counted = 0
-    for rule in _looking(call, here):
+    for rule in _applicable_rules(call, here):
         hit = _hit(call, rule, here, message_id, text)
         if hit is not None:
             found.append(Caught(rule, hit))
@@ -100,24 +102,24 @@ def of_message(call: Call, here: ChannelAccess, message_id: MessageId, text: str
 
 
 def of_title(call: Call, here: ChannelAccess, title: str) -> list[Caught]:
-    """The rules that the name of a thread or a post would hit: those about words."""
+    """Return the keyword rules that the name of a thread or post matches."""
     if call.actor.is_bot or here.guild is None or not store.looks_at(call.tx, here.guild.guild_id, store.MESSAGES):
         return []
-    looking = (rule for rule in _looking(call, here) if rule.trigger_type in _WORDS)
-    return [Caught(rule, hit) for rule in looking if (hit := rule.matcher.find(title)) is not None]
+    applicable = (rule for rule in _applicable_rules(call, here) if rule.trigger_type in _KEYWORD_TRIGGERS)
+    return [Caught(rule, hit) for rule in applicable if (hit := rule.matcher.find(title)) is not None]
 
 
 def of_profile(call: Call, member: members.Membership) -> list[Shown]:
-    """What a member shows of themselves, each part with the rules it hits."""
+    """Return the parts of a member's profile, each with the rules it matches."""
     row = member.row
     standing = core_access.find_member(call.tx, call.now, row.guild_id, row.user_id)
-    looking: list[Rule] = []
+    applicable: list[Rule] = []
     if standing is not None and not member.user.bot and not standing.permissions & EXEMPT:
         rows = store.list_enabled(call.tx, row.guild_id, AutoModerationEventType.MEMBER_UPDATE)
         rules = (ready(each, call.config.auto_moderation) for each in rows)
-        looking = [rule for rule in rules if rule.exempt_roles.isdisjoint(standing.roles)]
+        applicable = [rule for rule in rules if rule.exempt_roles.isdisjoint(standing.roles)]
     return [
-        Shown(flag, text, [Caught(rule, hit) for rule in looking if (hit := rule.matcher.find(text)) is not None])
+        Shown(flag, text, [Caught(rule, hit) for rule in applicable if (hit := rule.matcher.find(text)) is not None])
         for flag, text in (
             (MemberFlags.AUTOMOD_QUARANTINED_USERNAME, _names(member)),
             (MemberFlags.AUTOMOD_QUARANTINED_GUILD_TAG, _tag(member)),
@@ -126,43 +128,43 @@ def of_profile(call: Call, member: members.Membership) -> list[Shown]:
 
 
 def _names(member: members.Membership) -> str:
-    """What a member is called, a name to a line."""
+    """Return the names of a member, one per line."""
     user = member.user
     return "\n".join(name for name in (user.username, user.global_name, member.row.nick) if name)
 
 
 def _tag(member: members.Membership) -> str:
-    """The tag that a member wears, of this guild or another."""
-    worn = member.user.primary_guild
-    return "" if worn is None else json.decode(worn, PrimaryGuild).tag or ""
+    """Return the guild tag a member displays, of this guild or another."""
+    primary_guild = member.user.primary_guild
+    return "" if primary_guild is None else json.decode(primary_guild, PrimaryGuild).tag or ""
 
 
-def _looking(call: Call, here: ChannelAccess) -> list[Rule]:
-    """The rules about messages that hold for the caller here."""
+def _applicable_rules(call: Call, here: ChannelAccess) -> list[Rule]:
+    """Return the message rules that apply to the caller in this channel."""
     standing = here.guild
     if standing is None or standing.permissions & EXEMPT:
         return []
     rows = store.list_enabled(call.tx, standing.guild_id, AutoModerationEventType.MESSAGE_SEND)
-    places: set[int] | None = None
-    looking = []
+    channel_ids: set[int] | None = None
+    applicable = []
     for row in rows:
         rule = ready(row, call.config.auto_moderation)
-        if _wears(standing, rule):
+        if _has_exempt_role(standing, rule):
             continue
         if rule.exempt_channels:
-            places = places or _places(call, here.channel)
-            if not rule.exempt_channels.isdisjoint(places):
+            channel_ids = channel_ids or _channel_and_parents(call, here.channel)
+            if not rule.exempt_channels.isdisjoint(channel_ids):
                 continue
-        looking.append(rule)
-    return looking
+        applicable.append(rule)
+    return applicable
 
 
-def _wears(standing: GuildAccess, rule: Rule) -> bool:
+def _has_exempt_role(standing: GuildAccess, rule: Rule) -> bool:
     return not rule.exempt_roles.isdisjoint(standing.roles)
 
 
-def _places(call: Call, channel: ChannelRef) -> set[int]:
-    """A channel and what it is in: a thread's channel, and the category of either."""
+def _channel_and_parents(call: Call, channel: ChannelRef) -> set[int]:
+    """Return the ids of a channel and its parents: the channel of a thread, and the category."""
     found = {int(channel.id), int(channel.parent_id or 0)}
     if channel.is_thread and channel.parent_id is not None:
         parent = core_access.find_channel(call.tx, channel.parent_id)
@@ -172,7 +174,7 @@ def _places(call: Call, channel: ChannelRef) -> set[int]:
 
 
 def _hit(call: Call, rule: Rule, here: ChannelAccess, message_id: MessageId, text: str) -> Hit | None:
-    if rule.trigger_type in _WORDS:
+    if rule.trigger_type in _KEYWORD_TRIGGERS:
         return rule.matcher.find(text)
     if rule.trigger_type == AutoModerationTriggerType.SPAM:
         return Hit(None, text) if _is_spam(call, here, message_id, text) else None
@@ -190,16 +192,16 @@ def _is_spam(call: Call, here: ChannelAccess, message_id: MessageId, text: str) 
     if links >= SPAM_LINKS:
         return True
     since_ms = call.now - SPAM_WINDOW_MS
-    said = store.said_since(call.tx, here.guild_id, call.user_id, since_ms, SPAM_LOOKED_AT)
-    # An edit is held against the others, not against what it was.
-    lately = [each.content for each in said if each.id != message_id]
+    recent = store.said_since(call.tx, here.guild_id, call.user_id, since_ms, SPAM_LOOKED_AT)
+    # Compare an edited message with the other messages, not with its old content.
+    others = [each.content for each in recent if each.id != message_id]
     folded = matching.fold(text)
-    if folded and sum(matching.fold(each) == folded for each in lately) + 1 >= SPAM_REPEATS:
+    if folded and sum(matching.fold(each) == folded for each in others) + 1 >= SPAM_REPEATS:
         return True
-    return bool(links) and sum(1 for each in lately if matching.links(each)) + 1 >= SPAM_LINKED
+    return bool(links) and sum(1 for each in others if matching.links(each)) + 1 >= SPAM_LINKED
 
 
 def _is_raid(call: Call, here: ChannelAccess, mentions: int) -> bool:
-    lately = dict(store.mentioned_since(call.tx, here.guild_id, call.now - RAID_WINDOW_MS))
-    lately[call.user_id] = lately.get(call.user_id, 0) + mentions
-    return len(lately) >= RAID_MEMBERS and sum(lately.values()) >= RAID_MENTIONS
+    mentions_by_user = dict(store.mentioned_since(call.tx, here.guild_id, call.now - RAID_WINDOW_MS))
+    mentions_by_user[call.user_id] = mentions_by_user.get(call.user_id, 0) + mentions
+    return len(mentions_by_user) >= RAID_MEMBERS and sum(mentions_by_user.values()) >= RAID_MENTIONS

@@ -1,4 +1,4 @@
-"""After a rule about names changed: whom it no longer concerns is let go."""
+"""Job that re-checks quarantined members after a profile rule changed."""
 
 from typing import Final
 
@@ -10,10 +10,10 @@ BATCH: Final = 200
 
 
 def review(call: Call, job: Job) -> None:
-    """Look again at everybody in a guild who is quarantined for their name."""
+    """Check every quarantined member of a guild again."""
     guild_id = job.decode(actions.Review).guild_id
     after = 0
-    while some := store.quarantined(call.tx, guild_id, after, BATCH):
-        for user_id in some:
+    while user_ids := store.quarantined(call.tx, guild_id, after, BATCH):
+        for user_id in user_ids:
             listeners.look(call, guild_id, user_id)
-        after = some[-1]
+        after = user_ids[-1]

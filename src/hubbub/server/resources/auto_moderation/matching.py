@@ -1,11 +1,10 @@
-"""Does a text hold what a rule looks for? Nothing here reads more than the rule and the text.
+"""Match texts against the keywords and patterns of a rule.
 
-Words: the work is bounded by the length of the text times that of the longest word (60), however many words there are and however
-many places the allow list excuses. Patterns: a search is linear in the text, and searching on after what is excused is bounded by
-`TIRED_S`.
+Keyword matching is bounded by the length of the text times the length of the longest keyword (60), regardless of the
+number of keywords and of allowed spans. A pattern search is linear in the text; continuing the search after allowed
+matches is bounded by `TIRED_S`.
 
-Words are compared in any case. Positions are those of the text as written, so that what was found can be shown and what is allowed
-can be told from it.
+Matching ignores case. Positions refer to the original text, so the matched content can be reported.
 """
 
 import re
@@ -18,16 +17,18 @@ from typing import Any, Final, NamedTuple
 from hubbub.protocol.ids import MAX_WIDE
 
 PATTERN_MEMORY: Final = 512 << 10
-"""How many bytes a compiled pattern may take, its automaton included: what needs more is refused when the rule is written."""
+"""Memory limit of a compiled pattern with its automaton, in bytes. Larger patterns are rejected when the rule is
+saved."""
 LIST_MEMORY: Final = 4 << 20
-"""The same for the beginnings of a list of words."""
+"""Memory limit of the automaton for the prefixes of a keyword list, in bytes."""
 HEAD: Final = 4
-"""How many letters of a word such a beginning has: whole words would make automata that the engine cannot keep."""
+"""Length of such a prefix. Automata of whole keywords would exceed the memory limit."""
 FEW: Final = 16
-"""So many phrases and beginnings of words are faster looked for one by one."""
+"""Up to this number of entries, searching one by one is faster than an automaton."""
 TIRED_S: Final = 0.1
-"""So many seconds of a processor the patterns of a rule may search on in one text after what the allow list excuses. Above it, what
-is found counts, excused or not: nobody shall pass a rule by tiring it."""
+"""CPU seconds per rule and text for continuing a pattern search after allowed matches.
+
+Beyond it a match counts even if it is allowed, so that expensive input cannot bypass a rule."""
 
 _WORD: Final = re.compile(r"\w+")
 _MENTION: Final = re.compile(r"<@(&|!?)(\d{1,20})>", re.ASCII)
@@ -35,19 +36,19 @@ _LINK: Final = re.compile(r"https?://\S|(?:^|[\s/])(?:discord\.gg|discord(?:app)
 
 
 class Hit(NamedTuple):
-    """What was found."""
+    """A match of a rule in a text."""
 
     keyword: str | None
-    """The rule's own word or pattern; None where a rule has none."""
+    """The matched keyword or pattern as the rule has it; None for rules without keywords."""
     content: str | None
-    """The part of the text."""
+    """The matched part of the text."""
 
 
 Span = tuple[int, int]
 
 
 def fold(text: str) -> str:
-    """A text without its case, as long as it was."""
+    """Lowercase a text without changing its length."""
     folded = text.lower()
     if len(folded) != len(text):
         folded = "".join(each.lower() if len(each.lower()) == 1 else each for each in text)
@@ -55,17 +56,17 @@ def fold(text: str) -> str:
 
 
 class Keyword(NamedTuple):
-    """A word or phrase of a list, with how it must stand."""
+    """A word or phrase of a list and its boundary conditions."""
 
     written: str
     needle: str
     begins: bool
-    """Nothing of a word may stand before it."""
+    """Whether the match must start at a word boundary."""
     ends: bool
-    """Nothing of a word may stand after it."""
+    """Whether the match must end at a word boundary."""
 
     def stands(self, folded: str, start: int, end: int) -> bool:
-        """Whether what is around a place where its letters are lets it stand there."""
+        """Return whether the boundary conditions hold for a match at this position."""
         return not (self.begins and start and _is_word(folded[start - 1])) and not (
             self.ends and end < len(folded) and _is_word(folded[end])
         )
@@ -76,36 +77,39 @@ def _is_word(character: str) -> bool:
 
 
 def keyword(written: str) -> Keyword:
-    """Read an entry of a list: a star at either end lets a word go on there (http.md 3.10)."""
+    """Parse a list entry: a star at either end removes the boundary condition there (http.md 3.10)."""
     needle = written.removeprefix("*").removesuffix("*") if len(written) > 1 else written
     return Keyword(written, fold(needle.strip()), not written.startswith("*"), not written.endswith("*"))
 
 
 class WordList:
-    """Many words and phrases. Whole single words, which most are, cost one look each word of the text; the others one look for each
-    length that they have and each place where one can begin."""
+    """A list of keywords.
+
+    Whole single words, the common case, cost one lookup per word of the text. Other entries cost one lookup per
+    distinct length and possible start position."""
 
     def __init__(self, written: Iterable[str]) -> None:
         self._whole: dict[str, Keyword] = {}
         self._others: dict[str, list[tuple[int, Keyword]]] = {}
-        """By their letters, with their places in the list; only entries that differ in their stars share letters."""
+        """Entries by their text, with their list positions. Only entries that differ in their stars share a text."""
         lengths: dict[str, set[int]] = {}
         seen = set()
-        for place, entry in enumerate(map(keyword, written)):
+        for position, entry in enumerate(map(keyword, written)):
             if not entry.needle or entry[1:] in seen:
                 continue
             seen.add(entry[1:])
             if entry.begins and entry.ends and _WORD.fullmatch(entry.needle):
                 self._whole[entry.needle] = entry
             else:
-                self._others.setdefault(entry.needle, []).append((place, entry))
+                self._others.setdefault(entry.needle, []).append((position, entry))
                 lengths.setdefault(entry.needle[0], set()).add(len(entry.needle))
         self._lengths = {first: sorted(some, reverse=True) for first, some in lengths.items()}
-        """Of the others by their first letter, the longest first."""
+        """Lengths of the other entries by first letter, longest first."""
         self._any = _any_of({needle[:HEAD] for needle in self._others}) if len(self._others) > FEW else None
 
     def first(self, folded: str, allowed: "Allowed") -> tuple[Keyword, Span] | None:
-        """The first whole word of a folded text that is an entry, or else the first other entry that stands in it."""
+        """Return the first whole word that is an entry, or else the earliest entry of the list that matches
+        elsewhere."""
         if self._whole:
             for match in _WORD.finditer(folded):
                 entry = self._whole.get(match[0])
@@ -119,15 +123,16 @@ class WordList:
                 if entries is None or end > len(folded):
                     continue
                 if end <= allowed.until(start):
-                    # So is what is shorter.
+                    # Shorter entries at this position are allowed, too.
                     break
-                for place, entry in entries:
-                    if place < best and entry.stands(folded, start, end):
-                        best, found = place, (entry, (start, end))
+                for position, entry in entries:
+                    if position < best and entry.stands(folded, start, end):
+                        best, found = position, (entry, (start, end))
         return found
 
     def reach(self, folded: str) -> list[int]:
-        """For each place of a folded text, how far entries go that begin there or before; empty where none stands."""
+        """Return, for each position, the end of the longest entry that starts at or before it; empty if no entry
+        matches."""
         ends: dict[int, int] = {}
         if self._whole:
             for match in _WORD.finditer(folded):
@@ -146,7 +151,7 @@ class WordList:
         return list(accumulate((ends.get(start, 0) for start in range(len(folded))), max)) if ends else []
 
     def _starts(self, folded: str) -> Iterator[tuple[int, list[int]]]:
-        """Where other entries could begin in a folded text, and the lengths they would have, the longest first."""
+        """Yield the positions where other entries could start, with their possible lengths, longest first."""
         if self._others and self._may_hold(folded):
             for start, first in enumerate(folded):
                 lengths = self._lengths.get(first)
@@ -154,14 +159,14 @@ class WordList:
                     yield start, lengths
 
     def _may_hold(self, folded: str) -> bool:
-        """False where no other entry is in a folded text, which is usual and soon known."""
+        """Return False if no other entry is in the text: a fast check for the common case."""
         if self._any is not None:
             return self._any.search(folded) is not None
         return len(self._others) > FEW or any(needle in folded for needle in self._others)
 
 
 class Allowed:
-    """What the allow list of a rule excuses in one text: all that lies within one place where an entry stands."""
+    """The spans of one text that a rule's allow list permits, computed on first use."""
 
     def __init__(self, words: WordList, folded: str) -> None:
         self._words = words
@@ -169,15 +174,15 @@ class Allowed:
         self._reach: list[int] | None = None
 
     def until(self, start: int) -> int:
-        """Up to where something that begins here is excused."""
-        # Most texts hold nothing that a rule looks for, and then nobody asks.
+        """Return the end of the allowed span that covers `start`, or 0."""
+        # Computed lazily: most texts match nothing, so the allow list is rarely needed.
         if self._reach is None:
             self._reach = self._words.reach(self._folded)
         return self._reach[start] if self._reach else 0
 
 
 def _any_of(needles: Iterable[str]) -> Any:
-    """One automaton for many words: a text that holds none of them is read once, not once for each."""
+    """Return one automaton for many strings, so that a text is scanned once, or None if it exceeds the memory limit."""
     import re2  # type: ignore[import-untyped]
 
     options = re2.Options()
@@ -191,12 +196,12 @@ def _any_of(needles: Iterable[str]) -> Any:
 
 
 class BadPattern(Exception):
-    """A regular expression that cannot be used, and why."""
+    """A regular expression that cannot be used, with the reason."""
 
 
 def compile_pattern(pattern: str) -> Any:
-    """A regular expression in an engine that never backtracks; BadPattern where it is none."""
-    # Here and not above: guilds without patterns, and nodes that serve no API, never load it.
+    """Compile a pattern with RE2, which never backtracks. Raises BadPattern."""
+    # Imported here because guilds without patterns, and nodes without the HTTP server, never need it.
     import re2
 
     options = re2.Options()
@@ -214,12 +219,12 @@ def _compiled(patterns: Iterable[str]) -> Iterator[tuple[str, Any]]:
         try:
             yield pattern, compile_pattern(pattern)
         except BadPattern:
-            # It could be used when the rule was written, with another version of the engine; the rest of the rule still holds.
+            # The pattern was valid for an older version of the engine; the rest of the rule still applies.
             continue
 
 
 class Matcher:
-    """The words and patterns of a rule, and what it lets pass."""
+    """The keywords, patterns and allow list of a rule."""
 
     def __init__(self, keywords: Iterable[str], patterns: Iterable[str], allowed: Iterable[str]) -> None:
         self._keywords = WordList(keywords)
@@ -227,35 +232,35 @@ class Matcher:
         self._allowed = WordList(allowed)
 
     def find(self, text: str) -> Hit | None:
-        """The first thing in a text that the rule does not let pass."""
+        """Return the first match that the allow list does not permit, or None."""
         folded = fold(text)
         allowed = Allowed(self._allowed, folded)
         found = self._keywords.first(folded, allowed)
         if found is not None:
             entry, (start, end) = found
             return Hit(entry.written, text[start:end])
-        again = 0.0
+        spent = 0.0
         for written, pattern in self._patterns:
-            began: float | None = None
+            started: float | None = None
             for match in pattern.finditer(text):
                 start, end = match.span()
-                # A pattern that matches nothing at all would match every text.
+                # Skip empty matches: a pattern that can match nothing would match every text.
                 if start != end and end > allowed.until(start):
                     return Hit(written, text[start:end])
-                began = time.thread_time() if began is None else began
-                if again + time.thread_time() - began > TIRED_S:
+                started = time.thread_time() if started is None else started
+                if spent + time.thread_time() - started > TIRED_S:
                     return Hit(written, text[start:end])
-            if began is not None:
-                again += time.thread_time() - began
+            if started is not None:
+                spent += time.thread_time() - started
         return None
 
 
 def mentions(text: str) -> int:
-    """How many different users and roles a text mentions."""
+    """Return the number of distinct users and roles that a text mentions."""
     found = {(kind == "&", int(number)) for kind, number in _MENTION.findall(text)} if "<@" in text else set()
     return sum(number <= MAX_WIDE for _, number in found)
 
 
 def links(text: str) -> int:
-    """How many links and invites a text holds."""
+    """Return the number of links and invites in a text."""
     return sum(1 for _ in _LINK.finditer(text)) if "/" in text else 0

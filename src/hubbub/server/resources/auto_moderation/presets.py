@@ -1,6 +1,6 @@
-"""The words of KEYWORD_PRESET rules: common English ones of our own; the operator adds to them (`auto_moderation` in the settings).
+"""Keyword lists of KEYWORD_PRESET rules: common English words, extended by the operator (`auto_moderation` settings).
 
-A star stands where no harmless word is caught by it: `*fuck*`, but `shit*`, for there is a Matsushita.
+A star is used only where it does not catch harmless words: `*fuck*`, but `shit*` because of "Matsushita".
 """
 
 from collections.abc import Iterable
@@ -135,7 +135,7 @@ SEXUAL_CONTENT: Final = (
     "xxx",
 )
 
-# Phrases only: which words are slurs depends on the place and the language, so the list is the operator's (decisions/0024).
+# Phrases only: which words are slurs depends on region and language, so operators supply the list (decisions/0024).
 SLURS: Final = (
     "dirty foreigner*",
     "half-breed*",
@@ -155,6 +155,6 @@ WORDS: Final = {
 
 
 def words(presets: Iterable[int], more: AutoModerationConfig) -> tuple[str, ...]:
-    """The words of some lists, with those of the operator; a list nobody knows has none."""
+    """Return the keywords of some presets, including those the operator added."""
     added = {_PROFANITY: more.profanity, _SEXUAL_CONTENT: more.sexual_content, _SLURS: more.slurs}
     return tuple(word for kind, listed in WORDS.items() if kind in presets for word in (*listed, *added[kind]))

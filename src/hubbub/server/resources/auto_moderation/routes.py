@@ -1,4 +1,4 @@
-"""Auto moderation rules over HTTP."""
+"""Handlers for auto moderation rules."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import AutoModerationRuleId, GuildId
@@ -11,13 +11,13 @@ from hubbub.server.resources.auto_moderation.store import RuleRow
 
 @handles(wire.LIST_AUTO_MODERATION_RULES)
 def list_auto_moderation_rules(call: Call, guild_id: GuildId) -> list[wire.AutoModerationRule]:
-    """All rules of a guild."""
+    """List auto moderation rules of a guild."""
     return [views.rule(row) for row in store.list_of_guild(call.tx, guild_id)]
 
 
 @handles(wire.GET_AUTO_MODERATION_RULE)
 def get_auto_moderation_rule(call: Call, guild_id: GuildId, rule_id: AutoModerationRuleId) -> wire.AutoModerationRule:
-    """One rule."""
+    """Get an auto moderation rule."""
     return views.rule(_get(call, guild_id, rule_id))
 
 
@@ -25,7 +25,9 @@ def get_auto_moderation_rule(call: Call, guild_id: GuildId, rule_id: AutoModerat
 def create_auto_moderation_rule(
     call: Call, guild_id: GuildId, body: wire.CreateAutoModerationRule
 ) -> wire.AutoModerationRule:
-    """Make a rule."""
+    """Create an auto moderation rule.
+
+    A rule with a timeout action requires MODERATE_MEMBERS."""
     rules.require_timeouts(call, guild_id, body)
     row = RuleRow(
         guild_id=guild_id,
@@ -45,7 +47,7 @@ def create_auto_moderation_rule(
 def update_auto_moderation_rule(
     call: Call, guild_id: GuildId, rule_id: AutoModerationRuleId, body: wire.UpdateAutoModerationRule
 ) -> wire.AutoModerationRule:
-    """Change a rule."""
+    """Update an auto moderation rule."""
     before = _get(call, guild_id, rule_id)
     rules.require_timeouts(call, guild_id, body)
     return actions.change(call, before, rules.changed(call, before, body))
@@ -53,7 +55,7 @@ def update_auto_moderation_rule(
 
 @handles(wire.DELETE_AUTO_MODERATION_RULE)
 def delete_auto_moderation_rule(call: Call, guild_id: GuildId, rule_id: AutoModerationRuleId) -> None:
-    """Remove a rule."""
+    """Delete an auto moderation rule."""
     actions.delete(call, _get(call, guild_id, rule_id))
 
 

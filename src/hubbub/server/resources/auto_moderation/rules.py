@@ -1,4 +1,4 @@
-"""What a rule may be: its words and patterns, what it does, and whom it leaves alone (http.md 3.10)."""
+"""Validation of auto moderation rules: triggers, actions and exemptions (http.md 3.10)."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
@@ -42,7 +42,7 @@ ACTIONS_OF: Final = {
     _MENTIONS: (_BLOCK, _ALERT, _TIMEOUT),
     _PROFILE: (_ALERT, _QUARANTINE),
 }
-"""What each trigger may lead to."""
+"""Actions allowed for each trigger type."""
 
 ALERTED: Final = frozenset(
     {
@@ -52,33 +52,33 @@ ALERTED: Final = frozenset(
         ChannelType.GUILD_STAGE_VOICE,
     }
 )
-"""Where alerts can be read."""
+"""Channel types that can receive alerts."""
 
 
 def require_timeouts(
     call: Call, guild_id: int, body: wire.CreateAutoModerationRule | wire.UpdateAutoModerationRule
 ) -> None:
-    """Raise unless the caller may let a rule time members out, where one shall."""
+    """Require MODERATE_MEMBERS of a caller who adds a timeout action to a rule."""
     if any(action.type == _TIMEOUT for action in body.actions or ()):
         access.require_guild(call, guild_id, Permissions.MODERATE_MEMBERS)
 
 
 def new(call: Call, row: RuleRow, body: wire.CreateAutoModerationRule) -> RuleRow:
-    """A new rule as its body wants it, or all that is wrong with it."""
+    """Build a new rule from a request body, or raise every error in it."""
     form = FormErrors()
-    known = [each for each in AutoModerationTriggerType if each != _PROFILE or _profiles(call)]
+    known = [each for each in AutoModerationTriggerType if each != _PROFILE or _profile_rules_active(call)]
     if body.trigger_type not in known:
         form.add(("trigger_type",), *errors.choices([int(each) for each in known]))
         form.raise_if_any()
     if store.count(call.tx, row.guild_id, body.trigger_type) >= wire.RULES_MAX_BY_TRIGGER[body.trigger_type]:
-        most = wire.RULES_MAX_BY_TRIGGER[body.trigger_type]
-        text = f"Maximum number of rules of this trigger type reached ({most})"
+        limit = wire.RULES_MAX_BY_TRIGGER[body.trigger_type]
+        text = f"Maximum number of rules of this trigger type reached ({limit})"
         form.add(("trigger_type",), "AUTO_MODERATION_MAX_RULES_OF_TYPE_EXCEEDED", text)
     if not body.trigger_metadata and body.trigger_type in (_PRESET, _PROFILE):
         form.add(("trigger_metadata",), *errors.required())
     metadata = _metadata(body.trigger_type, body.trigger_metadata or wire.TriggerMetadataRequest(), form)
-    usual = _QUARANTINE if body.trigger_type == _PROFILE else _BLOCK
-    wanted = body.actions or [wire.ActionRequest(type=usual)]
+    default = _QUARANTINE if body.trigger_type == _PROFILE else _BLOCK
+    wanted = body.actions or [wire.ActionRequest(type=default)]
     row = row._replace(
         name=body.name,
         event_type=_event_type(body.trigger_type, body.event_type, form),
@@ -93,7 +93,7 @@ def new(call: Call, row: RuleRow, body: wire.CreateAutoModerationRule) -> RuleRo
 
 
 def changed(call: Call, row: RuleRow, body: wire.UpdateAutoModerationRule) -> RuleRow:
-    """A rule as a body wants it to be, or all that is wrong with that."""
+    """Apply a request body to a rule, or raise every error in it."""
     form = FormErrors()
     trigger = AutoModerationTriggerType(row.trigger_type)
     if body.trigger_type is not UNSET and body.trigger_type != trigger:
@@ -119,7 +119,7 @@ def changed(call: Call, row: RuleRow, body: wire.UpdateAutoModerationRule) -> Ru
     return row
 
 
-def _profiles(call: Call) -> bool:
+def _profile_rules_active(call: Call) -> bool:
     return changes.MEMBER_PROFILE_RULES.active(call.now)
 
 
@@ -127,12 +127,12 @@ def _text(value: object) -> str:
     return json.encode(value).decode()
 
 
-def _event_type(trigger: AutoModerationTriggerType, wanted: AutoModerationEventType, form: FormErrors) -> int:
-    """When a rule looks, which its trigger decides."""
-    fits = AutoModerationEventType.MEMBER_UPDATE if trigger == _PROFILE else AutoModerationEventType.MESSAGE_SEND
-    if wanted != fits:
-        form.add(("event_type",), *errors.choices([int(fits)]))
-    return int(fits)
+def _event_type(trigger: AutoModerationTriggerType, requested: AutoModerationEventType, form: FormErrors) -> int:
+    """Return the event type, which the trigger determines, and report a different one as an error."""
+    expected = AutoModerationEventType.MEMBER_UPDATE if trigger == _PROFILE else AutoModerationEventType.MESSAGE_SEND
+    if requested != expected:
+        form.add(("event_type",), *errors.choices([int(expected)]))
+    return int(expected)
 
 
 def _metadata(
@@ -140,16 +140,16 @@ def _metadata(
 ) -> wire.TriggerMetadata:
     if trigger in (_KEYWORD, _PROFILE):
         return wire.TriggerMetadata(
-            keyword_filter=_words("keyword_filter", wanted.keyword_filter or [], wire.KEYWORDS_MAX, form),
+            keyword_filter=_keywords("keyword_filter", wanted.keyword_filter or [], wire.KEYWORDS_MAX, form),
             regex_patterns=_patterns(wanted.regex_patterns or [], form),
-            allow_list=_words("allow_list", wanted.allow_list or [], wire.ALLOW_LIST_MAX, form),
+            allow_list=_keywords("allow_list", wanted.allow_list or [], wire.ALLOW_LIST_MAX, form),
         )
     if trigger == _PRESET:
         presets = [int(each) for each in wanted.presets or ()]
-        _require_once("presets", presets, form, "trigger_metadata")
+        _reject_duplicates("presets", presets, form, "trigger_metadata")
         return wire.TriggerMetadata(
             presets=presets,
-            allow_list=_words("allow_list", wanted.allow_list or [], wire.PRESET_ALLOW_LIST_MAX, form),
+            allow_list=_keywords("allow_list", wanted.allow_list or [], wire.PRESET_ALLOW_LIST_MAX, form),
         )
     if trigger == _MENTIONS:
         limit = wanted.mention_total_limit
@@ -160,9 +160,9 @@ def _metadata(
     return wire.TriggerMetadata()
 
 
-def _words(name: str, written: list[str], most: int, form: FormErrors) -> list[str]:
-    if len(written) > most:
-        form.add(("trigger_metadata", name), *errors.bad_length(0, most))
+def _keywords(name: str, written: list[str], limit: int, form: FormErrors) -> list[str]:
+    if len(written) > limit:
+        form.add(("trigger_metadata", name), *errors.bad_length(0, limit))
     for index, word in enumerate(written):
         # Stars alone would match every text.
         if not matching.keyword(word).needle.strip("*"):
@@ -181,32 +181,32 @@ def _patterns(written: list[str], form: FormErrors) -> list[str]:
 
 
 def _actions(call: Call, row: RuleRow, wanted: list[wire.ActionRequest], form: FormErrors) -> list[wire.Action]:
-    fitting = [
+    allowed = [
         each
         for each in ACTIONS_OF[AutoModerationTriggerType(row.trigger_type)]
-        if each != _QUARANTINE or _profiles(call)
+        if each != _QUARANTINE or _profile_rules_active(call)
     ]
-    _require_once("actions", [action.type for action in wanted], form)
-    made = []
+    _reject_duplicates("actions", [action.type for action in wanted], form)
+    validated = []
     for index, action in enumerate(wanted):
-        if action.type not in fitting:
-            form.add(("actions", index, "type"), *errors.choices([int(each) for each in fitting]))
+        if action.type not in allowed:
+            form.add(("actions", index, "type"), *errors.choices([int(each) for each in allowed]))
             continue
-        said = action.metadata or wire.ActionMetadataRequest()
-        kept = wire.ActionMetadata()
-        if action.type == _BLOCK and said.custom_message:
-            kept.custom_message = said.custom_message
+        requested = action.metadata or wire.ActionMetadataRequest()
+        metadata = wire.ActionMetadata()
+        if action.type == _BLOCK and requested.custom_message:
+            metadata.custom_message = requested.custom_message
         elif action.type == _ALERT:
-            if said.channel_id:
-                kept.channel_id = said.channel_id
-            _require_alertable(call, row, said.channel_id or None, index, form)
+            if requested.channel_id:
+                metadata.channel_id = requested.channel_id
+            _require_alertable(call, row, requested.channel_id or None, index, form)
         elif action.type == _TIMEOUT:
-            if isinstance(said.duration_seconds, int):
-                kept.duration_seconds = said.duration_seconds
+            if isinstance(requested.duration_seconds, int):
+                metadata.duration_seconds = requested.duration_seconds
             else:
                 form.add(("actions", index, "metadata", "duration_seconds"), *errors.required())
-        made.append(wire.Action(type=int(action.type), metadata=kept))
-    return made
+        validated.append(wire.Action(type=int(action.type), metadata=metadata))
+    return validated
 
 
 def _require_alertable(call: Call, row: RuleRow, channel_id: int | None, index: int, form: FormErrors) -> None:
@@ -219,24 +219,24 @@ def _require_alertable(call: Call, row: RuleRow, channel_id: int | None, index: 
         form.add(path, "AUTO_MODERATION_INVALID_ALERT_CHANNEL", "Alerts cannot be sent to this channel")
 
 
-# A role or a channel that is gone is left out rather than refused, so that a client can send back a rule as it read it.
+# Deleted roles and channels are dropped instead of rejected, so that a client can send back a rule as it read it.
 
 
 def _exempt_roles(call: Call, row: RuleRow, wanted: Sequence[RoleId], form: FormErrors) -> list[RoleId]:
-    _require_once("exempt_roles", wanted, form)
+    _reject_duplicates("exempt_roles", wanted, form)
     known = roles.find_many(call.tx, row.guild_id, wanted)
     return [each for each in wanted if each in known]
 
 
 def _exempt_channels(call: Call, row: RuleRow, wanted: Sequence[ChannelId], form: FormErrors) -> list[ChannelId]:
-    _require_once("exempt_channels", wanted, form)
+    _reject_duplicates("exempt_channels", wanted, form)
     known = channels.find_many(call.tx, wanted)
     return [each for each in wanted if each in known and known[each].guild_id == row.guild_id]
 
 
-def _require_once(name: str, values: Iterable[int], form: FormErrors, *above: str) -> None:
+def _reject_duplicates(name: str, values: Iterable[int], form: FormErrors, *parents: str) -> None:
     seen: set[int] = set()
     for index, value in enumerate(values):
         if value in seen:
-            form.add((*above, name, index), *errors.duplicate())
+            form.add((*parents, name, index), *errors.duplicate())
         seen.add(value)

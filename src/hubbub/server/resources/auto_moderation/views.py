@@ -1,4 +1,4 @@
-"""Rules as they are shown."""
+"""Build the wire models of auto moderation rules."""
 
 from hubbub.protocol.ids import AutoModerationRuleId, GuildId, UserId
 from hubbub.protocol.resources import auto_moderation as wire
@@ -6,7 +6,7 @@ from hubbub.server.resources.auto_moderation.store import RuleRow
 
 
 def rule(row: RuleRow) -> wire.AutoModerationRule:
-    """A rule; who may see it may see all of it."""
+    """Build a rule."""
     return wire.AutoModerationRule(
         id=AutoModerationRuleId(row.id),
         guild_id=GuildId(row.guild_id),

@@ -1,4 +1,4 @@
-"""Bans: users who may not come back to a guild."""
+"""Bans of users from guilds."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.bans import routes

@@ -1,4 +1,4 @@
-"""Banning and unbanning: write, audit, publish, tell."""
+"""Ban and unban users: store, audit and publish."""
 
 from collections.abc import Sequence
 
@@ -15,36 +15,36 @@ from hubbub.server.resources.bans.facts import MemberBanned
 from hubbub.server.resources.bans.store import BanRow
 from hubbub.server.resources.users import UserRow
 
-# Spec, gateway.md 5.1: GUILD_BAN_* go to holders of either bit.
+# gateway.md 5.1: GUILD_BAN_* go to members with either permission.
 _WATCHERS = Permissions.BAN_MEMBERS | Permissions.VIEW_AUDIT_LOG
 
 
-def ban(call: Call, guild_id: GuildId, people: Sequence[UserRow], delete_message_seconds: int) -> None:
-    """Ban users who are not banned yet; members among them are removed."""
-    store.insert_many(call.tx, [BanRow(guild_id, person.id, call.reason, call.now) for person in people])
-    for person in people:
-        audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_ADD, target_id=person.id)
+def ban(call: Call, guild_id: GuildId, targets: Sequence[UserRow], delete_message_seconds: int) -> None:
+    """Ban users who are not banned yet, and remove the members among them."""
+    store.insert_many(call.tx, [BanRow(guild_id, target.id, call.reason, call.now) for target in targets])
+    for target in targets:
+        audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_ADD, target_id=target.id)
         call.tx.emit(
             wire.GUILD_BAN_ADD,
-            wire.GuildBan(guild_id=guild_id, user=users.user(person)),
-            Audience.guild(guild_id, permission=_WATCHERS, excluded=person.id),
+            wire.GuildBan(guild_id=guild_id, user=users.user(target)),
+            Audience.guild(guild_id, permission=_WATCHERS, excluded=target.id),
         )
-    members.remove_many(call, guild_id, [person.id for person in people])
-    for person in people:
-        silence(call, guild_id, person.id, delete_message_seconds)
+    members.remove_many(call, guild_id, [target.id for target in targets])
+    for target in targets:
+        silence(call, guild_id, target.id, delete_message_seconds)
 
 
 def silence(call: Call, guild_id: GuildId, user_id: int, delete_message_seconds: int) -> None:
-    """Let upper floors take back what a banned user said lately."""
+    """Raise `MemberBanned`, so that the recent messages of a banned user are deleted."""
     call.tell(MemberBanned(guild_id=guild_id, user_id=UserId(user_id), delete_message_seconds=delete_message_seconds))
 
 
-def unban(call: Call, guild_id: GuildId, person: UserRow) -> None:
-    """Let a user come back."""
-    store.delete(call.tx, guild_id, person.id)
-    audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_REMOVE, target_id=person.id)
+def unban(call: Call, guild_id: GuildId, target: UserRow) -> None:
+    """Lift the ban of a user."""
+    store.delete(call.tx, guild_id, target.id)
+    audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_REMOVE, target_id=target.id)
     call.tx.emit(
         wire.GUILD_BAN_REMOVE,
-        wire.GuildBan(guild_id=guild_id, user=users.user(person)),
+        wire.GuildBan(guild_id=guild_id, user=users.user(target)),
         Audience.guild(guild_id, permission=_WATCHERS),
     )

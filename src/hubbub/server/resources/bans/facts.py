@@ -1,4 +1,4 @@
-"""What the bans slice tells upper floors, inside the transaction."""
+"""Signals that the bans slice raises inside the transaction."""
 
 import msgspec
 
@@ -6,9 +6,9 @@ from hubbub.protocol.ids import GuildId, UserId
 
 
 class MemberBanned(msgspec.Struct, frozen=True, kw_only=True):
-    """A user, member or not, was banned from a guild: what they said there lately may go with them."""
+    """A user, member or not, was banned from a guild. Listeners delete their recent messages."""
 
     guild_id: GuildId
     user_id: UserId
     delete_message_seconds: int
-    """How far back; 0 keeps everything."""
+    """Age limit of the messages to delete, in seconds. 0 deletes none."""

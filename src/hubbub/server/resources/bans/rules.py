@@ -1,4 +1,4 @@
-"""Whom the caller may ban."""
+"""Rules for banning users."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,9 @@ from hubbub.server.resources import members
 
 
 def bannable(tx: Tx, standing: GuildAccess, user_ids: Iterable[int]) -> list[int]:
-    """Those of these users that the hierarchy lets the caller ban; who is not a member stands below everybody (http.md 2.3)."""
+    """Return the users that the role hierarchy lets the caller ban.
+
+    Non-members rank below every member (http.md 2.3)."""
     wanted = list(dict.fromkeys(user_ids))
     ranks = members.ranks(tx, standing.guild_id, wanted)
     return [

@@ -1,4 +1,4 @@
-"""Rows of bans."""
+"""SQL for the bans table."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from hubbub.server.core.store import Tx, places
 
 
 class BanRow(NamedTuple):
-    """A user who may not come back to a guild."""
+    """A ban of a user from a guild."""
 
     guild_id: GuildId
     user_id: UserId
@@ -20,12 +20,12 @@ COLUMNS = ", ".join(BanRow._fields)
 
 
 def find(tx: Tx, guild_id: int, user_id: int) -> BanRow | None:
-    """A ban, or None."""
+    """Return the ban, or None."""
     return tx.find(BanRow, f"SELECT {COLUMNS} FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
 
 
 def find_ids(tx: Tx, guild_id: int, user_ids: Sequence[int]) -> set[int]:
-    """Which of these users (at most some hundred) are banned."""
+    """Return which of these users are banned. Pass at most a few hundred ids."""
     if not user_ids:
         return set()
     rows = tx.all(
@@ -35,7 +35,7 @@ def find_ids(tx: Tx, guild_id: int, user_ids: Sequence[int]) -> set[int]:
 
 
 def page(tx: Tx, guild_id: int, *, before: int | None, after: int | None, limit: int) -> list[BanRow]:
-    """Bans by ascending user id; `before` wins over `after` (http.md 1.10)."""
+    """Return a page of bans by ascending user id. `before` takes precedence over `after` (http.md 1.10)."""
     start = f"SELECT {COLUMNS} FROM bans WHERE guild_id = ?"
     if before is not None:
         rows = tx.fetch(BanRow, f"{start} AND user_id < ? ORDER BY user_id DESC LIMIT ?", guild_id, before, limit)
@@ -44,10 +44,10 @@ def page(tx: Tx, guild_id: int, *, before: int | None, after: int | None, limit:
 
 
 def insert_many(tx: Tx, rows: Iterable[BanRow]) -> None:
-    """Keep new bans."""
+    """Insert bans."""
     tx.run_many(f"INSERT INTO bans ({COLUMNS}) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", list(rows))
 
 
 def delete(tx: Tx, guild_id: int, user_id: int) -> bool:
-    """Lift a ban; False when there was none."""
+    """Delete a ban. Return False if there was none."""
     return bool(tx.run("DELETE FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id))

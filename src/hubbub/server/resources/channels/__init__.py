@@ -1,4 +1,4 @@
-"""Channels of guilds, and the rows and views that threads and private channels share with them."""
+"""Guild channels, and the rows and views that threads and private channels share with them."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import guilds, roles

@@ -1,4 +1,4 @@
-"""Making, changing and deleting guild channels and their overwrites, and closing private ones: write, audit, publish."""
+"""Create, change and delete guild channels and their overwrites, and close private channels."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -41,7 +41,7 @@ AUDITED: Final = (
     "available_tags",
     "flags",
 )
-"""The fields whose changes the audit log shows; overwrites have entries of their own."""
+"""Fields whose changes the audit log records. Overwrites have their own entries."""
 
 
 def create(
@@ -55,8 +55,10 @@ def create(
     form: FormErrors | None = None,
     quiet: bool = False,
 ) -> wire.Channel:
-    """Make a channel, whoever asks. Without overwrites it takes those of its category; `quiet` (a guild that is just being
-    made, a world that is loaded) leaves neither an audit entry nor an event."""
+    """Create a channel without permission checks.
+
+    Without `overwrites` the channel takes those of its category. `quiet` (initial channels of a new guild, loading a
+    world) suppresses the audit entry and the event."""
     form = form or FormErrors()
     guild = guild or store.guild_traits(call.tx, guild_id)
     if guild is None:
@@ -81,18 +83,18 @@ def create(
     store.insert(call.tx, row)
     overwrites = [each._replace(channel_id=row.id) for each in overwrites]
     store.replace_overwrites(call.tx, row.id, overwrites)
-    _require_room(call, guild_id, grown=len(overwrites))
-    shown = views.channel(row, overwrites)
+    _require_overwrite_capacity(call, guild_id, grown=len(overwrites))
+    view = views.channel(row, overwrites)
     if not quiet:
-        changes = audit.differences(None, shown, (*AUDITED, "permission_overwrites"))
+        changes = audit.differences(None, view, (*AUDITED, "permission_overwrites"))
         audit.record(call, guild_id, AuditLogAction.CHANNEL_CREATE, target_id=row.id, changes=changes)
-        publish(call, wire.CHANNEL_CREATE, row, shown)
-    return shown
+        publish(call, wire.CHANNEL_CREATE, row, view)
+    return view
 
 
-def publish(call: Call, event: Event[Any], row: ChannelRow, shown: wire.Channel) -> None:
-    """Tell a guild of a channel. Every session hears it; the gateway obfuscates it where it must (gateway.md 5.1)."""
-    call.tx.emit(event, shown, Audience.guild(row.guild_id or 0), refresh="channels", subject_id=row.id)
+def publish(call: Call, event: Event[Any], row: ChannelRow, view: wire.Channel) -> None:
+    """Publish a channel to a guild. The gateway obfuscates it for sessions that cannot see it (gateway.md 5.1)."""
+    call.tx.emit(event, view, Audience.guild(row.guild_id or 0), refresh="channels", subject_id=row.id)
 
 
 def change(
@@ -102,39 +104,39 @@ def change(
     old: Sequence[OverwriteRow],
     new: Sequence[OverwriteRow] | None = None,
 ) -> wire.Channel:
-    """Keep a channel's new state and its overwrites (None: as they were), and let synced children follow."""
+    """Store and publish a changed channel and its overwrites (None: unchanged), and update synced children."""
     new = old if new is None else new
-    shown = views.channel(after, new)
+    view = views.channel(after, new)
     guild_id = before.guild_id or 0
     if after.name != before.name:
         call.tell(guilds.NamesDrafted((after.name or "",)))
     if after != before:
         store.update(call.tx, before, after)
-        changes = audit.differences(views.channel(before, old), shown, AUDITED)
+        changes = audit.differences(views.channel(before, old), view, AUDITED)
         audit.record(call, guild_id, AuditLogAction.CHANNEL_UPDATE, target_id=after.id, changes=changes)
-    rewritten = rules.bits_of(new) != rules.bits_of(old)
-    if rewritten:
+    overwrites_changed = rules.bits_of(new) != rules.bits_of(old)
+    if overwrites_changed:
         store.replace_overwrites(call.tx, after.id, new)
         _record_overwrites(call, after, old, new)
-    if after != before or rewritten:
-        publish(call, wire.CHANNEL_UPDATE, after, shown)
+    if after != before or overwrites_changed:
+        publish(call, wire.CHANNEL_UPDATE, after, view)
     if after.linked_lobby is not None and after.name != before.name:
         call.tell(LinkedChannelChanged(after.id))
-    if rewritten and after.type == ChannelType.GUILD_CATEGORY:
+    if overwrites_changed and after.type == ChannelType.GUILD_CATEGORY:
         _sync(call, after.id, old, new)
-    if rewritten:
-        _require_room(call, guild_id, grown=len(new) - len(old))
-    return shown
+    if overwrites_changed:
+        _require_overwrite_capacity(call, guild_id, grown=len(new) - len(old))
+    return view
 
 
-def _require_room(call: Call, guild_id: int, *, grown: int) -> None:
-    """Raise when a guild's channels have more overwrites together than it may have: what was written is not kept then."""
+def _require_overwrite_capacity(call: Call, guild_id: int, *, grown: int) -> None:
+    """Reject the transaction if the guild's channels together exceed the overwrite limit."""
     if grown > 0 and store.count_overwrites(call.tx, guild_id) > wire.GUILD_OVERWRITES_MAX:
         raise errors.GUILD_CHANNELS_TOO_LARGE()
 
 
 def link_lobby(call: Call, channel_id: int, lobby: wire.LinkedLobby | None) -> wire.Channel:
-    """Let a channel share what is said with a lobby, or no longer."""
+    """Link a channel to a lobby, or unlink it if `lobby` is None."""
     row = store.find(call.tx, channel_id)
     if row is None:
         raise errors.UNKNOWN_CHANNEL()
@@ -143,21 +145,21 @@ def link_lobby(call: Call, channel_id: int, lobby: wire.LinkedLobby | None) -> w
 
 
 def _sync(call: Call, category_id: int, old: Sequence[OverwriteRow], new: Sequence[OverwriteRow]) -> None:
-    """http.md 2.2: a category's change rewrites the children that had the same overwrites."""
+    """Copy a category's new overwrites to the children that had the same overwrites as the category (http.md 2.2)."""
     children = store.list_children(call.tx, category_id)
-    theirs = store.overwrites_of_many(call.tx, [child.id for child in children])
+    overwrites = store.overwrites_of_many(call.tx, [child.id for child in children])
     for child in children:
-        if rules.bits_of(theirs.get(child.id, [])) == rules.bits_of(old):
+        if rules.bits_of(overwrites.get(child.id, [])) == rules.bits_of(old):
             rows = [each._replace(channel_id=child.id) for each in new]
             store.replace_overwrites(call.tx, child.id, rows)
             publish(call, wire.CHANNEL_UPDATE, child, views.channel(child, rows))
 
 
 def _record_overwrites(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], new: Sequence[OverwriteRow]) -> None:
-    """One audit entry for each overwrite made, changed or deleted."""
+    """Record one audit entry for each created, changed or deleted overwrite."""
     before, after = {each.target_id: each for each in old}, {each.target_id: each for each in new}
     differing = [target for target in before.keys() | after.keys() if before.get(target) != after.get(target)]
-    named = roles.find_many(call.tx, row.guild_id or 0, differing)
+    roles_by_id = roles.find_many(call.tx, row.guild_id or 0, differing)
     for target in sorted(differing):
         was, now = before.get(target), after.get(target)
         action = (
@@ -167,10 +169,10 @@ def _record_overwrites(call: Call, row: ChannelRow, old: Sequence[OverwriteRow],
             if now is None
             else AuditLogAction.CHANNEL_OVERWRITE_UPDATE
         )
-        some = now or was
-        options: dict[str, object] = {"id": target, "type": some.type if some else 0}
-        if target in named:
-            options["role_name"] = named[target].name
+        overwrite = now or was
+        options: dict[str, object] = {"id": target, "type": overwrite.type if overwrite else 0}
+        if target in roles_by_id:
+            options["role_name"] = roles_by_id[target].name
         audit.record(
             call,
             row.guild_id or 0,
@@ -181,80 +183,82 @@ def _record_overwrites(call: Call, row: ChannelRow, old: Sequence[OverwriteRow],
         )
 
 
-def put_overwrite(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], one: OverwriteRow) -> None:
-    """Set what a role or member may do in a channel."""
-    new = sorted([*(each for each in old if each.target_id != one.target_id), one], key=lambda each: each.target_id)
+def put_overwrite(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], overwrite: OverwriteRow) -> None:
+    """Set the overwrite of a role or member in a channel."""
+    new = sorted(
+        [*(each for each in old if each.target_id != overwrite.target_id), overwrite], key=lambda each: each.target_id
+    )
     change(call, row, row, old, new)
 
 
 def drop_overwrite(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], target_id: int) -> None:
-    """Let a role or member be in a channel what they are in the guild."""
+    """Delete the overwrite of a role or member in a channel."""
     change(call, row, row, old, [each for each in old if each.target_id != target_id])
 
 
 def split_permissions(call: Call, guild_id: int) -> tuple[int, int]:
-    """Give a guild's roles and overwrites the newer bits beside the older; answers how many of each changed."""
-    given = changed_roles = changed_overwrites = 0
+    """Add the newer permission bits to a guild's roles and overwrites. Return how many roles and overwrites changed."""
+    added = changed_roles = changed_overwrites = 0
     for role in roles.list_of_guild(call.tx, guild_id):
         bits = role.permissions | splitting.allowed(role.permissions)
         if bits != role.permissions:
             roles.change(call, role, role._replace(permissions=bits))
-            given |= bits & ~role.permissions
+            added |= bits & ~role.permissions
             changed_roles += 1
     for channel in store.list_of_guild(call.tx, guild_id):
-        # Read one by one: what follows its category is changed with it.
+        # Read one channel at a time: changing a category also changes its synced children.
         old = store.overwrites_of(call.tx, channel.id)
         new = [splitting.split(each) for each in old]
         if new != old:
             change(call, channel, channel, old, new)
             changed_overwrites += sum(was != now for was, now in zip(old, new, strict=True))
             for was, now in zip(old, new, strict=True):
-                given |= (now.allow & ~was.allow) | (now.deny & ~was.deny)
+                added |= (now.allow & ~was.allow) | (now.deny & ~was.deny)
     for bit, action in splitting.WRITTEN:
-        if given & bit:
+        if added & bit:
             audit.record(call, guild_id, action, target_id=guild_id)
     return changed_roles, changed_overwrites
 
 
 def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> wire.Channel:
-    """Delete a guild channel; what was in a category stays, without it."""
+    """Delete a guild channel. Children of a category stay, without a parent."""
     guild_id = row.guild_id or 0
-    shown = views.channel(row, overwrites)
+    view = views.channel(row, overwrites)
     orphans = store.list_children(call.tx, row.id) if row.type == ChannelType.GUILD_CATEGORY else []
     call.tell(ChannelsDeleted(guild_id=guild_id, channel_ids=(row.id,)))
     store.delete(call.tx, row.id)
-    had_place = store.forget_in_guild(call.tx, guild_id, row.id)
-    changes = audit.differences(shown, None, (*AUDITED, "permission_overwrites"))
+    was_referenced = store.forget_in_guild(call.tx, guild_id, row.id)
+    changes = audit.differences(view, None, (*AUDITED, "permission_overwrites"))
     audit.record(call, guild_id, AuditLogAction.CHANNEL_DELETE, target_id=row.id, changes=changes)
-    publish(call, wire.CHANNEL_DELETE, row, shown)
-    guild = guilds.find(call.tx, guild_id) if had_place else None
+    publish(call, wire.CHANNEL_DELETE, row, view)
+    guild = guilds.find(call.tx, guild_id) if was_referenced else None
     if guild is not None:
         guilds.announce(call, guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id), now=call.now))
-    theirs = store.overwrites_of_many(call.tx, [orphan.id for orphan in orphans])
+    overwrites_by_channel = store.overwrites_of_many(call.tx, [orphan.id for orphan in orphans])
     for orphan in orphans:
-        freed = orphan._replace(parent_id=None)
-        store.update(call.tx, orphan, freed)
-        publish(call, wire.CHANNEL_UPDATE, freed, views.channel(freed, theirs.get(freed.id, [])))
-    return shown
+        moved = orphan._replace(parent_id=None)
+        store.update(call.tx, orphan, moved)
+        publish(call, wire.CHANNEL_UPDATE, moved, views.channel(moved, overwrites_by_channel.get(moved.id, [])))
+    return view
 
 
 def private_for(call: Call, row: ChannelRow, user_id: int) -> wire.PrivateChannel:
-    """A private channel as one of the people in it sees it: with the others."""
+    """Build a private channel for one of its members: the recipients are the others."""
     others = [each for each in store.recipients_of(call.tx, row.id) if each != user_id]
     found = users.find_many(call.tx, others)
     return views.private(row, [users.user(found[each]) if each in found else users.gone(each) for each in others])
 
 
 def close(call: Call, row: ChannelRow) -> wire.PrivateChannel:
-    """Close a private channel for the caller; it opens again with the next message."""
+    """Hide a private channel from the caller until the next message."""
     store.hide_for(call.tx, row.id, call.user_id)
-    shown = private_for(call, row, call.user_id)
-    call.tx.emit(wire.CHANNEL_DELETE, shown, Audience.of_users(call.user_id))
-    return shown
+    view = private_for(call, row, call.user_id)
+    call.tx.emit(wire.CHANNEL_DELETE, view, Audience.of_users(call.user_id))
+    return view
 
 
 def change_group(call: Call, before: ChannelRow, body: wire.UpdateChannel) -> ChannelRow:
-    """Give a group another name or picture; each in it is told, with the others."""
+    """Change the name or icon of a group, and publish it to each member."""
     if before.type != ChannelType.GROUP_DM:
         raise errors.CANNOT_EXECUTE_ON_DM()
     after = before
@@ -269,21 +273,21 @@ def change_group(call: Call, before: ChannelRow, body: wire.UpdateChannel) -> Ch
     return after
 
 
-def forget_role(call: Call, fact: roles.RoleDeleted) -> None:
-    """A role is gone, and with it what channels say of it."""
-    channel_ids = store.channels_with_overwrite(call.tx, fact.guild_id, fact.role_id)
+def forget_role(call: Call, signal: roles.RoleDeleted) -> None:
+    """Delete a deleted role's overwrites and publish the affected channels."""
+    channel_ids = store.channels_with_overwrite(call.tx, signal.guild_id, signal.role_id)
     if not channel_ids:
         return
-    store.delete_overwrites(call.tx, channel_ids, fact.role_id)
+    store.delete_overwrites(call.tx, channel_ids, signal.role_id)
     rows = store.find_many(call.tx, channel_ids)
-    left = store.overwrites_of_many(call.tx, channel_ids)
+    remaining = store.overwrites_of_many(call.tx, channel_ids)
     for row in rows.values():
-        publish(call, wire.CHANNEL_UPDATE, row, views.channel(row, left.get(row.id, [])))
+        publish(call, wire.CHANNEL_UPDATE, row, views.channel(row, remaining.get(row.id, [])))
 
 
-def forget_guild(call: Call, fact: guilds.GuildDeleted) -> None:
-    """A guild is going, and its channels and threads with it."""
-    channel_ids = store.ids_of_guild(call.tx, fact.guild_id)
+def forget_guild(call: Call, signal: guilds.GuildDeleted) -> None:
+    """Delete the channels and threads of a guild that is being deleted."""
+    channel_ids = store.ids_of_guild(call.tx, signal.guild_id)
     if channel_ids:
-        call.tell(ChannelsDeleted(guild_id=fact.guild_id, channel_ids=tuple(channel_ids)))
-    store.delete_of_guild(call.tx, fact.guild_id)
+        call.tell(ChannelsDeleted(guild_id=signal.guild_id, channel_ids=tuple(channel_ids)))
+    store.delete_of_guild(call.tx, signal.guild_id)

@@ -1,4 +1,4 @@
-"""Channels over HTTP. To edit or delete a channel may be to edit or delete a thread: those two are on the threads' floor."""
+"""Handlers for channels. PATCH and DELETE of a channel may address a thread, so the threads slice handles them."""
 
 from msgspec import UNSET
 
@@ -18,11 +18,13 @@ from hubbub.server.resources.channels.store import ChannelRow, GuildTraits, Over
 
 @handles(wire.GET_CHANNEL)
 def get_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
-    """A channel of any kind, with the caller's own membership if it is a thread they joined."""
+    """Get a channel.
+
+    A thread includes the caller's own membership if they joined it."""
     row = _get(call, channel_id)
     if row.type in views.THREADS:
-        mine = store.find_thread_member(call.tx, row.id, call.user_id)
-        return views.thread(row, member=UNSET if mine is None else views.thread_member(mine))
+        membership = store.find_thread_member(call.tx, row.id, call.user_id)
+        return views.thread(row, member=UNSET if membership is None else views.thread_member(membership))
     if row.guild_id is None:
         return actions.private_for(call, row, call.user_id)
     return views.channel(row, store.overwrites_of(call.tx, row.id))
@@ -30,29 +32,32 @@ def get_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
 
 @handles(wire.LIST_GUILD_CHANNELS)
 def list_guild_channels(call: Call, guild_id: GuildId, query: wire.ListGuildChannels) -> list[wire.Channel]:
-    """A guild's channels without threads, as far as the caller can see them; until 16 November 2026 a bot is told of all."""
+    """List guild channels.
+
+    Threads are not included. Channels the caller cannot see are left out; until 16 November 2026 bots receive all
+    channels."""
     standing = access.guild(call, guild_id)
     rows = store.list_of_guild(call.tx, guild_id)
-    # dated-changes.md 2.9 speaks of bots; what people may not see was never shown to them, nor to what acts for them.
+    # dated-changes.md 2.9 concerns bots only: users and their bearer tokens never saw hidden channels.
     if not call.actor.is_bot or changes.CHANNEL_OBFUSCATION.active(call.now):
         visible = access.visible_channels(call.tx, standing)
         rows = [row for row in rows if row.id in visible]
     overwrites = store.overwrites_of_guild(call.tx, guild_id)
-    shown = [views.channel(row, overwrites.get(row.id, [])) for row in rows]
+    listed = [views.channel(row, overwrites.get(row.id, [])) for row in rows]
     if query.with_can_link_lobby:
         visible = access.visible_channels(call.tx, standing)
         everyone = store.role_permissions(call.tx, guild_id)
-        for row, channel in zip(rows, shown, strict=True):
+        for row, channel in zip(rows, listed, strict=True):
             channel.can_link_lobby = rules.can_link_lobby(row, visible.get(row.id, 0))
             channel.is_viewable_and_writeable_by_all_members = rules.is_open_to_all(
                 guild_id, everyone, overwrites.get(row.id, [])
             )
-    return shown
+    return listed
 
 
 @handles(wire.CREATE_GUILD_CHANNEL)
 def create_guild_channel(call: Call, guild_id: GuildId, body: wire.CreateGuildChannel) -> wire.Channel:
-    """Make a channel."""
+    """Create a guild channel."""
     standing = access.guild(call, guild_id)
     guild = _guild(call, guild_id)
     form = FormErrors()
@@ -68,7 +73,7 @@ def create_guild_channel(call: Call, guild_id: GuildId, body: wire.CreateGuildCh
 
 
 def update_guild_channel(call: Call, here: ChannelAccess, body: wire.UpdateChannel) -> wire.Channel:
-    """Change a guild channel (called by the handler of PATCH /channels/{channel_id})."""
+    """Update a guild channel; called by the handler of PATCH /channels/{channel_id}."""
     here = access.require_channel(call, here.channel.id, Permissions.MANAGE_CHANNELS)
     if body.permission_overwrites is not UNSET:
         access.require_channel(call, here.channel.id, Permissions.MANAGE_ROLES)
@@ -101,7 +106,7 @@ def update_guild_channel(call: Call, here: ChannelAccess, body: wire.UpdateChann
 
 
 def delete_guild_channel(call: Call, here: ChannelAccess) -> wire.Channel:
-    """Delete a guild channel (called by the handler of DELETE /channels/{channel_id})."""
+    """Delete a guild channel; called by the handler of DELETE /channels/{channel_id}."""
     access.require_channel(call, here.channel.id, Permissions.MANAGE_CHANNELS)
     row = _get(call, here.channel.id)
     if rules.required_by_community(_guild(call, here.guild_id), row.id):
@@ -111,7 +116,9 @@ def delete_guild_channel(call: Call, here: ChannelAccess) -> wire.Channel:
 
 @handles(wire.BULK_UPDATE_GUILD_CHANNELS)
 def bulk_update_guild_channels(call: Call, guild_id: GuildId, body: list[wire.ChannelPosition]) -> None:
-    """Put channels in another order, and one of them elsewhere."""
+    """Reorder guild channels.
+
+    At most one channel can move to another category in one request."""
     rows = {row.id: row for row in store.list_of_guild(call.tx, guild_id)}
     overwrites = store.overwrites_of_guild(call.tx, guild_id)
     form = FormErrors()
@@ -150,35 +157,35 @@ def bulk_update_guild_channels(call: Call, guild_id: GuildId, body: list[wire.Ch
 def set_channel_permission_overwrite(
     call: Call, channel_id: ChannelId, overwrite_id: Snowflake, body: wire.SetChannelPermissionOverwrite
 ) -> None:
-    """Set what a role or member may do in a channel."""
-    here, row = _overwritable(call, channel_id)
+    """Set a channel permission overwrite."""
+    here, row = _require_overwritable(call, channel_id)
     roles_found, users_found = store.known_targets(call.tx, here.guild_id, [overwrite_id])
     kind = rules.overwrite_type(body.type, bool(roles_found))
     if overwrite_id not in (roles_found if kind == OverwriteType.ROLE else users_found):
         raise errors.UNKNOWN_PERMISSION_OVERWRITE()
     allow, deny = (body.allow or 0) & Permissions.ALL, (body.deny or 0) & Permissions.ALL
-    one = OverwriteRow(row.id, overwrite_id, kind, allow, deny)
+    overwrite = OverwriteRow(row.id, overwrite_id, kind, allow, deny)
     old = store.overwrites_of(call.tx, row.id)
-    kept = [each for each in old if each.target_id != overwrite_id]
-    rules.require_overwrites(here, old, [*kept, one])
-    if len(kept) >= wire.OVERWRITES_MAX:
+    others = [each for each in old if each.target_id != overwrite_id]
+    rules.require_overwrites(here, old, [*others, overwrite])
+    if len(others) >= wire.OVERWRITES_MAX:
         raise errors.MAX_CHANNEL_OVERWRITES()
-    actions.put_overwrite(call, row, old, one)
+    actions.put_overwrite(call, row, old, overwrite)
 
 
 @handles(wire.DELETE_CHANNEL_PERMISSION_OVERWRITE)
 def delete_channel_permission_overwrite(call: Call, channel_id: ChannelId, overwrite_id: Snowflake) -> None:
-    """Let a role or member be in a channel what they are in the guild."""
-    here, row = _overwritable(call, channel_id)
+    """Delete a channel permission overwrite."""
+    here, row = _require_overwritable(call, channel_id)
     old = store.overwrites_of(call.tx, row.id)
-    kept = [each for each in old if each.target_id != overwrite_id]
-    if len(kept) == len(old):
+    remaining = [each for each in old if each.target_id != overwrite_id]
+    if len(remaining) == len(old):
         raise errors.UNKNOWN_PERMISSION_OVERWRITE()
-    rules.require_overwrites(here, old, kept)
+    rules.require_overwrites(here, old, remaining)
     actions.drop_overwrite(call, row, old, overwrite_id)
 
 
-def _overwritable(call: Call, channel_id: ChannelId) -> tuple[ChannelAccess, ChannelRow]:
+def _require_overwritable(call: Call, channel_id: ChannelId) -> tuple[ChannelAccess, ChannelRow]:
     here = access.channel(call, channel_id)
     if here.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()

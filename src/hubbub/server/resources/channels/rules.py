@@ -1,4 +1,4 @@
-"""What a channel may be, and who may say what it lets others do."""
+"""Validation of channels, and rules for changing permission overwrites."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -24,17 +24,17 @@ from hubbub.server.resources.channels.store import ChannelRow, GuildTraits, Over
 TEXT_LIKE: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, *views.FORUMS})
 
 Bits = tuple[int, int]
-"""What an overwrite allows and denies."""
+"""The allow and deny bits of an overwrite."""
 
 
 def clean_name(kind: int, name: str) -> str:
-    """A channel's name as it is kept (http.md 3.2: text-like names are lower-cased and spaces become `-`)."""
+    """Return the stored form of a channel name (http.md 3.2: text-like names are lowercase with `-` for spaces)."""
     text = re.sub(r"\s+", " ", name).strip()
     return text.lower().replace(" ", "-") if kind in TEXT_LIKE else text
 
 
 def require_kind(kind: int, guild: GuildTraits, form: FormErrors) -> None:
-    """Note an error unless channels of this type can be made in the guild."""
+    """Add a form error unless channels of this type can be created in the guild."""
     possible = set(wire.CREATABLE_TYPES)
     if not has_news(guild):
         possible.discard(ChannelType.GUILD_ANNOUNCEMENT)
@@ -43,22 +43,22 @@ def require_kind(kind: int, guild: GuildTraits, form: FormErrors) -> None:
 
 
 def features(guild: GuildTraits) -> frozenset[str]:
-    """The guild's features."""
+    """Return the guild's features."""
     return frozenset(json.decode(guild.features, list[str]))
 
 
 def has_news(guild: GuildTraits) -> bool:
-    """Whether announcement channels are possible; every community has them."""
+    """Return whether the guild can have announcement channels. Every community can."""
     return not features(guild).isdisjoint({"NEWS", "COMMUNITY"})
 
 
 def required_by_community(guild: GuildTraits, channel_id: int) -> bool:
-    """Whether a community cannot do without this channel."""
+    """Return whether the community needs this channel."""
     return "COMMUNITY" in features(guild) and channel_id in (guild.rules_channel_id, guild.public_updates_channel_id)
 
 
 def bitrate_max(kind: int, guild: GuildTraits) -> int:
-    """The highest bitrate of a voice or stage channel here."""
+    """Return the highest bitrate of a voice or stage channel in this guild."""
     if kind == ChannelType.GUILD_STAGE_VOICE:
         return wire.STAGE_BITRATE_MAX
     tiers = wire.BITRATE_MAX_BY_TIER
@@ -72,8 +72,10 @@ def settled(
     form: FormErrors,
     new_tag_id: Callable[[], TagId],
 ) -> ChannelRow:
-    """The row with all that the body says about a channel of this type. Absent keeps, null resets, and what the type does
-    not have is not looked at. Place, type and overwrites are other matters."""
+    """Apply the fields of a request body to a channel row.
+
+    Absent fields are unchanged, null resets a field, and fields that the channel type does not have are ignored.
+    Parent, type and overwrites are handled elsewhere."""
     kind = row.type
     changes: dict[str, Any] = {}
     if isinstance(body.name, str):
@@ -88,9 +90,9 @@ def settled(
     if body.rate_limit_per_user is not UNSET:
         changes["rate_limit_per_user"] = body.rate_limit_per_user or 0
     if body.topic is not UNSET and (kind in TEXT_LIKE or kind == ChannelType.GUILD_STAGE_VOICE):
-        most = wire.FORUM_TOPIC_MAX if kind in views.FORUMS else wire.TOPIC_MAX
-        if body.topic is not None and len(body.topic) > most:
-            form.add("topic", *errors.bad_length(0, most))
+        limit = wire.FORUM_TOPIC_MAX if kind in views.FORUMS else wire.TOPIC_MAX
+        if body.topic is not None and len(body.topic) > limit:
+            form.add("topic", *errors.bad_length(0, limit))
         changes["topic"] = body.topic or None
     if kind in views.VOICES:
         changes |= _voice(kind, body, guild, form)
@@ -98,29 +100,30 @@ def settled(
         changes |= _threads(body)
     if kind in views.FORUMS:
         changes |= _forum(row, body, form, new_tag_id)
-    settled = row._replace(**changes)
+    updated = row._replace(**changes)
     if body.flags is not UNSET:
-        settled = settled._replace(flags=_flags(settled, body.flags or 0))
-    elif settled.nsfw:
-        settled = settled._replace(flags=settled.flags & ~ChannelFlags.IS_SPOILER_CHANNEL)
-    return settled
+        updated = updated._replace(flags=_flags(updated, body.flags or 0))
+    elif updated.nsfw:
+        updated = updated._replace(flags=updated.flags & ~ChannelFlags.IS_SPOILER_CHANNEL)
+    return updated
 
 
 def check_emojis(
     call: Call, row: ChannelRow, body: wire.CreateGuildChannel | wire.UpdateChannel, form: FormErrors
 ) -> None:
-    """Note which emoji of a forum's tags and default reaction are none: custom ones must be the guild's own. A tag may keep one
-    that was deleted since."""
+    """Add form errors for unknown emojis in a forum's tags and default reaction.
+
+    A custom emoji must belong to the guild. A tag keeps an emoji that was deleted since."""
     if row.type not in views.FORUMS:
         return
-    kept = {tag.emoji_id for tag in views.tags(row)}
-    named: list[tuple[tuple[str | int, ...], wire.ForumTagRequest | wire.DefaultReactionRequest]] = [
+    current = {tag.emoji_id for tag in views.tags(row)}
+    requested: list[tuple[tuple[str | int, ...], wire.ForumTagRequest | wire.DefaultReactionRequest]] = [
         (("available_tags", index), tag) for index, tag in enumerate(body.available_tags or ())
     ]
     if body.default_reaction_emoji:
-        named.append((("default_reaction_emoji",), body.default_reaction_emoji))
-    for path, emoji in named:
-        if emoji.emoji_id and emoji.emoji_id not in kept:
+        requested.append((("default_reaction_emoji",), body.default_reaction_emoji))
+    for path, emoji in requested:
+        if emoji.emoji_id and emoji.emoji_id not in current:
             known = emojis.find(call.tx, emoji.emoji_id)
             if known is None or known.guild_id != row.guild_id:
                 form.add((*path, "emoji_id"), "EMOJI_UNKNOWN", "Unknown emoji")
@@ -137,9 +140,9 @@ def _voice(
             raise errors.BITRATE_TOO_HIGH()
         changes["bitrate"] = body.bitrate
     if body.user_limit is not UNSET:
-        most = wire.VOICE_USER_LIMIT_MAX if kind == ChannelType.GUILD_VOICE else wire.STAGE_USER_LIMIT_MAX
-        if body.user_limit is not None and body.user_limit > most:
-            form.add("user_limit", *errors.number_max(most))
+        limit = wire.VOICE_USER_LIMIT_MAX if kind == ChannelType.GUILD_VOICE else wire.STAGE_USER_LIMIT_MAX
+        if body.user_limit is not None and body.user_limit > limit:
+            form.add("user_limit", *errors.number_max(limit))
         changes["user_limit"] = body.user_limit
     if body.rtc_region is not UNSET:
         known = [each.id for each in voice_regions.REGIONS]
@@ -186,7 +189,7 @@ def _reaction(emoji: wire.DefaultReactionRequest | None, form: FormErrors) -> st
         return None
     emoji_id, emoji_name = emoji.emoji_id or None, emoji.emoji_name or None
     if (emoji_id is None) == (emoji_name is None):
-        form.add("default_reaction_emoji", "DEFAULT_REACTION_EMOJI_INVALID", "Name one of emoji_id and emoji_name.")
+        form.add("default_reaction_emoji", "DEFAULT_REACTION_EMOJI_INVALID", "Set either emoji_id or emoji_name.")
     return json.encode(wire.DefaultReaction(emoji_id=emoji_id, emoji_name=emoji_name)).decode()
 
 
@@ -200,10 +203,10 @@ def _tags(
     for index, tag in enumerate(wanted):
         emoji_id, emoji_name = tag.emoji_id or None, tag.emoji_name or None
         if emoji_id is not None and emoji_name is not None:
-            form.add(("available_tags", index), "FORUM_TAG_EMOJI_INVALID", "Name one of emoji_id and emoji_name.")
+            form.add(("available_tags", index), "FORUM_TAG_EMOJI_INVALID", "Set either emoji_id or emoji_name.")
         tags.append(
             wire.ForumTag(
-                # An id that is not of this forum makes a new tag, as a copied list of tags does.
+                # An id of another forum creates a new tag, so that a list of tags can be copied.
                 id=tag.id if tag.id and tag.id in known else new_tag_id(),
                 name=tag.name,
                 moderated=bool(tag.moderated or False),
@@ -219,7 +222,7 @@ def _tags(
 
 
 def _flags(row: ChannelRow, wanted: int) -> int:
-    """The flags that this channel may have of those wanted; the others stay as they are (http.md 3.2)."""
+    """Return the flags after an edit. Flags that this channel type cannot set stay unchanged (http.md 3.2)."""
     settable = 0
     if row.type in views.FORUMS:
         settable |= ChannelFlags.REQUIRE_TAG
@@ -232,7 +235,7 @@ def _flags(row: ChannelRow, wanted: int) -> int:
 
 
 def require_parent(call: Call, row: ChannelRow, parent_id: int, form: FormErrors, path: errors.Path) -> None:
-    """A channel may go into a category of its guild that has room, where the caller manages channels too."""
+    """Require a category of the same guild that is not full and in which the caller manages channels."""
     parent = store.find(call.tx, parent_id)
     if (
         parent is None
@@ -250,7 +253,7 @@ def require_parent(call: Call, row: ChannelRow, parent_id: int, form: FormErrors
 def overwrites_from(
     call: Call, guild_id: int, channel_id: int, wanted: Sequence[wire.OverwriteRequest], form: FormErrors
 ) -> list[OverwriteRow]:
-    """The overwrites of a body: each about another role of the guild or another user."""
+    """Build overwrites from a request body. Each must target a different role of the guild or user."""
     if len(wanted) > wire.OVERWRITES_MAX:
         raise errors.MAX_CHANNEL_OVERWRITES()
     ids = [each.id for each in wanted]
@@ -270,15 +273,15 @@ def overwrites_from(
     return [rows[target] for target in sorted(rows)]
 
 
-def overwrite_type(named: OverwriteType | None | UnsetType, is_role: bool) -> int:
-    """The type an overwrite has: the one named, or what its id belongs to."""
-    if named is None or named is UNSET:
+def overwrite_type(requested: OverwriteType | None | UnsetType, is_role: bool) -> int:
+    """Return the requested type of an overwrite, or the type of its target."""
+    if requested is None or requested is UNSET:
         return int(OverwriteType.ROLE if is_role else OverwriteType.MEMBER)
-    return int(named)
+    return int(requested)
 
 
 def changed_bits(before: Mapping[int, Bits], after: Mapping[int, Bits]) -> int:
-    """Every bit that some overwrite sets otherwise than before."""
+    """Return every bit that differs between two sets of overwrites."""
     bits = 0
     for target in before.keys() | after.keys():
         old, new = before.get(target, (0, 0)), after.get(target, (0, 0))
@@ -289,7 +292,7 @@ def changed_bits(before: Mapping[int, Bits], after: Mapping[int, Bits]) -> int:
 def require_new_overwrites(
     call: Call, standing: GuildAccess, parent_id: int | None, rows: Sequence[OverwriteRow]
 ) -> None:
-    """A new channel's overwrites may only speak of bits that the caller holds in the guild or its category (http.md 2.3)."""
+    """Require that a new channel's overwrites use only bits the caller holds in the guild or category (http.md 2.3)."""
     inherited = 0
     if parent_id is not None:
         inherited = access.permissions_in(call.tx, standing, parent_id)
@@ -298,27 +301,27 @@ def require_new_overwrites(
 
 
 def require_overwrites(here: ChannelAccess, before: Sequence[OverwriteRow], after: Sequence[OverwriteRow]) -> None:
-    """Overwrites may only change in bits that the caller holds in the guild or the channel (http.md 2.3)."""
+    """Require that overwrites change only in bits the caller holds in the guild or channel (http.md 2.3)."""
     standing = here.guild
     if standing is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
-    by_overwrite = any(
+    manages_by_overwrite = any(
         each.allow & Permissions.MANAGE_ROLES
         for each in before
         if each.target_id == standing.user_id or each.target_id in standing.roles
     )
     changed = changed_bits(bits_of(before), bits_of(after))
-    if not can_overwrite(standing.allowed, here.allowed, changed, manages_by_overwrite=by_overwrite):
+    if not can_overwrite(standing.allowed, here.allowed, changed, manages_by_overwrite=manages_by_overwrite):
         raise errors.MISSING_PERMISSIONS()
 
 
 def bits_of(rows: Sequence[OverwriteRow]) -> dict[int, Bits]:
-    """What each target's overwrite allows and denies."""
+    """Return the allow and deny bits by target id."""
     return {row.target_id: (row.allow, row.deny) for row in rows}
 
 
 def require_type_change(row: ChannelRow, kind: int, guild: GuildTraits) -> None:
-    """A channel changes only between text and announcement, and only where there are announcements."""
+    """Reject type changes other than between text and announcement channels."""
     convertible = {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT}
     if row.type not in convertible or kind not in convertible or not has_news(guild):
         raise errors.WRONG_CHANNEL_TYPE()
@@ -327,27 +330,27 @@ def require_type_change(row: ChannelRow, kind: int, guild: GuildTraits) -> None:
 
 
 def require_rename(call: Call, row: ChannelRow) -> None:
-    """A channel's name and topic change twice in ten minutes (http.md 1.14), whoever changes them."""
+    """Limit changes of name and topic to two in ten minutes per channel (http.md 1.14)."""
     quotas.take(call, "rename", row.id, wire.NAME_AND_TOPIC_LIMIT)
 
 
-# Lobbies of games
+# Lobby links
 
-_SPEAKING = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
+_VIEW_AND_SEND = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
 
 
 def can_link_lobby(row: ChannelRow, bits: int) -> bool:
-    """Whether somebody with these bits may link a lobby to a channel (sdk.md 12.6)."""
-    free = row.type == ChannelType.GUILD_TEXT and not row.nsfw and row.linked_lobby is None
-    return free and not (Permissions.MANAGE_CHANNELS | _SPEAKING) & ~bits
+    """Return whether a user with these permissions may link a lobby to a channel (sdk.md 12.6)."""
+    is_linkable = row.type == ChannelType.GUILD_TEXT and not row.nsfw and row.linked_lobby is None
+    return is_linkable and not (Permissions.MANAGE_CHANNELS | _VIEW_AND_SEND) & ~bits
 
 
 def is_open_to_all(guild_id: int, everyone: int, overwrites: Sequence[OverwriteRow]) -> bool:
-    """Whether every member of the guild reads and writes in a channel, whatever their roles."""
+    """Return whether every member of the guild can view the channel and send messages, regardless of roles."""
     allowed, denied = everyone, 0
     for each in overwrites:
         if each.target_id == guild_id:
             allowed = allowed & ~each.deny | each.allow
         else:
             denied |= each.deny
-    return not _SPEAKING & ~allowed and not _SPEAKING & denied
+    return not _VIEW_AND_SEND & ~allowed and not _VIEW_AND_SEND & denied

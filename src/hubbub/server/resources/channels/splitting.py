@@ -1,4 +1,4 @@
-"""What the older permissions let one do, given as the newer ones: nobody loses anything at the split (dated-changes.md 2.5)."""
+"""Split older permissions into the newer ones, so that no member loses an ability (dated-changes.md 2.5)."""
 
 from typing import Final
 
@@ -15,22 +15,22 @@ _SPLITS: Final = (
     (Permissions.MANAGE_GUILD_EXPRESSIONS, Permissions.CREATE_GUILD_EXPRESSIONS),
     (Permissions.MANAGE_EVENTS, Permissions.CREATE_EVENTS),
 )
-"""Of which older bits one was enough, and the bit that is needed now."""
+"""Pairs of older bits, any of which was enough, and the newer bit that is required now."""
 WRITTEN: Final = (
     (Permissions.PIN_MESSAGES, AuditLogAction.GUILD_MIGRATE_PIN_PERMISSION),
     (Permissions.BYPASS_SLOWMODE, AuditLogAction.GUILD_MIGRATE_BYPASS_SLOWMODE_PERMISSION),
 )
-"""The newer bits that have an entry of their own in the audit log."""
+"""Newer bits that have their own audit log action."""
 
 
 def split(row: OverwriteRow) -> OverwriteRow:
-    """An overwrite with the newer bits."""
+    """Return an overwrite with the newer bits added."""
     allow = row.allow | allowed(row.allow) & ~row.deny
-    # Denied is what nothing older lets one do any longer.
+    # Deny a newer bit only if every older bit that implied it is denied.
     deny = row.deny | sum(new for old, new in _SPLITS if row.deny & old == old and not allow & new)
     return row._replace(allow=allow, deny=deny)
 
 
 def allowed(bits: int) -> int:
-    """The newer bits that older ones stand for."""
+    """Return the newer bits that the older ones imply."""
     return sum(new for old, new in _SPLITS if bits & old)

@@ -1,4 +1,4 @@
-"""Rows of channels of every kind, and of their permission overwrites."""
+"""SQL for the channels and overwrites tables."""
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
@@ -10,7 +10,9 @@ from hubbub.server.core.store import Tx, places
 
 
 class ChannelRow(NamedTuple):
-    """A channel as we keep it: a guild's, a thread, or a private one. What text channels have comes first."""
+    """A channel of any kind: guild channel, thread or private channel.
+
+    The fields up to `last_message_id` suffice for text channels."""
 
     id: int
     type: int
@@ -28,9 +30,9 @@ class ChannelRow(NamedTuple):
     application_id: int | None = None
     last_pin_ms: int | None = None
     linked_lobby: str | None = None
-    """JSON of a LinkedLobby."""
+    """JSON of a `LinkedLobby`."""
     last_message_id: int | None = None
-    """Read from the messages (in forums from the posts), never written."""
+    """Read-only: the newest message, or the newest post in forums."""
     bitrate: int | None = None
     user_limit: int | None = None
     rtc_region: str | None = None
@@ -39,9 +41,9 @@ class ChannelRow(NamedTuple):
     default_forum_layout: int | None = None
     default_tag_setting: str | None = None
     default_reaction_emoji: str | None = None
-    """JSON of a DefaultReaction."""
+    """JSON of a `DefaultReaction`."""
     available_tags: str | None = None
-    """JSON of a list of ForumTags."""
+    """JSON list of `ForumTag`."""
     icon: str | None = None
     archived: int = 0
     archive_changed_ms: int | None = None
@@ -52,13 +54,14 @@ class ChannelRow(NamedTuple):
     total_message_sent: int = 0
     member_count: int = 0
     applied_tags: str | None = None
-    """JSON of a list of tag ids; None outside forums."""
+    """JSON list of tag ids; None outside forums."""
     created_ms: int | None = None
-    """Threads: a thread that starts at a message has the message's id, so its own time is kept."""
+    """Creation time of a thread. A thread started from a message has the message's id, so the id does not contain
+    it."""
 
 
 class OverwriteRow(NamedTuple):
-    """What a role or a member may do in one channel."""
+    """The permissions of a role or member in one channel."""
 
     channel_id: int
     target_id: int
@@ -74,12 +77,12 @@ _NEWEST_OF_ANY: Final = (
 COLUMNS: Final = ", ".join(
     _NEWEST_OF_ANY if field == "last_message_id" else f"c.{field}" for field in ChannelRow._fields
 )
-"""What to SELECT `FROM channels c` for a ChannelRow."""
+"""Columns to select `FROM channels c` for a `ChannelRow`."""
 TEXT_COLUMNS: Final = ", ".join(
     _NEWEST if field == "last_message_id" else f"c.{field}"
     for field in ChannelRow._fields[: ChannelRow._fields.index("bitrate")]
 )
-"""The same where only a text channel has to be whole: a column costs as much as looking a row up."""
+"""Columns for a `ChannelRow` of a text channel. Fewer columns make the query markedly faster."""
 
 _STORED: Final = tuple(field for field in ChannelRow._fields if field != "last_message_id")
 _stored: Final = attrgetter(*_STORED)
@@ -87,7 +90,7 @@ _ref: Final = attrgetter(*ChannelRef._fields)
 
 
 def ref(row: ChannelRow) -> ChannelRef:
-    """A channel as far as access goes."""
+    """Return the part of a channel that access checks need."""
     return channel_ref(_ref(row))
 
 
@@ -95,12 +98,12 @@ _OVERWRITE: Final = "o.channel_id, o.target_id, o.type, o.allow, o.deny"
 
 
 def find(tx: Tx, channel_id: int) -> ChannelRow | None:
-    """A channel, or None."""
+    """Return a channel, or None."""
     return tx.find(ChannelRow, f"SELECT {COLUMNS} FROM channels c WHERE c.id = ?", channel_id)
 
 
 def find_many(tx: Tx, channel_ids: Iterable[int]) -> dict[int, ChannelRow]:
-    """The channels there are of these, by id."""
+    """Return the existing channels among these ids, by id."""
     wanted = list(dict.fromkeys(channel_ids))
     found: dict[int, ChannelRow] = {}
     for start in range(0, len(wanted), 500):
@@ -111,7 +114,7 @@ def find_many(tx: Tx, channel_ids: Iterable[int]) -> dict[int, ChannelRow]:
 
 
 def list_of_guild(tx: Tx, guild_id: int) -> list[ChannelRow]:
-    """Every channel of a guild but its threads, as they are sorted: by position, then by id."""
+    """List the channels of a guild without threads, by position and id."""
     return tx.fetch(
         ChannelRow,
         f"SELECT {COLUMNS} FROM channels c WHERE c.guild_id = ? AND c.type NOT IN (10, 11, 12) ORDER BY c.position, c.id",
@@ -120,36 +123,36 @@ def list_of_guild(tx: Tx, guild_id: int) -> list[ChannelRow]:
 
 
 def list_children(tx: Tx, category_id: int) -> list[ChannelRow]:
-    """The channels in a category."""
+    """List the channels in a category."""
     return tx.fetch(
         ChannelRow, f"SELECT {COLUMNS} FROM channels c WHERE c.parent_id = ? ORDER BY c.position, c.id", category_id
     )
 
 
 def count_of_guild(tx: Tx, guild_id: int) -> int:
-    """How many channels a guild has, threads aside."""
+    """Return the number of channels in a guild, without threads."""
     return int(tx.value("SELECT COUNT(*) FROM channels WHERE guild_id = ? AND type NOT IN (10, 11, 12)", guild_id) or 0)
 
 
 def count_children(tx: Tx, category_id: int) -> int:
-    """How many channels a category has."""
+    """Return the number of channels in a category."""
     return int(tx.value("SELECT COUNT(*) FROM channels WHERE parent_id = ?", category_id) or 0)
 
 
 def next_position(tx: Tx, guild_id: int, *, category: bool) -> int:
-    """Where a new category, or another new channel, goes: after the others of a guild."""
+    """Return the position after the last category, or after the last other channel, of a guild."""
     same = "type = 4" if category else "type NOT IN (4, 10, 11, 12)"
     last = tx.value(f"SELECT MAX(position) FROM channels WHERE guild_id = ? AND {same}", guild_id)
     return 0 if last is None else min(int(last) + 1, INT32_MAX)
 
 
 def insert(tx: Tx, row: ChannelRow) -> None:
-    """Keep a new channel."""
+    """Insert a channel."""
     tx.run(f"INSERT INTO channels ({', '.join(_STORED)}) VALUES ({places(_STORED)})", *_stored(row))
 
 
 def update(tx: Tx, before: ChannelRow, after: ChannelRow) -> None:
-    """Keep what differs between two states of one channel."""
+    """Update the columns that differ between two states of one channel."""
     changed = [field for field in _STORED if getattr(before, field) != getattr(after, field)]
     if changed:
         tx.run(
@@ -160,29 +163,29 @@ def update(tx: Tx, before: ChannelRow, after: ChannelRow) -> None:
 
 
 def set_last_pin(tx: Tx, channel_id: int, ms: int | None) -> None:
-    """Keep when a message was last pinned in a channel."""
+    """Store when a message was last pinned in a channel."""
     tx.run("UPDATE channels SET last_pin_ms = ? WHERE id = ?", ms, channel_id)
 
 
 def delete(tx: Tx, channel_id: int) -> None:
-    """Forget a channel and its overwrites."""
+    """Delete a channel and its overwrites."""
     tx.run("DELETE FROM overwrites WHERE channel_id = ?", channel_id)
     tx.run("DELETE FROM channels WHERE id = ?", channel_id)
 
 
 def ids_of_guild(tx: Tx, guild_id: int) -> list[int]:
-    """Every channel and thread of a guild."""
+    """List the ids of every channel and thread of a guild."""
     return [channel_id for (channel_id,) in tx.all("SELECT id FROM channels WHERE guild_id = ?", guild_id)]
 
 
 def delete_of_guild(tx: Tx, guild_id: int) -> None:
-    """Forget every channel of a guild, its threads too."""
+    """Delete every channel and thread of a guild."""
     tx.run("DELETE FROM overwrites WHERE channel_id IN (SELECT id FROM channels WHERE guild_id = ?)", guild_id)
     tx.run("DELETE FROM channels WHERE guild_id = ?", guild_id)
 
 
 def overwrites_of(tx: Tx, channel_id: int) -> list[OverwriteRow]:
-    """A channel's overwrites, by target."""
+    """List the overwrites of a channel, by target id."""
     return tx.fetch(
         OverwriteRow,
         f"SELECT {_OVERWRITE} FROM overwrites o WHERE o.channel_id = ? ORDER BY o.target_id",
@@ -191,7 +194,7 @@ def overwrites_of(tx: Tx, channel_id: int) -> list[OverwriteRow]:
 
 
 def overwrites_of_guild(tx: Tx, guild_id: int) -> dict[int, list[OverwriteRow]]:
-    """Every overwrite in a guild, by channel, in one query."""
+    """Return every overwrite in a guild, by channel id."""
     return _by_channel(
         tx.fetch(
             OverwriteRow,
@@ -203,7 +206,7 @@ def overwrites_of_guild(tx: Tx, guild_id: int) -> dict[int, list[OverwriteRow]]:
 
 
 def overwrites_of_many(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[OverwriteRow]]:
-    """The overwrites of some channels, by channel, in one query."""
+    """Return the overwrites of some channels, by channel id."""
     if not channel_ids:
         return {}
     return _by_channel(
@@ -223,13 +226,13 @@ def _by_channel(rows: Iterable[OverwriteRow]) -> dict[int, list[OverwriteRow]]:
 
 
 def count_overwrites(tx: Tx, guild_id: int) -> int:
-    """How many overwrites all channels of a guild have."""
+    """Return the number of overwrites of all channels in a guild."""
     sql = "SELECT COUNT(*) FROM overwrites WHERE channel_id IN (SELECT id FROM channels WHERE guild_id = ?)"
     return int(tx.value(sql, guild_id))
 
 
 def replace_overwrites(tx: Tx, channel_id: int, rows: Sequence[OverwriteRow]) -> None:
-    """Give a channel exactly these overwrites."""
+    """Replace the overwrites of a channel."""
     tx.run("DELETE FROM overwrites WHERE channel_id = ?", channel_id)
     if rows:
         tx.run_many(
@@ -239,14 +242,14 @@ def replace_overwrites(tx: Tx, channel_id: int, rows: Sequence[OverwriteRow]) ->
 
 
 def delete_overwrites(tx: Tx, channel_ids: Sequence[int], target_id: int) -> None:
-    """Forget what these channels say of a role or member."""
+    """Delete the overwrites of a role or member in some channels."""
     tx.run(
         f"DELETE FROM overwrites WHERE target_id = ? AND channel_id IN ({places(channel_ids)})", target_id, *channel_ids
     )
 
 
 def channels_with_overwrite(tx: Tx, guild_id: int, target_id: int) -> list[int]:
-    """The channels of a guild that say something of a role or member."""
+    """List the channels of a guild with an overwrite for a role or member."""
     rows = tx.all(
         "SELECT c.id FROM overwrites o JOIN channels c ON c.id = o.channel_id WHERE o.target_id = ? AND c.guild_id = ?",
         target_id,
@@ -256,22 +259,22 @@ def channels_with_overwrite(tx: Tx, guild_id: int, target_id: int) -> list[int]:
 
 
 def known_targets(tx: Tx, guild_id: int, ids: Sequence[int]) -> tuple[set[int], set[int]]:
-    """Which of these are roles of the guild, and which are users (they may have left it)."""
+    """Return which of these ids are roles of the guild, and which are users (members or not)."""
     if not ids:
         return set(), set()
-    among = places(ids)
-    roles = tx.all(f"SELECT id FROM roles WHERE guild_id = ? AND id IN ({among})", guild_id, *ids)
-    users = tx.all(f"SELECT id FROM users WHERE id IN ({among})", *ids)
+    marks = places(ids)
+    roles = tx.all(f"SELECT id FROM roles WHERE guild_id = ? AND id IN ({marks})", guild_id, *ids)
+    users = tx.all(f"SELECT id FROM users WHERE id IN ({marks})", *ids)
     return {row[0] for row in roles}, {row[0] for row in users}
 
 
 def role_permissions(tx: Tx, role_id: int) -> int:
-    """What a role may do in its guild; @everyone has the guild's id."""
+    """Return the permissions of a role. The @everyone role has the guild's id."""
     return int(tx.value("SELECT permissions FROM roles WHERE id = ?", role_id) or 0)
 
 
 class GuildTraits(NamedTuple):
-    """What a guild's channels depend on."""
+    """The columns of a guild that its channels depend on."""
 
     features: str
     premium_tier: int
@@ -280,7 +283,7 @@ class GuildTraits(NamedTuple):
 
 
 def guild_traits(tx: Tx, guild_id: int) -> GuildTraits | None:
-    """What a guild's channels depend on, or None when it is gone."""
+    """Return the columns that a guild's channels depend on, or None if the guild does not exist."""
     return tx.find(
         GuildTraits,
         "SELECT features, premium_tier, rules_channel_id, public_updates_channel_id FROM guilds WHERE id = ?",
@@ -288,7 +291,7 @@ def guild_traits(tx: Tx, guild_id: int) -> GuildTraits | None:
     )
 
 
-_GUILD_PLACES: Final = (
+_GUILD_REFERENCES: Final = (
     "afk_channel_id",
     "system_channel_id",
     "rules_channel_id",
@@ -299,15 +302,17 @@ _GUILD_PLACES: Final = (
 
 
 def forget_in_guild(tx: Tx, guild_id: int, channel_id: int) -> bool:
-    """Take a channel out of the places a guild has for channels, and say whether it had one."""
-    emptied = ", ".join(f"{place} = CASE WHEN {place} = ? THEN NULL ELSE {place} END" for place in _GUILD_PLACES)
-    named = " OR ".join(f"{place} = ?" for place in _GUILD_PLACES)
-    ids = [channel_id] * len(_GUILD_PLACES)
-    return tx.run(f"UPDATE guilds SET {emptied} WHERE id = ? AND ({named})", *ids, guild_id, *ids) > 0
+    """Clear a guild's references to a channel (system channel, AFK channel, ...). Return whether there were any."""
+    assignments = ", ".join(
+        f"{column} = CASE WHEN {column} = ? THEN NULL ELSE {column} END" for column in _GUILD_REFERENCES
+    )
+    condition = " OR ".join(f"{column} = ?" for column in _GUILD_REFERENCES)
+    ids = [channel_id] * len(_GUILD_REFERENCES)
+    return tx.run(f"UPDATE guilds SET {assignments} WHERE id = ? AND ({condition})", *ids, guild_id, *ids) > 0
 
 
 def recipients_of(tx: Tx, channel_id: int) -> list[int]:
-    """Who is in a private channel, in the order of their ids."""
+    """List the recipients of a private channel, by user id."""
     return [
         user_id
         for (user_id,) in tx.all("SELECT user_id FROM recipients WHERE channel_id = ? ORDER BY user_id", channel_id)
@@ -315,12 +320,12 @@ def recipients_of(tx: Tx, channel_id: int) -> list[int]:
 
 
 def hide_for(tx: Tx, channel_id: int, user_id: int) -> None:
-    """Close a private channel for one of the people in it."""
+    """Hide a private channel from one of its recipients."""
     tx.run("UPDATE recipients SET hidden = 1 WHERE channel_id = ? AND user_id = ?", channel_id, user_id)
 
 
 class ThreadMemberRow(NamedTuple):
-    """A user's membership in a thread."""
+    """The membership of a user in a thread."""
 
     thread_id: int
     user_id: int
@@ -329,7 +334,7 @@ class ThreadMemberRow(NamedTuple):
 
 
 def find_thread_member(tx: Tx, thread_id: int, user_id: int) -> ThreadMemberRow | None:
-    """A user's membership in a thread, or None."""
+    """Return the membership of a user in a thread, or None."""
     return tx.find(
         ThreadMemberRow,
         "SELECT thread_id, user_id, joined_ms, flags FROM thread_members WHERE thread_id = ? AND user_id = ?",

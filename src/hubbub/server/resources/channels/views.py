@@ -1,4 +1,4 @@
-"""A channel as it goes over the wire: a guild's, a thread, a private one, and the form it has for those who cannot see it."""
+"""Build the wire models of channels: guild channels, threads, private channels and obfuscated channels."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -31,7 +31,7 @@ def any_channel(
     member: wire.ThreadMember | UnsetType = UNSET,
     recipients: Iterable[User] = (),
 ) -> wire.AnyChannel:
-    """A channel of any kind, with what its kind shows."""
+    """Build a channel of any kind."""
     if row.type in THREADS:
         return thread(row, member=member)
     if row.guild_id is None:
@@ -40,85 +40,87 @@ def any_channel(
 
 
 def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel:
-    """A guild channel that the viewer can see (or, over HTTP before the date, any)."""
-    shown = _bare(row, row.name or "", [overwrite(each) for each in overwrites], row.flags)
+    """Build a guild channel that the viewer can see.
+
+    Over HTTP, before the obfuscation date, the viewer may be any bot."""
+    view = _base(row, row.name or "", [overwrite(each) for each in overwrites], row.flags)
     if row.type == ChannelType.GUILD_CATEGORY:
-        return shown
-    shown.nsfw = bool(row.nsfw)
-    shown.rate_limit_per_user = row.rate_limit_per_user
-    shown.last_message_id = None if row.last_message_id is None else MessageId(row.last_message_id)
+        return view
+    view.nsfw = bool(row.nsfw)
+    view.rate_limit_per_user = row.rate_limit_per_user
+    view.last_message_id = None if row.last_message_id is None else MessageId(row.last_message_id)
     if row.type not in FORUMS:
-        shown.last_pin_timestamp = _moment(row.last_pin_ms)
+        view.last_pin_timestamp = _timestamp(row.last_pin_ms)
     if row.type in VOICES:
-        shown.bitrate = wire.BITRATE_DEFAULT if row.bitrate is None else row.bitrate
-        shown.user_limit = row.user_limit or 0
-        shown.rtc_region = row.rtc_region
+        view.bitrate = wire.BITRATE_DEFAULT if row.bitrate is None else row.bitrate
+        view.user_limit = row.user_limit or 0
+        view.rtc_region = row.rtc_region
         if row.video_quality_mode is not None:
-            shown.video_quality_mode = row.video_quality_mode
+            view.video_quality_mode = row.video_quality_mode
         if row.type == ChannelType.GUILD_STAGE_VOICE:
-            shown.topic = row.topic
-        return shown
-    shown.topic = row.topic
+            view.topic = row.topic
+        return view
+    view.topic = row.topic
     if row.linked_lobby is not None:
-        shown.linked_lobby = json.decode(row.linked_lobby, wire.LinkedLobby)
+        view.linked_lobby = json.decode(row.linked_lobby, wire.LinkedLobby)
     if row.default_auto_archive_duration is not None:
-        shown.default_auto_archive_duration = row.default_auto_archive_duration
-    shown.default_thread_rate_limit_per_user = row.default_thread_rate_limit_per_user or 0
+        view.default_auto_archive_duration = row.default_auto_archive_duration
+    view.default_thread_rate_limit_per_user = row.default_thread_rate_limit_per_user or 0
     if row.type in FORUMS:
-        shown.available_tags = tags(row)
-        shown.default_reaction_emoji = default_reaction(row)
-        shown.default_sort_order = row.default_sort_order
-        shown.default_forum_layout = row.default_forum_layout or 0
-        shown.default_tag_setting = row.default_tag_setting
-    return shown
+        view.available_tags = tags(row)
+        view.default_reaction_emoji = default_reaction(row)
+        view.default_sort_order = row.default_sort_order
+        view.default_forum_layout = row.default_forum_layout or 0
+        view.default_tag_setting = row.default_tag_setting
+    return view
 
 
 def hidden(row: ChannelRow) -> wire.Channel:
-    """A guild channel for a gateway session that cannot see it (gateway.md 9)."""
+    """Build the obfuscated form of a guild channel, for gateway sessions that cannot see it (gateway.md 9)."""
     guild_id = row.guild_id or 0
     deny = wire.Overwrite(
         id=Snowflake(guild_id), type=0, allow=Permissions(0), deny=Permissions(Permissions.VIEW_CHANNEL)
     )
-    shown = _bare(row, HIDDEN_NAME, [deny], ChannelFlags.CHANNEL_OBFUSCATED)
-    shown.application_id = UNSET
+    view = _base(row, HIDDEN_NAME, [deny], ChannelFlags.CHANNEL_OBFUSCATED)
+    view.application_id = UNSET
     if row.type == ChannelType.GUILD_CATEGORY:
-        return shown
-    shown.nsfw = False
-    shown.rate_limit_per_user = 0
-    shown.last_message_id = None
+        return view
+    view.nsfw = False
+    view.rate_limit_per_user = 0
+    view.last_message_id = None
     if row.type not in FORUMS:
-        shown.last_pin_timestamp = None
+        view.last_pin_timestamp = None
     if row.type in VOICES:
-        shown.bitrate = wire.BITRATE_DEFAULT
-        shown.user_limit = 0
-        shown.rtc_region = None
+        view.bitrate = wire.BITRATE_DEFAULT
+        view.user_limit = 0
+        view.rtc_region = None
         if row.type == ChannelType.GUILD_STAGE_VOICE:
-            shown.topic = None
-        return shown
-    shown.topic = None
-    shown.default_thread_rate_limit_per_user = 0
+            view.topic = None
+        return view
+    view.topic = None
+    view.default_thread_rate_limit_per_user = 0
     if row.type in FORUMS:
-        shown.available_tags = []
-        shown.default_reaction_emoji = None
-        shown.default_sort_order = None
-        shown.default_forum_layout = 0
-    return shown
+        view.available_tags = []
+        view.default_reaction_emoji = None
+        view.default_sort_order = None
+        view.default_forum_layout = 0
+    return view
 
 
 def thread(row: ChannelRow, *, member: wire.ThreadMember | UnsetType = UNSET) -> wire.Thread:
-    """A thread or a forum post, with the viewer's own membership when they have one."""
-    shown = wire.Thread(**_thread_keys(row))
-    shown.member = member
-    return shown
+    """Build a thread or forum post, with the viewer's own membership if they have one."""
+    view = wire.Thread(**_thread_keys(row))
+    view.member = member
+    return view
 
 
 def created_thread(row: ChannelRow, *, member: wire.ThreadMember | UnsetType = UNSET, new: bool) -> wire.ThreadCreated:
-    """A thread as THREAD_CREATE tells of it: new to all, or new to the one who was added."""
-    shown = wire.ThreadCreated(**_thread_keys(row))
-    shown.member = member
+    """Build the payload of THREAD_CREATE. `new` is False if the thread exists and the recipient was added to it."""
+    view = wire.ThreadCreated(**_thread_keys(row))
+    view.member = member
     if new:
-        shown.newly_created = True
-    return shown
+        view.newly_created = True
+    return view
 
 
 def _thread_keys(row: ChannelRow) -> dict[str, Any]:
@@ -141,7 +143,7 @@ def _thread_keys(row: ChannelRow) -> dict[str, Any]:
         "parent_id": ChannelId(row.parent_id or 0),
         "owner_id": UserId(row.owner_id or 0),
         "last_message_id": None if row.last_message_id is None else MessageId(row.last_message_id),
-        "last_pin_timestamp": _moment(row.last_pin_ms),
+        "last_pin_timestamp": _timestamp(row.last_pin_ms),
         "rate_limit_per_user": row.rate_limit_per_user,
         "thread_metadata": metadata,
         "message_count": row.message_count,
@@ -155,7 +157,7 @@ def _thread_keys(row: ChannelRow) -> dict[str, Any]:
 
 
 def thread_member(row: ThreadMemberRow, member: Member | UnsetType = UNSET) -> wire.ThreadMember:
-    """A membership in a thread."""
+    """Build a thread membership."""
     return wire.ThreadMember(
         id=ChannelId(row.thread_id),
         user_id=UserId(row.user_id),
@@ -166,50 +168,50 @@ def thread_member(row: ThreadMemberRow, member: Member | UnsetType = UNSET) -> w
 
 
 def private(row: ChannelRow, recipients: Iterable[User]) -> wire.PrivateChannel:
-    """A direct message channel or a group; `recipients` are the others in it."""
-    shown = wire.PrivateChannel(
+    """Build a direct message channel or a group. `recipients` are the other users in it."""
+    view = wire.PrivateChannel(
         id=ChannelId(row.id),
         type=row.type,
         flags=row.flags,
         recipients=list(recipients),
         last_message_id=None if row.last_message_id is None else MessageId(row.last_message_id),
-        last_pin_timestamp=_moment(row.last_pin_ms),
+        last_pin_timestamp=_timestamp(row.last_pin_ms),
     )
     if row.type == ChannelType.GROUP_DM:
-        shown.name = row.name
-        shown.icon = row.icon
-        shown.owner_id = UserId(row.owner_id or 0)
+        view.name = row.name
+        view.icon = row.icon
+        view.owner_id = UserId(row.owner_id or 0)
         if row.application_id is not None:
-            # http.md 3.2: groups made by an app carry its id, never null.
-            shown.application_id = ApplicationId(row.application_id)
-            shown.managed = True
-    return shown
+            # http.md 3.2: groups created by an application have its id; in others the field is absent, never null.
+            view.application_id = ApplicationId(row.application_id)
+            view.managed = True
+    return view
 
 
 def partial(row: ChannelRow) -> wire.PartialChannel:
-    """The little that invites show."""
+    """Build the partial channel that invites contain."""
     return wire.PartialChannel(id=ChannelId(row.id), type=row.type, name=row.name)
 
 
 def overwrite(row: OverwriteRow) -> wire.Overwrite:
-    """One overwrite."""
+    """Build a permission overwrite."""
     return wire.Overwrite(
         id=Snowflake(row.target_id), type=row.type, allow=Permissions(row.allow), deny=Permissions(row.deny)
     )
 
 
 def tags(row: ChannelRow) -> list[wire.ForumTag]:
-    """The tags that posts of a forum can wear."""
+    """Return the tags of a forum."""
     return [] if row.available_tags is None else json.decode(row.available_tags, list[wire.ForumTag])
 
 
 def default_reaction(row: ChannelRow) -> wire.DefaultReaction | None:
-    """The emoji offered on each post of a forum."""
+    """Return the default reaction emoji of a forum, or None."""
     return None if row.default_reaction_emoji is None else json.decode(row.default_reaction_emoji, wire.DefaultReaction)
 
 
-def _bare(row: ChannelRow, name: str, overwrites: list[wire.Overwrite], flags: int) -> wire.Channel:
-    """What every guild channel shows."""
+def _base(row: ChannelRow, name: str, overwrites: list[wire.Overwrite], flags: int) -> wire.Channel:
+    """Build the fields that all guild channels have."""
     return wire.Channel(
         id=ChannelId(row.id),
         type=row.type,
@@ -219,14 +221,15 @@ def _bare(row: ChannelRow, name: str, overwrites: list[wire.Overwrite], flags: i
         position=row.position,
         permission_overwrites=overwrites,
         parent_id=None if row.parent_id is None else ChannelId(row.parent_id),
-        application_id=None if _newer(row) else UNSET,
+        application_id=None if _has_application_id(row) else UNSET,
     )
 
 
-def _newer(row: ChannelRow) -> bool:
-    """http.md 3.2: `application_id` is left out of channels that are older than the day it may be null on."""
+def _has_application_id(row: ChannelRow) -> bool:
+    """Return whether the channel was created after `application_id` became nullable; older channels omit it (http.md
+    3.2)."""
     return changes.CHANNEL_APPLICATION_ID_NULLABLE.active(Snowflake(row.id).created_ms)
 
 
-def _moment(ms: int | None) -> Timestamp | None:
+def _timestamp(ms: int | None) -> Timestamp | None:
     return None if ms is None else json.timestamp(ms)
