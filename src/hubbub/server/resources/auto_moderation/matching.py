@@ -131,8 +131,7 @@ class WordList:
         return found
 
     def reach(self, folded: str) -> list[int]:
-        """Return, for each position, the end of the longest entry that starts at or before it; empty if no entry
-        matches."""
+        """Return, for each position, how far entries that start at or before it extend; empty if no entry matches."""
         ends: dict[int, int] = {}
         if self._whole:
             for match in _WORD.finditer(folded):

@@ -226,8 +226,7 @@ def _base(row: ChannelRow, name: str, overwrites: list[wire.Overwrite], flags: i
 
 
 def _has_application_id(row: ChannelRow) -> bool:
-    """Return whether the channel was created after `application_id` became nullable; older channels omit it (http.md
-    3.2)."""
+    """Return whether the channel is new enough to have `application_id`; older channels omit it (http.md 3.2)."""
     return changes.CHANNEL_APPLICATION_ID_NULLABLE.active(Snowflake(row.id).created_ms)
 
 

@@ -1,4 +1,4 @@
-"""Application commands: what apps offer to be called by."""
+"""Application commands of applications, and the permissions to use them."""
 
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import AuditLogAction
@@ -27,21 +27,21 @@ from hubbub.server.resources.commands.views import commands
 from hubbub.server.resources.guilds import GuildDeleted
 
 
-def _name(call: Call, fact: AuditLogRead) -> None:
-    named = [
+def _add_to_audit_log(call: Call, signal: AuditLogRead) -> None:
+    command_ids = [
         entry.target_id
-        for entry in fact.log.audit_log_entries
+        for entry in signal.log.audit_log_entries
         if entry.action_type == AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE and entry.target_id is not None
     ]
-    for row in store.find_many(call.tx, named):
-        fact.log.application_commands.append(json.decode(json.encode(views.command(row, call.now)), dict))
+    for row in store.find_many(call.tx, command_ids):
+        signal.log.application_commands.append(json.decode(json.encode(views.command(row, call.now)), dict))
 
 
 SLICE = Slice(
     name="commands",
     modules=(routes,),
     hears={
-        AuditLogRead: _name,
+        AuditLogRead: _add_to_audit_log,
         GuildDeleted: actions.guild_deleted,
         ActivitiesSwitched: actions.activities_switched,
         ApplicationDeleting: actions.application_deleting,

@@ -1,4 +1,4 @@
-"""Making, changing and ending commands, and saying who may use them: write, audit, publish."""
+"""Create, change and delete commands, and set their permissions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
@@ -25,147 +25,151 @@ LAUNCH: Final = wire.CreateCommand(
     type=CommandType.PRIMARY_ENTRY_POINT,
     handler=CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY,
 )
-"""What an app gets with its activities (activities.md 2)."""
+"""The command that an application gets when it enables activities (activities.md 2)."""
 
 
 class Kept(NamedTuple):
-    """A command, and whether it is new."""
+    """A stored command and whether it is new."""
 
     row: CommandRow
     new: bool
 
 
 def create(call: Call, application: ApplicationRow, guild_id: int, body: wire.CreateCommand) -> Kept:
-    """Keep a command; one of the same type and name becomes it."""
+    """Create a command, or replace the one with the same type and name."""
     form = errors.FormErrors()
-    made = definitions.read(body, rules.around(call, application, guild_id), form)
+    command = definitions.read(body, rules.around(call, application, guild_id), form)
     form.raise_if_any()
-    known = store.find_named(call.tx, application.id, guild_id, made.type, made.name)
+    known = store.find_named(call.tx, application.id, guild_id, command.type, command.name)
     if known is not None:
-        return Kept(_replace(call, known, made, known.position), False)
+        return Kept(_replace(call, known, command, known.position), False)
     rows = store.list_of(call.tx, application.id, guild_id)
     position = rows[-1].position + 1 if rows else 0
-    row = _new(call, application, guild_id, made, position)
+    row = _new(call, application, guild_id, command, position)
     rules.require_room(call, [*rows, row])
     _insert(call, row)
     return Kept(row, True)
 
 
 def edit(call: Call, application: ApplicationRow, row: CommandRow, body: wire.UpdateCommand) -> CommandRow:
-    """Change some of a command."""
+    """Change fields of a command."""
     form = errors.FormErrors()
-    around = rules.around(call, application, row.guild_id)
-    made = definitions.edit(row.type, row.name, store.definition(row), body, around, form)
+    scope = rules.around(call, application, row.guild_id)
+    command = definitions.edit(row.type, row.name, store.definition(row), body, scope, form)
     form.raise_if_any()
-    if made.name != row.name:
-        if store.find_named(call.tx, row.application_id, row.guild_id, row.type, made.name) is not None:
+    if command.name != row.name:
+        if store.find_named(call.tx, row.application_id, row.guild_id, row.type, command.name) is not None:
             raise errors.COMMAND_NAME_EXISTS()
         store.delete_permissions(call.tx, [row.id])
-    return _replace(call, row, made, row.position)
+    return _replace(call, row, command, row.position)
 
 
 def bulk_set(
     call: Call, application: ApplicationRow, guild_id: int, bodies: Sequence[wire.SetCommand]
 ) -> list[CommandRow]:
-    """Let exactly these be the commands of a scope, in this order. Those of a known id or name keep their ids."""
+    """Replace the commands of a scope with these, in this order. Commands with a known id or name keep their ids."""
     form = errors.FormErrors()
-    around = rules.around(call, application, guild_id)
+    scope = rules.around(call, application, guild_id)
     wanted: list[tuple[wire.SetCommand, Made]] = []
     taken: set[tuple[int, str]] = set()
     for index, body in enumerate(bodies):
-        made = definitions.read(body, around, form, (index,))
-        if (made.type, made.name) in taken:
+        command = definitions.read(body, scope, form, (index,))
+        if (command.type, command.name) in taken:
             form.add((index,), *errors.command_duplicate_name())
-        taken.add((made.type, made.name))
-        wanted.append((body, made))
+        taken.add((command.type, command.name))
+        wanted.append((body, command))
     form.raise_if_any()
     before = store.list_of(call.tx, application.id, guild_id)
     by_name = {(row.type, row.name): row for row in before}
     by_id = {row.id: row for row in before}
-    meant = _meant(wanted, by_id, by_name)
+    matched_by_id = _matched_by_id(wanted, by_id, by_name)
     after: list[tuple[CommandRow, Made, bool]] = []
-    for position, (body, made) in enumerate(wanted):
-        named = by_name.get((made.type, made.name))
-        known = by_id[body.id] if body.id in meant else None
-        if named is not None and named.id not in meant:
-            known = named
+    for position, (body, command) in enumerate(wanted):
+        same_name = by_name.get((command.type, command.name))
+        known = by_id[body.id] if body.id in matched_by_id else None
+        if same_name is not None and same_name.id not in matched_by_id:
+            known = same_name
         if known is None or any(row.id == known.id for row, _, _ in after):
-            after.append((_new(call, application, guild_id, made, position), made, True))
+            after.append((_new(call, application, guild_id, command, position), command, True))
         else:
-            after.append((known, made, False))
+            after.append((known, command, False))
     rules.require_room(call, [row for row, _, _ in after])
-    kept = {row.id for row, _, _ in after}
-    store.delete(call.tx, [row.id for row in before if row.id not in kept])
-    # Deleting or renaming drops who might use it (webhooks-and-interactions.md 5.1).
-    renamed = [row for row, made, new in after if not new and row.name != made.name]
+    kept_ids = {row.id for row, _, _ in after}
+    store.delete(call.tx, [row.id for row in before if row.id not in kept_ids])
+    # Deleting or renaming a command drops its permissions (webhooks-and-interactions.md 5.1).
+    renamed = [row for row, command, new in after if not new and row.name != command.name]
     if renamed:
         store.delete_permissions(call.tx, [row.id for row in renamed])
-        # They may take each other's names.
+        # Renamed commands may swap names with each other, so give them temporary ones first.
         store.take_names(call.tx, [row.id for row in renamed])
     rows = []
-    for position, (row, made, new) in enumerate(after):
+    for position, (row, command, new) in enumerate(after):
         if new:
             _insert(call, row)
             rows.append(row)
         else:
-            rows.append(_replace(call, row, made, position))
+            rows.append(_replace(call, row, command, position))
     return rows
 
 
-def _meant(
+def _matched_by_id(
     wanted: Sequence[tuple[wire.SetCommand, Made]],
     by_id: Mapping[int, CommandRow],
     by_name: Mapping[tuple[int, str], CommandRow],
 ) -> set[int]:
-    """The commands that are told by their ids: a name that is there already wins over an id that says it is somebody else,
-    unless that one gets another name by its own id."""
-    told = {
-        int(body.id): by_name.get((made.type, made.name))
-        for body, made in wanted
-        if body.id and body.id in by_id and by_id[body.id].type == made.type
+    """Return the ids of existing commands that are identified by id.
+
+    An existing command with the requested name takes precedence over the id, unless that command is itself renamed by
+    its own id."""
+    matched = {
+        int(body.id): by_name.get((command.type, command.name))
+        for body, command in wanted
+        if body.id and body.id in by_id and by_id[body.id].type == command.type
     }
-    while lost := {each for each, named in told.items() if named is not None and named.id not in told}:
-        for each in lost:
-            del told[each]
-    return set(told)
+    while overruled := {
+        each for each, same_name in matched.items() if same_name is not None and same_name.id not in matched
+    }:
+        for each in overruled:
+            del matched[each]
+    return set(matched)
 
 
 def delete(call: Call, row: CommandRow) -> None:
-    """End a command."""
+    """Delete a command and its permissions."""
     store.delete(call.tx, [row.id])
 
 
-def guild_deleted(call: Call, fact: GuildDeleted) -> None:
-    """A guild goes, and the commands that were only for it."""
-    store.delete_of_guild(call.tx, fact.guild_id)
+def guild_deleted(call: Call, signal: GuildDeleted) -> None:
+    """Delete the commands of a deleted guild."""
+    store.delete_of_guild(call.tx, signal.guild_id)
 
 
-def activities_switched(call: Call, fact: ActivitiesSwitched) -> None:
-    """An app with activities can be launched from the first moment; without them there is nothing to launch."""
+def activities_switched(call: Call, signal: ActivitiesSwitched) -> None:
+    """Create the default entry point command when activities are enabled; delete it when they are disabled."""
     rows = [
-        row for row in store.list_of(call.tx, fact.row.id, EVERYWHERE) if row.type == CommandType.PRIMARY_ENTRY_POINT
+        row for row in store.list_of(call.tx, signal.row.id, EVERYWHERE) if row.type == CommandType.PRIMARY_ENTRY_POINT
     ]
-    if not fact.row.flags & ApplicationFlags.EMBEDDED:
+    if not signal.row.flags & ApplicationFlags.EMBEDDED:
         store.delete(call.tx, [row.id for row in rows])
     elif not rows and ENTRY_POINT_COMMANDS.active(call.now):
-        create(call, fact.row, EVERYWHERE, LAUNCH)
+        create(call, signal.row, EVERYWHERE, LAUNCH)
 
 
-def application_deleting(call: Call, fact: ApplicationDeleting) -> None:
-    """An application goes with all its commands."""
-    store.delete_of_application(call.tx, fact.row.id)
+def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
+    """Delete the commands of an application that is being deleted."""
+    store.delete_of_application(call.tx, signal.row.id)
 
 
-def _new(call: Call, application: ApplicationRow, guild_id: int, made: Made, position: int) -> CommandRow:
+def _new(call: Call, application: ApplicationRow, guild_id: int, command: Made, position: int) -> CommandRow:
     return CommandRow(
         id=call.new_id(CommandId),
         application_id=application.id,
         guild_id=guild_id,
-        type=made.type,
-        name=made.name,
+        type=command.type,
+        name=command.name,
         version=call.new_id(Snowflake),
         position=position,
-        definition=json.encode(made.definition).decode(),
+        definition=json.encode(command.definition).decode(),
     )
 
 
@@ -175,8 +179,8 @@ def _insert(call: Call, row: CommandRow) -> None:
     store.insert(call.tx, row)
 
 
-def _replace(call: Call, row: CommandRow, made: Made, position: int) -> CommandRow:
-    after = row._replace(name=made.name, position=position, definition=json.encode(made.definition).decode())
+def _replace(call: Call, row: CommandRow, command: Made, position: int) -> CommandRow:
+    after = row._replace(name=command.name, position=position, definition=json.encode(command.definition).decode())
     if after == row:
         return row
     if after != row._replace(position=position):
@@ -185,7 +189,7 @@ def _replace(call: Call, row: CommandRow, made: Made, position: int) -> CommandR
     return after
 
 
-# Who may use them
+# Permissions
 
 
 def set_permissions(
@@ -196,9 +200,9 @@ def set_permissions(
     before: Sequence[wire.CommandPermission],
     after: list[wire.CommandPermission],
 ) -> wire.CommandPermissions:
-    """Say who may use a command in a guild; the app hears of it."""
+    """Set the permissions of a command in a guild, record the change and notify the application's bot."""
     store.set_permissions(call.tx, guild_id, application.id, target_id, after)
-    told = views.permissions(guild_id, application.id, target_id, after)
+    result = views.permissions(guild_id, application.id, target_id, after)
     changes = _changes(before, after)
     if changes:
         audit.record(
@@ -210,16 +214,16 @@ def set_permissions(
             options={"application_id": int(application.id)},
         )
     if application.bot_id is not None:
-        to = Audience.guild(guild_id, users=frozenset({int(application.bot_id)}))
-        call.tx.emit(wire.APPLICATION_COMMAND_PERMISSIONS_UPDATE, told, to)
-    return told
+        audience = Audience.guild(guild_id, users=frozenset({int(application.bot_id)}))
+        call.tx.emit(wire.APPLICATION_COMMAND_PERMISSIONS_UPDATE, result, audience)
+    return result
 
 
 def _changes(before: Sequence[wire.CommandPermission], after: Sequence[wire.CommandPermission]) -> list[AuditLogChange]:
-    """http.md 3.11: the key of each is the id of whom or what it is about."""
+    """Return the audit log changes; each key is the id of the permission's target (http.md 3.11)."""
     old = {(entry.type, entry.id): entry for entry in before}
     new = {(entry.type, entry.id): entry for entry in after}
-    found = []
+    differences = []
     for key in [*old, *(each for each in new if each not in old)]:
         if old.get(key) != new.get(key):
             change = AuditLogChange(key=str(int(key[1])))
@@ -227,5 +231,5 @@ def _changes(before: Sequence[wire.CommandPermission], after: Sequence[wire.Comm
                 change.old_value = old[key]
             if key in new:
                 change.new_value = new[key]
-            found.append(change)
-    return found
+            differences.append(change)
+    return differences

@@ -1,4 +1,4 @@
-"""From what an app sends to the command that is kept: every rule about names, options, choices and translations."""
+"""Validation of command definitions: names, options, choices and localizations."""
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,48 +24,49 @@ Value = TypeVar("Value")
 Steps = tuple[str | int, ...]
 
 WORDED: Final = frozenset({CommandType.CHAT_INPUT, CommandType.PRIMARY_ENTRY_POINT})
-"""Types whose names are typed."""
+"""Command types whose names users type."""
 
 NESTING: Final = frozenset({CommandOptionType.SUB_COMMAND, CommandOptionType.SUB_COMMAND_GROUP})
 OFFERING: Final = frozenset({CommandOptionType.STRING, CommandOptionType.INTEGER, CommandOptionType.NUMBER})
-"""Options that have choices, or complete what is typed."""
-_MARKED: Final = ("DEVANAGARI", "THAI")
-"""Scripts whose marks are part of words: \\p{sc=Deva} and \\p{sc=Thai} of webhooks-and-interactions.md 5.1."""
+"""Option types that support choices and autocomplete."""
+_MARK_SCRIPTS: Final = ("DEVANAGARI", "THAI")
+"""Scripts whose combining marks are allowed in names: \\p{sc=Deva} and \\p{sc=Thai} of webhooks-and-interactions.md
+5.1."""
 _BOT_DM: Final = int(InteractionContextType.BOT_DM)
 _VALUES: Final = tuple(kind for kind in CommandOptionType if kind not in NESTING)
 
 
 class Around(NamedTuple):
-    """What an application may offer in a scope."""
+    """The scope that a command is created in, and what the application supports there."""
 
     guild: bool
-    """Whether these are commands of one guild."""
+    """Whether the commands belong to one guild."""
     supported: Sequence[int]
-    """The installation contexts that the application has."""
+    """The installation contexts that the application supports."""
     embedded: bool
-    """Whether it has activities, so that a command can launch them."""
+    """Whether the application has activities, which an entry point command can launch."""
     installs: bool
-    """Whether commands say by now where they work and for which installations (dated-changes.md 3)."""
+    """Whether contexts and integration types are in effect by now (dated-changes.md 3)."""
 
 
 class Made(NamedTuple):
-    """A checked command."""
+    """A validated command."""
 
     type: int
     name: str
     definition: Definition
 
 
-def read(body: wire.CreateCommand, around: Around, form: errors.FormErrors, path: Steps = ()) -> Made:
-    """A new command (or the new form of one that it replaces)."""
+def read(body: wire.CreateCommand, scope: Around, form: errors.FormErrors, path: Steps = ()) -> Made:
+    """Validate a new command, or the replacement of one."""
     kind = body.type or CommandType.CHAT_INPUT
-    if kind == CommandType.PRIMARY_ENTRY_POINT and (around.guild or not around.embedded):
+    if kind == CommandType.PRIMARY_ENTRY_POINT and (scope.guild or not scope.embedded):
         allowed = [int(each) for each in CommandType if each != CommandType.PRIMARY_ENTRY_POINT]
         form.add((*path, "type"), *errors.choices(allowed))
-    start = Definition(integration_types=_default_types(around))
+    start = Definition(integration_types=_default_types(scope))
     if kind == CommandType.PRIMARY_ENTRY_POINT:
         start.handler = int(CommandHandlerType.APP_HANDLER)
-    return edit(kind, body.name, start, body, around, form, path)
+    return edit(kind, body.name, start, body, scope, form, path)
 
 
 def edit(
@@ -73,17 +74,17 @@ def edit(
     name: str,
     before: Definition,
     body: wire.UpdateCommand,
-    around: Around,
+    scope: Around,
     form: errors.FormErrors,
     path: Steps = (),
 ) -> Made:
-    """A command with some of it changed."""
+    """Validate changes of a command."""
     if body.name is not UNSET:
         name = body.name.strip() if kind not in WORDED else body.name
         _check_name(name, kind, form, (*path, "name"))
     names = before.name_localizations if body.name_localizations is UNSET else body.name_localizations
     names = _localizations(
-        names, name, form, (*path, "name_localizations"), lambda text, at: _check_name(text, kind, form, at)
+        names, name, form, (*path, "name_localizations"), lambda text, field: _check_name(text, kind, form, field)
     )
     description = before.description if body.description is UNSET else (body.description or "")
     if body.description_localizations is UNSET:
@@ -95,14 +96,14 @@ def edit(
     options = before.options
     if body.options is not UNSET:
         options = _Options(form).read(body.options or [], (*path, "options"), kind)
-    types = _integration_types(before, body, around, form, path)
+    types = _integration_types(before, body, scope, form, path)
     after = Definition(
         description=description,
         name_localizations=names,
         description_localizations=descriptions,
         options=options,
-        default_member_permissions=_needed(before, body),
-        contexts=_contexts(before, body, around, types, form, path),
+        default_member_permissions=_default_permissions(before, body),
+        contexts=_contexts(before, body, scope, types, form, path),
         integration_types=types,
         nsfw=before.nsfw if body.nsfw is UNSET else bool(body.nsfw),
         handler=before.handler,
@@ -118,7 +119,7 @@ def edit(
 
 
 def size(name: str, definition: Definition) -> int:
-    """How much a command says: its names, descriptions and choice values, each in its longest language."""
+    """Return the size of a command: names, descriptions and choice values, each in its longest localization."""
     return (
         _longest(name, definition.name_localizations)
         + _longest(definition.description, definition.description_localizations)
@@ -139,18 +140,19 @@ def _longest(text: str, translations: Mapping[str, str] | None | UnsetType) -> i
     return max(len(text), *(len(each) for each in (translations or {}).values()), 0)
 
 
-# Names and other words
+# Names and texts
 
 
 def is_word(name: str) -> bool:
-    """Whether a name can be typed after a slash: letters, numbers and marks of some scripts, in lower case where there is one."""
+    """Return whether a name can be typed after a slash: letters, digits and some marks, in lower case where case
+    exists."""
     return (
         1 <= len(name) <= wire.COMMAND_NAME_MAX
         and name == name.lower()
         and all(
             letter in "-_'"
             or unicodedata.category(letter)[0] in "LN"
-            or unicodedata.name(letter, "").startswith(_MARKED)
+            or unicodedata.name(letter, "").startswith(_MARK_SCRIPTS)
             for letter in name
         )
     )
@@ -178,35 +180,35 @@ def _check_description(
 
 
 def _localizations(
-    given: Mapping[str, str] | None,
+    requested: Mapping[str, str] | None,
     default: str,
     form: errors.FormErrors,
     path: Steps,
     check: Callable[[str, Steps], None] | None = None,
 ) -> dict[str, str] | None:
-    """The translations that say something else than the text itself."""
-    kept: dict[str, str] = {}
-    for locale, text in (given or {}).items():
+    """Return the localizations that differ from the default text."""
+    localizations: dict[str, str] = {}
+    for locale, text in (requested or {}).items():
         if locale not in LOCALES:
             form.add((*path, locale), *errors.choices(sorted(LOCALES)))
         else:
             if check is not None:
                 check(text, (*path, locale))
             if text != default:
-                kept[locale] = text
-    return kept or None
+                localizations[locale] = text
+    return localizations or None
 
 
-# Where and for whom
+# Contexts and permissions
 
 
-def _default_types(around: Around) -> list[int]:
-    if around.guild:
+def _default_types(scope: Around) -> list[int]:
+    if scope.guild:
         return [int(ApplicationIntegrationType.GUILD_INSTALL)]
-    return sorted(around.supported) or [int(ApplicationIntegrationType.GUILD_INSTALL)]
+    return sorted(scope.supported) or [int(ApplicationIntegrationType.GUILD_INSTALL)]
 
 
-def _needed(before: Definition, body: wire.UpdateCommand) -> Permissions | None:
+def _default_permissions(before: Definition, body: wire.UpdateCommand) -> Permissions | None:
     if body.default_member_permissions is not UNSET:
         return body.default_member_permissions
     if body.default_permission is False:
@@ -215,7 +217,7 @@ def _needed(before: Definition, body: wire.UpdateCommand) -> Permissions | None:
 
 
 def derived_contexts(integration_types: Iterable[int]) -> list[int]:
-    """Where a command works that does not say so (webhooks-and-interactions.md 5.4)."""
+    """Return the default contexts of a command (webhooks-and-interactions.md 5.4)."""
     contexts = [int(InteractionContextType.GUILD), _BOT_DM]
     if ApplicationIntegrationType.USER_INSTALL in integration_types:
         contexts.append(int(InteractionContextType.PRIVATE_CHANNEL))
@@ -225,21 +227,21 @@ def derived_contexts(integration_types: Iterable[int]) -> list[int]:
 def _contexts(
     before: Definition,
     body: wire.UpdateCommand,
-    around: Around,
+    scope: Around,
     types: Sequence[int],
     form: errors.FormErrors,
     path: Steps,
 ) -> list[int] | None:
-    if around.guild:
-        # webhooks-and-interactions.md 5.4: a guild's commands are used in that guild, whatever else is said.
+    if scope.guild:
+        # webhooks-and-interactions.md 5.4: contexts do not apply to guild commands.
         return None
     contexts = before.contexts
-    if around.installs and body.contexts is not UNSET:
+    if scope.installs and body.contexts is not UNSET:
         contexts = None if body.contexts is None else [int(each) for each in body.contexts]
         _check_unique(contexts or (), form, (*path, "contexts"))
         if contexts is not None:
             return contexts
-    # The older word for the same: with the bot's DM, or without.
+    # dm_permission is the older field for the same: with or without the bot's DM.
     derived = derived_contexts(types)
     if body.dm_permission is False:
         return [each for each in (derived if contexts is None else contexts) if each != _BOT_DM]
@@ -250,18 +252,18 @@ def _contexts(
 
 
 def _integration_types(
-    before: Definition, body: wire.UpdateCommand, around: Around, form: errors.FormErrors, path: Steps
+    before: Definition, body: wire.UpdateCommand, scope: Around, form: errors.FormErrors, path: Steps
 ) -> list[int]:
-    if around.guild or not around.installs or body.integration_types is UNSET:
+    if scope.guild or not scope.installs or body.integration_types is UNSET:
         return before.integration_types
     if body.integration_types is None:
-        return _default_types(around)
+        return _default_types(scope)
     types = [int(each) for each in body.integration_types]
     at = (*path, "integration_types")
     _check_unique(types, form, at)
     for index, kind in enumerate(types):
-        if kind not in around.supported:
-            form.add((*at, index), *errors.choices(sorted(around.supported)))
+        if kind not in scope.supported:
+            form.add((*at, index), *errors.choices(sorted(scope.supported)))
     return types
 
 
@@ -277,15 +279,15 @@ def _check_unique(values: Iterable[object], form: errors.FormErrors, path: Steps
 
 
 class _Options:
-    """One walk over the options of a command."""
+    """Validates the options of one command."""
 
     def __init__(self, form: errors.FormErrors) -> None:
         self.form = form
 
     def read(self, given: list[wire.CommandOptionRequest], path: Steps, kind: int) -> list[wire.CommandOption]:
-        """The options of a command; only chat input commands have any."""
+        """Validate the options of a command. Only chat input commands have options."""
         if given and kind != CommandType.CHAT_INPUT:
-            self.note(path, errors.command_context_menu("options"))
+            self.add_error(path, errors.command_context_menu("options"))
             return []
         nests = bool(given) and given[0].type in NESTING
         allowed: Sequence[CommandOptionType] = tuple(NESTING) if nests else _VALUES
@@ -295,26 +297,26 @@ class _Options:
         self, given: list[wire.CommandOptionRequest], path: Steps, allowed: Sequence[CommandOptionType]
     ) -> list[wire.CommandOption]:
         optional = False
-        made = []
+        options = []
         for index, option in enumerate(given):
             at = (*path, index)
             if option.type not in allowed:
-                self.note((*at, "type"), errors.union_choices([int(each) for each in allowed]))
+                self.add_error((*at, "type"), errors.union_choices([int(each) for each in allowed]))
                 continue
             if option.type not in NESTING:
                 if option.required and optional:
-                    self.note((*at, "required"), errors.command_options_required())
+                    self.add_error((*at, "required"), errors.command_options_required())
                 optional = optional or not option.required
-            made.append(self.option(option, at))
-        self.names(made, path)
-        return made
+            options.append(self.option(option, at))
+        self.check_names(options, path)
+        return options
 
-    def names(self, options: list[wire.CommandOption], path: Steps) -> None:
-        """No two options have the same name, in no language."""
+    def check_names(self, options: list[wire.CommandOption], path: Steps) -> None:
+        """Reject duplicate option names, in every language."""
         taken: set[str] = set()
         for index, option in enumerate(options):
             if option.name in taken:
-                self.note((*path, index, "name"), errors.command_option_name_duplicated())
+                self.add_error((*path, index, "name"), errors.command_option_name_duplicated())
             taken.add(option.name)
         by_locale: dict[str, set[str]] = {}
         for index, option in enumerate(options):
@@ -322,25 +324,25 @@ class _Options:
                 known = by_locale.setdefault(locale, set())
                 if name in known or (name in taken and name != option.name):
                     at = (*path, index, "name_localizations", locale)
-                    self.note(at, errors.command_option_name_duplicated())
+                    self.add_error(at, errors.command_option_name_duplicated())
                 known.add(name)
 
     def option(self, given: wire.CommandOptionRequest, path: Steps) -> wire.CommandOption:
         kind = given.type
         if not is_word(given.name):
-            self.note((*path, "name"), errors.command_name())
-        made = wire.CommandOption(type=int(kind), name=given.name, description=given.description)
-        made.name_localizations = (
+            self.add_error((*path, "name"), errors.command_name())
+        option = wire.CommandOption(type=int(kind), name=given.name, description=given.description)
+        option.name_localizations = (
             _localizations(
                 given.name_localizations or None,
                 given.name,
                 self.form,
                 (*path, "name_localizations"),
-                lambda text, at: None if is_word(text) else self.note(at, errors.command_name()),
+                lambda text, at: None if is_word(text) else self.add_error(at, errors.command_name()),
             )
             or UNSET
         )
-        made.description_localizations = (
+        option.description_localizations = (
             _localizations(
                 given.description_localizations or None,
                 given.description,
@@ -352,48 +354,48 @@ class _Options:
         if kind in NESTING:
             inner = (CommandOptionType.SUB_COMMAND,) if kind == CommandOptionType.SUB_COMMAND_GROUP else _VALUES
             if kind == CommandOptionType.SUB_COMMAND_GROUP and not given.options:
-                # Nothing of it could be run.
-                self.note((*path, "options"), errors.bad_length(1, wire.COMMAND_OPTIONS_MAX))
-            made.options = self.siblings(given.options or [], (*path, "options"), inner)
-            return made
+                # A group without subcommands could never be executed.
+                self.add_error((*path, "options"), errors.bad_length(1, wire.COMMAND_OPTIONS_MAX))
+            option.options = self.siblings(given.options or [], (*path, "options"), inner)
+            return option
         if given.required:
-            made.required = True
+            option.required = True
         if kind in OFFERING:
-            self.offers(given, made, path)
+            self.read_choices(given, option, path)
         if kind == CommandOptionType.STRING:
-            made.min_length = UNSET if given.min_length is None else given.min_length
-            made.max_length = UNSET if given.max_length is None else given.max_length
-            self.ordered(made.min_length, made.max_length, (*path, "max_length"))
+            option.min_length = UNSET if given.min_length is None else given.min_length
+            option.max_length = UNSET if given.max_length is None else given.max_length
+            self.check_order(option.min_length, option.max_length, (*path, "max_length"))
         elif kind in OFFERING:
-            made.min_value = self.bound(given.min_value, kind, (*path, "min_value"))
-            made.max_value = self.bound(given.max_value, kind, (*path, "max_value"))
-            self.ordered(made.min_value, made.max_value, (*path, "max_value"))
-            self.within(made, path)
+            option.min_value = self.bound(given.min_value, kind, (*path, "min_value"))
+            option.max_value = self.bound(given.max_value, kind, (*path, "max_value"))
+            self.check_order(option.min_value, option.max_value, (*path, "max_value"))
+            self.check_choice_bounds(option, path)
         elif kind == CommandOptionType.CHANNEL and given.channel_types:
-            made.channel_types = [int(each) for each in given.channel_types]
-            _check_unique(made.channel_types, self.form, (*path, "channel_types"))
+            option.channel_types = [int(each) for each in given.channel_types]
+            _check_unique(option.channel_types, self.form, (*path, "channel_types"))
         elif kind == CommandOptionType.ATTACHMENT and given.file_types:
-            made.file_types = list(given.file_types)
-            for index, word in enumerate(made.file_types):
-                if not is_file_type(word):
-                    self.note((*path, "file_types", index), errors.regex())
-        return made
+            option.file_types = list(given.file_types)
+            for index, file_type in enumerate(option.file_types):
+                if not is_file_type(file_type):
+                    self.add_error((*path, "file_types", index), errors.regex())
+        return option
 
-    def offers(self, given: wire.CommandOptionRequest, made: wire.CommandOption, path: Steps) -> None:
+    def read_choices(self, given: wire.CommandOptionRequest, option: wire.CommandOption, path: Steps) -> None:
         if given.autocomplete:
-            made.autocomplete = True
+            option.autocomplete = True
             if given.choices:
-                self.note((*path, "choices"), errors.command_option_choices())
+                self.add_error((*path, "choices"), errors.command_option_choices())
         if not given.choices:
             return
-        made.choices = []
+        option.choices = []
         for index, choice in enumerate(given.choices):
             at = (*path, "choices", index)
             value = as_kind(choice.value, given.type)
             check_choice(value, given.type, self.form, (*at, "value"))
-            if any(choice.name == before.name for before in made.choices):
-                self.note((*at, "name"), errors.duplicate())
-            made.choices.append(
+            if any(choice.name == before.name for before in option.choices):
+                self.add_error((*at, "name"), errors.duplicate())
+            option.choices.append(
                 wire.CommandChoice(
                     name=choice.name,
                     value=value,
@@ -404,17 +406,17 @@ class _Options:
                 )
             )
 
-    def within(self, made: wire.CommandOption, path: Steps) -> None:
-        """Nobody could choose what lies beyond the bounds."""
-        for index, choice in enumerate(made.choices or ()):
+    def check_choice_bounds(self, option: wire.CommandOption, path: Steps) -> None:
+        """Reject choices outside the option's bounds."""
+        for index, choice in enumerate(option.choices or ()):
             at, value = (*path, "choices", index, "value"), choice.value
             if isinstance(value, str):
                 continue
-            word = "int" if made.type == CommandOptionType.INTEGER else "float"
-            if made.min_value is not UNSET and value < made.min_value:
-                self.note(at, errors.number_min(made.min_value, word))
-            elif made.max_value is not UNSET and value > made.max_value:
-                self.note(at, errors.number_max(made.max_value, word))
+            number_type = "int" if option.type == CommandOptionType.INTEGER else "float"
+            if option.min_value is not UNSET and value < option.min_value:
+                self.add_error(at, errors.number_min(option.min_value, number_type))
+            elif option.max_value is not UNSET and value > option.max_value:
+                self.add_error(at, errors.number_max(option.max_value, number_type))
 
     def bound(self, value: int | float | None | UnsetType, kind: int, path: Steps) -> int | float | UnsetType:
         if value is None or value is UNSET:
@@ -423,33 +425,33 @@ class _Options:
         check_choice(value, kind, self.form, path)
         return value
 
-    def ordered(self, least: int | float | UnsetType, most: int | float | UnsetType, path: Steps) -> None:
-        if least is not UNSET and most is not UNSET and most < least:
-            self.note(path, errors.number_min(least, "float" if isinstance(least, float) else "int"))
+    def check_order(self, minimum: int | float | UnsetType, maximum: int | float | UnsetType, path: Steps) -> None:
+        if minimum is not UNSET and maximum is not UNSET and maximum < minimum:
+            self.add_error(path, errors.number_min(minimum, "float" if isinstance(minimum, float) else "int"))
 
-    def note(self, path: Steps, wrong: errors.FormError) -> None:
-        self.form.add(path, *wrong)
+    def add_error(self, path: Steps, error: errors.FormError) -> None:
+        self.form.add(path, *error)
 
 
 def as_kind(value: Value, kind: int) -> Value | int:
-    """A value of an option as it is kept: JSON has one kind of numbers, so 1.0 of an INTEGER is 1."""
+    """Return the stored form of an option value. JSON has one number type, so 1.0 of an INTEGER becomes 1."""
     if kind == CommandOptionType.INTEGER and isinstance(value, float) and value.is_integer():
         return int(value)
     return value
 
 
 def check_choice(value: object, kind: int, form: errors.FormErrors, path: Steps) -> None:
-    """Note where a value is not one that an option of this type can have."""
+    """Add a form error if an option of this type cannot have the value."""
     if kind == CommandOptionType.STRING:
         if not isinstance(value, str):
             form.add(path, *errors.not_string(value))
         elif len(value) > wire.CHOICE_VALUE_MAX:
             form.add(path, *errors.max_length(wire.CHOICE_VALUE_MAX))
         return
-    word = "int" if kind == CommandOptionType.INTEGER else "float"
-    if isinstance(value, bool) or not isinstance(value, int if word == "int" else int | float):
-        form.add(path, *errors.not_number(value, word))
+    number_type = "int" if kind == CommandOptionType.INTEGER else "float"
+    if isinstance(value, bool) or not isinstance(value, int if number_type == "int" else int | float):
+        form.add(path, *errors.not_number(value, number_type))
     elif value > wire.NUMBER_MAX:
-        form.add(path, *errors.number_max(wire.NUMBER_MAX, word))
+        form.add(path, *errors.number_max(wire.NUMBER_MAX, number_type))
     elif value < -wire.NUMBER_MAX:
-        form.add(path, *errors.number_min(-wire.NUMBER_MAX, word))
+        form.add(path, *errors.number_min(-wire.NUMBER_MAX, number_type))

@@ -1,4 +1,4 @@
-"""Who may use a command where: the arithmetic of webhooks-and-interactions.md 5.5, over plain values."""
+"""Permission arithmetic of commands (webhooks-and-interactions.md 5.5), over plain values."""
 
 from collections.abc import Collection, Sequence
 
@@ -20,9 +20,10 @@ def can_use(
     of_command: Entries = (),
     of_application: Entries = (),
 ) -> bool:
-    """Whether a member may use a command in a channel (a thread's parent), where these are their permissions.
+    """Return whether a member may use a command in a channel.
 
-    `needed` is the command's `default_member_permissions`."""
+    `channel_id` is a thread's parent and `permissions` are the member's in that channel. `needed` is the command's
+    `default_member_permissions`."""
     if permissions & Permissions.ADMINISTRATOR:
         return True
     if not permissions & Permissions.USE_APPLICATION_COMMANDS:
@@ -50,18 +51,18 @@ def for_member(
     of_command: Entries = (),
     of_application: Entries = (),
 ) -> bool:
-    """Whether a member may use a command, wherever it can be used."""
+    """Return whether a member may use a command, regardless of the channel."""
     if permissions & Permissions.ADMINISTRATOR:
         return True
-    said = _said_of(of_command, guild_id, user_id, role_ids)
-    if said is not None:
-        # What is said of the command itself decides, whatever it needs by default.
-        return said
-    if _said_of(of_application, guild_id, user_id, role_ids) is False:
+    decision = _decision(of_command, guild_id, user_id, role_ids)
+    if decision is not None:
+        # Permissions of the command itself override its default requirements.
+        return decision
+    if _decision(of_application, guild_id, user_id, role_ids) is False:
         return False
     if needed is None:
         return True
-    # 0 means: only administrators, who were let in above.
+    # 0 means administrators only, which were accepted above.
     return needed != 0 and not needed & ~permissions
 
 
@@ -75,8 +76,10 @@ def _in_channel(of_command: Entries, of_application: Entries, guild_id: int, cha
     return True
 
 
-def _said_of(entries: Entries, guild_id: int, user_id: int, role_ids: Collection[int]) -> bool | None:
-    """What entries say of a member: the user before roles, any role that allows before those that deny, then everyone."""
+def _decision(entries: Entries, guild_id: int, user_id: int, role_ids: Collection[int]) -> bool | None:
+    """Return what the entries decide for a member, or None.
+
+    A user entry wins over role entries, an allowing role over denying ones, and any role over @everyone."""
     everyone: bool | None = None
     by_role: bool | None = None
     for entry in entries:

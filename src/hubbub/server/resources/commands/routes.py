@@ -1,4 +1,4 @@
-"""Application commands over HTTP: the same for global ones and for those of a guild."""
+"""Handlers for global and guild application commands, and their permissions."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId, CommandId, GuildId
@@ -15,7 +15,7 @@ from hubbub.server.resources.commands.store import EVERYWHERE
 def list_application_commands(
     call: Call, application_id: ApplicationId, query: wire.ListCommands
 ) -> list[wire.ApplicationCommand]:
-    """The global commands of one's application."""
+    """List global application commands."""
     rules.require_own(call, application_id)
     rows = store.list_of(call.tx, application_id, EVERYWHERE)
     return views.commands(call, rows, localized=query.with_localizations)
@@ -23,16 +23,18 @@ def list_application_commands(
 
 @handles(wire.CREATE_APPLICATION_COMMAND)
 def create_application_command(call: Call, application_id: ApplicationId, body: wire.CreateCommand) -> Answer:
-    """Offer a command everywhere, or replace the one of its name."""
+    """Create a global application command.
+
+    A command with the same type and name is replaced."""
     application = rules.require_own(call, application_id)
-    return _shown(call, actions.create(call, application, EVERYWHERE, body))
+    return _saved_response(call, actions.create(call, application, EVERYWHERE, body))
 
 
 @handles(wire.BULK_SET_APPLICATION_COMMANDS)
 def bulk_set_application_commands(
     call: Call, application_id: ApplicationId, body: list[wire.SetCommand]
 ) -> list[wire.ApplicationCommand]:
-    """Let exactly these be the global commands."""
+    """Replace all global application commands."""
     application = rules.require_own(call, application_id)
     return [views.command(row, call.now) for row in actions.bulk_set(call, application, EVERYWHERE, body)]
 
@@ -41,7 +43,7 @@ def bulk_set_application_commands(
 def get_application_command(
     call: Call, application_id: ApplicationId, command_id: CommandId
 ) -> wire.ApplicationCommand:
-    """One global command."""
+    """Get a global application command."""
     rules.require_own(call, application_id)
     return views.command(rules.get(call, application_id, EVERYWHERE, command_id), call.now)
 
@@ -50,7 +52,7 @@ def get_application_command(
 def update_application_command(
     call: Call, application_id: ApplicationId, command_id: CommandId, body: wire.UpdateCommand
 ) -> wire.ApplicationCommand:
-    """Change a global command."""
+    """Update a global application command."""
     application = rules.require_own(call, application_id)
     row = rules.get(call, application_id, EVERYWHERE, command_id)
     return views.command(actions.edit(call, application, row, body), call.now)
@@ -58,19 +60,19 @@ def update_application_command(
 
 @handles(wire.DELETE_APPLICATION_COMMAND)
 def delete_application_command(call: Call, application_id: ApplicationId, command_id: CommandId) -> None:
-    """End a global command."""
+    """Delete a global application command."""
     rules.require_own(call, application_id)
     actions.delete(call, rules.get(call, application_id, EVERYWHERE, command_id))
 
 
-# Of one guild
+# Guild commands
 
 
 @handles(wire.LIST_GUILD_APPLICATION_COMMANDS)
 def list_guild_application_commands(
     call: Call, application_id: ApplicationId, guild_id: GuildId, query: wire.ListCommands
 ) -> list[wire.ApplicationCommand]:
-    """The commands of one's application for a guild."""
+    """List guild application commands."""
     rules.require_installed(call, application_id, guild_id)
     rows = store.list_of(call.tx, application_id, guild_id)
     return views.commands(call, rows, localized=query.with_localizations)
@@ -80,16 +82,18 @@ def list_guild_application_commands(
 def create_guild_application_command(
     call: Call, application_id: ApplicationId, guild_id: GuildId, body: wire.CreateCommand
 ) -> Answer:
-    """Offer a command in a guild, or replace the one of its name."""
+    """Create a guild application command.
+
+    A command with the same type and name is replaced."""
     application = rules.require_installed(call, application_id, guild_id)
-    return _shown(call, actions.create(call, application, guild_id, body))
+    return _saved_response(call, actions.create(call, application, guild_id, body))
 
 
 @handles(wire.BULK_SET_GUILD_APPLICATION_COMMANDS)
 def bulk_set_guild_application_commands(
     call: Call, application_id: ApplicationId, guild_id: GuildId, body: list[wire.SetCommand]
 ) -> list[wire.ApplicationCommand]:
-    """Let exactly these be the commands for a guild."""
+    """Replace all guild application commands."""
     application = rules.require_installed(call, application_id, guild_id)
     return [views.command(row, call.now) for row in actions.bulk_set(call, application, guild_id, body)]
 
@@ -98,7 +102,7 @@ def bulk_set_guild_application_commands(
 def get_guild_application_command(
     call: Call, application_id: ApplicationId, guild_id: GuildId, command_id: CommandId
 ) -> wire.ApplicationCommand:
-    """One command for a guild."""
+    """Get a guild application command."""
     rules.require_installed(call, application_id, guild_id)
     return views.command(rules.get(call, application_id, guild_id, command_id), call.now)
 
@@ -107,7 +111,7 @@ def get_guild_application_command(
 def update_guild_application_command(
     call: Call, application_id: ApplicationId, guild_id: GuildId, command_id: CommandId, body: wire.UpdateCommand
 ) -> wire.ApplicationCommand:
-    """Change a command for a guild."""
+    """Update a guild application command."""
     application = rules.require_installed(call, application_id, guild_id)
     row = rules.get(call, application_id, guild_id, command_id)
     return views.command(actions.edit(call, application, row, body), call.now)
@@ -117,33 +121,33 @@ def update_guild_application_command(
 def delete_guild_application_command(
     call: Call, application_id: ApplicationId, guild_id: GuildId, command_id: CommandId
 ) -> None:
-    """End a command for a guild."""
+    """Delete a guild application command."""
     rules.require_installed(call, application_id, guild_id)
     actions.delete(call, rules.get(call, application_id, guild_id, command_id))
 
 
-def _shown(call: Call, kept: Kept) -> Answer:
-    return Answer(201 if kept.new else 200, views.command(kept.row, call.now))
+def _saved_response(call: Call, saved: Kept) -> Answer:
+    return Answer(201 if saved.new else 200, views.command(saved.row, call.now))
 
 
-# Who may use them
+# Permissions
 
 
 @handles(wire.LIST_GUILD_APPLICATION_COMMAND_PERMISSIONS)
 def list_guild_application_command_permissions(
     call: Call, application_id: ApplicationId, guild_id: GuildId
 ) -> list[wire.CommandPermissions]:
-    """All that is said in a guild of who may use one's commands."""
+    """List application command permissions in a guild."""
     rules.require_installed(call, application_id, guild_id)
-    said = store.permissions_of(call.tx, guild_id, application_id)
-    return [views.permissions(guild_id, application_id, target, entries) for target, entries in said.items()]
+    permissions = store.permissions_of(call.tx, guild_id, application_id)
+    return [views.permissions(guild_id, application_id, target, entries) for target, entries in permissions.items()]
 
 
 @handles(wire.GET_GUILD_APPLICATION_COMMAND_PERMISSIONS)
 def get_guild_application_command_permissions(
     call: Call, application_id: ApplicationId, guild_id: GuildId, command_id: CommandId
 ) -> wire.CommandPermissions:
-    """Who may use one command in a guild."""
+    """Get application command permissions in a guild."""
     rules.require_installed(call, application_id, guild_id)
     entries = store.permissions_of(call.tx, guild_id, application_id).get(command_id)
     if entries is None:
@@ -159,7 +163,9 @@ def set_guild_application_command_permissions(
     command_id: CommandId,
     body: wire.SetCommandPermissions,
 ) -> wire.CommandPermissions:
-    """Say who may use a command in a guild, or all commands of an application under its own id."""
+    """Set application command permissions in a guild.
+
+    Use the application's id as the command id to set the permissions of all its commands."""
     application = applications.find(call.tx, application_id)
     if application is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -167,16 +173,18 @@ def set_guild_application_command_permissions(
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
     rules.require_in_guild(call, application, guild_id)
     row = rules.require_target(call, application_id, guild_id, command_id)
-    said = store.permissions_of(call.tx, guild_id, application_id)
-    rules.require_usable(call, guild_id, row, said)
+    current = store.permissions_of(call.tx, guild_id, application_id)
+    rules.require_usable(call, guild_id, row, current)
     entries = list(body.permissions or ())
     rules.require_targets(call, guild_id, entries)
-    return actions.set_permissions(call, application, guild_id, command_id, said.get(command_id, ()), entries)
+    return actions.set_permissions(call, application, guild_id, command_id, current.get(command_id, ()), entries)
 
 
 @handles(wire.BATCH_SET_GUILD_APPLICATION_COMMAND_PERMISSIONS)
 def batch_set_guild_application_command_permissions(
     call: Call, application_id: ApplicationId, guild_id: GuildId
 ) -> None:
-    """Nobody may any more."""
+    """Batch set application command permissions.
+
+    This endpoint is disabled and always returns an error."""
     raise errors.BOTS_CANNOT_USE_ENDPOINT()

@@ -1,4 +1,4 @@
-"""Whose commands these are, where they may be kept, and who may say who uses them."""
+"""Rules for commands: ownership, installation, limits and permissions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,19 +21,19 @@ from hubbub.server.resources.commands.store import EVERYWHERE, CommandRow
 
 
 def require_own(call: Call, application_id: int) -> ApplicationRow:
-    """The application whose token this is."""
+    """Return the application that the caller's token belongs to."""
     return applications.require_own(call, application_id)
 
 
 def require_installed(call: Call, application_id: int, guild_id: int) -> ApplicationRow:
-    """The caller's application, if it is in a guild."""
+    """Return the caller's application if it is installed in the guild."""
     row = require_own(call, application_id)
     require_in_guild(call, row, guild_id)
     return row
 
 
 def require_in_guild(call: Call, row: ApplicationRow, guild_id: int) -> None:
-    """Raise unless an application is installed in a guild: its bot is a member, or it came with its commands alone."""
+    """Require that an application is installed in a guild, with its bot or with its commands only."""
     if row.bot_id is not None and guilds.is_member(call.tx, guild_id, row.bot_id):
         return
     if oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None:
@@ -44,7 +44,7 @@ def require_in_guild(call: Call, row: ApplicationRow, guild_id: int) -> None:
 
 
 def around(call: Call, row: ApplicationRow, guild_id: int) -> Around:
-    """What an application may offer in a scope."""
+    """Return what an application supports in a scope."""
     supported = json.decode(row.integration_types_config, dict[str, Any])
     return Around(
         guild=guild_id != EVERYWHERE,
@@ -55,7 +55,7 @@ def around(call: Call, row: ApplicationRow, guild_id: int) -> Around:
 
 
 def get(call: Call, application_id: int, guild_id: int, command_id: int) -> CommandRow:
-    """A command of a scope; raises UNKNOWN_APPLICATION_COMMAND."""
+    """Return a command of a scope; raises UNKNOWN_APPLICATION_COMMAND."""
     row = store.find(call.tx, command_id)
     if row is None or (row.application_id, row.guild_id) != (application_id, guild_id):
         raise errors.UNKNOWN_APPLICATION_COMMAND()
@@ -63,19 +63,19 @@ def get(call: Call, application_id: int, guild_id: int, command_id: int) -> Comm
 
 
 def require_room(call: Call, rows: Sequence[CommandRow]) -> None:
-    """Raise when a scope holds more commands of a type than it may."""
-    for kind, most in wire.COMMANDS_MAX.items():
+    """Reject more commands of a type than a scope may have."""
+    for kind, limit in wire.COMMANDS_MAX.items():
         if kind in (CommandType.USER, CommandType.MESSAGE) and not changes.CONTEXT_MENU_LIMIT_15.active(call.now):
-            most = wire.CONTEXT_MENU_MAX_BEFORE
-        if sum(row.type == kind for row in rows) > most:
-            raise errors.MAX_APPLICATION_COMMANDS(message=f"Maximum number of application commands reached ({most})")
+            limit = wire.CONTEXT_MENU_MAX_BEFORE
+        if sum(row.type == kind for row in rows) > limit:
+            raise errors.MAX_APPLICATION_COMMANDS(message=f"Maximum number of application commands reached ({limit})")
 
 
-# Who may say who uses them
+# Permissions
 
 
 def require_target(call: Call, application_id: ApplicationId, guild_id: GuildId, target_id: int) -> CommandRow | None:
-    """The command that permissions are about, usable in a guild; None for the application as a whole."""
+    """Return the command that permissions are set for, or None for the application as a whole."""
     if target_id == application_id:
         return None
     row = store.find(call.tx, target_id)
@@ -85,9 +85,9 @@ def require_target(call: Call, application_id: ApplicationId, guild_id: GuildId,
 
 
 def require_usable(
-    call: Call, guild_id: GuildId, row: CommandRow | None, said: dict[int, list[wire.CommandPermission]]
+    call: Call, guild_id: GuildId, row: CommandRow | None, entries_by_target: dict[int, list[wire.CommandPermission]]
 ) -> None:
-    """Raise unless the caller could use the command whose users they name."""
+    """Require that the caller may use the command whose permissions they set."""
     if row is None:
         return
     standing = access.guild(call, guild_id)
@@ -97,14 +97,14 @@ def require_usable(
         role_ids=standing.roles,
         permissions=standing.allowed,
         needed=store.definition(row).default_member_permissions,
-        of_command=said.get(row.id, ()),
-        of_application=said.get(row.application_id, ()),
+        of_command=entries_by_target.get(row.id, ()),
+        of_application=entries_by_target.get(row.application_id, ()),
     ):
         raise errors.MISSING_PERMISSIONS()
 
 
 def require_targets(call: Call, guild_id: GuildId, entries: Sequence[wire.CommandPermission]) -> None:
-    """Raise unless all that is named is there, once, and the caller may manage it."""
+    """Require that each target exists, occurs once and can be managed by the caller."""
     standing = access.guild(call, guild_id)
     form = errors.FormErrors()
     seen: set[tuple[int, int]] = set()

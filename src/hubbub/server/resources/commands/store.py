@@ -1,4 +1,4 @@
-"""Rows of commands and of who may use them."""
+"""SQL for the commands and command_permissions tables."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -13,11 +13,11 @@ from hubbub.protocol.resources.commands import COMMAND_NAME_MAX, CommandOption, 
 from hubbub.server.core.store import Tx, places
 
 EVERYWHERE: Final = 0
-"""The guild of a global command."""
+"""The `guild_id` of a global command."""
 
 
 class Definition(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """All of a command that is not looked for. Stored as JSON: add fields with a default, never rename."""
+    """The parts of a command that are not queried. Stored as JSON: add fields with a default, never rename."""
 
     description: str = ""
     name_localizations: dict[str, str] | None = None
@@ -31,7 +31,7 @@ class Definition(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class CommandRow(NamedTuple):
-    """A command as we keep it."""
+    """A stored command."""
 
     id: int
     application_id: int
@@ -40,12 +40,12 @@ class CommandRow(NamedTuple):
     name: str
     version: int
     position: int
-    """Where it stands in lists."""
+    """Position in lists."""
     definition: str
 
     @property
     def scope(self) -> GuildId | None:
-        """Its guild, or None of a global one."""
+        """The command's guild, or None if it is global."""
         return None if self.guild_id == EVERYWHERE else GuildId(self.guild_id)
 
 
@@ -55,30 +55,32 @@ _permissions: Final = json.decoder(list[CommandPermission])
 
 
 def definition(row: CommandRow) -> Definition:
-    """All that a command says."""
+    """Decode the definition of a command."""
     found: Definition = _definition.decode(row.definition)
     return found
 
 
 @lru_cache(maxsize=1024)
 def known_definition(text: str) -> Definition:
-    """The same, for those who only read it: a command is run much more often than it is changed."""
+    """Return a decoded definition from a cache; callers must not change it.
+
+    Commands run far more often than they change."""
     found: Definition = _definition.decode(text)
     return found
 
 
 def find(tx: Tx, command_id: int) -> CommandRow | None:
-    """A command, or None."""
+    """Return a command, or None."""
     return tx.find(CommandRow, f"SELECT {COLUMNS} FROM commands WHERE id = ?", command_id)
 
 
 PERMITTED_COLUMNS: Final = f"{', '.join(f'k.{name}' for name in CommandRow._fields)}, kp.permissions, ka.permissions"
-"""What `read_permitted` reads, where the command is joined by `join_permitted`."""
+"""Columns that `read_permitted` reads from a query with `join_permitted`."""
 PERMITTED_WIDTH: Final = len(CommandRow._fields) + 2
 
 
 def join_permitted(guild_id: str) -> str:
-    """What joins the command of an id, and what is said of it and of its application in a guild, to another query."""
+    """Return the SQL joins of a command by id, with its permissions and its application's permissions in a guild."""
     return (
         "LEFT JOIN commands k ON k.id = ? "
         f"LEFT JOIN command_permissions kp ON kp.guild_id = {guild_id} AND kp.application_id = k.application_id "
@@ -88,26 +90,26 @@ def join_permitted(guild_id: str) -> str:
 
 
 class Permitted(NamedTuple):
-    """A command, and what is said in a guild of it and of its application, by their ids."""
+    """A command with the permission entries of it and of its application in a guild, by their ids."""
 
     row: CommandRow
     entries: dict[int, list[CommandPermission]]
 
 
 def read_permitted(row: Sequence[Any]) -> Permitted | None:
-    """The command that was joined, or None where there is none."""
+    """Read a joined command, or None if there is none."""
     if row[0] is None:
         return None
     found = CommandRow._make(row[:-2])
     entries = {}
-    for target, kept in ((found.id, row[-2]), (found.application_id, row[-1])):
-        if kept is not None:
-            entries[target] = _permissions.decode(kept)
+    for target, encoded in ((found.id, row[-2]), (found.application_id, row[-1])):
+        if encoded is not None:
+            entries[target] = _permissions.decode(encoded)
     return Permitted(found, entries)
 
 
 def find_named(tx: Tx, application_id: int, guild_id: int, kind: int, name: str) -> CommandRow | None:
-    """The command of a name in a scope, or None."""
+    """Return the command with this type and name in a scope, or None."""
     return tx.find(
         CommandRow,
         f"SELECT {COLUMNS} FROM commands WHERE application_id = ? AND guild_id = ? AND type = ? AND name = ?",
@@ -119,7 +121,7 @@ def find_named(tx: Tx, application_id: int, guild_id: int, kind: int, name: str)
 
 
 def find_many(tx: Tx, command_ids: Iterable[int]) -> list[CommandRow]:
-    """The commands there are of these."""
+    """List the existing commands among these ids."""
     wanted = list(dict.fromkeys(command_ids))
     if not wanted:
         return []
@@ -127,7 +129,7 @@ def find_many(tx: Tx, command_ids: Iterable[int]) -> list[CommandRow]:
 
 
 def list_of(tx: Tx, application_id: int, guild_id: int) -> list[CommandRow]:
-    """The commands of a scope, in their order."""
+    """List the commands of a scope, in order."""
     return tx.fetch(
         CommandRow,
         f"SELECT {COLUMNS} FROM commands WHERE application_id = ? AND guild_id = ? ORDER BY position, id",
@@ -137,7 +139,7 @@ def list_of(tx: Tx, application_id: int, guild_id: int) -> list[CommandRow]:
 
 
 def list_offered(tx: Tx, application_ids: Sequence[int], guild_id: int | None) -> list[CommandRow]:
-    """What applications offer everywhere, and in a guild if one is named, in their order."""
+    """List the global commands of applications, and those of a guild if given, in order."""
     if not application_ids:
         return []
     return tx.fetch(
@@ -151,12 +153,12 @@ def list_offered(tx: Tx, application_ids: Sequence[int], guild_id: int | None) -
 
 
 def insert(tx: Tx, row: CommandRow) -> None:
-    """Keep a new command."""
+    """Insert a command."""
     tx.run(f"INSERT INTO commands ({COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def update(tx: Tx, row: CommandRow) -> None:
-    """Keep what changed of a command."""
+    """Update a command."""
     tx.run(
         "UPDATE commands SET name = ?, version = ?, position = ?, definition = ? WHERE id = ?",
         row.name,
@@ -168,13 +170,13 @@ def update(tx: Tx, row: CommandRow) -> None:
 
 
 def take_names(tx: Tx, ids: Sequence[int]) -> None:
-    """Let commands that are about to be renamed have names that no other can want: longer than any may be."""
-    spare = "x" * COMMAND_NAME_MAX
-    tx.run(f"UPDATE commands SET name = '{spare}' || CAST(id AS TEXT) WHERE id IN ({places(ids)})", *ids)
+    """Give commands temporary names that cannot collide, because they are longer than the limit."""
+    prefix = "x" * COMMAND_NAME_MAX
+    tx.run(f"UPDATE commands SET name = '{prefix}' || CAST(id AS TEXT) WHERE id IN ({places(ids)})", *ids)
 
 
 def delete(tx: Tx, command_ids: Iterable[int]) -> None:
-    """Remove commands, and who might use them."""
+    """Delete commands and their permissions."""
     wanted = list(command_ids)
     if wanted:
         tx.run(f"DELETE FROM commands WHERE id IN ({places(wanted)})", *wanted)
@@ -182,13 +184,13 @@ def delete(tx: Tx, command_ids: Iterable[int]) -> None:
 
 
 def delete_of_guild(tx: Tx, guild_id: int) -> None:
-    """Remove all that concerns a guild that goes."""
+    """Delete the commands and permissions of a guild."""
     tx.run("DELETE FROM commands WHERE guild_id = ? AND guild_id <> 0", guild_id)
     tx.run("DELETE FROM command_permissions WHERE guild_id = ?", guild_id)
 
 
 def delete_of_application(tx: Tx, application_id: int) -> None:
-    """Remove all commands of an application that goes."""
+    """Delete the commands and permissions of an application."""
     tx.run("DELETE FROM commands WHERE application_id = ?", application_id)
     tx.run("DELETE FROM command_permissions WHERE application_id = ?", application_id)
 
@@ -197,26 +199,26 @@ def delete_of_application(tx: Tx, application_id: int) -> None:
 
 
 def permissions_of(tx: Tx, guild_id: int, application_id: int) -> dict[int, list[CommandPermission]]:
-    """Everything that is said in a guild of an application's commands, by command or application id."""
+    """Return the permissions of an application's commands in a guild, by command or application id."""
     rows = tx.all(
         "SELECT target_id, permissions FROM command_permissions WHERE guild_id = ? AND application_id = ? "
         "ORDER BY target_id",
         guild_id,
         application_id,
     )
-    return {target: _permissions.decode(kept) for target, kept in rows}
+    return {target: _permissions.decode(encoded) for target, encoded in rows}
 
 
 def permissions_in(tx: Tx, guild_id: int) -> dict[int, list[CommandPermission]]:
-    """Everything that is said in a guild of anybody's commands, by command or application id."""
+    """Return the permissions of all commands in a guild, by command or application id."""
     rows = tx.all("SELECT target_id, permissions FROM command_permissions WHERE guild_id = ?", guild_id)
-    return {target: _permissions.decode(kept) for target, kept in rows}
+    return {target: _permissions.decode(encoded) for target, encoded in rows}
 
 
 def set_permissions(
     tx: Tx, guild_id: int, application_id: int, target_id: int, permissions: list[CommandPermission]
 ) -> None:
-    """Keep who may use a command in a guild; nobody in particular leaves no trace."""
+    """Replace the permissions of a command in a guild. An empty list deletes the row."""
     if not permissions:
         tx.run("DELETE FROM command_permissions WHERE guild_id = ? AND target_id = ?", guild_id, target_id)
         return
@@ -231,5 +233,5 @@ def set_permissions(
 
 
 def delete_permissions(tx: Tx, target_ids: list[int]) -> None:
-    """Forget who might use commands."""
+    """Delete the permissions of commands."""
     tx.run(f"DELETE FROM command_permissions WHERE target_id IN ({places(target_ids)})", *target_ids)

@@ -1,4 +1,4 @@
-"""A command as its application reads it: with all its languages, or with the caller's own."""
+"""Build the wire models of commands, with all localizations or with the caller's."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -18,47 +18,47 @@ _DMS: Final = int(InteractionContextType.BOT_DM)
 
 
 def command(row: CommandRow, now: int) -> wire.ApplicationCommand:
-    """A command with all its languages, as it is shown at a moment."""
-    said = store.definition(row)
-    shown = wire.ApplicationCommand(
+    """Build a command with all localizations. `now` decides which dated fields are present."""
+    definition = store.definition(row)
+    view = wire.ApplicationCommand(
         id=CommandId(row.id),
         application_id=ApplicationId(row.application_id),
         version=Snowflake(row.version),
-        default_member_permissions=said.default_member_permissions,
+        default_member_permissions=definition.default_member_permissions,
         type=row.type,
         name=row.name,
-        name_localizations=said.name_localizations,
-        description=said.description,
-        description_localizations=said.description_localizations,
-        nsfw=said.nsfw,
+        name_localizations=definition.name_localizations,
+        description=definition.description,
+        description_localizations=definition.description_localizations,
+        nsfw=definition.nsfw,
     )
     if changes.USER_INSTALLS.active(now):
-        shown.contexts, shown.integration_types = said.contexts, said.integration_types
-    if said.options:
-        shown.options = said.options
-    if said.handler is not None:
-        shown.handler = said.handler
+        view.contexts, view.integration_types = definition.contexts, definition.integration_types
+    if definition.options:
+        view.options = definition.options
+    if definition.handler is not None:
+        view.handler = definition.handler
     if row.scope is None:
-        shown.dm_permission = said.contexts is None or _DMS in said.contexts
+        view.dm_permission = definition.contexts is None or _DMS in definition.contexts
     else:
-        shown.guild_id = row.scope
-    return shown
+        view.guild_id = row.scope
+    return view
 
 
 def commands(call: Call, rows: Sequence[CommandRow], *, localized: bool) -> list[wire.ApplicationCommand]:
-    """Commands in a list: `localized` with all languages, else each text beside its form in the caller's."""
-    shown = [command(row, call.now) for row in rows]
+    """Build a list of commands: `localized` with all localizations, otherwise with the texts in the caller's locale."""
+    listed = [command(row, call.now) for row in rows]
     if not localized:
         locale = locale_of(call)
-        for each in shown:
+        for each in listed:
             _localize(each, locale)
             for option in each.options or ():
                 _localize_option(option, locale)
-    return shown
+    return listed
 
 
 def locale_of(call: Call) -> str:
-    """The caller's language: what the request says, else what they chose (http.md 1.4)."""
+    """Return the caller's locale: from the request headers, else from their settings (http.md 1.4)."""
     given = call.headers.get("X-Discord-Locale", "")
     if given in LOCALES:
         return given
@@ -66,32 +66,32 @@ def locale_of(call: Call) -> str:
         wanted = part.partition(";")[0].strip()
         if wanted in LOCALES:
             return wanted
-        # Browsers name a country where we know only the language, and the other way round: `de-AT`, `pt`.
+        # Browsers may send a country where only the language is known, or the reverse: `de-AT`, `pt`.
         language = wanted.partition("-")[0]
-        near = next((each for each in sorted(LOCALES) if language and each.partition("-")[0] == language), None)
-        if near is not None:
-            return near
+        closest = next((each for each in sorted(LOCALES) if language and each.partition("-")[0] == language), None)
+        if closest is not None:
+            return closest
     row = users.find(call.tx, call.user_id)
     return "en-US" if row is None else row.locale
 
 
-def _localize(shown: wire.ApplicationCommand | wire.CommandOption, locale: str) -> None:
-    shown.name_localized = _in(locale, shown.name_localizations)
-    shown.description_localized = _in(locale, shown.description_localizations)
-    shown.name_localizations = UNSET
-    shown.description_localizations = UNSET
+def _localize(item: wire.ApplicationCommand | wire.CommandOption, locale: str) -> None:
+    item.name_localized = _localized(locale, item.name_localizations)
+    item.description_localized = _localized(locale, item.description_localizations)
+    item.name_localizations = UNSET
+    item.description_localizations = UNSET
 
 
 def _localize_option(option: wire.CommandOption, locale: str) -> None:
     _localize(option, locale)
     for choice in option.choices or ():
-        choice.name_localized = _in(locale, choice.name_localizations)
+        choice.name_localized = _localized(locale, choice.name_localizations)
         choice.name_localizations = UNSET
     for inner in option.options or ():
         _localize_option(inner, locale)
 
 
-def _in(locale: str, translations: Mapping[str, str] | None | UnsetType) -> str | UnsetType:
+def _localized(locale: str, translations: Mapping[str, str] | None | UnsetType) -> str | UnsetType:
     if not translations:
         return UNSET
     found = translations.get(locale) or translations.get(LOCALE_FALLBACKS.get(locale, ""))
@@ -101,7 +101,7 @@ def _in(locale: str, translations: Mapping[str, str] | None | UnsetType) -> str 
 def permissions(
     guild_id: int, application_id: int, target_id: int, entries: Sequence[wire.CommandPermission]
 ) -> wire.CommandPermissions:
-    """Who may use a command in a guild."""
+    """Build the permissions of a command in a guild."""
     return wire.CommandPermissions(
         id=Snowflake(target_id),
         application_id=ApplicationId(application_id),

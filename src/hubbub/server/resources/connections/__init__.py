@@ -1,4 +1,4 @@
-"""Connections: the accounts that a person has elsewhere."""
+"""Connections: accounts of users on other services."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.connections import actions, routes

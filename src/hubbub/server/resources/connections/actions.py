@@ -1,4 +1,4 @@
-"""Connecting and disconnecting accounts. No event tells of it (decisions/0025)."""
+"""Add and remove connections. No event is published (decisions/0025)."""
 
 from hubbub.protocol import changes
 from hubbub.server.core.call import Call
@@ -22,9 +22,9 @@ def add(
     revoked: bool = False,
     publisher_scheme: str | None = None,
 ) -> ConnectionRow:
-    """Connect a person's account, or say anew what is known of it; `publisher_scheme` is `new` or `legacy`.
+    """Add or update a connection of a user.
 
-    An account that is connected keeps the scheme it came under unless told otherwise."""
+    `publisher_scheme` is `new` or `legacy`. If None, an existing connection keeps its scheme."""
     before = store.find(call.tx, user_id, type, id)
     if publisher_scheme is None:
         if before is not None:
@@ -50,16 +50,16 @@ def add(
 
 
 def remove(call: Call, user_id: int, type: str, id: str) -> bool:
-    """Disconnect an account; False when it was not connected."""
+    """Remove a connection. Return False if there was none."""
     return store.delete(call.tx, user_id, type, id)
 
 
-def forget(call: Call, fact: users.UserDeleted) -> None:
-    """A person is gone: nothing of theirs is connected any more."""
-    store.delete_of_user(call.tx, fact.user_id)
+def forget(call: Call, signal: users.UserDeleted) -> None:
+    """Delete the connections of a deleted user."""
+    store.delete_of_user(call.tx, signal.user_id)
 
 
-def harvest(call: Call, asked: users.DataAsked) -> None:
-    """What a person connected, for their copy of all that is kept of them."""
-    rows = store.list_of_user(call.tx, asked.user_id)
-    asked.records["connections"] = [{"type": row.type, "id": row.id, "name": row.name} for row in rows]
+def harvest(call: Call, signal: users.DataAsked) -> None:
+    """Add a user's connections to their data export."""
+    rows = store.list_of_user(call.tx, signal.user_id)
+    signal.records["connections"] = [{"type": row.type, "id": row.id, "name": row.name} for row in rows]

@@ -1,4 +1,4 @@
-"""Connections over HTTP."""
+"""Handlers for connections."""
 
 from msgspec import UNSET
 
@@ -12,7 +12,7 @@ from hubbub.server.resources.connections.store import ConnectionRow
 
 @handles(wire.LIST_MY_CONNECTIONS)
 def list_my_connections(call: Call) -> list[wire.Connection]:
-    """One's accounts elsewhere; a bot has none."""
+    """List the connections of the current user."""
     hidden = call.config.publisher_connection_types
     rows = store.list_of_user(call.tx, call.user_id)
     return [_connection(row) for row in rows if rules.is_listed(row, hidden, call.now)]
@@ -22,7 +22,9 @@ def list_my_connections(call: Call) -> list[wire.Connection]:
 def set_my_connection(
     call: Call, connection_type: str, connection_id: str, body: wire.SetConnection
 ) -> wire.Connection:
-    """Connect an account, or change what shows of it; the platform does not vouch for it."""
+    """Create or update a connection of the current user.
+
+    The platform does not verify the account."""
     before = store.find(call.tx, call.user_id, connection_type, connection_id)
     if before is None:
         rules.require_connectable(call, connection_type, connection_id)
@@ -45,7 +47,7 @@ def set_my_connection(
 
 @handles(wire.DELETE_MY_CONNECTION)
 def delete_my_connection(call: Call, connection_type: str, connection_id: str) -> None:
-    """Disconnect an account."""
+    """Delete a connection of the current user."""
     if not actions.remove(call, call.user_id, connection_type, connection_id):
         raise errors.UNKNOWN_ACCOUNT()
 

@@ -1,4 +1,4 @@
-"""Which accounts can be connected, and which are listed."""
+"""Rules for adding and listing connections."""
 
 from collections.abc import Collection
 
@@ -13,14 +13,16 @@ _KNOWN = frozenset(str(kind) for kind in ConnectionType)
 
 
 def is_listed(row: ConnectionRow, publisher_types: Collection[str], now: int) -> bool:
-    """Whether a connection is told of: a publisher's new ones never are, its old ones until a day (dated-changes.md 2.7)."""
+    """Return whether a connection is listed.
+
+    A publisher's new connections never are; its legacy connections are until the date in dated-changes.md 2.7."""
     if row.type not in publisher_types:
         return True
     return row.publisher_scheme != NEW and not changes.CONNECTIONS_PUBLISHER.active(now)
 
 
 def require_connectable(call: Call, type: str, id: str) -> None:
-    """Raise unless the provider is known and the person has room for one more account."""
+    """Require a known provider, a valid account id and fewer connections than the limit."""
     if type not in _KNOWN and type not in call.config.publisher_connection_types:
         raise errors.UNKNOWN_PROVIDER()
     if not 1 <= len(id) <= wire.CONNECTION_ID_MAX:

@@ -1,4 +1,4 @@
-"""Rows of connections."""
+"""SQL for the connections table."""
 
 from typing import Final, NamedTuple
 
@@ -9,7 +9,7 @@ LEGACY: Final = "legacy"
 
 
 class ConnectionRow(NamedTuple):
-    """An account elsewhere, as we keep it."""
+    """An account of a user on another service."""
 
     user_id: int
     type: str
@@ -22,45 +22,45 @@ class ConnectionRow(NamedTuple):
     visibility: int = 0
     revoked: int = 0
     publisher_scheme: str = LEGACY
-    """Under which scheme of its publisher it was made; it matters to the types of some publishers only."""
+    """The publisher scheme under which the connection was created. Relevant only to publisher connection types."""
     created_ms: int = 0
 
 
 COLUMNS: Final = ", ".join(ConnectionRow._fields)
 _KEY: Final = "user_id = ? AND type = ? AND id = ?"
-_CHANGING: Final = ", ".join(f"{field} = excluded.{field}" for field in ConnectionRow._fields[3:])
+_ASSIGNMENTS: Final = ", ".join(f"{field} = excluded.{field}" for field in ConnectionRow._fields[3:])
 
 
 def find(tx: Tx, user_id: int, type: str, id: str) -> ConnectionRow | None:
-    """A connection, or None."""
+    """Return a connection, or None."""
     return tx.find(ConnectionRow, f"SELECT {COLUMNS} FROM connections WHERE {_KEY}", user_id, type, id)
 
 
 def list_of_user(tx: Tx, user_id: int) -> list[ConnectionRow]:
-    """All of a person's, the oldest first."""
+    """List the connections of a user, oldest first."""
     return tx.fetch(
         ConnectionRow, f"SELECT {COLUMNS} FROM connections WHERE user_id = ? ORDER BY created_ms, type, id", user_id
     )
 
 
 def count(tx: Tx, user_id: int) -> int:
-    """How many a person has."""
+    """Return the number of connections of a user."""
     return int(tx.value("SELECT COUNT(*) FROM connections WHERE user_id = ?", user_id))
 
 
 def put(tx: Tx, row: ConnectionRow) -> None:
-    """Keep a connection, new or known."""
+    """Insert or update a connection."""
     tx.run(
-        f"INSERT INTO connections ({COLUMNS}) VALUES ({places(row)}) ON CONFLICT (user_id, type, id) DO UPDATE SET {_CHANGING}",
+        f"INSERT INTO connections ({COLUMNS}) VALUES ({places(row)}) ON CONFLICT (user_id, type, id) DO UPDATE SET {_ASSIGNMENTS}",
         *row,
     )
 
 
 def delete(tx: Tx, user_id: int, type: str, id: str) -> bool:
-    """Forget a connection; False when there is none."""
+    """Delete a connection. Return False if there was none."""
     return bool(tx.run(f"DELETE FROM connections WHERE {_KEY}", user_id, type, id))
 
 
 def delete_of_user(tx: Tx, user_id: int) -> None:
-    """Forget all of a person's."""
+    """Delete the connections of a user."""
     tx.run("DELETE FROM connections WHERE user_id = ?", user_id)
