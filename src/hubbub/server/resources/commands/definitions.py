@@ -144,8 +144,7 @@ def _longest(text: str, translations: Mapping[str, str] | None | UnsetType) -> i
 
 
 def is_word(name: str) -> bool:
-    """Return whether a name can be typed after a slash: letters, digits and some marks, in lower case where case
-    exists."""
+    """Return whether a name can be typed after a slash: lowercase letters, digits and marks of some scripts."""
     return (
         1 <= len(name) <= wire.COMMAND_NAME_MAX
         and name == name.lower()

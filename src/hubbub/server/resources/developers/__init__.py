@@ -1,4 +1,4 @@
-"""What developers do with applications of their own, and what the operator decides about them."""
+"""Applications as their developers manage them: approvals, testers and rich presence assets."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import applications
@@ -14,8 +14,8 @@ SLICE = Slice(
     modules=(routes,),
     jobs=JOBS,
     hears={
-        IntentsSwitched: lambda call, fact: watch(call, fact.application_id),
-        UserDeleted: lambda call, fact: applications.delete_testing(call.tx, fact.user_id),
+        IntentsSwitched: lambda call, signal: watch(call, signal.application_id),
+        UserDeleted: lambda call, signal: applications.delete_testing(call.tx, signal.user_id),
     },
     assets={"app-assets": store.find_asset_file},
 )

@@ -1,4 +1,4 @@
-"""Asking for approvals, granting them, and what time takes away again."""
+"""Request, grant and expire approvals, and delete applications."""
 
 from hubbub.protocol import changes
 from hubbub.protocol.ids import ApplicationId
@@ -15,47 +15,47 @@ WATCH = "developers.watch"
 DAY_MS = 86_400_000
 
 REACH = ("reach", "users")
-"""The approval that holds since when an application is large."""
+"""Kind and name of the row that records since when an application is large."""
 
 
 def request(call: Call, row: ApplicationRow, body: wire.RequestApproval) -> ApprovalRow:
-    """Leave a request for the operator; a rehearsal has none and says yes."""
+    """Store an approval request. A rehearsal has no operator and approves it at once."""
     before = store.find_approval(call.tx, row.id, body.kind, body.name)
-    asked = ApprovalRow(
+    requested = ApprovalRow(
         application_id=row.id,
         kind=body.kind,
         name=body.name,
         state="pending",
         reason=body.reason,
         requested_ms=call.now,
-        # A grant that is being renewed lasts until its end meanwhile.
+        # While a renewal is pending, the current grant stays valid until its end.
         ends_ms=before.ends_ms if before is not None else None,
     )
-    store.keep_approval(call.tx, asked)
-    return approve(call, row, body.kind, body.name) if call.config.control else asked
+    store.keep_approval(call.tx, requested)
+    return approve(call, row, body.kind, body.name) if call.config.control else requested
 
 
 def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRow:
-    """Let an application have what it asked for, or what the operator gives unasked; an intent for a year."""
+    """Approve a request, or grant an approval without one. A privileged intent is granted for a year."""
     before = store.find_approval(call.tx, row.id, kind, name)
     ends_ms = None
     if kind == "scope":
         oauth2.approve_scopes(call, row.id, [name])
     else:
         granted = wire.PRIVILEGED_INTENTS[name].granted
-        begins = call.now
+        starts_ms = call.now
         if before is not None and before.ends_ms is not None and row.flags & granted:
-            begins = max(begins, before.ends_ms)
+            starts_ms = max(starts_ms, before.ends_ms)
         applications.change(call, row._replace(flags=row.flags | granted))
-        # dated-changes.md 3: before 10 June 2026 nobody had to ask again.
+        # dated-changes.md 3: before 10 June 2026 grants did not expire.
         if changes.PRIVILEGED_INTENTS_BY_USERS.active(call.now):
-            ends_ms = begins + wire.INTENT_GRANT_DAYS * DAY_MS
+            ends_ms = starts_ms + wire.INTENT_GRANT_DAYS * DAY_MS
             call.tx.enqueue(LAPSE, [int(row.id), name], due_ms=ends_ms, key=f"{LAPSE}:{int(row.id)}:{name}")
     return _decide(call, row, kind, name, before, "approved", ends_ms)
 
 
 def deny(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRow:
-    """Say no to a request; a grant that was to be renewed lasts until its end."""
+    """Deny a request. A grant that was to be renewed stays valid until its end."""
     before = store.find_approval(call.tx, row.id, kind, name)
     return _decide(call, row, kind, name, before, "denied", before.ends_ms if before is not None else None)
 
@@ -84,17 +84,17 @@ def _decide(
 
 
 def delete(call: Call, row: ApplicationRow) -> None:
-    """Delete an application; its players go first, so that nobody new has to stand for those it is linked with."""
+    """Delete an application. Its players are deleted first, so that no replacement is created for linked accounts."""
     if row.parent_id is None:
         identities.forget_players(call, row)
     applications.delete(call, row)
 
 
 def lapse(call: Call, application_id: int, name: str) -> None:
-    """The year of a granted intent is over: a small application goes on by its own switch, a large one loses it."""
+    """Expire a granted intent: a small application keeps it as its own toggle, a large one loses it."""
     row = applications.find(call.tx, application_id)
-    kept = store.find_approval(call.tx, application_id, "intent", name)
-    if row is None or kept is None or kept.ends_ms is None or kept.ends_ms > call.now:
+    grant = store.find_approval(call.tx, application_id, "intent", name)
+    if row is None or grant is None or grant.ends_ms is None or grant.ends_ms > call.now:
         return
     intent = wire.PRIVILEGED_INTENTS[name]
     flags = row.flags & ~intent.granted
@@ -104,18 +104,18 @@ def lapse(call: Call, application_id: int, name: str) -> None:
     else:
         flags &= ~intent.limited
     applications.change(call, row._replace(flags=flags))
-    state = "lapsed" if kept.state == "approved" else kept.state
-    store.keep_approval(call.tx, kept._replace(state=state, ends_ms=None))
+    state = "lapsed" if grant.state == "approved" else grant.state
+    store.keep_approval(call.tx, grant._replace(state=state, ends_ms=None))
 
 
 def watch(call: Call, application_id: ApplicationId) -> None:
-    """Look every day whether an application that switched intents on itself has grown too large for that."""
+    """Schedule the daily check of an application that toggled intents itself and may grow too large."""
     key = f"{WATCH}:{int(application_id)}"
     jobs.enqueue_once(call.tx, WATCH, int(application_id), due_ms=call.now + DAY_MS, key=key)
 
 
 def look(call: Call, application_id: int) -> None:
-    """Begin, end or finish the time that a grown application has to ask for a review."""
+    """Start, cancel or end the grace period in which a grown application must request a review."""
     row = applications.find(call.tx, application_id)
     limited = [] if row is None else rules.limited_intents(row)
     if row is None or not limited:
@@ -130,12 +130,12 @@ def look(call: Call, application_id: int) -> None:
         kind, name = REACH
         store.keep_approval(call.tx, ApprovalRow(row.id, kind, name, "open", "", call.now, None, ends_ms))
     elif since.ends_ms is not None and since.ends_ms <= call.now:
-        asked = store.list_approvals(call.tx, row.id)
-        waiting = {name for (kind, name), each in asked.items() if kind == "intent" and each.state == "pending"}
+        approvals = store.list_approvals(call.tx, row.id)
+        pending = {name for (kind, name), each in approvals.items() if kind == "intent" and each.state == "pending"}
         flags = row.flags
         for name in limited:
-            # Who asked in time keeps it until the operator has decided.
-            if name not in waiting:
+            # An intent with a pending request stays until the operator decides.
+            if name not in pending:
                 flags &= ~wire.PRIVILEGED_INTENTS[name].limited
         if flags != row.flags:
             applications.change(call, row._replace(flags=flags))

@@ -1,4 +1,4 @@
-"""What time does to approvals."""
+"""Jobs that expire grants and check the size of applications."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
@@ -6,13 +6,13 @@ from hubbub.server.resources.developers import actions
 
 
 def lapse(call: Call, job: Job) -> None:
-    """End a grant that was not renewed."""
+    """Expire a grant that was not renewed."""
     application_id, name = job.decode(tuple[int, str])
     actions.lapse(call, application_id, name)
 
 
 def look(call: Call, job: Job) -> None:
-    """See how large an application has become."""
+    """Check the size of an application."""
     actions.look(call, job.decode(int))
 
 

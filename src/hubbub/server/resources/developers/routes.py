@@ -1,4 +1,4 @@
-"""What developers do with applications of their own, over HTTP."""
+"""Handlers for developers' applications, approvals, testers and rich presence assets."""
 
 import secrets
 
@@ -16,30 +16,34 @@ from hubbub.server.resources.developers import actions, rules, store, views
 from hubbub.server.resources.developers.store import AssetRow
 
 NO_STORE = {"Cache-Control": "no-store"}
-"""Secrets are shown once, and kept by nobody on the way."""
+"""Response headers for secrets, which must not be cached."""
 
-# Applications of one's own
+# Applications
 
 
 @handles(wire.LIST_APPLICATIONS)
 def list_applications(call: Call) -> list[PublicApplication]:
-    """The caller's applications."""
+    """List the applications of the current user."""
     return oauth2.public_applications(call.tx, applications.list_of_owner(call.tx, call.user_id), call.now)
 
 
 @handles(wire.CREATE_APPLICATION)
 def create_application(call: Call, body: wire.CreateApplication) -> Application:
-    """Make an application; it has neither a bot nor a secret that anybody knows, until its owner asks for them."""
+    """Create an application.
+
+    It has no bot and no known client secret until the owner requests them."""
     name = users.require_username(body.name, "name")
     if len(applications.list_of_owner(call.tx, call.user_id)) >= wire.APPLICATIONS_MAX:
         raise errors.APPLICATION_LIMIT()
-    made = applications.create(call, name, call.user_id, bot=False)
-    return applications.application(call.tx, made.row, call.now, owned=True)
+    created = applications.create(call, name, call.user_id, bot=False)
+    return applications.application(call.tx, created.row, call.now, owned=True)
 
 
 @handles(wire.DELETE_APPLICATION)
 async def delete_application(work: Work, application_id: ApplicationId, body: wire.Confirmation) -> None:
-    """Delete an application with all that belongs to it."""
+    """Delete an application and everything that belongs to it.
+
+    Requires an MFA code if the owner has two-factor authentication."""
     await _require_owner(work, application_id)
     await accounts.confirmed(
         work,
@@ -50,16 +54,18 @@ async def delete_application(work: Work, application_id: ApplicationId, body: wi
 
 @handles(wire.CREATE_APPLICATION_BOT)
 def create_application_bot(call: Call, application_id: ApplicationId) -> Answer:
-    """Give an application a bot."""
+    """Create the bot of an application."""
     row = applications.require_manager(call, application_id)
     if row.bot_id is not None:
-        raise errors.invalid("application_id", "APPLICATION_HAS_BOT", "The application has a bot already.")
+        raise errors.invalid("application_id", "APPLICATION_HAS_BOT", "The application already has a bot.")
     return Answer(201, wire.BotToken(token=applications.add_bot(call, row)), NO_STORE)
 
 
 @handles(wire.RESET_BOT_TOKEN)
 async def reset_bot_token(work: Work, application_id: ApplicationId, body: wire.Confirmation) -> Answer:
-    """A new token for a bot; the old one ends with all its sessions."""
+    """Reset a bot token.
+
+    The old token is revoked and its gateway sessions end."""
     await _require_owner(work, application_id, bot=True)
 
     def reset(call: Call) -> str:
@@ -70,7 +76,7 @@ async def reset_bot_token(work: Work, application_id: ApplicationId, body: wire.
 
 @handles(wire.RESET_CLIENT_SECRET)
 async def reset_client_secret(work: Work, application_id: ApplicationId, body: wire.Confirmation) -> Answer:
-    """A new secret for an application."""
+    """Reset the client secret of an application."""
     await _require_owner(work, application_id)
 
     def reset(call: Call) -> str:
@@ -80,14 +86,14 @@ async def reset_client_secret(work: Work, application_id: ApplicationId, body: w
 
 
 async def _require_owner(work: Work, application_id: ApplicationId, *, bot: bool = False) -> None:
-    """Raise before a code is asked for and spent."""
+    """Reject other callers before a code is requested and consumed."""
 
-    def look(call: Call) -> None:
+    def check(call: Call) -> None:
         row = applications.require_manager(call, application_id)
         if bot and row.bot_id is None:
             raise errors.APPLICATION_HAS_NO_BOT()
 
-    await work.read(look)
+    await work.read(check)
 
 
 # Approvals
@@ -95,7 +101,7 @@ async def _require_owner(work: Work, application_id: ApplicationId, *, bot: bool
 
 @handles(wire.GET_APPLICATION_APPROVALS)
 def get_application_approvals(call: Call, application_id: ApplicationId) -> wire.Approvals:
-    """What an application may ask for, and what came of it."""
+    """Get the approvals of an application."""
     return views.approvals(call, applications.require_manager(call, application_id))
 
 
@@ -103,7 +109,7 @@ def get_application_approvals(call: Call, application_id: ApplicationId) -> wire
 def request_application_approval(
     call: Call, application_id: ApplicationId, body: wire.RequestApproval
 ) -> wire.Approval:
-    """Ask the operator for a scope, or for a privileged intent of a large application."""
+    """Request an approval for a scope or a privileged intent."""
     row = applications.require_manager(call, application_id)
     rules.require_askable(call, row, body)
     actions.request(call, row, body)
@@ -115,28 +121,28 @@ def request_application_approval(
 
 @handles(wire.LIST_APPLICATION_TESTERS)
 def list_application_testers(call: Call, application_id: ApplicationId) -> list[wire.Tester]:
-    """Who tries an application."""
+    """List the testers of an application."""
     row = applications.require_manager(call, application_id)
     return views.testers(call.tx, applications.list_testers(call.tx, row.id))
 
 
 @handles(wire.INVITE_APPLICATION_TESTER)
 def invite_application_tester(call: Call, application_id: ApplicationId, body: wire.InviteTester) -> wire.Tester:
-    """Ask somebody to try an application."""
+    """Invite a user to test an application."""
     row = applications.require_manager(call, application_id)
-    person = users.find_person(call.tx, body.username.strip().lower())
-    if person is None:
-        raise errors.invalid("username", "TESTER_UNKNOWN", "Nobody has this name.")
-    if person.id == row.owner_id:
-        raise errors.invalid("username", "TESTER_IS_OWNER", "Its owner needs no invitation.")
-    if applications.find_tester(call.tx, row.id, person.id) is not None:
-        raise errors.invalid("username", "TESTER_ALREADY_INVITED", "This person is invited already.")
-    return _keep_tester(call, row.id, person.id, INVITED)
+    user = users.find_person(call.tx, body.username.strip().lower())
+    if user is None:
+        raise errors.invalid("username", "TESTER_UNKNOWN", "No user has this username.")
+    if user.id == row.owner_id:
+        raise errors.invalid("username", "TESTER_IS_OWNER", "The owner does not need an invitation.")
+    if applications.find_tester(call.tx, row.id, user.id) is not None:
+        raise errors.invalid("username", "TESTER_ALREADY_INVITED", "This user is already invited.")
+    return _save_tester(call, row.id, user.id, INVITED)
 
 
 @handles(wire.DELETE_APPLICATION_TESTER)
 def delete_application_tester(call: Call, application_id: ApplicationId, user_id: UserId) -> None:
-    """Somebody is to try an application no longer."""
+    """Remove a tester from an application."""
     row = applications.require_manager(call, application_id)
     if not applications.delete_tester(call.tx, row.id, user_id):
         raise errors.UNKNOWN_USER()
@@ -144,23 +150,25 @@ def delete_application_tester(call: Call, application_id: ApplicationId, user_id
 
 @handles(wire.CREATE_TEST_USER)
 def create_test_user(call: Call, application_id: ApplicationId, body: wire.InviteTester) -> Answer:
-    """Make up a person who tries an application, in a rehearsal."""
+    """Create a test user.
+
+    Available only in a rehearsal."""
     row = applications.require_manager(call, application_id)
     if not call.config.control:
         raise errors.NOT_FOUND()
-    person = accounts.create(call, body.username)
+    user = accounts.create(call, body.username)
     password = secrets.token_urlsafe(12)
-    # A rehearsal's password is no secret: it is hashed at once, inside the transaction.
-    accounts.set_password(call, person.id, accounts.hash_lightly(password, salt=secrets.token_bytes(16)))
-    token = auth.issue(call.tx, kind="user", user_id=person.id, now=call.now, ids=call.ids)
-    shown = _keep_tester(call, row.id, person.id, ACCEPTED)
-    return Answer(201, wire.TestUser(user=shown.user, token=token, password=password), NO_STORE)
+    # A rehearsal's password is not a secret: hash it cheaply, inside the transaction.
+    accounts.set_password(call, user.id, accounts.hash_lightly(password, salt=secrets.token_bytes(16)))
+    token = auth.issue(call.tx, kind="user", user_id=user.id, now=call.now, ids=call.ids)
+    tester = _save_tester(call, row.id, user.id, ACCEPTED)
+    return Answer(201, wire.TestUser(user=tester.user, token=token, password=password), NO_STORE)
 
 
-def _keep_tester(call: Call, application_id: int, user_id: int, state: int) -> wire.Tester:
+def _save_tester(call: Call, application_id: int, user_id: int, state: int) -> wire.Tester:
     if len(applications.list_testers(call.tx, application_id)) >= wire.APPLICATION_TESTERS_MAX:
         raise errors.invalid(
-            "username", "TESTER_LIMIT", f"An application has {wire.APPLICATION_TESTERS_MAX} testers at most."
+            "username", "TESTER_LIMIT", f"An application can have at most {wire.APPLICATION_TESTERS_MAX} testers."
         )
     row = TesterRow(application_id, user_id, state, call.now)
     applications.keep_tester(call.tx, row)
@@ -169,15 +177,17 @@ def _keep_tester(call: Call, application_id: int, user_id: int, state: int) -> w
 
 @handles(wire.LIST_MY_TESTER_INVITATIONS)
 def list_my_tester_invitations(call: Call) -> list[wire.TesterInvitation]:
-    """What the caller tries, or is invited to."""
+    """List the applications that the current user tests or is invited to test."""
     rows = {row.application_id: row for row in applications.list_testing(call.tx, call.user_id)}
-    shown = oauth2.public_applications(call.tx, list(applications.find_many(call.tx, rows).values()), call.now)
-    return [wire.TesterInvitation(application=each, state=1 if rows[each.id].state == INVITED else 2) for each in shown]
+    tested = oauth2.public_applications(call.tx, list(applications.find_many(call.tx, rows).values()), call.now)
+    return [
+        wire.TesterInvitation(application=each, state=1 if rows[each.id].state == INVITED else 2) for each in tested
+    ]
 
 
 @handles(wire.ACCEPT_TESTER_INVITATION)
 def accept_tester_invitation(call: Call, application_id: ApplicationId) -> None:
-    """Become a tester."""
+    """Accept a tester invitation."""
     row = applications.find_tester(call.tx, application_id, call.user_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -186,17 +196,17 @@ def accept_tester_invitation(call: Call, application_id: ApplicationId) -> None:
 
 @handles(wire.DELETE_TESTER_INVITATION)
 def delete_tester_invitation(call: Call, application_id: ApplicationId) -> None:
-    """Say no, or stop being a tester."""
+    """Decline a tester invitation, or stop testing an application."""
     if not applications.delete_tester(call.tx, application_id, call.user_id):
         raise errors.UNKNOWN_APPLICATION()
 
 
-# Pictures for rich presence
+# Rich presence assets
 
 
 @handles(wire.LIST_APPLICATION_ASSETS)
 def list_application_assets(call: Call, application_id: ApplicationId) -> list[wire.Asset]:
-    """An application's pictures."""
+    """List the rich presence assets of an application."""
     if applications.find(call.tx, application_id) is None:
         raise errors.UNKNOWN_APPLICATION()
     return [views.asset(row) for row in store.list_assets(call.tx, application_id)]
@@ -204,17 +214,17 @@ def list_application_assets(call: Call, application_id: ApplicationId) -> list[w
 
 @handles(wire.CREATE_APPLICATION_ASSET)
 def create_application_asset(call: Call, application_id: ApplicationId, body: wire.CreateAsset) -> wire.Asset:
-    """Give activities another picture to name."""
+    """Create a rich presence asset."""
     applications.require_manager(call, application_id)
-    # sdk.md 9: keys are kept in lower case.
+    # sdk.md 9: keys are stored in lower case.
     name = body.name.strip().lower()
     if not name:
         raise errors.invalid("name", *errors.required())
     if store.find_asset_by_name(call.tx, application_id, name) is not None:
-        raise errors.invalid("name", "APPLICATION_ASSET_NAME_TAKEN", "Another picture has this key.")
+        raise errors.invalid("name", "APPLICATION_ASSET_NAME_TAKEN", "Another asset already has this name.")
     if store.count_assets(call.tx, application_id) >= wire.APPLICATION_ASSETS_MAX:
         raise errors.invalid(
-            "image", "APPLICATION_ASSET_LIMIT", f"An application has {wire.APPLICATION_ASSETS_MAX} pictures at most."
+            "image", "APPLICATION_ASSET_LIMIT", f"An application can have at most {wire.APPLICATION_ASSETS_MAX} assets."
         )
     row = AssetRow(call.new_id(AssetId), application_id, name, body.type, body.image.hash)
     store.insert_asset(call.tx, row)
@@ -223,7 +233,7 @@ def create_application_asset(call: Call, application_id: ApplicationId, body: wi
 
 @handles(wire.DELETE_APPLICATION_ASSET)
 def delete_application_asset(call: Call, application_id: ApplicationId, asset_id: AssetId) -> None:
-    """Take a picture away."""
+    """Delete a rich presence asset."""
     applications.require_manager(call, application_id)
     if not store.delete_asset(call.tx, application_id, asset_id):
         raise errors.UNKNOWN_ASSET()

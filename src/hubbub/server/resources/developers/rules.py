@@ -1,4 +1,4 @@
-"""What an application may ask the operator for."""
+"""Rules for approval requests."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.flags import ApplicationFlags
@@ -10,11 +10,11 @@ from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.developers import store
 
 RENEWABLE_MS = wire.INTENT_GRACE_DAYS * 86_400_000
-"""How long before its end a grant can be renewed."""
+"""Time before its end during which a grant can be renewed, in milliseconds."""
 
 
 def require_askable(call: Call, row: ApplicationRow, body: wire.RequestApproval) -> None:
-    """Raise where there is nothing to ask for: no such thing, one that is open, or one that was granted for long enough."""
+    """Reject requests for unknown names, and for approvals that are not needed or already granted."""
     if body.kind == "scope":
         rule = SCOPES.get(body.name)
         if rule is None:
@@ -30,15 +30,15 @@ def require_askable(call: Call, row: ApplicationRow, body: wire.RequestApproval)
     if row.bot_id is None:
         raise errors.invalid("name", "APPROVAL_NEEDS_BOT", "The application has no bot.")
     if row.flags & intent.granted:
-        kept = store.find_approval(call.tx, row.id, "intent", body.name)
-        if kept is None or kept.ends_ms is None or kept.ends_ms - call.now > RENEWABLE_MS:
+        grant = store.find_approval(call.tx, row.id, "intent", body.name)
+        if grant is None or grant.ends_ms is None or grant.ends_ms - call.now > RENEWABLE_MS:
             raise _granted()
     elif applications.measure(call, row).free:
         raise _not_needed()
 
 
 def limited_intents(row: ApplicationRow) -> list[str]:
-    """The privileged intents that an application switched on itself and was not granted."""
+    """Return the privileged intents that an application enabled itself without a grant."""
     return [
         name
         for name, intent in wire.PRIVILEGED_INTENTS.items()
@@ -47,8 +47,8 @@ def limited_intents(row: ApplicationRow) -> list[str]:
 
 
 def _not_needed() -> errors.ApiError:
-    return errors.invalid("name", "APPROVAL_NOT_NEEDED", "The application needs no approval for this.")
+    return errors.invalid("name", "APPROVAL_NOT_NEEDED", "The application does not need approval for this.")
 
 
 def _granted() -> errors.ApiError:
-    return errors.invalid("name", "APPROVAL_GRANTED", "The application is approved for this already.")
+    return errors.invalid("name", "APPROVAL_GRANTED", "The application is already approved for this.")

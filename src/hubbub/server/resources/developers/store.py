@@ -1,4 +1,4 @@
-"""Rows of approvals and of pictures for rich presence."""
+"""SQL for approvals and rich presence assets."""
 
 from typing import NamedTuple
 
@@ -8,11 +8,11 @@ from hubbub.server.core.store import Tx, places
 
 
 class ApprovalRow(NamedTuple):
-    """What an application asked for, and what came of it."""
+    """An approval request and its outcome."""
 
     application_id: int
     kind: str
-    """`scope` or `intent`; `reach` is the moment from which a large application has to ask."""
+    """`scope`, `intent`, or `reach`, which records since when an application is large."""
     name: str
     state: str
     reason: str
@@ -22,7 +22,7 @@ class ApprovalRow(NamedTuple):
 
 
 class AssetRow(NamedTuple):
-    """A picture for rich presence."""
+    """An image for rich presence."""
 
     id: AssetId
     application_id: int
@@ -39,25 +39,25 @@ _ASSET = ", ".join(AssetRow._fields)
 
 
 def find_approval(tx: Tx, application_id: int, kind: str, name: str) -> ApprovalRow | None:
-    """What became of one request, or None."""
+    """Return an approval request, or None."""
     sql = f"SELECT {_APPROVAL} FROM application_approvals WHERE application_id = ? AND kind = ? AND name = ?"
     return tx.find(ApprovalRow, sql, application_id, kind, name)
 
 
 def list_approvals(tx: Tx, application_id: int) -> dict[tuple[str, str], ApprovalRow]:
-    """All that an application asked for, by kind and name."""
+    """Return the approval requests of an application, by kind and name."""
     sql = f"SELECT {_APPROVAL} FROM application_approvals WHERE application_id = ?"
     return {(row.kind, row.name): row for row in tx.fetch(ApprovalRow, sql, application_id)}
 
 
 def list_pending(tx: Tx) -> list[ApprovalRow]:
-    """What waits for the operator, the oldest first."""
+    """List the pending requests, oldest first."""
     sql = f"SELECT {_APPROVAL} FROM application_approvals WHERE state = 'pending' ORDER BY requested_ms, application_id, name"
     return tx.fetch(ApprovalRow, sql)
 
 
 def keep_approval(tx: Tx, row: ApprovalRow) -> None:
-    """Keep a request or what became of it."""
+    """Insert or update an approval request."""
     assignments = ", ".join(f"{name} = excluded.{name}" for name in ApprovalRow._fields[3:])
     tx.run(
         f"INSERT INTO application_approvals ({_APPROVAL}) VALUES ({places(row)}) "
@@ -67,7 +67,7 @@ def keep_approval(tx: Tx, row: ApprovalRow) -> None:
 
 
 def delete_approval(tx: Tx, application_id: int, kind: str, name: str) -> None:
-    """Forget a request."""
+    """Delete an approval request."""
     tx.run(
         "DELETE FROM application_approvals WHERE application_id = ? AND kind = ? AND name = ?",
         application_id,
@@ -76,37 +76,37 @@ def delete_approval(tx: Tx, application_id: int, kind: str, name: str) -> None:
     )
 
 
-# Pictures
+# Rich presence assets
 
 
 def list_assets(tx: Tx, application_id: int) -> list[AssetRow]:
-    """An application's pictures, by name."""
+    """List the assets of an application, by name."""
     sql = f"SELECT {_ASSET} FROM application_assets WHERE application_id = ? ORDER BY name"
     return tx.fetch(AssetRow, sql, application_id)
 
 
 def find_asset_by_name(tx: Tx, application_id: int, name: str) -> AssetRow | None:
-    """A picture by its key, or None."""
+    """Return an asset by its name, or None."""
     sql = f"SELECT {_ASSET} FROM application_assets WHERE application_id = ? AND name = ?"
     return tx.find(AssetRow, sql, application_id, name)
 
 
 def count_assets(tx: Tx, application_id: int) -> int:
-    """How many pictures an application has."""
+    """Return the number of assets of an application."""
     return int(tx.value("SELECT COUNT(*) FROM application_assets WHERE application_id = ?", application_id))
 
 
 def insert_asset(tx: Tx, row: AssetRow) -> None:
-    """Keep a new picture."""
+    """Insert an asset."""
     tx.run(f"INSERT INTO application_assets ({_ASSET}) VALUES ({places(row)})", *row)
 
 
 def delete_asset(tx: Tx, application_id: int, asset_id: int) -> bool:
-    """Remove a picture; False when it is none of the application's."""
+    """Delete an asset. Return False if the application has no such asset."""
     return bool(tx.run("DELETE FROM application_assets WHERE application_id = ? AND id = ?", application_id, asset_id))
 
 
 def find_asset_file(tx: Tx, asset_id: int) -> str | None:
-    """Where the file store has a picture."""
+    """Return the file store key of an asset's image, or None."""
     image: str | None = tx.value("SELECT image FROM application_assets WHERE id = ?", asset_id)
     return None if image is None else cdn_urls.image_key(image)

@@ -1,4 +1,4 @@
-"""Approvals and testers on the wire."""
+"""Build the wire models of approvals, testers and assets."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -19,81 +19,89 @@ from hubbub.server.resources.developers.store import ApprovalRow, AssetRow
 
 
 def approvals(call: Call, row: ApplicationRow) -> wire.Approvals:
-    """All that an application may have to ask for."""
-    asked = store.list_approvals(call.tx, row.id)
+    """Build the approvals of an application, requested or not."""
+    requests = store.list_approvals(call.tx, row.id)
     approved = oauth2.approved_scopes(call.tx, row.id)
     size = applications.measure(call, row)
-    since = asked.get(REACH)
+    since = requests.get(REACH)
     reach = wire.Reach(
         counted=size.counted,
         count=size.found,
         free_below=size.free_below,
         free=size.free,
-        lapses_at=_time(since.ends_ms) if since is not None and not size.free else None,
+        lapses_at=_timestamp(since.ends_ms) if since is not None and not size.free else None,
     )
     return wire.Approvals(
         reach=reach,
-        intents=[_intent(row, name, asked.get(("intent", name)), free=size.free) for name in wire.PRIVILEGED_INTENTS],
+        intents=[
+            _intent(row, name, requests.get(("intent", name)), free=size.free) for name in wire.PRIVILEGED_INTENTS
+        ],
         scopes=[
-            _scope(row, name, asked.get(("scope", name)), approved) for name, rule in SCOPES.items() if rule.approval
+            _scope(row, name, requests.get(("scope", name)), approved) for name, rule in SCOPES.items() if rule.approval
         ],
     )
 
 
 def approval(call: Call, row: ApplicationRow, kind: str, name: str) -> wire.Approval:
-    """One of them."""
-    shown = approvals(call, row)
-    return next(each for each in (*shown.intents, *shown.scopes) if (each.kind, each.name) == (kind, name))
+    """Build one approval."""
+    listed = approvals(call, row)
+    return next(each for each in (*listed.intents, *listed.scopes) if (each.kind, each.name) == (kind, name))
 
 
-def _intent(row: ApplicationRow, name: str, asked: ApprovalRow | None, *, free: bool) -> wire.Approval:
+def _intent(row: ApplicationRow, name: str, request: ApprovalRow | None, *, free: bool) -> wire.Approval:
     intent = wire.PRIVILEGED_INTENTS[name]
-    state = "none" if asked is None else asked.state
+    state = "none" if request is None else request.state
     if row.flags & intent.granted and state not in ("pending", "denied"):
         state = "approved"
     elif free and state != "pending":
         state = "open"
     return _approval(
-        "intent", name, intent.words, state, asked, enabled=bool(row.flags & (intent.granted | intent.limited))
+        "intent", name, intent.words, state, request, enabled=bool(row.flags & (intent.granted | intent.limited))
     )
 
 
-def _scope(row: ApplicationRow, name: str, asked: ApprovalRow | None, approved: set[str]) -> wire.Approval:
+def _scope(row: ApplicationRow, name: str, request: ApprovalRow | None, approved: set[str]) -> wire.Approval:
     if name in approved:
         state = "approved"
     elif not missing_approvals([name], row.flags, ()):
         state = "open"
     else:
-        state = "none" if asked is None else asked.state
-    return _approval("scope", name, SCOPES[name].words, state, asked)
+        state = "none" if request is None else request.state
+    return _approval("scope", name, SCOPES[name].words, state, request)
 
 
 def _approval(
-    kind: wire.ApprovalKind, name: str, words: str, state: str, asked: ApprovalRow | None, *, enabled: Any = UNSET
+    kind: wire.ApprovalKind,
+    name: str,
+    description: str,
+    state: str,
+    request: ApprovalRow | None,
+    *,
+    enabled: Any = UNSET,
 ) -> wire.Approval:
-    shown = wire.Approval(kind=kind, name=str(name), description=words, state=cast(Any, state), enabled=enabled)
-    if asked is not None:
-        shown.reason = asked.reason
-        shown.requested_at = _time(asked.requested_ms)
-        shown.decided_at = _time(asked.decided_ms)
-        shown.ends_at = _time(asked.ends_ms)
-    return shown
+    view = wire.Approval(kind=kind, name=str(name), description=description, state=cast(Any, state), enabled=enabled)
+    if request is not None:
+        view.reason = request.reason
+        view.requested_at = _timestamp(request.requested_ms)
+        view.decided_at = _timestamp(request.decided_ms)
+        view.ends_at = _timestamp(request.ends_ms)
+    return view
 
 
 def testers(tx: Tx, rows: Sequence[TesterRow]) -> list[wire.Tester]:
-    """Testers, as far as the people are still there."""
-    people = users.find_many(tx, [row.user_id for row in rows])
+    """Build testers. Deleted users are left out."""
+    users_by_id = users.find_many(tx, [row.user_id for row in rows])
     return [
-        wire.Tester(user=users.user(people[row.user_id]), state=cast(Any, row.state))
+        wire.Tester(user=users.user(users_by_id[row.user_id]), state=cast(Any, row.state))
         for row in rows
-        if row.user_id in people
+        if row.user_id in users_by_id
     ]
 
 
 def asset(row: AssetRow) -> wire.Asset:
-    """A picture."""
+    """Build a rich presence asset."""
     return wire.Asset(id=AssetId(row.id), type=row.type, name=row.name)
 
 
-def _time(ms: int | None) -> Timestamp | None:
+def _timestamp(ms: int | None) -> Timestamp | None:
     return None if ms is None else json.timestamp(ms)

@@ -1,4 +1,4 @@
-"""Direct and group messages: the channels between people, and who is in them."""
+"""Private channels: direct messages and groups, and their recipients."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import identities, invites, messages, users

@@ -1,17 +1,17 @@
-"""What the direct messages slice tells others, inside the transaction."""
+"""Signals that the direct messages slice raises inside the transaction."""
 
 import msgspec
 
 
 class RecipientCame(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody came to a group."""
+    """A user joined a group."""
 
     channel_id: int
     user_id: int
 
 
 class RecipientGoes(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody is about to be in a group no more; they are until this is told."""
+    """A user is about to leave a group and is still a recipient."""
 
     channel_id: int
     user_id: int

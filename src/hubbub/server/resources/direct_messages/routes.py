@@ -1,4 +1,4 @@
-"""Private channels over HTTP. Renaming and closing one is editing and deleting a channel, so it is done with those."""
+"""Handlers for private channels. The channel handlers rename and close them."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, UserId
@@ -12,7 +12,10 @@ from hubbub.server.resources.direct_messages import actions, rules, views
 
 @handles(wire.CREATE_DM)
 def create_dm(call: Call, body: wire.CreateDm) -> PrivateChannel:
-    """Open a channel with one user, or a group: a bot's by tokens, a person's by names."""
+    """Create a DM.
+
+    Opens a direct message channel with one user, or creates a group. Bots add group members by OAuth2 access tokens,
+    users by user ids."""
     if body.recipient_id:
         return actions.open_direct(call, rules.require_other(call, body.recipient_id))
     if call.actor.is_bot:
@@ -34,7 +37,9 @@ def create_dm(call: Call, body: wire.CreateDm) -> PrivateChannel:
 
 @handles(wire.CREATE_DM_BY_USER)
 def create_dm_by_user(call: Call, user_id: UserId, body: wire.CreateDm) -> PrivateChannel:
-    """The same by one's own id; nobody opens channels for others."""
+    """Create a DM with your own user id in the path.
+
+    Other user ids are rejected."""
     if user_id != call.user_id:
         raise errors.MISSING_ACCESS()
     return create_dm(call, body)
@@ -50,13 +55,15 @@ def _nicks(body: wire.CreateDm) -> dict[int, str | None]:
 
 @handles(wire.LIST_MY_CHANNELS)
 def list_my_channels(call: Call) -> list[PrivateChannel]:
-    """The private channels in the caller's list."""
+    """List the private channels of the current user."""
     return views.private_channels(call)
 
 
 @handles(wire.ADD_GROUP_DM_USER)
 def add_group_dm_user(call: Call, channel_id: ChannelId, user_id: UserId, body: wire.AddGroupDmUser) -> Answer:
-    """Bring somebody into a group: 201 with the group, or 204 when they are in it."""
+    """Add a user to a group DM.
+
+    Returns 201 with the group, or 204 if the user is already in it."""
     group = rules.require_group(call, channel_id)
     rules.require_can_add(call, group)
     user = users.find(call.tx, user_id)
@@ -77,7 +84,7 @@ def add_group_dm_user(call: Call, channel_id: ChannelId, user_id: UserId, body: 
 
 @handles(wire.DELETE_GROUP_DM_USER)
 def delete_group_dm_user(call: Call, channel_id: ChannelId, user_id: UserId) -> None:
-    """Let somebody go from a group, or go oneself."""
+    """Remove a user from a group DM, or leave it."""
     group = rules.require_group(call, channel_id)
     rules.require_can_remove(call, group, user_id)
     user = users.find(call.tx, user_id)

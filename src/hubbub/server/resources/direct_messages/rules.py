@@ -1,4 +1,4 @@
-"""Whom one may bring into a private channel, and who decides there."""
+"""Rules for private channels: reachable recipients, group members and limits."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ from hubbub.server.resources.users import UserRow
 
 
 def require_other(call: Call, user_id: int) -> UserRow:
-    """Somebody to talk to: anybody there is, but not oneself."""
+    """Return the recipient of a direct message, who must exist and not be the caller."""
     if user_id == call.user_id:
         raise errors.INVALID_RECIPIENTS()
     found = users.find(call.tx, user_id)
@@ -27,40 +27,41 @@ def require_other(call: Call, user_id: int) -> UserRow:
     return found
 
 
-def require_reachable(call: Call, fact: messages.DirectMessageDrafted) -> None:
-    """Raise where one of two people blocks the other, and where every guild that they share has stopped direct messages
-    (http.md 4.4, incident actions) or is one whose members the recipient does not want to hear from.
+def require_reachable(call: Call, signal: messages.DirectMessageDrafted) -> None:
+    """Reject a direct message that the recipient does not accept.
 
-    Friends may always; so may those who share none, which is no guild's business."""
-    if relationships.is_blocked_between(call.tx, call.user_id, fact.recipient_id):
+    It is rejected if either user blocks the other, or if each guild they share has paused direct messages (http.md 4.4,
+    incident actions) or is restricted by the recipient. Friends are exempt from the guild conditions, as are users who
+    share no guild."""
+    if relationships.is_blocked_between(call.tx, call.user_id, signal.recipient_id):
         raise errors.CANNOT_MESSAGE_USER()
-    found = store.shared_guilds(call.tx, call.user_id, fact.recipient_id)
-    if found and not _open(call, fact.recipient_id, found):
-        if not relationships.are_friends(call.tx, call.user_id, fact.recipient_id):
+    shared = store.shared_guilds(call.tx, call.user_id, signal.recipient_id)
+    if shared and not _accepts_through_guild(call, signal.recipient_id, shared):
+        if not relationships.are_friends(call.tx, call.user_id, signal.recipient_id):
             raise errors.CANNOT_MESSAGE_USER()
 
 
 def can_write_by_a_guild(call: Call, recipient_id: int) -> bool:
-    """Whether the caller shares a guild with somebody who hears its members (sdk.md 11.3)."""
-    return _open(call, recipient_id, store.shared_guilds(call.tx, call.user_id, recipient_id))
+    """Return whether the caller shares a guild through which the recipient accepts direct messages (sdk.md 11.3)."""
+    return _accepts_through_guild(call, recipient_id, store.shared_guilds(call.tx, call.user_id, recipient_id))
 
 
-def _open(call: Call, recipient_id: int, shared: Mapping[int, str | None]) -> bool:
-    running = [guild_id for guild_id, incidents in shared.items() if not _paused(call, incidents)]
-    if not running:
+def _accepts_through_guild(call: Call, recipient_id: int, shared: Mapping[int, str | None]) -> bool:
+    unpaused = [guild_id for guild_id, incidents in shared.items() if not _has_paused_dms(call, incidents)]
+    if not unpaused:
         return False
     restricted = set(user_settings.find(call.tx, recipient_id).restricted_guilds)
-    return any(guild_id not in restricted for guild_id in running)
+    return any(guild_id not in restricted for guild_id in unpaused)
 
 
-def _paused(call: Call, incidents: str | None) -> bool:
+def _has_paused_dms(call: Call, incidents: str | None) -> bool:
     until = None if incidents is None else json.decode(incidents, IncidentsData).dms_disabled_until
-    # Both are written in the one form of wire.timestamp, so that text compares as time.
+    # Both use the format of wire.timestamp, so they compare as text.
     return until is not None and until > json.timestamp(call.now)
 
 
 def require_companions(call: Call, user_ids: Sequence[int]) -> None:
-    """Whom a person may bring into a group: friends, and people they share a guild with (decisions/0016)."""
+    """Require that each user is a friend of the caller or shares a guild with them (decisions/0016)."""
     found = users.find_many(call.tx, user_ids)
     if len(found) < len(set(user_ids)):
         raise errors.UNKNOWN_USER()
@@ -71,7 +72,7 @@ def require_companions(call: Call, user_ids: Sequence[int]) -> None:
 
 
 def require_consent(call: Call, token: str) -> UserId:
-    """The user who let the calling application bring them into groups by this token."""
+    """Return the user who authorized the calling application to add them to groups with this token."""
     found = auth.find_actor(call.tx, token, call.now)
     if found is None:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
@@ -84,7 +85,7 @@ def require_consent(call: Call, token: str) -> UserId:
 
 
 def require_nick(nick: str, path: str) -> str | None:
-    """A name for somebody in a group, or None for none."""
+    """Return a cleaned group nickname, or None if it is empty."""
     nick = users.clean_name(nick)
     if len(nick) > NICK_MAX:
         raise errors.invalid(path, *errors.max_length(NICK_MAX))
@@ -92,19 +93,19 @@ def require_nick(nick: str, path: str) -> str | None:
 
 
 def require_room_for_group(call: Call) -> None:
-    """http.md 8: ten active groups of one application or person."""
+    """Reject a group if the application or user already owns ten active groups (http.md 8)."""
     if store.count_groups(call.tx, call.user_id) >= wire.GROUPS_MAX:
         raise errors.MAX_GROUP_DMS()
 
 
 def require_size(count: int) -> None:
-    """http.md 8: ten in one group, the caller included."""
+    """Reject more than ten recipients in a group, including the caller (http.md 8)."""
     if count > wire.GROUP_RECIPIENTS_MAX:
         raise errors.MAX_RECIPIENTS()
 
 
 def require_group(call: Call, channel_id: int) -> ChannelRow:
-    """A group that the caller is in."""
+    """Return a group that the caller is in."""
     here = access.channel(call, channel_id)
     row = channels.find(call.tx, channel_id)
     if row is None:
@@ -115,12 +116,13 @@ def require_group(call: Call, channel_id: int) -> ChannelRow:
 
 
 def require_can_add(call: Call, group: ChannelRow) -> None:
-    """http.md 4.2: an application's group grows by its bot alone; people's by anybody in it."""
+    """Require a caller who may add users: for an application's group only its bot, otherwise any recipient (http.md
+    4.2)."""
     if group.application_id is not None and group.application_id != call.actor.application_id:
         raise errors.MISSING_PERMISSIONS()
 
 
 def require_can_remove(call: Call, group: ChannelRow, user_id: int) -> None:
-    """The owner removes others; everybody may go."""
+    """Require the owner for removing other users. Any recipient may leave."""
     if user_id != call.user_id and group.owner_id != call.user_id:
         raise errors.MISSING_PERMISSIONS()

@@ -1,4 +1,4 @@
-"""Who shares a private channel with whom, and from whose list it is hidden."""
+"""SQL for direct messages and the recipients of private channels."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from hubbub.server.resources.channels import CHANNEL_COLUMNS, ChannelRow
 
 
 def find_direct(tx: Tx, one: int, other: int) -> int | None:
-    """The direct message channel of two users, or None."""
+    """Return the direct message channel of two users, or None."""
     found: int | None = tx.value(
         "SELECT channel_id FROM direct_messages WHERE lower_id = ? AND higher_id = ?", min(one, other), max(one, other)
     )
@@ -15,7 +15,7 @@ def find_direct(tx: Tx, one: int, other: int) -> int | None:
 
 
 def insert_direct(tx: Tx, one: int, other: int, channel_id: int) -> None:
-    """Remember which channel two users have."""
+    """Record the direct message channel of two users."""
     tx.run(
         "INSERT INTO direct_messages (lower_id, higher_id, channel_id) VALUES (?, ?, ?)",
         min(one, other),
@@ -25,7 +25,7 @@ def insert_direct(tx: Tx, one: int, other: int, channel_id: int) -> None:
 
 
 def add(tx: Tx, channel_id: int, user_id: int, *, nick: str | None = None, hidden: bool = False) -> bool:
-    """Let a user into a private channel; False when they are in it."""
+    """Add a recipient to a private channel. Return False if the user is already in it."""
     return (
         tx.run(
             "INSERT INTO recipients (channel_id, user_id, nick, hidden) VALUES (?, ?, ?, ?) "
@@ -40,12 +40,12 @@ def add(tx: Tx, channel_id: int, user_id: int, *, nick: str | None = None, hidde
 
 
 def remove(tx: Tx, channel_id: int, user_id: int) -> bool:
-    """Let a user go from a private channel; False when they are not in it."""
+    """Remove a recipient from a private channel. Return False if the user was not in it."""
     return tx.run("DELETE FROM recipients WHERE channel_id = ? AND user_id = ?", channel_id, user_id) > 0
 
 
 def recipients(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[int]]:
-    """Who is in some private channels, by channel, in the order of their ids."""
+    """Return the recipients of private channels by channel id, ordered by user id."""
     found: dict[int, list[int]] = {}
     for start in range(0, len(channel_ids), 500):
         some = channel_ids[start : start + 500]
@@ -58,7 +58,7 @@ def recipients(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[int]]:
 
 
 def hidden_from(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
-    """Those in a private channel who do not have it in their list, and whether each is a bot."""
+    """List the recipients from whom a private channel is hidden, with whether each is a bot."""
     return [
         (user_id, bot)
         for user_id, bot in tx.all(
@@ -70,7 +70,7 @@ def hidden_from(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
 
 
 def show(tx: Tx, channel_id: int, user_id: int) -> bool:
-    """Put a private channel back into somebody's list; False when it is there."""
+    """Unhide a private channel for a recipient. Return False if it was not hidden."""
     return (
         tx.run(
             "UPDATE recipients SET hidden = 0 WHERE channel_id = ? AND user_id = ? AND hidden = 1", channel_id, user_id
@@ -80,7 +80,7 @@ def show(tx: Tx, channel_id: int, user_id: int) -> bool:
 
 
 def list_shown(tx: Tx, user_id: int) -> list[ChannelRow]:
-    """The private channels in somebody's list."""
+    """List the private channels that a user has not hidden."""
     return tx.fetch(
         ChannelRow,
         f"SELECT {CHANNEL_COLUMNS} FROM recipients r JOIN channels c ON c.id = r.channel_id "
@@ -90,7 +90,7 @@ def list_shown(tx: Tx, user_id: int) -> list[ChannelRow]:
 
 
 def list_groups(tx: Tx, user_id: int) -> list[ChannelRow]:
-    """The groups that somebody is in."""
+    """List the groups of a user."""
     return tx.fetch(
         ChannelRow,
         f"SELECT {CHANNEL_COLUMNS} FROM recipients r JOIN channels c ON c.id = r.channel_id "
@@ -100,28 +100,28 @@ def list_groups(tx: Tx, user_id: int) -> list[ChannelRow]:
 
 
 def list_channels(tx: Tx, user_id: int) -> list[int]:
-    """Every private channel that somebody is in."""
+    """List the ids of all private channels of a user."""
     rows = tx.all("SELECT channel_id FROM recipients WHERE user_id = ? ORDER BY channel_id", user_id)
     return [row[0] for row in rows]
 
 
 def forget_direct(tx: Tx, channel_id: int) -> None:
-    """Let a channel no longer be the one of two users."""
+    """Delete the record that a channel is the direct message channel of two users."""
     tx.run("DELETE FROM direct_messages WHERE channel_id = ?", channel_id)
 
 
 def replace(tx: Tx, channel_id: int, user_id: int, by_id: int) -> None:
-    """Let somebody take another's place in a private channel."""
+    """Replace a recipient of a private channel by another user."""
     tx.run("UPDATE recipients SET user_id = ? WHERE channel_id = ? AND user_id = ?", by_id, channel_id, user_id)
 
 
 def hide_all(tx: Tx, channel_id: int) -> None:
-    """Take a private channel out of every list."""
+    """Hide a private channel from every recipient."""
     tx.run("UPDATE recipients SET hidden = 1 WHERE channel_id = ?", channel_id)
 
 
 def count_groups(tx: Tx, user_id: int) -> int:
-    """How many groups somebody owns; a bot owns those of its application."""
+    """Return the number of groups a user owns. A bot owns those of its application."""
     return int(
         tx.value(
             "SELECT COUNT(*) FROM recipients r JOIN channels c ON c.id = r.channel_id "
@@ -134,7 +134,7 @@ def count_groups(tx: Tx, user_id: int) -> int:
 
 
 def sharing_a_guild(tx: Tx, user_id: int, others: Sequence[int]) -> set[int]:
-    """Which of these users are in some guild together with a user."""
+    """Return which of these users share a guild with a user."""
     rows = tx.all(
         "SELECT DISTINCT b.user_id FROM members a JOIN members b ON b.guild_id = a.guild_id "
         f"WHERE a.user_id = ? AND b.user_id IN ({places(others)})",
@@ -145,7 +145,7 @@ def sharing_a_guild(tx: Tx, user_id: int, others: Sequence[int]) -> set[int]:
 
 
 def shared_guilds(tx: Tx, one: int, other: int) -> dict[int, str | None]:
-    """The guilds that two users share, and what each has switched off."""
+    """Return the guilds that two users share, with each guild's incident actions as JSON."""
     rows = tx.all(
         "SELECT g.id, g.incidents FROM members a JOIN members b ON b.guild_id = a.guild_id AND b.user_id = ? "
         "JOIN guilds g ON g.id = a.guild_id WHERE a.user_id = ?",
@@ -156,5 +156,5 @@ def shared_guilds(tx: Tx, one: int, other: int) -> dict[int, str | None]:
 
 
 def delete_channel(tx: Tx, channel_id: int) -> None:
-    """Forget a group that nobody is in."""
+    """Delete a group without recipients."""
     tx.run("DELETE FROM channels WHERE id = ?", channel_id)

@@ -1,4 +1,4 @@
-"""A person's private channels, as their list and READY show them."""
+"""Build the private channels of a user for lists and READY."""
 
 from typing import Any, Final
 
@@ -8,34 +8,34 @@ from hubbub.server.resources import channels, identities, users
 from hubbub.server.resources.direct_messages import store
 
 READING: Final = frozenset({"dm_channels.read", "sdk.social_layer"})
-"""Scopes that let an application read a person's private channels; the second contains the first."""
+"""Scopes that let an application read a user's private channels. The second includes the first."""
 
 
 def private_channels(call: Call) -> list[PrivateChannel]:
-    """The channels in the caller's list, the latest spoken in first; a bot has no list (http.md 5)."""
+    """Build the caller's visible private channels, most recent message first. Empty for bots (http.md 5)."""
     if call.actor.is_bot:
         return []
     rows = sorted(store.list_shown(call.tx, call.user_id), key=lambda row: row.last_message_id or row.id, reverse=True)
     present = store.recipients(call.tx, [row.id for row in rows])
     found = users.find_many(call.tx, {user_id for ids in present.values() for user_id in ids})
-    people = {user_id: users.user(row) for user_id, row in found.items()}
+    users_by_id = {user_id: users.user(row) for user_id, row in found.items()}
     return [
         channels.private(
             row,
-            [people.get(each) or users.gone(each) for each in present.get(row.id, []) if each != call.user_id],
+            [users_by_id.get(each) or users.gone(each) for each in present.get(row.id, []) if each != call.user_id],
         )
         for row in rows
     ]
 
 
 def ready(call: Call) -> dict[str, Any]:
-    """What READY tells of private channels: to people, and to applications that may read them for a person."""
+    """Return the keys that private channels add to READY: for users, and for OAuth2 sessions with a read scope."""
     actor = call.actor
     if actor.kind == "bearer" and actor.scopes.isdisjoint(READING):
         return {"private_channels": []}
-    shown = private_channels(call)
-    parts: dict[str, Any] = {"private_channels": shown}
+    listed = private_channels(call)
+    parts: dict[str, Any] = {"private_channels": listed}
     if actor.kind == "bearer" and actor.family_id is not None:
-        others = {int(each.id) for channel in shown for each in channel.recipients}
+        others = {int(each.id) for channel in listed for each in channel.recipients}
         parts["user_application_profiles"] = identities.profiles(call.tx, actor.family_id, others)
     return parts

@@ -1,4 +1,4 @@
-"""Custom emoji, of guilds and of applications."""
+"""Custom emojis of guilds and applications."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import ApplicationDeleting

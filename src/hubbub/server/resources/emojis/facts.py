@@ -1,4 +1,4 @@
-"""What the emojis slice tells others, inside the transaction."""
+"""Signals that the emojis slice raises inside the transaction."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from hubbub.protocol.ids import EmojiId, GuildId
 
 
 class EmojiDeleted(msgspec.Struct, frozen=True):
-    """An emoji of a guild is gone: what shows it beside its name shows none."""
+    """A guild emoji was deleted. Listeners clear their references to it."""
 
     guild_id: GuildId
     emoji_id: EmojiId

@@ -1,4 +1,4 @@
-"""Emoji over HTTP."""
+"""Handlers for guild and application emojis."""
 
 from msgspec import UNSET
 
@@ -13,12 +13,12 @@ from hubbub.server.resources import expressions
 from hubbub.server.resources.emojis import actions, rules, store, views
 from hubbub.server.resources.emojis.store import EmojiRow
 
-# Of guilds
+# Guild emojis
 
 
 @handles(wire.LIST_GUILD_EMOJIS)
 def list_guild_emojis(call: Call, guild_id: GuildId) -> list[wire.Emoji]:
-    """A guild's emoji."""
+    """List guild emojis."""
     standing = access.guild(call, guild_id)
     rows = store.list_of_guild(call.tx, guild_id)
     return views.emojis(call.tx, rows, makers=expressions.knows_makers(call, standing))
@@ -26,17 +26,17 @@ def list_guild_emojis(call: Call, guild_id: GuildId) -> list[wire.Emoji]:
 
 @handles(wire.GET_GUILD_EMOJI)
 def get_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId) -> wire.Emoji:
-    """One emoji of a guild."""
+    """Get a guild emoji."""
     standing = access.guild(call, guild_id)
-    return _show(call, standing, _get(call, guild_id, emoji_id))
+    return _emoji_view(call, standing, _get(call, guild_id, emoji_id))
 
 
 @handles(wire.CREATE_GUILD_EMOJI)
 def create_guild_emoji(call: Call, guild_id: GuildId, body: wire.CreateGuildEmoji) -> wire.Emoji:
-    """Make an emoji."""
+    """Create a guild emoji."""
     standing = expressions.require_create(call, guild_id)
     animated = body.image.animated
-    kept_for = rules.kept_for(call.tx, guild_id, body.roles)
+    role_ids = rules.kept_for(call.tx, guild_id, body.roles)
     rules.require_slot(call.tx, guild_id, animated=animated)
     row = EmojiRow(
         id=call.new_id(EmojiId),
@@ -46,15 +46,15 @@ def create_guild_emoji(call: Call, guild_id: GuildId, body: wire.CreateGuildEmoj
         name=body.name,
         image=body.image.hash,
         animated=int(animated),
-        roles=kept_for,
+        roles=role_ids,
     )
     actions.create(call, guild_id, row)
-    return _show(call, standing, row)
+    return _emoji_view(call, standing, row)
 
 
 @handles(wire.UPDATE_GUILD_EMOJI)
 def update_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId, body: wire.UpdateGuildEmoji) -> wire.Emoji:
-    """Change an emoji's name, or who may use it."""
+    """Update a guild emoji."""
     standing = access.guild(call, guild_id)
     before = _get(call, guild_id, emoji_id)
     expressions.require_change(call, guild_id, before.user_id)
@@ -64,12 +64,12 @@ def update_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId, body: w
     if body.roles is not UNSET:
         after = after._replace(roles=rules.kept_for(call.tx, guild_id, body.roles))
     actions.change(call, guild_id, before, after)
-    return _show(call, standing, after)
+    return _emoji_view(call, standing, after)
 
 
 @handles(wire.DELETE_GUILD_EMOJI)
 def delete_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId) -> None:
-    """Delete an emoji."""
+    """Delete a guild emoji."""
     access.guild(call, guild_id)
     row = _get(call, guild_id, emoji_id)
     expressions.require_change(call, guild_id, row.user_id)
@@ -83,16 +83,16 @@ def _get(call: Call, guild_id: GuildId, emoji_id: EmojiId) -> EmojiRow:
     return row
 
 
-def _show(call: Call, standing: GuildAccess, row: EmojiRow) -> wire.Emoji:
+def _emoji_view(call: Call, standing: GuildAccess, row: EmojiRow) -> wire.Emoji:
     return views.emojis(call.tx, [row], makers=expressions.knows_makers(call, standing))[0]
 
 
-# Of applications: no events, no audit log, and the maker is always shown
+# Application emojis: no events, no audit log, and the creator is always included
 
 
 @handles(wire.LIST_APPLICATION_EMOJIS)
 def list_application_emojis(call: Call, application_id: ApplicationId) -> wire.ApplicationEmojis:
-    """An application's emoji."""
+    """List application emojis."""
     rules.require_application(call, application_id)
     rows = store.list_of_application(call.tx, application_id)
     return wire.ApplicationEmojis(items=views.emojis(call.tx, rows, makers=True))
@@ -100,16 +100,18 @@ def list_application_emojis(call: Call, application_id: ApplicationId) -> wire.A
 
 @handles(wire.GET_APPLICATION_EMOJI)
 def get_application_emoji(call: Call, application_id: ApplicationId, emoji_id: EmojiId) -> wire.Emoji:
-    """One emoji of an application."""
+    """Get an application emoji."""
     rules.require_application(call, application_id)
-    return _show_own(call, _get_own(call, application_id, emoji_id))
+    return _application_emoji_view(call, _get_application_emoji(call, application_id, emoji_id))
 
 
 @handles(wire.CREATE_APPLICATION_EMOJI)
 def create_application_emoji(
     call: Call, application_id: ApplicationId, body: wire.CreateApplicationEmoji
 ) -> wire.Emoji:
-    """Make an emoji that only the application uses, everywhere."""
+    """Create an application emoji.
+
+    The application can use the emoji everywhere."""
     rules.require_application(call, application_id)
     if store.count_of_application(call.tx, application_id) >= wire.APPLICATION_EMOJIS_MAX:
         raise errors.MAX_EMOJIS()
@@ -123,35 +125,35 @@ def create_application_emoji(
         animated=int(body.image.animated),
     )
     store.insert(call.tx, row)
-    return _show_own(call, row)
+    return _application_emoji_view(call, row)
 
 
 @handles(wire.UPDATE_APPLICATION_EMOJI)
 def update_application_emoji(
     call: Call, application_id: ApplicationId, emoji_id: EmojiId, body: wire.UpdateApplicationEmoji
 ) -> wire.Emoji:
-    """Change the name of an application's emoji."""
+    """Update an application emoji."""
     rules.require_application(call, application_id)
-    row = _get_own(call, application_id, emoji_id)
+    row = _get_application_emoji(call, application_id, emoji_id)
     if body.name is not UNSET:
         row = row._replace(name=body.name)
         store.update(call.tx, row)
-    return _show_own(call, row)
+    return _application_emoji_view(call, row)
 
 
 @handles(wire.DELETE_APPLICATION_EMOJI)
 def delete_application_emoji(call: Call, application_id: ApplicationId, emoji_id: EmojiId) -> None:
-    """Delete an application's emoji."""
+    """Delete an application emoji."""
     rules.require_application(call, application_id)
-    store.delete(call.tx, _get_own(call, application_id, emoji_id).id)
+    store.delete(call.tx, _get_application_emoji(call, application_id, emoji_id).id)
 
 
-def _get_own(call: Call, application_id: ApplicationId, emoji_id: EmojiId) -> EmojiRow:
+def _get_application_emoji(call: Call, application_id: ApplicationId, emoji_id: EmojiId) -> EmojiRow:
     row = store.find(call.tx, emoji_id)
     if row is None or row.application_id != application_id:
         raise errors.UNKNOWN_EMOJI()
     return row
 
 
-def _show_own(call: Call, row: EmojiRow) -> wire.Emoji:
+def _application_emoji_view(call: Call, row: EmojiRow) -> wire.Emoji:
     return views.emojis(call.tx, [row], makers=True)[0]

@@ -1,4 +1,4 @@
-"""Who may use which emoji, and what roles one may be kept for."""
+"""Rules for using emojis, and for the roles they are limited to."""
 
 from collections.abc import Iterable
 
@@ -20,9 +20,11 @@ from hubbub.server.resources.emojis.store import EmojiRow
 
 
 def require_use(call: Call, here: ChannelAccess, emoji_id: int) -> EmojiRow:
-    """The emoji, if the caller may use it here; UNKNOWN_EMOJI for one they cannot know, MISSING_PERMISSIONS for one they may not.
+    """Return the emoji if the caller may use it in this channel.
 
-    An application's is its own everywhere. A guild's may be kept for roles; one of another guild needs USE_EXTERNAL_EMOJIS."""
+    Raises UNKNOWN_EMOJI if the caller cannot know it, MISSING_PERMISSIONS if they may not use it. An application can
+    use its own emojis everywhere. A guild emoji may be limited to roles; one of another guild requires
+    USE_EXTERNAL_EMOJIS."""
     row = store.find(call.tx, emoji_id)
     if row is None:
         raise errors.UNKNOWN_EMOJI()
@@ -31,27 +33,29 @@ def require_use(call: Call, here: ChannelAccess, emoji_id: int) -> EmojiRow:
             raise errors.UNKNOWN_EMOJI()
         return row
     if here.guild is not None and here.guild.guild_id == row.guild_id:
-        worn: Iterable[int] = here.guild.roles
+        member_roles: Iterable[int] = here.guild.roles
     else:
         if not store.is_member(call.tx, row.guild_id, call.user_id):
             raise errors.UNKNOWN_EMOJI()
         here.require(Permissions.USE_EXTERNAL_EMOJIS)
-        worn = access.guild(call, row.guild_id).roles
-    kept_for = row.role_ids
-    if kept_for and not set(worn) & set(kept_for):
+        member_roles = access.guild(call, row.guild_id).roles
+    allowed_roles = row.role_ids
+    if allowed_roles and not set(member_roles) & set(allowed_roles):
         raise errors.MISSING_PERMISSIONS()
     return row
 
 
 def require_slot(tx: Tx, guild_id: GuildId, *, animated: bool) -> None:
-    """Raise unless the guild has room for one more."""
-    most = expressions.slots(tx, guild_id, wire.EMOJIS_MAX_BY_TIER, GuildFeature.MORE_EMOJI, wire.EMOJIS_MAX_MORE)
-    if store.count_of_guild(tx, guild_id, animated=animated) >= most:
+    """Reject an emoji if the guild has no free slot."""
+    limit = expressions.slots(tx, guild_id, wire.EMOJIS_MAX_BY_TIER, GuildFeature.MORE_EMOJI, wire.EMOJIS_MAX_MORE)
+    if store.count_of_guild(tx, guild_id, animated=animated) >= limit:
         raise errors.MAX_ANIMATED_EMOJIS() if animated else errors.MAX_EMOJIS()
 
 
 def kept_for(tx: Tx, guild_id: GuildId, wanted: list[RoleId | None] | None | UnsetType) -> str:
-    """The roles of a body as they are kept; UNKNOWN_ROLE where one is not the guild's. @everyone means all, like none."""
+    """Return the stored form of the roles in a request body.
+
+    Raises UNKNOWN_ROLE for a role of another guild. @everyone means no limitation, like an empty list."""
     ids = sorted({role for role in wanted or () if role is not None and int(role) != guild_id})
     if len(roles.find_many(tx, guild_id, ids)) < len(ids):
         raise errors.UNKNOWN_ROLE()
@@ -59,7 +63,7 @@ def kept_for(tx: Tx, guild_id: GuildId, wanted: list[RoleId | None] | None | Uns
 
 
 def require_application(call: Call, application_id: int) -> None:
-    """Raise unless the caller manages the application; before they existed no address led to an application's emoji."""
+    """Require a caller who manages the application. Before application emojis were introduced, raise 404."""
     if not changes.APPLICATION_EMOJIS.active(call.now):
         raise errors.NOT_FOUND()
     applications.require_manager(call, application_id)

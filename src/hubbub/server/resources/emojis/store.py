@@ -1,4 +1,4 @@
-"""Rows of emoji."""
+"""SQL for the emojis table."""
 
 from typing import NamedTuple
 
@@ -9,23 +9,23 @@ from hubbub.server.core.store import Tx, places
 
 
 class EmojiRow(NamedTuple):
-    """An emoji as we keep it: of a guild, or of an application."""
+    """An emoji of a guild or an application."""
 
     id: int
     guild_id: int | None
     application_id: int | None
     user_id: int
-    """Who made it."""
+    """The user who created it."""
     name: str
     image: str
-    """The hash of its picture."""
+    """The hash of the image."""
     animated: int = 0
     roles: str = "[]"
-    """JSON of the ids of the only roles that may use it; none: all."""
+    """JSON list of the role ids that may use it; empty means all."""
 
     @property
     def role_ids(self) -> list[RoleId]:
-        """The only roles that may use it; none: all."""
+        """The roles that may use it; empty means all."""
         return wire.decode(self.roles, list[RoleId])
 
 
@@ -33,57 +33,57 @@ COLUMNS = ", ".join(EmojiRow._fields)
 
 
 def find(tx: Tx, emoji_id: int) -> EmojiRow | None:
-    """An emoji, whosever it is, or None."""
+    """Return an emoji of any owner, or None."""
     return tx.find(EmojiRow, f"SELECT {COLUMNS} FROM emojis WHERE id = ?", emoji_id)
 
 
 def find_file(tx: Tx, emoji_id: int) -> str | None:
-    """Where the file store has an emoji's picture."""
+    """Return the file store key of an emoji's image, or None."""
     image: str | None = tx.value("SELECT image FROM emojis WHERE id = ?", emoji_id)
     return None if image is None else cdn_urls.image_key(image)
 
 
 def list_of_guild(tx: Tx, guild_id: int) -> list[EmojiRow]:
-    """A guild's emoji, the oldest first."""
+    """List the emojis of a guild, oldest first."""
     return tx.fetch(EmojiRow, f"SELECT {COLUMNS} FROM emojis WHERE guild_id = ? ORDER BY id", guild_id)
 
 
 def list_of_application(tx: Tx, application_id: int) -> list[EmojiRow]:
-    """An application's emoji, the oldest first."""
+    """List the emojis of an application, oldest first."""
     return tx.fetch(EmojiRow, f"SELECT {COLUMNS} FROM emojis WHERE application_id = ? ORDER BY id", application_id)
 
 
 def count_of_guild(tx: Tx, guild_id: int, *, animated: bool) -> int:
-    """How many slots of one kind a guild has used."""
+    """Return the number of static or animated emojis of a guild."""
     sql = "SELECT COUNT(*) FROM emojis WHERE guild_id = ? AND animated = ?"
     return int(tx.value(sql, guild_id, int(animated)))
 
 
 def count_of_application(tx: Tx, application_id: int) -> int:
-    """How many emoji an application has."""
+    """Return the number of emojis of an application."""
     return int(tx.value("SELECT COUNT(*) FROM emojis WHERE application_id = ?", application_id))
 
 
 def insert(tx: Tx, row: EmojiRow) -> None:
-    """Keep a new emoji."""
+    """Insert an emoji."""
     tx.run(f"INSERT INTO emojis ({COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def update(tx: Tx, row: EmojiRow) -> None:
-    """Keep what changed of an emoji."""
+    """Update the name and roles of an emoji."""
     tx.run("UPDATE emojis SET name = ?, roles = ? WHERE id = ?", row.name, row.roles, row.id)
 
 
 def delete(tx: Tx, emoji_id: int) -> None:
-    """Remove an emoji."""
+    """Delete an emoji."""
     tx.run("DELETE FROM emojis WHERE id = ?", emoji_id)
 
 
 def delete_of_application(tx: Tx, application_id: int) -> None:
-    """Remove every emoji of an application."""
+    """Delete the emojis of an application."""
     tx.run("DELETE FROM emojis WHERE application_id = ?", application_id)
 
 
 def is_member(tx: Tx, guild_id: int, user_id: int) -> bool:
-    """Whether a user is in a guild, and so may take its emoji elsewhere."""
+    """Return whether a user is a member of a guild, and so may use its emojis elsewhere."""
     return tx.value("SELECT 1 FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None

@@ -1,8 +1,8 @@
-"""Unicode emoji: which texts are exactly one.
+"""Recognize texts that are exactly one Unicode emoji.
 
-The standard library does not know which characters are emoji, so their code points are listed here (Unicode's property Emoji;
-the blocks at the end are reserved for emoji and taken whole, so that next year's are known too). How characters join into one
-emoji follows Unicode Technical Standard 51: a variation selector or skin tone, joiners, keycaps, flags, tags.
+The standard library does not know which characters are emojis, so their code points are listed here (Unicode property
+Emoji). The blocks at the end are reserved for emojis and included whole, to cover future additions. Sequences follow
+Unicode Technical Standard 51: variation selectors, skin tones, joiners, keycaps, flags and tags.
 """
 
 import re
@@ -24,15 +24,15 @@ A9 AE 203C 2049 2122 2139 2194-2199 21A9-21AA 231A-231B 2328 23CF 23E9-23F3 23F8
 _JOINER: Final = "\u200d"
 VARIATION: Final = "\ufe0f"
 LENGTH_MAX: Final = 32
-"""In characters; the longest known emoji has ten."""
+"""Maximum length in characters. The longest known emoji has ten."""
 
 
 def _pattern() -> re.Pattern[str]:
     ranges = (part.partition("-") for part in _CODE_POINTS.split())
-    picture = "".join(f"{chr(int(first, 16))}-{chr(int(last or first, 16))}" for first, _, last in ranges)
-    element = f"[{picture}](?:{VARIATION}|[\U0001f3fb-\U0001f3ff])?"
+    code_points = "".join(f"{chr(int(first, 16))}-{chr(int(last or first, 16))}" for first, _, last in ranges)
+    element = f"[{code_points}](?:{VARIATION}|[\U0001f3fb-\U0001f3ff])?"
     keycap = f"[0-9#*]{VARIATION}?\u20e3"
-    # A letter of a flag is an emoji by itself too: people vote with them.
+    # A single regional indicator is an emoji, too: users vote with them.
     flag = "[\U0001f1e6-\U0001f1ff]{1,2}"
     region = "\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f"
     return re.compile(f"{keycap}|{flag}|{region}|{element}(?:{_JOINER}{element})*")
@@ -42,5 +42,5 @@ _UNICODE: Final = _pattern()
 
 
 def is_unicode(text: str) -> bool:
-    """Whether a text is exactly one unicode emoji."""
+    """Return whether a text is exactly one Unicode emoji."""
     return len(text) <= LENGTH_MAX and _UNICODE.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""An emoji as others see it."""
+"""Build the wire models of emojis."""
 
 from msgspec import UNSET
 
@@ -12,7 +12,7 @@ from hubbub.server.resources.emojis.store import EmojiRow
 
 
 def emoji(row: EmojiRow, maker: User | None = None) -> wire.Emoji:
-    """An emoji; with who made it for those who may know."""
+    """Build an emoji, with its creator if given."""
     return wire.Emoji(
         id=EmojiId(row.id),
         name=row.name,
@@ -23,17 +23,17 @@ def emoji(row: EmojiRow, maker: User | None = None) -> wire.Emoji:
 
 
 def emojis(tx: Tx, rows: list[EmojiRow], *, makers: bool) -> list[wire.Emoji]:
-    """Some emoji, with who made them or not."""
+    """Build emojis, with their creators if `makers` is True."""
     found = users.find_many(tx, [row.user_id for row in rows]) if makers else {}
-    shown = {user_id: users.user(user) for user_id, user in found.items()}
-    return [emoji(row, shown.get(row.user_id)) for row in rows]
+    creators = {user_id: users.user(user) for user_id, user in found.items()}
+    return [emoji(row, creators.get(row.user_id)) for row in rows]
 
 
 def of_guild(tx: Tx, guild_id: int) -> list[wire.Emoji]:
-    """A guild's emoji as all its members see them."""
+    """Build the emojis of a guild as all members see them."""
     return [emoji(row) for row in store.list_of_guild(tx, guild_id)]
 
 
 def partial(row: EmojiRow) -> wire.PartialEmoji:
-    """The little that a reaction, a poll or a sound shows."""
+    """Build the partial emoji of reactions, polls and sounds."""
     return wire.PartialEmoji(id=EmojiId(row.id), name=row.name, animated=True if row.animated else UNSET)

@@ -1,4 +1,4 @@
-"""Entitlements: who owns what applications sell."""
+"""Entitlements: access of users and guilds to the SKUs of applications."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.entitlements import routes

@@ -1,4 +1,4 @@
-"""Granting, ending and taking away. The application hears of each on the gateway and by webhook."""
+"""Grant, end and delete entitlements. Each change is published on the gateway and as a webhook event."""
 
 from hubbub.protocol.enums import EntitlementType, WebhookEventType
 from hubbub.protocol.ids import ApplicationId, EntitlementId
@@ -24,7 +24,7 @@ def grant(
     subscription_id: int | None = None,
     is_test: bool = False,
 ) -> EntitlementRow:
-    """Give somebody what they bought, or a test of it."""
+    """Grant an entitlement, purchased or for testing."""
     row = EntitlementRow(
         id=call.new_id(EntitlementId),
         application_id=sku.application_id,
@@ -38,45 +38,45 @@ def grant(
         subscription_id=subscription_id,
     )
     store.insert(call.tx, row)
-    _tell(call, wire.ENTITLEMENT_CREATE, row)
+    _publish(call, wire.ENTITLEMENT_CREATE, row)
     return row
 
 
 def end(call: Call, row: EntitlementRow, at_ms: int) -> EntitlementRow:
-    """It ends at a moment, as its subscription does; nothing happens to one that already does."""
+    """Set the end of an entitlement unless it already has one."""
     return extend(call, row, at_ms) if row.ends_ms is None else row
 
 
 def extend(call: Call, row: EntitlementRow, ends_ms: int) -> EntitlementRow:
-    """Set when it ends."""
+    """Set the end of an entitlement."""
     row = row._replace(ends_ms=ends_ms)
     store.update(call.tx, row)
-    _tell(call, wire.ENTITLEMENT_UPDATE, row)
+    _publish(call, wire.ENTITLEMENT_UPDATE, row)
     return row
 
 
 def consume(call: Call, row: EntitlementRow) -> None:
-    """It is used up, and can be bought again."""
+    """Mark an entitlement as consumed, so that the SKU can be bought again."""
     row = row._replace(consumed=1)
     store.update(call.tx, row)
-    _tell(call, wire.ENTITLEMENT_UPDATE, row)
+    _publish(call, wire.ENTITLEMENT_UPDATE, row)
 
 
 def remove(call: Call, row: EntitlementRow) -> None:
-    """Take it away: a refund, or the end of a test."""
+    """Delete an entitlement: a refund, or the end of a test."""
     row = row._replace(deleted=1)
     store.update(call.tx, row)
-    _tell(call, wire.ENTITLEMENT_DELETE, row)
+    _publish(call, wire.ENTITLEMENT_DELETE, row)
 
 
-def _tell(call: Call, event: Event[wire.Entitlement], row: EntitlementRow) -> None:
-    shown = views.entitlement(row, call.now)
+def _publish(call: Call, event: Event[wire.Entitlement], row: EntitlementRow) -> None:
+    view = views.entitlement(row, call.now)
     application = applications.find(call.tx, row.application_id)
     bot_id = None if application is None else application.bot_id
-    # The buyer hears too: the agent on their machine tells the game that waits for it (rpc.md 9).
-    if hearers := [each for each in (bot_id, row.user_id) if each is not None]:
-        call.tx.emit(event, shown, Audience.of_users(*hearers))
+    # The buyer receives the event, too: the local agent passes it on to the game that waits for it (rpc.md 9).
+    if recipients := [each for each in (bot_id, row.user_id) if each is not None]:
+        call.tx.emit(event, view, Audience.of_users(*recipients))
     if event.webhook:
-        # In order for each buyer, so that the end of one thing comes before the next one they have instead.
+        # Ordered per buyer, so that the end of an entitlement is delivered before its replacement.
         kind = WebhookEventType(event.name)
-        webhook_events.send(call, ApplicationId(row.application_id), kind, shown, subject_id=row.user_id)
+        webhook_events.send(call, ApplicationId(row.application_id), kind, view, subject_id=row.user_id)

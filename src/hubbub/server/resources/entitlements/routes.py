@@ -1,4 +1,4 @@
-"""Entitlements over HTTP."""
+"""Handlers for entitlements."""
 
 from msgspec import UNSET
 
@@ -14,7 +14,7 @@ from hubbub.server.resources.entitlements import actions, rules, store, views
 
 @handles(wire.GET_ENTITLEMENTS)
 def get_entitlements(call: Call, application_id: ApplicationId, query: wire.GetEntitlements) -> list[wire.Entitlement]:
-    """A page of an application's entitlements, by ascending id."""
+    """List the entitlements of an application."""
     applications.require_manager(call, application_id)
     rows = store.page(
         call.tx,
@@ -35,14 +35,14 @@ def get_entitlements(call: Call, application_id: ApplicationId, query: wire.GetE
 
 @handles(wire.CREATE_ENTITLEMENT)
 def create_entitlement(call: Call, application_id: ApplicationId, body: wire.CreateEntitlement) -> wire.Entitlement:
-    """Give a user or a guild what a buyer would have."""
+    """Create a test entitlement for a user or a guild."""
     application = applications.require_manager(call, application_id)
     sku = rules.require_test(call, application_id, body)
     for_guild = body.owner_type is EntitlementOwnerType.GUILD
     row = actions.grant(
         call,
         sku,
-        # The shape needs a user; nobody bought this, so it is the developer (decisions/0033).
+        # A user is required, but there is no buyer, so use the developer (decisions/0033).
         application.owner_id if for_guild else body.owner_id,
         body.owner_id if for_guild else None,
         type=EntitlementType.TEST_MODE_PURCHASE,
@@ -53,14 +53,14 @@ def create_entitlement(call: Call, application_id: ApplicationId, body: wire.Cre
 
 @handles(wire.GET_ENTITLEMENT)
 def get_entitlement(call: Call, application_id: ApplicationId, entitlement_id: EntitlementId) -> wire.Entitlement:
-    """One entitlement."""
+    """Get an entitlement."""
     applications.require_manager(call, application_id)
     return views.entitlement(rules.require_of(call, application_id, entitlement_id), call.now)
 
 
 @handles(wire.DELETE_ENTITLEMENT)
 def delete_entitlement(call: Call, application_id: ApplicationId, entitlement_id: EntitlementId) -> None:
-    """End a test."""
+    """Delete a test entitlement."""
     applications.require_manager(call, application_id)
     row = rules.require_of(call, application_id, entitlement_id)
     if not row.is_test:
@@ -70,7 +70,7 @@ def delete_entitlement(call: Call, application_id: ApplicationId, entitlement_id
 
 @handles(wire.CONSUME_ENTITLEMENT)
 def consume_entitlement(call: Call, application_id: ApplicationId, entitlement_id: EntitlementId) -> None:
-    """Use up a one-time purchase."""
+    """Consume an entitlement of a one-time purchase."""
     applications.require_manager(call, application_id)
     row = rules.require_of(call, application_id, entitlement_id)
     sku = skus.find(call.tx, row.sku_id)
@@ -84,7 +84,7 @@ def consume_entitlement(call: Call, application_id: ApplicationId, entitlement_i
 def get_current_user_application_entitlements(
     call: Call, application_id: ApplicationId, query: wire.GetMyEntitlements
 ) -> list[wire.Entitlement]:
-    """What the caller owns of an application."""
+    """List the current user's entitlements of an application."""
     if applications.find(call.tx, application_id) is None:
         raise errors.UNKNOWN_APPLICATION()
     if call.actor.kind == "bearer" and call.actor.application_id != application_id:

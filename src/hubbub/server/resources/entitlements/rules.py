@@ -1,4 +1,4 @@
-"""Which entitlements an application may touch, and what it may give for a test."""
+"""Rules for entitlements, including test entitlements."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import EntitlementOwnerType
@@ -11,7 +11,7 @@ from hubbub.server.resources.skus import SkuRow
 
 
 def require_of(call: Call, application_id: int, entitlement_id: int) -> EntitlementRow:
-    """An application's entitlement that is not deleted."""
+    """Return an application's entitlement that is not deleted."""
     row = store.find(call.tx, entitlement_id)
     if row is None or row.application_id != application_id or row.deleted:
         raise errors.UNKNOWN_ENTITLEMENT()
@@ -19,7 +19,7 @@ def require_of(call: Call, application_id: int, entitlement_id: int) -> Entitlem
 
 
 def require_test(call: Call, application_id: int, body: wire.CreateEntitlement) -> SkuRow:
-    """The SKU of a test entitlement: a subscription of the application itself, for the kind of owner it is sold to."""
+    """Return the SKU of a test entitlement: a subscription of the application, for the type of owner it is sold to."""
     sku = skus.find(call.tx, body.sku_id)
     if sku is None or sku.application_id != application_id:
         raise errors.UNKNOWN_SKU()
@@ -27,8 +27,8 @@ def require_test(call: Call, application_id: int, body: wire.CreateEntitlement) 
         raise errors.INVALID_SKU()
     for_guild = body.owner_type is EntitlementOwnerType.GUILD
     if for_guild is not sku.for_guilds:
-        sold = "guilds" if sku.for_guilds else "users"
-        raise errors.invalid("owner_type", "ENTITLEMENT_OWNER_TYPE_INVALID", f"This SKU is sold to {sold}.")
+        buyers = "guilds" if sku.for_guilds else "users"
+        raise errors.invalid("owner_type", "ENTITLEMENT_OWNER_TYPE_INVALID", f"This SKU is buyers to {buyers}.")
     if for_guild and guilds.find(call.tx, body.owner_id) is None:
         raise errors.UNKNOWN_GUILD()
     if not for_guild and users.find(call.tx, body.owner_id) is None:

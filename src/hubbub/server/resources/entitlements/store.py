@@ -1,4 +1,4 @@
-"""Rows of who owns what."""
+"""SQL for the entitlements table."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ from hubbub.server.core.store import Tx, places
 
 
 class EntitlementRow(NamedTuple):
-    """An entitlement as we keep it."""
+    """The access of a user or guild to a SKU."""
 
     id: int
     application_id: int
@@ -20,29 +20,29 @@ class EntitlementRow(NamedTuple):
     consumed: int = 0
     deleted: int = 0
     is_test: int = 0
-    """Made by the application, so it may delete it."""
+    """Created by the application for testing, which may delete it."""
     subscription_id: int | None = None
 
 
 COLUMNS = ", ".join(EntitlementRow._fields)
 
-# Spec, 7.2: what counts as active.
+# Spec 7.2: the definition of an active entitlement.
 _RUNNING = "(starts_ms IS NULL OR starts_ms <= ?) AND (ends_ms IS NULL OR ends_ms > ?)"
 _ACTIVE = f"deleted = 0 AND consumed = 0 AND {_RUNNING}"
 
 
 def find(tx: Tx, entitlement_id: int) -> EntitlementRow | None:
-    """An entitlement, deleted ones included, or None."""
+    """Return an entitlement, deleted ones included, or None."""
     return tx.find(EntitlementRow, f"SELECT {COLUMNS} FROM entitlements WHERE id = ?", entitlement_id)
 
 
 def insert(tx: Tx, row: EntitlementRow) -> None:
-    """Keep a new entitlement."""
+    """Insert an entitlement."""
     tx.run(f"INSERT INTO entitlements ({COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def update(tx: Tx, row: EntitlementRow) -> None:
-    """Keep what changed of an entitlement."""
+    """Update the end and the flags of an entitlement."""
     tx.run(
         "UPDATE entitlements SET ends_ms = ?, consumed = ?, deleted = ? WHERE id = ?",
         row.ends_ms,
@@ -67,7 +67,7 @@ def page(
     exclude_deleted: bool = True,
     only_active: bool = False,
 ) -> list[EntitlementRow]:
-    """An application's entitlements by ascending id; with `before`, the last ones below it."""
+    """Return a page of an application's entitlements by ascending id. With `before` alone, the last ones before it."""
     where, parameters = ["application_id = ?"], list[Any]([application_id])
     for column, value in (("user_id", user_id), ("guild_id", guild_id)):
         if value is not None:
@@ -102,19 +102,19 @@ def page(
 
 
 def active(tx: Tx, application_id: int, user_id: int, guild_id: int | None, now: int) -> list[EntitlementRow]:
-    """What a user owns themselves, and what their guild owns, by ascending id."""
-    own = f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? AND application_id = ? AND guild_id IS NULL AND {_ACTIVE}"
+    """List the active entitlements of a user and of a guild, by ascending id."""
+    sql = f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? AND application_id = ? AND guild_id IS NULL AND {_ACTIVE}"
     parameters = [user_id, application_id, now, now]
     if guild_id is not None:
-        own += f" UNION ALL SELECT {COLUMNS} FROM entitlements WHERE guild_id = ? AND application_id = ? AND {_ACTIVE}"
+        sql += f" UNION ALL SELECT {COLUMNS} FROM entitlements WHERE guild_id = ? AND application_id = ? AND {_ACTIVE}"
         parameters += [guild_id, application_id, now, now]
-    return sorted(tx.fetch(EntitlementRow, own, *parameters))
+    return sorted(tx.fetch(EntitlementRow, sql, *parameters))
 
 
 def of_user(
     tx: Tx, application_id: int, user_id: int, now: int, *, sku_ids: Sequence[int] | None, exclude_consumed: bool
 ) -> list[EntitlementRow]:
-    """What a user owns themselves and has not lost."""
+    """List a user's own entitlements that are running and not deleted."""
     rows = tx.fetch(
         EntitlementRow,
         f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? AND application_id = ? AND guild_id IS NULL"
@@ -130,7 +130,7 @@ def of_user(
 
 
 def owns(tx: Tx, sku_id: int, user_id: int, guild_id: int | None, now: int) -> bool:
-    """Whether a guild, or else a user, has this already."""
+    """Return whether a guild, or else a user, already has an active entitlement to the SKU."""
     holder, value = (
         ("guild_id = ?", guild_id) if guild_id is not None else ("guild_id IS NULL AND user_id = ?", user_id)
     )

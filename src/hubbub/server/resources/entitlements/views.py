@@ -1,4 +1,4 @@
-"""An entitlement as its application sees it."""
+"""Build the wire models of entitlements."""
 
 from msgspec import UNSET
 
@@ -13,14 +13,14 @@ from hubbub.server.resources.entitlements.store import EntitlementRow
 
 
 def entitlement(row: EntitlementRow, now: int) -> wire.Entitlement:
-    """An entitlement as it is shown at a moment."""
+    """Build an entitlement as it is visible at `now`."""
     row = _migrated(row, now)
     return wire.Entitlement(
         id=EntitlementId(row.id),
         sku_id=SkuId(row.sku_id),
         application_id=ApplicationId(row.application_id),
         user_id=UserId(row.user_id),
-        # hikari reads a guild wherever the key is, so there is none without one.
+        # hikari reads a guild wherever the key is present, so omit the key without one.
         guild_id=UNSET if row.guild_id is None else GuildId(row.guild_id),
         type=EntitlementType(row.type),
         deleted=bool(row.deleted),
@@ -32,7 +32,9 @@ def entitlement(row: EntitlementRow, now: int) -> wire.Entitlement:
 
 
 def _migrated(row: EntitlementRow, now: int) -> EntitlementRow:
-    """dated-changes.md 3: when the window has closed, type 8 is told of no subscription's entitlement, nor an end that is ahead."""
+    """Return a subscription's entitlement as it appears after the migration window.
+
+    dated-changes.md 3: type 8 becomes PURCHASE, and an end in the future is hidden."""
     old = row.type == EntitlementType.APPLICATION_SUBSCRIPTION and row.subscription_id is not None
     if not old or not changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED.active(now):
         return row
@@ -41,5 +43,5 @@ def _migrated(row: EntitlementRow, now: int) -> EntitlementRow:
 
 
 def active_for(call: Call, application_id: int, user_id: int, guild_id: int | None) -> list[wire.Entitlement]:
-    """What an interaction tells of the user and the guild it happens in."""
+    """Build the active entitlements of the user and guild of an interaction."""
     return [entitlement(row, call.now) for row in store.active(call.tx, application_id, user_id, guild_id, call.now)]

@@ -1,4 +1,4 @@
-"""What emoji, stickers and sounds of a guild have in common: who may make, change and know the makers of them, and how many fit."""
+"""Rules shared by emojis, stickers and sounds of a guild: permissions and limits."""
 
 from hubbub.server.resources.expressions.rules import knows_makers, require_change, require_create, slots
 

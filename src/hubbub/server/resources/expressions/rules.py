@@ -1,4 +1,4 @@
-"""Who may make and change expressions, and how many a guild holds."""
+"""Rules for creating and changing expressions, and their limits."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ MANAGE = Permissions.MANAGE_GUILD_EXPRESSIONS
 
 
 def require_create(call: Call, guild_id: GuildId) -> GuildAccess:
-    """Raise unless the caller may add one (http.md 2.4): before the split, who manages them may too."""
+    """Require a caller who may create expressions (http.md 2.4). Before the split, managers may, too."""
     standing = access.guild(call, guild_id)
     if changes.PERMISSION_SPLITS.active(call.now) or _may_create(call, standing):
         return access.require_guild(call, guild_id, CREATE)
@@ -24,25 +24,25 @@ def require_create(call: Call, guild_id: GuildId) -> GuildAccess:
 
 
 def require_change(call: Call, guild_id: int, maker_id: int) -> None:
-    """Raise unless the caller may change or delete one: their own if they may make some, others' only as a manager."""
+    """Require a caller who may change an expression: their own with CREATE, others' only with MANAGE."""
     standing = access.guild(call, guild_id)
     if maker_id != call.user_id or not _may_create(call, standing):
         access.require_guild(call, guild_id, MANAGE)
 
 
 def knows_makers(call: Call, standing: GuildAccess) -> bool:
-    """Whether a member is told who made them (http.md 3.8)."""
+    """Return whether a member sees the creators of expressions (http.md 3.8)."""
     return _may_create(call, standing) or standing.can(MANAGE)
 
 
 def _may_create(call: Call, standing: GuildAccess) -> bool:
-    # dated-changes.md 3: until 20 November 2025 the permission was of no use to bots.
+    # dated-changes.md 3: until 20 November 2025 CREATE_GUILD_EXPRESSIONS had no effect for bots.
     usable = not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.active(call.now)
     return usable and standing.can(CREATE)
 
 
 def slots(tx: Tx, guild_id: int, by_tier: Sequence[int], feature: str, more: int) -> int:
-    """How many of a kind a guild holds: by its tier, and at least `more` with the feature."""
-    found = store.standing(tx, guild_id)
-    most = by_tier[min(found.premium_tier, len(by_tier) - 1)]
-    return max(most, more) if feature in found.features else most
+    """Return the number of expressions a guild may have: by its tier, and at least `more` with the feature."""
+    guild = store.standing(tx, guild_id)
+    limit = by_tier[min(guild.premium_tier, len(by_tier) - 1)]
+    return max(limit, more) if feature in guild.features else limit

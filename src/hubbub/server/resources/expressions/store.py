@@ -1,4 +1,4 @@
-"""What of a guild decides how many expressions it holds."""
+"""SQL for the guild columns that limit expressions."""
 
 from typing import NamedTuple
 
@@ -7,14 +7,14 @@ from hubbub.server.core.store import Tx
 
 
 class Standing(NamedTuple):
-    """A guild's boosts and features."""
+    """The boost tier and features of a guild."""
 
     premium_tier: int
     features: frozenset[str]
 
 
 def standing(tx: Tx, guild_id: int) -> Standing:
-    """How well a guild stands."""
+    """Return the boost tier and features of a guild."""
     row = tx.one("SELECT premium_tier, features FROM guilds WHERE id = ?", guild_id)
     if row is None:
         return Standing(0, frozenset())

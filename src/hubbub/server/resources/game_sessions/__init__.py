@@ -1,7 +1,8 @@
-"""Game sessions: who is in which game right now.
+"""OAuth2 sessions: which users are connected to which game.
 
-A session that a game opened with a player's token is a row from READY until it is gone for good, so that every node, and every
-operation, knows who is playing: lobbies count who is connected, direct messages ask whether both are in the game.
+A gateway session opened with a user's OAuth2 token has a row from READY until it ends, so that every node and every
+operation knows which users are playing. Lobbies count connected members with it, and direct messages check whether both
+users are in the game.
 """
 
 import msgspec
@@ -15,24 +16,25 @@ from hubbub.server.resources.game_sessions.store import SessionRow, connected, i
 
 
 class GameSessionBegan(msgspec.Struct, frozen=True, kw_only=True):
-    """A player came into a game; others of their sessions may be there already."""
+    """An OAuth2 session of a user started. The user may have other sessions in the same game."""
 
     user_id: UserId
     application_id: ApplicationId
     first: bool
+    """Whether the user has no other session in this game."""
 
 
 class GameSessionEnded(msgspec.Struct, frozen=True, kw_only=True):
-    """A player's session in a game is over."""
+    """An OAuth2 session of a user ended."""
 
     user_id: UserId
     application_id: ApplicationId
     last: bool
-    """Whether no other session of theirs is in this game."""
+    """Whether the user has no other session in this game."""
 
 
 def began(call: Call, user_id: int, session_id: str) -> None:
-    """A game opened a session for its player."""
+    """Record the start of an OAuth2 session and raise `GameSessionBegan`."""
     actor = call.actor
     if actor.application_id is None:
         return
@@ -50,7 +52,7 @@ def began(call: Call, user_id: int, session_id: str) -> None:
 
 
 def ended(call: Call, user_id: int, session_id: str) -> None:
-    """A session is gone for good."""
+    """Delete an ended OAuth2 session and raise `GameSessionEnded`."""
     found = store.delete(call.tx, session_id)
     if found is not None:
         application_id = ApplicationId(found)
@@ -59,7 +61,7 @@ def ended(call: Call, user_id: int, session_id: str) -> None:
 
 
 def reset(call: Call) -> None:
-    """A platform of one process starts with nobody in a game."""
+    """End all recorded sessions when a single-process platform starts."""
     for user_id, session_id in store.all_sessions(call.tx):
         ended(call, user_id, session_id)
 

@@ -1,4 +1,4 @@
-"""Rows of the sessions that players have in games."""
+"""SQL for the game_sessions table."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -6,11 +6,11 @@ from typing import NamedTuple
 from hubbub.server.core.store import Tx, places
 
 BATCH = 500
-"""How many ids go into one IN list."""
+"""Number of ids in one IN list."""
 
 
 class SessionRow(NamedTuple):
-    """A session that a game holds for its player."""
+    """An OAuth2 session that a game holds for a user."""
 
     session_id: str
     user_id: int
@@ -18,11 +18,11 @@ class SessionRow(NamedTuple):
     family_id: int
     began_ms: int
     reads_messages: int
-    """Whether the player let the game read their direct messages."""
+    """Whether the user authorized the game to read their direct messages."""
 
 
 def connected(tx: Tx, application_id: int, user_ids: Iterable[int]) -> set[int]:
-    """Which of these users are in a game now."""
+    """Return which of these users are connected to a game."""
     wanted = list(user_ids)
     found: set[int] = set()
     for start in range(0, len(wanted), BATCH):
@@ -37,7 +37,7 @@ def connected(tx: Tx, application_id: int, user_ids: Iterable[int]) -> set[int]:
 
 
 def is_playing(tx: Tx, user_id: int, family_id: int | None = None) -> bool:
-    """Whether a user is in a game of a family, or in any."""
+    """Return whether a user is connected to a game of a family, or to any game."""
     if family_id is None:
         return tx.value("SELECT 1 FROM game_sessions WHERE user_id = ? LIMIT 1", user_id) is not None
     found = tx.value("SELECT 1 FROM game_sessions WHERE user_id = ? AND family_id = ? LIMIT 1", user_id, family_id)
@@ -45,29 +45,29 @@ def is_playing(tx: Tx, user_id: int, family_id: int | None = None) -> bool:
 
 
 def insert(tx: Tx, row: SessionRow) -> None:
-    """Keep a session."""
+    """Insert a session."""
     tx.run(f"INSERT INTO game_sessions ({', '.join(SessionRow._fields)}) VALUES ({places(row)})", *row)
 
 
 def delete(tx: Tx, session_id: str) -> int | None:
-    """Remove a session; the application it was in, or None when it was in none."""
+    """Delete a session. Return the id of its application, or None if there was no such session."""
     row = tx.one("DELETE FROM game_sessions WHERE session_id = ? RETURNING application_id", session_id)
     return None if row is None else int(row[0])
 
 
 def all_sessions(tx: Tx) -> list[tuple[int, str]]:
-    """Every session, as user and session id."""
+    """List all sessions as (user id, session id)."""
     return [(row[0], row[1]) for row in tx.all("SELECT user_id, session_id FROM game_sessions")]
 
 
 def sessions_before(tx: Tx, before_ms: int) -> list[tuple[int, str]]:
-    """The sessions that began before a moment, as user and session id."""
+    """List the sessions that started before a time, as (user id, session id)."""
     rows = tx.all("SELECT user_id, session_id FROM game_sessions WHERE began_ms < ?", before_ms)
     return [(row[0], row[1]) for row in rows]
 
 
 def readers_of(tx: Tx, user_ids: Iterable[int], family_id: int | None = None) -> list[int]:
-    """The games (of one family, or of all) that any of these users are in now and let read their messages."""
+    """List the games, of one family or all, that any of these users is connected to and lets read their messages."""
     wanted = list(user_ids)
     rows = tx.all(
         f"SELECT DISTINCT application_id, family_id FROM game_sessions WHERE user_id IN ({places(wanted)}) "

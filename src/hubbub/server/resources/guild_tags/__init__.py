@@ -1,4 +1,4 @@
-"""Guild tags: what members wear beside their name."""
+"""Guild tags, which members display beside their name."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.guild_tags import actions, routes

@@ -1,4 +1,4 @@
-"""Choosing, wearing and losing a guild's tag: write, audit, publish."""
+"""Set and remove guild tags, and the tags that members display."""
 
 from typing import Final
 
@@ -22,18 +22,18 @@ RETELL: Final = "guild_tags.retell"
 WEARERS_AT_ONCE: Final = 100
 
 CLEARED: Final = PrimaryGuild(identity_guild_id=None, identity_enabled=None, tag=None, badge=None)
-"""Spec, User.primary_guild: `identity_enabled` is null when the platform took the tag away."""
+"""The tag of a user after the platform removed it: `identity_enabled` is null in User.primary_guild."""
 
 
 class Retell(msgspec.Struct):
-    """Whose tag changed, and who was told so far."""
+    """Job payload: the guild whose tag changed, and the last user id already updated."""
 
     guild_id: GuildId
     after: int = 0
 
 
 def change(call: Call, before: wire.GuildProfile, after: wire.GuildProfile) -> None:
-    """Keep a guild's new tag; those who wear it are told by and by."""
+    """Store a guild's new tag and schedule the update of the members who display it."""
     if before == after:
         return
     store.put(call.tx, GuildTagRow(after.id, after.tag, after.badge) if after.tag is not None else None, after.id)
@@ -47,44 +47,46 @@ def change(call: Call, before: wire.GuildProfile, after: wire.GuildProfile) -> N
     call.tx.enqueue(RETELL, Retell(guild_id=after.id), key=f"guild_tags:{int(after.id)}")
 
 
-def wear(call: Call, person: UserRow, row: GuildTagRow | None, guild_id: int | None) -> UserRow:
-    """Put a tag on, or take it off: with a guild's id that is remembered, without one nothing is."""
+def wear(call: Call, user: UserRow, row: GuildTagRow | None, guild_id: int | None) -> UserRow:
+    """Display or hide a tag. A hidden tag with a guild id is remembered as hidden; without one it is cleared."""
     if row is not None:
-        return users.wear(call, person, worn(row))
+        return users.wear(call, user, worn(row))
     if guild_id is None:
-        return users.wear(call, person, None)
-    off = PrimaryGuild(identity_guild_id=GuildId(guild_id), identity_enabled=False, tag=None, badge=None)
-    return users.wear(call, person, off)
+        return users.wear(call, user, None)
+    hidden = PrimaryGuild(identity_guild_id=GuildId(guild_id), identity_enabled=False, tag=None, badge=None)
+    return users.wear(call, user, hidden)
 
 
 def worn(row: GuildTagRow) -> PrimaryGuild:
-    """The tag as it shows on who wears it."""
+    """Return the tag as it appears on a member."""
     return PrimaryGuild(identity_guild_id=GuildId(row.guild_id), identity_enabled=True, tag=row.tag, badge=row.badge)
 
 
-def retell(call: Call, asked: Retell) -> None:
-    """Show some wearers with what the tag is now, or without one that is gone; the rest has a job of its own."""
-    row = store.find(call.tx, asked.guild_id)
-    shown = CLEARED if row is None else worn(row)
-    some = users.wearers(call.tx, asked.guild_id, after=asked.after, limit=WEARERS_AT_ONCE)
-    for person in some:
-        users.wear(call, person, shown)
-    if len(some) == WEARERS_AT_ONCE:
+def retell(call: Call, payload: Retell) -> None:
+    """Update one batch of members to the current tag, or clear it, and schedule the next batch."""
+    row = store.find(call.tx, payload.guild_id)
+    tag = CLEARED if row is None else worn(row)
+    batch = users.wearers(call.tx, payload.guild_id, after=payload.after, limit=WEARERS_AT_ONCE)
+    for user in batch:
+        users.wear(call, user, tag)
+    if len(batch) == WEARERS_AT_ONCE:
         call.tx.enqueue(
-            RETELL, Retell(guild_id=asked.guild_id, after=int(some[-1].id)), key=f"guild_tags:{int(asked.guild_id)}"
+            RETELL,
+            Retell(guild_id=payload.guild_id, after=int(batch[-1].id)),
+            key=f"guild_tags:{int(payload.guild_id)}",
         )
 
 
-def forget_guild(call: Call, fact: GuildDeleted) -> None:
-    """The tag goes with its guild."""
-    store.put(call.tx, None, fact.guild_id)
-    call.tx.enqueue(RETELL, Retell(guild_id=fact.guild_id), key=f"guild_tags:{int(fact.guild_id)}")
+def forget_guild(call: Call, signal: GuildDeleted) -> None:
+    """Delete the tag of a deleted guild and schedule the update of the members who display it."""
+    store.put(call.tx, None, signal.guild_id)
+    call.tx.enqueue(RETELL, Retell(guild_id=signal.guild_id), key=f"guild_tags:{int(signal.guild_id)}")
 
 
-def forget_member(call: Call, fact: MemberRemoved) -> None:
-    """Who leaves a guild cannot wear its tag any longer."""
-    person = users.find(call.tx, fact.user_id)
-    if person is None or person.primary_guild is None:
+def forget_member(call: Call, signal: MemberRemoved) -> None:
+    """Clear the tag of a member who left the guild."""
+    user = users.find(call.tx, signal.user_id)
+    if user is None or user.primary_guild is None:
         return
-    if json.decode(person.primary_guild, PrimaryGuild).identity_guild_id == fact.guild_id:
-        users.wear(call, person, CLEARED)
+    if json.decode(user.primary_guild, PrimaryGuild).identity_guild_id == signal.guild_id:
+        users.wear(call, user, CLEARED)

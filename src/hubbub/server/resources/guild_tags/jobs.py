@@ -1,4 +1,4 @@
-"""What follows the change of a tag, in portions."""
+"""Job that updates the members who display a changed guild tag."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
@@ -7,7 +7,7 @@ from hubbub.server.resources.guild_tags.actions import Retell
 
 
 def retell(call: Call, job: Job) -> None:
-    """Some more wearers hear of a tag that changed."""
+    """Update the next batch of members."""
     actions.retell(call, job.decode(Retell))
 
 

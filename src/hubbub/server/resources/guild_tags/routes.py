@@ -1,4 +1,4 @@
-"""Guild tags over HTTP."""
+"""Handlers for guild tags."""
 
 from msgspec import UNSET
 
@@ -17,16 +17,20 @@ from hubbub.server.resources.guilds import GuildRow
 
 @handles(wire.GET_GUILD_PROFILE)
 def get_guild_profile(call: Call, guild_id: GuildId) -> wire.GuildProfile:
-    """The tag of a guild one is in."""
-    _require_day(call)
+    """Get the guild profile.
+
+    The caller must be a member of the guild."""
+    _require_active(call)
     access.guild(call, guild_id)
     return _profile(call, _get(call, guild_id))
 
 
 @handles(wire.UPDATE_GUILD_PROFILE)
 def update_guild_profile(call: Call, guild_id: GuildId, body: wire.UpdateGuildProfile) -> wire.GuildProfile:
-    """Give a guild a tag, or take it away."""
-    _require_day(call)
+    """Update the guild profile.
+
+    Sets or removes the guild tag."""
+    _require_active(call)
     guild = _get(call, guild_id)
     before = _profile(call, guild)
     tag = before.tag if body.tag is UNSET else body.tag
@@ -44,10 +48,12 @@ def update_guild_profile(call: Call, guild_id: GuildId, body: wire.UpdateGuildPr
 
 @handles(wire.WEAR_GUILD_TAG)
 def wear_guild_tag(call: Call, body: wire.WearTag) -> MyUser:
-    """Wear the tag of a guild one is in, or none."""
-    _require_day(call)
-    person = users.find(call.tx, call.user_id)
-    if person is None:
+    """Set the guild tag of the current user.
+
+    The caller must be a member of the guild. Without a guild, the tag is removed."""
+    _require_active(call)
+    user = users.find(call.tx, call.user_id)
+    if user is None:
         raise errors.UNKNOWN_USER()
     guild_id = None if body.identity_guild_id is UNSET else body.identity_guild_id
     row = None
@@ -57,11 +63,11 @@ def wear_guild_tag(call: Call, body: wire.WearTag) -> MyUser:
             row = store.find(call.tx, guild_id)
             if row is None or GuildFeature.GUILD_TAGS not in _get(call, guild_id).feature_names:
                 raise errors.invalid("identity_guild_id", "GUILD_TAG_UNAVAILABLE", "This server has no tag.")
-    return users.my_user(actions.wear(call, person, row, guild_id), call.actor)
+    return users.my_user(actions.wear(call, user, row, guild_id), call.actor)
 
 
-def _require_day(call: Call) -> None:
-    """Spec, dated-changes.md 3: tags came with the gradients of roles."""
+def _require_active(call: Call) -> None:
+    """Raise 404 before guild tags were introduced, together with role gradients (dated-changes.md 3)."""
     if not changes.ROLE_GRADIENTS.active(call.now):
         raise errors.NOT_FOUND()
 

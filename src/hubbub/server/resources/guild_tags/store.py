@@ -1,4 +1,4 @@
-"""Rows of guild tags."""
+"""SQL for the guild_tags table."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from hubbub.server.core.store import Tx
 
 
 class GuildTagRow(NamedTuple):
-    """A guild's tag."""
+    """The tag of a guild."""
 
     guild_id: int
     tag: str
@@ -14,12 +14,12 @@ class GuildTagRow(NamedTuple):
 
 
 def find(tx: Tx, guild_id: int) -> GuildTagRow | None:
-    """A guild's tag, or None."""
+    """Return the tag of a guild, or None."""
     return tx.find(GuildTagRow, "SELECT guild_id, tag, badge FROM guild_tags WHERE guild_id = ?", guild_id)
 
 
 def put(tx: Tx, row: GuildTagRow | None, guild_id: int) -> None:
-    """Keep a guild's tag, or that it has none."""
+    """Insert or replace the tag of a guild, or delete it if `row` is None."""
     if row is None:
         tx.run("DELETE FROM guild_tags WHERE guild_id = ?", guild_id)
         return
